@@ -1,0 +1,108 @@
+import * as z from "zod";
+import { Id, page, Timestamp } from "./common.ts";
+import { method } from "./method.ts";
+
+export const HunkState = z.enum(["pending", "accepted", "rejected", "conflict"]);
+export type HunkState = z.infer<typeof HunkState>;
+
+/** One run of changed lines. Line numbers are 1-based; `oldLines`/`newLines` may be 0 for a pure insertion or deletion. */
+export const Hunk = z.object({
+  index: z.int().min(0),
+  oldStart: z.int(),
+  oldLines: z.int(),
+  newStart: z.int(),
+  newLines: z.int(),
+  /** Unified-diff lines with their leading ' ', '-' or '+'. */
+  lines: z.array(z.string()),
+  state: HunkState,
+});
+export type Hunk = z.infer<typeof Hunk>;
+
+export const ChangeStatus = z.enum(["pending", "accepted", "rejected", "mixed", "superseded"]);
+export type ChangeStatus = z.infer<typeof ChangeStatus>;
+
+/**
+ * A proposed edit of one file. Hunk indexes are stable for the life of the change; what is on disk is
+ * `base` with the accepted hunks applied, merged with whatever the owner did meanwhile.
+ */
+export const Change = z.object({
+  id: Id,
+  questId: Id,
+  /** Relative to the workspace, with forward slashes. */
+  path: z.string(),
+  kind: z.enum(["create", "modify", "delete"]),
+  status: ChangeStatus,
+  hunks: z.array(Hunk),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+  receiptId: Id.nullable(),
+  /** Words for the owner when a hunk could not be merged; null otherwise. */
+  problem: z.string().nullable(),
+});
+export type Change = z.infer<typeof Change>;
+
+export const ChangeTexts = z.object({
+  change: Change,
+  /** Text the proposal was made against; null when the file did not exist. */
+  base: z.string().nullable(),
+  /** Text if every hunk that is not rejected were accepted; null for a deletion. */
+  proposed: z.string().nullable(),
+});
+export type ChangeTexts = z.infer<typeof ChangeTexts>;
+
+export const Checkpoint = z.object({
+  id: Id,
+  questId: Id.nullable(),
+  receiptId: Id.nullable(),
+  createdAt: Timestamp,
+  files: z.array(z.object({ path: z.string(), existed: z.boolean(), size: z.int() })),
+});
+export type Checkpoint = z.infer<typeof Checkpoint>;
+
+export const RestoreResult = z.object({
+  restored: z.array(z.string()),
+  /** Files that were edited since in a way that does not merge; left as they are. */
+  conflicts: z.array(z.object({ path: z.string(), message: z.string() })),
+  /** The checkpoint that undoes this restore. */
+  undoCheckpointId: Id.nullable(),
+});
+export type RestoreResult = z.infer<typeof RestoreResult>;
+
+export const changeMethods = {
+  "changes.list": method({
+    summary: "Proposed changes, newest first; only undecided ones when `open` is true.",
+    access: "any",
+    params: z.object({ questId: Id.optional(), open: z.boolean().optional(), limit: z.int().min(1).max(500).default(200) }),
+    result: page(Change),
+  }),
+  "changes.get": method({
+    summary: "One change with both texts.",
+    access: "any",
+    params: z.object({ id: Id }),
+    result: ChangeTexts,
+  }),
+  "changes.decide": method({
+    summary: "Accepts or rejects hunks of a change; every undecided hunk when none is named.",
+    access: "owner",
+    params: z.object({ id: Id, decision: z.enum(["accept", "reject"]), hunks: z.array(z.int().min(0)).max(10_000).optional() }),
+    result: Change,
+  }),
+  "checkpoints.list": method({
+    summary: "Checkpoints, newest first.",
+    access: "any",
+    params: z.object({ questId: Id.optional(), limit: z.int().min(1).max(500).default(100) }),
+    result: page(Checkpoint),
+  }),
+  "checkpoints.diff": method({
+    summary: "What restoring a checkpoint, or undoing a quest, would change now: one unified diff a file.",
+    access: "any",
+    params: z.union([z.object({ id: Id }), z.object({ questId: Id })]),
+    result: z.object({ files: z.array(z.object({ path: z.string(), diff: z.string() })) }),
+  }),
+  "checkpoints.restore": method({
+    summary: "Puts files back as they were before a checkpoint or before a quest. Undone by restoring `undoCheckpointId`.",
+    access: "owner",
+    params: z.union([z.object({ id: Id }), z.object({ questId: Id })]),
+    result: RestoreResult,
+  }),
+};

@@ -1,0 +1,215 @@
+import * as z from "zod";
+import { Cursor, Id, Ok, page, Tier, Timestamp } from "./common.ts";
+import { Mode, Rule, Verdict } from "./governance.ts";
+import { method } from "./method.ts";
+
+export const QuestStatus = z.enum([
+  "active", // the loop is running
+  "waiting", // for an approval, a review or an answer of the owner
+  "done",
+  "failed",
+  "cancelled",
+  "interrupted", // its host ended while it was active; can be resumed
+]);
+export type QuestStatus = z.infer<typeof QuestStatus>;
+
+export const PlanStep = z.object({
+  title: z.string().max(500),
+  status: z.enum(["pending", "active", "done", "skipped"]),
+  doneWhen: z.string().max(500).optional(),
+});
+export type PlanStep = z.infer<typeof PlanStep>;
+
+/** Tokens as the provider reported them. */
+export const Usage = z.object({
+  inputTokens: z.int().min(0),
+  outputTokens: z.int().min(0),
+  cachedInputTokens: z.int().min(0),
+  reasoningTokens: z.int().min(0),
+});
+export type Usage = z.infer<typeof Usage>;
+
+export const WaitingFor = z.object({
+  kind: z.enum(["approval", "review", "answer"]),
+  /** The approval's id; for a review the quest's; for an answer the tool call's. */
+  id: Id,
+  /** The question, for an answer. */
+  question: z.string().optional(),
+  options: z.array(z.string()).optional(),
+});
+export type WaitingFor = z.infer<typeof WaitingFor>;
+
+export const Quest = z.object({
+  id: Id,
+  title: z.string(),
+  status: QuestStatus,
+  mode: Mode,
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+  /** `provider/model` that answers, once known. */
+  model: z.string().nullable(),
+  usage: Usage,
+  plan: z.array(PlanStep),
+  waitingFor: WaitingFor.nullable(),
+  /** Words for the owner when failed or interrupted. */
+  problem: z.string().nullable(),
+  /** Receipt that is the root of the quest's trace. */
+  receiptId: Id.nullable(),
+});
+export type Quest = z.infer<typeof Quest>;
+
+export const ToolCallStatus = z.enum(["queued", "waiting", "running", "success", "failure", "denied", "cancelled"]);
+export type ToolCallStatus = z.infer<typeof ToolCallStatus>;
+
+/** A tool call as its card shows it. */
+export const ToolPart = z.object({
+  type: z.literal("tool"),
+  callId: Id,
+  tool: z.string(),
+  args: z.record(z.string(), z.unknown()),
+  /** One line: what, on what. */
+  title: z.string(),
+  status: ToolCallStatus,
+  tier: Tier.nullable(),
+  verdict: Verdict.nullable(),
+  rules: z.array(Rule),
+  /** What the model was given back, bounded and redacted. */
+  output: z.string().nullable(),
+  durationMs: z.number().nullable(),
+  receiptId: Id.nullable(),
+  approvalId: Id.nullable(),
+  changeId: Id.nullable(),
+});
+export type ToolPart = z.infer<typeof ToolPart>;
+
+export const Part = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("text"), text: z.string() }),
+  z.object({ type: z.literal("thinking"), text: z.string() }),
+  /** Base64 without a data: prefix. */
+  z.object({ type: z.literal("image"), mediaType: z.string(), data: z.string() }),
+  z.object({ type: z.literal("file"), path: z.string() }),
+  ToolPart,
+  /** Something the product says, not the model: a fallback, a stop, an error with what to do. */
+  z.object({
+    type: z.literal("notice"),
+    level: z.enum(["info", "warning", "error"]),
+    text: z.string(),
+    action: z.enum(["resume", "choose_model", "set_key", "show_log", "download_model"]).optional(),
+  }),
+]);
+export type Part = z.infer<typeof Part>;
+
+export const Message = z.object({
+  id: Id,
+  questId: Id,
+  /** Position in the quest, from 0. */
+  seq: z.int().min(0),
+  role: z.enum(["user", "assistant"]),
+  parts: z.array(Part),
+  createdAt: Timestamp,
+  /** An assistant message is open while it streams or its tools run. */
+  open: z.boolean(),
+});
+export type Message = z.infer<typeof Message>;
+
+export const Attachment = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("file"), path: z.string().max(4096) }),
+  z.object({
+    type: z.literal("selection"),
+    path: z.string().max(4096),
+    startLine: z.int().min(1),
+    endLine: z.int().min(1),
+    text: z.string().max(200_000),
+  }),
+  z.object({
+    type: z.literal("image"),
+    mediaType: z.enum(["image/png", "image/jpeg", "image/gif", "image/webp"]),
+    data: z.base64().max(14_000_000),
+  }),
+]);
+export type Attachment = z.infer<typeof Attachment>;
+
+export const chatMethods = {
+  "chat.send": method({
+    summary:
+      "Starts a quest, or continues one, with the owner's words. Answers as soon as the message is stored; progress comes as events.",
+    access: "any",
+    params: z.object({
+      text: z.string().min(1).max(1_000_000),
+      questId: Id.optional(),
+      mode: Mode.optional(),
+      attachments: z.array(Attachment).max(20).optional(),
+      /** Edit and resend: this user message and all after it are replaced. */
+      replaceMessageId: Id.optional(),
+    }),
+    result: z.object({ questId: Id, messageId: Id }),
+  }),
+  "chat.cancel": method({
+    summary: "Stops a quest at once, down to the running tool and the model's connection.",
+    access: "any",
+    params: z.object({ questId: Id }),
+    result: Quest,
+  }),
+  "chat.steer": method({
+    summary: "Adds the owner's words to a running quest; they join its next step.",
+    access: "any",
+    params: z.object({ questId: Id, text: z.string().min(1).max(100_000) }),
+    result: z.object({ messageId: Id }),
+  }),
+  "chat.answer": method({
+    summary: "The owner's answer to a question a quest asked with ask_owner.",
+    access: "owner",
+    params: z.object({ questId: Id, callId: Id, answer: z.string().min(1).max(100_000) }),
+    result: Ok,
+  }),
+  "chat.run": method({
+    summary: "Sends a message and waits for the quest to end or to need the owner.",
+    access: "any",
+    params: z.object({ message: z.string().min(1).max(1_000_000), crusader_mode: z.boolean().default(false), quest_id: Id.optional() }),
+    result: z.object({
+      response: z.string(),
+      confidence: z.number().min(0).max(1),
+      quest_id: Id,
+      receipt_id: Id.nullable(),
+      actions: z.array(z.object({ tool: z.string(), title: z.string(), status: ToolCallStatus, receipt_id: Id.nullable() })),
+    }),
+    route: { method: "POST", path: "/chat" },
+  }),
+  "quests.list": method({
+    summary: "Quests of this workspace, most recently used first.",
+    access: "any",
+    params: z.object({ query: z.string().max(500).optional(), limit: z.int().min(1).max(200).default(50), cursor: Cursor.optional() }),
+    result: page(Quest),
+  }),
+  "quests.get": method({
+    summary: "A quest with its messages.",
+    access: "any",
+    params: z.object({ id: Id }),
+    result: z.object({ quest: Quest, messages: z.array(Message) }),
+  }),
+  "quests.resume": method({
+    summary:
+      "Takes up an interrupted, failed or cancelled quest. A tool that was running is reported to the model as interrupted, never run again.",
+    access: "any",
+    params: z.object({ id: Id }),
+    result: Quest,
+  }),
+  "quests.rename": method({
+    summary: "Gives a quest another title.",
+    access: "any",
+    params: z.object({ id: Id, title: z.string().min(1).max(200) }),
+    result: Quest,
+  }),
+  "quests.export": method({
+    summary: "A quest as Markdown.",
+    access: "any",
+    params: z.object({ id: Id }),
+    result: z.object({ markdown: z.string() }),
+  }),
+  "quests.delete": method({
+    summary: "Deletes a quest and its messages. Its receipts stay.",
+    access: "any",
+    params: z.object({ id: Id }),
+    result: Ok,
+  }),
+};

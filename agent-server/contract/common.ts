@@ -1,0 +1,23 @@
+import * as z from "zod";
+
+/** Version of the handshake between extension and host; raised when a change is not compatible. */
+export const protocolVersion = 1;
+
+export const Tier = z.enum(["T0", "T1", "T2", "T3"]);
+export type Tier = z.infer<typeof Tier>;
+
+/** ISO 8601 in UTC with milliseconds. */
+export const Timestamp = z.iso.datetime();
+
+export const Id = z.string().min(1).max(200);
+
+export const Empty = z.object({});
+export const Ok = z.object({ ok: z.literal(true) });
+
+/** Opaque position in a list; pass it back to get the next page. */
+export const Cursor = z.string().max(400);
+
+/** A page of a list. `nextCursor` is absent on the last page. */
+export function page<T extends z.ZodType>(item: T) {
+  return z.object({ items: z.array(item), nextCursor: Cursor.optional() });
+}

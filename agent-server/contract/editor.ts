@@ -1,0 +1,73 @@
+import * as z from "zod";
+import { protocolVersion } from "./common.ts";
+import { Posture } from "./governance.ts";
+
+/** What the extension tells the host at start, in LSP's `initializationOptions`. */
+export const Handshake = z.object({
+  protocolVersion: z.literal(protocolVersion),
+  /** Proves that the caller is the owner's editor; held in SecretStorage. */
+  ownerToken: z.string().min(32),
+  /** Absolute path of the workspace folder; null without one. */
+  workspace: z.string().nullable(),
+  /** Absolute path of the data folder. */
+  dataDir: z.string(),
+  /** False in a restricted workspace: then nothing is written. */
+  trusted: z.boolean(),
+  posture: Posture,
+  approvalTimeoutSeconds: z.int().min(10).max(86_400),
+});
+export type Handshake = z.infer<typeof Handshake>;
+
+const Position = z.object({ path: z.string(), line: z.int(), column: z.int() });
+
+/** What the host may ask of the editor (JSON-RPC requests `lancelot/editor/<name>`). Paths are relative to the workspace. */
+export const editorRequests = {
+  /** Problems the editor shows, for one file or all. */
+  diagnostics: {
+    params: z.object({ path: z.string().optional() }),
+    result: z.object({
+      items: z.array(
+        Position.extend({ severity: z.enum(["error", "warning", "information", "hint"]), message: z.string(), source: z.string() }),
+      ),
+    }),
+  },
+  /** Text of an open document with unsaved edits; null when the file has none. */
+  unsavedText: {
+    params: z.object({ path: z.string() }),
+    result: z.object({ text: z.string().nullable() }),
+  },
+  /**
+   * Replaces a file's text through a WorkspaceEdit and saves it if it was saved before, so that the editor's undo works.
+   * Refused (`applied: false`) when the document is no longer `expected`. `text: null` deletes the file.
+   */
+  applyText: {
+    params: z.object({ path: z.string(), expected: z.string().nullable(), text: z.string().nullable() }),
+    result: z.object({ applied: z.boolean(), saved: z.boolean() }),
+  },
+  /** A secret from SecretStorage; null when there is none. */
+  secretGet: {
+    params: z.object({ name: z.string() }),
+    result: z.object({ value: z.string().nullable() }),
+  },
+  secretSet: {
+    params: z.object({ name: z.string(), value: z.string().nullable() }),
+    result: z.object({}),
+  },
+  secretList: {
+    params: z.object({}),
+    result: z.object({ names: z.array(z.string()) }),
+  },
+} as const;
+
+export type EditorRequest = keyof typeof editorRequests;
+export type EditorParams<N extends EditorRequest> = z.output<(typeof editorRequests)[N]["params"]>;
+export type EditorResult<N extends EditorRequest> = z.output<(typeof editorRequests)[N]["result"]>;
+/** The host's side; rejects with `unavailable` when there is no editor (headless). */
+export type AskEditor = <N extends EditorRequest>(name: N, params: EditorParams<N>) => Promise<EditorResult<N>>;
+
+/** Method names on the wire. */
+export const wire = {
+  method: (name: string) => `lancelot/${name}`,
+  event: "lancelot/event",
+  editor: (name: string) => `lancelot/editor/${name}`,
+} as const;

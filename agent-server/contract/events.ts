@@ -1,0 +1,54 @@
+import * as z from "zod";
+import { Change } from "./changes.ts";
+import { Message, Quest } from "./chat.ts";
+import { Id } from "./common.ts";
+import { Approval } from "./governance.ts";
+import { LocalModel } from "./models.ts";
+import { Receipt } from "./receipts.ts";
+
+/** Every event the host sends, by topic. A snapshot (`quests.get`, `changes.list`, …) plus the events after it is the whole state. */
+export const eventTopics = {
+  /** A quest was made or changed. */
+  quest: Quest,
+  questDeleted: z.object({ id: Id }),
+  /** A message was made or changed; replaces the one with its id. */
+  message: Message,
+  /** Messages from `fromSeq` on were removed (edit and resend). */
+  messagesRemoved: z.object({ questId: Id, fromSeq: z.int() }),
+  /** Text to append to a part of an open message. `offset` is the length of the part before it (UTF-16 units), so that a repeat or a gap shows. */
+  delta: z.object({
+    questId: Id,
+    messageId: Id,
+    partIndex: z.int(),
+    kind: z.enum(["text", "thinking"]),
+    offset: z.int(),
+    text: z.string(),
+  }),
+  approval: Approval,
+  change: Change,
+  /** A receipt was opened or closed. */
+  receipt: Receipt,
+  localModel: LocalModel,
+  /** The active model or a provider's state changed: read `models.list` again. */
+  models: z.object({}),
+} as const;
+
+export type Topic = keyof typeof eventTopics;
+export type EventPayload<T extends Topic> = z.output<(typeof eventTopics)[T]>;
+/** `seq` grows by one with each event of one host process and starts again with the next. */
+export type HostEvent = { [T in Topic]: { seq: number; topic: T; payload: EventPayload<T> } }[Topic];
+
+/** How a room tells the world; given to it by the composition root. */
+export type Emit = <T extends Topic>(topic: T, payload: EventPayload<T>) => void;
+
+const topicNames = Object.keys(eventTopics) as [Topic, ...Topic[]];
+export const EventEnvelope = z.object({ seq: z.int(), topic: z.enum(topicNames), payload: z.unknown() });
+
+/**
+ * Parses an event that came over a wire.
+ * @throws z.ZodError when it is not one of the table.
+ */
+export function parseEvent(value: unknown): HostEvent {
+  const { seq, topic, payload } = EventEnvelope.parse(value);
+  return { seq, topic, payload: eventTopics[topic].parse(payload) } as HostEvent;
+}

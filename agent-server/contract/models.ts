@@ -1,0 +1,98 @@
+import * as z from "zod";
+import { Ok } from "./common.ts";
+import { method } from "./method.ts";
+
+export const providerKinds = ["gemini", "openai", "anthropic", "xai", "openai_compatible", "vscode", "local"] as const;
+export const ProviderKind = z.enum(providerKinds);
+export type ProviderKind = z.infer<typeof ProviderKind>;
+
+export const ModelInfo = z.object({
+  /** Name in models.yaml. */
+  provider: z.string(),
+  kind: ProviderKind,
+  model: z.string(),
+  displayName: z.string(),
+  active: z.boolean(),
+  /** Tokens, where known. */
+  contextWindow: z.int().nullable(),
+});
+export type ModelInfo = z.infer<typeof ModelInfo>;
+
+export const ProviderState = z.object({
+  provider: z.string(),
+  kind: ProviderKind,
+  displayName: z.string(),
+  active: z.boolean(),
+  hasKey: z.boolean(),
+  /** Why it cannot be used now, and what to do; null when it can. */
+  problem: z.string().nullable(),
+});
+export type ProviderState = z.infer<typeof ProviderState>;
+
+export const LocalModel = z.object({
+  status: z.enum(["absent", "downloading", "ready", "loading", "loaded", "failed"]),
+  /** File name of the model, no folder. */
+  file: z.string().nullable(),
+  name: z.string(),
+  license: z.string(),
+  /** Bytes to fetch in all (model and runtime) and those already here. */
+  totalBytes: z.int(),
+  doneBytes: z.int(),
+  source: z.enum(["hub", "npm", "owner", "server"]).nullable(),
+  problem: z.string().nullable(),
+});
+export type LocalModel = z.infer<typeof LocalModel>;
+
+export const modelMethods = {
+  "models.list": method({
+    summary: "Providers and the models they offer. Asks each reachable provider; one that does not answer is named with the reason.",
+    access: "any",
+    params: z.object({ provider: z.string().max(100).optional() }),
+    result: z.object({ items: z.array(ModelInfo), providers: z.array(ProviderState) }),
+  }),
+  "models.choose": method({
+    summary: "Makes a provider and model the active ones, in the owner's config/models.yaml.",
+    access: "owner",
+    params: z.object({ provider: z.string().min(1).max(100), model: z.string().min(1).max(300).optional() }),
+    result: z.object({ provider: z.string(), model: z.string() }),
+  }),
+  "models.local": method({
+    summary: "State of the embedded local model.",
+    access: "any",
+    params: z.object({}),
+    result: LocalModel,
+  }),
+  "models.local.download": method({
+    summary: "Fetches the local model and its runtime; progress comes as events. A download cut short goes on where it stopped.",
+    access: "owner",
+    params: z.object({}),
+    result: LocalModel,
+  }),
+  "models.local.cancel": method({
+    summary: "Stops a running download and keeps what is here for the next try.",
+    access: "owner",
+    params: z.object({}),
+    result: LocalModel,
+  }),
+  "vault.set": method({
+    summary: "Stores a secret.",
+    access: "owner",
+    params: z.object({
+      name: z.string().regex(/^[A-Z][A-Z0-9_]{1,99}$/, "capital letters, digits and underscores"),
+      value: z.string().min(1).max(20_000),
+    }),
+    result: Ok,
+  }),
+  "vault.delete": method({
+    summary: "Deletes a secret.",
+    access: "owner",
+    params: z.object({ name: z.string().min(1).max(100) }),
+    result: Ok,
+  }),
+  "vault.list": method({
+    summary: "Names of the stored secrets, never their values.",
+    access: "owner",
+    params: z.object({}),
+    result: z.object({ items: z.array(z.string()) }),
+  }),
+};

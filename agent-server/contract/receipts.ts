@@ -1,0 +1,107 @@
+import * as z from "zod";
+import { Cursor, Id, page, Tier, Timestamp } from "./common.ts";
+import { method } from "./method.ts";
+
+export const ActionType = z.enum([
+  "tool_call",
+  "llm_call",
+  "file_op",
+  "env_query",
+  "plan_step",
+  "verification",
+  "user_interaction",
+  "system",
+]);
+export type ActionType = z.infer<typeof ActionType>;
+
+export const ReceiptStatus = z.enum(["pending", "success", "failure", "cancelled"]);
+export type ReceiptStatus = z.infer<typeof ReceiptStatus>;
+
+export const CognitionTier = z.enum(["DETERMINISTIC", "CLASSIFICATION", "PLANNING", "SYNTHESIS"]);
+export type CognitionTier = z.infer<typeof CognitionTier>;
+
+const Fields = z.record(z.string(), z.unknown());
+
+/** One action as the ledger tells it: its opening entry joined with its closing one. Bounded and redacted before hashing. */
+export const Receipt = z.object({
+  id: Id,
+  timestamp: Timestamp,
+  actionType: ActionType,
+  actionName: z.string(),
+  inputs: Fields,
+  outputs: Fields,
+  status: ReceiptStatus,
+  /** Milliseconds from opening to closing; null while pending. */
+  durationMs: z.number().nullable(),
+  tokenCount: z.int().nullable(),
+  cognitionTier: CognitionTier,
+  riskTier: Tier,
+  parentId: Id.nullable(),
+  questId: Id.nullable(),
+  errorMessage: z.string().nullable(),
+  metadata: Fields,
+  /** Hash of the latest ledger entry of this receipt, and of the entry before that one in the chain. */
+  hash: z.string(),
+  prevHash: z.string(),
+});
+export type Receipt = z.infer<typeof Receipt>;
+
+/** A receipt with those it caused, oldest first. */
+export interface TraceNode {
+  receipt: Receipt;
+  children: TraceNode[];
+}
+export const TraceNode: z.ZodType<TraceNode> = z.lazy(() => z.object({ receipt: Receipt, children: z.array(TraceNode) }));
+
+export const Verification = z.object({
+  ok: z.boolean(),
+  /** Number of ledger entries checked (an opened and closed receipt has two). */
+  entries: z.int(),
+  head: z.string().nullable(),
+  firstBad: z
+    .object({
+      seq: z.int(),
+      receiptId: z.string().nullable(),
+      problem: z.enum(["changed", "removed", "inserted", "reordered"]),
+      message: z.string(),
+    })
+    .optional(),
+});
+export type Verification = z.infer<typeof Verification>;
+
+export const receiptMethods = {
+  "receipts.search": method({
+    summary: "Receipts, newest first, that match every given filter.",
+    access: "any",
+    params: z.object({
+      query: z.string().max(500).optional(),
+      questId: Id.optional(),
+      actionType: ActionType.optional(),
+      status: ReceiptStatus.optional(),
+      tier: Tier.optional(),
+      from: Timestamp.optional(),
+      to: Timestamp.optional(),
+      limit: z.int().min(1).max(500).default(100),
+      cursor: Cursor.optional(),
+    }),
+    result: page(Receipt),
+  }),
+  "receipts.get": method({
+    summary: "One receipt.",
+    access: "any",
+    params: z.object({ id: Id }),
+    result: Receipt,
+  }),
+  "receipts.trace": method({
+    summary: "The tree a receipt or a quest belongs to.",
+    access: "any",
+    params: z.union([z.object({ id: Id }), z.object({ questId: Id })]),
+    result: z.object({ roots: z.array(TraceNode) }),
+  }),
+  "receipts.verify": method({
+    summary: "Checks the whole chain and names the first entry that is not as it was written.",
+    access: "any",
+    params: z.object({}),
+    result: Verification,
+  }),
+};
