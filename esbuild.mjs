@@ -1,0 +1,137 @@
+// Builds dist/: the extension (CJS), the agent host (ESM, split so that SDKs load on first use), the webviews (IIFE),
+// and copies what is native. `--production` minifies, `--watch` rebuilds, `--target=linux-x64` copies another platform's binaries.
+import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import * as esbuild from "esbuild";
+
+const root = dirname(fileURLToPath(import.meta.url));
+const require = createRequire(import.meta.url);
+const flags = new Set(process.argv.slice(2));
+const production = flags.has("--production");
+const watch = flags.has("--watch");
+const target =
+  process.argv
+    .slice(2)
+    .find((flag) => flag.startsWith("--target="))
+    ?.slice("--target=".length) ?? `${process.platform}-${process.arch}`;
+
+const shared = {
+  absWorkingDir: root,
+  bundle: true,
+  minify: production,
+  sourcemap: production ? false : "linked",
+  metafile: true,
+  logLevel: "warning",
+  legalComments: "none",
+};
+
+/** @type {Record<string, import("esbuild").BuildOptions>} */
+const builds = {
+  extension: {
+    ...shared,
+    entryPoints: { extension: "extension/activate.ts" },
+    outdir: "dist/extension",
+    outExtension: { ".js": ".cjs" },
+    platform: "node",
+    format: "cjs",
+    target: "node22",
+    external: ["vscode"],
+  },
+  host: {
+    ...shared,
+    entryPoints: { main: "agent-server/main.ts", cli: "agent-server/cli.ts", "local-model": "agent-server/models/local/process.ts" },
+    outdir: "dist/host",
+    platform: "node",
+    format: "esm",
+    target: "node22",
+    splitting: true,
+    chunkNames: "chunks/[name]-[hash]",
+    external: ["*.node", "node-llama-cpp"],
+    // CJS packages in an ESM bundle need a `require`.
+    banner: { js: 'import { createRequire as lancelotRequire } from "node:module"; const require = lancelotRequire(import.meta.url);' },
+  },
+  webviews: {
+    ...shared,
+    entryPoints: { chat: "webviews/chat/main.tsx", "war-room": "webviews/war-room/main.tsx" },
+    outdir: "dist/webviews",
+    platform: "browser",
+    format: "iife",
+    target: "es2023",
+    minify: true,
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    loader: { ".ttf": "file" },
+    define: { "process.env.NODE_ENV": '"production"' },
+  },
+};
+
+/** Copies what cannot be bundled: one SQLite binary, ripgrep, the icon font. */
+function copyNative() {
+  const native = join(root, "dist/native");
+  mkdirSync(native, { recursive: true });
+  const [platform, arch] = target.split("-");
+  copyFileSync(
+    join(dirname(require.resolve("better-sqlite3/package.json")), "prebuilds", `${target}.node`),
+    join(native, "better_sqlite3.node"),
+  );
+  const binary = platform === "win32" ? "rg.exe" : "rg";
+  const ripgrep = join(root, "node_modules/@vscode", `ripgrep-${platform?.replace("linuxmusl", "linux")}-${arch}`, "bin", binary);
+  if (!existsSync(ripgrep)) throw new Error(`ripgrep for ${target} is not installed: run npm install on that platform.`);
+  copyFileSync(ripgrep, join(native, binary));
+  chmodSync(join(native, binary), 0o755);
+  const codicons = join(dirname(require.resolve("@vscode/codicons/package.json")), "dist");
+  mkdirSync(join(root, "dist/webviews"), { recursive: true });
+  for (const file of ["codicon.css", "codicon.ttf"]) cpSync(join(codicons, file), join(root, "dist/webviews", file));
+}
+
+/** Sizes of what was built, and of the packages in it, from the metafiles. */
+function report(results) {
+  const lines = [];
+  const record = {};
+  for (const [name, { metafile }] of Object.entries(results)) {
+    const outputs = Object.entries(metafile.outputs).filter(([file]) => !file.endsWith(".map"));
+    const bytes = outputs.reduce((sum, [, output]) => sum + output.bytes, 0);
+    const packages = new Map();
+    for (const [, output] of outputs)
+      for (const [input, { bytesInOutput }] of Object.entries(output.inputs)) {
+        const found = /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input);
+        const key = found?.[1] ?? "lancelot";
+        packages.set(key, (packages.get(key) ?? 0) + bytesInOutput);
+      }
+    const largest = [...packages].sort((a, b) => b[1] - a[1]).slice(0, 6);
+    record[name] = { bytes, files: Object.fromEntries(outputs.map(([file, output]) => [file, output.bytes])), packages: Object.fromEntries(packages) };
+    lines.push(`${name.padEnd(10)} ${(bytes / 1024).toFixed(0).padStart(6)} KB  ${largest.map(([key, size]) => `${key} ${(size / 1024).toFixed(0)}`).join(", ")}`);
+  }
+  writeFileSync(join(root, "dist/size-report.json"), `${JSON.stringify(record, null, 2)}\n`);
+  console.log(lines.join("\n"));
+}
+
+if (watch) {
+  copyNative();
+  const contexts = await Promise.all(
+    Object.entries(builds).map(([name, options]) =>
+      esbuild.context({
+        ...options,
+        plugins: [
+          {
+            name: "say",
+            setup: (build) => {
+              build.onStart(() => console.log(`[watch] build started: ${name}`));
+              build.onEnd((result) => console.log(`[watch] build finished: ${name}, ${result.errors.length} errors`));
+            },
+          },
+        ],
+      }),
+    ),
+  );
+  await Promise.all(contexts.map((context) => context.watch()));
+} else {
+  rmSync(join(root, "dist"), { recursive: true, force: true });
+  copyNative();
+  const only = [...flags].filter((flag) => flag in builds);
+  const names = only.length > 0 ? only : Object.keys(builds);
+  const results = await Promise.all(names.map(async (name) => [name, await esbuild.build(builds[name])]));
+  report(Object.fromEntries(results));
+}
