@@ -1,0 +1,161 @@
+import { type ServerType, serve } from "@hono/node-server";
+import { type Context, Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { WebSocketServer } from "ws";
+import { httpStatus, LancelotError } from "../contract/errors.ts";
+import type { Method } from "../contract/method.ts";
+import { type CallContext, methods } from "../contract/table.ts";
+import { asLancelotError, type Dispatch } from "./dispatch.ts";
+import type { EventHub } from "./events.ts";
+import { answerRpc, parseFailure } from "./json-rpc.ts";
+import { openApiDocument } from "./openapi.ts";
+import { createRateLimit } from "./rate-limit.ts";
+import { attachEvents } from "./websocket.ts";
+
+const maxBodyBytes = 1024 * 1024;
+
+export interface GatewayOptions {
+  dispatch: Dispatch;
+  events: EventHub;
+  version: string;
+  port: number;
+  /** What the bearer of a token may do: `any` methods, every method, or nothing. */
+  rights(bearer: string | undefined): "owner" | "any" | null;
+  rate: { limit: number; windowMs: number };
+  now(): number;
+}
+
+export interface Gateway {
+  /** `http://127.0.0.1:<port>` */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/**
+ * The loopback gateway: JSON-RPC at `POST /rpc`, every method at `POST /rpc/<name>`, the published REST routes, `GET /openapi.json`
+ * and events at `GET /ws`. Only requests addressed to loopback, from no or a loopback origin, and with a token are answered.
+ */
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const app = new Hono();
+  const rate = createRateLimit(options.rate.limit, options.rate.windowMs);
+
+  app.use(async (c, next) => {
+    const foreign = foreignRequest(c.req.header("host"), c.req.header("origin"));
+    if (foreign !== null) return fail(c, new LancelotError("denied", foreign), 403);
+    if (c.req.method === "GET" && c.req.path === "/health/live") return next();
+    if (options.rights(bearerOf(c.req.header("authorization"))) === null)
+      return fail(c, new LancelotError("unauthorized", "Send the gateway's token: Authorization: Bearer <token>."));
+    const wait = rate.take(options.now());
+    if (wait !== null) {
+      c.header("Retry-After", String(wait));
+      return fail(c, new LancelotError("rate_limited", `Too many requests; try again in ${wait} s.`, { data: { retryAfterSeconds: wait } }));
+    }
+    return next();
+  });
+  app.use(bodyLimit({ maxSize: maxBodyBytes, onError: (c) => fail(c, new LancelotError("too_large", "A request body may have 1 MB.")) }));
+
+  const callOf = (c: Context): CallContext => ({ owner: options.rights(bearerOf(c.req.header("authorization"))) === "owner", signal: c.req.raw.signal });
+  const answer = async (c: Context, name: string, params: unknown) => {
+    try {
+      return c.json((await options.dispatch(name, params, callOf(c))) as object);
+    } catch (error) {
+      return fail(c, asLancelotError(error));
+    }
+  };
+
+  app.get("/openapi.json", (c) => c.json(openApiDocument(options.version)));
+  app.post("/rpc", async (c) => {
+    const body = await readJson(c);
+    if (!body.ok) return c.json(parseFailure(), 400);
+    const answered = await answerRpc(body.value, options.dispatch, callOf(c));
+    return answered === undefined ? c.body(null, 204) : c.json(answered);
+  });
+  for (const [name, method] of Object.entries<Method>(methods)) {
+    const handle = async (c: Context) => {
+      if (c.req.method === "GET") return answer(c, name, queryParams(c));
+      const body = await readJson(c);
+      if (!body.ok) return fail(c, new LancelotError("invalid_params", "The body is not JSON."));
+      return answer(c, name, { ...(body.value as object), ...c.req.param() });
+    };
+    app.post(`/rpc/${name}`, handle);
+    if (method.route) app.on(method.route.method, method.route.path.replace(/\{(\w+)\}/g, ":$1"), handle);
+  }
+  app.notFound((c) => fail(c, new LancelotError("not_found", `There is nothing at ${c.req.method} ${c.req.path}; GET /openapi.json lists what is here.`)));
+  app.onError((error, c) => fail(c, asLancelotError(error)));
+
+  const server = await listen(app, options.port);
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: maxBodyBytes });
+  server.on("upgrade", (request, socket, head) => {
+    const url = new URL(request.url ?? "/", "http://127.0.0.1");
+    // A browser cannot set a header on a WebSocket, so the token may come as a subprotocol too: `bearer.<token>`.
+    const offered = (request.headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim());
+    const bearer = bearerOf(request.headers.authorization) ?? offered.find((name) => name.startsWith("bearer."))?.slice("bearer.".length);
+    const refused = foreignRequest(request.headers.host, request.headers.origin) !== null ? 403 : url.pathname !== "/ws" ? 404 : options.rights(bearer) === null ? 401 : null;
+    if (refused !== null) {
+      socket.end(`HTTP/1.1 ${refused} Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+      return;
+    }
+    sockets.handleUpgrade(request, socket, head, (client) => attachEvents(client, options.events));
+  });
+
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : options.port;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async close() {
+      for (const client of sockets.clients) client.terminate();
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        if ("closeAllConnections" in server) server.closeAllConnections();
+      });
+    },
+  };
+}
+
+function listen(app: Hono, port: number): Promise<ServerType> {
+  return new Promise((resolve, reject) => {
+    const server = serve({ fetch: app.fetch, hostname: "127.0.0.1", port }, () => resolve(server));
+    server.once("error", (error: NodeJS.ErrnoException) =>
+      reject(error.code === "EADDRINUSE" ? new LancelotError("conflict", `Port ${port} is in use; choose another, or 0 for any.`, { cause: error }) : error),
+    );
+  });
+}
+
+function fail(c: Context, error: LancelotError, status: number = httpStatus[error.code]) {
+  return c.json({ error: error.toBody() }, status as ContentfulStatusCode);
+}
+
+function bearerOf(header: string | undefined): string | undefined {
+  return /^Bearer (\S+)$/.exec(header ?? "")?.[1];
+}
+
+const loopbackHost = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i;
+
+/** Why a request is not from this machine's owner (DNS rebinding, a web page); null when it may be. */
+function foreignRequest(host: string | undefined, origin: string | undefined): string | null {
+  if (host === undefined || !loopbackHost.test(host)) return "The gateway answers requests for 127.0.0.1 or localhost only.";
+  if (origin === undefined) return null;
+  const url = URL.canParse(origin) ? new URL(origin) : null;
+  return url !== null && loopbackHost.test(url.host) ? null : "The gateway answers no requests from web pages of other origins.";
+}
+
+async function readJson(c: Context): Promise<{ ok: true; value: unknown } | { ok: false }> {
+  const text = await c.req.text();
+  if (text.trim() === "") return { ok: true, value: {} };
+  try {
+    return { ok: true, value: JSON.parse(text) };
+  } catch {
+    return { ok: false };
+  }
+}
+
+/** Query parameters of a GET route; numbers and booleans as such, since a query has only strings. */
+function queryParams(c: Context): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries({ ...c.req.query(), ...c.req.param() }).map(([key, value]) => [
+      key,
+      /^-?\d+$/.test(value) ? Number(value) : value === "true" ? true : value === "false" ? false : value,
+    ]),
+  );
+}

@@ -1,0 +1,98 @@
+import {
+  CancellationToken,
+  type Connection,
+  createConnection,
+  ProposedFeatures,
+  ResponseError,
+  StreamMessageReader,
+  StreamMessageWriter,
+  TextDocumentSyncKind,
+} from "vscode-languageserver/node.js";
+import { type AskEditor, editorRequests, Handshake, wire } from "../contract/editor.ts";
+import { LancelotError } from "../contract/errors.ts";
+import { laterMethods } from "../contract/later.ts";
+import { methods } from "../contract/table.ts";
+import { asLancelotError, type Dispatch } from "./dispatch.ts";
+import type { EventHub } from "./events.ts";
+import { rpcError } from "./json-rpc.ts";
+
+/** What a started host gives the connection. */
+export interface Serving {
+  dispatch: Dispatch;
+  events: EventHub;
+  info: Record<string, unknown>;
+  close(): Promise<void>;
+}
+
+export interface RpcOptions {
+  transport: "ipc" | "stdio";
+  /** True when the token is the owner's. Called once, at the handshake. */
+  isOwner(token: string): boolean;
+  /** Starts the host once the editor has said who and where it is; null handshake: a plain client on stdio. */
+  start(handshake: Handshake | null, askEditor: AskEditor | null): Promise<Serving>;
+  exit(code: number): void;
+  log(message: string, error?: unknown): void;
+}
+
+/** Serves one client, editor or program, over LSP-framed JSON-RPC. Ends with its client. */
+export function serveRpc(options: RpcOptions): void {
+  const connection: Connection =
+    options.transport === "ipc"
+      ? createConnection(ProposedFeatures.all)
+      : createConnection(ProposedFeatures.all, new StreamMessageReader(process.stdin), new StreamMessageWriter(process.stdout));
+  let serving: Serving | null = null;
+  let owner = false;
+  let ending: Promise<void> | null = null;
+  const end = () => (ending ??= serving?.close() ?? Promise.resolve());
+
+  connection.onInitialize(async (params) => {
+    const offered: unknown = params.initializationOptions;
+    const handshake = offered === undefined || offered === null ? null : Handshake.safeParse(offered);
+    if (handshake && !handshake.success)
+      throw refuse(new LancelotError("invalid_params", "The extension and the agent host are of different versions. Reload the window; if that does not help, reinstall Lancelot."));
+    owner = handshake !== null && options.isOwner(handshake.data.ownerToken);
+    if (handshake !== null && !owner) throw refuse(new LancelotError("unauthorized", "The owner token was refused."));
+    try {
+      serving = await options.start(handshake?.data ?? null, handshake ? askThrough(connection) : null);
+    } catch (error) {
+      options.log("start failed", error);
+      throw refuse(asLancelotError(error));
+    }
+    return { capabilities: { textDocumentSync: TextDocumentSyncKind.None }, serverInfo: { name: "lancelot" }, lancelot: serving.info };
+  });
+  connection.onInitialized(() => {
+    serving?.events.listen((event) => void connection.sendNotification(wire.event, event).catch((error: unknown) => options.log("event not sent", error)));
+  });
+  for (const name of [...Object.keys(methods), ...laterMethods]) {
+    connection.onRequest(wire.method(name), async (params: unknown, token: CancellationToken) => {
+      if (serving === null) throw refuse(new LancelotError("unavailable", "The host is still starting."));
+      const abort = new AbortController();
+      token.onCancellationRequested(() => abort.abort());
+      try {
+        return await serving.dispatch(name, params, { owner, signal: abort.signal });
+      } catch (error) {
+        throw refuse(asLancelotError(error));
+      }
+    });
+  }
+  connection.onShutdown(end);
+  connection.onExit(() => void end().finally(() => options.exit(0)));
+  // The editor was killed: the channel closes without a word.
+  process.on("disconnect", () => void end().finally(() => options.exit(0)));
+  process.stdin.on("end", () => options.transport === "stdio" && void end().finally(() => options.exit(0)));
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => void end().finally(() => options.exit(0)));
+  connection.listen();
+}
+
+function refuse(error: LancelotError): ResponseError<Record<string, unknown>> {
+  const { code, message, data } = rpcError(error);
+  return new ResponseError(code, message, data);
+}
+
+/** Asks of the editor, parsed on the way back. */
+function askThrough(connection: Connection): AskEditor {
+  return async (name, params) => {
+    const answer: unknown = await connection.sendRequest(wire.editor(name), params);
+    return editorRequests[name].result.parse(answer) as Awaited<ReturnType<AskEditor>> as never;
+  };
+}
