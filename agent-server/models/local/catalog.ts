@@ -1,0 +1,78 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import * as yaml from "yaml";
+import * as z from "zod";
+import { LancelotError } from "../../contract/errors.ts";
+
+const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+const FileName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*\.gguf$/, "a plain .gguf file name");
+const model = {
+  id: z.string(),
+  name: z.string(),
+  license: z.string(),
+  /** What to expect of it, in plain words. */
+  note: z.string(),
+  file: FileName,
+  /** Size of the .gguf file. */
+  bytes: z.int().positive(),
+  sha256: Sha256,
+  /** Tokens the context is created with. */
+  context: z.int().min(512),
+  small: z.boolean(),
+};
+
+const HubModel = z.strictObject({
+  ...model,
+  url: z.url(),
+  needs: z.strictObject({ ram_bytes: z.int().min(0), gpu: z.boolean() }),
+});
+export type HubModel = z.infer<typeof HubModel>;
+
+const NpmModel = z.strictObject({
+  ...model,
+  parts: z
+    .array(
+      z.strictObject({
+        package: z.string(),
+        version: z.string(),
+        /** Path of the piece inside the tarball. */
+        member: z.string(),
+        /** Size of the tarball. */
+        bytes: z.int().positive(),
+        integrity: z.string().startsWith("sha512-"),
+      }),
+    )
+    .min(1),
+});
+export type NpmModel = z.infer<typeof NpmModel>;
+
+const Catalog = z.strictObject({ version: z.literal("1.0"), hub: z.array(HubModel).min(1), npm: NpmModel });
+export type Catalog = z.infer<typeof Catalog>;
+
+/**
+ * Reads `local-models.yaml`: the owner's in the data folder where there is one, else the shipped one.
+ * @throws LancelotError `unavailable` naming what is wrong in the file.
+ */
+export function readCatalog(configDir: string, dataDir: string): Catalog {
+  const own = join(dataDir, "config", "local-models.yaml");
+  const file = existsSync(own) ? own : join(configDir, "local-models.yaml");
+  const parsed = Catalog.safeParse(yaml.parse(readFileSync(file, "utf8")));
+  if (parsed.success) return parsed.data;
+  const problem = z.prettifyError(parsed.error).replaceAll("\n", " ");
+  throw new LancelotError("unavailable", `config/local-models.yaml cannot be used: ${problem}`);
+}
+
+/** What the machine offers a model. */
+export interface Machine {
+  ramBytes: number;
+  /** Whether the runtime of this platform computes on a GPU (Metal on Apple silicon). */
+  gpu: boolean;
+}
+
+/** The hub model for a machine: the last of the catalog whose needs are met, the first where none are (M5). */
+export function chooseHubModel(catalog: Catalog, machine: Machine): HubModel {
+  const fitting = catalog.hub.filter(({ needs }) => machine.ramBytes >= needs.ram_bytes && (machine.gpu || !needs.gpu));
+  const chosen = fitting.at(-1) ?? catalog.hub[0];
+  if (chosen === undefined) throw new LancelotError("unavailable", "config/local-models.yaml lists no model.");
+  return chosen;
+}
