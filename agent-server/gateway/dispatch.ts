@@ -15,13 +15,18 @@ export function createDispatch(handlers: Handlers, onInternal: (method: string, 
   return async (name, params, call) => {
     if (!isMethodName(name)) {
       if (later.has(name))
-        throw new LancelotError("unavailable", `${name} is not part of this version of Lancelot.`, { data: { what: name, nextStep: "Update Lancelot when a version with it is out." } });
+        throw new LancelotError("unavailable", `${name} is not part of this version of Lancelot.`, {
+          data: { what: name, nextStep: "Update Lancelot when a version with it is out." },
+        });
       throw new LancelotError("not_found", `There is no method ${name}.`, { data: { method: name } });
     }
     const method = methods[name];
     if (method.access === "owner" && !call.owner) throw new LancelotError("unauthorized", `${name} needs the owner token.`);
     const parsed = method.params.safeParse(params ?? {});
-    if (!parsed.success) throw new LancelotError("invalid_params", `${name}: ${z.prettifyError(parsed.error)}`, { data: { issues: parsed.error.issues.slice(0, 20) } });
+    if (!parsed.success)
+      throw new LancelotError("invalid_params", `${name}: ${z.prettifyError(parsed.error)}`, {
+        data: { issues: parsed.error.issues.slice(0, 20) },
+      });
     try {
       const result = await run(handlers, name, parsed.data, call);
       return method.result.parse(result);
@@ -42,5 +47,7 @@ function run(handlers: Handlers, name: MethodName, params: unknown, call: CallCo
 
 /** Any error as a LancelotError, for transports that must answer something. */
 export function asLancelotError(error: unknown): LancelotError {
-  return error instanceof LancelotError ? error : new LancelotError("internal", "The host failed. The log says why (Lancelot: Show log).", { cause: error });
+  return error instanceof LancelotError
+    ? error
+    : new LancelotError("internal", "The host failed. The log says why (Lancelot: Show log).", { cause: error });
 }

@@ -49,13 +49,19 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const wait = rate.take(options.now());
     if (wait !== null) {
       c.header("Retry-After", String(wait));
-      return fail(c, new LancelotError("rate_limited", `Too many requests; try again in ${wait} s.`, { data: { retryAfterSeconds: wait } }));
+      return fail(
+        c,
+        new LancelotError("rate_limited", `Too many requests; try again in ${wait} s.`, { data: { retryAfterSeconds: wait } }),
+      );
     }
     return next();
   });
   app.use(bodyLimit({ maxSize: maxBodyBytes, onError: (c) => fail(c, new LancelotError("too_large", "A request body may have 1 MB.")) }));
 
-  const callOf = (c: Context): CallContext => ({ owner: options.rights(bearerOf(c.req.header("authorization"))) === "owner", signal: c.req.raw.signal });
+  const callOf = (c: Context): CallContext => ({
+    owner: options.rights(bearerOf(c.req.header("authorization"))) === "owner",
+    signal: c.req.raw.signal,
+  });
   const answer = async (c: Context, name: string, params: unknown) => {
     try {
       return c.json((await options.dispatch(name, params, callOf(c))) as object);
@@ -81,7 +87,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     app.post(`/rpc/${name}`, handle);
     if (method.route) app.on(method.route.method, method.route.path.replace(/\{(\w+)\}/g, ":$1"), handle);
   }
-  app.notFound((c) => fail(c, new LancelotError("not_found", `There is nothing at ${c.req.method} ${c.req.path}; GET /openapi.json lists what is here.`)));
+  app.notFound((c) =>
+    fail(c, new LancelotError("not_found", `There is nothing at ${c.req.method} ${c.req.path}; GET /openapi.json lists what is here.`)),
+  );
   app.onError((error, c) => fail(c, asLancelotError(error)));
 
   const server = await listen(app, options.port);
@@ -89,9 +97,21 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   server.on("upgrade", (request, socket, head) => {
     const url = new URL(request.url ?? "/", "http://127.0.0.1");
     // A browser cannot set a header on a WebSocket, so the token may come as a subprotocol too: `bearer.<token>`.
-    const offered = (request.headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim());
-    const bearer = bearerOf(request.headers.authorization) ?? offered.find((name) => name.startsWith("bearer."))?.slice("bearer.".length);
-    const refused = foreignRequest(request.headers.host, request.headers.origin) !== null ? 403 : url.pathname !== "/ws" ? 404 : options.rights(bearer) === null ? 401 : null;
+    const offered: string[] = String(request.headers["sec-websocket-protocol"] ?? "").split(",");
+    const bearer =
+      bearerOf(request.headers.authorization) ??
+      offered
+        .map((name) => name.trim())
+        .find((name) => name.startsWith("bearer."))
+        ?.slice("bearer.".length);
+    const refused =
+      foreignRequest(request.headers.host, request.headers.origin) !== null
+        ? 403
+        : url.pathname !== "/ws"
+          ? 404
+          : options.rights(bearer) === null
+            ? 401
+            : null;
     if (refused !== null) {
       socket.end(`HTTP/1.1 ${refused} Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
       return;
@@ -117,7 +137,11 @@ function listen(app: Hono, port: number): Promise<ServerType> {
   return new Promise((resolve, reject) => {
     const server = serve({ fetch: app.fetch, hostname: "127.0.0.1", port }, () => resolve(server));
     server.once("error", (error: NodeJS.ErrnoException) =>
-      reject(error.code === "EADDRINUSE" ? new LancelotError("conflict", `Port ${port} is in use; choose another, or 0 for any.`, { cause: error }) : error),
+      reject(
+        error.code === "EADDRINUSE"
+          ? new LancelotError("conflict", `Port ${port} is in use; choose another, or 0 for any.`, { cause: error })
+          : error,
+      ),
     );
   });
 }

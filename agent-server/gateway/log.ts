@@ -8,5 +8,8 @@ export type Log = Logger;
  */
 export function createLog(level: string, redact: (line: string) => string): Log {
   const out = destination({ fd: 2, sync: true });
-  return pino({ level, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` }, { write: (line: string) => void out.write(redact(line)) });
+  return pino(
+    { level, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` },
+    { write: (line: string) => void out.write(redact(line)) },
+  );
 }

@@ -15,7 +15,13 @@ export function openApiDocument(version: string) {
       default: { description: "An error", ...json(ErrorBody) },
     };
     const about = { summary: method.summary, ...(name === "health.live" ? { security: [] } : {}) };
-    (paths[`/rpc/${name}`] ??= {}).post = { ...about, operationId: name, tags: [name.split(".")[0]], requestBody: json(method.params), responses };
+    (paths[`/rpc/${name}`] ??= {}).post = {
+      ...about,
+      operationId: name,
+      tags: [name.split(".")[0]],
+      requestBody: json(method.params),
+      responses,
+    };
     if (method.route === undefined) continue;
     const body = method.route.method === "GET" ? {} : { requestBody: json(method.params) };
     (paths[method.route.path] ??= {})[method.route.method.toLowerCase()] = { ...about, operationId: `${name}:rest`, ...body, responses };

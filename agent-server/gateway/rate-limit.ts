@@ -26,6 +26,7 @@ export function parseRateLimit(text: string | undefined): { limit: number; windo
   const found = /^\s*(\d{1,7})(?:\s*\/\s*(\d{1,5})\s*s?)?\s*$/.exec(text);
   const limit = Number(found?.[1]);
   const seconds = Number(found?.[2] ?? 60);
-  if (!found || limit < 1 || seconds < 1) throw new Error(`LANCELOT_RATE_LIMIT is "${text}"; write it as requests/seconds, for example 60/60.`);
+  if (!found || limit < 1 || seconds < 1)
+    throw new Error(`LANCELOT_RATE_LIMIT is "${text}"; write it as requests/seconds, for example 60/60.`);
   return { limit, windowMs: seconds * 1000 };
 }

@@ -1,5 +1,5 @@
 import {
-  CancellationToken,
+  type CancellationToken,
   type Connection,
   createConnection,
   ProposedFeatures,
@@ -7,7 +7,7 @@ import {
   StreamMessageReader,
   StreamMessageWriter,
   TextDocumentSyncKind,
-} from "vscode-languageserver/node.js";
+} from "vscode-languageserver/node";
 import { type AskEditor, editorRequests, Handshake, wire } from "../contract/editor.ts";
 import { LancelotError } from "../contract/errors.ts";
 import { laterMethods } from "../contract/later.ts";
@@ -49,7 +49,12 @@ export function serveRpc(options: RpcOptions): void {
     const offered: unknown = params.initializationOptions;
     const handshake = offered === undefined || offered === null ? null : Handshake.safeParse(offered);
     if (handshake && !handshake.success)
-      throw refuse(new LancelotError("invalid_params", "The extension and the agent host are of different versions. Reload the window; if that does not help, reinstall Lancelot."));
+      throw refuse(
+        new LancelotError(
+          "invalid_params",
+          "The extension and the agent host are of different versions. Reload the window; if that does not help, reinstall Lancelot.",
+        ),
+      );
     owner = handshake !== null && options.isOwner(handshake.data.ownerToken);
     if (handshake !== null && !owner) throw refuse(new LancelotError("unauthorized", "The owner token was refused."));
     try {
@@ -61,7 +66,9 @@ export function serveRpc(options: RpcOptions): void {
     return { capabilities: { textDocumentSync: TextDocumentSyncKind.None }, serverInfo: { name: "lancelot" }, lancelot: serving.info };
   });
   connection.onInitialized(() => {
-    serving?.events.listen((event) => void connection.sendNotification(wire.event, event).catch((error: unknown) => options.log("event not sent", error)));
+    serving?.events.listen(
+      (event) => void connection.sendNotification(wire.event, event).catch((error: unknown) => options.log("event not sent", error)),
+    );
   });
   for (const name of [...Object.keys(methods), ...laterMethods]) {
     connection.onRequest(wire.method(name), async (params: unknown, token: CancellationToken) => {

@@ -1,0 +1,81 @@
+import { isAbsolute, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import type { AskEditor, Handshake } from "../contract/editor.ts";
+import { createHost } from "../host.ts";
+import { defaultDataDir, productPaths } from "../paths.ts";
+import { createOwnerGate, createRedactor } from "../security/security.ts";
+import { createDispatch } from "./dispatch.ts";
+import { createEventHub } from "./events.ts";
+import { createLog } from "./log.ts";
+import { type Serving, serveRpc } from "./rpc.ts";
+
+/** How long a clean end may take before the process goes anyway (ms). */
+const endTimeoutMs = 5_000;
+
+/** The process behind `main.js`: `--node-ipc` for the editor, `--stdio --workspace DIR --data DIR` for programs. */
+export function runMain(argv: readonly string[]): void {
+  const { values } = parseArgs({
+    args: [...argv],
+    strict: false,
+    options: { stdio: { type: "boolean" }, "node-ipc": { type: "boolean" }, workspace: { type: "string" }, data: { type: "string" } },
+  });
+  const redactor = createRedactor();
+  const log = createLog(process.env["LANCELOT_LOG_LEVEL"] ?? "info", (line) => redactor.text(line).text);
+  const transport = values.stdio === true ? "stdio" : "ipc";
+  if (transport === "ipc" && process.send === undefined) {
+    process.stderr.write(
+      "main.js is started by the editor (--node-ipc) or with --stdio --workspace DIR --data DIR. For the terminal use cli.js.\n",
+    );
+    process.exitCode = 2;
+    return;
+  }
+  process.on("uncaughtException", (error) => {
+    log.fatal({ err: error }, "uncaught error; the host ends");
+    process.exit(1);
+  });
+  process.on("unhandledRejection", (reason) => log.error({ err: reason }, "a promise was rejected and nobody looked"));
+
+  const logError = (message: string, error?: unknown) => (error === undefined ? log.info(message) : log.error({ err: error }, message));
+  serveRpc({
+    transport,
+    // Over its own pipe the editor that started this process names the token; a program must know the one it was started with.
+    isOwner: (token) =>
+      transport === "ipc" ? token.length >= 32 : createOwnerGate(process.env["LANCELOT_OWNER_TOKEN"] ?? null).check(token),
+    start: (handshake, askEditor) => start(handshake, askEditor, String(values.workspace ?? ""), String(values.data ?? "")),
+    exit(code) {
+      log.flush();
+      process.exit(code);
+    },
+    log: logError,
+  });
+
+  async function start(handshake: Handshake | null, askEditor: AskEditor | null, workspaceArg: string, dataArg: string): Promise<Serving> {
+    const events = createEventHub((error) => log.error({ err: error }, "an event listener failed"));
+    const workspace = handshake ? handshake.workspace : workspaceArg === "" ? null : resolve(workspaceArg);
+    const dataDir = handshake ? handshake.dataDir : dataArg === "" ? defaultDataDir(process.env) : dataArg;
+    const host = await createHost({
+      paths: productPaths(),
+      workspace,
+      dataDir: isAbsolute(dataDir) ? dataDir : resolve(dataDir),
+      trusted: handshake?.trusted ?? true,
+      posture: handshake?.posture ?? "supervised",
+      approvalTimeoutSeconds: handshake?.approvalTimeoutSeconds ?? 3600,
+      canAsk: true,
+      askEditor: transport === "ipc" ? askEditor : null,
+      env: process.env,
+      emit: events.emit,
+      lastEventSeq: events.lastSeq,
+      log: logError,
+    });
+    return {
+      dispatch: createDispatch(host.handlers, (method, error) => log.error({ err: error, method }, "a method failed")),
+      events,
+      info: host.info(),
+      async close() {
+        const timer = setTimeout(() => process.exit(1), endTimeoutMs);
+        await host.close();
+        clearTimeout(timer);
+      },
+    };
+  }
+}

@@ -1,0 +1,240 @@
+import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
+import { protocolVersion } from "./contract/common.ts";
+import type { AskEditor } from "./contract/editor.ts";
+import { LancelotError } from "./contract/errors.ts";
+import type { Emit } from "./contract/events.ts";
+import type { Posture } from "./contract/governance.ts";
+import type { HostInfo } from "./contract/host.ts";
+import type { Handlers } from "./contract/table.ts";
+import { createGovernance, governanceMigrations } from "./governance/governance.ts";
+import { createModels } from "./models/models.ts";
+import { createOrchestrator, orchestratorMigrations } from "./orchestrator/orchestrator.ts";
+import type { ProductPaths } from "./paths.ts";
+import { createLedger, receiptsMigrations } from "./receipts/receipts.ts";
+import { createGatedFetch, createRedactor, createSecrets, type Redactor } from "./security/security.ts";
+import { openStorage } from "./storage/storage.ts";
+import { createTools, toolsMigrations } from "./tools/tools.ts";
+
+export interface HostOptions {
+  paths: ProductPaths;
+  /** Absolute path of the workspace; null without one. */
+  workspace: string | null;
+  dataDir: string;
+  /** False: nothing in the workspace is written. */
+  trusted: boolean;
+  posture: Posture;
+  approvalTimeoutSeconds: number;
+  /** False where nobody can answer a question. */
+  canAsk: boolean;
+  askEditor: AskEditor | null;
+  env: NodeJS.ProcessEnv;
+  emit: Emit;
+  lastEventSeq(): number;
+  log(message: string, error?: unknown): void;
+}
+
+export interface Host {
+  readonly handlers: Handlers;
+  readonly redactor: Redactor;
+  info(): HostInfo;
+  /** Stops quests, closes streams and processes, writes what is open. */
+  close(): Promise<void>;
+}
+
+/**
+ * The composition root: the only place that knows every room. Starting it puts right what hosts that died left behind.
+ * @throws LancelotError worded for the owner when the data folder or the workspace cannot be used.
+ */
+export async function createHost(options: HostOptions): Promise<Host> {
+  const { workspace, dataDir, emit, paths } = options;
+  if (workspace !== null && !(existsSync(workspace) && statSync(workspace).isDirectory()))
+    throw new LancelotError("not_found", `The workspace ${workspace} is not a folder.`);
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const startedAt = new Date().toISOString();
+  const version = readVersion(paths.root);
+
+  const redactor = createRedactor();
+  const storage = openStorage({
+    dataDir,
+    migrations: [...receiptsMigrations, ...governanceMigrations, ...toolsMigrations, ...orchestratorMigrations],
+  });
+  const ledger = createLedger({ storage, redactor });
+  const secrets = createSecrets({ dataDir, env: options.env, ...(options.askEditor ? { editor: editorSecrets(options.askEditor) } : {}) });
+  const governance = createGovernance({
+    storage,
+    ledger,
+    redactor,
+    workspace,
+    dataDir,
+    configDir: paths.configDir,
+    trusted: options.trusted,
+    posture: options.posture,
+    approvalTimeoutSeconds: options.approvalTimeoutSeconds,
+    emit,
+  });
+  governance.setCanAsk(options.canAsk);
+  const models = createModels({
+    configDir: paths.configDir,
+    dataDir,
+    distDir: paths.distDir,
+    secrets,
+    gatedFetch: createGatedFetch(),
+    ledger,
+    redactor,
+    env: options.env,
+  });
+  const tools = createTools({
+    storage,
+    ledger,
+    governance,
+    redactor,
+    workspace,
+    dataDir,
+    ripgrepPath: paths.ripgrepPath,
+    askEditor: options.askEditor,
+    emit,
+  });
+  const orchestrator = createOrchestrator({ storage, models, tools, governance, ledger, redactor, emit, workspace, dataDir });
+
+  const stopReceipts = ledger.onReceipt((receipt) => emit("receipt", receipt));
+  const stopModels = models.onChange((change) => ("localModel" in change ? emit("localModel", change.localModel) : emit("models", {})));
+  const closedReceipts = ledger.reconcile();
+  const interrupted = orchestrator.reconcile();
+  if (closedReceipts + interrupted > 0)
+    options.log(`put right after a host that died: ${closedReceipts} receipts closed, ${interrupted} quests interrupted`);
+
+  const info = (): HostInfo => ({
+    name: "lancelot",
+    version,
+    protocolVersion,
+    pid: process.pid,
+    workspace: workspace === null ? null : basename(workspace),
+    posture: governance.posture(),
+    startedAt,
+    lastEventSeq: options.lastEventSeq(),
+  });
+
+  const handlers: Handlers = {
+    "host.info": info,
+    "host.configure": ({ posture, approvalTimeoutSeconds }) => {
+      if (posture !== undefined) governance.setPosture(posture);
+      if (approvalTimeoutSeconds !== undefined) governance.setApprovalTimeout(approvalTimeoutSeconds);
+      return info();
+    },
+    "health.live": () => ({ status: "alive" }),
+    "health.ready": async () => {
+      const degradedReasons = workspace === null ? ["No folder is open: files cannot be read or changed."] : [];
+      const answers = await models.active().catch((error: unknown) => {
+        degradedReasons.push(error instanceof LancelotError ? error.message : "The state of the models could not be read.");
+        return null;
+      });
+      const local = models.local().status;
+      return {
+        ready: answers !== null,
+        onboardingState: answers === null ? "MODEL_NEEDED" : "READY",
+        localLlmReady: local === "ready" || local === "loaded",
+        schedulerRunning: false,
+        lastHealthTickAt: null,
+        lastSchedulerTickAt: null,
+        degradedReasons,
+        timestamp: new Date().toISOString(),
+      };
+    },
+    "chat.send": (params) => orchestrator.send(params),
+    "chat.cancel": ({ questId }) => orchestrator.cancel(questId),
+    "chat.steer": ({ questId, text }) => orchestrator.steer(questId, text),
+    "chat.answer": ({ questId, callId, answer }) => {
+      orchestrator.answer(questId, callId, answer);
+      return { ok: true };
+    },
+    "chat.run": (params, call) => orchestrator.run(params, call.signal),
+    "quests.list": (params) => orchestrator.list(params),
+    "quests.get": ({ id }) => orchestrator.get(id),
+    "quests.resume": ({ id }) => orchestrator.resume(id),
+    "quests.rename": ({ id, title }) => orchestrator.rename(id, title),
+    "quests.export": ({ id }) => ({ markdown: orchestrator.exportMarkdown(id) }),
+    "quests.delete": async ({ id }) => {
+      await orchestrator.delete(id);
+      return { ok: true };
+    },
+    "models.list": ({ provider }, call) => models.list(provider, call.signal),
+    "models.choose": ({ provider, model }) => models.choose(provider, model),
+    "models.local": () => models.local(),
+    "models.local.download": () => models.downloadLocal(),
+    "models.local.cancel": () => models.cancelDownload(),
+    "vault.set": async ({ name, value }) => {
+      await secrets.set(name, value);
+      emit("models", {});
+      return { ok: true };
+    },
+    "vault.delete": async ({ name }) => {
+      await secrets.delete(name);
+      emit("models", {});
+      return { ok: true };
+    },
+    "vault.list": async () => ({ items: await secrets.list() }),
+    "policy.evaluate": ({ mode, ...intent }) => governance.evaluate({ ...intent, mode: mode ?? "normal" }),
+    "approvals.list": ({ status, questId, limit }) => ({
+      items: governance.approvals.list({ status: status ?? "pending", limit, ...(questId === undefined ? {} : { questId }) }),
+    }),
+    "approvals.decide": ({ id, decision, reason }) => governance.approvals.decide(id, decision, reason),
+    "receipts.search": (params) => ledger.search(params),
+    "receipts.get": ({ id }) => {
+      const receipt = ledger.get(id);
+      if (receipt === null) throw new LancelotError("not_found", `There is no receipt ${id}.`);
+      return receipt;
+    },
+    "receipts.trace": (of) => ({ roots: ledger.trace(of) }),
+    "receipts.verify": (_params, call) => ledger.verify(call.signal),
+    "tools.list": () => ({ items: tools.list() }),
+    "tools.invoke": async ({ tool, args, questId }, call) => {
+      const outcome = await tools.invoke({ tool, args, questId: questId ?? null, parentId: null, mode: "normal", signal: call.signal });
+      if (outcome.isError || outcome.receiptId === null)
+        throw outcome.error ?? new LancelotError("conflict", outcome.text, { data: { receiptId: outcome.receiptId } });
+      return { output: outcome.text, receiptId: outcome.receiptId, changeId: outcome.changeId };
+    },
+    "workspace.search": ({ query, regex, glob, limit }, call) =>
+      tools.search({ query, regex, limit, ...(glob === undefined ? {} : { glob }) }, call.signal),
+    "workspace.files": async ({ query, limit }, call) => ({ items: await tools.files(query, limit, call.signal) }),
+    "security.redact": ({ text }) => redactor.text(text),
+    "changes.list": ({ questId, open, limit }) => ({
+      items: tools.changes.list({ limit, ...(questId === undefined ? {} : { questId }), ...(open === undefined ? {} : { open }) }),
+    }),
+    "changes.get": ({ id }) => tools.changes.get(id),
+    "changes.decide": ({ id, decision, hunks }) => tools.changes.decide(id, decision, hunks),
+    "checkpoints.list": ({ questId, limit }) => ({
+      items: tools.checkpoints.list({ limit, ...(questId === undefined ? {} : { questId }) }),
+    }),
+    "checkpoints.diff": async (of) => ({ files: await tools.checkpoints.diff(of) }),
+    "checkpoints.restore": (of) => tools.checkpoints.restore(of),
+  };
+
+  return {
+    handlers,
+    redactor,
+    info,
+    async close() {
+      await orchestrator.close();
+      await models.close();
+      stopReceipts();
+      stopModels();
+      ledger.flush();
+      storage.close();
+    },
+  };
+}
+
+function readVersion(root: string): string {
+  const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
+  return manifest.version;
+}
+
+/** Secrets kept by the editor, as the security room asks for them. */
+function editorSecrets(ask: AskEditor) {
+  return {
+    get: async (name: string) => (await ask("secretGet", { name })).value,
+    set: async (name: string, value: string | null) => void (await ask("secretSet", { name, value })),
+    list: async () => (await ask("secretList", {})).names,
+  };
+}

@@ -1,0 +1,37 @@
+import { LancelotError } from "../contract/errors.ts";
+import { asLancelotError } from "../gateway/dispatch.ts";
+import { createOwnerGate } from "../security/security.ts";
+import { openSession } from "./session.ts";
+import type { CommandLine } from "./terminal.ts";
+
+/** `lancelot call <method> '<json>'`: prints the result, or `{"error":…}` and exits with 1. */
+export async function call(line: CommandLine): Promise<number> {
+  try {
+    const [method, text = "{}"] = line.words;
+    if (method === undefined) throw new LancelotError("invalid_params", "Name a method: lancelot call host.info");
+    const params = parse(text);
+    const session = await openSession(line, line.workspace, false);
+    try {
+      const token = process.env["LANCELOT_OWNER_TOKEN"] ?? null;
+      const owner = token !== null && createOwnerGate(token).check(token);
+      const result = await session.dispatch(method, params, { owner, signal: new AbortController().signal });
+      process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
+      return 0;
+    } finally {
+      await session.close();
+    }
+  } catch (error) {
+    process.stdout.write(`${JSON.stringify({ error: asLancelotError(error).toBody() }, null, 2)}\n`);
+    return 1;
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new LancelotError("invalid_params", "The params are not JSON. Write them as one quoted argument, for example '{\"limit\": 5}'.", {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,200 @@
+import type { Approval } from "../contract/governance.ts";
+import type { Change } from "../contract/changes.ts";
+import type { Quest } from "../contract/chat.ts";
+import type { Tier } from "../contract/common.ts";
+import { LancelotError } from "../contract/errors.ts";
+import { downloadLocal, megabytes } from "./models.ts";
+import { createPrompts, type Prompts } from "./prompts.ts";
+import { changeText, createRenderer } from "./render.ts";
+import { openSession, type Session } from "./session.ts";
+import type { CommandLine } from "./terminal.ts";
+
+const ended: ReadonlySet<Quest["status"]> = new Set(["done", "failed", "cancelled", "interrupted"]);
+/** An edit of a workspace file is T1 (governance.md). */
+const editTier: Tier = "T1";
+
+/** `lancelot chat "task"`: one quest in the terminal, with its approvals and reviews asked here. */
+export async function chat(line: CommandLine): Promise<number> {
+  const text = line.words.join(" ").trim();
+  if (text === "") throw new LancelotError("invalid_params", 'Say what to do: lancelot chat "find out why the test fails and fix it"');
+  const prompts = createPrompts(!line.json && process.stdin.isTTY && process.stdout.isTTY);
+  const session = await openSession(line, line.workspace, true);
+  try {
+    await ensureModel(session, line, prompts);
+    return await runQuest(session, line, prompts, text);
+  } finally {
+    await session.close();
+  }
+}
+
+/** When nothing can answer, offers the local model with its size. @throws LancelotError `unavailable` with the next step. */
+async function ensureModel(session: Session, line: CommandLine, prompts: Prompts): Promise<void> {
+  const { ready, degradedReasons } = await session.call("health.ready", {});
+  if (ready) return;
+  const local = await session.call("models.local", {});
+  const offer = `${local.name} (${local.license}), ${megabytes(local.totalBytes - local.doneBytes)} MB to fetch`;
+  if (
+    line.download ||
+    (prompts.present && (await prompts.choose(`No key is set. Fetch the local model ${offer}? [y/n] `, ["y", "n"])) === "y")
+  ) {
+    await downloadLocal(session);
+    return;
+  }
+  throw new LancelotError(
+    "unavailable",
+    `${degradedReasons.join(" ")}\nSet a key (lancelot key set ANTHROPIC_API_KEY), or fetch the local model: lancelot models download (${offer}).`,
+    {
+      data: { what: "model", nextStep: "lancelot models download" },
+    },
+  );
+}
+
+async function runQuest(session: Session, line: CommandLine, prompts: Prompts, text: string): Promise<number> {
+  let questId: string | null = null;
+  const renderer = createRenderer(
+    () => questId,
+    (chunk) => process.stdout.write(chunk),
+  );
+  const end = Promise.withResolvers<Quest>();
+  const handled = new Set<string>();
+  const early: Parameters<typeof renderer.handle>[0][] = [];
+
+  const onEvent = (event: Parameters<typeof renderer.handle>[0]) => {
+    if (questId === null) {
+      early.push(event);
+      return;
+    }
+    if (line.json) process.stdout.write(`${JSON.stringify(event)}\n`);
+    else renderer.handle(event);
+    if (
+      event.topic === "approval" &&
+      event.payload.status === "pending" &&
+      event.payload.questId === questId &&
+      !handled.has(event.payload.id)
+    ) {
+      handled.add(event.payload.id);
+      void answerApproval(session, line, prompts, renderer.line, event.payload).catch(end.reject);
+    }
+    if (event.topic !== "quest" || event.payload.id !== questId) return;
+    const waiting = event.payload.waitingFor;
+    if (ended.has(event.payload.status)) end.resolve(event.payload);
+    else if (waiting?.kind === "review")
+      void once(`review:${event.payload.updatedAt}`, () => review(session, line, prompts, renderer.line, waiting.id)).catch(end.reject);
+    else if (waiting?.kind === "answer")
+      void once(`answer:${waiting.id}`, () => answerQuestion(session, prompts, renderer.line, event.payload)).catch(end.reject);
+  };
+  const once = async (key: string, work: () => Promise<void>) => {
+    if (handled.has(key)) return;
+    handled.add(key);
+    await work();
+  };
+
+  const stop = session.events.listen(onEvent);
+  const onInterrupt = () => {
+    if (questId === null) process.exit(130);
+    renderer.line("Stopping. Press Ctrl+C again to leave at once.");
+    process.once("SIGINT", () => process.exit(130));
+    void session.call("chat.cancel", { questId }).catch(end.reject);
+  };
+  process.once("SIGINT", onInterrupt);
+  try {
+    const sent = await session.call("chat.send", { text, ...(line.questId === undefined ? {} : { questId: line.questId }) });
+    questId = sent.questId;
+    for (const event of early) onEvent(event);
+    const quest = await end.promise;
+    if (!line.json) {
+      const { inputTokens, outputTokens } = quest.usage;
+      renderer.line(`\n${quest.status}: quest ${quest.id}, ${quest.model ?? "no model"}, ${inputTokens + outputTokens} tokens`);
+    }
+    return quest.status === "done" ? 0 : quest.status === "cancelled" ? 130 : 1;
+  } finally {
+    process.removeListener("SIGINT", onInterrupt);
+    stop();
+  }
+}
+
+function covers(line: CommandLine, tier: Tier): boolean {
+  return line.yesTier !== null && tier <= line.yesTier;
+}
+
+async function answerApproval(
+  session: Session,
+  line: CommandLine,
+  prompts: Prompts,
+  print: (text: string) => void,
+  approval: Approval,
+): Promise<void> {
+  if (covers(line, approval.tier)) {
+    await session.call("approvals.decide", { id: approval.id, decision: "allow_once" });
+    return;
+  }
+  if (!prompts.present) {
+    await session.call("approvals.decide", {
+      id: approval.id,
+      decision: "deny",
+      reason: `Nobody is at the terminal, and ${approval.tier} is not approved in advance (--yes-tier).`,
+    });
+    return;
+  }
+  print(`\n${approval.title}  [${approval.tier}]\n${approval.detail}\n${approval.rules.map((rule) => `  ${rule.message}`).join("\n")}`);
+  const answer = await prompts.choose("Allow [o]nce, for this [t]ask, or [d]eny? ", ["o", "t", "d"]);
+  const reason = answer === "d" ? await prompts.ask("Why (may stay empty)? ") : null;
+  await session.call("approvals.decide", {
+    id: approval.id,
+    decision: answer === "o" ? "allow_once" : answer === "t" ? "allow_quest" : "deny",
+    ...(reason ? { reason } : {}),
+  });
+}
+
+/** Every undecided change of the quest: the diff first, then the question; nothing is written before the answer. */
+async function review(
+  session: Session,
+  line: CommandLine,
+  prompts: Prompts,
+  print: (text: string) => void,
+  questId: string,
+): Promise<void> {
+  const { items } = await session.call("changes.list", { questId, open: true });
+  for (const change of items) {
+    print(`\n${changeText(change)}`);
+    if (covers(line, editTier)) await session.call("changes.decide", { id: change.id, decision: "accept" });
+    else if (!prompts.present) {
+      print(`Not written: nobody is at the terminal, and ${editTier} is not approved in advance (--yes-tier ${editTier}).`);
+      await session.call("changes.decide", { id: change.id, decision: "reject" });
+    } else await askChange(session, prompts, print, change);
+  }
+}
+
+async function askChange(session: Session, prompts: Prompts, print: (text: string) => void, change: Change): Promise<void> {
+  const open = change.hunks.filter((hunk) => hunk.state === "pending");
+  const answer = await prompts.choose(`Write ${change.path}? [y]es, [n]o${open.length > 1 ? ", [h]unk by hunk" : ""}: `, ["y", "n", "h"]);
+  if (answer !== "h") {
+    const decided = await session.call("changes.decide", { id: change.id, decision: answer === "y" ? "accept" : "reject" });
+    if (decided.problem) print(decided.problem);
+    return;
+  }
+  for (const hunk of open) {
+    print(changeText(change, hunk.index));
+    const each = await prompts.choose(`Write hunk ${hunk.index + 1}? [y/n] `, ["y", "n"]);
+    const decided = await session.call("changes.decide", {
+      id: change.id,
+      decision: each === "y" ? "accept" : "reject",
+      hunks: [hunk.index],
+    });
+    if (decided.problem) print(decided.problem);
+  }
+}
+
+async function answerQuestion(session: Session, prompts: Prompts, print: (text: string) => void, quest: Quest): Promise<void> {
+  const waiting = quest.waitingFor;
+  if (waiting === null) return;
+  const options = waiting.options?.map((option, index) => `  ${index + 1}. ${option}`).join("\n");
+  print(`\n${waiting.question ?? "Lancelot asks."}${options ? `\n${options}` : ""}`);
+  const typed = await prompts.ask("> ");
+  const chosen = waiting.options?.[Number(typed) - 1] ?? typed;
+  await session.call("chat.answer", {
+    questId: quest.id,
+    callId: waiting.id,
+    answer: chosen || "Nobody is at the terminal to answer; decide yourself, or say what you would need.",
+  });
+}

@@ -1,0 +1,44 @@
+import { createInterface } from "node:readline/promises";
+import { Writable } from "node:stream";
+import { LancelotError } from "../contract/errors.ts";
+import { openSession } from "./session.ts";
+import type { CommandLine } from "./terminal.ts";
+
+/** `lancelot key set|list|delete`: the headless vault. A key is never an argument, where other users could read it. */
+export async function keys(line: CommandLine): Promise<number> {
+  const [action, name] = line.words;
+  const session = await openSession(line, null, false);
+  try {
+    if (action === "list") {
+      const { items } = await session.call("vault.list", {});
+      process.stdout.write(items.length > 0 ? `${items.join("\n")}\n` : "No keys are stored.\n");
+      return 0;
+    }
+    if (name === undefined || (action !== "set" && action !== "delete"))
+      throw new LancelotError("invalid_params", "Use: lancelot key set NAME, lancelot key list or lancelot key delete NAME.");
+    if (action === "delete") await session.call("vault.delete", { name });
+    else await session.call("vault.set", { name, value: await readSecret(name) });
+    process.stdout.write(action === "set" ? `${name} is stored.\n` : `${name} is deleted.\n`);
+    return 0;
+  } finally {
+    await session.close();
+  }
+}
+
+/** Reads one line without showing it. */
+async function readSecret(name: string): Promise<string> {
+  if (process.stdin.isTTY) process.stderr.write(`${name}: `);
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const reader = createInterface({ input: process.stdin, output: silent, terminal: process.stdin.isTTY });
+  try {
+    for await (const text of reader) {
+      const value = text.trim();
+      if (process.stdin.isTTY) process.stderr.write("\n");
+      if (value === "") break;
+      return value;
+    }
+    throw new LancelotError("invalid_params", "No key was given; nothing was stored.");
+  } finally {
+    reader.close();
+  }
+}

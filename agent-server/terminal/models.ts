@@ -1,0 +1,67 @@
+import { LancelotError } from "../contract/errors.ts";
+import type { LocalModel } from "../contract/models.ts";
+import { openSession, type Session } from "./session.ts";
+import type { CommandLine } from "./terminal.ts";
+
+/** `lancelot models`, `models download`, `models choose`. */
+export async function models(line: CommandLine): Promise<number> {
+  const [action = "list", provider, model] = line.words;
+  const session = await openSession(line, null, false);
+  try {
+    if (action === "download") {
+      await downloadLocal(session);
+    } else if (action === "choose") {
+      if (provider === undefined) throw new LancelotError("invalid_params", "Name a provider: lancelot models choose anthropic");
+      const chosen = await session.call("models.choose", { provider, ...(model === undefined ? {} : { model }) });
+      process.stdout.write(`${chosen.provider}/${chosen.model} answers from now on.\n`);
+    } else if (action === "list") {
+      const { items, providers } = await session.call("models.list", {});
+      for (const state of providers)
+        process.stdout.write(`${state.active ? "*" : " "} ${state.provider.padEnd(16)} ${state.problem ?? "ready"}\n`);
+      for (const item of items) process.stdout.write(`${item.active ? "*" : " "} ${item.provider}/${item.model}\n`);
+    } else {
+      throw new LancelotError("invalid_params", "Use: lancelot models, models download or models choose PROVIDER [MODEL].");
+    }
+    return 0;
+  } finally {
+    await session.close();
+  }
+}
+
+/** Fetches the local model and its runtime, showing progress on stderr. @throws LancelotError when it cannot. */
+export async function downloadLocal(session: Session): Promise<void> {
+  const before = await session.call("models.local", {});
+  if (before.status === "ready" || before.status === "loaded") {
+    process.stderr.write(`${before.name} is here already.\n`);
+    return;
+  }
+  let shown = -1;
+  const stop = session.events.listen((event) => {
+    if (event.topic !== "localModel") return;
+    const percent = percentOf(event.payload);
+    if (percent === shown) return;
+    shown = percent;
+    const text = `${event.payload.name}: ${percent} % of ${megabytes(event.payload.totalBytes)} MB`;
+    if (process.stderr.isTTY) process.stderr.write(`\r${text} `);
+    else if (percent % 10 === 0) process.stderr.write(`${text}\n`);
+  });
+  try {
+    const after = await session.call("models.local.download", {});
+    if (process.stderr.isTTY) process.stderr.write("\n");
+    if (after.status !== "ready" && after.status !== "loaded")
+      throw new LancelotError("unavailable", after.problem ?? "The local model could not be fetched.", {
+        data: { what: "local model", nextStep: "Try again." },
+      });
+    process.stderr.write(`${after.name} is ready.\n`);
+  } finally {
+    stop();
+  }
+}
+
+export function megabytes(bytes: number): number {
+  return Math.round(bytes / 1e6);
+}
+
+function percentOf(model: LocalModel): number {
+  return model.totalBytes === 0 ? 0 : Math.floor((100 * model.doneBytes) / model.totalBytes);
+}

@@ -1,0 +1,104 @@
+import { styleText } from "node:util";
+import type { Change } from "../contract/changes.ts";
+import type { Message, Part, ToolPart } from "../contract/chat.ts";
+import type { HostEvent } from "../contract/events.ts";
+
+type Style = Parameters<typeof styleText>[0];
+
+/** Colours when the stream is a terminal that has them. */
+function paint(style: Style, text: string): string {
+  return styleText(style, text, { stream: process.stdout });
+}
+
+const toolMark: Record<ToolPart["status"], string> = {
+  queued: "·",
+  waiting: "?",
+  running: "…",
+  success: "✓",
+  failure: "✗",
+  denied: "⊘",
+  cancelled: "■",
+};
+
+/**
+ * Turns events of one quest into terminal text: streamed words, one line a finished tool, notices.
+ * @param write gets text as it comes; it may end in the middle of a line
+ */
+export function createRenderer(questId: () => string | null, write: (text: string) => void) {
+  const printedText = new Map<string, number>();
+  const printedParts = new Set<string>();
+  let atLineStart = true;
+
+  const put = (text: string) => {
+    if (text === "") return;
+    write(text);
+    atLineStart = text.endsWith("\n");
+  };
+  const line = (text: string) => put(`${atLineStart ? "" : "\n"}${text}\n`);
+
+  const textUpTo = (key: string, text: string) => {
+    const done = printedText.get(key) ?? 0;
+    if (text.length <= done) return;
+    put(text.slice(done));
+    printedText.set(key, text.length);
+  };
+
+  const part = (message: Message, index: number, value: Part) => {
+    const key = `${message.id}:${index}`;
+    if (value.type === "text") {
+      textUpTo(key, value.text);
+    } else if (
+      value.type === "tool" &&
+      !printedParts.has(value.callId) &&
+      value.status !== "queued" &&
+      value.status !== "running" &&
+      value.status !== "waiting"
+    ) {
+      printedParts.add(value.callId);
+      const facts = [value.tier, value.verdict, value.receiptId && `receipt ${value.receiptId}`].filter(Boolean).join(", ");
+      line(`${paint(value.status === "success" ? "green" : "red", toolMark[value.status])} ${value.title} ${paint("dim", `(${facts})`)}`);
+      if (value.status !== "success" && value.output) line(paint("dim", firstLines(value.output, 4)));
+    } else if (value.type === "notice" && !printedParts.has(key)) {
+      printedParts.add(key);
+      line(`${paint(value.level === "error" ? "red" : value.level === "warning" ? "yellow" : "cyan", value.level)}: ${value.text}`);
+    }
+  };
+
+  return {
+    handle(event: HostEvent) {
+      const id = questId();
+      if (event.topic === "delta" && event.payload.questId === id && event.payload.kind === "text") {
+        const key = `${event.payload.messageId}:${event.payload.partIndex}`;
+        // A gap is closed by the next `message` event, which carries the whole part.
+        if ((printedText.get(key) ?? 0) === event.payload.offset) {
+          put(event.payload.text);
+          printedText.set(key, event.payload.offset + event.payload.text.length);
+        }
+      } else if (event.topic === "message" && event.payload.questId === id && event.payload.role === "assistant") {
+        for (const [index, value] of event.payload.parts.entries()) part(event.payload, index, value);
+      }
+    },
+    line,
+  };
+}
+
+function firstLines(text: string, count: number): string {
+  const lines = text.split("\n");
+  return lines.length > count ? `${lines.slice(0, count).join("\n")}\n…` : text;
+}
+
+/** A change as a unified diff with colours; undecided hunks only. */
+export function changeText(change: Change, only?: number): string {
+  const hunks = change.hunks.filter((hunk) => hunk.state === "pending" && (only === undefined || hunk.index === only));
+  const head = `${paint("bold", `${change.kind} ${change.path}`)}`;
+  const body = hunks.map((hunk) =>
+    [
+      paint(
+        "cyan",
+        `@@ -${hunk.oldStart},${hunk.oldLines} +${hunk.newStart},${hunk.newLines} @@ hunk ${hunk.index + 1} of ${change.hunks.length}`,
+      ),
+      ...hunk.lines.map((text) => (text.startsWith("+") ? paint("green", text) : text.startsWith("-") ? paint("red", text) : text)),
+    ].join("\n"),
+  );
+  return [head, ...body].join("\n");
+}

@@ -1,0 +1,36 @@
+import { randomBytes } from "node:crypto";
+import { startGateway } from "../gateway/http.ts";
+import { parseRateLimit } from "../gateway/rate-limit.ts";
+import { createOwnerGate } from "../security/security.ts";
+import { openSession, productVersion } from "./session.ts";
+import type { CommandLine } from "./terminal.ts";
+
+/**
+ * `lancelot serve`: the loopback gateway until a signal ends it. Prints `{"url","token"}` when ready.
+ * With LANCELOT_OWNER_TOKEN set, that token alone may call owner methods and the printed one calls the others; without it the
+ * printed token is the owner's, because whoever reads this terminal is.
+ */
+export async function serve(line: CommandLine): Promise<number> {
+  const rate = parseRateLimit(process.env["LANCELOT_RATE_LIMIT"]);
+  const session = await openSession(line, line.workspace, true);
+  const token = randomBytes(32).toString("base64url");
+  const set = process.env["LANCELOT_OWNER_TOKEN"];
+  const owner = createOwnerGate(set ?? token);
+  const caller = createOwnerGate(token);
+  const gateway = await startGateway({
+    dispatch: session.dispatch,
+    events: session.events,
+    version: productVersion(),
+    port: line.port,
+    rights: (bearer) => (bearer === undefined ? null : owner.check(bearer) ? "owner" : caller.check(bearer) ? "any" : null),
+    rate,
+    now: Date.now,
+  });
+  process.stdout.write(`${JSON.stringify({ url: gateway.url, token })}\n`);
+  await new Promise<void>((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, resolve);
+  });
+  await gateway.close();
+  await session.close();
+  return 0;
+}

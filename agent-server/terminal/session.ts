@@ -1,0 +1,60 @@
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { Call, CallContext } from "../contract/table.ts";
+import { createDispatch, type Dispatch } from "../gateway/dispatch.ts";
+import { createEventHub, type EventHub } from "../gateway/events.ts";
+import { createLog, type Log } from "../gateway/log.ts";
+import { createHost, type Host } from "../host.ts";
+import { defaultDataDir, productPaths } from "../paths.ts";
+import { createRedactor } from "../security/security.ts";
+import type { CommandLine } from "./terminal.ts";
+
+/** A host in this process, for one command. */
+export interface Session {
+  readonly host: Host;
+  readonly events: EventHub;
+  readonly dispatch: Dispatch;
+  /** Calls as the owner, who is the one at this terminal. */
+  readonly call: Call;
+  readonly log: Log;
+  close(): Promise<void>;
+}
+
+/** @param workspace null for commands that touch no files */
+export async function openSession(line: CommandLine, workspace: string | null, canAsk: boolean): Promise<Session> {
+  const redactor = createRedactor();
+  const log = createLog(process.env["LANCELOT_LOG_LEVEL"] ?? "error", (text) => redactor.text(text).text);
+  const events = createEventHub((error) => log.error({ err: error }, "an event listener failed"));
+  const host = await createHost({
+    paths: productPaths(),
+    workspace,
+    dataDir: resolve(line.dataDir ?? defaultDataDir(process.env)),
+    trusted: true,
+    posture: "supervised",
+    approvalTimeoutSeconds: 3600,
+    canAsk,
+    askEditor: null,
+    env: process.env,
+    emit: events.emit,
+    lastEventSeq: events.lastSeq,
+    log: (message, error) => (error === undefined ? log.info(message) : log.error({ err: error }, message)),
+  });
+  const dispatch = createDispatch(host.handlers, (method, error) => log.error({ err: error, method }, "a method failed"));
+  return {
+    host,
+    events,
+    dispatch,
+    // The dispatcher has parsed the result by the method's own schema.
+    call: ((name, params, signal) => dispatch(name, params, ownerCall(signal))) as Call,
+    log,
+    close: () => host.close(),
+  };
+}
+
+export function ownerCall(signal: AbortSignal = new AbortController().signal): CallContext {
+  return { owner: true, signal };
+}
+
+export function productVersion(): string {
+  return (JSON.parse(readFileSync(join(productPaths().root, "package.json"), "utf8")) as { version: string }).version;
+}

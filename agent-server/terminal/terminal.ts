@@ -1,0 +1,98 @@
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { Tier } from "../contract/common.ts";
+import { LancelotError } from "../contract/errors.ts";
+import { usageText } from "./usage.ts";
+
+const options = {
+  workspace: { type: "string" },
+  data: { type: "string" },
+  port: { type: "string" },
+  "yes-tier": { type: "string" },
+  json: { type: "boolean" },
+  quest: { type: "string" },
+  download: { type: "boolean" },
+  help: { type: "boolean", short: "h" },
+  version: { type: "boolean", short: "v" },
+} as const;
+
+export interface CommandLine {
+  words: string[];
+  workspace: string;
+  dataDir: string | undefined;
+  port: number;
+  /** Approvals and edits up to this tier are given without asking; null: none. */
+  yesTier: Tier | null;
+  json: boolean;
+  questId: string | undefined;
+  /** Fetch the local model without asking when nothing else can answer. */
+  download: boolean;
+}
+
+/**
+ * Runs one command of `lancelot`.
+ * @returns the exit code: 0 done, 1 failed, 2 wrong usage, 130 stopped
+ */
+export async function runCli(argv: readonly string[]): Promise<number> {
+  let line: CommandLine;
+  let command: string | undefined;
+  try {
+    const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true });
+    command = values.help ? "help" : values.version ? "version" : positionals.shift();
+    line = {
+      words: positionals,
+      workspace: resolve(values.workspace ?? "."),
+      dataDir: values.data,
+      port: portOf(values.port),
+      yesTier: values["yes-tier"] === undefined ? null : tierOf(values["yes-tier"]),
+      json: values.json ?? false,
+      questId: values.quest,
+      download: values.download ?? false,
+    };
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usageText}`);
+    return 2;
+  }
+  try {
+    switch (command) {
+      case "chat":
+        return await (await import("./chat.ts")).chat(line);
+      case "call":
+        return await (await import("./call.ts")).call(line);
+      case "serve":
+        return await (await import("./serve.ts")).serve(line);
+      case "receipts":
+        return await (await import("./receipts.ts")).receipts(line);
+      case "models":
+        return await (await import("./models.ts")).models(line);
+      case "key":
+        return await (await import("./keys.ts")).keys(line);
+      case "version":
+        process.stdout.write(`${(await import("./session.ts")).productVersion()}\n`);
+        return 0;
+      case "help":
+      case undefined:
+        process.stdout.write(usageText);
+        return command === undefined ? 2 : 0;
+      default:
+        process.stderr.write(`There is no command ${command}.\n\n${usageText}`);
+        return 2;
+    }
+  } catch (error) {
+    const known = error instanceof LancelotError ? error : null;
+    process.stderr.write(`${known?.message ?? `Lancelot failed: ${error instanceof Error ? error.message : String(error)}`}\n`);
+    return known?.code === "cancelled" ? 130 : 1;
+  }
+}
+
+function portOf(text: string | undefined): number {
+  const port = Number(text ?? 0);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new Error(`--port takes a number from 0 (any) to 65535, not ${text}.`);
+  return port;
+}
+
+function tierOf(text: string): Tier {
+  const tier = Tier.safeParse(text);
+  if (!tier.success) throw new Error(`--yes-tier takes T0, T1, T2 or T3, not ${text}.`);
+  return tier.data;
+}

@@ -1,0 +1,20 @@
+export const usageText = `Lancelot: an engineer that asks before it acts, and keeps receipts.
+
+  lancelot chat "task"           do a task here: streamed, diffs shown before they are written
+      --workspace DIR            the folder to work in (this one)
+      --yes-tier T0|T1|T2|T3     approve up to this tier without asking
+      --quest ID                 go on with an earlier task
+      --json                     print events as JSON lines, ask nothing
+      --download                 fetch the local model if nothing else can answer
+  lancelot call METHOD '{…}'     one method of the contract; owner methods need LANCELOT_OWNER_TOKEN
+  lancelot serve --port 0        HTTP and WebSocket gateway on loopback
+  lancelot receipts verify       check the ledger
+  lancelot models [download]     what can answer; fetch the local model
+  lancelot models choose P [M]   make provider P (and model M) the active one
+  lancelot key set NAME          store a key (read from the terminal or standard input)
+  lancelot key list | delete NAME
+
+  --data DIR                     data folder (LANCELOT_DATA, else the platform's place)
+
+Keys: ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, XAI_API_KEY in the environment, or stored with key set.
+`;
