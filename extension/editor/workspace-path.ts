@@ -1,0 +1,28 @@
+import * as vscode from "vscode";
+
+/** The folder the host works in: the first of the window's. */
+export function workspaceRoot(): vscode.Uri | null {
+  return vscode.workspace.workspaceFolders?.find((folder) => folder.uri.scheme === "file")?.uri ?? null;
+}
+
+/**
+ * A workspace-relative path with forward slashes as a uri.
+ * @throws Error when it is absolute or climbs: the host judges paths, this only keeps a mistake from leaving the folder.
+ */
+export function uriOf(path: string): vscode.Uri {
+  const root = workspaceRoot();
+  if (root === null) throw new Error(vscode.l10n.t("No folder is open."));
+  if (path === "" || /^([/\\]|[A-Za-z]:)/.test(path) || path.split(/[/\\]/).includes("..")) throw new Error(vscode.l10n.t("{0} is not a path inside the workspace.", path));
+  return vscode.Uri.joinPath(root, path);
+}
+
+/** The workspace-relative path of a file, with forward slashes; null when it is outside. */
+export function pathOf(uri: vscode.Uri): string | null {
+  const root = workspaceRoot();
+  if (root === null || uri.scheme !== root.scheme) return null;
+  const prefix = root.path.endsWith("/") ? root.path : `${root.path}/`;
+  if (uri.path.startsWith(prefix)) return uri.path.slice(prefix.length);
+  // A drive letter may come in either case.
+  const windows = process.platform === "win32" && uri.path.toLowerCase().startsWith(prefix.toLowerCase());
+  return windows ? uri.path.slice(prefix.length) : null;
+}

@@ -1,0 +1,65 @@
+import * as vscode from "vscode";
+import type { HostEvent } from "../../agent-server/contract/events.ts";
+import type { Call, MethodName, ParamsIn, Result } from "../../agent-server/contract/table.ts";
+import type { HostState } from "../../agent-server/contract/webview.ts";
+import type { Supervisor } from "./supervisor.ts";
+
+/** The agent host as the rest of the extension sees it. */
+export interface AgentHost extends vscode.Disposable {
+  readonly call: Call;
+  readonly state: HostState;
+  readonly pid: number | undefined;
+  readonly onState: vscode.Event<HostState>;
+  readonly onEvent: vscode.Event<HostEvent>;
+  start(): void;
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/**
+ * The door to the agent host. What it needs to run (language client, schemas) is loaded with the first start, so that
+ * activation stays short.
+ */
+export function createAgentHost(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): AgentHost {
+  const states = new vscode.EventEmitter<HostState>();
+  const events = new vscode.EventEmitter<HostEvent>();
+  let running: Promise<{ supervisor: Supervisor; call: Call }> | null = null;
+  let supervisor: Supervisor | null = null;
+  const idle: HostState = { state: "starting", detail: vscode.l10n.t("The agent host is starting.") };
+
+  const load = () =>
+    (running ??= import("./run.ts").then(({ runHost }) => {
+      const made = runHost({ context, log, onState: (state) => states.fire(state), onEvent: (event) => events.fire(event) });
+      supervisor = made.supervisor;
+      made.supervisor.start();
+      return made;
+    }));
+
+  return {
+    get state() {
+      return supervisor?.state ?? idle;
+    },
+    get pid() {
+      return supervisor?.pid;
+    },
+    onState: states.event,
+    onEvent: events.event,
+    async call<M extends MethodName>(name: M, params: ParamsIn<M>, signal?: AbortSignal): Promise<Result<M>> {
+      const { call } = await load();
+      return call(name, params, signal);
+    },
+    start() {
+      void load();
+    },
+    async restart() {
+      await (await load()).supervisor.restart();
+    },
+    async stop() {
+      if (running !== null) await (await running).supervisor.stop();
+    },
+    dispose() {
+      states.dispose();
+      events.dispose();
+    },
+  };
+}

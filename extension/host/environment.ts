@@ -1,0 +1,41 @@
+/** Variables the agent host gets from the editor's environment, where they are set. API keys are not among them: they live in SecretStorage. */
+const passed = [
+  ...["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TMP", "TEMP"],
+  ...["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_V8_COVERAGE"],
+  ...["HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "ALL_PROXY", "https_proxy", "http_proxy", "no_proxy", "all_proxy"],
+  ...["npm_config_registry", "NPM_CONFIG_REGISTRY", "LANCELOT_PROVIDER", "DOCKER_HOST", "DOCKER_CONFIG", "SSH_AUTH_SOCK"],
+] as const;
+const passedOnWindows = [
+  ...["SystemRoot", "SystemDrive", "windir", "ComSpec", "PATHEXT", "USERPROFILE", "USERNAME", "APPDATA", "LOCALAPPDATA"],
+  ...["ProgramData", "ProgramFiles", "ProgramFiles(x86)", "HOMEDRIVE", "HOMEPATH", "NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE"],
+] as const;
+const passedPrefixes = ["LOCAL_MODEL_", "FEATURE_", "XDG_"] as const;
+
+export interface EnvironmentFacts {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly platform: string;
+  /** True in desktop VS Code, whose `process.execPath` is Electron and must be told to be Node. */
+  readonly electron: boolean;
+  /** The editor's `http.proxy` setting; empty when none. */
+  readonly proxy: string;
+  readonly logLevel: string;
+}
+
+/** The whole environment of the agent host: an allowlist, never a copy of the editor's. Names are compared as the system does. */
+export function hostEnvironment({ env, platform, electron, proxy, logLevel }: EnvironmentFacts): Record<string, string> {
+  const windows = platform === "win32";
+  const key = (name: string) => (windows ? name.toUpperCase() : name);
+  const names = new Set([...passed, ...(windows ? passedOnWindows : [])].map(key));
+  const result: Record<string, string> = {};
+  for (const [name, value] of Object.entries(env)) {
+    if (value === undefined) continue;
+    if (names.has(key(name)) || passedPrefixes.some((prefix) => key(name).startsWith(prefix))) result[name] = value;
+  }
+  if (proxy !== "" && !Object.keys(result).some((name) => name.toUpperCase() === "HTTPS_PROXY")) result["HTTPS_PROXY"] = proxy;
+  result["LANCELOT_LOG_LEVEL"] = logLevel;
+  if (electron) {
+    result["ELECTRON_RUN_AS_NODE"] = "1";
+    result["ELECTRON_NO_ASAR"] = "1";
+  }
+  return result;
+}

@@ -1,0 +1,84 @@
+import { mkdir } from "node:fs/promises";
+import * as vscode from "vscode";
+import { protocolVersion } from "../../agent-server/contract/common.ts";
+import type { HostEvent } from "../../agent-server/contract/events.ts";
+import type { Call } from "../../agent-server/contract/table.ts";
+import type { HostState } from "../../agent-server/contract/webview.ts";
+import { editorAnswers } from "../editor/requests.ts";
+import { createBackoff } from "./backoff.ts";
+import { createCall } from "./call.ts";
+import { hostEnvironment } from "./environment.ts";
+import { ownerToken } from "./owner-token.ts";
+import { startSession } from "./session.ts";
+import { readSettings } from "./settings.ts";
+import { createSupervisor, type Supervisor } from "./supervisor.ts";
+
+interface RunDeps {
+  context: vscode.ExtensionContext;
+  log: vscode.LogOutputChannel;
+  onState(state: HostState): void;
+  onEvent(event: HostEvent): void;
+}
+
+/** Joins the parts that keep the agent host running. Not started yet. */
+export function runHost({ context, log, onState, onEvent }: RunDeps): { supervisor: Supervisor; call: Call } {
+  const answers = editorAnswers(context, log);
+  const supervisor = createSupervisor({
+    backoff: createBackoff(),
+    now: Date.now,
+    schedule(ms, run) {
+      const timer = setTimeout(run, ms);
+      return () => clearTimeout(timer);
+    },
+    onState(state) {
+      log.info(`agent host: ${state.state}${state.detail === "" ? "" : ` — ${state.detail}`}`);
+      onState(state);
+    },
+    words: {
+      starting: vscode.l10n.t("The agent host is starting."),
+      stopped: vscode.l10n.t("The agent host is stopped. Run “Lancelot: Restart agent host” to start it."),
+      restarting: (reason, seconds) => vscode.l10n.t("The agent host stopped ({0}) and is started again in {1} s.", reason, seconds),
+      failed: (reason) => vscode.l10n.t("The agent host stopped several times ({0}). The log says why; “Lancelot: Restart agent host” tries again.", reason),
+    },
+    async connect(signal) {
+      const settings = readSettings();
+      const dataDir = dataFolder(context);
+      await mkdir(dataDir, { recursive: true });
+      return startSession(
+        {
+          module: context.asAbsolutePath("dist/host/main.js"),
+          env: hostEnvironment({
+            env: process.env,
+            platform: process.platform,
+            electron: process.versions["electron"] !== undefined,
+            proxy: vscode.workspace.getConfiguration("http").get<string>("proxy", ""),
+            logLevel: settings.logLevel,
+          }),
+          handshake: {
+            protocolVersion,
+            ownerToken: await ownerToken(context.secrets, log),
+            workspace: vscode.workspace.workspaceFolders?.find((folder) => folder.uri.scheme === "file")?.uri.fsPath ?? null,
+            dataDir,
+            trusted: vscode.workspace.isTrusted,
+            posture: settings.posture,
+            approvalTimeoutSeconds: settings.approvalTimeoutSeconds,
+          },
+          log,
+          onEvent,
+          answers,
+        },
+        signal,
+      );
+    },
+  });
+  const call = createCall((method, params, signal) => supervisor.request(method, params, signal));
+  return { supervisor, call };
+}
+
+/** `LANCELOT_DATA` (tests, portable set-ups), else the setting, else the extension's own global storage. */
+function dataFolder(context: vscode.ExtensionContext): string {
+  const fromEnvironment = process.env["LANCELOT_DATA"] ?? "";
+  if (fromEnvironment !== "") return fromEnvironment;
+  const { dataFolder } = readSettings();
+  return dataFolder === "" ? context.globalStorageUri.fsPath : dataFolder;
+}

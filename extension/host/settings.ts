@@ -1,0 +1,22 @@
+import * as vscode from "vscode";
+import type { Posture } from "../../agent-server/contract/governance.ts";
+
+export interface Settings {
+  posture: Posture;
+  approvalTimeoutSeconds: number;
+  /** Absolute path; empty for the extension's own global storage. */
+  dataFolder: string;
+  logLevel: string;
+}
+
+/** What the owner set. Governance settings have application scope, so a workspace has no say; values out of range fall back. */
+export function readSettings(): Settings {
+  const settings = vscode.workspace.getConfiguration("lancelot");
+  const timeout = settings.get<number>("approvalTimeoutSeconds", 3600);
+  return {
+    posture: settings.get<string>("posture") === "autonomous" ? "autonomous" : "supervised",
+    approvalTimeoutSeconds: Number.isInteger(timeout) ? Math.min(Math.max(timeout, 10), 86_400) : 3600,
+    dataFolder: settings.get<string>("dataFolder", "").trim(),
+    logLevel: settings.get<string>("logLevel", "info"),
+  };
+}

@@ -1,0 +1,91 @@
+import type { Change, ChangeTexts } from "../../agent-server/contract/changes.ts";
+import type { HostEvent } from "../../agent-server/contract/events.ts";
+import type { Call } from "../../agent-server/contract/table.ts";
+import { isOpen, type PlacedHunk, placeHunks } from "./hunks.ts";
+
+export interface PlacedChange extends ChangeTexts {
+  readonly placed: readonly PlacedHunk[];
+}
+
+/** The proposed changes of the workspace as the host has them, and titles of the quests they belong to. */
+export interface Proposals {
+  /** Changes with something to decide, in the order they were made. */
+  open(): readonly Change[];
+  get(id: string): Change | undefined;
+  questTitle(questId: string): string | undefined;
+  /** A change with its texts, as of the latest event. @throws LancelotError */
+  texts(id: string): Promise<PlacedChange>;
+  /** The texts if they are here already. */
+  knownTexts(id: string): PlacedChange | undefined;
+  /** Accepts or rejects hunks; every undecided one when none is named. @throws LancelotError */
+  decide(id: string, decision: "accept" | "reject", hunks?: readonly number[]): Promise<Change>;
+  /** Reads everything anew, after the host (re)started. */
+  reload(): Promise<void>;
+  handle(event: HostEvent): void;
+}
+
+/** @param changed told of the change that moved; null when all may have. */
+export function createProposals(call: Call, changed: (id: string | null) => void): Proposals {
+  const changes = new Map<string, Change>();
+  const titles = new Map<string, string>();
+  const texts = new Map<string, PlacedChange>();
+  /** Reads under way, by change; a change that moves meanwhile starts another. */
+  const reading = new Map<string, Promise<PlacedChange>>();
+
+  const take = (change: Change) => {
+    const known = changes.get(change.id);
+    if (known !== undefined && known.updatedAt > change.updatedAt) return;
+    changes.set(change.id, change);
+    texts.delete(change.id);
+    reading.delete(change.id);
+    changed(change.id);
+  };
+
+  return {
+    open: () => [...changes.values()].filter(isOpen).sort((a, b) => a.createdAt.localeCompare(b.createdAt) || a.path.localeCompare(b.path)),
+    get: (id) => changes.get(id),
+    questTitle: (questId) => titles.get(questId),
+    knownTexts: (id) => texts.get(id),
+    async texts(id) {
+      const known = texts.get(id) ?? reading.get(id);
+      if (known !== undefined) return known;
+      const read = call("changes.get", { id }).then((answer): PlacedChange => {
+        const placed = { ...answer, placed: placeHunks(answer.change.hunks, answer.proposed ?? "") };
+        if (reading.get(id) === read) {
+          reading.delete(id);
+          texts.set(id, placed);
+          if (!changes.has(id)) changes.set(id, answer.change);
+        }
+        return placed;
+      });
+      reading.set(id, read);
+      read.catch(() => reading.delete(id));
+      return read;
+    },
+    async decide(id, decision, hunks) {
+      const change = await call("changes.decide", { id, decision, ...(hunks === undefined ? {} : { hunks: [...hunks] }) });
+      take(change);
+      return change;
+    },
+    async reload() {
+      const [{ items }, quests] = await Promise.all([call("changes.list", { open: true, limit: 500 }), call("quests.list", { limit: 200 })]);
+      changes.clear();
+      texts.clear();
+      reading.clear();
+      for (const change of items) changes.set(change.id, change);
+      for (const quest of quests.items) titles.set(quest.id, quest.title);
+      changed(null);
+    },
+    handle(event) {
+      if (event.topic === "change") take(event.payload);
+      if (event.topic === "quest" && titles.get(event.payload.id) !== event.payload.title) {
+        titles.set(event.payload.id, event.payload.title);
+        if ([...changes.values()].some((change) => change.questId === event.payload.id)) changed(null);
+      }
+      if (event.topic === "questDeleted") {
+        for (const [id, change] of changes) if (change.questId === event.payload.id) changes.delete(id);
+        changed(null);
+      }
+    },
+  };
+}

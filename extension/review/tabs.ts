@@ -1,0 +1,26 @@
+import * as vscode from "vscode";
+import { changeIdOf, emptyUri, proposedScheme, proposedUri } from "./documents.ts";
+
+/** The change a tab shows as a diff; null for any other tab. */
+export function changeOfTab(tab: vscode.Tab | undefined): string | null {
+  return tab?.input instanceof vscode.TabInputTextDiff ? changeIdOf(tab.input.modified) : null;
+}
+
+export function activeTab(): vscode.Tab | undefined {
+  return vscode.window.tabGroups.activeTabGroup.activeTab;
+}
+
+export async function closeChangeTabs(changeId: string): Promise<void> {
+  const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs).filter((tab) => changeOfTab(tab) === changeId);
+  if (tabs.length > 0) await vscode.window.tabGroups.close(tabs, true);
+}
+
+/** Both sides of a change's diff: the file as it is, and as proposed. A side that does not exist is an empty document. */
+export function sidesOf(change: { id: string; path: string; kind: "create" | "modify" | "delete" }, file: vscode.Uri): { left: vscode.Uri; right: vscode.Uri } {
+  return { left: change.kind === "create" ? emptyUri(change.path) : file, right: proposedUri(change.id, change.path) };
+}
+
+/** True for an editor on the proposed side of a change, whether alone in its tab or one of several in a multi-diff. */
+export function isProposedEditor(editor: vscode.TextEditor | undefined): editor is vscode.TextEditor {
+  return editor?.document.uri.scheme === proposedScheme && changeIdOf(editor.document.uri) !== null;
+}
