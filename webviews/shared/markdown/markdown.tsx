@@ -1,0 +1,114 @@
+import type { ComponentChildren, JSX } from "preact";
+import { memo } from "preact/compat";
+import { useRef } from "preact/hooks";
+import type { Bridge } from "../bridge.ts";
+import { t } from "../l10n.ts";
+import { type Blocks, blockSource, noBlocks, splitBlocks } from "./blocks.ts";
+import { CodeBlock } from "./code-block.tsx";
+import { linkTarget, markdownToTree } from "./sanitize.ts";
+
+const plainTags = new Set(["p", "blockquote", "ul", "li", "strong", "em", "del", "thead", "tbody", "tr"]);
+/** Headings of an answer stand below those of the view. */
+const headingTags: Readonly<Record<string, "h3" | "h4" | "h5" | "h6">> = { H1: "h3", H2: "h4", H3: "h5", H4: "h6", H5: "h6", H6: "h6" };
+
+function Link({ bridge, href, children }: { bridge: Bridge; href: string; children: ComponentChildren }): JSX.Element {
+  const target = linkTarget(href);
+  if (target === null) return <span title={t("This link is not opened: {0}", href)}>{children}</span>;
+  const open = (event: MouseEvent): void => {
+    event.preventDefault();
+    event.stopPropagation();
+    if (target.kind === "web") bridge.ui({ action: "openExternal", url: target.url });
+    else bridge.ui({ action: "openFile", path: target.path, ...(target.line === undefined ? {} : { line: target.line }) });
+  };
+  return (
+    <a href={target.kind === "web" ? target.url : "#"} title={href} onClick={open}>
+      {children}
+    </a>
+  );
+}
+
+function children(node: ParentNode, bridge: Bridge, streaming: boolean): ComponentChildren[] {
+  return [...node.childNodes].map((child) => toElement(child, bridge, streaming));
+}
+
+function codeOf(pre: Element): { code: string; language: string } {
+  const code = pre.querySelector("code");
+  const language = /(?:^|\s)language-(\S+)/.exec(code?.className ?? "")?.[1] ?? "";
+  return { code: (code ?? pre).textContent?.replace(/\n$/, "") ?? "", language };
+}
+
+/** One node of the sanitized tree as a view element. What is not named here shows as its text. */
+function toElement(node: ChildNode, bridge: Bridge, streaming: boolean): ComponentChildren {
+  if (node.nodeType === Node.TEXT_NODE) return node.textContent;
+  if (!(node instanceof Element)) return null;
+  const inner = (): ComponentChildren[] => children(node, bridge, streaming);
+  const name = node.tagName.toLowerCase();
+  const heading = headingTags[node.tagName];
+  if (heading !== undefined) {
+    const Heading = heading;
+    return <Heading>{inner()}</Heading>;
+  }
+  if (plainTags.has(name)) {
+    const Plain = name as "p";
+    return <Plain>{inner()}</Plain>;
+  }
+  switch (name) {
+    case "br":
+      return <br />;
+    case "hr":
+      return <hr />;
+    case "code":
+      return <code>{node.textContent}</code>;
+    case "pre":
+      return <CodeBlock {...codeOf(node)} bridge={bridge} streaming={streaming} />;
+    case "a":
+      return (
+        <Link bridge={bridge} href={node.getAttribute("href") ?? ""}>
+          {inner()}
+        </Link>
+      );
+    case "ol":
+      return <ol start={Number(node.getAttribute("start") ?? 1)}>{inner()}</ol>;
+    case "table":
+      return (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table is scrolled by keyboard
+        <div class="table-scroll" tabIndex={0} role="region" aria-label={t("Table")}>
+          <table>{inner()}</table>
+        </div>
+      );
+    case "th":
+      return <th scope="col">{inner()}</th>;
+    case "td":
+      return <td>{inner()}</td>;
+    case "input": {
+      const done = node.hasAttribute("checked");
+      return (
+        <span class={`codicon codicon-${done ? "pass-filled" : "circle-large"}`} role="img" aria-label={done ? t("done") : t("not done")} />
+      );
+    }
+    default:
+      return node.textContent;
+  }
+}
+
+const Block = memo(function Block({ source, bridge, streaming }: { source: string; bridge: Bridge; streaming: boolean }) {
+  return <>{children(markdownToTree(source), bridge, streaming)}</>;
+});
+
+/** Markdown that a model wrote. While it streams only its last blocks are read and drawn again. */
+export function Markdown({ text, streaming, bridge }: { text: string; streaming: boolean; bridge: Bridge }): JSX.Element {
+  const blocks = useRef<Blocks>(noBlocks);
+  blocks.current = splitBlocks(text, blocks.current);
+  const { sources, definitions } = blocks.current;
+  return (
+    <div class="markdown">
+      {sources.map((source, index) => {
+        const last = index === sources.length - 1;
+        // Blocks only ever grow at the end, so their position is their identity.
+        return source.trim() === "" ? null : (
+          <Block key={index} source={blockSource(source, definitions, streaming && last)} bridge={bridge} streaming={streaming && last} />
+        );
+      })}
+    </div>
+  );
+}

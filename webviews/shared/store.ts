@@ -1,0 +1,162 @@
+import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import type { Change } from "../../agent-server/contract/changes.ts";
+import type { Quest } from "../../agent-server/contract/chat.ts";
+import type { HostEvent } from "../../agent-server/contract/events.ts";
+import type { Approval } from "../../agent-server/contract/governance.ts";
+import type { HostInfo } from "../../agent-server/contract/host.ts";
+import type { LocalModel } from "../../agent-server/contract/models.ts";
+import type { Receipt } from "../../agent-server/contract/receipts.ts";
+import type { Result } from "../../agent-server/contract/table.ts";
+import { type Bridge, isCancelled } from "./bridge.ts";
+
+export type Models = Result<"models.list">;
+
+/** What is so of the host as a whole. Snapshots plus the events after them; read again when one was missed. */
+export interface Store {
+  readonly quests: ReadonlySignal<ReadonlyMap<string, Quest>>;
+  /** Most recently used first. */
+  readonly recentQuests: ReadonlySignal<readonly Quest[]>;
+  readonly approvals: ReadonlySignal<ReadonlyMap<string, Approval>>;
+  readonly pendingApprovals: ReadonlySignal<readonly Approval[]>;
+  readonly changes: ReadonlySignal<ReadonlyMap<string, Change>>;
+  readonly openChanges: ReadonlySignal<readonly Change[]>;
+  /** Newest first, at most `latestReceiptCount`. */
+  readonly latestReceipts: ReadonlySignal<readonly Receipt[]>;
+  readonly models: ReadonlySignal<Models | null>;
+  readonly localModel: ReadonlySignal<LocalModel | null>;
+  readonly info: ReadonlySignal<HostInfo | null>;
+  /** Grows each time state was fetched anew; what a view fetched itself is stale then. */
+  readonly generation: ReadonlySignal<number>;
+  putQuest(quest: Quest): void;
+  putApproval(approval: Approval): void;
+  putChange(change: Change): void;
+  dispose(): void;
+}
+
+export const latestReceiptCount = 30;
+
+function put<T extends { id: string }>(map: Signal<ReadonlyMap<string, T>>, item: T): void {
+  map.value = new Map(map.value).set(item.id, item);
+}
+
+function byId<T extends { id: string }>(items: readonly T[]): ReadonlyMap<string, T> {
+  return new Map(items.map((item) => [item.id, item]));
+}
+
+export function createStore(bridge: Bridge): Store {
+  const quests = signal<ReadonlyMap<string, Quest>>(new Map());
+  const approvals = signal<ReadonlyMap<string, Approval>>(new Map());
+  const changes = signal<ReadonlyMap<string, Change>>(new Map());
+  const latestReceipts = signal<readonly Receipt[]>([]);
+  const models = signal<Models | null>(null);
+  const localModel = signal<LocalModel | null>(null);
+  const info = signal<HostInfo | null>(null);
+  const generation = signal(0);
+  let lastSeq: number | undefined;
+  let refreshing: { events: HostEvent[] } | undefined;
+
+  function putReceipt(receipt: Receipt): void {
+    const others = latestReceipts.value.filter((known) => known.id !== receipt.id);
+    const known = others.length < latestReceipts.value.length;
+    const index = known ? latestReceipts.value.findIndex((item) => item.id === receipt.id) : 0;
+    latestReceipts.value = others.toSpliced(index, 0, receipt).slice(0, latestReceiptCount);
+  }
+
+  async function readModels(): Promise<void> {
+    try {
+      models.value = await bridge.call("models.list", {});
+    } catch (error) {
+      if (!isCancelled(error)) models.value ??= { items: [], providers: [] };
+    }
+  }
+
+  function apply(event: HostEvent): void {
+    switch (event.topic) {
+      case "quest":
+        return put(quests, event.payload);
+      case "questDeleted": {
+        const rest = new Map(quests.value);
+        rest.delete(event.payload.id);
+        quests.value = rest;
+        return;
+      }
+      case "approval":
+        return put(approvals, event.payload);
+      case "change":
+        return put(changes, event.payload);
+      case "receipt":
+        return putReceipt(event.payload);
+      case "localModel":
+        localModel.value = event.payload;
+        return;
+      case "models":
+        void readModels();
+        return;
+      case "message":
+      case "messagesRemoved":
+      case "delta":
+        return; // of the conversation
+    }
+  }
+
+  /** Events that come while snapshots are on their way are kept and applied on top of them. */
+  async function refresh(): Promise<void> {
+    const mine = { events: [] as HostEvent[] };
+    refreshing = mine;
+    void readModels();
+    const [quest, approval, change, receipt, local, host] = await Promise.allSettled([
+      bridge.call("quests.list", {}),
+      bridge.call("approvals.list", {}),
+      bridge.call("changes.list", { open: true }),
+      bridge.call("receipts.search", { limit: latestReceiptCount }),
+      bridge.call("models.local", {}),
+      bridge.call("host.info", {}),
+    ]);
+    if (refreshing !== mine) return;
+    refreshing = undefined;
+    if (quest.status === "fulfilled") quests.value = byId(quest.value.items);
+    if (approval.status === "fulfilled") approvals.value = byId(approval.value.items);
+    if (change.status === "fulfilled") changes.value = byId(change.value.items);
+    if (receipt.status === "fulfilled") latestReceipts.value = receipt.value.items;
+    if (local.status === "fulfilled") localModel.value = local.value;
+    if (host.status === "fulfilled") info.value = host.value;
+    for (const event of mine.events) apply(event);
+    generation.value += 1;
+  }
+
+  const stops = [
+    bridge.onEvent((event) => {
+      const missed = lastSeq !== undefined && event.seq !== lastSeq + 1;
+      lastSeq = event.seq;
+      if (missed) void refresh();
+      refreshing?.events.push(event);
+      apply(event);
+    }),
+    bridge.onBroken(() => void refresh()),
+    bridge.host.subscribe((host) => {
+      if (host.state !== "ready") return;
+      lastSeq = undefined; // another host process counts from the start
+      void refresh();
+    }),
+  ];
+
+  return {
+    quests,
+    recentQuests: computed(() => [...quests.value.values()].sort((a, b) => b.updatedAt.localeCompare(a.updatedAt))),
+    approvals,
+    pendingApprovals: computed(() => [...approvals.value.values()].filter((approval) => approval.status === "pending")),
+    changes,
+    openChanges: computed(() => [...changes.value.values()].filter((change) => change.status === "pending")),
+    latestReceipts,
+    models,
+    localModel,
+    info,
+    generation,
+    putQuest: (quest) => put(quests, quest),
+    putApproval: (approval) => put(approvals, approval),
+    putChange: (change) => put(changes, change),
+    dispose: () => {
+      for (const stop of stops) stop();
+    },
+  };
+}
