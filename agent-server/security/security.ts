@@ -21,3 +21,6 @@ export interface Secrets {
 
 /** A `fetch` that reaches the named origins and nothing else; follows no redirect elsewhere. */
 export type GatedFetch = (origins: readonly string[]) => typeof fetch;
+
+export { createRedactor } from "./redactor.ts";
+export { createOwnerGate, type OwnerGate } from "./owner-gate.ts";

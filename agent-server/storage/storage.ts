@@ -1,7 +1,15 @@
-import type Database from "better-sqlite3";
+import { closeSync, mkdirSync, openSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { LancelotError } from "../contract/errors.ts";
+import { hostsMigration, registerHost } from "./hosts.ts";
+import { migrate } from "./migrate.ts";
+import { nativeBinding } from "./native-binding.ts";
+import { databaseFile, wordSqliteError } from "./sqlite-errors.ts";
 
-/** One step of the schema. Its place in the host's list is its number (`user_version`): only ever append. */
+/** One step of the schema, known by its name for good: never rename or edit one that has shipped, append another. */
 export interface Migration {
+  /** `<room>-<number>-<what>`, unique in the product. */
   readonly name: string;
   readonly sql: string;
 }
@@ -14,7 +22,162 @@ export interface Storage {
   readonly hostId: string;
   /** True while the host process that wrote `hostId` lives. */
   hostAlive(hostId: string): boolean;
-  /** Runs `work` in `BEGIN IMMEDIATE`; nested calls join the outer transaction. */
+  /**
+   * Runs `work` in `BEGIN IMMEDIATE`; nested calls join the outer transaction (an inner one that throws undoes its own part).
+   * `work` is synchronous. What SQLite reports of disk, locks and damage is thrown as `unavailable`.
+   */
   transaction<T>(work: () => T): T;
+  /** Runs `work` when the running transaction has ended, told whether it was committed; at once when there is none. */
+  afterTransaction(work: (committed: boolean) => void): void;
+  /** Runs `work` before the database closes, at the latest when the process exits by itself. */
+  beforeClose(work: () => void): void;
   close(): void;
+}
+
+/** Milliseconds a writer waits for another process's transaction. */
+const busyTimeout = 10_000;
+
+/**
+ * Opens (or makes) `lancelot.sqlite` in `dataDir` and brings its schema up to date.
+ * Throws `unavailable` when it cannot be read (nothing is deleted) and `conflict` when a newer version wrote it.
+ */
+export function openStorage(deps: { dataDir: string; migrations: readonly Migration[] }): Storage {
+  const { dataDir } = deps;
+  let db: Database.Database;
+  let hosts: ReturnType<typeof registerHost>;
+  try {
+    db = openDatabase(dataDir);
+  } catch (error) {
+    throw wordFolderError(wordSqliteError(error));
+  }
+  try {
+    useWriteAheadLog(db);
+    db.pragma("foreign_keys = ON");
+    // FULL: a commit has reached the disk when it returns, so a receipt opened before an effect survives a power cut too.
+    db.pragma("synchronous = FULL");
+    migrate(db, [hostsMigration, ...deps.migrations]);
+    hosts = registerHost(db);
+  } catch (error) {
+    db.close();
+    throw wordSqliteError(error);
+  }
+
+  let depth = 0;
+  let settlers: ((committed: boolean) => void)[] = [];
+  const closers: (() => void)[] = [];
+
+  const settle = (committed: boolean): void => {
+    const due = settlers;
+    settlers = [];
+    for (const settler of due) settler(committed);
+  };
+
+  const outermost = <T>(work: () => T): T => {
+    if (db.inTransaction) throw new LancelotError("internal", "A transaction was begun past storage.transaction.");
+    let result: T;
+    try {
+      db.exec("BEGIN IMMEDIATE");
+      depth = 1;
+      result = synchronous(work());
+      db.exec("COMMIT");
+    } catch (error) {
+      // SQLite rolls back by itself on a full disk.
+      if (db.inTransaction) db.exec("ROLLBACK");
+      depth = 0;
+      settle(false);
+      throw wordSqliteError(error);
+    }
+    depth = 0;
+    settle(true);
+    return result;
+  };
+
+  const nested = <T>(work: () => T): T => {
+    const savepoint = `nested_${depth}`;
+    db.exec(`SAVEPOINT ${savepoint}`);
+    depth += 1;
+    try {
+      const result = synchronous(work());
+      db.exec(`RELEASE ${savepoint}`);
+      return result;
+    } catch (error) {
+      if (db.inTransaction) db.exec(`ROLLBACK TO ${savepoint}; RELEASE ${savepoint}`);
+      throw wordSqliteError(error);
+    } finally {
+      depth -= 1;
+    }
+  };
+
+  const close = (): void => {
+    if (!db.open) return;
+    process.off("exit", close);
+    try {
+      for (const closer of closers) closer();
+      hosts.leave();
+    } catch (error) {
+      throw wordSqliteError(error);
+    } finally {
+      db.close();
+    }
+  };
+  process.on("exit", close);
+
+  return {
+    db,
+    dataDir,
+    hostId: hosts.hostId,
+    hostAlive: (hostId) => hosts.alive(hostId),
+    transaction: (work) => (depth === 0 ? outermost(work) : nested(work)),
+    afterTransaction: (work) => {
+      if (depth === 0) work(true);
+      else settlers.push(work);
+    },
+    beforeClose: (work) => {
+      closers.push(work);
+    },
+    close,
+  };
+}
+
+function openDatabase(dataDir: string): Database.Database {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const file = join(dataDir, databaseFile);
+  // Made here for its mode: SQLite gives the -wal and -shm files the permissions of the database.
+  closeSync(openSync(file, "a", 0o600));
+  const binding = nativeBinding();
+  return new Database(file, { timeout: busyTimeout, ...(binding === null ? {} : { nativeBinding: binding as never }) });
+}
+
+/** Changing the journal mode does not wait for other connections, so this does. The mode stays with the file. */
+function useWriteAheadLog(db: Database.Database): void {
+  const deadline = Date.now() + busyTimeout;
+  for (;;) {
+    try {
+      db.pragma("journal_mode = WAL");
+      return;
+    } catch (error) {
+      const busy = error instanceof Database.SqliteError && error.code.startsWith("SQLITE_BUSY");
+      if (!busy || Date.now() > deadline) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+    }
+  }
+}
+
+function synchronous<T>(result: T): T {
+  if (result instanceof Promise) {
+    result.catch(() => undefined);
+    throw new LancelotError("internal", "A database transaction was given asynchronous work.");
+  }
+  return result;
+}
+
+function wordFolderError(error: unknown): unknown {
+  if (error instanceof LancelotError) return error;
+  const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
+  if (code === undefined || code.startsWith("ERR_")) return error;
+  const sentence =
+    code === "ENOSPC"
+      ? "The disk that holds Lancelot's data folder is full. Free some space and start again."
+      : "Lancelot's data folder cannot be made or written. Check its path and permissions.";
+  return new LancelotError("unavailable", sentence, { data: { reason: code }, cause: error });
 }
