@@ -41,7 +41,8 @@ export function createLocal(deps: LocalDeps): Local {
     source: null,
     problem: null,
   };
-  const missing = () => new LancelotError("unavailable", "There is no local model on this machine yet. Download it, or choose another provider.");
+  const missing = () =>
+    new LancelotError("unavailable", "There is no local model on this machine yet. Download it, or choose another provider.");
   return {
     provider: {
       // oxlint-disable-next-line require-yield

