@@ -54,7 +54,12 @@ const builds = {
   },
   webviews: {
     ...shared,
-    entryPoints: { chat: "webviews/chat/main.tsx", "war-room": "webviews/war-room/main.tsx" },
+    entryPoints: {
+      chat: "webviews/chat/main.tsx",
+      "war-room": "webviews/war-room/main.tsx",
+      // Grammars, fetched by a view when it first shows code.
+      highlight: "webviews/shared/highlight/main.ts",
+    },
     outdir: "dist/webviews",
     platform: "browser",
     format: "iife",
@@ -101,8 +106,14 @@ function report(results) {
         packages.set(key, (packages.get(key) ?? 0) + bytesInOutput);
       }
     const largest = [...packages].sort((a, b) => b[1] - a[1]).slice(0, 6);
-    record[name] = { bytes, files: Object.fromEntries(outputs.map(([file, output]) => [file, output.bytes])), packages: Object.fromEntries(packages) };
-    lines.push(`${name.padEnd(10)} ${(bytes / 1024).toFixed(0).padStart(6)} KB  ${largest.map(([key, size]) => `${key} ${(size / 1024).toFixed(0)}`).join(", ")}`);
+    record[name] = {
+      bytes,
+      files: Object.fromEntries(outputs.map(([file, output]) => [file, output.bytes])),
+      packages: Object.fromEntries(packages),
+    };
+    lines.push(
+      `${name.padEnd(10)} ${(bytes / 1024).toFixed(0).padStart(6)} KB  ${largest.map(([key, size]) => `${key} ${(size / 1024).toFixed(0)}`).join(", ")}`,
+    );
   }
   writeFileSync(join(root, "dist/size-report.json"), `${JSON.stringify(record, null, 2)}\n`);
   console.log(lines.join("\n"));
