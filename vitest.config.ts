@@ -14,6 +14,16 @@ export default defineConfig({
           fileParallelism: false,
         },
       },
+      ...["editor", "browser"].map((name) => ({
+        test: {
+          name,
+          include: [name === "editor" ? "test/editor/**/*.test.ts" : "test/e2e/**/*.test.ts"],
+          pool: "forks" as const,
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+          fileParallelism: false,
+        },
+      })),
     ],
   },
 });

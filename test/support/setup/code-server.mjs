@@ -26,11 +26,19 @@ function layout(folder) {
  * @throws SetupError that says what is missing
  */
 export async function ensureCodeServer() {
-  if (process.platform === "win32") throw new SetupError("The browser workbench does not run on Windows: install VS Code so that `code` is on the PATH.");
+  if (process.platform === "win32")
+    throw new SetupError("The browser workbench does not run on Windows: install VS Code so that `code` is on the PATH.");
   const done = layout(join(cacheDir(), `code-server-${codeServerVersion}`));
   if (existsSync(join(done.folder, ".complete"))) return done;
-  for (const [tool, args] of [["g++", ["--version"]], ["make", ["--version"]], ["python3", ["--version"]]]) {
-    if (!(await has(tool, args))) throw new SetupError(`${tool} is missing, and the browser workbench needs it to build two small modules: install it (Debian: apt-get install g++ make python3), or install VS Code so that \`code\` is on the PATH.`);
+  for (const [tool, args] of [
+    ["g++", ["--version"]],
+    ["make", ["--version"]],
+    ["python3", ["--version"]],
+  ]) {
+    if (!(await has(tool, args)))
+      throw new SetupError(
+        `${tool} is missing, and the browser workbench needs it to build two small modules: install it (Debian: apt-get install g++ make python3), or install VS Code so that \`code\` is on the PATH.`,
+      );
   }
   const partial = layout(`${done.folder}.partial-${process.pid}`);
   rmSync(partial.folder, { recursive: true, force: true });
@@ -39,7 +47,11 @@ export async function ensureCodeServer() {
   say(`Installing the browser workbench (code-server ${codeServerVersion}, about a minute, 800 MB in ${cacheDir()})…`);
   const failure = "The browser workbench could not be installed. Check the network and the npm registry, then try again.";
   const quiet = ["--no-audit", "--no-fund", "--loglevel=error"];
-  await run("npm", ["install", "--ignore-scripts", ...quiet, `${partial.nodePackage}@${nodeVersion}`], { cwd: partial.folder, quiet: true, failure });
+  await run("npm", ["install", "--ignore-scripts", ...quiet, `${partial.nodePackage}@${nodeVersion}`], {
+    cwd: partial.folder,
+    quiet: true,
+    failure,
+  });
   const env = { ...process.env, PATH: `${join(partial.nodeHome, "bin")}:${process.env.PATH}`, npm_config_nodedir: partial.nodeHome };
   const npm = (args, cwd) => run("npm", [...args, ...quiet], { cwd, env, quiet: true, failure });
   await npm(["install", "--ignore-scripts", `code-server@${codeServerVersion}`], partial.folder);
@@ -101,6 +113,10 @@ export function codeServerCommand(editor, options) {
     ...(options.smokeTest ? ["--vscode-option", "enable-smoke-test-driver"] : []),
     ...(options.workspace ? [options.workspace] : []),
   ];
-  const env = { EXTENSIONS_GALLERY: '{"serviceUrl":""}', XDG_CONFIG_HOME: join(options.home, "config"), XDG_DATA_HOME: join(options.home, "data") };
+  const env = {
+    EXTENSIONS_GALLERY: '{"serviceUrl":""}',
+    XDG_CONFIG_HOME: join(options.home, "config"),
+    XDG_DATA_HOME: join(options.home, "data"),
+  };
   return { args, env };
 }

@@ -27,14 +27,19 @@ export function projectEnv(extra = {}) {
 }
 
 function lockHash() {
-  return createHash("sha256").update(readFileSync(join(root, "package-lock.json"))).digest("hex");
+  return createHash("sha256")
+    .update(readFileSync(join(root, "package-lock.json")))
+    .digest("hex");
 }
 
 /** Installs from the lockfile when packages are missing or belong to another lockfile. */
 export async function ensurePackages() {
   const major = Number(process.versions.node.split(".")[0]);
   if (major < 20) throw new SetupError(`Node ${process.versions.node} is too old to set Lancelot up: install Node 20 or newer.`);
-  if (!(await has("git"))) throw new SetupError("git is missing: install it (Debian: apt-get install git; macOS: xcode-select --install; Windows: winget install Git.Git).");
+  if (!(await has("git")))
+    throw new SetupError(
+      "git is missing: install it (Debian: apt-get install git; macOS: xcode-select --install; Windows: winget install Git.Git).",
+    );
   const wanted = lockHash();
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted && existsSync(projectNode())) return;
   if (!(await has("npm"))) throw new SetupError("npm is missing: install it together with Node (https://nodejs.org).");
@@ -44,7 +49,9 @@ export async function ensurePackages() {
     failure: "Packages could not be installed. Check the network and the npm registry (npm ping), then try again.",
   });
   if (!existsSync(projectNode()))
-    throw new SetupError("The npm package `node` did not install Node 24 (its install script was blocked). Allow it: npm install-scripts approve node, then npm ci.");
+    throw new SetupError(
+      "The npm package `node` did not install Node 24 (its install script was blocked). Allow it: npm install-scripts approve node, then npm ci.",
+    );
   writeFileSync(stamp, wanted);
 }
 
@@ -76,12 +83,16 @@ export async function ensureVsix() {
   const fresh = existsSync(file) && statSync(file).mtimeMs > statSync(join(root, "dist/size-report.json")).mtimeMs;
   if (!fresh) {
     say("Packing the extension…");
-    await run(projectNode(), [join(modules, "@vscode/vsce/vsce"), "package", "--no-dependencies", "--allow-missing-repository", "--skip-license", "--out", file], {
-      cwd: root,
-      env: projectEnv(),
-      quiet: true,
-      failure: "The extension could not be packed.",
-    });
+    await run(
+      projectNode(),
+      [join(modules, "@vscode/vsce/vsce"), "package", "--no-dependencies", "--allow-missing-repository", "--skip-license", "--out", file],
+      {
+        cwd: root,
+        env: projectEnv(),
+        quiet: true,
+        failure: "The extension could not be packed.",
+      },
+    );
   }
   return file;
 }

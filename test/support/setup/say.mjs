@@ -29,7 +29,12 @@ export function run(command, args, options = {}) {
     child.on("error", (error) => reject(new SetupError(`${command} could not be started (${error.message}). ${options.failure ?? ""}`)));
     child.on("close", (code) => {
       if (code === 0) resolve(output);
-      else reject(new SetupError(`${options.failure ?? `${command} ${args.join(" ")} failed.`} (exit ${code})\n${output.split("\n").slice(-20).join("\n")}`));
+      else
+        reject(
+          new SetupError(
+            `${options.failure ?? `${command} ${args.join(" ")} failed.`} (exit ${code})\n${output.split("\n").slice(-20).join("\n")}`,
+          ),
+        );
     });
   });
 }

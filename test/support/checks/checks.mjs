@@ -1,0 +1,63 @@
+// The checks of `npm test`: what a machine can see without running the product.
+import { spawn } from "node:child_process";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { projectEnv, projectNode, root } from "../setup/project.mjs";
+import { manifestProblems } from "./manifest.mjs";
+
+const bin = (name) => join(root, "node_modules", name);
+
+/** Runs a program of the project and keeps what it says. */
+function tool(script, args, cwd = root) {
+  return new Promise((resolve) => {
+    const native = !/\.(m?js|cjs)$/.test(script);
+    const child = spawn(native ? script : projectNode(), native ? args : [script, ...args], { cwd, env: projectEnv() });
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += chunk));
+    child.on("close", (code) => resolve({ ok: code === 0, output }));
+  });
+}
+
+const depcruise = (...args) => tool(bin("dependency-cruiser/bin/dependency-cruise.mjs"), ["--config", ".dependency-cruiser.cjs", ...args]);
+
+/** The boundary checker is itself checked: a planted violation of each kind must be refused. */
+async function boundaries() {
+  const real = await depcruise("agent-server", "extension", "webviews");
+  if (!real.ok) return real;
+  const planted = join(root, "agent-server/storage/planted-violation.ts");
+  const face = join(root, "webviews/shared/planted-violation.ts");
+  try {
+    writeFileSync(
+      planted,
+      'import type { Host } from "../host.ts";\nimport { createRedactor } from "../security/redactor.ts";\nexport type Planted = Host;\nexport const planted = createRedactor;\n',
+    );
+    mkdirSync(join(root, "webviews/shared"), { recursive: true });
+    writeFileSync(face, 'export { createHost } from "../../agent-server/host.ts";\n');
+    const refused = await depcruise("agent-server", "webviews");
+    const missing = ["no-import-up-from-storage", "through-the-door", "faces-import-the-contract-alone"].filter(
+      (rule) => !refused.output.includes(rule),
+    );
+    return refused.ok || missing.length > 0
+      ? { ok: false, output: `A planted violation was not refused: ${missing.join(", ") || "all"}\n${refused.output}` }
+      : real;
+  } finally {
+    rmSync(planted, { force: true });
+    rmSync(face, { force: true });
+  }
+}
+
+/** Names and how to run them, cheapest first. */
+export const checks = [
+  ["types", () => tool(bin("typescript/bin/tsc"), ["-p", "."])],
+  ["lint", () => tool(bin("oxlint/bin/oxlint"), ["--type-aware"])],
+  ["format", () => tool(bin("@biomejs/biome/bin/biome"), ["format", "."])],
+  ["boundaries", boundaries],
+  ["unused code", () => tool(bin("knip/bin/knip.js"), ["--no-progress"])],
+  [
+    "manifest",
+    async () => {
+      const problems = await manifestProblems();
+      return { ok: problems.length === 0, output: problems.join("\n") };
+    },
+  ],
+];
