@@ -19,7 +19,7 @@ export const UiAction = z.discriminatedUnion("action", [
   z.object({ action: z.literal("insertAtCursor"), text: z.string() }),
   z.object({ action: z.literal("copy"), text: z.string() }),
   z.object({ action: z.literal("saveMarkdown"), name: z.string(), text: z.string() }),
-  z.object({ action: z.literal("command"), command: z.string().regex(/^lancelot\./) }),
+  z.object({ action: z.literal("command"), command: z.string().regex(/^lancelot\./), args: z.array(z.string()).max(4).optional() }),
 ]);
 export type UiAction = z.infer<typeof UiAction>;
 
