@@ -12,7 +12,11 @@ import { has, run, SetupError, say } from "./setup/say.mjs";
 async function sampleCopy() {
   const folder = mkdtempSync(join(tmpdir(), "lancelot-sample-"));
   cpSync(join(root, "media/sample"), folder, { recursive: true });
-  const git = (...args) => run("git", ["-c", "user.name=Lancelot sample", "-c", "user.email=sample@localhost", "-c", "commit.gpgsign=false", ...args], { cwd: folder, quiet: true });
+  const git = (...args) =>
+    run("git", ["-c", "user.name=Lancelot sample", "-c", "user.email=sample@localhost", "-c", "commit.gpgsign=false", ...args], {
+      cwd: folder,
+      quiet: true,
+    });
   await git("init", "-q", "-b", "main");
   await git("add", "-A");
   await git("commit", "-q", "-m", "Sample project");
@@ -33,7 +37,10 @@ function freePort() {
 async function terminal(args) {
   const workspace = args.includes("--workspace") ? [] : ["--workspace", await sampleCopy()];
   if (workspace.length > 0) say(`Working on a copy of the sample project: ${workspace[1]}`);
-  const child = spawn(projectNode(), [join(root, "dist/host/cli.js"), "chat", ...args, ...workspace], { stdio: "inherit", env: projectEnv() });
+  const child = spawn(projectNode(), [join(root, "dist/host/cli.js"), "chat", ...args, ...workspace], {
+    stdio: "inherit",
+    env: projectEnv(),
+  });
   process.on("SIGINT", () => {}); // the child asks for it itself
   return new Promise((resolve) => child.on("close", (code, signal) => resolve(signal ? 130 : (code ?? 1))));
 }
@@ -49,8 +56,18 @@ async function editor(workspace) {
   const vsix = await ensureVsix();
   const home = join(cacheDir(), "workbench");
   const port = Number(process.env.LANCELOT_PORT ?? (await freePort()));
-  const { args, env } = codeServerCommand(installed, { port, userData: join(home, "user"), extensions: join(home, "extensions"), home, workspace });
-  await run(installed.node, [...args.slice(0, -1), "--install-extension", vsix, "--force"], { env: { ...process.env, ...env }, quiet: true, failure: "The extension could not be installed in the workbench." });
+  const { args, env } = codeServerCommand(installed, {
+    port,
+    userData: join(home, "user"),
+    extensions: join(home, "extensions"),
+    home,
+    workspace,
+  });
+  await run(installed.node, [...args.slice(0, -1), "--install-extension", vsix, "--force"], {
+    env: { ...process.env, ...env },
+    quiet: true,
+    failure: "The extension could not be installed in the workbench.",
+  });
   const child = spawn(installed.node, args, { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output = (output + chunk).slice(-4000)));
@@ -58,7 +75,10 @@ async function editor(workspace) {
   const url = `http://127.0.0.1:${port}`;
   for (;;) {
     if (child.exitCode !== null) throw new SetupError(`The workbench ended at once:\n${output}`);
-    const up = await fetch(`${url}/healthz`).then((answer) => answer.ok, () => false);
+    const up = await fetch(`${url}/healthz`).then(
+      (answer) => answer.ok,
+      () => false,
+    );
     if (up) break;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
@@ -71,7 +91,9 @@ try {
   const args = process.argv.slice(2);
   await ensurePackages();
   await ensureBuild();
-  const task = args.find((arg, index) => !arg.startsWith("--") && !["--workspace", "--data", "--yes-tier", "--quest"].includes(args[index - 1] ?? ""));
+  const task = args.find(
+    (arg, index) => !arg.startsWith("--") && !["--workspace", "--data", "--yes-tier", "--quest"].includes(args[index - 1] ?? ""),
+  );
   const named = args.indexOf("--workspace");
   process.exitCode = task !== undefined ? await terminal(args) : await editor(named >= 0 ? (args[named + 1] ?? ".") : await sampleCopy());
 } catch (error) {

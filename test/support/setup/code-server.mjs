@@ -76,7 +76,7 @@ function link(target, path) {
 /**
  * Arguments and environment of a workbench that serves one folder on loopback.
  * @param {{ entry: string }} editor
- * @param {{ port: number, userData: string, extensions: string, home: string, workspace?: string, trust?: boolean, smokeTest?: boolean }} options
+ * @param {{ port: number, userData: string, extensions: string, home: string, workspace?: string, trust?: boolean, smokeTest?: boolean, settings?: Record<string, unknown> }} options
  */
 export function codeServerCommand(editor, options) {
   mkdirSync(join(options.userData, "User"), { recursive: true });
@@ -99,6 +99,7 @@ export function codeServerCommand(editor, options) {
           "extensions.autoCheckUpdates": false,
           "update.mode": "none",
           ...(options.smokeTest ? { "workbench.reduceMotion": "on" } : {}),
+          ...options.settings,
         },
         null,
         2,

@@ -1,0 +1,212 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Browser, chromium, type Frame, type Page } from "playwright-core";
+import { chromiumFlags, findChromium } from "../setup/chromium.mjs";
+import { codeServerCommand, ensureCodeServer } from "../setup/code-server.mjs";
+import { ensureVsix, root } from "../setup/project.mjs";
+import { run } from "../setup/say.mjs";
+
+/** A real workbench: code-server with the packed extension, and a browser on it. */
+export interface Workbench {
+  readonly page: Page;
+  readonly url: string;
+  /** The extension's data folder (global storage). */
+  readonly dataDir: string;
+  /** Pids of running agent hosts of this workbench. */
+  hostPids(): number[];
+  /** Keeps a picture in test-output/screenshots. */
+  shot(name: string): Promise<void>;
+  /** Runs a command of the palette by its title. */
+  command(title: string): Promise<void>;
+  /** The frame of a Lancelot webview: `chat` or `war-room`. */
+  view(name: "chat" | "war-room"): Promise<Frame>;
+  /** Kills the editor's server with SIGKILL. */
+  kill(): void;
+  close(): Promise<void>;
+}
+
+export interface WorkbenchOptions {
+  workspace: string;
+  /** Use the checkout instead of a VSIX, as F5 does, with these tests. */
+  development?: { testsPath: string; onLog: (line: string) => void; onExit: (code: number) => void };
+  /** Environment of the editor, for example a data folder. */
+  env?: Record<string, string>;
+  settings?: Record<string, unknown>;
+  theme?: string;
+  viewport?: { width: number; height: number };
+}
+
+const screenshots = join(root, "test-output/screenshots");
+
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => (typeof address === "object" && address !== null ? resolve(address.port) : reject(new Error("no port"))));
+    });
+  });
+}
+
+/** Starts code-server on a free port and opens the workbench in headless Chromium. */
+export async function openWorkbench(options: WorkbenchOptions): Promise<Workbench> {
+  const executablePath = findChromium();
+  if (executablePath === null) throw new Error("Chromium is missing: install it or name it in CHROMIUM_PATH.");
+  const editor = await ensureCodeServer();
+  const home = mkdtempSync(join(tmpdir(), "lancelot-workbench-"));
+  const port = await freePort();
+  const userData = join(home, "user");
+  const common = { port, userData, extensions: join(home, "extensions"), home, smokeTest: true };
+  const { args, env } = codeServerCommand(editor, { ...common, workspace: options.workspace, settings: options.settings });
+  const fullEnv = { ...process.env, ...env, ...options.env };
+  if (!options.development) {
+    const { args: install } = codeServerCommand(editor, common);
+    await run(editor.node, [...install, "--install-extension", await ensureVsix(), "--force"], { env: fullEnv, quiet: true });
+  }
+  const server = spawn(editor.node, args, { env: fullEnv, stdio: ["ignore", "pipe", "pipe"], detached: process.platform !== "win32" });
+  let output = "";
+  for (const stream of [server.stdout, server.stderr])
+    stream?.on("data", (chunk: Buffer) => {
+      output = (output + chunk.toString()).slice(-20_000);
+    });
+  const url = `http://127.0.0.1:${port}`;
+  await untilUp(`${url}/healthz`, server, () => output);
+
+  const browser = await chromium.launch({ executablePath, headless: true, args: [...chromiumFlags] });
+  const context = await browser.newContext({
+    viewport: options.viewport ?? { width: 1400, height: 900 },
+    permissions: ["clipboard-read", "clipboard-write"],
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(45_000);
+  await page.goto(await address(page, url, options));
+  await page.locator(".monaco-workbench").waitFor();
+  if (!options.development) await page.locator('.activitybar a[aria-label^="Lancelot"]').waitFor({ timeout: 60_000 });
+  return workbench({ page, browser, server, url, home, userData, output: () => output });
+}
+
+async function address(page: Page, url: string, options: WorkbenchOptions): Promise<string> {
+  const folder = `?folder=${encodeURIComponent(options.workspace)}`;
+  const { development } = options;
+  if (!development) return `${url}/${folder}`;
+  await page.exposeFunction("codeAutomationLog", (_type: string, lines: unknown[]) => development.onLog(lines.join(" ")));
+  await page.exposeFunction("codeAutomationExit", (code: number) => development.onExit(code));
+  const remote = (path: string) => `vscode-remote://${new URL(url).host}${path}`;
+  const payload = JSON.stringify([
+    ["extensionDevelopmentPath", remote(root)],
+    ["extensionTestsPath", remote(development.testsPath)],
+    ["skipWelcome", "true"],
+  ]);
+  return `${url}/${folder}&payload=${encodeURIComponent(payload)}`;
+}
+
+async function untilUp(url: string, server: ChildProcess, output: () => string): Promise<void> {
+  for (;;) {
+    if (server.exitCode !== null) throw new Error(`code-server ended at once:\n${output()}`);
+    const up = await fetch(url).then(
+      (answer) => answer.ok,
+      () => false,
+    );
+    if (up) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+interface Parts {
+  page: Page;
+  browser: Browser;
+  server: ChildProcess;
+  url: string;
+  home: string;
+  userData: string;
+  output(): string;
+}
+
+function workbench({ page, browser, server, url, home, userData, output }: Parts): Workbench {
+  return {
+    page,
+    url,
+    dataDir: join(userData, "User/globalStorage/lancelot.lancelot"),
+    hostPids: () => processesWith("dist/host/main.js", userData),
+    async shot(name) {
+      mkdirSync(screenshots, { recursive: true });
+      await page.screenshot({ path: join(screenshots, `${name}.png`) });
+    },
+    async command(title) {
+      await page.keyboard.press("F1");
+      const input = page.locator(".quick-input-widget input.input");
+      await input.waitFor();
+      await input.fill(`>${title}`);
+      await page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().waitFor();
+      await page.keyboard.press("Enter");
+    },
+    view: (name) => findView(page, name),
+    kill() {
+      if (server.pid !== undefined) killGroup(server.pid, "SIGKILL");
+    },
+    async close() {
+      await browser.close();
+      if (server.exitCode === null && server.pid !== undefined) {
+        const ended = new Promise((resolve) => server.once("exit", resolve));
+        killGroup(server.pid, "SIGTERM");
+        const timer = setTimeout(() => server.pid !== undefined && killGroup(server.pid, "SIGKILL"), 10_000);
+        await ended;
+        clearTimeout(timer);
+      }
+      if (process.env["LANCELOT_KEEP_WORKBENCH"]) console.log(home, output());
+      else rmSync(home, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+function killGroup(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(process.platform === "win32" ? pid : -pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}
+
+/** Webviews are frames in frames; the inner one carries `data-view`. Waits until it has drawn something. */
+async function findView(page: Page, name: string): Promise<Frame> {
+  const deadline = Date.now() + 45_000;
+  while (Date.now() < deadline) {
+    for (const frame of page.frames()) {
+      const shown = await frame
+        .locator(`body[data-view="${name}"] #root > *`)
+        .count()
+        .catch(() => 0);
+      if (shown > 0) return frame;
+    }
+    await page.waitForTimeout(100);
+  }
+  throw new Error(`The ${name} view did not show within 45 s.`);
+}
+
+/** Linux: processes whose command line has `script` and whose environment or arguments name this workbench. */
+function processesWith(script: string, userData: string): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        if (!readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(script)) return false;
+        return belongsTo(Number(pid), userData);
+      } catch {
+        return false;
+      }
+    })
+    .map(Number);
+}
+
+/** Walks up the parents to the code-server that was started with this user data folder. */
+function belongsTo(pid: number, userData: string): boolean {
+  for (let current = pid, depth = 0; current > 1 && depth < 12; depth += 1) {
+    if (readFileSync(`/proc/${current}/cmdline`, "utf8").includes(userData)) return true;
+    current = Number(/^PPid:\s*(\d+)/m.exec(readFileSync(`/proc/${current}/status`, "utf8"))?.[1] ?? 0);
+  }
+  return false;
+}
