@@ -61,7 +61,7 @@ export async function openWorkbench(options: WorkbenchOptions): Promise<Workbenc
   const port = await freePort();
   const userData = join(home, "user");
   const common = { port, userData, extensions: join(home, "extensions"), home, smokeTest: true };
-  const { args, env } = codeServerCommand(editor, { ...common, workspace: options.workspace, settings: options.settings });
+  const { args, env } = codeServerCommand(editor, { ...common, workspace: options.workspace, settings: options.settings ?? {} });
   const fullEnv = { ...process.env, ...env, ...options.env };
   if (!options.development) {
     const { args: install } = codeServerCommand(editor, common);
