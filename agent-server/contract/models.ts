@@ -48,7 +48,12 @@ export const modelMethods = {
     summary: "Providers and the models they offer. Asks each reachable provider; one that does not answer is named with the reason.",
     access: "any",
     params: z.object({ provider: z.string().max(100).optional() }),
-    result: z.object({ items: z.array(ModelInfo), providers: z.array(ProviderState) }),
+    result: z.object({
+      items: z.array(ModelInfo),
+      providers: z.array(ProviderState),
+      /** What is wrong with the owner's config/models.yaml; null when nothing is. */
+      problem: z.string().nullable(),
+    }),
   }),
   "models.choose": method({
     summary: "Makes a provider and model the active ones, in the owner's config/models.yaml.",

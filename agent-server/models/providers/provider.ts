@@ -8,6 +8,8 @@ export interface ProviderCall {
   maxTokens: number;
   temperature: number | undefined;
   thinking: { enabled: boolean; budgetTokens: number } | undefined;
+  /** To be called whenever the provider shows that it lives (bytes came), text or not: silence is what times out. */
+  onActivity?: () => void;
 }
 
 /** One provider of models: one try of one answer. Retries, timeouts and receipts are the room's, not the provider's. */

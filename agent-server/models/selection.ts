@@ -1,0 +1,201 @@
+import { LancelotError } from "../contract/errors.ts";
+import type { LocalModel, ProviderKind } from "../contract/models.ts";
+import type { GatedFetch, Secrets } from "../security/security.ts";
+import type { LoadedConfig, ModelsConfig, ProviderConfig } from "./config.ts";
+import { createAnthropic } from "./providers/anthropic.ts";
+import type { Connection } from "./providers/connection.ts";
+import { createGemini } from "./providers/gemini.ts";
+import { createOpenAIChat } from "./providers/openai-chat.ts";
+import { createOpenAIResponses } from "./providers/openai-responses.ts";
+import type { Provider } from "./providers/provider.ts";
+
+/** A provider of models.yaml, or the local model, as it stands now. */
+export interface Candidate {
+  readonly name: string;
+  readonly kind: ProviderKind;
+  readonly displayName: string;
+  /** Null for the embedded local model. */
+  readonly config: ProviderConfig | null;
+  readonly hasKey: boolean;
+  /** Why it cannot be used now and what to do; null when it can. */
+  readonly problem: string | null;
+  /** Null where it cannot be used. */
+  readonly connection: Connection | null;
+}
+
+interface SelectionDeps {
+  secrets: Secrets;
+  gatedFetch: GatedFetch;
+  localState: () => LocalModel;
+}
+
+const addresses: Partial<Record<ProviderKind, string>> = {
+  anthropic: "https://api.anthropic.com",
+  openai: "https://api.openai.com/v1",
+  gemini: "https://generativelanguage.googleapis.com",
+  xai: "https://api.x.ai/v1",
+};
+const keyNames: Partial<Record<ProviderKind, string>> = {
+  anthropic: "ANTHROPIC_API_KEY",
+  openai: "OPENAI_API_KEY",
+  gemini: "GEMINI_API_KEY",
+  xai: "XAI_API_KEY",
+};
+const displayNames: Record<ProviderKind, string> = {
+  anthropic: "Anthropic",
+  openai: "OpenAI",
+  gemini: "Google Gemini",
+  xai: "xAI",
+  openai_compatible: "OpenAI-compatible server",
+  vscode: "Models of the editor",
+  local: "Local model",
+};
+/** Where nothing is chosen, the first of these with a key answers. */
+const keyOrder: readonly ProviderKind[] = ["anthropic", "openai", "gemini", "xai"];
+
+export const localName = "local";
+
+export function createSelection(deps: SelectionDeps) {
+  const fetches = new Map<string, typeof fetch>();
+  const fetchFor = (baseUrl: string): typeof fetch => {
+    const { origin } = new URL(baseUrl);
+    const known = fetches.get(origin) ?? deps.gatedFetch([origin]);
+    fetches.set(origin, known);
+    return known;
+  };
+
+  async function inspect(name: string, config: ProviderConfig): Promise<Candidate> {
+    const displayName = config.display_name ?? (config.kind === "openai_compatible" ? name : displayNames[config.kind]);
+    const about = { name, kind: config.kind, displayName, config };
+    if (config.kind === "vscode")
+      return {
+        ...about,
+        hasKey: true,
+        problem: "The editor's own language models cannot be used by this version. Choose another provider.",
+        connection: null,
+      };
+    const keyName = config.api_key_name ?? keyNames[config.kind];
+    const key = keyName === undefined ? null : ((await deps.secrets.get(keyName)) ?? null);
+    const baseUrl = config.base_url ?? addresses[config.kind];
+    if (keyName !== undefined && (key === null || key === ""))
+      return {
+        ...about,
+        hasKey: false,
+        problem: `${displayName} has no key. Run *Lancelot: Set API key*, or set ${keyName}.`,
+        connection: null,
+      };
+    if (baseUrl === undefined)
+      return { ...about, hasKey: true, problem: `${displayName} has no base_url in config/models.yaml.`, connection: null };
+    return {
+      ...about,
+      hasKey: true,
+      problem: null,
+      connection: { kind: config.kind, displayName, baseUrl, key, fetch: fetchFor(baseUrl) },
+    };
+  }
+
+  /** The local model: embedded, or the server that `local.url` names. */
+  function inspectLocal(name: string, { local }: ModelsConfig): Candidate {
+    const about = { name, kind: "local" as const, displayName: displayNames.local, config: null, hasKey: true };
+    if (!local.enabled)
+      return { ...about, problem: "The local model is switched off (local.enabled in config/models.yaml).", connection: null };
+    if (local.url !== undefined)
+      return {
+        ...about,
+        problem: null,
+        connection: { kind: "local", displayName: about.displayName, baseUrl: local.url, key: null, fetch: fetchFor(local.url) },
+      };
+    const state = deps.localState();
+    if (isReady(state)) return { ...about, problem: null, connection: null };
+    const problem = {
+      absent: `Not downloaded yet (${megabytes(state.totalBytes)}). Run *Lancelot: Download local model*.`,
+      downloading: `Downloading: ${megabytes(state.doneBytes)} of ${megabytes(state.totalBytes)}.`,
+      failed: state.problem ?? "It failed to start. Download it again.",
+      ready: null,
+      loading: null,
+      loaded: null,
+    }[state.status];
+    return { ...about, problem, connection: null };
+  }
+
+  async function candidate(name: string, config: ModelsConfig): Promise<Candidate | null> {
+    const provider = Object.hasOwn(config.providers, name) ? config.providers[name] : undefined;
+    if (provider === undefined) return name === localName ? inspectLocal(name, config) : null;
+    return provider.kind === "local" ? inspectLocal(name, config) : inspect(name, provider);
+  }
+
+  async function candidates(config: ModelsConfig): Promise<Candidate[]> {
+    const names = [...new Set([...Object.keys(config.providers), localName])];
+    const found = await Promise.all(names.map((name) => candidate(name, config)));
+    return found.filter((one) => one !== null);
+  }
+
+  /**
+   * The one that answers now: LANCELOT_PROVIDER, else `active`, else the first with a key, else the local model.
+   * @throws LancelotError `unavailable` with the next step.
+   */
+  async function select({ config }: LoadedConfig, override: string | undefined): Promise<Candidate> {
+    const wanted = override === undefined || override === "" ? config.active : override;
+    if (wanted !== undefined) {
+      const chosen = await candidate(wanted, config);
+      if (chosen === null)
+        throw unavailable(
+          `LANCELOT_PROVIDER names "${wanted}", which config/models.yaml does not have (${[...Object.keys(config.providers), localName].join(", ")}).`,
+          "choose_model",
+        );
+      if (chosen.problem !== null)
+        throw unavailable(chosen.kind === "local" ? `Local model: ${chosen.problem}` : chosen.problem, actionFor(chosen));
+      return chosen;
+    }
+    for (const kind of keyOrder)
+      for (const [name, provider] of Object.entries(config.providers)) {
+        if (provider.kind !== kind) continue;
+        const found = await inspect(name, provider);
+        if (found.problem === null) return found;
+      }
+    const local = inspectLocal(localName, config);
+    if (local.problem === null) return local;
+    const state = deps.localState();
+    if (!config.local.enabled) throw unavailable("Choose a model: add a key (*Lancelot: Set API key*).", "choose_model");
+    const size = state.totalBytes > 0 ? ` (${megabytes(state.totalBytes)})` : "";
+    const why = state.status === "absent" ? "" : ` ${local.problem}`;
+    throw unavailable(`Choose a model: add a key or download the local one${size}.${why}`, "choose_model");
+  }
+
+  return { candidate, candidates, select };
+}
+
+/** The implementation for a server. */
+export function createProvider(connection: Connection): Provider {
+  switch (connection.kind) {
+    case "anthropic":
+      return createAnthropic(connection);
+    case "openai":
+      return createOpenAIResponses(connection);
+    case "gemini":
+      return createGemini(connection);
+    case "xai":
+    case "openai_compatible":
+    case "local":
+      return createOpenAIChat(connection);
+    case "vscode":
+      throw unavailable("The editor's own language models cannot be used by this version. Choose another provider.", "choose_model");
+  }
+}
+
+function isReady(state: LocalModel): boolean {
+  return state.status === "ready" || state.status === "loading" || state.status === "loaded";
+}
+
+function actionFor(candidate: Candidate): string {
+  if (candidate.kind === "local") return "download_model";
+  return candidate.hasKey ? "choose_model" : "set_key";
+}
+
+function unavailable(message: string, action: string): LancelotError {
+  return new LancelotError("unavailable", message, { data: { what: "model", next: message, action } });
+}
+
+function megabytes(bytes: number): string {
+  return bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${Math.round(bytes / 1e6)} MB`;
+}
