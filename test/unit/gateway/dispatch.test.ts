@@ -1,0 +1,119 @@
+import { describe, expect, it } from "vitest";
+import { errorCodes, httpStatus, LancelotError, rpcNumbers } from "../../../agent-server/contract/errors.ts";
+import { laterMethods } from "../../../agent-server/contract/later.ts";
+import { type Handlers, isMethodName, methods } from "../../../agent-server/contract/table.ts";
+import { createDispatch } from "../../../agent-server/gateway/dispatch.ts";
+
+const call = { owner: false, signal: new AbortController().signal };
+
+/** Handlers that fail the test when they are reached, but for the given ones. */
+function handlers(some: Partial<Handlers>): Handlers {
+  return new Proxy(some, {
+    get: (known, name) =>
+      known[name as keyof Handlers] ??
+      (() => {
+        throw new Error(`${String(name)} was reached`);
+      }),
+  }) as Handlers;
+}
+
+const codeOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => "none",
+    (error: unknown) => (error instanceof LancelotError ? error.code : `not ours: ${String(error)}`),
+  );
+
+describe("dispatch", () => {
+  it.each([
+    ["a method nobody knows", "no.such", {}, "not_found"],
+    ["a prototype name", "constructor", {}, "not_found"],
+    ["a method of a later version", "soul.status", {}, "unavailable"],
+    ["params that do not fit", "receipts.get", {}, "invalid_params"],
+    ["params that are not an object", "receipts.get", [1], "invalid_params"],
+    ["an owner method without the token", "approvals.decide", { id: "a", decision: "deny" }, "unauthorized"],
+    ["an owner method without the token, before its params are looked at", "vault.set", {}, "unauthorized"],
+  ])("%s", async (_what, name, params, code) => {
+    const dispatch = createDispatch(handlers({}), () => undefined);
+    expect(await codeOf(dispatch(name, params, call))).toBe(code);
+  });
+
+  it("fills in defaults and hands the handler parsed params", async () => {
+    let got: unknown;
+    const dispatch = createDispatch(
+      handlers({
+        "receipts.search": (params) => {
+          got = params;
+          return { items: [] };
+        },
+      }),
+      () => undefined,
+    );
+    await dispatch("receipts.search", {}, call);
+    expect(got).toEqual({ limit: 100 });
+  });
+
+  it("keeps what failed inside the host from the caller, and tells the log", async () => {
+    const logged: unknown[] = [];
+    const dispatch = createDispatch(
+      handlers({
+        "host.info": () => {
+          throw new Error("SQLITE_CORRUPT at /home/somebody/secret");
+        },
+      }),
+      (_method, error) => logged.push(error),
+    );
+    const error = await dispatch("host.info", {}, call).catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(LancelotError);
+    expect((error as LancelotError).code).toBe("internal");
+    expect(JSON.stringify((error as LancelotError).toBody())).not.toContain("/home");
+    expect(logged).toHaveLength(1);
+  });
+
+  it("a handler that fails because its call was cancelled says so", async () => {
+    const abort = new AbortController();
+    const dispatch = createDispatch(
+      handlers({
+        "receipts.verify": async () => {
+          abort.abort();
+          throw new Error("aborted");
+        },
+      }),
+      () => undefined,
+    );
+    expect(await codeOf(dispatch("receipts.verify", {}, { owner: false, signal: abort.signal }))).toBe("cancelled");
+  });
+});
+
+describe("the contract table", () => {
+  it("names every method once: here or later", () => {
+    const both = laterMethods.filter((name) => isMethodName(name));
+    expect(both).toEqual([]);
+    expect(new Set(laterMethods).size).toBe(laterMethods.length);
+  });
+
+  it("says in a sentence what each method does", () => {
+    for (const [name, method] of Object.entries(methods)) expect(method.summary, name).toMatch(/^[A-Z].*\.$/);
+  });
+
+  it("has a JSON-RPC number of its own and an HTTP status for every code", () => {
+    expect(new Set(errorCodes.map((code) => rpcNumbers[code])).size).toBe(errorCodes.length);
+    for (const code of errorCodes) expect(httpStatus[code]).toBeGreaterThanOrEqual(400);
+  });
+
+  it("lets only the owner decide, restore, invoke and touch secrets", () => {
+    const owned = Object.entries(methods)
+      .filter(([, method]) => method.access === "owner")
+      .map(([name]) => name);
+    for (const name of [
+      "approvals.decide",
+      "changes.decide",
+      "checkpoints.restore",
+      "tools.invoke",
+      "vault.set",
+      "vault.delete",
+      "vault.list",
+      "models.local.download",
+    ])
+      expect(owned).toContain(name);
+  });
+});
