@@ -1,29 +1,26 @@
+import type { Emit } from "../contract/events.ts";
 import type { Approval, ApprovalDecision, ApprovalStatus, Decision, Intent, Posture } from "../contract/governance.ts";
-import type { ResolvedPath } from "./policy/paths.ts";
+import type { Ledger } from "../receipts/receipts.ts";
+import type { Redactor } from "../security/security.ts";
+import type { Storage } from "../storage/storage.ts";
+import { createApprovals, type Question } from "./approvals.ts";
+import { type Authorization, createAuthorizer } from "./authorize.ts";
+import { createEvaluate } from "./evaluate.ts";
+import { createPathPolicy, type ResolvedPath } from "./policy/paths.ts";
 
-/** What an approval card shows. */
-export interface Question {
-  /** One line: what will happen, on what. */
-  title: string;
-  /** The exact command, diff or arguments. */
-  detail: string;
-}
-
-/** Leave to do one exact thing: the intent with this hash, once. */
-export interface Authorization {
-  readonly decision: Decision;
-  readonly intentHash: string;
-  readonly approvalId: string | null;
-}
+export type { Question } from "./approvals.ts";
+export type { Authorization } from "./authorize.ts";
+export { governanceMigrations } from "./migrations.ts";
+export type { ResolvedPath } from "./policy/paths.ts";
 
 /** The one gate (governance.md). Everything that has an effect asks it first. */
 export interface Governance {
-  /** The decision alone: pure, no question asked. */
+  /** The decision alone: pure, no question asked, never throws. The object is shared and frozen. */
   evaluate(intent: Intent): Decision;
   /**
    * Decides, and where the verdict is `ask` waits for the owner.
-   * @throws LancelotError `denied` (policy, or the owner's no; data: the decision and the reason), `needs_approval`
-   *   (nobody can be asked, or the time is over), `cancelled` (signal). A gate that fails denies.
+   * @throws LancelotError `denied` (policy, or the owner's no; data: the decision, approvalId and the reason),
+   *   `needs_approval` (nobody can be asked, or the time is over; data: approvalId), `cancelled` (signal). A gate that fails denies.
    */
   authorize(
     intent: Intent,
@@ -31,23 +28,101 @@ export interface Governance {
     context: { questId: string | null; parentId: string | null; signal: AbortSignal; onWaiting?: (approval: Approval) => void },
   ): Promise<Authorization>;
   /**
-   * Checks, at the last moment, that what is about to be done is what was authorized, and uses the authorization up.
-   * @throws LancelotError `denied` when the intent's hash differs or it was used.
+   * Checks, at the last moment, that what is about to be done is what was authorized and would still be, and uses the
+   * authorization up, whatever comes of it.
+   * @throws LancelotError `denied` when the intent's hash differs, it was used, or the decision is stricter by now.
    */
   redeem(authorization: Authorization, intent: Intent): void;
-  /** Resolves a path as the system would and judges it; the result is the only path a tool may use. */
+  /** Resolves a path as the system would and judges it; the result is the only path a tool may use. Never throws. */
   resolvePath(path: string): ResolvedPath;
+  /**
+   * True while a resolved path still leads to the same place, is of the same type and is judged the same. Call it right before
+   * the effect, act on `absolute` alone, and open files without following a link in the last part: then a path that is
+   * swapped after the decision is not followed.
+   */
+  stillSame(resolved: ResolvedPath): boolean;
+  /**
+   * What the name of a workspace entry alone says, for walks that follow no links (a search leaves `secret` ones out).
+   * Strict: a `.pem` counts as secret here without a look inside.
+   */
+  judgeName(relative: string): "secret" | "protected" | null;
   posture(): Posture;
   setPosture(posture: Posture): void;
   setApprovalTimeout(seconds: number): void;
   /** False while nobody can answer (headless without a terminal): then `ask` is refused at once, never waited for. */
   setCanAsk(canAsk: boolean): void;
   approvals: {
+    /** Newest first, of this workspace; those that wait unless a status is named. */
     list(filter: { status?: ApprovalStatus; questId?: string; limit: number }): Approval[];
     get(id: string): Approval | null;
-    /** @throws LancelotError `not_found`, or `conflict` when it was answered or has expired. */
+    /**
+     * The owner's answer. `allow_quest` covers the identical intent (same capability, action, arguments, folder) for the rest of
+     * its quest, and nothing else.
+     * @throws LancelotError `not_found`, or `conflict` when it was answered or has expired.
+     */
     decide(id: string, decision: ApprovalDecision, reason?: string): Approval;
     /** Ends the open questions of a quest that stopped. */
     cancelQuest(questId: string): void;
+  };
+}
+
+export interface GovernanceDeps {
+  storage: Storage;
+  ledger: Ledger;
+  redactor: Redactor;
+  /** Absolute; null without a workspace. */
+  workspace: string | null;
+  dataDir: string;
+  configDir: string;
+  /** False in a restricted workspace: then nothing is written. */
+  trusted: boolean;
+  posture: Posture;
+  approvalTimeoutSeconds: number;
+  emit: Emit;
+  now?: () => Date;
+}
+
+/** The gate of one host. With an unusable rule table it starts and refuses every path. */
+export function createGovernance(deps: GovernanceDeps): Governance {
+  const { storage, ledger, redactor, workspace, dataDir, configDir, trusted, emit } = deps;
+  let posture = deps.posture;
+  const paths = createPathPolicy({ workspace, dataDir, configDir });
+  const evaluate = createEvaluate(() => ({
+    resolve: paths.resolve,
+    ruleMessage: paths.message,
+    trusted,
+    posture,
+    broad: paths.broad,
+  }));
+  const approvals = createApprovals({
+    storage,
+    ledger,
+    redactor,
+    workspace,
+    timeoutSeconds: deps.approvalTimeoutSeconds,
+    emit,
+    now: deps.now ?? (() => new Date()),
+  });
+  const { authorize, redeem, setCanAsk } = createAuthorizer({ evaluate, approvals, ledger, redactor });
+
+  return {
+    evaluate,
+    authorize,
+    redeem,
+    resolvePath: paths.resolve,
+    stillSame: paths.stillSame,
+    judgeName: paths.judgeName,
+    posture: () => posture,
+    setPosture(next) {
+      posture = next;
+    },
+    setApprovalTimeout: approvals.setTimeoutSeconds,
+    setCanAsk,
+    approvals: {
+      list: approvals.list,
+      get: approvals.get,
+      decide: approvals.decide,
+      cancelQuest: approvals.cancelQuest,
+    },
   };
 }

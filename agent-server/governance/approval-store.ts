@@ -1,0 +1,128 @@
+import type { Statement } from "better-sqlite3";
+import type { Tier } from "../contract/common.ts";
+import type { Approval, ApprovalStatus } from "../contract/governance.ts";
+import { Rule } from "../contract/governance.ts";
+import type { Storage } from "../storage/storage.ts";
+import * as z from "zod";
+
+interface Row {
+  id: string;
+  quest_id: string | null;
+  host_id: string;
+  intent_hash: string;
+  capability: string;
+  action: string;
+  title: string;
+  detail: string;
+  tier: Tier;
+  rules: string;
+  status: ApprovalStatus;
+  reason: string | null;
+  deferred: number;
+  receipt_id: string;
+  created_at: string;
+  expires_at: string;
+  decided_at: string | null;
+  used_at: string | null;
+}
+
+/** An approval with what only this room needs of it. */
+export interface StoredApproval {
+  readonly approval: Approval;
+  readonly hostId: string;
+  readonly receiptId: string;
+  readonly deferred: boolean;
+}
+
+export interface ApprovalStore {
+  insert(approval: Approval, of: { receiptId: string; deferred: boolean }): void;
+  get(id: string): StoredApproval | null;
+  list(filter: { status: ApprovalStatus; questId?: string; limit: number }): Approval[];
+  /** Every question of this workspace and quest that still waits. */
+  pending(questId: string): StoredApproval[];
+  /** Questions, of any workspace, whose time is over. */
+  due(now: string): StoredApproval[];
+  /** Answers of one intent that may still serve it, newest first. */
+  ofIntent(hash: string, questId: string | null): StoredApproval[];
+  /** Moves a question from `pending`, once and for all; false when another was quicker. `notAfter` refuses what has expired. */
+  settle(id: string, to: { status: ApprovalStatus; reason: string | null; at: string; expiresAt?: string; notAfter?: string }): boolean;
+  /** Takes over a question that nobody waits for any more, to ask it again; false when it was answered meanwhile. */
+  adopt(id: string, of: { expiresAt: string; receiptId: string; deferred: boolean }): boolean;
+  /** Uses an answer for one time up; false when it was used. */
+  use(id: string, at: string): boolean;
+}
+
+const Rules = z.array(Rule);
+
+/** The approvals table; rows belong to one workspace (`""` without one). */
+export function createApprovalStore(storage: Storage, workspace: string): ApprovalStore {
+  const { db, hostId } = storage;
+  const prepare = (sql: string): Statement => db.prepare(sql);
+  const insert = prepare(`
+    INSERT INTO approvals (id, workspace, quest_id, host_id, intent_hash, capability, action, title, detail, tier, rules, status, deferred,
+      receipt_id, created_at, expires_at)
+    VALUES (@id, @workspace, @questId, @hostId, @intentHash, @capability, @action, @title, @detail, @tier, @rules, 'pending', @deferred,
+      @receiptId, @createdAt, @expiresAt)`);
+  const get = prepare("SELECT * FROM approvals WHERE id = ?");
+  const list = prepare("SELECT * FROM approvals WHERE status = ? AND workspace = ? ORDER BY seq DESC LIMIT ?");
+  const listQuest = prepare("SELECT * FROM approvals WHERE status = ? AND workspace = ? AND quest_id = ? ORDER BY seq DESC LIMIT ?");
+  const pending = prepare("SELECT * FROM approvals WHERE quest_id = ? AND status = 'pending' AND workspace = ? ORDER BY seq");
+  const due = prepare("SELECT * FROM approvals WHERE status = 'pending' AND expires_at <= ?");
+  const ofIntent = prepare(`
+    SELECT * FROM approvals WHERE intent_hash = ? AND quest_id IS ? AND workspace = ? AND status IN ('pending', 'allowed_once', 'allowed_quest')
+      AND used_at IS NULL ORDER BY seq DESC LIMIT 50`);
+  const settle = prepare(`
+    UPDATE approvals SET status = @status, reason = @reason, decided_at = @at, expires_at = coalesce(@expiresAt, expires_at)
+    WHERE id = @id AND status = 'pending' AND (@notAfter IS NULL OR expires_at > @notAfter)`);
+  const adopt = prepare(`
+    UPDATE approvals SET host_id = @hostId, expires_at = @expiresAt, receipt_id = @receiptId, deferred = @deferred
+    WHERE id = @id AND status = 'pending'`);
+  const use = prepare("UPDATE approvals SET used_at = ? WHERE id = ? AND status = 'allowed_once' AND used_at IS NULL");
+  const rows = (found: unknown[]): StoredApproval[] => found.map((row) => stored(row as Row));
+
+  return {
+    insert(approval, { receiptId, deferred }) {
+      insert.run({ ...approval, workspace, hostId, rules: JSON.stringify(approval.rules), deferred: deferred ? 1 : 0, receiptId });
+    },
+    get(id) {
+      const row = get.get(id);
+      return row === undefined ? null : stored(row as Row);
+    },
+    list({ status, questId, limit }) {
+      const found = questId === undefined ? list.all(status, workspace, limit) : listQuest.all(status, workspace, questId, limit);
+      return rows(found).map((one) => one.approval);
+    },
+    pending: (questId) => rows(pending.all(questId, workspace)),
+    due: (now) => rows(due.all(now)),
+    ofIntent: (hash, questId) => rows(ofIntent.all(hash, questId, workspace)),
+    settle: (id, { status, reason, at, expiresAt, notAfter }) =>
+      settle.run({ id, status, reason, at, expiresAt: expiresAt ?? null, notAfter: notAfter ?? null }).changes === 1,
+    adopt: (id, { expiresAt, receiptId, deferred }) =>
+      adopt.run({ id, hostId, expiresAt, receiptId, deferred: deferred ? 1 : 0 }).changes === 1,
+    use: (id, at) => use.run(at, id).changes === 1,
+  };
+}
+
+function stored(row: Row): StoredApproval {
+  return {
+    approval: {
+      id: row.id,
+      questId: row.quest_id,
+      intentHash: row.intent_hash,
+      capability: row.capability,
+      action: row.action,
+      title: row.title,
+      detail: row.detail,
+      tier: row.tier,
+      rules: Rules.parse(JSON.parse(row.rules)),
+      status: row.status,
+      reason: row.reason,
+      createdAt: row.created_at,
+      expiresAt: row.expires_at,
+      decidedAt: row.decided_at,
+    },
+    hostId: row.host_id,
+    receiptId: row.receipt_id,
+    deferred: row.deferred === 1,
+  };
+}

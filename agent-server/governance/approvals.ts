@@ -1,0 +1,307 @@
+import { randomUUID } from "node:crypto";
+import { LancelotError } from "../contract/errors.ts";
+import type { Emit } from "../contract/events.ts";
+import type { Approval, ApprovalDecision, ApprovalStatus, Decision, Intent } from "../contract/governance.ts";
+import type { Ledger } from "../receipts/receipts.ts";
+import type { Redactor } from "../security/security.ts";
+import type { Storage } from "../storage/storage.ts";
+import { type ApprovalStore, createApprovalStore, type StoredApproval } from "./approval-store.ts";
+
+/** What an approval card shows. */
+export interface Question {
+  /** One line: what will happen, on what. */
+  title: string;
+  /** The exact command, diff or arguments. */
+  detail: string;
+}
+
+export interface Asking {
+  readonly intent: Intent;
+  readonly hash: string;
+  readonly decision: Decision;
+  readonly question: Question;
+  readonly questId: string | null;
+  readonly parentId: string | null;
+}
+
+export interface Approvals {
+  /** An answer that already covers the intent: leave for the quest, or one given after a refusal for want of somebody to ask. */
+  readonly standing: (hash: string, questId: string | null) => Approval | null;
+  /** Puts a question; a deferred one is not waited for. The same question left open by a host that died is taken up again. */
+  readonly ask: (asking: Asking, deferred: boolean) => Approval;
+  /** Waits until the question is answered, cancelled or expired, here or in another window. Aborting cancels it. */
+  readonly wait: (id: string, signal: AbortSignal) => Promise<Approval>;
+  /** Ends a question nobody waits for; nothing happens when it has ended. */
+  readonly cancel: (id: string) => void;
+  /** Uses up an answer given for one time; false when it is not there or was used. */
+  readonly use: (id: string) => boolean;
+  readonly list: (filter: { status?: ApprovalStatus; questId?: string; limit: number }) => Approval[];
+  readonly get: (id: string) => Approval | null;
+  readonly decide: (id: string, decision: ApprovalDecision, reason?: string) => Approval;
+  readonly cancelQuest: (questId: string) => void;
+  readonly setTimeoutSeconds: (seconds: number) => void;
+}
+
+const maxTitle = 500;
+const maxDetail = 100_000;
+const maxReason = 4000;
+/** How soon a host notices an answer that was given in another window, in ms; it looks only while something waits. */
+const pollInterval = 500;
+
+const answers: Record<ApprovalDecision, ApprovalStatus> = { allow_once: "allowed_once", allow_quest: "allowed_quest", deny: "denied" };
+
+/** Questions to the owner: persisted, answered once, bound to one exact intent. Each question and each answer is a receipt. */
+export function createApprovals(deps: {
+  storage: Storage;
+  ledger: Ledger;
+  redactor: Redactor;
+  workspace: string | null;
+  timeoutSeconds: number;
+  emit: Emit;
+  now: () => Date;
+}): Approvals {
+  const { storage, ledger, redactor, emit } = deps;
+  const store: ApprovalStore = createApprovalStore(storage, deps.workspace ?? "");
+  let timeoutMs = deps.timeoutSeconds * 1000;
+  const waiting = new Map<string, Set<() => void>>();
+  let poll: NodeJS.Timeout | null = null;
+
+  const time = (offset = 0): string => new Date(deps.now().getTime() + offset).toISOString();
+
+  function bounded(text: string, limit: number): string {
+    const { text: clean } = redactor.text(text);
+    return clean.length <= limit ? clean : `${clean.slice(0, limit)}\n… ${clean.length - limit} more characters`;
+  }
+
+  function announce(approval: Approval): void {
+    emit("approval", approval);
+    for (const wake of waiting.get(approval.id) ?? []) wake();
+  }
+
+  /** Ends a question with its receipt, or does nothing when another was quicker. */
+  function settle(
+    one: StoredApproval,
+    to: { status: ApprovalStatus; reason: string | null; name: string; expiresAt?: string; notAfter?: string },
+  ): Approval | null {
+    const { approval } = one;
+    const settled = storage.transaction(() => {
+      const at = time();
+      if (!store.settle(approval.id, { ...to, at })) return null;
+      const allowed = to.status === "allowed_once" || to.status === "allowed_quest";
+      ledger.record(
+        {
+          actionType: "user_interaction",
+          actionName: to.name,
+          inputs: { approvalId: approval.id, intentHash: approval.intentHash, title: approval.title },
+          riskTier: approval.tier,
+          parentId: one.receiptId,
+          questId: approval.questId,
+        },
+        {
+          status: allowed || to.status === "denied" ? "success" : "cancelled",
+          outputs: { answer: to.status, ...(to.reason === null ? {} : { reason: to.reason }) },
+        },
+      );
+      ledger.flush();
+      return store.get(approval.id)?.approval ?? null;
+    });
+    if (settled !== null) announce(settled);
+    return settled;
+  }
+
+  /** Ends what nobody answered in time. */
+  function expire(): void {
+    const now = time();
+    for (const one of store.due(now)) settle(one, { status: "expired", reason: null, name: "approval.expire" });
+  }
+
+  function get(id: string): StoredApproval {
+    const one = store.get(id);
+    if (one === null) throw new LancelotError("not_found", `There is no approval ${id}.`);
+    return one;
+  }
+
+  function startPolling(): void {
+    poll ??= setInterval(() => {
+      for (const [id, wakes] of waiting) {
+        // One that fails must not keep the others waiting; each looks for itself and reports what is wrong.
+        if (store.get(id)?.approval.status !== "pending" || get(id).approval.expiresAt <= time()) for (const wake of wakes) wake();
+      }
+    }, pollInterval);
+  }
+
+  function stopPolling(): void {
+    if (waiting.size > 0 || poll === null) return;
+    clearInterval(poll);
+    poll = null;
+  }
+
+  return {
+    standing(hash, questId) {
+      const now = time();
+      for (const { approval, deferred } of store.ofIntent(hash, questId)) {
+        if (approval.status === "allowed_quest" && questId !== null) return approval;
+        if (approval.status === "allowed_once" && deferred && approval.expiresAt > now) return approval;
+      }
+      return null;
+    },
+
+    ask({ intent, hash, decision, question, questId, parentId }, deferred) {
+      expire();
+      const title = bounded(question.title, maxTitle);
+      const detail = bounded(question.detail, maxDetail);
+      const asked = storage.transaction(() => {
+        const open = store
+          .ofIntent(hash, questId)
+          .find(
+            (one) =>
+              one.approval.status === "pending" &&
+              !waiting.has(one.approval.id) &&
+              (one.deferred || !storage.hostAlive(one.hostId) || one.hostId === storage.hostId),
+          );
+        const id = open?.approval.id ?? randomUUID();
+        const expiresAt = time(timeoutMs);
+        const receiptId = ledger.record(
+          {
+            actionType: "user_interaction",
+            actionName: "approval.ask",
+            inputs: {
+              approvalId: id,
+              intentHash: hash,
+              capability: intent.capability,
+              action: intent.action,
+              title,
+              detail: detail.slice(0, maxReason),
+            },
+            riskTier: decision.tier,
+            parentId,
+            questId,
+          },
+          { status: "success", outputs: { expiresAt, waits: !deferred, rules: decision.rules.map((rule) => rule.id) } },
+        );
+        ledger.flush();
+        if (open === undefined || !store.adopt(id, { expiresAt, receiptId, deferred })) {
+          store.insert(
+            {
+              id,
+              questId,
+              intentHash: hash,
+              capability: intent.capability,
+              action: intent.action,
+              title,
+              detail,
+              tier: decision.tier,
+              rules: decision.rules,
+              status: "pending",
+              reason: null,
+              createdAt: time(),
+              expiresAt,
+              decidedAt: null,
+            },
+            { receiptId, deferred },
+          );
+        }
+        return get(id).approval;
+      });
+      announce(asked);
+      return asked;
+    },
+
+    wait(id, signal) {
+      return new Promise((resolve, reject) => {
+        const look = (): void => {
+          try {
+            let one = get(id);
+            if (one.approval.status === "pending" && one.approval.expiresAt <= time()) {
+              settle(one, { status: "expired", reason: null, name: "approval.expire" });
+              one = get(id);
+            }
+            if (one.approval.status === "pending") return;
+            stop();
+            resolve(one.approval);
+          } catch (error) {
+            stop();
+            reject(error instanceof Error ? error : new Error(String(error)));
+          }
+        };
+        // Called for an answer from here, which has been announced, and for one from elsewhere, which has not.
+        const wakes = waiting.get(id) ?? new Set();
+        const onAbort = (): void => {
+          try {
+            settle(get(id), { status: "cancelled", reason: null, name: "approval.cancel" });
+          } catch (error) {
+            stop();
+            reject(error instanceof Error ? error : new Error(String(error)));
+            return;
+          }
+          look();
+        };
+        const stop = (): void => {
+          wakes.delete(look);
+          if (wakes.size === 0) waiting.delete(id);
+          signal.removeEventListener("abort", onAbort);
+          stopPolling();
+        };
+        wakes.add(look);
+        waiting.set(id, wakes);
+        signal.addEventListener("abort", onAbort, { once: true });
+        startPolling();
+        if (signal.aborted) onAbort();
+        else look();
+      });
+    },
+
+    cancel(id) {
+      const one = store.get(id);
+      if (one?.approval.status === "pending") settle(one, { status: "cancelled", reason: null, name: "approval.cancel" });
+    },
+
+    use: (id) => store.use(id, time()),
+
+    list({ status, questId, limit }) {
+      expire();
+      return store.list({ status: status ?? "pending", limit, ...(questId === undefined ? {} : { questId }) });
+    },
+
+    get(id) {
+      expire();
+      return store.get(id)?.approval ?? null;
+    },
+
+    decide(id, decision, reason) {
+      const one = get(id);
+      if (decision === "allow_quest" && one.approval.questId === null) {
+        throw new LancelotError("conflict", "This question belongs to no task. Allow it once, or deny it.");
+      }
+      const words = reason === undefined || reason.trim() === "" ? null : bounded(reason.trim(), maxReason);
+      const settled = settle(one, {
+        status: answers[decision],
+        reason: words,
+        name: "approval.answer",
+        notAfter: time(),
+        // Nobody waits for it: the answer serves the next identical intent for as long as a question would have been open.
+        ...(one.deferred ? { expiresAt: time(timeoutMs) } : {}),
+      });
+      if (settled !== null) return settled;
+      expire();
+      const { status } = get(id).approval;
+      const what: Record<ApprovalStatus, string> = {
+        pending: "is being answered",
+        allowed_once: "was already allowed",
+        allowed_quest: "was already allowed for this task",
+        denied: "was already denied",
+        expired: "has expired; what asked for it was refused",
+        cancelled: "was withdrawn, because what asked for it stopped",
+      };
+      throw new LancelotError("conflict", `This question ${what[status]}.`, { data: { status } });
+    },
+
+    cancelQuest(questId) {
+      for (const one of store.pending(questId)) settle(one, { status: "cancelled", reason: null, name: "approval.cancel" });
+    },
+
+    setTimeoutSeconds(seconds) {
+      timeoutMs = seconds * 1000;
+    },
+  };
+}

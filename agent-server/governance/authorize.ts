@@ -1,0 +1,165 @@
+import { LancelotError } from "../contract/errors.ts";
+import type { Approval, Decision, Intent } from "../contract/governance.ts";
+import type { Ledger } from "../receipts/receipts.ts";
+import type { Redactor } from "../security/security.ts";
+import type { Approvals, Question } from "./approvals.ts";
+import { intentHash } from "./intent-hash.ts";
+
+/** Leave to do one exact thing: the intent with this hash, once. */
+export interface Authorization {
+  readonly decision: Decision;
+  readonly intentHash: string;
+  readonly approvalId: string | null;
+}
+
+export interface AuthorizeContext {
+  questId: string | null;
+  parentId: string | null;
+  signal: AbortSignal;
+  onWaiting?: (approval: Approval) => void;
+}
+
+export interface Authorizer {
+  readonly authorize: (intent: Intent, question: Question, context: AuthorizeContext) => Promise<Authorization>;
+  readonly redeem: (authorization: Authorization, intent: Intent) => void;
+  readonly setCanAsk: (canAsk: boolean) => void;
+}
+
+/** Turns decisions into leave that can be used once, and asks the owner in between. */
+export function createAuthorizer(deps: {
+  evaluate: (intent: Intent) => Decision;
+  approvals: Approvals;
+  ledger: Ledger;
+  redactor: Redactor;
+}): Authorizer {
+  const { evaluate, approvals, ledger, redactor } = deps;
+  let canAsk = true;
+  /** What this gate gave out, and whether it was used; anything else is not an authorization. */
+  const given = new WeakMap<Authorization, { used: boolean; once: boolean }>();
+
+  function grant(decision: Decision, hash: string, approval: Approval | null): Authorization {
+    const authorization: Authorization = Object.freeze({ decision, intentHash: hash, approvalId: approval?.id ?? null });
+    given.set(authorization, { used: false, once: approval?.status === "allowed_once" });
+    return authorization;
+  }
+
+  function refuse(intent: Intent, decision: Decision, context: AuthorizeContext): LancelotError {
+    ledger.record(
+      {
+        actionType: "system",
+        actionName: "governance.deny",
+        inputs: { capability: intent.capability, action: intent.action, mode: intent.mode, args: redactor.value(intent.args, 8192) },
+        riskTier: decision.tier,
+        parentId: context.parentId,
+        questId: context.questId,
+      },
+      {
+        status: "failure",
+        errorMessage: words(decision),
+        outputs: { verdict: decision.verdict, rules: decision.rules, alternatives: decision.alternatives },
+      },
+    );
+    return new LancelotError("denied", words(decision), { data: { decision } });
+  }
+
+  async function ask(
+    intent: Intent,
+    hash: string,
+    decision: Decision,
+    question: Question,
+    context: AuthorizeContext,
+  ): Promise<Authorization> {
+    const { questId, parentId, signal } = context;
+    const standing = approvals.standing(hash, questId);
+    if (standing !== null) return grant(decision, hash, standing);
+    const asked = approvals.ask({ intent, hash, decision, question, questId, parentId }, !canAsk);
+    if (!canAsk) {
+      throw new LancelotError("needs_approval", `This needs the owner's approval, and nobody can be asked here: ${asked.title}`, {
+        data: { approvalId: asked.id, decision },
+      });
+    }
+    let answer: Approval;
+    try {
+      context.onWaiting?.(asked);
+      answer = await approvals.wait(asked.id, signal);
+    } catch (error) {
+      approvals.cancel(asked.id);
+      throw error;
+    }
+    const data = { approvalId: answer.id, decision };
+    switch (answer.status) {
+      case "allowed_once":
+      case "allowed_quest":
+        return grant(decision, hash, answer);
+      case "denied":
+        throw new LancelotError("denied", answer.reason === null ? "The owner said no." : `The owner said no: ${answer.reason}`, {
+          data: { ...data, reason: answer.reason },
+        });
+      case "expired":
+        throw new LancelotError("needs_approval", `Nobody answered in time, so this was not done: ${answer.title}`, {
+          data: { ...data, expired: true },
+        });
+      case "cancelled":
+      case "pending":
+        throw new LancelotError("cancelled", "Stopped while waiting for the owner's approval.", { data });
+    }
+  }
+
+  return {
+    async authorize(intent, question, context) {
+      if (context.signal.aborted) throw new LancelotError("cancelled", "Stopped before it was decided.");
+      try {
+        const decision = evaluate(intent);
+        if (decision.verdict === "deny") throw refuse(intent, decision, context);
+        const hash = intentHash(intent);
+        if (decision.verdict === "allow") return grant(decision, hash, null);
+        return await ask(intent, hash, decision, question, context);
+      } catch (error) {
+        if (error instanceof LancelotError && expected.has(error.code)) throw error;
+        throw new LancelotError("denied", "The gate failed, so this is refused. Try again; the log says what failed.", { cause: error });
+      }
+    },
+
+    redeem(authorization, intent) {
+      const leave = given.get(authorization);
+      if (leave === undefined) throw new LancelotError("denied", "This was not authorized.");
+      if (leave.used) throw new LancelotError("denied", "This authorization was already used. Ask again.");
+      // Whatever comes of it, an authorization is tried once.
+      leave.used = true;
+      let hash: string;
+      try {
+        hash = intentHash(intent);
+      } catch (error) {
+        throw new LancelotError("denied", "What is about to be done cannot be compared with what was authorized.", { cause: error });
+      }
+      if (hash !== authorization.intentHash) {
+        throw new LancelotError("denied", "What is about to be done is not what was authorized. Ask again for exactly this.");
+      }
+      const decision = evaluate(intent);
+      if (!covers(authorization, decision)) {
+        throw new LancelotError("denied", `Since this was authorized, things have changed: ${words(decision)}`, { data: { decision } });
+      }
+      const { approvalId } = authorization;
+      if (approvalId === null) return;
+      const valid = leave.once ? approvals.use(approvalId) : approvals.get(approvalId)?.status === "allowed_quest";
+      if (!valid) throw new LancelotError("denied", "The approval for this was already used or withdrawn. Ask again.");
+    },
+
+    setCanAsk(can) {
+      canAsk = can;
+    },
+  };
+}
+
+const expected: ReadonlySet<string> = new Set(["denied", "needs_approval", "cancelled"]);
+
+/** True while leave given for one decision is enough for the decision of now: nothing has been added that would have to be asked. */
+function covers(authorization: Authorization, now: Decision): boolean {
+  if (now.verdict === "allow") return true;
+  if (now.verdict === "deny" || authorization.approvalId === null) return false;
+  return now.rules.every((rule) => authorization.decision.rules.some((asked) => asked.id === rule.id));
+}
+
+function words(decision: Decision): string {
+  return decision.rules.map((rule) => rule.message).join(" ");
+}

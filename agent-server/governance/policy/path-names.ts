@@ -1,0 +1,86 @@
+/** Why a path is not even looked up. */
+export interface Refusal {
+  readonly rule: string;
+  readonly message: string;
+}
+
+export type Platform = "linux" | "darwin" | "win32";
+
+const maxPathBytes = 4096;
+const maxNameBytes = 255;
+
+// Invisible and direction-changing characters make a name look like another one. Joiners between letters of scripts that
+// need them, and inside emoji, are spelling.
+const joiner =
+  /(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\u{FE0F}\p{Script=Arabic}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Malayalam}\p{Script=Sinhala}])[\u200C\u200D]/gu;
+// biome-ignore format: one line a group
+const invisible = /[\p{Bidi_Control}\u00AD\u034F\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200D\u2060-\u206F\u3164\uFEFF\uFFA0\uFFF0-\uFFFB\u{1BCA0}-\u{1BCA3}\u{1D173}-\u{1D17A}\u{E0000}-\u{E0FFF}]|[\u2028\u2029]/u;
+const control = /\p{Cc}/u;
+
+/** Looks at the text of a path alone: what no file system should be asked for. */
+export function refuseText(path: string): Refusal | null {
+  if (path === "") return { rule: "path.empty", message: "The path is empty. Name a file or folder of the workspace." };
+  if (path.includes("\0")) return { rule: "path.nul", message: "The path contains a NUL character." };
+  if (control.test(path)) return { rule: "path.control", message: "The path contains a control character, such as a line break." };
+  if (!path.isWellFormed()) return { rule: "path.encoding", message: "The path is not valid Unicode." };
+  if (!isAscii(path) && invisible.test(path.replaceAll(joiner, ""))) {
+    return { rule: "path.invisible", message: "The path contains invisible or direction-changing characters, which disguise names." };
+  }
+  if (path.length > maxNameBytes) {
+    if (Buffer.byteLength(path) > maxPathBytes) return { rule: "path.long", message: "The path is too long." };
+    if (path.split(/[/\\]/).some((name) => Buffer.byteLength(name) > maxNameBytes)) {
+      return { rule: "path.long", message: "A name in the path is too long." };
+    }
+  }
+  return null;
+}
+
+function isAscii(text: string): boolean {
+  return !/[^ -~]/.test(text);
+}
+
+const device = /^(?:con|prn|aux|nul|conin\$|conout\$|clock\$|(?:com|lpt)[0-9¹²³])[ ]*(?:[.:].*)?$/i;
+
+/** True when Windows cannot have a file of this name: a device name, or one that ends in a dot or a space. */
+export function isForeignName(name: string): boolean {
+  return name !== "." && name !== ".." && (device.test(name) || /[. ]$/.test(name));
+}
+
+/** What Windows reads differently from what stands there. `path` is relative, or absolute with a drive. */
+export function refuseWindows(path: string): Refusal | null {
+  const slashed = path.replaceAll("/", "\\");
+  if (/^\\\\[?.]\\|^\\\?\?\\/.test(slashed)) return { rule: "path.device", message: "Device paths (\\\\?\\, \\\\.\\) are not used." };
+  if (slashed.startsWith("\\\\")) return { rule: "path.unc", message: "Network paths (\\\\server\\share) are not used." };
+  if (/^[a-z]:(?!\\)/i.test(slashed)) {
+    return { rule: "path.drive-relative", message: "A path with a drive letter needs a backslash after the colon." };
+  }
+  for (const name of slashed.replace(/^[a-z]:\\/i, "").split("\\")) {
+    if (name === "" || name === "." || name === "..") continue;
+    if (name.includes(":")) return { rule: "path.stream", message: "Alternate data streams (name:stream) are not used." };
+    if (device.test(name)) return { rule: "path.device", message: `"${name}" names a device on Windows, not a file.` };
+    if (/[. ]$/.test(name)) {
+      return { rule: "path.trailing", message: "Windows drops dots and spaces at the end of a name. Write the name without them." };
+    }
+    if (/[<>"|?*]/.test(name)) return { rule: "path.characters", message: 'Names on Windows cannot contain < > " | ? or *.' };
+  }
+  return null;
+}
+
+/** A short (8.3) name; only an existing one can be told apart from an ordinary name, by resolving it. */
+export function looksShortened(path: string): boolean {
+  return /~\d/.test(path);
+}
+
+// `.`, `/`, `\`, and control characters, also written twice over (%252e) or in overlong UTF-8 (%c0%ae).
+const encodedSyntax =
+  /%(?:25)*(?:2e|2f|5c|[01][0-9a-f]|7f|c0%(?:25)*[a9][ef9c]|c1%(?:25)*9c|e0%(?:25)*80%(?:25)*a[ef])|%u(?:002e|002f|005c|2215|2216|ff0e|ff0f)/i;
+
+/** True when decoding the path's percent-escapes would give it another structure. */
+export function hasEncodedSyntax(path: string): boolean {
+  return path.includes("%") && encodedSyntax.test(path);
+}
+
+/** Syntax of another platform: backslashes or a drive letter where neither means anything. */
+export function hasForeignSyntax(path: string): boolean {
+  return path.includes("\\") || /^[a-z]:/i.test(path);
+}
