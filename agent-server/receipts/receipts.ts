@@ -40,3 +40,6 @@ export interface Ledger {
   reconcile(): number;
   onReceipt(listener: (receipt: Receipt) => void): () => void;
 }
+
+export { createLedger } from "./ledger.ts";
+export { receiptsMigrations } from "./schema.ts";

@@ -2,12 +2,12 @@ import { createHash, timingSafeEqual } from "node:crypto";
 
 /** Tells whether a caller holds the owner token. Without a token nobody does. */
 export interface OwnerGate {
-  allows(presented: string | null | undefined): boolean;
+  check(presented: string | null | undefined): boolean;
 }
 
 /** `token` is what this host was started with; null or empty closes the gate for good. Takes the same time for every wrong token. */
 export function createOwnerGate(token: string | null): OwnerGate {
   const digest = (text: string): Buffer => createHash("sha256").update(text, "utf8").digest();
   const expected = token === null || token === "" ? null : digest(token);
-  return { allows: (presented) => expected !== null && typeof presented === "string" && timingSafeEqual(digest(presented), expected) };
+  return { check: (presented) => expected !== null && typeof presented === "string" && timingSafeEqual(digest(presented), expected) };
 }

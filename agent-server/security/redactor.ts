@@ -80,7 +80,8 @@ function redactValue<T>(value: T, maxBytes: number, redact: (text: string) => st
     for (const [key, field] of Object.entries(fields)) {
       const redacted = walk(field, depth + 1, kind ?? secretKeyKind(key));
       const name = bounded(key);
-      if (name === "__proto__") Object.defineProperty(result, name, { value: redacted, enumerable: true, configurable: true, writable: true });
+      if (name === "__proto__")
+        Object.defineProperty(result, name, { value: redacted, enumerable: true, configurable: true, writable: true });
       else result[name] = redacted;
     }
     return result;

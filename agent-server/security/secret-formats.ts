@@ -27,7 +27,8 @@ const startsWithBase64Digits = (secret: string): boolean =>
   /^\d{16,20}$/.test(Buffer.from(secret.slice(0, secret.indexOf(".")), "base64url").toString("latin1"));
 
 /** `user:password` in base64, as basic authentication and Docker's configuration write it. */
-const isBase64UserAndPassword = (secret: string): boolean => /^[\x21-\x7e]+:[\x20-\x7e]+$/.test(Buffer.from(secret, "base64").toString("latin1"));
+const isBase64UserAndPassword = (secret: string): boolean =>
+  /^[\x21-\x7e]+:[\x20-\x7e]+$/.test(Buffer.from(secret, "base64").toString("latin1"));
 
 export const secretFormats: readonly SecretFormat[] = [
   {
@@ -58,7 +59,12 @@ export const secretFormats: readonly SecretFormat[] = [
   prefixed("stripe-key", ["sk_live_", "sk_test_", "rk_live_", "rk_test_"], "[sr]k_(?:live|test)_[A-Za-z0-9]{16,255}"),
   prefixed("stripe-key", ["whsec_"], "whsec_[A-Za-z0-9+/=]{24,120}"),
   prefixed("anthropic-key", ["sk-ant-"], "sk-ant-[A-Za-z0-9_-]{20,300}", hasDigit),
-  prefixed("openai-key", ["sk-proj-", "sk-svcacct-", "sk-admin-", "sk-None-"], "sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,300}", hasDigit),
+  prefixed(
+    "openai-key",
+    ["sk-proj-", "sk-svcacct-", "sk-admin-", "sk-None-"],
+    "sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,300}",
+    hasDigit,
+  ),
   prefixed("openrouter-key", ["sk-or-"], "sk-or-v1-[a-f0-9]{32,80}"),
   prefixed("openai-key", ["sk-"], "sk-[A-Za-z0-9]{32,120}", hasDigit),
   prefixed("google-key", ["AIza"], "AIza[A-Za-z0-9_-]{35}"),
@@ -76,7 +82,12 @@ export const secretFormats: readonly SecretFormat[] = [
   prefixed("rubygems-key", ["rubygems_"], "rubygems_[a-f0-9]{48}"),
   prefixed("docker-token", ["dckr_pat_", "dckr_oat_"], "dckr_[po]at_[A-Za-z0-9_-]{20,80}"),
   prefixed("jwt", ["eyJ"], String.raw`eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`),
-  { kind: "azure-key", hints: ["AccountKey=", "SharedAccessKey="], pattern: /(?:AccountKey|SharedAccessKey)=([A-Za-z0-9+/]{40,100}={0,2})/g, group: 1 },
+  {
+    kind: "azure-key",
+    hints: ["AccountKey=", "SharedAccessKey="],
+    pattern: /(?:AccountKey|SharedAccessKey)=([A-Za-z0-9+/]{40,100}={0,2})/g,
+    group: 1,
+  },
   { kind: "azure-sas", hints: ["sig="], pattern: /[?&;]sig=([A-Za-z0-9%+/_-]{40,120}={0,2})/g, group: 1 },
   {
     kind: "azure-secret",

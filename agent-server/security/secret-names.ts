@@ -30,7 +30,8 @@ function namesSomethingElse(rest: string): boolean {
   return first !== undefined && aboutTheSecret.has(first.toLowerCase());
 }
 
-const typeWords = /^(?:string|number|boolean|bool|int\d*|str|bytes|object|any|unknown|never|void|null|none|nil|undefined|true|false|optional|required|secretstr|uint8array|buffer)\b/i;
+const typeWords =
+  /^(?:string|number|boolean|bool|int\d*|str|bytes|object|any|unknown|never|void|null|none|nil|undefined|true|false|optional|required|secretstr|uint8array|buffer)\b/i;
 
 function secretKind(name: string): string {
   const lower = name.toLowerCase();
@@ -59,7 +60,9 @@ function isSecretValue(groups: Readonly<Record<string, string | undefined>>, bef
   if (/^(?:\.{0,2}\/|~\/|[A-Za-z]:\\|https?:|file:)/.test(value) || /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/.test(value)) return false;
   if (quoted !== undefined) {
     if (/\s/.test(value)) return false;
-    return isPassword(name) ? value.length >= 4 && /[\d\W_]/.test(value) && !/^[a-z]+(?:[-_.][a-z]+)+$/i.test(value) : looksGenerated(value);
+    return isPassword(name)
+      ? value.length >= 4 && /[\d\W_]/.test(value) && !/^[a-z]+(?:[-_.][a-z]+)+$/i.test(value)
+      : looksGenerated(value);
   }
   // Bare values: code calls, reads members and names types here, configuration and shells write the secret itself.
   if (groups["after"] !== "" || typeWords.test(value) || /^[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)+!?$/.test(value)) return false;

@@ -27,7 +27,7 @@ export interface Storage {
    * `work` is synchronous. What SQLite reports of disk, locks and damage is thrown as `unavailable`.
    */
   transaction<T>(work: () => T): T;
-  /** Runs `work` when the running transaction has ended, told whether it was committed; at once when there is none. */
+  /** Runs `work` when the running transaction has ended, told whether what it wrote so far was committed; at once when there is none. */
   afterTransaction(work: (committed: boolean) => void): void;
   /** Runs `work` before the database closes, at the latest when the process exits by itself. */
   beforeClose(work: () => void): void;
@@ -94,6 +94,7 @@ export function openStorage(deps: { dataDir: string; migrations: readonly Migrat
 
   const nested = <T>(work: () => T): T => {
     const savepoint = `nested_${depth}`;
+    const before = settlers.length;
     db.exec(`SAVEPOINT ${savepoint}`);
     depth += 1;
     try {
@@ -102,6 +103,7 @@ export function openStorage(deps: { dataDir: string; migrations: readonly Migrat
       return result;
     } catch (error) {
       if (db.inTransaction) db.exec(`ROLLBACK TO ${savepoint}; RELEASE ${savepoint}`);
+      for (const settler of settlers.splice(before)) settler(false);
       throw wordSqliteError(error);
     } finally {
       depth -= 1;

@@ -1,0 +1,104 @@
+import type { Redactor } from "../security/security.ts";
+
+/** Bytes of JSON that inputs, outputs and metadata of a receipt may each take. */
+export const maxFieldsBytes = 32_768;
+
+/**
+ * Fields as a receipt may hold them: redacted, plain JSON, well-formed text, and at most `maxFieldsBytes` long. What does not
+ * fit is left out from the end, and a note says so.
+ */
+export function boundFields(fields: Record<string, unknown> | undefined, redactor: Redactor): Record<string, unknown> {
+  if (fields === undefined) return {};
+  const clean = redactor.value(fields, maxFieldsBytes);
+  const whole = plain(clean, { left: Number.POSITIVE_INFINITY });
+  const result = fits(whole, maxFieldsBytes) ? whole : plain(clean, { left: maxFieldsBytes - reservedForNotes });
+  return typeof result === "object" && result !== null && !Array.isArray(result) ? (result as Record<string, unknown>) : { value: result };
+}
+
+/** A text as a receipt may hold it: redacted, well-formed and at most `maxBytes` long. */
+export function boundText(text: string, redactor: Redactor, maxBytes: number): string {
+  return redactor.value(text, maxBytes).toWellFormed();
+}
+
+function fits(value: unknown, maxBytes: number): boolean {
+  const json = JSON.stringify(value);
+  return json.length * 3 <= maxBytes || Buffer.byteLength(json) <= maxBytes;
+}
+
+/** Room kept for the note that says what was left out. */
+const noteBytes = 64;
+/** Every level of a deep value may end in a note of its own. */
+const reservedForNotes = 64 * noteBytes;
+
+/** Copies JSON values while `budget.left` bytes last; what JSON cannot hold becomes null. */
+function plain(value: unknown, budget: { left: number }): unknown {
+  if (typeof value === "string") return plainText(value, budget);
+  if (typeof value === "boolean") {
+    budget.left -= 5;
+    return value;
+  }
+  if (typeof value === "number") {
+    budget.left -= 24;
+    return Number.isFinite(value) ? value : null;
+  }
+  if (typeof value !== "object" || value === null) {
+    budget.left -= 4;
+    return null;
+  }
+  budget.left -= 2;
+  if (Array.isArray(value)) {
+    const items: unknown[] = [];
+    for (const item of value) {
+      if (budget.left < noteBytes) {
+        items.push(`… [${value.length - items.length} items cut]`);
+        budget.left -= noteBytes;
+        break;
+      }
+      budget.left -= 1;
+      items.push(plain(item, budget));
+    }
+    return items;
+  }
+  const fields: Record<string, unknown> = {};
+  let copied = 0;
+  const entries = Object.entries(value);
+  for (const [key, field] of entries) {
+    if (field === undefined || typeof field === "function" || typeof field === "symbol") {
+      copied += 1;
+      continue;
+    }
+    const name = key.toWellFormed();
+    const keyBytes = jsonBytes(name) + 2;
+    if (budget.left < noteBytes + keyBytes) {
+      fields["…"] = `[${entries.length - copied} fields cut]`;
+      budget.left -= noteBytes;
+      break;
+    }
+    budget.left -= keyBytes;
+    copied += 1;
+    const content = plain(field, budget);
+    if (name === "__proto__") Object.defineProperty(fields, name, { value: content, enumerable: true, configurable: true, writable: true });
+    else fields[name] = content;
+  }
+  return fields;
+}
+
+function plainText(text: string, budget: { left: number }): string {
+  const wellFormed = text.toWellFormed();
+  if (!Number.isFinite(budget.left)) return wellFormed;
+  const bytes = jsonBytes(wellFormed);
+  if (bytes <= budget.left) {
+    budget.left -= bytes;
+    return wellFormed;
+  }
+  // Escapes make JSON at most six bytes of a unit: a start that short surely fits.
+  const units = Math.max(0, Math.floor((budget.left - noteBytes) / 6));
+  const start = wellFormed.slice(0, units).toWellFormed();
+  const note = `… [${Buffer.byteLength(wellFormed) - Buffer.byteLength(start)} bytes cut]`;
+  budget.left -= jsonBytes(start) + noteBytes;
+  return start + note;
+}
+
+function jsonBytes(text: string): number {
+  return Buffer.byteLength(JSON.stringify(text));
+}

@@ -1,0 +1,245 @@
+import { LancelotError } from "../contract/errors.ts";
+import type { Receipt } from "../contract/receipts.ts";
+import type { Redactor } from "../security/security.ts";
+import type { Storage } from "../storage/storage.ts";
+import { boundFields, boundText } from "./bounds.ts";
+import { type CloseEntry, type Entry, newReceiptId, OpenEntry, readEntry, toReceipt, toRow } from "./entry.ts";
+import { createProjection, receiptOfRow } from "./projection.ts";
+import type { Ledger, ReceiptClosing, ReceiptOpening } from "./receipts.ts";
+import { createTextIndex, searchReceipts } from "./search.ts";
+import { traceReceipts } from "./trace.ts";
+import { verifyLedger } from "./verify.ts";
+
+/** Receipts of T0 actions that wait in memory, at most, and for how long (ms). */
+const batchSize = 64;
+const batchDelay = 250;
+/** Ledger entries that one tick of the timer adds to the text index: a few milliseconds of work. */
+const indexedPerTick = 200;
+
+/** A T0 action that is over, waiting to be written. */
+interface Batched {
+  open: OpenEntry;
+  close: CloseEntry;
+}
+
+/**
+ * The ledger of one data folder. Several hosts may append at once: each append reads the head inside `BEGIN IMMEDIATE`.
+ * `now` is in milliseconds since 1970. What SQLite cannot write is thrown as `unavailable`, and then nothing was recorded.
+ */
+export function createLedger(deps: { storage: Storage; redactor: Redactor; now?: () => number }): Ledger {
+  const { storage, redactor } = deps;
+  const { db } = storage;
+  const now = deps.now ?? Date.now;
+  const projection = createProjection(db);
+  const textIndex = createTextIndex(storage);
+  const listeners = new Set<(receipt: Receipt) => void>();
+  let batch: Batched[] = [];
+  let timer: NodeJS.Timeout | null = null;
+
+  const readHead = db.prepare<[], { seq: number; hash: string }>("SELECT seq, hash FROM ledger_head");
+  const moveHead = db.prepare("UPDATE ledger_head SET seq = ?, hash = ? WHERE id = 1");
+  const insert = db.prepare("INSERT INTO ledger (seq, receipt_id, kind, body, hash, prev_hash) VALUES (?, ?, ?, ?, ?, ?)");
+  const openOfHosts = db.prepare<[], { id: string; host_id: string }>(
+    "SELECT id, host_id FROM receipts WHERE close_seq IS NULL ORDER BY open_seq",
+  );
+
+  /** Appends inside the running transaction; returns each entry's row, in order. */
+  const append = (entries: readonly Entry[]): { seq: number; hash: string; prev_hash: string }[] => {
+    const head = readHead.get();
+    if (head === undefined) throw damagedLedger();
+    let { seq, hash } = head;
+    const rows = entries.map((entry) => {
+      seq += 1;
+      const row = toRow(entry, seq, hash);
+      try {
+        insert.run(row.seq, row.receipt_id, row.kind, row.body, row.hash, row.prev_hash);
+      } catch (error) {
+        throw (error as { code?: string }).code === "SQLITE_CONSTRAINT_PRIMARYKEY" ? damagedLedger(error) : error;
+      }
+      hash = row.hash;
+      return row;
+    });
+    moveHead.run(seq, hash);
+    return rows;
+  };
+
+  const announce = (receipts: readonly Receipt[]): void => {
+    for (const receipt of receipts) {
+      for (const listener of listeners) {
+        try {
+          listener(receipt);
+        } catch (error) {
+          // The receipt is written; who only looks on must not make its action fail.
+          process.emitWarning(error instanceof Error ? error : String(error));
+        }
+      }
+    }
+  };
+
+  const writeBatch = (): void => {
+    if (batch.length === 0) return;
+    const due = batch;
+    batch = [];
+    let written: Receipt[] = [];
+    storage.afterTransaction((committed) => {
+      if (committed) announce(written);
+      else batch = [...due, ...batch];
+    });
+    const rows = append(due.flatMap(({ open, close }) => [open, close]));
+    written = due.map(({ open, close }, index) => {
+      const row = rows[index * 2 + 1];
+      const openSeq = rows[index * 2]?.seq;
+      if (row === undefined || openSeq === undefined) throw damagedLedger();
+      projection.addClosed(open, close, openSeq);
+      return toReceipt(open, close, row);
+    });
+  };
+
+  const flush = (): void => {
+    if (batch.length > 0) storage.transaction(writeBatch);
+  };
+
+  const tick = (): void => {
+    timer = null;
+    if (!db.open) return;
+    try {
+      flush();
+      if (!textIndex.advance(indexedPerTick)) wake();
+    } catch {
+      // Locked or full: the batch is kept, `open`, `record` and `flush` will say so, and this tries again.
+      wake();
+    }
+  };
+  const wake = (): void => {
+    timer ??= setTimeout(tick, batchDelay).unref();
+  };
+
+  const toOpen = (opening: ReceiptOpening): OpenEntry => {
+    const at = now();
+    return {
+      v: 1,
+      kind: "open",
+      id: newReceiptId(at),
+      at,
+      host: storage.hostId,
+      actionType: opening.actionType,
+      actionName: boundText(opening.actionName, redactor, 500),
+      inputs: boundFields(opening.inputs, redactor),
+      riskTier: opening.riskTier,
+      cognitionTier: opening.cognitionTier ?? "DETERMINISTIC",
+      parentId: opening.parentId ?? null,
+      questId: opening.questId ?? null,
+      metadata: boundFields(opening.metadata, redactor),
+    };
+  };
+
+  const toClose = (id: string, closing: ReceiptClosing, durationMs: number): CloseEntry => ({
+    v: 1,
+    kind: "close",
+    id,
+    at: now(),
+    status: closing.status,
+    outputs: boundFields(closing.outputs, redactor),
+    errorMessage: typeof closing.errorMessage === "string" ? boundText(closing.errorMessage, redactor, 4_000) : null,
+    tokenCount: closing.tokenCount ?? null,
+    durationMs,
+    metadata: boundFields(closing.metadata, redactor),
+  });
+
+  const appendOne = (entry: Entry, receipt: (row: { hash: string; prev_hash: string }) => Receipt): Receipt => {
+    const row = append([entry])[0];
+    if (row === undefined) throw damagedLedger();
+    projection.add(entry, row.seq);
+    const result = receipt(row);
+    storage.afterTransaction((committed) => {
+      if (committed) announce([result]);
+    });
+    wake();
+    return result;
+  };
+
+  /** Closes inside the running transaction. */
+  const closeNow = (id: string, closing: ReceiptClosing): Receipt => {
+    const row = projection.find(id);
+    if (row === null) throw new LancelotError("not_found", `There is no receipt ${id.slice(0, 200)}.`);
+    if (row.close_seq !== null) throw new LancelotError("conflict", `The receipt ${id} is closed already.`);
+    const open = readEntry(OpenEntry, row.open_body);
+    if (open === null) throw damagedLedger();
+    const close = toClose(id, closing, Math.max(0, now() - open.at));
+    return appendOne(close, (last) => toReceipt(open, close, last));
+  };
+
+  storage.transaction(() => projection.repair(readHead.get()?.seq ?? 0));
+  storage.beforeClose(() => {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    flush();
+  });
+
+  return {
+    open: (opening) => {
+      const open = toOpen(opening);
+      storage.transaction(() => {
+        writeBatch();
+        appendOne(open, (row) => toReceipt(open, null, row));
+      });
+      return open.id;
+    },
+    close: (id, closing) =>
+      storage.transaction(() => {
+        writeBatch();
+        return closeNow(id, closing);
+      }),
+    record: (opening, closing) => {
+      // Before the new one is taken: a ledger that cannot write refuses it, and the batch does not grow.
+      if (batch.length >= batchSize) flush();
+      const open = toOpen(opening);
+      batch.push({ open, close: toClose(open.id, closing, Math.max(0, closing.durationMs ?? 0)) });
+      wake();
+      return open.id;
+    },
+    flush,
+    get: (id) => {
+      flush();
+      const row = projection.find(id);
+      return row === null ? null : receiptOfRow(row);
+    },
+    search: (filter) => {
+      flush();
+      if (filter.query !== undefined) while (!textIndex.advance(1_000));
+      return searchReceipts(db, filter);
+    },
+    trace: (of) => {
+      flush();
+      return traceReceipts(db, of);
+    },
+    verify: async (signal) => {
+      flush();
+      return verifyLedger(db, signal);
+    },
+    reconcile: () =>
+      storage.transaction(() => {
+        const dead = new Map<string, boolean>();
+        const isDead = (host: string): boolean => {
+          const known = dead.get(host) ?? !storage.hostAlive(host);
+          dead.set(host, known);
+          return known;
+        };
+        const orphans = openOfHosts.all().filter((row) => isDead(row.host_id));
+        for (const { id } of orphans) closeNow(id, { status: "failure", errorMessage: "The host ended before this was finished." });
+        return orphans.length;
+      }),
+    onReceipt: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+function damagedLedger(cause?: unknown): LancelotError {
+  return new LancelotError(
+    "unavailable",
+    "The ledger was changed from outside, so nothing can be recorded and nothing is done. Verify the receipts to see where.",
+    { cause },
+  );
+}
