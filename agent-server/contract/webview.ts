@@ -26,7 +26,7 @@ export type UiAction = z.infer<typeof UiAction>;
 /** Messages from a webview. `ready` comes first; nothing is sent to a view before it. `owner` calls are made with the owner token by the extension. */
 export const FromView = z.discriminatedUnion("type", [
   z.object({ type: z.literal("ready") }),
-  z.object({ type: z.literal("call"), id: z.int(), method: z.string(), params: z.unknown() }),
+  z.object({ type: z.literal("call"), id: z.int(), method: z.string(), params: z.unknown().optional() }),
   z.object({ type: z.literal("cancel"), id: z.int() }),
   z.object({ type: z.literal("ui"), ui: UiAction }),
 ]);
@@ -34,7 +34,7 @@ export type FromView = z.infer<typeof FromView>;
 
 /** Messages to a webview. */
 export const ToView = z.discriminatedUnion("type", [
-  z.object({ type: z.literal("result"), id: z.int(), result: z.unknown() }),
+  z.object({ type: z.literal("result"), id: z.int(), result: z.unknown().optional() }),
   z.object({ type: z.literal("error"), id: z.int(), error: ErrorBody }),
   z.object({ type: z.literal("event"), event: z.unknown() }),
   z.object({ type: z.literal("host"), host: HostState }),

@@ -4,7 +4,7 @@ import type { CallContext } from "../contract/table.ts";
 import { asLancelotError, type Dispatch } from "./dispatch.ts";
 
 const RpcId = z.union([z.string(), z.number(), z.null()]);
-const RpcRequest = z.object({ jsonrpc: z.literal("2.0"), id: RpcId.optional(), method: z.string(), params: z.unknown() });
+const RpcRequest = z.object({ jsonrpc: z.literal("2.0"), id: RpcId.optional(), method: z.string(), params: z.unknown().optional() });
 
 interface RpcResponse {
   jsonrpc: "2.0";
