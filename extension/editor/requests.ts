@@ -8,7 +8,10 @@ import { uriOf } from "./workspace-path.ts";
 type Answers = { [N in EditorRequest]: (params: EditorParams<N>) => Promise<EditorResult<N>> | EditorResult<N> };
 
 /** Everything the host may ask of the editor, by the name it has on the wire. Params are parsed here. */
-export function editorAnswers(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): ReadonlyMap<string, (params: unknown) => Promise<unknown>> {
+export function editorAnswers(
+  context: vscode.ExtensionContext,
+  log: vscode.LogOutputChannel,
+): ReadonlyMap<string, (params: unknown) => Promise<unknown>> {
   const secrets = createEditorSecrets(context.secrets, context.globalState);
   const answers: Answers = {
     diagnostics: ({ path }) => readDiagnostics(path),

@@ -1,7 +1,7 @@
 import type * as vscode from "vscode";
 
-const namesKey = "lancelot.secretNames";
-const prefix = "lancelot.secret.";
+const namesKey = "secretNames";
+const prefix = "secret.";
 
 /** Secrets by name in SecretStorage, which cannot list its keys: the names (never the values) are kept beside it. */
 export function createEditorSecrets(secrets: vscode.SecretStorage, state: vscode.Memento) {

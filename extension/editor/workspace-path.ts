@@ -12,7 +12,8 @@ export function workspaceRoot(): vscode.Uri | null {
 export function uriOf(path: string): vscode.Uri {
   const root = workspaceRoot();
   if (root === null) throw new Error(vscode.l10n.t("No folder is open."));
-  if (path === "" || /^([/\\]|[A-Za-z]:)/.test(path) || path.split(/[/\\]/).includes("..")) throw new Error(vscode.l10n.t("{0} is not a path inside the workspace.", path));
+  if (path === "" || /^([/\\]|[A-Za-z]:)/.test(path) || path.split(/[/\\]/).includes(".."))
+    throw new Error(vscode.l10n.t("{0} is not a path inside the workspace.", path));
   return vscode.Uri.joinPath(root, path);
 }
 

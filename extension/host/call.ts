@@ -19,7 +19,10 @@ export function createCall(send: Send): Call {
       throw asLancelotError(error);
     }
     const parsed = methods[name].result.safeParse(answer);
-    if (!parsed.success) throw new LancelotError("internal", `The agent host gave an answer to ${name} that the extension cannot read.`, { cause: parsed.error });
+    if (!parsed.success)
+      throw new LancelotError("internal", `The agent host gave an answer to ${name} that the extension cannot read.`, {
+        cause: parsed.error,
+      });
     return parsed.data as Result<M>;
   };
 }
@@ -27,14 +30,23 @@ export function createCall(send: Send): Call {
 /** What JSON-RPC or the transport threw, as the contract's error. */
 export function asLancelotError(error: unknown): LancelotError {
   if (error instanceof LancelotError) return error;
-  const { code, message, data } = (typeof error === "object" && error !== null ? error : {}) as { code?: unknown; message?: unknown; data?: unknown };
+  const { code, message, data } = (typeof error === "object" && error !== null ? error : {}) as {
+    code?: unknown;
+    message?: unknown;
+    data?: unknown;
+  };
   const text = typeof message === "string" ? message : String(error);
   if (typeof data === "object" && data !== null && "code" in data) {
     const { code: word, ...rest } = data as Record<string, unknown>;
     const known = ErrorCode.safeParse(word);
-    if (known.success) return new LancelotError(known.data, text, { ...(Object.keys(rest).length > 0 ? { data: rest } : {}), cause: error });
+    if (known.success)
+      return new LancelotError(known.data, text, { ...(Object.keys(rest).length > 0 ? { data: rest } : {}), cause: error });
   }
-  if (typeof code === "number" && cancelledNumbers.has(code)) return new LancelotError("cancelled", "The call was cancelled.", { cause: error });
-  if (typeof code === "number" && goneNumbers.has(code)) return new LancelotError("unavailable", "The agent host stopped before it answered. It is being restarted; try again.", { cause: error });
+  if (typeof code === "number" && cancelledNumbers.has(code))
+    return new LancelotError("cancelled", "The call was cancelled.", { cause: error });
+  if (typeof code === "number" && goneNumbers.has(code))
+    return new LancelotError("unavailable", "The agent host stopped before it answered. It is being restarted; try again.", {
+      cause: error,
+    });
   return new LancelotError("internal", text, { cause: error });
 }

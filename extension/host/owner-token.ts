@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type * as vscode from "vscode";
 
-const key = "lancelot.ownerToken";
+const key = "ownerToken";
 
 /**
  * The token that proves to the host that the owner's editor calls. Made once and kept in SecretStorage; where the system's

@@ -5,7 +5,9 @@ export function report(error: unknown): void {
   const message = error instanceof Error ? error.message : String(error);
   if (codeOf(error) === "cancelled") return;
   const log = vscode.l10n.t("Show log");
-  void vscode.window.showErrorMessage(message, log).then((answer) => (answer === log ? vscode.commands.executeCommand("lancelot.showLog") : undefined));
+  void vscode.window
+    .showErrorMessage(message, log)
+    .then((answer) => (answer === log ? vscode.commands.executeCommand("lancelot.showLog") : undefined));
 }
 
 /** The contract's code of an error from the host; undefined for any other. */

@@ -38,7 +38,8 @@ export function runHost({ context, log, onState, onEvent }: RunDeps): { supervis
       starting: vscode.l10n.t("The agent host is starting."),
       stopped: vscode.l10n.t("The agent host is stopped. Run “Lancelot: Restart agent host” to start it."),
       restarting: (reason, seconds) => vscode.l10n.t("The agent host stopped ({0}) and is started again in {1} s.", reason, seconds),
-      failed: (reason) => vscode.l10n.t("The agent host stopped several times ({0}). The log says why; “Lancelot: Restart agent host” tries again.", reason),
+      failed: (reason) =>
+        vscode.l10n.t("The agent host stopped several times ({0}). The log says why; “Lancelot: Restart agent host” tries again.", reason),
     },
     async connect(signal) {
       const settings = readSettings();

@@ -1,7 +1,14 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { createInterface } from "node:readline";
 import * as vscode from "vscode";
-import { CloseAction, ErrorAction, IPCMessageReader, IPCMessageWriter, LanguageClient, RevealOutputChannelOn } from "vscode-languageclient/node";
+import {
+  CloseAction,
+  ErrorAction,
+  IPCMessageReader,
+  IPCMessageWriter,
+  LanguageClient,
+  RevealOutputChannelOn,
+} from "vscode-languageclient/node";
 import { type Handshake, wire } from "../../agent-server/contract/editor.ts";
 import { type HostEvent, parseEvent } from "../../agent-server/contract/events.ts";
 import { type Session, StartRefused } from "./supervisor.ts";
@@ -35,7 +42,8 @@ export async function startSession(deps: SessionDeps, signal: AbortSignal): Prom
       child = forkHost(deps);
       child.once("error", (error) => exit.resolve(error.message));
       child.once("exit", (code, killedBy) => {
-        const reason = killedBy === null ? vscode.l10n.t("it ended with code {0}", String(code)) : vscode.l10n.t("it was ended by {0}", killedBy);
+        const reason =
+          killedBy === null ? vscode.l10n.t("it ended with code {0}", String(code)) : vscode.l10n.t("it was ended by {0}", killedBy);
         deps.log.info(`agent host ${child?.pid ?? ""} ended: code ${code}, signal ${killedBy}`);
         exit.resolve(reason);
       });
@@ -118,7 +126,10 @@ function forkHost({ module, env, log }: SessionDeps): ChildProcess {
 /** Rejects when the start takes too long or is called off. */
 function refusal(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
-    const timer = setTimeout(() => reject(new Error(vscode.l10n.t("it did not answer within {0} seconds", startTimeoutMs / 1000))), startTimeoutMs);
+    const timer = setTimeout(
+      () => reject(new Error(vscode.l10n.t("it did not answer within {0} seconds", startTimeoutMs / 1000))),
+      startTimeoutMs,
+    );
     timer.unref();
     signal.addEventListener("abort", () => {
       clearTimeout(timer);

@@ -37,7 +37,9 @@ export function createDetails(): vscode.Disposable & { show(name: string, text: 
   const texts = new Map<string, string>();
   let made = 0;
   const registrations = [
-    vscode.workspace.registerTextDocumentContentProvider(detailScheme, { provideTextDocumentContent: (uri) => texts.get(uri.toString()) ?? "" }),
+    vscode.workspace.registerTextDocumentContentProvider(detailScheme, {
+      provideTextDocumentContent: (uri) => texts.get(uri.toString()) ?? "",
+    }),
     vscode.workspace.onDidCloseTextDocument((document) => texts.delete(document.uri.toString())),
   ];
   return {

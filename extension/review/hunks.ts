@@ -53,7 +53,14 @@ export function placeHunks(hunks: readonly Hunk[], proposed: string): PlacedHunk
     if (rejected) rejectedShift += removed.length - added.length;
     else acceptedShift += added.length - removed.length;
     const start = Math.min(Math.max(found, 0), lines.length);
-    return { index: hunk.index, state: hunk.state, start, end: Math.min(start + shown.length, lines.length), added: added.length, removed: removed.length };
+    return {
+      index: hunk.index,
+      state: hunk.state,
+      start,
+      end: Math.min(start + shown.length, lines.length),
+      added: added.length,
+      removed: removed.length,
+    };
   });
 }
 
@@ -65,7 +72,13 @@ function coreOf(hunk: Hunk): Core {
   while (tail > lead && body[tail - 1]?.startsWith(" ") === true) tail -= 1;
   const core = body.slice(lead, tail);
   const side = (other: string) => core.filter((line) => !line.startsWith(other)).map((line) => line.slice(1).replace(/\r$/, ""));
-  return { hunk, removed: side("+"), added: side("-"), oldStart: Math.max(hunk.oldStart - 1, 0) + lead, newStart: Math.max(hunk.newStart - 1, 0) + lead };
+  return {
+    hunk,
+    removed: side("+"),
+    added: side("-"),
+    oldStart: Math.max(hunk.oldStart - 1, 0) + lead,
+    newStart: Math.max(hunk.newStart - 1, 0) + lead,
+  };
 }
 
 /** The line nearest to `expected` at which `block` stands in `lines`; `expected` when it stands nowhere. */
@@ -80,7 +93,8 @@ function nearest(lines: readonly string[], block: readonly string[], expected: n
 
 /** The undecided hunk at a line, or the one nearest to it; null when all are decided. */
 export function hunkAt(placed: readonly PlacedHunk[], line: number): PlacedHunk | null {
-  const distance = ({ start, end }: PlacedHunk) => (line < start ? start - line : line < Math.max(end, start + 1) ? 0 : line - Math.max(end - 1, start));
+  const distance = ({ start, end }: PlacedHunk) =>
+    line < start ? start - line : line < Math.max(end, start + 1) ? 0 : line - Math.max(end - 1, start);
   const open = placed.filter(isUndecided);
   return open.reduce<PlacedHunk | null>((best, hunk) => (best === null || distance(hunk) < distance(best) ? hunk : best), null);
 }

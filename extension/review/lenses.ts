@@ -15,13 +15,20 @@ export function hunkLenses(proposals: Proposals, onDidChangeCodeLenses: vscode.E
       return placed.filter(isUndecided).flatMap((hunk) => {
         const line = Math.min(hunk.start, Math.max(document.lineCount - 1, 0));
         const range = new vscode.Range(line, 0, line, 0);
-        const lens = (title: string, command: string, ...args: unknown[]) => new vscode.CodeLens(range, { title, command, arguments: args });
+        const lens = (title: string, command: string, ...args: unknown[]) =>
+          new vscode.CodeLens(range, { title, command, arguments: args });
         const target = { changeId: id, hunk: hunk.index };
         const file = { changeId: id };
-        const fileLenses = [lens(vscode.l10n.t("Accept file"), "lancelot.acceptFile", file), lens(vscode.l10n.t("Reject file"), "lancelot.rejectFile", file)];
+        const fileLenses = [
+          lens(vscode.l10n.t("Accept file"), "lancelot.acceptFile", file),
+          lens(vscode.l10n.t("Reject file"), "lancelot.rejectFile", file),
+        ];
         if (change.kind !== "modify") return fileLenses;
         const accept = hunk.state === "conflict" ? vscode.l10n.t("$(warning) Conflict: try again") : vscode.l10n.t("$(check) Accept hunk");
-        const own = [lens(accept, "lancelot.acceptHunk", target), lens(vscode.l10n.t("$(close) Reject hunk"), "lancelot.rejectHunk", target)];
+        const own = [
+          lens(accept, "lancelot.acceptHunk", target),
+          lens(vscode.l10n.t("$(close) Reject hunk"), "lancelot.rejectHunk", target),
+        ];
         return several ? [...own, ...fileLenses] : own;
       });
     },

@@ -68,7 +68,10 @@ export function createProposals(call: Call, changed: (id: string | null) => void
       return change;
     },
     async reload() {
-      const [{ items }, quests] = await Promise.all([call("changes.list", { open: true, limit: 500 }), call("quests.list", { limit: 200 })]);
+      const [{ items }, quests] = await Promise.all([
+        call("changes.list", { open: true, limit: 500 }),
+        call("quests.list", { limit: 200 }),
+      ]);
       changes.clear();
       texts.clear();
       reading.clear();

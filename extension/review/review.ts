@@ -82,7 +82,11 @@ export function createReview(context: vscode.ExtensionContext, host: AgentHost):
     const reject = vscode.l10n.t("Reject the rest");
     const words = change.problem ?? vscode.l10n.t("It was edited in the same place meanwhile.");
     const answer = await vscode.window.showWarningMessage(
-      vscode.l10n.t("{0}: a hunk could not be merged. {1} Edit the file so that the hunk fits and accept it again, or reject it.", change.path, words),
+      vscode.l10n.t(
+        "{0}: a hunk could not be merged. {1} Edit the file so that the hunk fits and accept it again, or reject it.",
+        change.path,
+        words,
+      ),
       open,
       reject,
     );

@@ -16,7 +16,10 @@ export async function closeChangeTabs(changeId: string): Promise<void> {
 }
 
 /** Both sides of a change's diff: the file as it is, and as proposed. A side that does not exist is an empty document. */
-export function sidesOf(change: { id: string; path: string; kind: "create" | "modify" | "delete" }, file: vscode.Uri): { left: vscode.Uri; right: vscode.Uri } {
+export function sidesOf(
+  change: { id: string; path: string; kind: "create" | "modify" | "delete" },
+  file: vscode.Uri,
+): { left: vscode.Uri; right: vscode.Uri } {
   return { left: change.kind === "create" ? emptyUri(change.path) : file, right: proposedUri(change.id, change.path) };
 }
 

@@ -19,7 +19,9 @@ export function targetOf(argument: unknown): Target | null {
     const id = changeIdOf(argument);
     if (id !== null) return { changeId: id };
   } else if (typeof argument === "object" && argument !== null && "changeId" in argument && typeof argument.changeId === "string") {
-    return "hunk" in argument && typeof argument.hunk === "number" ? { changeId: argument.changeId, hunk: argument.hunk } : { changeId: argument.changeId };
+    return "hunk" in argument && typeof argument.hunk === "number"
+      ? { changeId: argument.changeId, hunk: argument.hunk }
+      : { changeId: argument.changeId };
   }
   const id = activeChange();
   return id === null ? null : { changeId: id };

@@ -25,7 +25,10 @@ export async function undoQuest(host: AgentHost, details: ReturnType<typeof crea
   const see = vscode.l10n.t("Show the differences");
   const answer = await vscode.window.showWarningMessage(
     vscode.l10n.t("Put {0} files back as they were before “{1}”?", files.length, title),
-    { modal: true, detail: `${lines.join("\n")}\n\n${vscode.l10n.t("Edits you made elsewhere in these files since are kept. This can be taken back.")}` },
+    {
+      modal: true,
+      detail: `${lines.join("\n")}\n\n${vscode.l10n.t("Edits you made elsewhere in these files since are kept. This can be taken back.")}`,
+    },
     undo,
     see,
   );
@@ -45,5 +48,6 @@ export async function tellRestored(host: AgentHost, result: RestoreResult): Prom
     vscode.l10n.t("{0} files are as they were before.", restored.length),
     ...(undoCheckpointId === null ? [] : [redo]),
   );
-  if (answer === redo && undoCheckpointId !== null) await tellRestored(host, await host.call("checkpoints.restore", { id: undoCheckpointId }));
+  if (answer === redo && undoCheckpointId !== null)
+    await tellRestored(host, await host.call("checkpoints.restore", { id: undoCheckpointId }));
 }

@@ -1,0 +1,79 @@
+import * as vscode from "vscode";
+import type { Call } from "../agent-server/contract/table.ts";
+import type { HostState } from "../agent-server/contract/webview.ts";
+import { announceApprovals, approvalCommands } from "./commands/approvals.ts";
+import { chatCommands, watchQuests } from "./commands/chat.ts";
+import { registerCommands } from "./commands/commands.ts";
+import { registerFirstRun } from "./commands/first-run.ts";
+import { hostCommands } from "./commands/host.ts";
+import { modelCommands } from "./commands/models.ts";
+import { reviewCommands } from "./commands/review.ts";
+import { warRoomCommands } from "./commands/war-room.ts";
+import { type AgentHost, createAgentHost } from "./host/agent-host.ts";
+import { registerConfiguration } from "./host/configuration.ts";
+import { registerStatus } from "./host/status.ts";
+import { registerKeepOrUndo } from "./review/applied.ts";
+import { createDetails } from "./review/documents.ts";
+import { createReview } from "./review/review.ts";
+import { createApprovals, registerApprovalsTree } from "./views/approvals.ts";
+import { registerChangesTree } from "./views/changes-tree.ts";
+import { registerChatView } from "./views/chat-view.ts";
+import { runUiAction } from "./views/ui-actions.ts";
+import { registerWarRoom } from "./views/war-room.ts";
+
+/** What tests inside the editor reach; nothing is exported to other extensions of an installed Lancelot. */
+export interface TestApi {
+  readonly call: Call;
+  readonly hostState: () => HostState;
+  readonly hostPid: () => number | undefined;
+}
+
+let running: AgentHost | null = null;
+
+export function activate(context: vscode.ExtensionContext): TestApi | undefined {
+  const log = vscode.window.createOutputChannel("Lancelot", { log: true });
+  const host = createAgentHost(context, log);
+  running = host;
+
+  const view = { context, host, log, ui: runUiAction };
+  const chat = registerChatView(view);
+  const warRoom = registerWarRoom(view);
+  const details = createDetails();
+  const review = createReview(context, host);
+  const approvals = createApprovals(host);
+  const quests = watchQuests(host);
+
+  context.subscriptions.push(
+    log,
+    host,
+    registerStatus(host),
+    registerConfiguration(host),
+    chat,
+    warRoom,
+    details,
+    review,
+    approvals,
+    quests,
+    registerChangesTree(review),
+    registerApprovalsTree(approvals),
+    announceApprovals(host, approvals, chat),
+    registerKeepOrUndo(host),
+    registerFirstRun(context, host),
+    registerCommands(
+      chatCommands(host, chat, quests),
+      modelCommands(host),
+      reviewCommands(host, review, details),
+      approvalCommands(host, approvals, details),
+      warRoomCommands(host, warRoom),
+      hostCommands(host, log),
+    ),
+  );
+  host.start();
+
+  if (context.extensionMode === vscode.ExtensionMode.Production) return undefined;
+  return { call: host.call, hostState: () => host.state, hostPid: () => host.pid };
+}
+
+export async function deactivate(): Promise<void> {
+  await running?.stop();
+}

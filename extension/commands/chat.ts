@@ -1,0 +1,111 @@
+import * as vscode from "vscode";
+import type { Quest } from "../../agent-server/contract/chat.ts";
+import { pathOf } from "../editor/workspace-path.ts";
+import type { AgentHost } from "../host/agent-host.ts";
+import type { ChatView } from "../views/chat-view.ts";
+import { type Commands, field } from "./commands.ts";
+
+export interface Quests extends vscode.Disposable {
+  /** Quests whose loop runs or waits, the latest first. */
+  active(): readonly Quest[];
+}
+
+/** Follows which quests run, for *Stop task* and its when clause. */
+export function watchQuests(host: AgentHost): Quests {
+  const active = new Map<string, Quest>();
+  const show = () => void vscode.commands.executeCommand("setContext", "lancelot.questActive", active.size > 0);
+  const take = (quest: Quest) => {
+    active.delete(quest.id);
+    if (quest.status === "active" || quest.status === "waiting") active.set(quest.id, quest);
+  };
+  const registrations = [
+    host.onEvent((event) => {
+      if (event.topic === "quest") take(event.payload);
+      else if (event.topic === "questDeleted") active.delete(event.payload.id);
+      else return;
+      show();
+    }),
+    host.onState(({ state }) => {
+      active.clear();
+      show();
+      if (state !== "ready") return;
+      host.call("quests.list", { limit: 50 }).then(
+        ({ items }) => {
+          for (const quest of items.toReversed()) take(quest);
+          show();
+        },
+        () => undefined,
+      );
+    }),
+  ];
+  return { active: () => [...active.values()].reverse(), dispose: () => vscode.Disposable.from(...registrations).dispose() };
+}
+
+/** Characters; more than this is better read by a tool, piece by piece. */
+const maxSelection = 20_000;
+
+/** Opening the chat, starting and stopping tasks, and taking code of the editor to the chat. */
+export function chatCommands(host: AgentHost, chat: ChatView, quests: Quests): Commands {
+  const compose = async (words: string) => {
+    const editor = vscode.window.activeTextEditor;
+    const path = editor === undefined ? null : pathOf(editor.document.uri);
+    if (editor === undefined || path === null) {
+      void vscode.window.showInformationMessage(vscode.l10n.t("Open a file of the workspace first."));
+      return;
+    }
+    const range = editor.selection.isEmpty
+      ? editor.document.lineAt(editor.selection.active.line).range
+      : new vscode.Range(editor.selection.start, editor.selection.end);
+    const selected = editor.document.getText(range);
+    if (selected.length > maxSelection) {
+      void vscode.window.showInformationMessage(
+        vscode.l10n.t("That selection is too large for the chat. Mention the file with @ instead."),
+      );
+      return;
+    }
+    const fence = "`".repeat(Math.max(3, ...[...selected.matchAll(/`+/g)].map(([run]) => run.length + 1)));
+    const where = vscode.l10n.t("{0}, lines {1}–{2}:", path, range.start.line + 1, range.end.line + 1);
+    await chat.show({ compose: `${words}${where}\n${fence}${editor.document.languageId}\n${selected}\n${fence}\n`, focus: true });
+  };
+
+  return {
+    "lancelot.openChat": () => chat.show({ focus: true }),
+    "lancelot.newTask": (argument) => {
+      const words = field(argument, "text");
+      return chat.show({ newQuest: true, focus: true, ...(words === undefined ? {} : { compose: words }) });
+    },
+    async "lancelot.stopTask"() {
+      const [only, ...others] = quests.active();
+      if (only === undefined) {
+        void vscode.window.showInformationMessage(vscode.l10n.t("No task is running."));
+        return;
+      }
+      const picked =
+        others.length === 0
+          ? only
+          : (
+              await vscode.window.showQuickPick(
+                [only, ...others].map((quest) => ({ label: quest.title, quest })),
+                { title: vscode.l10n.t("Stop which task?") },
+              )
+            )?.quest;
+      if (picked !== undefined) await host.call("chat.cancel", { questId: picked.id });
+    },
+    "lancelot.explainSelection": () => compose(`${vscode.l10n.t("Explain this code.")} `),
+    "lancelot.addSelection": () => compose(""),
+    async "lancelot.fixProblem"() {
+      const editor = vscode.window.activeTextEditor;
+      if (editor === undefined) return;
+      const { selection } = editor;
+      const problems = vscode.languages
+        .getDiagnostics(editor.document.uri)
+        .filter(({ range }) => range.intersection(selection) !== undefined || range.start.line === selection.active.line);
+      if (problems.length === 0) {
+        void vscode.window.showInformationMessage(vscode.l10n.t("The editor shows no problem on this line."));
+        return;
+      }
+      const named = problems.map(({ message, range }) => `- ${vscode.l10n.t("line {0}: {1}", range.start.line + 1, message)}`).join("\n");
+      await compose(`${vscode.l10n.t("Fix this:")}\n${named}\n\n`);
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import * as vscode from "vscode";
+import type { AgentHost } from "../host/agent-host.ts";
+import type { Commands } from "./commands.ts";
+
+/** The agent host: state, restart, log; and settings. */
+export function hostCommands(host: AgentHost, log: vscode.LogOutputChannel): Commands {
+  return {
+    async "lancelot.restartHost"() {
+      await vscode.window.withProgress(
+        { location: vscode.ProgressLocation.Window, title: vscode.l10n.t("Restarting the agent host") },
+        () => host.restart(),
+      );
+    },
+    "lancelot.showLog": () => log.show(),
+    async "lancelot.status"() {
+      const entries: (vscode.QuickPickItem & { command?: string })[] = [
+        { label: vscode.l10n.t("$(comment-discussion) Open chat"), command: "lancelot.openChat" },
+        { label: vscode.l10n.t("$(sparkle) Choose model"), command: "lancelot.chooseModel" },
+        { label: vscode.l10n.t("$(shield) Open War Room"), command: "lancelot.openWarRoom" },
+        { label: "", kind: vscode.QuickPickItemKind.Separator },
+        { label: vscode.l10n.t("$(debug-restart) Restart agent host"), command: "lancelot.restartHost" },
+        { label: vscode.l10n.t("$(output) Show log"), command: "lancelot.showLog" },
+        { label: vscode.l10n.t("$(gear) Settings"), command: "lancelot.openSettings" },
+      ];
+      const picked = await vscode.window.showQuickPick(entries, {
+        title: vscode.l10n.t("Lancelot"),
+        placeHolder: host.state.detail || vscode.l10n.t("The agent host is ready."),
+      });
+      if (picked?.command !== undefined) await vscode.commands.executeCommand(picked.command);
+    },
+    async "lancelot.openSettings"() {
+      await vscode.commands.executeCommand("workbench.action.openSettings", "lancelot");
+    },
+    async "lancelot.openWalkthrough"() {
+      await vscode.commands.executeCommand("workbench.action.openWalkthrough", "lancelot.lancelot#start", false);
+    },
+  };
+}

@@ -1,0 +1,250 @@
+import * as vscode from "vscode";
+import type { LocalModel, ModelInfo, ProviderState } from "../../agent-server/contract/models.ts";
+import type { AgentHost } from "../host/agent-host.ts";
+import type { Commands } from "./commands.ts";
+
+type Choice = vscode.QuickPickItem & ({ kind: vscode.QuickPickItemKind.Separator } | { run?: () => Promise<void> });
+
+/** Secret names of the kinds that always need a key; a server of one's own has the name models.yaml gives it. */
+const keyNames: Partial<Record<ProviderState["kind"], string>> = {
+  anthropic: "ANTHROPIC_API_KEY",
+  openai: "OPENAI_API_KEY",
+  gemini: "GEMINI_API_KEY",
+  xai: "XAI_API_KEY",
+};
+
+/** Choosing a model, keys, and the local model. */
+export function modelCommands(host: AgentHost): Commands {
+  const choose = async (provider: string, model?: string) => {
+    const chosen = await host.call("models.choose", { provider, ...(model === undefined ? {} : { model }) });
+    void vscode.window.showInformationMessage(vscode.l10n.t("Lancelot now uses {0} ({1}).", chosen.model, chosen.provider));
+  };
+  const downloadThenChoose = async () => {
+    if (await downloadLocal(host)) await choose("local");
+  };
+
+  return {
+    "lancelot.chooseModel": () => pickModel(host, choose, downloadThenChoose),
+    async "lancelot.setApiKey"() {
+      const picked = await pickSecret(host, vscode.l10n.t("Set the API key of which provider?"));
+      if (picked !== undefined) await askKey(host, picked.name, picked.label);
+    },
+    async "lancelot.removeApiKey"() {
+      const { items } = await host.call("vault.list", {});
+      if (items.length === 0) {
+        void vscode.window.showInformationMessage(vscode.l10n.t("No keys are stored."));
+        return;
+      }
+      const name = await vscode.window.showQuickPick(items, { title: vscode.l10n.t("Remove which key?") });
+      if (name === undefined) return;
+      await host.call("vault.delete", { name });
+      void vscode.window.showInformationMessage(vscode.l10n.t("{0} is removed.", name));
+    },
+    "lancelot.downloadLocalModel": downloadThenChoose,
+  };
+}
+
+/** The quick pick of providers and what they offer. It opens at once and fills when the host has asked them. */
+async function pickModel(
+  host: AgentHost,
+  choose: (provider: string, model?: string) => Promise<void>,
+  download: () => Promise<void>,
+): Promise<void> {
+  const pick = vscode.window.createQuickPick<Choice>();
+  const abort = new AbortController();
+  pick.title = vscode.l10n.t("Choose model");
+  pick.placeholder = vscode.l10n.t("Asking the providers…");
+  pick.matchOnDescription = true;
+  pick.matchOnDetail = true;
+  pick.busy = true;
+  const picked = new Promise<Choice | undefined>((resolve) => {
+    pick.onDidAccept(() => resolve(pick.selectedItems[0]));
+    pick.onDidHide(() => resolve(undefined));
+  });
+  pick.show();
+  try {
+    const [{ items, providers }, local] = await Promise.all([
+      host.call("models.list", {}, abort.signal),
+      host.call("models.local", {}, abort.signal),
+    ]);
+    pick.items = choices(host, items, providers, local, choose, download);
+    pick.activeItems = pick.items.filter((item) => "picked" in item && item.picked === true);
+    pick.placeholder = vscode.l10n.t("Models of every provider that can be reached");
+    pick.busy = false;
+    const choice = await picked;
+    pick.hide();
+    if (choice !== undefined && "run" in choice) await choice.run?.();
+  } finally {
+    abort.abort();
+    pick.dispose();
+  }
+}
+
+function choices(
+  host: AgentHost,
+  items: readonly ModelInfo[],
+  providers: readonly ProviderState[],
+  local: LocalModel,
+  choose: (provider: string, model?: string) => Promise<void>,
+  download: () => Promise<void>,
+): Choice[] {
+  const separator = (label: string): Choice => ({ label, kind: vscode.QuickPickItemKind.Separator });
+  return providers.flatMap((provider): Choice[] => {
+    if (provider.kind === "local" && (local.status === "absent" || local.status === "failed" || local.status === "downloading"))
+      return [
+        separator(provider.displayName),
+        {
+          label: vscode.l10n.t("$(cloud-download) Download {0}", local.name),
+          description: size(local),
+          detail: localWords(local),
+          run: download,
+        },
+      ];
+    const keyName = keyNames[provider.kind];
+    const models = items.filter((item) => item.provider === provider.provider);
+    const entries: Choice[] = models.map((item) => ({
+      label: `${item.active ? "$(check) " : ""}${item.displayName}`,
+      picked: item.active,
+      ...(item.displayName === item.model ? {} : { description: item.model }),
+      ...(item.contextWindow === null
+        ? {}
+        : { detail: vscode.l10n.t("{0} tokens of context", item.contextWindow.toLocaleString(vscode.env.language)) }),
+      run: () => choose(provider.provider, item.model),
+    }));
+    if (!provider.hasKey && keyName !== undefined)
+      entries.unshift({
+        label: vscode.l10n.t("$(key) Set the API key of {0}…", provider.displayName),
+        ...(provider.problem === null ? {} : { detail: provider.problem }),
+        async run() {
+          if (await askKey(host, keyName, provider.displayName)) await choose(provider.provider);
+        },
+      });
+    else if (provider.problem !== null)
+      entries.unshift({ label: `$(warning) ${provider.displayName}`, detail: provider.problem, run: () => choose(provider.provider) });
+    else if (entries.length === 0)
+      entries.push({ label: provider.displayName, picked: provider.active, run: () => choose(provider.provider) });
+    return [separator(provider.displayName), ...entries];
+  });
+}
+
+async function pickSecret(host: AgentHost, title: string): Promise<{ label: string; name: string } | undefined> {
+  const { providers } = await host.call("models.list", {});
+  const known = providers.flatMap((provider) => {
+    const name = keyNames[provider.kind];
+    return name === undefined
+      ? []
+      : [{ label: provider.displayName, description: provider.hasKey ? vscode.l10n.t("has a key") : "", detail: name, name }];
+  });
+  const other = {
+    label: vscode.l10n.t("Another key…"),
+    description: vscode.l10n.t("the api_key_name of a provider in models.yaml"),
+    detail: "",
+    name: "",
+  };
+  const unique = known.filter((entry, index) => known.findIndex(({ name }) => name === entry.name) === index);
+  const picked = await vscode.window.showQuickPick([...unique, other], { title });
+  if (picked === undefined || picked !== other) return picked;
+  const name = await vscode.window.showInputBox({
+    title: other.label,
+    prompt: other.description,
+    ignoreFocusOut: true,
+    validateInput: (value) =>
+      /^[A-Z][A-Z0-9_]{1,99}$/.test(value) ? undefined : vscode.l10n.t("Capital letters, digits and underscores."),
+  });
+  return name === undefined ? undefined : { label: name, name };
+}
+
+/** Asks for a key and stores it. @returns false when the owner gave none */
+async function askKey(host: AgentHost, name: string, label: string): Promise<boolean> {
+  const value = await vscode.window.showInputBox({
+    title: vscode.l10n.t("API key of {0}", label),
+    prompt: vscode.l10n.t("Kept in the editor's secret storage as {0}. It is sent to the provider and nowhere else.", name),
+    password: true,
+    ignoreFocusOut: true,
+    validateInput: (text) => (text.trim() === "" ? vscode.l10n.t("Paste the key, or press Escape.") : undefined),
+  });
+  if (value === undefined) return false;
+  await host.call("vault.set", { name, value: value.trim() });
+  void vscode.window.showInformationMessage(vscode.l10n.t("The key of {0} is stored.", label));
+  return true;
+}
+
+/**
+ * Fetches the local model, after the owner saw how large it is, with progress that can be cancelled.
+ * @returns true when it is there
+ */
+async function downloadLocal(host: AgentHost): Promise<boolean> {
+  const before = await host.call("models.local", {});
+  if (before.status === "ready" || before.status === "loaded" || before.status === "loading") return true;
+  if (before.status !== "downloading") {
+    const button = vscode.l10n.t("Download");
+    const answer = await vscode.window.showInformationMessage(
+      vscode.l10n.t("Download the local model {0}?", before.name),
+      {
+        modal: true,
+        detail: `${size(before)} · ${vscode.l10n.t("licence {0}", before.license)}\n${vscode.l10n.t("It runs on this machine; nothing you write leaves it. A download cut short goes on where it stopped.")}`,
+      },
+      button,
+    );
+    if (answer !== button) return false;
+  }
+  return vscode.window.withProgress(
+    { location: vscode.ProgressLocation.Notification, title: vscode.l10n.t("Downloading {0}", before.name), cancellable: true },
+    (progress, token) => followDownload(host, before, progress, token),
+  );
+}
+
+/** Reports progress from events until the download has ended one way or another. */
+async function followDownload(
+  host: AgentHost,
+  before: LocalModel,
+  progress: vscode.Progress<{ message?: string; increment?: number }>,
+  token: vscode.CancellationToken,
+): Promise<boolean> {
+  let done = before.doneBytes;
+  const ended = Promise.withResolvers<LocalModel>();
+  const take = (model: LocalModel) => {
+    if (model.status !== "downloading") {
+      ended.resolve(model);
+      return;
+    }
+    const increment = model.totalBytes > 0 ? ((model.doneBytes - done) / model.totalBytes) * 100 : 0;
+    done = model.doneBytes;
+    progress.report({
+      increment: Math.max(increment, 0),
+      message: vscode.l10n.t("{0} of {1}", bytes(model.doneBytes), bytes(model.totalBytes)),
+    });
+  };
+  const registrations = [
+    host.onEvent((event) => (event.topic === "localModel" ? take(event.payload) : undefined)),
+    // A host that goes away sends no more events.
+    host.onState(({ state, detail }) => (state === "ready" || state === "starting" ? undefined : ended.reject(new Error(detail)))),
+    token.onCancellationRequested(() => host.call("models.local.cancel", {}).then(ended.resolve, ended.reject)),
+  ];
+  try {
+    host.call("models.local.download", {}).then(take, ended.reject);
+    const model = await ended.promise;
+    if (model.problem !== null && !token.isCancellationRequested) throw new Error(model.problem);
+    return model.status === "ready" || model.status === "loading" || model.status === "loaded";
+  } finally {
+    vscode.Disposable.from(...registrations).dispose();
+  }
+}
+
+function localWords(model: LocalModel): string {
+  if (model.problem !== null) return model.problem;
+  return vscode.l10n.t("Runs on this machine, without a key and without a network. Licence {0}.", model.license);
+}
+
+/** What is left to fetch, in words. */
+export function size(model: LocalModel): string {
+  return bytes(Math.max(model.totalBytes - model.doneBytes, 0));
+}
+
+function bytes(count: number): string {
+  const gigabyte = 1_000_000_000;
+  const [value, unit] = count >= gigabyte ? [count / gigabyte, "gigabyte"] : [count / 1_000_000, "megabyte"];
+  return new Intl.NumberFormat(vscode.env.language, { style: "unit", unit, maximumFractionDigits: unit === "gigabyte" ? 1 : 0 }).format(
+    value,
+  );
+}

@@ -1,0 +1,68 @@
+import * as vscode from "vscode";
+import type { AgentHost } from "../host/agent-host.ts";
+import type { createDetails } from "../review/documents.ts";
+import { countUndecided } from "../review/hunks.ts";
+import type { Review } from "../review/review.ts";
+import { targetOf } from "../review/target.ts";
+import { undoQuest } from "../review/undo.ts";
+import { type Commands, field } from "./commands.ts";
+
+/** Reviewing proposed changes, and undoing tasks. */
+export function reviewCommands(host: AgentHost, review: Review, details: ReturnType<typeof createDetails>): Commands {
+  const onTarget = (run: (target: NonNullable<ReturnType<typeof targetOf>>) => Promise<void>) => async (argument: unknown) => {
+    const target = targetOf(argument);
+    if (target === null) void vscode.window.showInformationMessage(vscode.l10n.t("Open a proposed change first."));
+    else await run(target);
+  };
+  const all = (decision: "accept" | "reject") => async (argument: unknown) => {
+    const questId = field(argument, "questId");
+    const open = review.proposals.open().filter((change) => questId === undefined || change.questId === questId);
+    const hunks = open.reduce((sum, change) => sum + countUndecided(change), 0);
+    if (hunks === 0) {
+      void vscode.window.showInformationMessage(vscode.l10n.t("There are no proposed changes to review."));
+      return;
+    }
+    const button = decision === "accept" ? vscode.l10n.t("Accept all") : vscode.l10n.t("Reject all");
+    const question =
+      decision === "accept"
+        ? vscode.l10n.t("Accept {0} hunks in {1} files?", hunks, open.length)
+        : vscode.l10n.t("Reject {0} hunks in {1} files?", hunks, open.length);
+    const answer = await vscode.window.showWarningMessage(
+      question,
+      { modal: true, detail: open.map(({ path }) => path).join("\n") },
+      button,
+    );
+    if (answer === button) await review.decideAll(decision, questId);
+  };
+
+  return {
+    "lancelot.openChange": onTarget(({ changeId, hunk }) => review.openChange(changeId, hunk)),
+    "lancelot.reviewAll": (argument) => review.reviewAll(field(argument, "questId")),
+    "lancelot.acceptHunk": onTarget((target) => review.decideHunk(target, "accept")),
+    "lancelot.rejectHunk": onTarget((target) => review.decideHunk(target, "reject")),
+    "lancelot.acceptFile": onTarget((target) => review.decideFile(target, "accept")),
+    "lancelot.rejectFile": onTarget((target) => review.decideFile(target, "reject")),
+    "lancelot.acceptAll": all("accept"),
+    "lancelot.rejectAll": all("reject"),
+    "lancelot.nextHunk": () => review.move("next"),
+    "lancelot.previousHunk": () => review.move("previous"),
+    async "lancelot.undoTask"(argument) {
+      const given = field(argument, "questId");
+      const { items } = await host.call("quests.list", { limit: 50 });
+      const picked =
+        given ??
+        (
+          await vscode.window.showQuickPick(
+            items.map((quest) => ({
+              label: quest.title,
+              description: new Date(quest.updatedAt).toLocaleString(vscode.env.language),
+              id: quest.id,
+            })),
+            { title: vscode.l10n.t("Undo which task?"), matchOnDescription: true },
+          )
+        )?.id;
+      if (picked === undefined) return;
+      await undoQuest(host, details, picked, items.find(({ id }) => id === picked)?.title ?? vscode.l10n.t("this task"));
+    },
+  };
+}

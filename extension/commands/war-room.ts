@@ -1,0 +1,40 @@
+import * as vscode from "vscode";
+import type { AgentHost } from "../host/agent-host.ts";
+import type { WarRoom } from "../views/war-room.ts";
+import { type Commands, field } from "./commands.ts";
+
+/** The War Room and the ledger. */
+export function warRoomCommands(host: AgentHost, warRoom: WarRoom): Commands {
+  return {
+    "lancelot.openWarRoom"(argument) {
+      const receiptId = field(argument, "receiptId");
+      const tab = field(argument, "tab");
+      if (receiptId !== undefined) warRoom.open({ tab: "receipts", receiptId });
+      else warRoom.open(tab === undefined ? undefined : { tab });
+    },
+    async "lancelot.verifyReceipts"() {
+      const result = await vscode.window.withProgress(
+        { location: vscode.ProgressLocation.Notification, title: vscode.l10n.t("Verifying receipts"), cancellable: true },
+        async (_, token) => {
+          const abort = new AbortController();
+          token.onCancellationRequested(() => abort.abort());
+          return host.call("receipts.verify", {}, abort.signal);
+        },
+      );
+      const show = vscode.l10n.t("Show receipts");
+      const { firstBad } = result;
+      const answer =
+        firstBad === undefined
+          ? await vscode.window.showInformationMessage(
+              vscode.l10n.t("All {0} ledger entries are as they were written.", result.entries),
+              show,
+            )
+          : await vscode.window.showErrorMessage(
+              vscode.l10n.t("The ledger was tampered with at entry {0}: {1}", firstBad.seq, firstBad.message),
+              show,
+            );
+      if (answer === show)
+        warRoom.open({ tab: "receipts", ...(typeof firstBad?.receiptId === "string" ? { receiptId: firstBad.receiptId } : {}) });
+    },
+  };
+}

@@ -1,0 +1,33 @@
+import * as vscode from "vscode";
+import type { Quest } from "../../agent-server/contract/chat.ts";
+import type { AgentHost } from "../host/agent-host.ts";
+import { report } from "../host/report.ts";
+import { readSettings } from "../host/settings.ts";
+
+/** Where edits are applied without review (autonomous posture, crusader mode): *Keep / Undo* once a task has ended. */
+export function registerKeepOrUndo(host: AgentHost): vscode.Disposable {
+  const running = new Set<string>();
+  const offer = async (quest: Quest) => {
+    const { files } = await host.call("checkpoints.diff", { questId: quest.id });
+    if (files.length === 0) return;
+    const keep = vscode.l10n.t("Keep");
+    const undo = vscode.l10n.t("Undo…");
+    const answer = await vscode.window.showInformationMessage(
+      vscode.l10n.t("“{0}” changed {1} files.", quest.title, files.length),
+      keep,
+      undo,
+    );
+    if (answer === undo) await vscode.commands.executeCommand("lancelot.undoTask", { questId: quest.id });
+  };
+  return host.onEvent((event) => {
+    if (event.topic !== "quest") return;
+    const quest = event.payload;
+    if (quest.status === "active") running.add(quest.id);
+    else if (
+      quest.status !== "waiting" &&
+      running.delete(quest.id) &&
+      (quest.mode === "crusader" || readSettings().posture === "autonomous")
+    )
+      void offer(quest).catch(report);
+  });
+}

@@ -1,0 +1,85 @@
+import * as vscode from "vscode";
+import type { Approval } from "../../agent-server/contract/governance.ts";
+import type { AgentHost } from "../host/agent-host.ts";
+import { report } from "../host/report.ts";
+
+/** The approvals that wait for the owner. */
+export interface Approvals extends vscode.Disposable {
+  pending(): readonly Approval[];
+  get(id: string): Approval | undefined;
+  readonly onChanged: vscode.Event<void>;
+  /** Fires once for each approval that comes while the window is open. */
+  readonly onAsked: vscode.Event<Approval>;
+}
+
+export function createApprovals(host: AgentHost): Approvals {
+  const waiting = new Map<string, Approval>();
+  const changed = new vscode.EventEmitter<void>();
+  const asked = new vscode.EventEmitter<Approval>();
+  const announce = () => {
+    void vscode.commands.executeCommand("setContext", "lancelot.hasPendingApprovals", waiting.size > 0);
+    changed.fire();
+  };
+  const take = (approval: Approval) => {
+    if (approval.status !== "pending") {
+      waiting.delete(approval.id);
+      return;
+    }
+    const fresh = !waiting.has(approval.id);
+    waiting.set(approval.id, approval);
+    if (fresh) asked.fire(approval);
+  };
+  const reload = async () => {
+    const { items } = await host.call("approvals.list", { limit: 200 });
+    const ids = new Set(items.map(({ id }) => id));
+    for (const id of waiting.keys()) if (!ids.has(id)) waiting.delete(id);
+    for (const approval of items) take(approval);
+    announce();
+  };
+  const registrations = [
+    changed,
+    asked,
+    host.onEvent((event) => {
+      if (event.topic !== "approval") return;
+      take(event.payload);
+      announce();
+    }),
+    host.onState(({ state }) => {
+      if (state === "ready") void reload().catch(report);
+    }),
+  ];
+  return {
+    pending: () => [...waiting.values()].sort((a, b) => a.createdAt.localeCompare(b.createdAt)),
+    get: (id) => waiting.get(id),
+    onChanged: changed.event,
+    onAsked: asked.event,
+    dispose: () => vscode.Disposable.from(...registrations).dispose(),
+  };
+}
+
+/** The tree of pending approvals, with their number as the badge. */
+export function registerApprovalsTree(approvals: Approvals): vscode.Disposable {
+  const provider: vscode.TreeDataProvider<Approval> = {
+    onDidChangeTreeData: (listener) => approvals.onChanged(() => listener(undefined)),
+    getChildren: (parent) => (parent === undefined ? [...approvals.pending()] : []),
+    getTreeItem(approval) {
+      const item = new vscode.TreeItem(approval.title);
+      item.id = approval.id;
+      item.contextValue = "approval";
+      item.iconPath = new vscode.ThemeIcon(approval.tier === "T3" ? "warning" : "shield");
+      item.description = `${approval.tier} · ${vscode.l10n.t("until {0}", new Date(approval.expiresAt).toLocaleTimeString(vscode.env.language))}`;
+      item.tooltip = new vscode.MarkdownString()
+        .appendText(approval.rules.map(({ message }) => message).join("\n"))
+        .appendCodeblock(approval.detail);
+      item.command = { command: "lancelot.reviewApproval", title: vscode.l10n.t("Review"), arguments: [{ approvalId: approval.id }] };
+      item.accessibilityInformation = { label: vscode.l10n.t("Approval asked, tier {0}: {1}", approval.tier, approval.title) };
+      return item;
+    },
+  };
+  const view = vscode.window.createTreeView("lancelot.approvals", { treeDataProvider: provider });
+  const badge = approvals.onChanged(() => {
+    const count = approvals.pending().length;
+    view.badge = count === 0 ? undefined : { value: count, tooltip: vscode.l10n.t("{0} approvals wait for you", count) };
+  });
+  return vscode.Disposable.from(view, badge);
+}

@@ -1,0 +1,105 @@
+import * as vscode from "vscode";
+import type { Change, Hunk } from "../../agent-server/contract/changes.ts";
+import { uriOf } from "../editor/workspace-path.ts";
+import { countUndecided, isUndecided } from "../review/hunks.ts";
+import type { Review } from "../review/review.ts";
+
+/** Items carry what commands read from them: a quest, or a change and one of its hunks. */
+export type ChangeNode =
+  | { kind: "quest"; questId: string }
+  | { kind: "file"; changeId: string }
+  | { kind: "hunk"; changeId: string; hunk: number };
+
+const hunkIcons: Record<Hunk["state"], string> = { pending: "circle-outline", accepted: "check", rejected: "close", conflict: "warning" };
+const fileIcons: Record<Change["kind"], string> = { create: "diff-added", modify: "diff-modified", delete: "diff-removed" };
+
+/** *Proposed changes*: quest → file → hunk, with what is left to decide as the badge. */
+export function registerChangesTree(review: Review): vscode.Disposable {
+  const { proposals } = review;
+  const refreshed = new vscode.EventEmitter<undefined>();
+  const states: Record<Hunk["state"], string> = {
+    pending: vscode.l10n.t("undecided"),
+    accepted: vscode.l10n.t("accepted"),
+    rejected: vscode.l10n.t("rejected"),
+    conflict: vscode.l10n.t("conflict"),
+  };
+  const kinds: Record<Change["kind"], string> = {
+    create: vscode.l10n.t("new"),
+    modify: vscode.l10n.t("edit"),
+    delete: vscode.l10n.t("delete"),
+  };
+
+  const questItem = (questId: string): vscode.TreeItem => {
+    const open = proposals.open().filter((change) => change.questId === questId);
+    const item = new vscode.TreeItem(proposals.questTitle(questId) ?? vscode.l10n.t("Task"), vscode.TreeItemCollapsibleState.Expanded);
+    item.id = `quest:${questId}`;
+    item.contextValue = "quest";
+    item.iconPath = new vscode.ThemeIcon("comment-discussion");
+    item.description = vscode.l10n.t("{0} files", open.length);
+    return item;
+  };
+  const fileItem = (change: Change): vscode.TreeItem => {
+    const item = new vscode.TreeItem(uriOf(change.path), vscode.TreeItemCollapsibleState.Collapsed);
+    const left = countUndecided(change);
+    item.id = `change:${change.id}`;
+    item.contextValue = "file";
+    item.iconPath = new vscode.ThemeIcon(fileIcons[change.kind]);
+    item.description = `${change.path.split("/").slice(0, -1).join("/")} ${kinds[change.kind]} · ${left}/${change.hunks.length}`.trim();
+    item.tooltip = change.problem === null ? change.path : `${change.path}\n${change.problem}`;
+    item.command = { command: "lancelot.openChange", title: vscode.l10n.t("Open"), arguments: [{ changeId: change.id }] };
+    item.accessibilityInformation = {
+      label: vscode.l10n.t("{0}, {1}, {2} of {3} hunks undecided", change.path, kinds[change.kind], left, change.hunks.length),
+    };
+    return item;
+  };
+  const hunkItem = (change: Change, hunk: Hunk): vscode.TreeItem => {
+    const added = hunk.lines.filter((line) => line.startsWith("+")).length;
+    const removed = hunk.lines.filter((line) => line.startsWith("-")).length;
+    const first =
+      hunk.lines.find((line) => line.startsWith("+") && line.trim() !== "+") ?? hunk.lines.find((line) => line.startsWith("-")) ?? "";
+    const line = Math.max(hunk.oldStart, 1);
+    const item = new vscode.TreeItem(vscode.l10n.t("Line {0}", line));
+    item.id = `hunk:${change.id}:${hunk.index}`;
+    item.contextValue = isUndecided(hunk) ? "hunk.open" : "hunk.decided";
+    item.iconPath = new vscode.ThemeIcon(hunkIcons[hunk.state]);
+    item.description = `+${added} −${removed} ${isUndecided(hunk) ? first.slice(1).trim() : states[hunk.state]}`;
+    item.tooltip = new vscode.MarkdownString().appendCodeblock(hunk.lines.join("\n"), "diff");
+    item.command = { command: "lancelot.openChange", title: vscode.l10n.t("Open"), arguments: [{ changeId: change.id, hunk: hunk.index }] };
+    item.accessibilityInformation = {
+      label: vscode.l10n.t("Hunk at line {0}, {1} added, {2} removed, {3}", line, added, removed, states[hunk.state]),
+    };
+    return item;
+  };
+
+  const provider: vscode.TreeDataProvider<ChangeNode> = {
+    onDidChangeTreeData: refreshed.event,
+    getChildren(node) {
+      if (node === undefined)
+        return [...new Set(proposals.open().map((change) => change.questId))].map((questId): ChangeNode => ({ kind: "quest", questId }));
+      if (node.kind === "quest")
+        return proposals
+          .open()
+          .filter((change) => change.questId === node.questId)
+          .map((change): ChangeNode => ({ kind: "file", changeId: change.id }));
+      if (node.kind === "file")
+        return (proposals.get(node.changeId)?.hunks ?? []).map(
+          (hunk): ChangeNode => ({ kind: "hunk", changeId: node.changeId, hunk: hunk.index }),
+        );
+      return [];
+    },
+    getTreeItem(node) {
+      if (node.kind === "quest") return questItem(node.questId);
+      const change = proposals.get(node.changeId);
+      const hunk = node.kind === "hunk" ? change?.hunks.find(({ index }) => index === node.hunk) : undefined;
+      if (change === undefined) return new vscode.TreeItem("");
+      return hunk === undefined ? fileItem(change) : hunkItem(change, hunk);
+    },
+  };
+  const view = vscode.window.createTreeView("lancelot.changes", { treeDataProvider: provider, showCollapseAll: true });
+  const refresh = () => {
+    refreshed.fire(undefined);
+    const left = proposals.open().reduce((sum, change) => sum + countUndecided(change), 0);
+    view.badge = left === 0 ? undefined : { value: left, tooltip: vscode.l10n.t("{0} hunks to review", left) };
+  };
+  return vscode.Disposable.from(refreshed, view, review.onChanged(refresh));
+}
