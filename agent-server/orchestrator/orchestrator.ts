@@ -1,5 +1,24 @@
-import type { Message, Quest } from "../contract/chat.ts";
+import type { Attachment, Message, Quest } from "../contract/chat.ts";
+import { LancelotError } from "../contract/errors.ts";
+import type { Emit } from "../contract/events.ts";
 import type { Params, Result } from "../contract/table.ts";
+import { createContext } from "../context/context.ts";
+import type { Governance } from "../governance/governance.ts";
+import type { Models } from "../models/models.ts";
+import type { Ledger } from "../receipts/receipts.ts";
+import type { Redactor } from "../security/security.ts";
+import type { Storage } from "../storage/storage.ts";
+import type { Tools } from "../tools/tools.ts";
+import { attachmentPart, findMentions, protectAttachment } from "./attachments.ts";
+import { questToMarkdown } from "./quest-export.ts";
+import { createQuestRunner } from "./quest-runner.ts";
+import { createQuestStore } from "./quest-store.ts";
+import { hasOpenChanges } from "./review.ts";
+import { answerOf } from "./run-result.ts";
+import { expandSlashCommand } from "./slash-commands.ts";
+import { maxQuestTokens } from "./stop-rules.ts";
+
+export { orchestratorMigrations } from "./schema.ts";
 
 /** Quests: from the owner's words to an answer, step by step, persisted at each. */
 export interface Orchestrator {
@@ -20,4 +39,307 @@ export interface Orchestrator {
   reconcile(): number;
   /** Stops everything; running quests become `interrupted`. */
   close(): Promise<void>;
+}
+
+export interface OrchestratorDeps {
+  storage: Storage;
+  models: Models;
+  tools: Tools;
+  governance: Governance;
+  ledger: Ledger;
+  redactor: Redactor;
+  emit: Emit;
+  /** Absolute path of the workspace; null without one. */
+  workspace: string | null;
+  /** The owner's USER.md and RULES.md are here; the storage's folder unless said. */
+  dataDir?: string;
+  now?: () => Date;
+}
+
+const titleLength = 60;
+
+/** Joins the loop, the store and the neighbours. Call `reconcile` once before anything else. */
+export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
+  const { storage, tools, governance, ledger, redactor, models } = deps;
+  const workspace = deps.workspace ?? "";
+  const watchers = new Set<(quest: Quest) => void>();
+  const emit: Emit = (topic, payload) => {
+    deps.emit(topic, payload);
+    if (topic === "quest") for (const watch of watchers) watch(payload as Quest);
+  };
+  const store = createQuestStore({ storage, emit, now: deps.now ?? (() => new Date()) });
+  const context = createContext({ governance, ledger, redactor, workspace: deps.workspace, dataDir: deps.dataDir ?? storage.dataDir });
+  const runner = createQuestRunner({ store, models, tools, governance, context, ledger, redactor, emit }, storage);
+
+  const stopChanges = tools.changes.onChange((change) => {
+    // After the decision's own transaction and writes.
+    setImmediate(() => continueAfterReview(change.questId));
+  });
+
+  /** The review is complete: the model hears of it and has one more turn. */
+  function continueAfterReview(questId: string): void {
+    if (!store.exists(questId)) return;
+    const { quest } = store.stored(questId);
+    const inReview = (quest.status === "waiting" || quest.status === "interrupted") && quest.waitingFor?.kind === "review";
+    if (!inReview || runner.runOf(questId) !== undefined || hasOpenChanges({ tools }, questId)) return;
+    try {
+      runner.start(questId, "review");
+    } catch (error) {
+      // Another window was first, or this host is going: either way the review is kept for the next run.
+      if (!(error instanceof LancelotError)) throw error;
+    }
+  }
+
+  function addOwnersMessage(questId: string, text: string, attached: readonly Attachment[]): Message {
+    const safe = redactor.text(text).text;
+    const mentioned = findMentions(safe, governance).filter((path) => !attached.some((one) => one.type === "file" && one.path === path));
+    const attachments = [
+      ...attached.map((one) => protectAttachment(one, redactor)),
+      ...mentioned.map((path) => ({ type: "file" as const, path })),
+    ];
+    return store.addMessage({
+      questId,
+      role: "user",
+      parts: [...attachments.map(attachmentPart), { type: "text", text: safe }],
+      turn: { kind: "user", content: [{ type: "text", text: expandSlashCommand(safe) ?? safe }] },
+      ...(attachments.length === 0 ? {} : { attachments }),
+    });
+  }
+
+  function allowMoreTokens(questId: string): void {
+    const { usage } = store.quest(questId);
+    store.patch(questId, { tokenLimit: usage.inputTokens + usage.outputTokens + maxQuestTokens });
+  }
+
+  /** Takes back a message of the owner and all that followed; what it proposed and nobody decided goes with it. */
+  function rewind(questId: string, from: Message, text: string): () => Promise<void> {
+    const removed = store.messages(questId).filter(({ message }) => message.seq >= from.seq);
+    const made = new Set(
+      removed.flatMap(({ message }) =>
+        message.parts.flatMap((part) => (part.type === "tool" && part.changeId !== null ? [part.changeId] : [])),
+      ),
+    );
+    store.removeFrom(questId, from.seq);
+    const before = titleOf(ownersText(from));
+    const automatic = from.seq === 0 && store.quest(questId).title === before;
+    store.patch(questId, { plan: [], ...(automatic ? { title: titleOf(redactor.text(text).text) } : {}) });
+    return async () => {
+      for (const change of tools.changes.list({ questId, open: true, limit: 500 })) {
+        if (made.has(change.id)) await tools.changes.decide(change.id, "reject");
+      }
+      // The model no longer knows of these proposals, so it need not hear what became of them.
+      if (made.size > 0) tools.changes.takeReview(questId);
+    };
+  }
+
+  function ownersMessage(questId: string, messageId: string): Message {
+    const message = store.message(messageId)?.message;
+    if (message?.questId !== questId || message.role !== "user" || ownersText(message) === "") {
+      throw new LancelotError("not_found", "That message is no longer part of this task. Send it as a new one.");
+    }
+    return message;
+  }
+
+  const orchestrator: Orchestrator = {
+    send({ text, questId, mode, attachments = [], replaceMessageId }) {
+      if (questId === undefined) {
+        if (replaceMessageId !== undefined) throw new LancelotError("invalid_params", "replaceMessageId needs the questId it belongs to.");
+        const sent = store.transaction(() => {
+          const id = store.create({
+            workspace,
+            title: titleOf(redactor.text(text).text),
+            mode: mode ?? "normal",
+            tokenLimit: maxQuestTokens,
+          });
+          const message = addOwnersMessage(id, text, attachments);
+          runner.claim(id);
+          return { questId: id, messageId: message.id };
+        });
+        runner.launch(sent.questId, "message");
+        return sent;
+      }
+      runner.refuseElsewhere(store.stored(questId));
+      if (replaceMessageId === undefined && runner.runOf(questId) !== undefined)
+        return { questId, messageId: join(questId, text, attachments, mode) };
+      const replaced = replaceMessageId === undefined ? null : ownersMessage(questId, replaceMessageId);
+      if (replaced !== null && runner.runOf(questId) !== undefined) void runner.end(questId, "cancelled");
+      let before: (() => Promise<void>) | undefined;
+      const messageId = store.transaction(() => {
+        if (replaced !== null) before = rewind(questId, replaced, text);
+        const message = addOwnersMessage(questId, text, attachments);
+        runner.claim(questId);
+        store.patch(questId, { mode: mode ?? "normal" });
+        allowMoreTokens(questId);
+        return message.id;
+      });
+      runner.launch(questId, replaced === null ? "message" : "edited message", before);
+      return { questId, messageId };
+    },
+
+    async cancel(questId) {
+      const stored = store.stored(questId);
+      runner.refuseElsewhere(stored);
+      const { status } = stored.quest;
+      if (status === "active" || status === "waiting" || status === "interrupted") await runner.end(questId, "cancelled");
+      return store.quest(questId);
+    },
+
+    steer(questId, text) {
+      runner.refuseElsewhere(store.stored(questId));
+      if (runner.runOf(questId) === undefined) return { messageId: orchestrator.send({ questId, text }).messageId };
+      return { messageId: join(questId, text, [], undefined) };
+    },
+
+    answer(questId, callId, answer) {
+      const stored = store.stored(questId);
+      runner.refuseElsewhere(stored);
+      const resolve = runner.runOf(questId)?.questions.get(callId);
+      const { waitingFor, status } = stored.quest;
+      const pending = status === "interrupted" && waitingFor?.kind === "answer" && waitingFor.id === callId;
+      if (resolve === undefined && !pending) throw new LancelotError("conflict", "This question is no longer open.");
+      const safe = redactor.text(answer).text;
+      store.patch(questId, { answer: { callId, answer: safe } });
+      ledger.record(
+        {
+          actionType: "user_interaction",
+          actionName: "answer",
+          inputs: { callId, answer: safe },
+          riskTier: "T0",
+          questId,
+          parentId: stored.quest.receiptId,
+        },
+        { status: "success" },
+      );
+      if (resolve === undefined) runner.start(questId, "answer");
+      else resolve(safe);
+    },
+
+    async run({ message, crusader_mode, quest_id }, signal) {
+      signal.throwIfAborted();
+      const { promise, resolve } = Promise.withResolvers<void>();
+      let questId: string | null = null;
+      const watch = (quest: Quest): void => {
+        if (quest.id === questId && quest.status !== "active") resolve();
+      };
+      const stop = (): void => {
+        if (questId !== null && store.exists(questId)) void orchestrator.cancel(questId);
+        resolve();
+      };
+      watchers.add(watch);
+      signal.addEventListener("abort", stop, { once: true });
+      try {
+        const sent = orchestrator.send({
+          text: message,
+          mode: crusader_mode ? "crusader" : "normal",
+          ...(quest_id === undefined ? {} : { questId: quest_id }),
+        });
+        questId = sent.questId;
+        if (store.quest(questId).status !== "active") resolve();
+        await promise;
+        if (signal.aborted) throw new LancelotError("cancelled", "The request was cancelled; the task was stopped.");
+        const active = await models.active().catch(() => null);
+        return answerOf(store.quest(questId), store.messages(questId), sent.messageId, active?.small ?? false);
+      } finally {
+        watchers.delete(watch);
+        signal.removeEventListener("abort", stop);
+      }
+    },
+
+    list({ query, limit, cursor }) {
+      runner.reconcile();
+      const items = store.list({ workspace, query, limit: limit + 1, before: cursor === undefined ? null : parseCursor(cursor) });
+      const last = items[limit - 1];
+      if (items.length <= limit || last === undefined) return { items };
+      return { items: items.slice(0, limit), nextCursor: Buffer.from(JSON.stringify([last.updatedAt, last.id])).toString("base64url") };
+    },
+
+    get(id) {
+      // What streams right now is part of the snapshot; the deltas after it begin where it ends.
+      runner.runOf(id)?.flush?.();
+      return { quest: store.quest(id), messages: store.messages(id).map(({ message }) => message) };
+    },
+
+    resume(id) {
+      runner.reconcile();
+      const stored = store.stored(id);
+      runner.refuseElsewhere(stored);
+      const { status } = stored.quest;
+      if (status === "done") throw new LancelotError("conflict", "This task is done. Send a message to go on with it.");
+      if (status === "active" || status === "waiting") throw new LancelotError("conflict", "This task is running already.");
+      allowMoreTokens(id);
+      return runner.start(id, "resume");
+    },
+
+    rename(id, title) {
+      store.stored(id);
+      return store.patch(id, { title: redactor.text(title).text });
+    },
+
+    exportMarkdown(id) {
+      const { quest, messages } = orchestrator.get(id);
+      return questToMarkdown(quest, messages);
+    },
+
+    async delete(id) {
+      runner.refuseElsewhere(store.stored(id));
+      const unwound = runner.runOf(id) === undefined ? Promise.resolve() : runner.end(id, "cancelled");
+      governance.approvals.cancelQuest(id);
+      tools.changes.discard(id);
+      await unwound;
+      store.deleteQuest(id);
+    },
+
+    reconcile: () => runner.reconcile(),
+
+    async close() {
+      stopChanges();
+      await runner.close();
+    },
+  };
+
+  /** The owner's words to a quest that runs: stored now, read by the model at its next step. */
+  function join(questId: string, text: string, attachments: readonly Attachment[], mode: Quest["mode"] | undefined): string {
+    return store.transaction(() => {
+      const message = addOwnersMessage(questId, text, attachments);
+      if (mode !== undefined) store.patch(questId, { mode });
+      allowMoreTokens(questId);
+      ledger.record(
+        {
+          actionType: "user_interaction",
+          actionName: "steer",
+          inputs: { messageId: message.id },
+          riskTier: "T0",
+          questId,
+          parentId: store.quest(questId).receiptId,
+        },
+        { status: "success" },
+      );
+      return message.id;
+    });
+  }
+
+  return orchestrator;
+}
+
+function ownersText({ parts }: Message): string {
+  return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+}
+
+/** First line of the request, cut at a word where there is one. */
+export function titleOf(text: string): string {
+  const line = text.trim().split("\n")[0]?.trim() ?? "";
+  if (line.length <= titleLength) return line === "" ? "New task" : line;
+  const cut = line.slice(0, titleLength - 1);
+  const space = cut.lastIndexOf(" ");
+  return `${(space > titleLength / 2 ? cut.slice(0, space) : cut).trimEnd()}…`;
+}
+
+function parseCursor(cursor: string): { at: string; id: string } {
+  try {
+    const [at, id] = JSON.parse(Buffer.from(cursor, "base64url").toString()) as unknown[];
+    if (typeof at === "string" && typeof id === "string") return { at, id };
+  } catch {
+    // Falls through to the error below.
+  }
+  throw new LancelotError("invalid_params", "The cursor is not one this list gave. Start from the first page.");
 }

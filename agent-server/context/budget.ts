@@ -1,0 +1,149 @@
+import type { AssistantContent, ModelMessage, UserContent } from "../models/models.ts";
+import { estimateMessage, estimateTokens } from "./tokens.ts";
+
+/** Text of the owner's turn that came from a file, not from the owner: it may be shortened, their words may not. */
+export type ContextUserContent = UserContent & { readonly attached?: boolean };
+export type ContextMessage = Exclude<ModelMessage, { role: "user" }> | { role: "user"; content: ContextUserContent[] };
+
+export interface Fitted {
+  messages: ModelMessage[];
+  /** Estimated tokens of the messages before and after. */
+  before: number;
+  after: number;
+  /** How many outputs, arguments or exchanges were cut; 0 when everything fitted. */
+  cut: number;
+  /** False when even the owner's words alone are too much. */
+  fits: boolean;
+}
+
+const marker = "[shortened; read again if needed]";
+/** Outputs up to this many characters are left whole: cutting them gains nothing. */
+const keptCharacters = 400;
+
+/**
+ * Makes a conversation fit `limit` tokens. Oldest first, and only as far as needed: tool outputs and attached files are
+ * shortened, then long arguments of finished calls, then whole finished exchanges leave. The owner's words stay.
+ */
+export function fitConversation(messages: readonly ContextMessage[], limit: number): Fitted {
+  const work: (ContextMessage | null)[] = [...messages];
+  const costs = work.map((message) => (message === null ? 0 : estimateMessage(message)));
+  const before = costs.reduce((sum, cost) => sum + cost, 0);
+  let total = before;
+  let cut = 0;
+
+  const over = (): boolean => total > limit;
+  const replace = (index: number, next: ContextMessage | null): void => {
+    const cost = next === null ? 0 : estimateMessage(next);
+    total += cost - (costs[index] ?? 0);
+    costs[index] = cost;
+    work[index] = next;
+    cut += 1;
+  };
+
+  // The results of the last exchange are what the model is about to read: they are shortened only when nothing else is left.
+  const lastExchange = work.findLastIndex((message) => message?.role === "assistant");
+  for (const keepLast of [true, false]) {
+    for (let index = 0; index < work.length && over(); index += 1) {
+      if (keepLast && index > lastExchange) break;
+      const message = work[index];
+      if (message === null || message === undefined) continue;
+      const shorter = shortenOutputs(message, keepLast ? keptCharacters : shareOf(limit, total, message));
+      if (shorter !== null) replace(index, shorter);
+    }
+    if (!keepLast) break;
+    for (let index = 0; index < lastExchange && over(); index += 1) {
+      const message = work[index];
+      if (message?.role !== "assistant") continue;
+      const shorter = shortenArguments(message.content);
+      if (shorter !== null) replace(index, { role: "assistant", content: shorter });
+    }
+    for (let index = 0; index < lastExchange && over(); index += 1) {
+      const message = work[index];
+      if (message?.role !== "assistant") continue;
+      replace(index, null);
+      if (work[index + 1]?.role === "tool") replace(index + 1, null);
+    }
+  }
+  return { messages: joinUserTurns(work), before, after: total, cut, fits: total <= limit };
+}
+
+/** Characters a text may keep so that the whole has a chance to fit. */
+function shareOf(limit: number, total: number, message: ContextMessage): number {
+  const own = estimateMessage(message);
+  const room = Math.max(limit - (total - own), 0);
+  return Math.max(keptCharacters, Math.floor(room * 2));
+}
+
+/** Cuts the middle out of a text and says so. */
+export function shorten(text: string, characters: number): string {
+  if (text.length <= characters + marker.length) return text;
+  const head = Math.ceil(characters * 0.7);
+  return `${text.slice(0, head)}\n${marker}\n${text.slice(text.length - (characters - head))}`;
+}
+
+function shortenOutputs(message: ContextMessage, characters: number): ContextMessage | null {
+  if (message.role === "tool") {
+    if (!message.results.some((result) => result.text.length > characters + marker.length)) return null;
+    return { role: "tool", results: message.results.map((result) => ({ ...result, text: shorten(result.text, characters) })) };
+  }
+  if (message.role === "user") {
+    const tooLong = (item: ContextUserContent): boolean =>
+      item.attached === true && item.type === "text" && item.text.length > characters + marker.length;
+    if (!message.content.some(tooLong)) return null;
+    return {
+      role: "user",
+      content: message.content.map((item) =>
+        item.type === "text" && tooLong(item) ? { ...item, text: shorten(item.text, characters) } : item,
+      ),
+    };
+  }
+  return null;
+}
+
+function shortenArguments(content: AssistantContent[]): AssistantContent[] | null {
+  let changed = false;
+  const next = content.map((item): AssistantContent => {
+    if (item.type !== "tool_call" || item.name === "update_plan") return item;
+    const entries = Object.entries(item.args).map(([key, value]) => {
+      if (typeof value !== "string" || value.length <= keptCharacters + marker.length) return [key, value];
+      changed = true;
+      return [key, shorten(value, keptCharacters)];
+    });
+    const { replay: _, ...call } = item;
+    return { ...call, args: Object.fromEntries(entries) as Record<string, unknown> };
+  });
+  return changed ? next : null;
+}
+
+/** Providers want turns to alternate: neighbours of the same side become one. */
+function joinUserTurns(messages: readonly (ContextMessage | null)[]): ModelMessage[] {
+  const joined: ModelMessage[] = [];
+  for (const message of messages) {
+    if (message === null) continue;
+    const last = joined.at(-1);
+    if (message.role !== "user") {
+      joined.push(message);
+    } else {
+      const content = message.content.map(
+        (item): UserContent =>
+          item.type === "text" ? { type: "text", text: item.text } : { type: "image", mediaType: item.mediaType, data: item.data },
+      );
+      if (last?.role === "user") last.content.push(...content);
+      else joined.push({ role: "user", content });
+    }
+  }
+  return joined;
+}
+
+/** The most of a text, from its start, that costs about `tokens`. */
+export function headByTokens(text: string, tokens: number): string {
+  if (estimateTokens(text) <= tokens) return text;
+  let low = 0;
+  let high = text.length;
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (estimateTokens(text.slice(0, middle)) <= tokens) low = middle;
+    else high = middle - 1;
+  }
+  return text.slice(0, low);
+}

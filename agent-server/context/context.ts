@@ -1,0 +1,117 @@
+import type { PlanStep } from "../contract/chat.ts";
+import type { Mode } from "../contract/governance.ts";
+import type { Governance } from "../governance/governance.ts";
+import type { ToolSchema } from "../models/models.ts";
+import type { Ledger } from "../receipts/receipts.ts";
+import type { Redactor } from "../security/security.ts";
+import type { AttachedFile } from "./attached-file.ts";
+import { readAttached } from "./attached-file.ts";
+import type { ContextMessage, Fitted } from "./budget.ts";
+import { fitConversation } from "./budget.ts";
+import type { Instruction } from "./instruction-files.ts";
+import { readInstructions } from "./instruction-files.ts";
+import { composeSmallPrompt, composeSystemPrompt } from "./system-prompt.ts";
+import { estimateTokens, estimateTools } from "./tokens.ts";
+import type { WorkspaceFacts } from "./workspace-facts.ts";
+import { readWorkspaceFacts } from "./workspace-facts.ts";
+
+export type { AttachedFile } from "./attached-file.ts";
+export type { ContextMessage, ContextUserContent } from "./budget.ts";
+export { headByTokens } from "./budget.ts";
+export { fence } from "./fence.ts";
+export { estimateTokens } from "./tokens.ts";
+
+/** Under which quest and receipt a read is recorded. */
+export interface Trace {
+  questId: string | null;
+  parentId: string | null;
+}
+
+/** What a run's prompts are made of, read once when the run starts. */
+export interface Surroundings {
+  workspace: WorkspaceFacts | null;
+  instructions: Instruction[];
+}
+
+export interface PromptWish {
+  small: boolean;
+  canEdit: boolean;
+  mode: Mode;
+  plan: readonly PlanStep[];
+  tools: readonly ToolSchema[];
+  messages: readonly ContextMessage[];
+  /** Tokens of the model's window, and of the room to leave for its answer. */
+  window: number;
+  answer: number;
+}
+
+/** What the model is told: instruction files, workspace facts, attachments, within the model's window. */
+export interface Context {
+  /** Reads instruction files and workspace facts; each file read is a receipt. `near`: paths the task is about. */
+  surroundings(near: readonly string[], trace: Trace): Promise<Surroundings>;
+  /** A file or folder the owner attached, as fenced text; recorded. */
+  attached(path: string, trace: Trace): Promise<AttachedFile>;
+  /** System prompt and conversation that fit the window. Shortening is recorded, never silent. (Requirement C3.) */
+  assemble(surroundings: Surroundings, wish: PromptWish, trace: Trace): { system: string; fitted: Fitted };
+}
+
+export interface ContextDeps {
+  governance: Pick<Governance, "resolvePath" | "posture">;
+  ledger: Pick<Ledger, "record">;
+  redactor: Redactor;
+  workspace: string | null;
+  dataDir: string;
+}
+
+export function createContext({ governance, ledger, redactor, workspace, dataDir }: ContextDeps): Context {
+  const recordRead = (actionName: string, inputs: Record<string, unknown>, trace: Trace, error?: string): void => {
+    ledger.record(
+      { actionType: "env_query", actionName, inputs, riskTier: "T0", ...trace },
+      error === undefined ? { status: "success" } : { status: "failure", errorMessage: error },
+    );
+  };
+
+  return {
+    async surroundings(near, trace) {
+      const instructions = await readInstructions({ governance, redactor, dataDir, workspace }, near, (name, bytes) => {
+        recordRead("instructions", { path: name, bytes }, trace);
+      });
+      const facts = workspace === null ? null : await readWorkspaceFacts(workspace, governance);
+      if (facts !== null) recordRead("workspace", { entries: facts.entries.length + facts.more, branch: facts.branch }, trace);
+      return { instructions, workspace: facts };
+    },
+
+    async attached(path, trace) {
+      const file = await readAttached({ governance, redactor }, path);
+      if (file.ok) recordRead("attach", { path: file.path, bytes: file.bytes }, trace);
+      else recordRead("attach", { path: file.path }, trace, file.problem);
+      return file;
+    },
+
+    assemble({ workspace: facts, instructions }, wish, trace) {
+      const compose = (plan: readonly PlanStep[]): string =>
+        wish.small
+          ? composeSmallPrompt(facts, wish.canEdit)
+          : composeSystemPrompt({ workspace: facts, instructions, posture: governance.posture(), mode: wish.mode, plan });
+      let system = compose([]);
+      const toolTokens = estimateTools(wish.tools);
+      const room = (): number => Math.max(wish.window - wish.answer - toolTokens - estimateTokens(system), 0);
+      let fitted = fitConversation(wish.messages, room());
+      if (fitted.cut > 0) {
+        system = compose(wish.plan);
+        fitted = fitConversation(wish.messages, room());
+        ledger.record(
+          {
+            actionType: "system",
+            actionName: "context.shorten",
+            inputs: { window: wish.window, tokens: fitted.before },
+            riskTier: "T0",
+            ...trace,
+          },
+          { status: "success", outputs: { tokens: fitted.after, cut: fitted.cut } },
+        );
+      }
+      return { system, fitted };
+    },
+  };
+}

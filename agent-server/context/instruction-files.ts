@@ -1,0 +1,75 @@
+import { join, posix } from "node:path";
+import type { Governance } from "../governance/governance.ts";
+import type { Redactor } from "../security/security.ts";
+import { readBounded } from "./bounded-read.ts";
+
+/** Text that leads the prompt, and whose it is. */
+export interface Instruction {
+  /** As shown: `USER.md`, `packages/a/AGENTS.md`. */
+  name: string;
+  origin: "owner" | "repository";
+  text: string;
+  truncated: boolean;
+}
+
+const fileBytes = 8_192;
+const totalBytes = 24_576;
+const ownerFiles = ["USER.md", "RULES.md"];
+const repositoryFiles = ["AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md"];
+
+interface Sources {
+  governance: Pick<Governance, "resolvePath">;
+  redactor: Redactor;
+  dataDir: string;
+  workspace: string | null;
+}
+
+/**
+ * The owner's files of the data folder, then the workspace's own, nearest to `near` first. Each is cut at 8 KB, all together
+ * at 24 KB. `seen` hears of every file that was read. (Requirement C1.)
+ * @param near workspace-relative paths of the files the task is about
+ */
+export async function readInstructions(
+  { governance, redactor, dataDir, workspace }: Sources,
+  near: readonly string[],
+  seen: (name: string, bytes: number) => void,
+): Promise<Instruction[]> {
+  const found: Instruction[] = [];
+  let left = totalBytes;
+
+  const add = async (name: string, absolute: string, origin: Instruction["origin"]): Promise<void> => {
+    if (left <= 0) return;
+    const read = await readBounded(absolute, Math.min(fileBytes, left));
+    if (read === null || read.binary) return;
+    seen(name, read.size);
+    const text = redactor.text(read.text).text.trim();
+    if (text === "") return;
+    left -= Buffer.byteLength(text);
+    found.push({ name, origin, text, truncated: read.truncated });
+  };
+
+  for (const name of ownerFiles) await add(name, join(dataDir, name), "owner");
+  if (workspace === null) return found;
+  for (const path of repositoryPaths(near)) {
+    const resolved = governance.resolvePath(path);
+    if (resolved.ok && resolved.inside && resolved.type === "file" && resolved.sensitive !== "secret") {
+      await add(resolved.display, resolved.absolute, "repository");
+    }
+  }
+  return found;
+}
+
+/** Where instruction files may be: from each file's folder up to the root, deepest folders first. */
+export function repositoryPaths(near: readonly string[]): string[] {
+  const folders = new Set<string>();
+  for (const path of near) {
+    let folder = posix.dirname(posix.normalize(path.replaceAll("\\", "/")));
+    while (folder !== "." && folder !== "/" && !folder.startsWith("..")) {
+      folders.add(folder);
+      folder = posix.dirname(folder);
+    }
+  }
+  const depth = (folder: string): number => folder.split("/").length;
+  const ordered = [...folders].sort((a, b) => depth(b) - depth(a) || (a < b ? -1 : 1));
+  return [...ordered.map((folder) => `${folder}/`), ""].flatMap((prefix) => repositoryFiles.map((name) => prefix + name));
+}

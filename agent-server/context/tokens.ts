@@ -1,0 +1,38 @@
+import { estimateTokenCount } from "tokenx";
+import type { ModelMessage, ToolSchema } from "../models/models.ts";
+
+/** Estimates run low for some tokenizers (up to ~17 %); a budget must not. */
+const margin = 1.2;
+/** Longer texts are priced by length alone: counting them costs more than the answer is worth. */
+const countedCharacters = 200_000;
+const imageTokens = 1_600;
+const messageOverhead = 8;
+
+/** Tokens a text is likely to cost, on the high side. */
+export function estimateTokens(text: string): number {
+  const base = text.length > countedCharacters ? text.length / 3 : estimateTokenCount(text);
+  return Math.ceil(base * margin);
+}
+
+/** Tokens one message of a conversation is likely to cost, on the high side. */
+export function estimateMessage(message: ModelMessage): number {
+  let sum = messageOverhead;
+  switch (message.role) {
+    case "user":
+      for (const item of message.content) sum += item.type === "text" ? estimateTokens(item.text) : imageTokens;
+      return sum;
+    case "assistant":
+      for (const item of message.content) {
+        sum +=
+          item.type === "tool_call" ? estimateTokens(item.name + JSON.stringify(item.args)) + messageOverhead : estimateTokens(item.text);
+      }
+      return sum;
+    case "tool":
+      for (const result of message.results) sum += estimateTokens(result.text) + messageOverhead;
+      return sum;
+  }
+}
+
+export function estimateTools(tools: readonly ToolSchema[]): number {
+  return tools.reduce((sum, tool) => sum + estimateTokens(JSON.stringify(tool)) + messageOverhead, 0);
+}

@@ -1,0 +1,67 @@
+import type { Attachment, Part } from "../contract/chat.ts";
+import type { Context, ContextUserContent, Trace } from "../context/context.ts";
+import { fence } from "../context/context.ts";
+import type { Governance } from "../governance/governance.ts";
+import type { Redactor } from "../security/security.ts";
+import { notice } from "./notices.ts";
+
+/** More mentions than this in one message are text. */
+const maxMentions = 20;
+
+/** Files and folders the text names with `@path`; only such as exist in the workspace. */
+export function findMentions(text: string, governance: Pick<Governance, "resolvePath">): string[] {
+  const paths = new Set<string>();
+  for (const match of text.matchAll(/(?:^|[\s(])@(?:"([^"\n]+)"|([^\s"`]+))/g)) {
+    const written = match[1] ?? match[2]?.replace(/[),.;:!?]+$/, "") ?? "";
+    if (written === "" || paths.size >= maxMentions) continue;
+    const resolved = governance.resolvePath(written);
+    if (resolved.ok && resolved.inside && (resolved.type === "file" || resolved.type === "directory")) paths.add(resolved.display);
+  }
+  return [...paths];
+}
+
+/** How attachments show in the chat. */
+export function attachmentPart(attachment: Attachment): Part {
+  switch (attachment.type) {
+    case "file":
+      return { type: "file", path: attachment.path };
+    case "selection":
+      return { type: "file", path: `${attachment.path}:${String(attachment.startLine)}-${String(attachment.endLine)}` };
+    case "image":
+      return { type: "image", mediaType: attachment.mediaType, data: attachment.data };
+  }
+}
+
+/** Secrets are taken out before an attachment is stored. */
+export function protectAttachment(attachment: Attachment, redactor: Redactor): Attachment {
+  return attachment.type === "selection" ? { ...attachment, text: redactor.text(attachment.text).text } : attachment;
+}
+
+/** Attachments as the model gets them, before the owner's words; what could not be attached comes as a notice. */
+export async function readAttachments(
+  { context, redactor }: { context: Context; redactor: Redactor },
+  attachments: readonly Attachment[],
+  trace: Trace,
+): Promise<{ content: ContextUserContent[]; problems: Part[] }> {
+  const content: ContextUserContent[] = [];
+  const problems: Part[] = [];
+  for (const attachment of attachments) {
+    switch (attachment.type) {
+      case "image":
+        content.push({ type: "image", mediaType: attachment.mediaType, data: attachment.data });
+        break;
+      case "selection": {
+        const title = `Lines ${String(attachment.startLine)} to ${String(attachment.endLine)} of ${attachment.path}, selected by the owner`;
+        content.push({ type: "text", text: fence(title, redactor.text(attachment.text).text), attached: true });
+        break;
+      }
+      case "file": {
+        const file = await context.attached(attachment.path, trace);
+        if (file.ok) content.push({ type: "text", text: file.text, attached: true });
+        else problems.push(notice("warning", `${file.path} was not attached. ${file.problem}`));
+        break;
+      }
+    }
+  }
+  return { content, problems };
+}

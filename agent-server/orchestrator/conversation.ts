@@ -1,0 +1,96 @@
+import type { Part, ToolPart } from "../contract/chat.ts";
+import type { ContextMessage, ContextUserContent } from "../context/context.ts";
+import type { AssistantContent, ToolResult } from "../models/models.ts";
+import type { Redactor } from "../security/security.ts";
+import type { Cut, StoredMessage } from "./quest-store.ts";
+
+const cutReasons: Record<Cut, string> = {
+  interrupted: "because the host ended",
+  cancelled: "because the owner stopped you",
+  failed: "by an error",
+};
+
+/** The stored messages as a conversation. The same messages always give the same conversation, before and after a crash. */
+export function toConversation(messages: readonly StoredMessage[]): ContextMessage[] {
+  const conversation: ContextMessage[] = [];
+  for (const { message, turn } of messages) {
+    if (turn === null) continue;
+    switch (turn.kind) {
+      case "user":
+        conversation.push({ role: "user", content: turn.content });
+        break;
+      case "retrieval":
+        conversation.push({ role: "user", content: [{ type: "text", text: turn.text, attached: true }] });
+        break;
+      case "assistant":
+        conversation.push(...assistantTurn(message.parts, turn.content, turn.cut));
+        break;
+    }
+  }
+  return conversation;
+}
+
+/** For a model with little room: the last exchange and the request that is open, with what was read for it. */
+export function toSmallConversation(messages: readonly StoredMessage[]): ContextMessage[] {
+  const told = messages.filter(({ turn }) => turn !== null);
+  const current = told.findLastIndex(({ message, turn }) => message.role === "user" && turn?.kind === "user");
+  const before = told.slice(0, Math.max(current, 0));
+  const previousUser = before.findLast(({ turn }) => turn?.kind === "user");
+  const previousAnswer = before.findLast(({ turn }) => turn?.kind === "assistant");
+  const conversation: ContextMessage[] = [];
+  if (previousUser?.turn?.kind === "user" && previousAnswer?.turn?.kind === "assistant") {
+    const answer = plainText(previousAnswer.turn.content).slice(0, 600);
+    if (answer !== "") {
+      conversation.push({ role: "user", content: [{ type: "text", text: plainText(previousUser.turn.content).slice(0, 300) }] });
+      conversation.push({ role: "assistant", content: [{ type: "text", text: answer }] });
+    }
+  }
+  const retrieval = told.slice(Math.max(current, 0)).find(({ turn }) => turn?.kind === "retrieval");
+  const rest = toConversation(told.slice(Math.max(current, 0)).filter((stored) => stored !== retrieval));
+  if (retrieval?.turn?.kind === "retrieval" && rest[0]?.role === "user") {
+    // The text before the question: what stands last weighs most in a weak model.
+    rest[0] = { role: "user", content: [{ type: "text", text: retrieval.turn.text, attached: true }, ...rest[0].content] };
+  }
+  return [...conversation, ...rest];
+}
+
+function assistantTurn(parts: readonly Part[], content: AssistantContent[], cut: Cut | null): ContextMessage[] {
+  const calls = content.filter((item) => item.type === "tool_call");
+  const turns: ContextMessage[] = content.length === 0 ? [] : [{ role: "assistant", content }];
+  if (calls.length > 0) {
+    const results = calls.map((call): ToolResult => {
+      const part = parts.find((candidate): candidate is ToolPart => candidate.type === "tool" && candidate.callId === call.id);
+      return { callId: call.id, name: call.name, text: part?.output ?? "No result.", isError: part?.status !== "success" };
+    });
+    turns.push({ role: "tool", results });
+  }
+  if (cut !== null && turns.length > 0) {
+    turns.push({
+      role: "user",
+      content: [{ type: "text", text: `[Your last message was cut off ${cutReasons[cut]}. Do not repeat what it already says.]` }],
+    });
+  }
+  return turns;
+}
+
+function plainText(content: readonly (ContextUserContent | AssistantContent)[]): string {
+  return content
+    .map((item) => (item.type === "text" && !("attached" in item && item.attached) ? item.text : ""))
+    .join("")
+    .trim();
+}
+
+/** The model's answer as it may be stored: without secrets. Names the calls whose arguments had one. */
+export function protectContent(
+  content: readonly AssistantContent[],
+  redactor: Redactor,
+): { content: AssistantContent[]; altered: string[] } {
+  const altered: string[] = [];
+  const safe = content.map((item): AssistantContent => {
+    if (item.type !== "tool_call") return { ...item, text: redactor.text(item.text).text };
+    const args = redactor.value(item.args);
+    if (JSON.stringify(args) !== JSON.stringify(item.args)) altered.push(item.id);
+    return { ...item, args };
+  });
+  return { content: safe, altered };
+}

@@ -1,0 +1,20 @@
+import type { Context } from "../context/context.ts";
+import type { Emit } from "../contract/events.ts";
+import type { Governance } from "../governance/governance.ts";
+import type { Models } from "../models/models.ts";
+import type { Ledger } from "../receipts/receipts.ts";
+import type { Redactor } from "../security/security.ts";
+import type { Tools } from "../tools/tools.ts";
+import type { QuestStore } from "./quest-store.ts";
+
+/** What the loop and its steps work with. */
+export interface LoopDeps {
+  store: QuestStore;
+  models: Models;
+  tools: Tools;
+  governance: Governance;
+  context: Context;
+  ledger: Ledger;
+  redactor: Redactor;
+  emit: Emit;
+}

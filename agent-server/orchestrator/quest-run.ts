@@ -1,0 +1,43 @@
+import type { WaitingFor } from "../contract/chat.ts";
+import { createFailureCounter } from "./stop-rules.ts";
+
+/** One run of a quest in this host: from a start (the owner's words, resume, a finished review) to its end. */
+export interface Run {
+  readonly questId: string;
+  readonly controller: AbortController;
+  /** Root of what this run causes in the ledger. */
+  readonly receiptId: string;
+  /** Resolves when the loop has unwound; never rejects. */
+  done: Promise<void>;
+  /** Set when the run was ended from outside: from then on the loop writes nothing more. */
+  ended: boolean;
+  /** Stores the text streamed so far; set while an answer streams. */
+  flush: (() => void) | null;
+  /** What the owner has to do before tools go on, by tool call. */
+  readonly waits: Map<string, WaitingFor>;
+  /** Open questions of ask_owner, by tool call. */
+  readonly questions: Map<string, (answer: string) => void>;
+  readonly failures: ReturnType<typeof createFailureCounter>;
+  turns: number;
+  /** The run gave the owner some text or called a tool. */
+  answered: boolean;
+  /** The length limit was met and the model told to go on. */
+  continuedAfterLimit: boolean;
+}
+
+export function createRun(questId: string, receiptId: string): Run {
+  return {
+    questId,
+    receiptId,
+    controller: new AbortController(),
+    done: Promise.resolve(),
+    ended: false,
+    flush: null,
+    waits: new Map(),
+    questions: new Map(),
+    failures: createFailureCounter(),
+    turns: 0,
+    answered: false,
+    continuedAfterLimit: false,
+  };
+}

@@ -1,0 +1,317 @@
+import { randomUUID } from "node:crypto";
+import type { Attachment, Message, Part, PlanStep, Quest, QuestStatus, Usage, WaitingFor } from "../contract/chat.ts";
+import { LancelotError } from "../contract/errors.ts";
+import type { Emit } from "../contract/events.ts";
+import type { Mode } from "../contract/governance.ts";
+import type { ContextUserContent } from "../context/context.ts";
+import type { AssistantContent } from "../models/models.ts";
+import type { Storage } from "../storage/storage.ts";
+
+/** Why an assistant message ends before its end. */
+export type Cut = "interrupted" | "cancelled" | "failed";
+
+/** A message as the model is told it. */
+export type StoredTurn =
+  | { kind: "user"; content: ContextUserContent[] }
+  /** `altered`: calls whose stored arguments differ from the real ones, because a secret was taken out. */
+  | { kind: "assistant"; content: AssistantContent[]; cut: Cut | null; altered: string[] }
+  /** What the host read for a small model, with the request it was read for. */
+  | { kind: "retrieval"; text: string; request: string };
+
+/** A message with what only the host knows of it. */
+export interface StoredMessage {
+  message: Message;
+  turn: StoredTurn | null;
+  /** The owner's attachments that were not read yet. */
+  attachments: Attachment[] | null;
+}
+
+/** A quest with what only the host knows of it. */
+export interface StoredQuest {
+  quest: Quest;
+  workspace: string;
+  hostId: string | null;
+  tokenLimit: number;
+  answer: { callId: string; answer: string } | null;
+  reviewed: { accepted: number; rejected: number };
+  smallTold: boolean;
+}
+
+export interface QuestPatch {
+  title?: string;
+  status?: QuestStatus;
+  mode?: Mode;
+  model?: string | null;
+  usage?: Usage;
+  plan?: readonly PlanStep[];
+  waitingFor?: WaitingFor | null;
+  problem?: string | null;
+  receiptId?: string;
+  hostId?: string;
+  tokenLimit?: number;
+  answer?: StoredQuest["answer"];
+  reviewed?: StoredQuest["reviewed"];
+  smallTold?: boolean;
+}
+
+interface QuestRow {
+  id: string;
+  workspace: string;
+  title: string;
+  status: QuestStatus;
+  mode: Mode;
+  created_at: string;
+  updated_at: string;
+  model: string | null;
+  usage: string;
+  plan: string;
+  waiting_for: string | null;
+  problem: string | null;
+  receipt_id: string | null;
+  host_id: string | null;
+  token_limit: number;
+  answer: string | null;
+  reviewed: string;
+  small_told: number;
+}
+
+interface MessageRow {
+  id: string;
+  quest_id: string;
+  seq: number;
+  role: Message["role"];
+  parts: string;
+  created_at: string;
+  open: number;
+  turn: string | null;
+  attachments: string | null;
+}
+
+const patchColumns: Record<keyof QuestPatch, string> = {
+  title: "title",
+  status: "status",
+  mode: "mode",
+  model: "model",
+  usage: "usage",
+  plan: "plan",
+  waitingFor: "waiting_for",
+  problem: "problem",
+  receiptId: "receipt_id",
+  hostId: "host_id",
+  tokenLimit: "token_limit",
+  answer: "answer",
+  reviewed: "reviewed",
+  smallTold: "small_told",
+};
+const jsonColumns: ReadonlySet<string> = new Set(["usage", "plan", "waitingFor", "answer", "reviewed"]);
+const noUsage: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 };
+
+export type QuestStore = ReturnType<typeof createQuestStore>;
+
+/** Quests and messages in the database. Every write is committed and told as an event before it returns. */
+export function createQuestStore({ storage, emit: tell, now }: { storage: Storage; emit: Emit; now: () => Date }) {
+  const { db } = storage;
+  // What was rolled back is never told.
+  const emit: Emit = (topic, payload) => {
+    storage.afterTransaction((committed) => {
+      if (committed) tell(topic, payload);
+    });
+  };
+  const statements = {
+    insertQuest: db.prepare(
+      `INSERT INTO quests (id, workspace, title, status, mode, created_at, updated_at, usage, plan, token_limit, reviewed, host_id)
+       VALUES (@id, @workspace, @title, 'active', @mode, @at, @at, @usage, '[]', @tokenLimit, '{"accepted":0,"rejected":0}', @hostId)`,
+    ),
+    quest: db.prepare<[string], QuestRow>("SELECT * FROM quests WHERE id = ?"),
+    deleteQuest: db.prepare("DELETE FROM quests WHERE id = ?"),
+    running: db.prepare<[], QuestRow>("SELECT * FROM quests WHERE status IN ('active', 'waiting')"),
+    messages: db.prepare<[string], MessageRow>("SELECT * FROM messages WHERE quest_id = ? ORDER BY seq"),
+    message: db.prepare<[string], MessageRow>("SELECT * FROM messages WHERE id = ?"),
+    nextSeq: db.prepare<[string], { seq: number }>("SELECT coalesce(max(seq) + 1, 0) AS seq FROM messages WHERE quest_id = ?"),
+    insertMessage: db.prepare(
+      `INSERT INTO messages (id, quest_id, seq, role, parts, text, created_at, open, turn, attachments)
+       VALUES (@id, @questId, @seq, @role, @parts, @text, @createdAt, @open, @turn, @attachments)`,
+    ),
+    updateMessage: db.prepare("UPDATE messages SET parts = @parts, text = @text, open = @open WHERE id = @id"),
+    setTurn: db.prepare("UPDATE messages SET turn = @turn, attachments = NULL WHERE id = @id"),
+    removeFrom: db.prepare("DELETE FROM messages WHERE quest_id = ? AND seq >= ?"),
+    list: db.prepare<[Record<string, unknown>], QuestRow>(
+      `SELECT * FROM quests WHERE workspace = @workspace
+         AND (@before IS NULL OR (updated_at, id) < (@before, @beforeId))
+         AND (@pattern IS NULL OR title LIKE @pattern ESCAPE '\\'
+           OR EXISTS (SELECT 1 FROM messages WHERE quest_id = quests.id AND text LIKE @pattern ESCAPE '\\'))
+       ORDER BY updated_at DESC, id DESC LIMIT @limit`,
+    ),
+  };
+  const patchStatements = new Map<string, ReturnType<typeof db.prepare>>();
+
+  function stored(id: string): StoredQuest {
+    const row = statements.quest.get(id);
+    if (row === undefined) throw new LancelotError("not_found", "There is no such quest; it may have been deleted.");
+    return toStored(row);
+  }
+
+  function saveRow({ id, parts, open }: Message): void {
+    statements.updateMessage.run({ id, parts: JSON.stringify(parts), text: searchText(parts), open: open ? 1 : 0 });
+  }
+
+  return {
+    transaction: <T>(work: () => T): T => storage.transaction(work),
+    stored,
+    quest: (id: string): Quest => stored(id).quest,
+    exists: (id: string): boolean => statements.quest.get(id) !== undefined,
+
+    create(values: { workspace: string; title: string; mode: Mode; tokenLimit: number }): string {
+      const id = randomUUID();
+      statements.insertQuest.run({ ...values, id, at: now().toISOString(), usage: JSON.stringify(noUsage), hostId: storage.hostId });
+      return id;
+    },
+
+    /** Writes the named columns, tells the world, and returns the quest as it is now. */
+    patch(id: string, patch: QuestPatch): Quest {
+      const keys = (Object.keys(patch) as (keyof QuestPatch)[]).filter((key) => patch[key] !== undefined);
+      const name = keys.join();
+      let statement = patchStatements.get(name);
+      if (statement === undefined) {
+        const columns = keys.map((key) => `${patchColumns[key]} = @${key}`);
+        statement = db.prepare(`UPDATE quests SET ${[...columns, "updated_at = @at"].join(", ")} WHERE id = @id`);
+        patchStatements.set(name, statement);
+      }
+      const values: Record<string, unknown> = { id, at: now().toISOString() };
+      for (const key of keys) values[key] = toColumn(key, patch[key]);
+      statement.run(values);
+      const { quest } = stored(id);
+      emit("quest", quest);
+      return quest;
+    },
+
+    deleteQuest(id: string): void {
+      statements.deleteQuest.run(id);
+      emit("questDeleted", { id });
+    },
+
+    /** Quests that some host runs or ran when it ended. */
+    running: (): StoredQuest[] => statements.running.all().map(toStored),
+
+    list(filter: { workspace: string; query: string | undefined; limit: number; before: { at: string; id: string } | null }): Quest[] {
+      const { query } = filter;
+      return statements.list
+        .all({
+          workspace: filter.workspace,
+          limit: filter.limit,
+          before: filter.before?.at ?? null,
+          beforeId: filter.before?.id ?? null,
+          pattern: query === undefined || query === "" ? null : `%${query.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`,
+        })
+        .map((row) => toStored(row).quest);
+    },
+
+    messages: (questId: string): StoredMessage[] => statements.messages.all(questId).map(toMessage),
+
+    message(id: string): StoredMessage | null {
+      const row = statements.message.get(id);
+      return row === undefined ? null : toMessage(row);
+    },
+
+    addMessage(values: {
+      questId: string;
+      role: Message["role"];
+      parts: Part[];
+      open?: boolean;
+      turn?: StoredTurn | null;
+      attachments?: Attachment[];
+    }): Message {
+      const { questId, role, parts } = values;
+      const message = storage.transaction((): Message => {
+        const seq = statements.nextSeq.get(questId)?.seq ?? 0;
+        const made: Message = { id: randomUUID(), questId, seq, role, parts, createdAt: now().toISOString(), open: values.open ?? false };
+        statements.insertMessage.run({
+          ...made,
+          parts: JSON.stringify(parts),
+          text: searchText(parts),
+          open: made.open ? 1 : 0,
+          turn: values.turn === undefined || values.turn === null ? null : JSON.stringify(values.turn),
+          attachments: values.attachments === undefined ? null : JSON.stringify(values.attachments),
+        });
+        return made;
+      });
+      emit("message", message);
+      return message;
+    },
+
+    /** Stores a message's parts; with `turn`, also what the model is told of it, in the same transaction. */
+    saveMessage(message: Message, turn?: StoredTurn | null): void {
+      storage.transaction(() => {
+        saveRow(message);
+        if (turn !== undefined) statements.setTurn.run({ id: message.id, turn: turn === null ? null : JSON.stringify(turn) });
+      });
+      emit("message", structuredClone(message));
+    },
+
+    /** Stores the text streamed so far, without an event: the deltas have told it. */
+    keepStreamed: saveRow,
+
+    removeFrom(questId: string, fromSeq: number): void {
+      statements.removeFrom.run(questId, fromSeq);
+      emit("messagesRemoved", { questId, fromSeq });
+    },
+  };
+}
+
+function toColumn(key: keyof QuestPatch, value: unknown): unknown {
+  if (value === null) return null;
+  if (typeof value === "boolean") return value ? 1 : 0;
+  return jsonColumns.has(key) ? JSON.stringify(value) : value;
+}
+
+function toStored(row: QuestRow): StoredQuest {
+  return {
+    workspace: row.workspace,
+    hostId: row.host_id,
+    tokenLimit: row.token_limit,
+    answer: row.answer === null ? null : (JSON.parse(row.answer) as StoredQuest["answer"]),
+    reviewed: JSON.parse(row.reviewed) as StoredQuest["reviewed"],
+    smallTold: row.small_told === 1,
+    quest: {
+      id: row.id,
+      title: row.title,
+      status: row.status,
+      mode: row.mode,
+      createdAt: row.created_at,
+      updatedAt: row.updated_at,
+      model: row.model,
+      usage: JSON.parse(row.usage) as Usage,
+      plan: JSON.parse(row.plan) as PlanStep[],
+      waitingFor: row.waiting_for === null ? null : (JSON.parse(row.waiting_for) as WaitingFor),
+      problem: row.problem,
+      receiptId: row.receipt_id,
+    },
+  };
+}
+
+function toMessage(row: MessageRow): StoredMessage {
+  return {
+    message: {
+      id: row.id,
+      questId: row.quest_id,
+      seq: row.seq,
+      role: row.role,
+      parts: JSON.parse(row.parts) as Part[],
+      createdAt: row.created_at,
+      open: row.open === 1,
+    },
+    turn: row.turn === null ? null : (JSON.parse(row.turn) as StoredTurn),
+    attachments: row.attachments === null ? null : (JSON.parse(row.attachments) as Attachment[]),
+  };
+}
+
+function searchText(parts: readonly Part[]): string {
+  return parts
+    .map((part) => {
+      if (part.type === "text") return part.text;
+      if (part.type === "file") return part.path;
+      return part.type === "tool" ? part.title : "";
+    })
+    .filter((text) => text !== "")
+    .join("\n");
+}

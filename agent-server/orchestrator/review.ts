@@ -1,0 +1,57 @@
+import type { Tools } from "../tools/tools.ts";
+import { notice } from "./notices.ts";
+import type { QuestStore } from "./quest-store.ts";
+
+interface Deps {
+  store: QuestStore;
+  tools: Pick<Tools, "changes">;
+}
+
+/** True while the owner has hunks of this quest to decide. */
+export function hasOpenChanges({ tools }: Pick<Deps, "tools">, questId: string): boolean {
+  return tools.changes.list({ questId, open: true, limit: 1 }).length > 0;
+}
+
+/**
+ * Puts what the owner decided since the model was last told into the conversation: words for the owner in the chat, the
+ * review's text for the model. One transaction, so that no decision is lost or told twice. False when nothing is new.
+ */
+export function tellReview({ store, tools }: Deps, questId: string): boolean {
+  return store.transaction(() => {
+    const { text } = tools.changes.takeReview(questId);
+    if (text.trim() === "") return false;
+    const { reviewed } = store.stored(questId);
+    const decided = countDecided(tools, questId);
+    store.patch(questId, { reviewed: decided });
+    store.addMessage({
+      questId,
+      role: "user",
+      parts: [notice("info", reviewWords(decided.accepted - reviewed.accepted, decided.rejected - reviewed.rejected))],
+      turn: {
+        kind: "user",
+        content: [
+          {
+            type: "text",
+            text: `[The owner reviewed your changes.]\n${text}\nIf nothing is left to do, answer in one short sentence. A rejected change is not to be proposed again unchanged.`,
+          },
+        ],
+      },
+    });
+    return true;
+  });
+}
+
+function countDecided(tools: Pick<Tools, "changes">, questId: string): { accepted: number; rejected: number } {
+  const hunks = tools.changes.list({ questId, limit: 500 }).flatMap((change) => change.hunks);
+  return {
+    accepted: hunks.filter((hunk) => hunk.state === "accepted").length,
+    rejected: hunks.filter((hunk) => hunk.state === "rejected").length,
+  };
+}
+
+export function reviewWords(accepted: number, rejected: number): string {
+  const changes = (count: number): string => `${String(count)} ${count === 1 ? "change" : "changes"}`;
+  if (accepted > 0 && rejected > 0) return `You accepted ${changes(accepted)} and rejected ${String(rejected)}.`;
+  if (accepted > 0) return `You accepted ${changes(accepted)}.`;
+  return rejected > 0 ? `You rejected ${changes(rejected)}.` : "You reviewed the changes.";
+}

@@ -1,0 +1,44 @@
+import type { Migration } from "../storage/storage.ts";
+
+export const orchestratorMigrations: readonly Migration[] = [
+  {
+    name: "orchestrator-1-quests",
+    sql: `
+      CREATE TABLE quests (
+        id TEXT PRIMARY KEY,
+        workspace TEXT NOT NULL,
+        title TEXT NOT NULL,
+        status TEXT NOT NULL,
+        mode TEXT NOT NULL,
+        created_at TEXT NOT NULL,
+        updated_at TEXT NOT NULL,
+        model TEXT,
+        usage TEXT NOT NULL,
+        plan TEXT NOT NULL,
+        waiting_for TEXT,
+        problem TEXT,
+        receipt_id TEXT,
+        host_id TEXT,            -- the host that runs it, or ran it last
+        token_limit INTEGER NOT NULL,
+        answer TEXT,             -- the owner's answer to an ask_owner that has not been stored as its result yet
+        reviewed TEXT NOT NULL,  -- decided hunks the owner was already told about
+        small_told INTEGER NOT NULL DEFAULT 0
+      ) STRICT;
+      CREATE INDEX quests_by_use ON quests (workspace, updated_at DESC, id DESC);
+      CREATE INDEX quests_by_status ON quests (status);
+      CREATE TABLE messages (
+        id TEXT PRIMARY KEY,
+        quest_id TEXT NOT NULL REFERENCES quests (id) ON DELETE CASCADE,
+        seq INTEGER NOT NULL,
+        role TEXT NOT NULL,
+        parts TEXT NOT NULL,
+        text TEXT NOT NULL,      -- what a search finds
+        created_at TEXT NOT NULL,
+        open INTEGER NOT NULL,
+        turn TEXT,               -- the message as the model is told it; null until known, or when it is told nothing
+        attachments TEXT,        -- still to be read for the model
+        UNIQUE (quest_id, seq)
+      ) STRICT;
+    `,
+  },
+];

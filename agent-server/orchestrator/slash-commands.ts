@@ -1,0 +1,46 @@
+interface SlashCommand {
+  description: string;
+  /** What the model is asked; `{about}` becomes the words after the command. */
+  prompt: string;
+  /** Stands for `{about}` when nothing follows the command. */
+  fallback: string;
+}
+
+/** Commands the owner can begin a message with. */
+export const slashCommands: Record<string, SlashCommand> = {
+  explain: {
+    description: "Explain code",
+    prompt:
+      "Explain {about}. Read what you need first. Say what it does, how it does it and what to watch out for, briefly, naming files and lines. Change nothing.",
+    fallback: "the attached code, or the project when nothing is attached",
+  },
+  fix: {
+    description: "Find and fix a problem",
+    prompt:
+      "Find the cause of this problem and fix it: {about}. Read the code first, make the smallest edit that removes the cause, and say what was wrong.",
+    fallback: "the problems the diagnostics tool reports for the attached file, or for the project when nothing is attached",
+  },
+  test: {
+    description: "Write tests",
+    prompt:
+      "Write tests for {about}. Follow the project's test framework and style (look at existing tests first), cover the ordinary case, the edges and the failures, and do not change the code under test.",
+    fallback: "the attached code",
+  },
+  review: {
+    description: "Review code",
+    prompt:
+      "Review {about}. List real problems only, most serious first: bugs, security, data loss, then clarity, each with file and line, why it matters and the fix in a sentence. Change nothing.",
+    fallback: "the uncommitted changes (git_diff)",
+  },
+};
+
+/** The prompt behind a message that starts with a known command; null for any other text. */
+export function expandSlashCommand(text: string): string | null {
+  const match = /^\/([a-z]+)(?:\s+|$)([\s\S]*)$/.exec(text.trim());
+  const name = match?.[1];
+  if (name === undefined || !Object.hasOwn(slashCommands, name)) return null;
+  const command = slashCommands[name];
+  if (command === undefined) return null;
+  const about = (match?.[2] ?? "").trim();
+  return command.prompt.replace("{about}", () => (about === "" ? command.fallback : about));
+}

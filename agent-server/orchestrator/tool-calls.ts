@@ -1,0 +1,200 @@
+import type { Message, PlanStep, ToolPart, WaitingFor } from "../contract/chat.ts";
+import { LancelotError } from "../contract/errors.ts";
+import type { Mode } from "../contract/governance.ts";
+import type { Ledger } from "../receipts/receipts.ts";
+import type { Redactor } from "../security/security.ts";
+import type { ToolOutcome, Tools } from "../tools/tools.ts";
+import type { Run } from "./quest-run.ts";
+import type { QuestStore } from "./quest-store.ts";
+import { interruptedOutput } from "./settle.ts";
+import { maxSameFailures } from "./stop-rules.ts";
+
+/** A call as it will be made: with the model's own arguments, which the stored card may not show whole. */
+export interface PendingCall {
+  id: string;
+  name: string;
+  args: Record<string, unknown>;
+}
+
+/** Reads at once, at most. */
+const parallelReads = 6;
+/** A card shows this much of the arguments (bytes); the receipt and the diff show the rest. */
+const cardBytes = 20_000;
+
+interface Deps {
+  store: QuestStore;
+  tools: Tools;
+  redactor: Redactor;
+  ledger: Pick<Ledger, "record">;
+}
+
+/** The card of a call that was not made yet. */
+export function queuedPart(call: PendingCall, redactor: Redactor): ToolPart {
+  return {
+    type: "tool",
+    callId: call.id,
+    tool: call.name,
+    args: redactor.value(call.args, cardBytes),
+    title: call.name,
+    status: "queued",
+    tier: null,
+    verdict: null,
+    rules: [],
+    output: null,
+    durationMs: null,
+    receiptId: null,
+    approvalId: null,
+    changeId: null,
+  };
+}
+
+export interface CallContext {
+  run: Run;
+  mode: Mode;
+  parentId: string;
+  /** A failure came for the third time; the loop must stop. */
+  onRepeated: (part: ToolPart) => void;
+}
+
+/**
+ * Makes the calls of one answer: reads (T0) together, everything else one after the other in the model's order. Each call is
+ * stored as running before it is made and with its result after, so that a crash at any point tells what had begun.
+ * Stops early when the run ends or a failure repeats.
+ */
+export async function runToolCalls(deps: Deps, message: Message, calls: readonly PendingCall[], context: CallContext): Promise<void> {
+  const infos = new Map(deps.tools.list().map((tool) => [tool.name, tool]));
+  const readsOnly = calls.every(({ name }) => infos.get(name)?.baseTier === "T0" && infos.get(name)?.capability !== "quest");
+  let stop = false;
+  const once = async (call: PendingCall): Promise<void> => {
+    if (stop || context.run.controller.signal.aborted) return;
+    await runOne(deps, message, call, {
+      ...context,
+      onRepeated: (part) => {
+        stop = true;
+        context.onRepeated(part);
+      },
+    });
+  };
+  if (!readsOnly) {
+    for (const call of calls) await once(call);
+    return;
+  }
+  const queue = [...calls];
+  const worker = async (): Promise<void> => {
+    for (let call = queue.shift(); call !== undefined; call = queue.shift()) await once(call);
+  };
+  await Promise.all(Array.from({ length: Math.min(parallelReads, calls.length) }, worker));
+}
+
+async function runOne({ store, tools, redactor, ledger }: Deps, message: Message, call: PendingCall, context: CallContext): Promise<void> {
+  const { run } = context;
+  const part = message.parts.find((candidate): candidate is ToolPart => candidate.type === "tool" && candidate.callId === call.id);
+  if (part === undefined) return;
+  const { signal } = run.controller;
+
+  const update = (card: Partial<ToolPart>): void => {
+    if (run.ended) return;
+    Object.assign(part, card, { type: "tool", callId: call.id });
+    if (part.status === "waiting" && part.approvalId !== null) {
+      wait({ kind: "approval", id: part.approvalId });
+    } else if (part.status !== "waiting") {
+      noWait();
+    }
+    store.saveMessage(message);
+  };
+  const wait = (waitingFor: WaitingFor): void => {
+    run.waits.set(call.id, waitingFor);
+    const { quest } = store.stored(run.questId);
+    if (quest.waitingFor === null) store.patch(run.questId, { status: "waiting", waitingFor });
+  };
+  const noWait = (): void => {
+    if (!run.waits.delete(call.id)) return;
+    const [next] = run.waits.values();
+    store.patch(run.questId, next === undefined ? { status: "active", waitingFor: null } : { waitingFor: next });
+  };
+  const askOwner = async (question: string, options: readonly string[] | undefined, asked: AbortSignal): Promise<string> => {
+    const kept = store.stored(run.questId).answer;
+    if (kept?.callId === call.id) return kept.answer;
+    const shown = redactor.text(question).text;
+    update({ status: "waiting" });
+    wait({ kind: "answer", id: call.id, question: shown, ...(options === undefined ? {} : { options: [...options] }) });
+    try {
+      return await new Promise<string>((resolve, reject) => {
+        const cancelled = (): void => reject(new LancelotError("cancelled", "The question was withdrawn."));
+        if (asked.aborted) return cancelled();
+        asked.addEventListener("abort", cancelled, { once: true });
+        run.questions.set(call.id, (answer) => {
+          asked.removeEventListener("abort", cancelled);
+          resolve(answer);
+        });
+      });
+    } finally {
+      run.questions.delete(call.id);
+      update({ status: "running" });
+    }
+  };
+  const updatePlan = (steps: readonly PlanStep[]): void => {
+    if (run.ended) return;
+    store.patch(run.questId, { plan: steps.map((step) => ({ ...step, title: redactor.text(step.title).text })) });
+    ledger.record(
+      {
+        actionType: "plan_step",
+        actionName: "plan",
+        inputs: { steps: steps.length },
+        riskTier: "T0",
+        questId: run.questId,
+        parentId: context.parentId,
+      },
+      { status: "success", outputs: { done: steps.filter((step) => step.status === "done").length } },
+    );
+  };
+
+  update({ status: "running", output: null, approvalId: null });
+  const started = performance.now();
+  let outcome: ToolOutcome;
+  try {
+    outcome = await tools.invoke({
+      tool: call.name,
+      args: call.args,
+      questId: run.questId,
+      parentId: context.parentId,
+      mode: context.mode,
+      signal,
+      askOwner,
+      updatePlan,
+      onUpdate: update,
+    });
+  } catch (error) {
+    if (signal.aborted) return;
+    const text = error instanceof LancelotError ? error.message : "The tool failed inside Lancelot; the log has the details.";
+    outcome = { text, isError: true, receiptId: part.receiptId, changeId: null, card: { status: "failure" } };
+  }
+  if (run.ended) return;
+  store.transaction(() => {
+    const { card } = outcome;
+    update({
+      ...card,
+      status: card.status === undefined || isOpen(card.status) ? (outcome.isError ? "failure" : "success") : card.status,
+      output: outcome.text,
+      durationMs: card.durationMs ?? Math.round(performance.now() - started),
+      receiptId: outcome.receiptId ?? card.receiptId ?? part.receiptId,
+      changeId: outcome.changeId ?? card.changeId ?? part.changeId,
+    });
+    if (store.stored(run.questId).answer?.callId === call.id) store.patch(run.questId, { answer: null });
+  });
+  if (outcome.isError && run.failures.count(call.name, call.args, outcome.text) >= maxSameFailures) context.onRepeated(part);
+}
+
+function isOpen(status: ToolPart["status"]): boolean {
+  return status === "queued" || status === "waiting" || status === "running";
+}
+
+/** Calls that can no longer be made, with the reason the model and the owner read. */
+export function dropCalls(message: Message, ids: ReadonlySet<string>, output: string = interruptedOutput): void {
+  for (const part of message.parts) {
+    if (part.type === "tool" && ids.has(part.callId) && isOpen(part.status)) {
+      part.status = "cancelled";
+      part.output = output;
+    }
+  }
+}
