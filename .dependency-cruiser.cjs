@@ -71,13 +71,22 @@ module.exports = {
     { name: "webviews-apart", severity: "error", from: { path: "^webviews/" }, to: { path: "^extension/" } },
     { name: "host-without-editor", severity: "error", from: { path: "^agent-server/" }, to: { path: "^vscode$|^(extension|webviews)/" } },
     { name: "product-without-tests", severity: "error", from: { path: "^(agent-server|extension|webviews)/" }, to: { path: "^test/" } },
-    { name: "known-modules-only", severity: "error", from: { path: "^(agent-server|extension|webviews)/" }, to: { couldNotResolve: true, pathNot: "^(vscode|node-llama-cpp)$" } },
+    {
+      name: "known-modules-only",
+      severity: "error",
+      from: { path: "^(agent-server|extension|webviews)/" },
+      to: { couldNotResolve: true, pathNot: "^(vscode|node-llama-cpp)$" },
+    },
   ],
   options: {
     doNotFollow: { path: "node_modules" },
     exclude: { path: "node_modules/(?!zod)" },
     parser: "swc",
     tsPreCompilationDeps: true,
-    enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["node", "import", "types", "default"], extensions: [".ts", ".tsx", ".js", ".mjs", ".cjs"] },
+    enhancedResolveOptions: {
+      exportsFields: ["exports"],
+      conditionNames: ["node", "import", "types", "default"],
+      extensions: [".ts", ".tsx", ".js", ".mjs", ".cjs"],
+    },
   },
 };
