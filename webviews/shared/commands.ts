@@ -15,3 +15,8 @@ export type CommandName = keyof typeof commands;
 export function commandAction(name: CommandName): UiAction {
   return { action: "command", command: commands[name] };
 }
+
+/** Asks the extension to show what undoing a task would change, and to do it when the owner agrees. */
+export function undoTask(questId: string): UiAction {
+  return { action: "command", command: "lancelot.undoTask", args: [questId] };
+}

@@ -66,7 +66,7 @@ export function createStore(bridge: Bridge): Store {
     try {
       models.value = await bridge.call("models.list", {});
     } catch (error) {
-      if (!isCancelled(error)) models.value ??= { items: [], providers: [] };
+      if (!isCancelled(error)) models.value ??= { items: [], providers: [], problem: null };
     }
   }
 

@@ -1,0 +1,102 @@
+import { useComputed, useSignal } from "@preact/signals";
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { Button } from "../shared/components.tsx";
+import { count, t } from "../shared/l10n.ts";
+import { MessageView } from "./message.tsx";
+import type { Chat } from "./state.ts";
+import { earlierCount, isAtEnd, windowSize } from "./window.ts";
+
+/**
+ * The conversation. Only its end is in the page at first; earlier messages join as the owner scrolls up, and the browser
+ * skips what is off screen (`content-visibility`). The list follows new text while the owner is at the end, and holds
+ * still otherwise.
+ */
+export function MessageList({ chat, children }: { chat: Chat; children: ComponentChildren }): JSX.Element {
+  const scroller = useRef<HTMLDivElement>(null);
+  const content = useRef<HTMLDivElement>(null);
+  const top = useRef<HTMLDivElement>(null);
+  const atEnd = useSignal(true);
+  const shown = useSignal(windowSize);
+  const messages = chat.conversation.messages.value;
+  const questId = chat.conversation.questId.value;
+  const earlier = earlierCount(messages.length, shown.value);
+  const showJump = useComputed(() => !atEnd.value);
+
+  const toEnd = (): void => {
+    const element = scroller.current;
+    if (element !== null) element.scrollTop = element.scrollHeight;
+    atEnd.value = true;
+  };
+  const showEarlier = (): void => {
+    const element = scroller.current;
+    const before = element?.scrollHeight ?? 0;
+    shown.value += windowSize;
+    requestAnimationFrame(() => {
+      // Scroll anchoring does nothing at the very top.
+      if (element !== null && element.scrollTop < 4) element.scrollTop += element.scrollHeight - before;
+    });
+  };
+
+  useLayoutEffect(() => {
+    shown.value = windowSize;
+    toEnd();
+  }, [questId]);
+
+  useEffect(() => {
+    const element = scroller.current;
+    const inner = content.current;
+    if (element === null || inner === null) return undefined;
+    const onScroll = (): void => {
+      atEnd.value = isAtEnd(element);
+    };
+    const follow = new ResizeObserver(() => {
+      if (atEnd.peek()) element.scrollTop = element.scrollHeight;
+    });
+    element.addEventListener("scroll", onScroll, { passive: true });
+    follow.observe(inner);
+    follow.observe(element);
+    return () => {
+      element.removeEventListener("scroll", onScroll);
+      follow.disconnect();
+    };
+  }, []);
+
+  useEffect(() => {
+    const mark = top.current;
+    if (mark === null || earlier === 0) return undefined;
+    const seen = new IntersectionObserver((entries) => {
+      if (entries.some((entry) => entry.isIntersecting) && !atEnd.peek()) showEarlier();
+    });
+    seen.observe(mark);
+    return () => seen.disconnect();
+  }, [earlier]);
+
+  return (
+    <div class="conversation">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrolled by keyboard */}
+      <div class="messages" ref={scroller} role="log" aria-live="off" aria-label={t("Conversation")} tabIndex={0}>
+        <div class="messages-content" ref={content}>
+          {earlier > 0 && (
+            <div class="earlier" ref={top}>
+              <Button kind="link" onClick={showEarlier}>
+                {count(earlier, "Show {0} earlier message", "Show {0} earlier messages")}
+              </Button>
+            </div>
+          )}
+          {messages.slice(earlier).map((message) => (
+            <MessageView key={message.peek().id} message={message} chat={chat} />
+          ))}
+          {children}
+        </div>
+      </div>
+      {showJump.value && (
+        <div class="jump">
+          <Button icon="arrow-down" onClick={toEnd}>
+            {t("Jump to latest")}
+          </Button>
+        </div>
+      )}
+    </div>
+  );
+}

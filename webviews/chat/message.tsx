@@ -1,0 +1,119 @@
+import type { Signal } from "@preact/signals";
+import type { JSX } from "preact";
+import { memo } from "preact/compat";
+import type { Message, Part } from "../../agent-server/contract/chat.ts";
+import { Button, Icon, IconButton, RelativeTime } from "../shared/components.tsx";
+import type { CommandName } from "../shared/commands.ts";
+import { t } from "../shared/l10n.ts";
+import { Markdown } from "../shared/markdown/markdown.tsx";
+import type { Chat } from "./state.ts";
+import { ToolCard } from "./tool-card.tsx";
+
+type Notice = Extract<Part, { type: "notice" }>;
+
+function noticeAction(action: NonNullable<Notice["action"]>): { text: string; command: CommandName | null } {
+  switch (action) {
+    case "resume":
+      return { text: t("Resume"), command: null };
+    case "choose_model":
+      return { text: t("Choose model"), command: "chooseModel" };
+    case "set_key":
+      return { text: t("Set API key"), command: "setApiKey" };
+    case "show_log":
+      return { text: t("Show log"), command: "showLog" };
+    case "download_model":
+      return { text: t("Download local model"), command: "downloadLocalModel" };
+  }
+}
+
+function NoticeView({ part, chat, questId }: { part: Notice; chat: Chat; questId: string }): JSX.Element {
+  const action = part.action === undefined ? null : noticeAction(part.action);
+  return (
+    <div class={`notice ${part.level}`} role="note">
+      <Icon name={part.level === "info" ? "info" : part.level} />
+      <span class="sr-only">{part.level === "error" ? t("Error:") : part.level === "warning" ? t("Warning:") : t("Note:")} </span>
+      <div class="notice-text">{part.text}</div>
+      {action !== null && (
+        <Button onClick={() => (action.command === null ? chat.resume(questId) : chat.command(action.command))}>{action.text}</Button>
+      )}
+    </div>
+  );
+}
+
+function Thinking({ text, streaming, chat }: { text: string; streaming: boolean; chat: Chat }): JSX.Element {
+  return (
+    <details class="thinking">
+      <summary>
+        <Icon name="chevron-right" />
+        <span>{streaming ? t("Thinking…") : t("Thought")}</span>
+      </summary>
+      <Markdown text={text} streaming={streaming} bridge={chat.bridge} />
+    </details>
+  );
+}
+
+interface PartProps {
+  part: Part;
+  own: boolean;
+  streaming: boolean;
+  questId: string;
+  chat: Chat;
+}
+
+const PartView = memo(function PartView({ part, own, streaming, questId, chat }: PartProps): JSX.Element | null {
+  switch (part.type) {
+    case "text":
+      return own ? <div class="own-text">{part.text}</div> : <Markdown text={part.text} streaming={streaming} bridge={chat.bridge} />;
+    case "thinking":
+      return part.text.trim() === "" ? null : <Thinking text={part.text} streaming={streaming} chat={chat} />;
+    case "image":
+      return /^image\/(png|jpeg|gif|webp)$/.test(part.mediaType) ? (
+        <img class="picture" src={`data:${part.mediaType};base64,${part.data}`} alt={t("Attached picture")} />
+      ) : null;
+    case "file":
+      return (
+        <Button kind="link" icon="file" onClick={() => chat.bridge.ui({ action: "openFile", path: part.path })}>
+          {part.path}
+        </Button>
+      );
+    case "tool":
+      return <ToolCard part={part} chat={chat} />;
+    case "notice":
+      return <NoticeView part={part} chat={chat} questId={questId} />;
+  }
+});
+
+/** A message of the owner or of Lancelot. Only this one is drawn again while its text streams. */
+export const MessageView = memo(function MessageView({ message, chat }: { message: Signal<Message>; chat: Chat }): JSX.Element {
+  const { id, role, parts, open, createdAt, questId } = message.value;
+  const own = role === "user";
+  const last = parts.length - 1;
+  return (
+    <article
+      class={`message ${role} ${chat.editing.value?.id === id ? "edited" : ""}`}
+      aria-label={own ? t("You") : t("Lancelot")}
+      aria-busy={open}
+    >
+      {own && (
+        <div class="message-tools">
+          <RelativeTime at={createdAt} />
+          <IconButton
+            icon="edit"
+            label={t("Edit and send again")}
+            disabled={chat.running.value}
+            onClick={() => chat.edit(message.peek())}
+          />
+        </div>
+      )}
+      {parts.map((part, index) => (
+        <PartView key={index} part={part} own={own} streaming={open && index === last} questId={questId} chat={chat} />
+      ))}
+      {open && parts.length === 0 && (
+        <div class="quiet working">
+          <Icon name="loading" spin />
+          <span>{t("Working…")}</span>
+        </div>
+      )}
+    </article>
+  );
+});

@@ -1,0 +1,229 @@
+import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import * as z from "zod";
+import type { Attachment, Message, Quest } from "../../agent-server/contract/chat.ts";
+import { type Bridge, problemOf } from "../shared/bridge.ts";
+import { type CommandName, commandAction, undoTask } from "../shared/commands.ts";
+import type { Conversation } from "../shared/conversation.ts";
+import { t } from "../shared/l10n.ts";
+import { plainText } from "../shared/message-log.ts";
+import type { Store } from "../shared/store.ts";
+import type { ViewState } from "../shared/view-state.ts";
+import { type ActionName, actionIn } from "./commands.ts";
+import type { ImageAttachment } from "./images.ts";
+import { mentioned } from "./mentions.ts";
+
+/** What the chat keeps over a reload. Pictures are left out: they are large, and what is kept is kept in memory. */
+export const SavedChat = z.object({
+  questId: z.string().nullable(),
+  draft: z.string(),
+  chosen: z.array(z.string()),
+  history: z.array(z.string()),
+});
+export type SavedChat = z.infer<typeof SavedChat>;
+export const emptyChat: SavedChat = { questId: null, draft: "", chosen: [], history: [] };
+
+const longestHistory = 50;
+
+/** What the owner does in the chat, and the state that is the chat's own. */
+export interface Chat {
+  readonly bridge: Bridge;
+  readonly store: Store;
+  readonly conversation: Conversation;
+  readonly page: Signal<"conversation" | "quests">;
+  readonly quest: ReadonlySignal<Quest | null>;
+  /** The loop runs or waits for the owner: words steer it instead of starting a turn. */
+  readonly running: ReadonlySignal<boolean>;
+  readonly draft: Signal<string>;
+  /** Files picked for mentions; those still in the text go along. */
+  readonly chosen: Signal<readonly string[]>;
+  readonly images: Signal<readonly ImageAttachment[]>;
+  /** The message that is being edited to be sent again. */
+  readonly editing: ReadonlySignal<Message | null>;
+  readonly sending: ReadonlySignal<boolean>;
+  readonly problem: Signal<string | null>;
+  /** Own messages, oldest first. */
+  readonly history: ReadonlySignal<readonly string[]>;
+  /** Grows when the composer should take the focus. */
+  readonly focusRequests: Signal<number>;
+  send(): Promise<void>;
+  stop(): void;
+  resume(questId: string): void;
+  newQuest(): void;
+  openQuest(id: string): void;
+  edit(message: Message): void;
+  cancelEdit(): void;
+  undo(): void;
+  run(action: ActionName): void;
+  command(name: CommandName): void;
+  openReceipt(id: string): void;
+}
+
+export function createChat(bridge: Bridge, store: Store, conversation: Conversation, saved: ViewState<SavedChat>): Chat {
+  const { initial } = saved;
+  const page = signal<"conversation" | "quests">("conversation");
+  const draft = signal(initial.draft);
+  const chosen = signal<readonly string[]>(initial.chosen);
+  const images = signal<readonly ImageAttachment[]>([]);
+  const editing = signal<Message | null>(null);
+  const sending = signal(false);
+  const problem = signal<string | null>(null);
+  const history = signal<readonly string[]>(initial.history);
+  const focusRequests = signal(0);
+  const quest = computed(() => store.quests.value.get(conversation.questId.value ?? "") ?? null);
+  const running = computed(() => quest.value?.status === "active" || quest.value?.status === "waiting");
+
+  draft.subscribe((text) => saved.update({ draft: text }));
+  chosen.subscribe((paths) => saved.update({ chosen: [...paths] }));
+  history.subscribe((texts) => saved.update({ history: [...texts] }));
+  conversation.questId.subscribe((questId) => saved.update({ questId }));
+
+  const focus = (): void => {
+    focusRequests.value += 1;
+  };
+
+  /** Runs a call whose failure is told above the composer. */
+  async function attempt(work: () => Promise<void>): Promise<boolean> {
+    problem.value = null;
+    try {
+      await work();
+      return true;
+    } catch (error) {
+      problem.value = problemOf(error);
+      return false;
+    }
+  }
+
+  function show(questId: string | null): void {
+    conversation.open(questId);
+    page.value = "conversation";
+    editing.value = null;
+    problem.value = null;
+  }
+
+  async function deliver(text: string): Promise<void> {
+    const attachments: Attachment[] = [...mentioned(text, chosen.value).map((path) => ({ type: "file" as const, path })), ...images.value];
+    const current = quest.value;
+    const replaced = editing.value;
+    // While changes wait for a review no loop runs that words could join: they start the next turn.
+    const joins = running.value && current?.waitingFor?.kind !== "review";
+    if (current !== null && joins && replaced === null) {
+      if (images.value.length > 0) throw new Error(t("A picture cannot join a running task. Stop the task first, then send it."));
+      const waiting = current.waitingFor;
+      if (waiting?.kind === "answer") await bridge.call("chat.answer", { questId: current.id, callId: waiting.id, answer: text });
+      else await bridge.call("chat.steer", { questId: current.id, text });
+      return;
+    }
+    const sent = await bridge.call("chat.send", {
+      text,
+      ...(current === null ? {} : { questId: current.id }),
+      ...(attachments.length === 0 ? {} : { attachments }),
+      ...(replaced === null ? {} : { replaceMessageId: replaced.id }),
+    });
+    conversation.open(sent.questId);
+  }
+
+  async function send(): Promise<void> {
+    const text = draft.value.trim();
+    if (sending.value) return;
+    const action = actionIn(text);
+    if (action !== null) {
+      draft.value = "";
+      run(action);
+      return;
+    }
+    if (text === "") {
+      if (images.value.length > 0) problem.value = t("Say what to do with the picture.");
+      return;
+    }
+    sending.value = true;
+    const sent = await attempt(() => deliver(text));
+    sending.value = false;
+    if (!sent) return;
+    history.value = [...history.value.filter((known) => known !== text), text].slice(-longestHistory);
+    // Words written while the message was on its way stay.
+    if (draft.value.trim() === text) draft.value = "";
+    chosen.value = [];
+    images.value = [];
+    editing.value = null;
+  }
+
+  function newQuest(): void {
+    show(null);
+    focus();
+  }
+
+  function undo(): void {
+    const id = conversation.questId.value;
+    if (id === null) problem.value = t("There is no task to undo. Open one first.");
+    else bridge.ui(undoTask(id));
+  }
+
+  function run(action: ActionName): void {
+    switch (action) {
+      case "new":
+        return newQuest();
+      case "undo":
+        return undo();
+      case "model":
+        return bridge.ui(commandAction("chooseModel"));
+      case "receipts":
+        return bridge.ui(commandAction("openWarRoom"));
+    }
+  }
+
+  bridge.onShow((wanted) => {
+    if (wanted.newQuest) newQuest();
+    if (wanted.questId !== undefined) show(wanted.questId);
+    if (wanted.compose !== undefined) {
+      page.value = "conversation";
+      draft.value = draft.value.trim() === "" ? wanted.compose : `${draft.value.trimEnd()}\n${wanted.compose}`;
+    }
+    if (wanted.focus || wanted.compose !== undefined) focus();
+  });
+  if (initial.questId !== null) conversation.open(initial.questId);
+
+  return {
+    bridge,
+    store,
+    conversation,
+    page,
+    quest,
+    running,
+    draft,
+    chosen,
+    images,
+    editing,
+    sending,
+    problem,
+    history,
+    focusRequests,
+    send,
+    stop: () => {
+      const id = conversation.questId.value;
+      if (id !== null && running.value) void attempt(async () => store.putQuest(await bridge.call("chat.cancel", { questId: id })));
+    },
+    resume: (questId) => void attempt(async () => store.putQuest(await bridge.call("quests.resume", { id: questId }))),
+    newQuest,
+    openQuest: (id) => {
+      show(id);
+      focus();
+    },
+    edit: (message) => {
+      editing.value = message;
+      draft.value = plainText(message);
+      chosen.value = message.parts.flatMap((part) => (part.type === "file" ? [part.path] : []));
+      images.value = message.parts.flatMap((part) => (part.type === "image" ? [part as ImageAttachment] : []));
+      focus();
+    },
+    cancelEdit: () => {
+      editing.value = null;
+      draft.value = "";
+      chosen.value = [];
+      images.value = [];
+    },
+    undo,
+    run,
+    command: (name) => bridge.ui(commandAction(name)),
+    openReceipt: (receiptId) => bridge.ui({ action: "openReceipt", receiptId }),
+  };
+}

@@ -1,0 +1,117 @@
+import type { JSX } from "preact";
+import { memo } from "preact/compat";
+import type { ToolCallStatus, ToolPart } from "../../agent-server/contract/chat.ts";
+import { Button, Icon, State, TierBadge, VerdictBadge } from "../shared/components.tsx";
+import { formatDuration, t } from "../shared/l10n.ts";
+import { ChangeCard } from "./change-card.tsx";
+import type { Chat } from "./state.ts";
+
+const icons: Readonly<Record<string, string>> = {
+  read_file: "file-code",
+  list_files: "list-tree",
+  search_workspace: "search",
+  edit_file: "edit",
+  write_file: "new-file",
+  apply_patch: "diff",
+  delete_file: "trash",
+  git_status: "source-control",
+  git_diff: "git-compare",
+  git_log: "history",
+  diagnostics: "warning",
+  ask_owner: "comment-discussion",
+  update_plan: "checklist",
+  run_command: "terminal",
+  fetch_url: "globe",
+};
+
+interface Look {
+  readonly icon: string;
+  readonly text: string;
+  readonly kind: string;
+}
+
+function lookOf(status: ToolCallStatus): Look {
+  switch (status) {
+    case "queued":
+      return { icon: "clock", text: t("Queued"), kind: "quiet" };
+    case "waiting":
+      return { icon: "bell", text: t("Waiting for you"), kind: "attention" };
+    case "running":
+      return { icon: "loading", text: t("Running"), kind: "" };
+    case "success":
+      return { icon: "check", text: t("Done"), kind: "good" };
+    case "failure":
+      return { icon: "error", text: t("Failed"), kind: "bad" };
+    case "denied":
+      return { icon: "circle-slash", text: t("Denied"), kind: "bad" };
+    case "cancelled":
+      return { icon: "debug-stop", text: t("Stopped"), kind: "quiet" };
+  }
+}
+
+function Details({ part, chat }: { part: ToolPart; chat: Chat }): JSX.Element {
+  const { receiptId } = part;
+  return (
+    <div class="tool-body">
+      {part.verdict !== null && (
+        <div class="tool-why">
+          <VerdictBadge verdict={part.verdict} />
+          <ul class="rules" aria-label={t("Rules that decided")}>
+            {part.rules.map((rule) => (
+              <li key={rule.id} title={rule.id}>
+                {rule.message} <span class="quiet">({rule.source})</span>
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {Object.keys(part.args).length > 0 && (
+        <>
+          <div class="tool-label">{t("Input")}</div>
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrolled by keyboard */}
+          <pre class="exact" tabIndex={0} role="region" aria-label={t("Input")}>
+            <code>{JSON.stringify(part.args, null, 2)}</code>
+          </pre>
+        </>
+      )}
+      {part.output !== null && part.output !== "" && (
+        <>
+          <div class="tool-label">{t("Output")}</div>
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrolled by keyboard */}
+          <pre class="exact" tabIndex={0} role="region" aria-label={t("Output")}>
+            <code>{part.output}</code>
+          </pre>
+        </>
+      )}
+      {receiptId !== null && (
+        <Button kind="link" icon="verified" onClick={() => chat.openReceipt(receiptId)}>
+          {t("Receipt")}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+/** One tool call: what, on what, how it went; why it was allowed and what came of it on a click. */
+export const ToolCard = memo(function ToolCard({ part, chat }: { part: ToolPart; chat: Chat }): JSX.Element {
+  const look = lookOf(part.status);
+  const change = part.changeId === null ? undefined : chat.store.changes.value.get(part.changeId);
+  return (
+    <div class={`tool ${part.status}`}>
+      <details>
+        <summary>
+          <Icon name="chevron-right" />
+          <Icon name={icons[part.tool] ?? "tools"} />
+          <span class="tool-title" title={part.title}>
+            {part.title}
+          </span>
+          {part.durationMs !== null && <span class="quiet duration">{formatDuration(part.durationMs)}</span>}
+          {part.tier !== null && <TierBadge tier={part.tier} />}
+          <State {...look} spin={part.status === "running"} quiet={part.status !== "denied" && part.status !== "waiting"} />
+        </summary>
+        <Details part={part} chat={chat} />
+      </details>
+      {change !== undefined && <ChangeCard change={change} chat={chat} />}
+    </div>
+  );
+});

@@ -1,0 +1,186 @@
+import type { JSX } from "preact";
+import { useId, useState } from "preact/hooks";
+import type { Quest, WaitingFor } from "../../agent-server/contract/chat.ts";
+import { ApprovalCard } from "../shared/approval-card.tsx";
+import { problemOf } from "../shared/bridge.ts";
+import { Button, Card, Icon, Problem, State } from "../shared/components.tsx";
+import { count, t } from "../shared/l10n.ts";
+import type { Chat } from "./state.ts";
+
+function QuestionCard({ quest, waiting, chat }: { quest: Quest; waiting: WaitingFor; chat: Chat }): JSX.Element {
+  const id = useId();
+  const [text, setText] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<string | null>(null);
+  const answer = (words: string): void => {
+    if (words.trim() === "" || busy) return;
+    setBusy(true);
+    setProblem(null);
+    chat.bridge.call("chat.answer", { questId: quest.id, callId: waiting.id, answer: words.trim() }).catch((error: unknown) => {
+      setProblem(problemOf(error));
+      setBusy(false);
+    });
+  };
+  const question = waiting.question ?? t("Lancelot asks you something.");
+  return (
+    <Card kind="question" icon="comment-discussion" heading={t("A question for you")}>
+      <p class="question-text" id={`${id}-question`}>
+        {question}
+      </p>
+      {(waiting.options ?? []).length > 0 && (
+        <div class="options" role="group" aria-labelledby={`${id}-question`}>
+          {waiting.options?.map((option) => (
+            <Button key={option} disabled={busy} onClick={() => answer(option)}>
+              {option}
+            </Button>
+          ))}
+        </div>
+      )}
+      <form
+        class="answer-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          answer(text);
+        }}
+      >
+        <input
+          class="field"
+          aria-label={t("Your answer")}
+          placeholder={t("Your answer")}
+          value={text}
+          disabled={busy}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+        <Button kind="primary" disabled={busy || text.trim() === ""} onClick={() => answer(text)}>
+          {t("Answer")}
+        </Button>
+      </form>
+      {problem !== null && <Problem text={problem} />}
+    </Card>
+  );
+}
+
+/** What waits for the owner in this quest: approvals and a question. */
+export function Waiting({ chat }: { chat: Chat }): JSX.Element | null {
+  const quest = chat.quest.value;
+  if (quest === null) return null;
+  const approvals = chat.store.pendingApprovals.value.filter((approval) => approval.questId === quest.id);
+  const { waitingFor } = quest;
+  return (
+    <>
+      {approvals.map((approval) => (
+        <ApprovalCard key={approval.id} approval={approval} bridge={chat.bridge} store={chat.store} />
+      ))}
+      {quest.status === "waiting" && waitingFor?.kind === "answer" && (
+        <QuestionCard key={waitingFor.id} quest={quest} waiting={waitingFor} chat={chat} />
+      )}
+    </>
+  );
+}
+
+/** The plan with its steps ticking off. */
+export function PlanCard({ quest }: { quest: Quest }): JSX.Element | null {
+  const { plan } = quest;
+  if (plan.length === 0) return null;
+  const done = plan.filter((step) => step.status === "done" || step.status === "skipped").length;
+  const current = plan.find((step) => step.status === "active");
+  return (
+    <details class="plan">
+      <summary>
+        <Icon name="chevron-right" />
+        <Icon name="checklist" />
+        <span class="plan-title">{current?.title ?? t("Plan")}</span>
+        <span class="quiet">{t("{0} of {1}", done, plan.length)}</span>
+      </summary>
+      <ol>
+        {plan.map((step, index) => (
+          <li key={index} class={step.status} aria-current={step.status === "active" ? "step" : undefined}>
+            <StepState status={step.status} />
+            <div>
+              {step.title}
+              {step.doneWhen !== undefined && <div class="quiet">{t("Done when: {0}", step.doneWhen)}</div>}
+            </div>
+          </li>
+        ))}
+      </ol>
+    </details>
+  );
+}
+
+function StepState({ status }: { status: Quest["plan"][number]["status"] }): JSX.Element {
+  switch (status) {
+    case "done":
+      return <State icon="pass-filled" kind="good" text={t("Done")} quiet />;
+    case "active":
+      return <State icon="play-circle" kind="attention" text={t("Now")} quiet />;
+    case "skipped":
+      return <State icon="circle-slash" kind="quiet" text={t("Skipped")} quiet />;
+    case "pending":
+      return <State icon="circle-large" kind="quiet" text={t("To do")} quiet />;
+  }
+}
+
+/** One line above the composer: what the quest does now, what it waits for, what to do next. */
+export function StatusLine({ chat }: { chat: Chat }): JSX.Element | null {
+  const quest = chat.quest.value;
+  if (quest === null) return null;
+  const open = chat.store.openChanges.value.filter((change) => change.questId === quest.id);
+  const changes = chat.store.changes.value.size > 0 && [...chat.store.changes.value.values()].some((change) => change.questId === quest.id);
+  const review = open.length > 0 && (
+    <Button
+      kind={quest.status === "active" ? "secondary" : "primary"}
+      icon="diff-multiple"
+      onClick={() => chat.bridge.ui({ action: "reviewAll", questId: quest.id })}
+    >
+      {t("Review all")}
+    </Button>
+  );
+  const stop = (
+    <Button icon="debug-stop" onClick={chat.stop}>
+      {t("Stop")}
+    </Button>
+  );
+  const resume = (
+    <Button kind="primary" icon="debug-continue" onClick={() => chat.resume(quest.id)}>
+      {t("Resume")}
+    </Button>
+  );
+  const undo = changes && (
+    <Button kind="link" icon="discard" onClick={chat.undo}>
+      {t("Undo this task")}
+    </Button>
+  );
+  const line = (
+    look: { icon: string; text: string; kind?: string; spin?: boolean },
+    buttons: JSX.Element | false | (JSX.Element | false)[],
+  ): JSX.Element => (
+    <div class="status-line">
+      <State {...look} />
+      <span class="spring" />
+      {buttons}
+    </div>
+  );
+  const waitingReview = count(open.length, "{0} change waits for your review", "{0} changes wait for your review");
+  switch (quest.status) {
+    case "active":
+      return line({ icon: "loading", text: t("Running…"), spin: true }, [review, stop]);
+    case "waiting":
+      switch (quest.waitingFor?.kind) {
+        case "approval":
+          return line({ icon: "shield", text: t("Waiting for your approval"), kind: "attention" }, stop);
+        case "answer":
+          return line({ icon: "comment-discussion", text: t("Waiting for your answer"), kind: "attention" }, stop);
+        default:
+          return line({ icon: "diff-multiple", text: waitingReview, kind: "attention" }, [review, undo]);
+      }
+    case "interrupted":
+      return line({ icon: "debug-disconnect", text: quest.problem ?? t("Interrupted"), kind: "attention" }, [review, resume]);
+    case "failed":
+      return line({ icon: "error", text: quest.problem ?? t("This task failed"), kind: "bad" }, [undo, resume]);
+    case "cancelled":
+      return line({ icon: "debug-stop", text: t("Stopped"), kind: "quiet" }, [undo, resume]);
+    case "done":
+      if (open.length > 0) return line({ icon: "diff-multiple", text: waitingReview, kind: "attention" }, [review, undo]);
+      return changes ? line({ icon: "check", text: t("Done"), kind: "good" }, undo) : null;
+  }
+}
