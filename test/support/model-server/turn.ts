@@ -1,0 +1,124 @@
+/** The wire formats the server speaks. */
+export type WireFormat = "anthropic" | "openai_chat" | "openai_responses" | "gemini";
+
+/** What goes wrong with a turn. `http…` answers that status in the provider's own words. */
+export type Fault =
+  | `http${number}`
+  /** 400 in the words the provider has for a prompt past its window. */
+  | "too_long"
+  /** The socket is destroyed after half of the stream. */
+  | "cut"
+  /** The stream ends properly, but early: no finish reason, no last event. */
+  | "cut_clean"
+  /** Nothing is ever answered. */
+  | "hang"
+  /** Half of the stream comes, then silence; the connection stays open. */
+  | "hang_midway"
+  /** The provider reports an overload inside a stream that began well. */
+  | "error_event"
+  /** `delayMs` (50 by default) between the events. */
+  | "slow";
+
+/** One answer of the played model. */
+export interface Turn {
+  thinking?: string;
+  /** Anthropic only: a thinking block whose text is withheld. */
+  redactedThinking?: boolean;
+  text?: string;
+  /** `rawArgs` goes out as it is, JSON or not. */
+  toolCalls?: { name: string; args?: unknown; rawArgs?: string }[];
+  usage?: Partial<TurnUsage>;
+  /** What follows from the content unless said. */
+  stop?: "end" | "max_tokens" | "refused";
+  fault?: Fault;
+  /** Seconds, for `Retry-After` of an http fault. */
+  retryAfter?: number;
+  /** Cuts the byte stream every so many bytes, wherever that falls. */
+  chunkBytes?: number;
+  /** Milliseconds before each event. */
+  delayMs?: number;
+}
+
+/** Tokens; input and output include the cached and the reasoning ones. */
+export interface TurnUsage {
+  inputTokens: number;
+  outputTokens: number;
+  cachedInputTokens: number;
+  reasoningTokens: number;
+}
+
+export interface SeenMessage {
+  role: "user" | "assistant" | "tool";
+  text: string;
+  /** Base64 of each image. */
+  images: string[];
+  toolCalls: { id: string; name: string; args: unknown }[];
+  toolResults: { id: string; text: string; isError: boolean }[];
+  /** Replayed thinking, as the provider's own blocks. */
+  thinking: unknown[];
+}
+
+/** A request as every format can be told. */
+export interface SeenRequest {
+  format: WireFormat;
+  /** The mount it came by: anthropic, openai, gemini, xai, openai_compatible. */
+  provider: string;
+  model: string;
+  system: string;
+  messages: SeenMessage[];
+  tools: { name: string; schema: unknown }[];
+  raw: Record<string, unknown>;
+  key: string | null;
+}
+
+export interface SentEvent {
+  /** Name of the SSE event, where the format has one. */
+  event?: string;
+  data: string;
+}
+
+/** What a wire format is to the server. */
+export interface Wire {
+  read(body: Record<string, unknown>, path: string): Omit<SeenRequest, "format" | "provider" | "raw" | "key">;
+  /** What the real service would refuse (unknown signature, tool call without result, …); null when it would answer. */
+  refuse(body: Record<string, unknown>, path: string): string | null;
+  events(turn: Turn, request: SeenRequest): SentEvent[];
+  /** The reported failure inside a stream. */
+  errorEvent(): SentEvent;
+  error(status: number, message: string): Record<string, unknown>;
+  tooLong: string;
+}
+
+export type Script = (request: SeenRequest) => Turn | Promise<Turn>;
+
+export function usageOf(turn: Turn): TurnUsage {
+  return { inputTokens: 20, outputTokens: 10, cachedInputTokens: 0, reasoningTokens: 0, ...turn.usage };
+}
+
+/** Text in pieces of a few characters, never inside a surrogate pair. */
+export function pieces(text: string, length = 12): string[] {
+  const points = Array.from(text);
+  const found: string[] = [];
+  for (let start = 0; start < points.length; start += length) found.push(points.slice(start, start + length).join(""));
+  return found;
+}
+
+export function rawArguments(call: NonNullable<Turn["toolCalls"]>[number]): string {
+  return call.rawArgs ?? JSON.stringify(call.args ?? {});
+}
+
+export function list(value: unknown): Record<string, unknown>[] {
+  return Array.isArray(value) ? value.filter((item) => isRecord(item)) : [];
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+export function emptyMessage(role: SeenMessage["role"]): SeenMessage {
+  return { role, text: "", images: [], toolCalls: [], toolResults: [], thinking: [] };
+}
