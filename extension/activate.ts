@@ -41,7 +41,7 @@ export function activate(context: vscode.ExtensionContext): TestApi | undefined 
   const details = createDetails();
   const review = createReview(context, host);
   const approvals = createApprovals(host);
-  const quests = watchQuests(host);
+  const quests = watchQuests(host, log);
 
   context.subscriptions.push(
     log,

@@ -11,12 +11,17 @@ export interface Quests extends vscode.Disposable {
 }
 
 /** Follows which quests run, for *Stop task* and its when clause. */
-export function watchQuests(host: AgentHost): Quests {
+export function watchQuests(host: AgentHost, log: vscode.LogOutputChannel): Quests {
   const active = new Map<string, Quest>();
   const show = () => void vscode.commands.executeCommand("setContext", "lancelot.questActive", active.size > 0);
   const take = (quest: Quest) => {
     active.delete(quest.id);
     if (quest.status === "active" || quest.status === "waiting") active.set(quest.id, quest);
+  };
+  const reload = async () => {
+    const { items } = await host.call("quests.list", { limit: 50 });
+    for (const quest of items.toReversed()) take(quest);
+    show();
   };
   const registrations = [
     host.onEvent((event) => {
@@ -29,16 +34,10 @@ export function watchQuests(host: AgentHost): Quests {
       active.clear();
       show();
       if (state !== "ready") return;
-      host.call("quests.list", { limit: 50 }).then(
-        ({ items }) => {
-          for (const quest of items.toReversed()) take(quest);
-          show();
-        },
-        () => undefined,
-      );
+      void reload().catch((error: unknown) => log.warn(`quests were not read: ${String(error)}`));
     }),
   ];
-  return { active: () => [...active.values()].reverse(), dispose: () => vscode.Disposable.from(...registrations).dispose() };
+  return { active: () => [...active.values()].toReversed(), dispose: () => vscode.Disposable.from(...registrations).dispose() };
 }
 
 /** Characters; more than this is better read by a tool, piece by piece. */

@@ -68,7 +68,7 @@ async function pickModel(
       host.call("models.local", {}, abort.signal),
     ]);
     pick.items = choices(host, items, providers, local, choose, download);
-    pick.activeItems = pick.items.filter((item) => "picked" in item && item.picked === true);
+    pick.activeItems = pick.items.filter((item) => "picked" in item && item.picked);
     pick.placeholder = vscode.l10n.t("Models of every provider that can be reached");
     pick.busy = false;
     const choice = await picked;

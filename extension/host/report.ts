@@ -2,12 +2,13 @@ import * as vscode from "vscode";
 
 /** Tells the owner of a failed action. What was cancelled needs no words. */
 export function report(error: unknown): void {
-  const message = error instanceof Error ? error.message : String(error);
-  if (codeOf(error) === "cancelled") return;
+  if (codeOf(error) !== "cancelled") void tell(error instanceof Error ? error.message : String(error));
+}
+
+async function tell(message: string): Promise<void> {
   const log = vscode.l10n.t("Show log");
-  void vscode.window
-    .showErrorMessage(message, log)
-    .then((answer) => (answer === log ? vscode.commands.executeCommand("lancelot.showLog") : undefined));
+  const answer = await vscode.window.showErrorMessage(message, log);
+  if (answer === log) await vscode.commands.executeCommand("lancelot.showLog");
 }
 
 /** The contract's code of an error from the host; undefined for any other. */

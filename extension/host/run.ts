@@ -16,8 +16,8 @@ import { createSupervisor, type Supervisor } from "./supervisor.ts";
 interface RunDeps {
   context: vscode.ExtensionContext;
   log: vscode.LogOutputChannel;
-  onState(state: HostState): void;
-  onEvent(event: HostEvent): void;
+  onState: (state: HostState) => void;
+  onEvent: (event: HostEvent) => void;
 }
 
 /** Joins the parts that keep the agent host running. Not started yet. */

@@ -62,33 +62,32 @@ export function createSupervisor(deps: SupervisorDeps): Supervisor {
     for (const wake of [...waiting]) wake();
   };
 
-  const begin = () => {
+  const begin = async () => {
     unschedule = null;
     const mine = ++generation;
     abort = new AbortController();
     if (state.state !== "restarting") enter({ state: "starting", detail: deps.words.starting });
-    deps.connect(abort.signal).then(
-      (started) => {
-        if (mine !== generation) {
-          void started.stop();
-          return;
-        }
-        session = started;
-        const since = deps.now();
-        enter({ state: "ready", detail: "" });
-        void started.ended.then((reason) => {
-          if (mine !== generation) return;
-          session = null;
-          again(reason, deps.now() - since);
-        });
-      },
-      (error: unknown) => {
-        if (mine !== generation) return;
-        const reason = error instanceof Error ? error.message : String(error);
-        if (error instanceof StartRefused) enter({ state: "failed", detail: reason });
-        else again(reason, 0);
-      },
-    );
+    let started: Session;
+    try {
+      started = await deps.connect(abort.signal);
+    } catch (error) {
+      if (mine !== generation) return;
+      const reason = error instanceof Error ? error.message : String(error);
+      if (error instanceof StartRefused) enter({ state: "failed", detail: reason });
+      else again(reason, 0);
+      return;
+    }
+    if (mine !== generation) {
+      await started.stop();
+      return;
+    }
+    session = started;
+    const since = deps.now();
+    enter({ state: "ready", detail: "" });
+    const reason = await started.ended;
+    if (mine !== generation) return;
+    session = null;
+    again(reason, deps.now() - since);
   };
 
   const again = (reason: string, livedMs: number) => {
@@ -98,7 +97,7 @@ export function createSupervisor(deps: SupervisorDeps): Supervisor {
       return;
     }
     enter({ state: "restarting", detail: deps.words.restarting(reason, delay / 1000) });
-    unschedule = deps.schedule(delay, begin);
+    unschedule = deps.schedule(delay, () => void begin());
   };
 
   const end = async () => {
@@ -134,25 +133,25 @@ export function createSupervisor(deps: SupervisorDeps): Supervisor {
       return session?.pid;
     },
     start() {
-      if (state.state === "stopped") begin();
+      if (state.state === "stopped") void begin();
     },
     async restart() {
       await end();
       deps.backoff.reset();
       state = { state: "stopped", detail: deps.words.stopped };
-      begin();
+      void begin();
     },
     async stop() {
       await end();
       enter({ state: "stopped", detail: deps.words.stopped });
     },
     async request(method, params, signal) {
-      while (session === null) {
+      for (;;) {
+        if (session !== null) return session.request(method, params, signal);
         if (signal?.aborted === true) throw new LancelotError("cancelled", "The call was cancelled.");
         if (state.state === "failed" || state.state === "stopped") throw new LancelotError("unavailable", state.detail);
         await changed(signal);
       }
-      return session.request(method, params, signal);
     },
   };
 }

@@ -10,7 +10,7 @@ export interface ViewDeps {
   host: AgentHost;
   log: vscode.LogOutputChannel;
   /** What a view asks the extension to do. */
-  ui(action: UiAction): Promise<void>;
+  ui: (action: UiAction) => Promise<void>;
 }
 
 export interface ConnectedView extends vscode.Disposable {
@@ -47,9 +47,11 @@ export function connectWebview(
     uris: { script: uri(`${view}.js`), style: uri(`${view}.css`), codicons: uri("codicon.css") },
   });
 
-  void import("./bridge.ts").then(({ createBridge }) => {
+  const join = async () => {
+    const { createBridge } = await import("./bridge.ts");
     if (disposed) return;
     bridge = createBridge({
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- the editor's webviews take one argument
       post: (message) => void webview.postMessage(message),
       call: host.call,
       state: () => host.state,
@@ -58,7 +60,8 @@ export function connectWebview(
     });
     for (const what of shows.splice(0)) bridge.show(what);
     for (const message of early.splice(0)) bridge.receive(message);
-  });
+  };
+  void join();
 
   return {
     show: (what) => (bridge === null ? void shows.push(what) : bridge.show(what)),
