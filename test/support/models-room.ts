@@ -1,0 +1,151 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { LocalModel } from "../../agent-server/contract/models.ts";
+import { LancelotError } from "../../agent-server/contract/errors.ts";
+import type { Receipt } from "../../agent-server/contract/receipts.ts";
+import { createModels, type ModelEvent, type ModelRequest, type Models, type ModelsDeps } from "../../agent-server/models/models.ts";
+import { createLedger, receiptsMigrations, type Ledger } from "../../agent-server/receipts/receipts.ts";
+import { createGatedFetch, createRedactor, type Secrets } from "../../agent-server/security/security.ts";
+import { openStorage } from "../../agent-server/storage/storage.ts";
+
+export interface ModelsRoom {
+  models: Models;
+  ledger: Ledger;
+  dataDir: string;
+  /** Milliseconds of each wait between tries; none is really waited. */
+  waits: number[];
+  /** Receipts of the model calls, oldest first. */
+  receipts(): Receipt[];
+  writeConfig(yaml: string): void;
+  close(): Promise<void>;
+}
+
+export const configDir = join(import.meta.dirname, "../../config");
+
+/** The room of models with its real neighbours, on a data folder of its own. Keys come from `keys` and nowhere else. */
+export function createModelsRoom(options: { yaml?: string; keys?: Record<string, string> } & Partial<ModelsDeps> = {}): ModelsRoom {
+  const { yaml, keys = {}, ...deps } = options;
+  const dataDir = mkdtempSync(join(tmpdir(), "lancelot-models-"));
+  const writeConfig = (text: string): void => {
+    mkdirSync(join(dataDir, "config"), { recursive: true });
+    writeFileSync(join(dataDir, "config", "models.yaml"), text);
+  };
+  if (yaml !== undefined) writeConfig(yaml);
+  const redactor = createRedactor();
+  const storage = openStorage({ dataDir, migrations: receiptsMigrations });
+  const ledger = createLedger({ storage, redactor });
+  const waits: number[] = [];
+  const models = createModels({
+    configDir,
+    dataDir,
+    distDir: null,
+    secrets: secretsOf(keys),
+    gatedFetch: createGatedFetch({ env: {} }),
+    ledger,
+    redactor,
+    env: {},
+    sleep: (ms, signal) => {
+      waits.push(ms);
+      return signal.aborted ? Promise.reject(new Error("stopped")) : Promise.resolve();
+    },
+    random: () => 1,
+    ...deps,
+  });
+  return {
+    models,
+    ledger,
+    dataDir,
+    waits,
+    receipts: () => ledger.search({ actionType: "llm_call", limit: 500 }).items.toReversed(),
+    writeConfig,
+    async close() {
+      await models.close();
+      storage.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+function secretsOf(keys: Record<string, string>): Secrets {
+  const kept = new Map(Object.entries(keys));
+  return {
+    get: (name) => Promise.resolve(kept.get(name) ?? null),
+    set: (name, value) => Promise.resolve(void kept.set(name, value)),
+    delete: (name) => Promise.resolve(void kept.delete(name)),
+    list: () => Promise.resolve([...kept.keys()]),
+  };
+}
+
+/** An embedded local model in a given state. */
+export function localIn(state: Partial<LocalModel>): NonNullable<ModelsDeps["local"]> {
+  const model: LocalModel = {
+    status: "absent",
+    file: null,
+    name: "Small model",
+    license: "Apache-2.0",
+    totalBytes: 322_000_000,
+    doneBytes: 0,
+    source: null,
+    problem: null,
+    ...state,
+  };
+  return () => ({
+    provider: {
+      async *stream(): AsyncGenerator<ModelEvent> {
+        yield { type: "text", text: "local words" };
+        yield {
+          type: "done",
+          content: [{ type: "text", text: "local words" }],
+          malformed: [],
+          stop: "end",
+          usage: { inputTokens: 1, outputTokens: 2, cachedInputTokens: 0, reasoningTokens: 0 },
+        };
+      },
+      listModels: () => Promise.resolve([]),
+    },
+    state: () => model,
+    download: () => Promise.resolve(model),
+    cancelDownload: () => model,
+    model: () => Promise.resolve({ name: model.name, contextWindow: 4096, small: true }),
+    close: () => Promise.resolve(),
+  });
+}
+
+export type Done = Extract<ModelEvent, { type: "done" }>;
+
+export interface Answer {
+  events: ModelEvent[];
+  /** What was streamed since the last retry. */
+  text: string;
+  thinking: string;
+  done: Done;
+}
+
+/** Runs one request to its end. */
+export async function ask(
+  models: Models,
+  request: Partial<ModelRequest> & { words?: string },
+  signal = new AbortController().signal,
+): Promise<Answer> {
+  const { words = "Hello", ...rest } = request;
+  const events: ModelEvent[] = [];
+  const full: ModelRequest = { system: "", messages: [{ role: "user", content: [{ type: "text", text: words }] }], tools: [], ...rest };
+  for await (const event of models.stream(full, { questId: null, parentId: null, signal })) events.push(event);
+  const since = events.slice(events.findLastIndex((event) => event.type === "retry") + 1);
+  const join = (type: "text" | "thinking"): string => since.map((event) => (event.type === type ? event.text : "")).join("");
+  const done = since.at(-1);
+  if (done?.type !== "done") throw new Error("the stream had no end");
+  return { events, text: join("text"), thinking: join("thinking"), done };
+}
+
+/** The error a request ends with. */
+export async function failure(work: Promise<unknown>): Promise<LancelotError> {
+  try {
+    await work;
+  } catch (error) {
+    if (error instanceof LancelotError) return error;
+    throw error;
+  }
+  throw new Error("it did not fail");
+}
