@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
 import type { Approval, ApprovalDecision, ApprovalStatus, Decision, Intent } from "../contract/governance.ts";
-import type { Ledger } from "../receipts/receipts.ts";
+import type { Ledger, ReceiptClosing, ReceiptOpening } from "../receipts/receipts.ts";
 import type { Redactor } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
 import { type ApprovalStore, createApprovalStore, type StoredApproval } from "./approval-store.ts";
@@ -58,7 +58,8 @@ export function createApprovals(deps: {
   workspace: string | null;
   timeoutSeconds: number;
   emit: Emit;
-  now: () => Date;
+  /** Milliseconds since 1970. */
+  now: () => number;
 }): Approvals {
   const { storage, ledger, redactor, emit } = deps;
   const store: ApprovalStore = createApprovalStore(storage, deps.workspace ?? "");
@@ -66,11 +67,18 @@ export function createApprovals(deps: {
   const waiting = new Map<string, Set<() => void>>();
   let poll: NodeJS.Timeout | null = null;
 
-  const time = (offset = 0): string => new Date(deps.now().getTime() + offset).toISOString();
+  const time = (offset = 0): string => new Date(deps.now() + offset).toISOString();
 
   function bounded(text: string, limit: number): string {
     const { text: clean } = redactor.text(text);
     return clean.length <= limit ? clean : `${clean.slice(0, limit)}\n… ${clean.length - limit} more characters`;
+  }
+
+  /** Opened and closed inside the running transaction, so that it is undone with it. */
+  function receipt(opening: ReceiptOpening, closing: ReceiptClosing): string {
+    const id = ledger.open(opening);
+    ledger.close(id, closing);
+    return id;
   }
 
   function announce(approval: Approval): void {
@@ -88,7 +96,7 @@ export function createApprovals(deps: {
       const at = time();
       if (!store.settle(approval.id, { ...to, at })) return null;
       const allowed = to.status === "allowed_once" || to.status === "allowed_quest";
-      ledger.record(
+      receipt(
         {
           actionType: "user_interaction",
           actionName: to.name,
@@ -102,7 +110,6 @@ export function createApprovals(deps: {
           outputs: { answer: to.status, ...(to.reason === null ? {} : { reason: to.reason }) },
         },
       );
-      ledger.flush();
       return store.get(approval.id)?.approval ?? null;
     });
     if (settled !== null) announce(settled);
@@ -161,7 +168,7 @@ export function createApprovals(deps: {
           );
         const id = open?.approval.id ?? randomUUID();
         const expiresAt = time(timeoutMs);
-        const receiptId = ledger.record(
+        const receiptId = receipt(
           {
             actionType: "user_interaction",
             actionName: "approval.ask",
@@ -179,7 +186,6 @@ export function createApprovals(deps: {
           },
           { status: "success", outputs: { expiresAt, waits: !deferred, rules: decision.rules.map((rule) => rule.id) } },
         );
-        ledger.flush();
         if (open === undefined || !store.adopt(id, { expiresAt, receiptId, deferred })) {
           store.insert(
             {

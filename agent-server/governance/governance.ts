@@ -79,14 +79,17 @@ export interface GovernanceDeps {
   posture: Posture;
   approvalTimeoutSeconds: number;
   emit: Emit;
-  now?: () => Date;
+  /** The owner's home folder; the system's unless said. */
+  home?: string;
+  /** Milliseconds since 1970. */
+  now?: () => number;
 }
 
 /** The gate of one host. With an unusable rule table it starts and refuses every path. */
 export function createGovernance(deps: GovernanceDeps): Governance {
   const { storage, ledger, redactor, workspace, dataDir, configDir, trusted, emit } = deps;
   let posture = deps.posture;
-  const paths = createPathPolicy({ workspace, dataDir, configDir });
+  const paths = createPathPolicy({ workspace, dataDir, configDir, ...(deps.home === undefined ? {} : { home: deps.home }) });
   const evaluate = createEvaluate(() => ({
     resolve: paths.resolve,
     ruleMessage: paths.message,
@@ -101,7 +104,7 @@ export function createGovernance(deps: GovernanceDeps): Governance {
     workspace,
     timeoutSeconds: deps.approvalTimeoutSeconds,
     emit,
-    now: deps.now ?? (() => new Date()),
+    now: deps.now ?? Date.now,
   });
   const { authorize, redeem, setCanAsk } = createAuthorizer({ evaluate, approvals, ledger, redactor });
 

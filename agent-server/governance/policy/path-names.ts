@@ -13,8 +13,8 @@ const maxNameBytes = 255;
 // need them, and inside emoji, are spelling.
 const joiner =
   /(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\u{FE0F}\p{Script=Arabic}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Malayalam}\p{Script=Sinhala}])[\u200C\u200D]/gu;
-// biome-ignore format: one line a group
-const invisible = /[\p{Bidi_Control}\u00AD\u034F\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200D\u2060-\u206F\u3164\uFEFF\uFFA0\uFFF0-\uFFFB\u{1BCA0}-\u{1BCA3}\u{1D173}-\u{1D17A}\u{E0000}-\u{E0FFF}]|[\u2028\u2029]/u;
+const emojiStyle = /(?<=[^ -~])[\u{FE0E}\u{FE0F}]|\u{FE0F}(?=\u{20E3})/gu;
+const invisible = /\p{Default_Ignorable_Code_Point}|\p{Bidi_Control}|\p{Cf}|\p{Zl}|\p{Zp}/u;
 const control = /\p{Cc}/u;
 
 /** Looks at the text of a path alone: what no file system should be asked for. */
@@ -23,7 +23,7 @@ export function refuseText(path: string): Refusal | null {
   if (path.includes("\0")) return { rule: "path.nul", message: "The path contains a NUL character." };
   if (control.test(path)) return { rule: "path.control", message: "The path contains a control character, such as a line break." };
   if (!path.isWellFormed()) return { rule: "path.encoding", message: "The path is not valid Unicode." };
-  if (!isAscii(path) && invisible.test(path.replaceAll(joiner, ""))) {
+  if (!isAscii(path) && invisible.test(path.replaceAll(joiner, "").replaceAll(emojiStyle, ""))) {
     return { rule: "path.invisible", message: "The path contains invisible or direction-changing characters, which disguise names." };
   }
   if (path.length > maxNameBytes) {

@@ -98,6 +98,7 @@ function refusal(error: unknown): Walked {
     case "EACCES":
     case "EPERM":
       return { ok: false, rule: "path.unreadable", message: "The system does not let Lancelot look at this path." };
+    case null:
     default:
       return { ok: false, rule: "path.unresolvable", message: "The system cannot resolve this path." };
   }
