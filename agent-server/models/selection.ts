@@ -64,6 +64,21 @@ export function createSelection(deps: SelectionDeps) {
     return known;
   };
 
+  /** An address that nothing may be sent to is a problem of that provider alone. */
+  function connect(
+    kind: ProviderKind,
+    displayName: string,
+    baseUrl: string,
+    key: string | null,
+  ): Pick<Candidate, "problem" | "connection"> {
+    try {
+      return { problem: null, connection: { kind, displayName, baseUrl, key, fetch: fetchFor(baseUrl) } };
+    } catch (cause) {
+      if (!(cause instanceof LancelotError)) throw cause;
+      return { problem: `base_url of ${displayName} in config/models.yaml: ${cause.message}`, connection: null };
+    }
+  }
+
   async function inspect(name: string, config: ProviderConfig): Promise<Candidate> {
     const displayName = config.display_name ?? (config.kind === "openai_compatible" ? name : displayNames[config.kind]);
     const about = { name, kind: config.kind, displayName, config };
@@ -86,12 +101,7 @@ export function createSelection(deps: SelectionDeps) {
       };
     if (baseUrl === undefined)
       return { ...about, hasKey: true, problem: `${displayName} has no base_url in config/models.yaml.`, connection: null };
-    return {
-      ...about,
-      hasKey: true,
-      problem: null,
-      connection: { kind: config.kind, displayName, baseUrl, key, fetch: fetchFor(baseUrl) },
-    };
+    return { ...about, hasKey: true, ...connect(config.kind, displayName, baseUrl, key) };
   }
 
   /** The local model: embedded, or the server that `local.url` names. */
@@ -99,12 +109,7 @@ export function createSelection(deps: SelectionDeps) {
     const about = { name, kind: "local" as const, displayName: displayNames.local, config: null, hasKey: true };
     if (!local.enabled)
       return { ...about, problem: "The local model is switched off (local.enabled in config/models.yaml).", connection: null };
-    if (local.url !== undefined)
-      return {
-        ...about,
-        problem: null,
-        connection: { kind: "local", displayName: about.displayName, baseUrl: local.url, key: null, fetch: fetchFor(local.url) },
-      };
+    if (local.url !== undefined) return { ...about, ...connect("local", about.displayName, local.url, null) };
     const state = deps.localState();
     if (isReady(state)) return { ...about, problem: null, connection: null };
     const problem = {

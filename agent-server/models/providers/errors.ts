@@ -142,7 +142,7 @@ function classify(cause: unknown, connection: Connection, model: string): Failur
   if (
     status === 408 ||
     (status !== undefined && status >= 500) ||
-    /^(api_error|server_error|internal|unavailable|timeout_error)/i.test(type)
+    /\b(api_error|server_error|internal|unavailable|timeout_error)\b/i.test(type)
   )
     return { code: "unavailable", reason: "server", retryable: true, message: `${name} failed on its side (${status ?? type}).` };
   return {
