@@ -8,7 +8,7 @@ export const maxFieldsBytes = 32_768;
  * fit is left out from the end, and a note says so.
  */
 export function boundFields(fields: Record<string, unknown> | undefined, redactor: Redactor): Record<string, unknown> {
-  if (fields === undefined) return {};
+  if (fields === undefined || Object.keys(fields).length === 0) return {};
   const clean = redactor.value(fields, maxFieldsBytes);
   const whole = plain(clean, { left: Number.POSITIVE_INFINITY });
   const result = fits(whole, maxFieldsBytes) ? whole : plain(clean, { left: maxFieldsBytes - reservedForNotes });
