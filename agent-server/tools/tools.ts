@@ -1,8 +1,31 @@
+import { realpathSync } from "node:fs";
 import type { Change, ChangeTexts, Checkpoint, RestoreResult } from "../contract/changes.ts";
 import type { PlanStep, ToolPart } from "../contract/chat.ts";
+import type { AskEditor } from "../contract/editor.ts";
+import { LancelotError } from "../contract/errors.ts";
+import type { Emit } from "../contract/events.ts";
 import type { Mode } from "../contract/governance.ts";
 import type { SearchMatch, ToolInfo } from "../contract/tools.ts";
+import type { Governance } from "../governance/governance.ts";
 import type { ToolSchema } from "../models/models.ts";
+import type { Ledger } from "../receipts/receipts.ts";
+import type { Redactor } from "../security/security.ts";
+import type { Storage } from "../storage/storage.ts";
+import { parametersOf } from "./arguments.ts";
+import { catalog } from "./catalog/catalog.ts";
+import { createChanges } from "./changes.ts";
+import { createChangesStore } from "./changes-store.ts";
+import { createCheckpoints } from "./checkpoints.ts";
+import { createObjectStore } from "./checkpoints-objects.ts";
+import { createRestore } from "./checkpoints-restore.ts";
+import { createFabric } from "./fabric.ts";
+import { createLocks } from "./locks.ts";
+import { createRoad } from "./road.ts";
+import type { Tool } from "./tool.ts";
+import { createWorkspaceFiles } from "./workspace-files.ts";
+import { findFiles, searchWorkspace } from "./workspace-search.ts";
+
+export { toolsMigrations } from "./migrations.ts";
 
 /** Who asks for a tool, and how what happens is told meanwhile. */
 export interface ToolCall {
@@ -29,6 +52,8 @@ export interface ToolOutcome {
   receiptId: string | null;
   changeId: string | null;
   card: Partial<ToolPart>;
+  /** Why it failed, for callers that throw; absent when it did not. */
+  error?: LancelotError;
 }
 
 /** What a review left, for the model. */
@@ -64,5 +89,88 @@ export interface Tools {
     list(filter: { questId?: string; limit: number }): Checkpoint[];
     diff(of: { id: string } | { questId: string }): Promise<{ path: string; diff: string }[]>;
     restore(of: { id: string } | { questId: string }): Promise<RestoreResult>;
+  };
+}
+
+export interface ToolsDeps {
+  storage: Storage;
+  ledger: Ledger;
+  governance: Governance;
+  redactor: Redactor;
+  /** Absolute; null while no folder is open: then file tools say so. */
+  workspace: string | null;
+  dataDir: string;
+  /** Absolute path of the ripgrep program that ships. */
+  ripgrepPath: string;
+  /** Null without an editor. */
+  askEditor: AskEditor | null;
+  emit: Emit;
+  now?: () => Date;
+}
+
+const noWorkspace = "No folder is open, so there are no files to work on. Open a folder first.";
+
+/** The tools of one workspace, their proposed changes and their checkpoints. Removes what writes of dead hosts left beside files. */
+export function createTools(deps: ToolsDeps): Tools {
+  const { storage, ledger, governance, redactor, askEditor, emit, ripgrepPath } = deps;
+  const now = deps.now ?? (() => new Date());
+  const workspace = deps.workspace === null ? null : realpathSync(deps.workspace);
+  // Rows carry the workspace they belong to; those of no workspace are never written.
+  const owner = workspace ?? "";
+  const locks = createLocks();
+  const objects = createObjectStore(deps.dataDir);
+  const checkpoints = createCheckpoints({ storage, objects, workspace: owner, now });
+  const road = createRoad({ governance, ledger, checkpoints });
+  const files = createWorkspaceFiles(askEditor);
+  const changes = createChanges({ store: createChangesStore(storage, owner), files, road, governance, ledger, locks, emit, now });
+  const restore = createRestore({ checkpoints, objects, files, governance, road, locks });
+  checkpoints.sweep();
+
+  const problem = (tool: Tool): string | null => {
+    if (workspace === null && tool.capability !== "quest") return noWorkspace;
+    return tool.problem?.({ workspace, askEditor }) ?? null;
+  };
+  const invoke = createFabric({
+    catalog,
+    road,
+    ledger,
+    redactor,
+    locks,
+    problem,
+    now,
+    scope: (call) => ({ call, workspace: owner, governance, files, changes, askEditor, ripgrepPath, locks }),
+  });
+  const searchable = () => {
+    if (workspace === null) throw new LancelotError("unavailable", noWorkspace);
+    return { governance, ripgrepPath, workspace };
+  };
+
+  return {
+    list: () =>
+      catalog.map((tool) => ({
+        name: tool.name,
+        description: tool.description,
+        capability: tool.capability,
+        action: tool.action,
+        baseTier: tool.baseTier,
+        parameters: parametersOf(tool),
+        problem: problem(tool),
+      })),
+    schemas: (names) =>
+      catalog
+        .filter((tool) => problem(tool) === null && (names === undefined || names.includes(tool.name)))
+        .map((tool) => ({ name: tool.name, description: tool.description, parameters: parametersOf(tool) })),
+    invoke,
+    search: async (query, signal) => {
+      const found = await searchWorkspace(searchable(), query, signal);
+      return { ...found, items: found.items.map((item) => ({ ...item, text: redactor.text(item.text).text })) };
+    },
+    files: async (query, limit, signal) => findFiles(searchable(), query, limit, signal),
+    changes: changes.reviewed,
+    checkpoints: {
+      list: (filter) => checkpoints.list(filter),
+      diff: async (of) => restore.diff(of),
+      restore: async (of) => restore.restore(of),
+    },
   };
 }

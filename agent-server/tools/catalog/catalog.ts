@@ -1,0 +1,31 @@
+import type { Tool } from "../tool.ts";
+import { applyPatch } from "./apply-patch.ts";
+import { askOwner } from "./ask-owner.ts";
+import { deleteFile } from "./delete-file.ts";
+import { diagnostics } from "./diagnostics.ts";
+import { editFile } from "./edit-file.ts";
+import { gitDiff } from "./git-diff.ts";
+import { gitLog } from "./git-log.ts";
+import { gitStatus } from "./git-status.ts";
+import { listFiles } from "./list-files.ts";
+import { readFile } from "./read-file.ts";
+import { searchWorkspace } from "./search-workspace.ts";
+import { updatePlan } from "./update-plan.ts";
+import { writeFile } from "./write-file.ts";
+
+/** Every tool there is, in the order models are told of them. */
+export const catalog: readonly Tool[] = [
+  readFile,
+  listFiles,
+  searchWorkspace,
+  editFile,
+  writeFile,
+  applyPatch,
+  deleteFile,
+  gitStatus,
+  gitDiff,
+  gitLog,
+  diagnostics,
+  askOwner,
+  updatePlan,
+];

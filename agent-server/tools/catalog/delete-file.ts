@@ -1,0 +1,31 @@
+import * as z from "zod";
+import { LancelotError } from "../../contract/errors.ts";
+import { editsEffect } from "../edits.ts";
+import { fileProvider } from "../providers/file-ops.ts";
+import { defineTool, PathArgument, resolveFile } from "../tool.ts";
+
+export const deleteFile = defineTool({
+  name: "delete_file",
+  description: "Delete one file. The owner is asked first. Folders cannot be deleted.",
+  args: z.strictObject({ path: PathArgument.describe("File, relative to the workspace") }),
+  capability: "file_ops",
+  action: "delete",
+  baseTier: "T3",
+  actionType: "tool_call",
+  provider: fileProvider,
+  title: ({ path }) => `Delete ${path}`,
+  edits: ({ path }) => [path],
+  looks: () => [],
+  async plan({ path }, scope) {
+    const file = resolveFile(scope, path);
+    if (file.type === "directory")
+      throw new LancelotError("invalid_params", `${file.display} is a folder; only single files can be deleted.`);
+    if (file.type !== "missing") return editsEffect(scope, [{ file, current: null, text: null, note: "" }], "write");
+    const current = await scope.files.current(file);
+    if (scope.changes.overlay(scope.call.questId, file, current).text === null) {
+      throw new LancelotError("not_found", `${file.display} does not exist.`);
+    }
+    // It was only proposed: taking the proposal back deletes nothing.
+    return editsEffect(scope, [{ file, current, text: null, note: "" }], "write");
+  },
+});

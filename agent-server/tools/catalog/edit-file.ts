@@ -1,0 +1,49 @@
+import * as z from "zod";
+import { LancelotError } from "../../contract/errors.ts";
+import { editsEffect } from "../edits.ts";
+import { fileProvider } from "../providers/file-ops.ts";
+import { replaceText } from "../text/match.ts";
+import { defineTool, fileStep, flag, PathArgument, readOverlay, resolveFile } from "../tool.ts";
+
+export const editFile = defineTool({
+  name: "edit_file",
+  description:
+    "Replace text in a file. old_text must be in the file exactly once (copy it from read_file, without line numbers) unless replace_all is set. For a new or empty file give an empty old_text. To rewrite a whole file use write_file.",
+  args: z.strictObject({
+    path: PathArgument.describe("File, relative to the workspace"),
+    old_text: z.string().describe("Text to replace, with enough lines around it to be unique"),
+    new_text: z.string().describe("Text to put in its place"),
+    replace_all: flag().optional().describe("Replace every place"),
+  }),
+  capability: "file_ops",
+  action: "write",
+  baseTier: "T1",
+  actionType: "tool_call",
+  provider: fileProvider,
+  title: ({ path }) => `Edit ${path}`,
+  edits: ({ path }) => [path],
+  looks: ({ path }, scope) => [fileStep("read", resolveFile(scope, path))],
+  async plan({ path, old_text, new_text, replace_all }, scope) {
+    const file = resolveFile(scope, path);
+    if (file.type === "directory") throw new LancelotError("invalid_params", `${file.display} is a folder.`);
+    const { current, overlay } = await readOverlay(scope, file);
+    if (old_text === "") {
+      if (overlay.text !== null && overlay.text !== "") {
+        throw new LancelotError(
+          "invalid_params",
+          `${file.display} is not empty, so old_text must say what to replace. Read the file first.`,
+        );
+      }
+      if (new_text === "" && overlay.text !== null) throw new LancelotError("invalid_params", `${file.display} is empty already.`);
+      return editsEffect(scope, [{ file, current, text: new_text, note: "" }], "write");
+    }
+    if (overlay.text === null) {
+      throw new LancelotError("not_found", `${file.display} does not exist. Make it with write_file, or look for it with list_files.`);
+    }
+    const edited = replaceText(overlay.text, { oldText: old_text, newText: new_text, replaceAll: replace_all ?? false });
+    if (!edited.ok) throw new LancelotError("invalid_params", `${file.display}: ${edited.problem}`);
+    const places = edited.count === 1 ? `line ${edited.lines[0] ?? 1}` : `${edited.count} places`;
+    const note = edited.tolerance === null ? places : `${places}, matched without minding ${edited.tolerance}`;
+    return editsEffect(scope, [{ file, current, text: edited.text, note }], "write");
+  },
+});

@@ -1,0 +1,29 @@
+import { relative, sep } from "node:path";
+import { type Git, openGit } from "../providers/git.ts";
+import type { IntentSpec } from "../road.ts";
+import { PathArgument, resolveFile, type Scope } from "../tool.ts";
+
+export const GitPath = PathArgument.optional().describe("File or folder, relative to the workspace; all of it if left out");
+
+/** The intent of a reading git command. */
+export function gitStep(scope: Scope, action: string, path: string | undefined): IntentSpec {
+  const file = resolveFile(scope, path ?? ".");
+  return { capability: "repo_ops", action, args: { path: file.asked, absolute: file.absolute } };
+}
+
+/** Git, and the path to name to it: always one of the workspace, so that nothing above it shows. */
+export async function gitFor(scope: Scope, path: string | undefined): Promise<{ git: Git; at: string }> {
+  const file = resolveFile(scope, path ?? ".");
+  const below = relative(scope.workspace, file.absolute).split(sep).join("/");
+  return { git: await openGit(scope.workspace, scope.call.signal), at: below === "" ? "." : `./${below}` };
+}
+
+/** Paths of a `-z` list that a tool may show the content of. */
+export function readablePaths(scope: Scope, list: string): { readable: string[]; secret: number } {
+  const all = list.split("\0").filter((path) => path !== "");
+  const readable = all.filter((path) => {
+    const resolved = scope.governance.resolvePath(path);
+    return resolved.ok && resolved.inside && resolved.sensitive !== "secret";
+  });
+  return { readable, secret: all.length - readable.length };
+}

@@ -1,0 +1,47 @@
+import * as z from "zod";
+import { ripgrepProvider } from "../providers/ripgrep.ts";
+import { count, defineTool, fileStep, flag, resolveFile } from "../tool.ts";
+import { searchWorkspace as search } from "../workspace-search.ts";
+
+const defaultLimit = 100;
+
+export const searchWorkspace = defineTool({
+  name: "search_workspace",
+  description:
+    "Find lines in workspace files: fixed text, or a regular expression (regex: true, Rust syntax). Capitals count only if the query has some. Ignored and secret files are left out. Narrow with glob. To list file names use list_files.",
+  args: z.strictObject({
+    query: z.string().min(1).max(1000).describe("What to find"),
+    regex: flag().optional().describe("The query is a regular expression"),
+    glob: z.string().min(1).max(500).optional().describe("Only files whose path or name matches, such as *.ts or src/**"),
+    limit: count(1, 400).optional().describe("Most matches to give, 100 if left out"),
+  }),
+  capability: "file_ops",
+  action: "search",
+  baseTier: "T0",
+  actionType: "tool_call",
+  provider: ripgrepProvider,
+  title: ({ query, glob }) =>
+    `Search for ${query.length > 60 ? `${query.slice(0, 60)}…` : query}${glob === undefined ? "" : ` in ${glob}`}`,
+  looks: (_args, scope) => [fileStep("search", resolveFile(scope, "."))],
+  async plan({ query, regex, glob, limit = defaultLimit }, scope) {
+    const { items, truncated } = await search(scope, { query, regex: regex ?? false, glob, limit }, scope.call.signal);
+    const { questId } = scope.call;
+    const open = questId === null ? [] : scope.changes.reviewed.list({ questId, open: true, limit: 100 });
+    const unseen =
+      open.length === 0
+        ? ""
+        : `\n[not searched: your proposed edits of ${open.map(({ path }) => path).join(", ")}; use read_file for those]`;
+    if (items.length === 0) {
+      const where = glob === undefined ? "the workspace" : `files that match ${glob}`;
+      return { kind: "answer", text: `Nothing in ${where} matches.${unseen}`, outputs: { count: 0 } };
+    }
+    const lines = items.map(({ path, line, text }) => `${path}:${line}: ${text}`);
+    const more = truncated ? `\n[stopped at ${items.length} matches: narrow the query or the glob, or raise limit]` : "";
+    return {
+      kind: "answer",
+      text: lines.join("\n") + more + unseen,
+      hint: "Narrow the query or the glob.",
+      outputs: { count: items.length, files: new Set(items.map(({ path }) => path)).size, truncated },
+    };
+  },
+});

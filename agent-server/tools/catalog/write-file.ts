@@ -1,0 +1,39 @@
+import * as z from "zod";
+import { LancelotError } from "../../contract/errors.ts";
+import { editsEffect } from "../edits.ts";
+import { fileProvider } from "../providers/file-ops.ts";
+import { mainEol, withEol } from "../text/lines.ts";
+import { defineTool, fileStep, PathArgument, readOverlay, resolveFile } from "../tool.ts";
+
+export const writeFile = defineTool({
+  name: "write_file",
+  description:
+    "Create a file, or replace all of its content. Missing folders are made. For a change to part of a file use edit_file: it is smaller and easier to review.",
+  args: z.strictObject({
+    path: PathArgument.describe("File, relative to the workspace"),
+    content: z.string().describe("The whole new content"),
+  }),
+  capability: "file_ops",
+  action: "write",
+  baseTier: "T1",
+  actionType: "tool_call",
+  provider: fileProvider,
+  title: ({ path }) => `Write ${path}`,
+  edits: ({ path }) => [path],
+  looks(args, scope) {
+    const file = resolveFile(scope, args.path);
+    // A secret is never looked at: it may only be replaced, with approval.
+    return file.sensitive === "secret" || file.type === "missing" ? [] : [fileStep("read", file)];
+  },
+  async plan({ path, content }, scope) {
+    const file = resolveFile(scope, path);
+    if (file.type === "directory") throw new LancelotError("invalid_params", `${file.display} is a folder.`);
+    if (file.sensitive === "secret") return editsEffect(scope, [{ file, current: null, text: content, note: "" }], "write");
+    const { current, overlay } = await readOverlay(scope, file);
+    // An existing file keeps its line endings: models write \n whatever was there.
+    const text = overlay.text === null || !overlay.text.includes("\n") ? content : withEol(content, mainEol(overlay.text));
+    if (text === overlay.text)
+      throw new LancelotError("invalid_params", `${file.display} already reads like that: there is nothing to change.`);
+    return editsEffect(scope, [{ file, current, text, note: "" }], "write");
+  },
+});

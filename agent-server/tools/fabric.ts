@@ -1,0 +1,174 @@
+import type { ToolPart } from "../contract/chat.ts";
+import { LancelotError } from "../contract/errors.ts";
+import type { Decision } from "../contract/governance.ts";
+import type { Ledger } from "../receipts/receipts.ts";
+import type { Redactor } from "../security/security.ts";
+import { asRecord, parseArguments } from "./arguments.ts";
+import { feedback, isRefusal } from "./feedback.ts";
+import type { Locks } from "./locks.ts";
+import { brief, decisionOf, highestTier, type Road, type Traveller } from "./road.ts";
+import { boundText } from "./text/bounds.ts";
+import type { Answer, Effect, Scope, Tool } from "./tool.ts";
+import type { ToolCall, ToolOutcome } from "./tools.ts";
+
+export interface FabricDeps {
+  readonly catalog: readonly Tool[];
+  readonly road: Road;
+  readonly ledger: Ledger;
+  readonly redactor: Redactor;
+  readonly locks: Locks;
+  /** What a tool works with; throws `unavailable` without a workspace. */
+  readonly scope: (call: ToolCall) => Scope;
+  /** Why a tool cannot be used now; null when it can. */
+  readonly problem: (tool: Tool) => string | null;
+  readonly now: () => Date;
+}
+
+/** The one way to run a tool: arguments, decision, receipt, before-image, effect, bounded answer. */
+export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<ToolOutcome> {
+  const { road, ledger, redactor, locks } = deps;
+
+  return async (call) => {
+    const started = performance.now();
+    const card: Partial<ToolPart> = { title: call.tool, rules: [] };
+    const show = (news: Partial<ToolPart>) => {
+      Object.assign(card, news);
+      call.onUpdate?.(news);
+    };
+    const finish = (
+      status: ToolPart["status"],
+      text: string,
+      more: { error?: LancelotError; isError: boolean; changeId?: string | null },
+    ): ToolOutcome => {
+      const bounded = boundText(redactor.text(text).text, "Ask for a smaller part.").text;
+      const changeId = more.changeId ?? null;
+      show({ status, output: bounded, durationMs: Math.round(performance.now() - started), changeId });
+      return {
+        text: bounded,
+        isError: more.isError,
+        receiptId: card.receiptId ?? null,
+        changeId,
+        card,
+        ...(more.error === undefined ? {} : { error: more.error }),
+      };
+    };
+    /** A call that came to nothing is a receipt too. */
+    const record = (
+      status: "success" | "failure" | "cancelled",
+      tool: Tool | null,
+      decisions: readonly Decision[],
+      outputs: Record<string, unknown>,
+      errorMessage: string | null,
+    ) => {
+      const receiptId = ledger.record(
+        {
+          actionType: tool?.actionType ?? "tool_call",
+          actionName: call.tool,
+          inputs: asRecord(call.args),
+          riskTier: highestTier(decisions),
+          parentId: call.parentId,
+          questId: call.questId,
+          metadata: { ...(tool === null ? {} : { provider: tool.provider }), decision: brief(decisions) },
+        },
+        { status, outputs, errorMessage, durationMs: Math.round(performance.now() - started) },
+      );
+      show({ receiptId });
+    };
+
+    const tool = deps.catalog.find(({ name }) => name === call.tool);
+    if (tool === undefined) {
+      const message = `There is no tool ${call.tool}. There are: ${deps.catalog.map(({ name }) => name).join(", ")}.`;
+      record("failure", null, [], {}, message);
+      return finish("failure", message, { isError: true, error: new LancelotError("not_found", message) });
+    }
+    const parsed = parseArguments(tool, call.args);
+    if (!parsed.ok) {
+      record("failure", tool, [], {}, parsed.problem);
+      return finish("failure", parsed.problem, { isError: true, error: new LancelotError("invalid_params", parsed.problem) });
+    }
+    show({ title: redactor.text(tool.title(parsed.args)).text, status: "running" });
+
+    let decisions: readonly Decision[] = [];
+    const decided = (made: readonly Decision[], approvalId: string | null) => {
+      decisions = made;
+      const strictest = made.toSorted((a, b) => (a.tier < b.tier ? 1 : -1))[0];
+      if (strictest === undefined) return;
+      show({ status: "running", tier: strictest.tier, verdict: strictest.verdict, rules: made.flatMap(({ rules }) => rules), approvalId });
+    };
+    const traveller: Traveller = {
+      questId: call.questId,
+      parentId: call.parentId,
+      mode: call.mode,
+      signal: call.signal,
+      onWaiting: (approval) =>
+        show({ status: "waiting", tier: approval.tier, verdict: "ask", rules: approval.rules, approvalId: approval.id }),
+    };
+
+    /** Looks, plans and, where something is to be done, does it. */
+    async function travel(tool: Tool, args: unknown): Promise<Answer> {
+      stopIfAborted(call.signal);
+      const problem = deps.problem(tool);
+      if (problem !== null) throw new LancelotError("unavailable", problem);
+      const scope = deps.scope(call);
+      const question = { title: card.title ?? tool.name, detail: JSON.stringify(asRecord(call.args), null, 2) };
+      decided(await road.look(tool.looks(args, scope), traveller, question), card.approvalId ?? null);
+      const planned = await tool.plan(args, scope);
+      if (planned.kind === "effect") return undertake(tool, planned);
+      record(
+        planned.isError === true ? "failure" : "success",
+        tool,
+        decisions,
+        planned.outputs ?? {},
+        planned.isError === true ? planned.text : null,
+      );
+      return planned;
+    }
+
+    async function undertake(tool: Tool, effect: Effect): Promise<Answer> {
+      const { value } = await road.carry<Answer>({
+        ...traveller,
+        actionType: tool.actionType,
+        actionName: tool.name,
+        inputs: asRecord(call.args),
+        steps: effect.steps,
+        question: effect.question,
+        consent: "ask",
+        touches: effect.touches,
+        provider: tool.provider,
+        onDecided: decided,
+        onReceipt: (receiptId) => show({ receiptId }),
+        run: effect.run,
+      });
+      return value;
+    }
+
+    try {
+      const keys = tool.edits?.(parsed.args).map((path) => `call\0${call.questId ?? ""}\0${path}`) ?? [];
+      const answer = await locks.hold(keys, () => travel(tool, parsed.args));
+      const text = boundText(answer.text, answer.hint ?? "Ask for a smaller part.").text;
+      return finish(answer.isError === true ? "failure" : "success", text, {
+        isError: answer.isError === true,
+        changeId: answer.changeId ?? null,
+      });
+    } catch (error) {
+      const problem =
+        error instanceof LancelotError
+          ? error
+          : new LancelotError("internal", `${tool.name} failed for a reason of its own; the log has it.`, { cause: error });
+      if (call.signal.aborted || problem.code === "cancelled") {
+        if (card.receiptId === undefined || card.receiptId === null) record("cancelled", tool, decisions, {}, "Stopped by the owner.");
+        finish("cancelled", "Stopped by the owner.", { isError: true });
+        throw problem.code === "cancelled" ? problem : new LancelotError("cancelled", "Stopped by the owner.", { cause: error });
+      }
+      const decision = decisionOf(problem);
+      if (decision !== null) decided([decision], card.approvalId ?? null);
+      if (card.receiptId === undefined || card.receiptId === null) record("failure", tool, decisions, {}, problem.message);
+      const text = feedback(tool.name, problem, decision);
+      return finish(isRefusal(problem) ? "denied" : "failure", text, { isError: true, error: problem });
+    }
+  };
+}
+
+function stopIfAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw new LancelotError("cancelled", "Stopped by the owner.");
+}

@@ -1,0 +1,28 @@
+/** Runs work on one key at a time, in the order it was asked for. */
+export interface Locks {
+  hold<T>(keys: readonly string[], work: () => Promise<T>): Promise<T>;
+}
+
+export function createLocks(): Locks {
+  const tails = new Map<string, Promise<unknown>>();
+
+  async function holdOne<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const before = tails.get(key) ?? Promise.resolve();
+    const mine = before.then(work, work);
+    const tail = mine.catch(() => undefined);
+    tails.set(key, tail);
+    try {
+      return await mine;
+    } finally {
+      if (tails.get(key) === tail) tails.delete(key);
+    }
+  }
+
+  async function holdAll<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
+    const [first, ...rest] = keys;
+    return first === undefined ? work() : holdOne(first, () => holdAll(rest, work));
+  }
+
+  // One order for everybody, so that two that need the same keys cannot wait for each other.
+  return { hold: (keys, work) => holdAll([...new Set(keys)].sort(), work) };
+}

@@ -1,0 +1,38 @@
+export type Eol = "\n" | "\r\n";
+
+/** Lines with their terminators (`\n` or `\r\n`); joining them gives the text back. A text without a last newline ends in a bare line. */
+export function splitLines(text: string): string[] {
+  const lines: string[] = [];
+  let start = 0;
+  for (;;) {
+    const end = text.indexOf("\n", start);
+    if (end === -1) break;
+    lines.push(text.slice(start, end + 1));
+    start = end + 1;
+  }
+  if (start < text.length) lines.push(text.slice(start));
+  return lines;
+}
+
+/** A line without its terminator. */
+export function bareLine(line: string): string {
+  if (line.endsWith("\r\n")) return line.slice(0, -2);
+  return line.endsWith("\n") ? line.slice(0, -1) : line;
+}
+
+/** The line ending most lines of a text have; `\n` for a text with none. */
+export function mainEol(text: string): Eol {
+  let crlf = 0;
+  let lf = 0;
+  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) {
+    if (at > 0 && text.charCodeAt(at - 1) === 13) crlf++;
+    else lf++;
+  }
+  return crlf > lf ? "\r\n" : "\n";
+}
+
+/** The text with every line ending as given. */
+export function withEol(text: string, eol: Eol): string {
+  const unix = text.replaceAll("\r\n", "\n");
+  return eol === "\n" ? unix : unix.replaceAll("\n", "\r\n");
+}

@@ -1,0 +1,117 @@
+import * as z from "zod";
+import type { AskEditor } from "../contract/editor.ts";
+import { LancelotError } from "../contract/errors.ts";
+import type { ActionType } from "../contract/receipts.ts";
+import type { Tier } from "../contract/common.ts";
+import type { Governance, Question } from "../governance/governance.ts";
+import type { Changes, Overlay } from "./changes.ts";
+import type { Locks } from "./locks.ts";
+import type { FilePath } from "./providers/file-ops.ts";
+import type { IntentSpec, Provider, Result } from "./road.ts";
+import type { ToolCall } from "./tools.ts";
+import type { CurrentText, TargetFile, WorkspaceFiles } from "./workspace-files.ts";
+
+/** What a tool works with. Everything in it that has an effect is used only inside `Effect.run`. */
+export interface Scope {
+  readonly call: ToolCall;
+  readonly workspace: string;
+  readonly governance: Governance;
+  readonly files: WorkspaceFiles;
+  readonly changes: Changes;
+  readonly askEditor: AskEditor | null;
+  readonly ripgrepPath: string;
+  /** Held on a file's absolute path while it, or its change, is written. */
+  readonly locks: Locks;
+}
+
+/** What a tool says when it is done. */
+export interface Answer {
+  readonly kind: "answer";
+  readonly text: string;
+  readonly isError?: boolean;
+  /** How to read on when the text is cut. */
+  readonly hint?: string;
+  /** For the receipt. */
+  readonly outputs?: Record<string, unknown>;
+  readonly changeId?: string | null;
+}
+
+/** What a tool is about to do: judged, shown to the owner and checkpointed before `run`. */
+export interface Effect {
+  readonly kind: "effect";
+  readonly steps: readonly IntentSpec[];
+  readonly question: Question;
+  readonly touches: readonly FilePath[];
+  readonly run: (context: { receiptId: string; checkpointId: string | null }) => Promise<Result<Answer>>;
+}
+
+/** One tool of the catalog. */
+export interface Tool<A extends z.ZodType = z.ZodType> {
+  readonly name: string;
+  /** For the model: what it is for, and when to take another. */
+  readonly description: string;
+  readonly args: A;
+  readonly capability: string;
+  readonly action: string;
+  readonly baseTier: Tier;
+  readonly actionType: ActionType;
+  readonly provider: Provider;
+  /** Why it cannot be used now; null when it can. */
+  problem?(facts: { workspace: string | null; askEditor: AskEditor | null }): string | null;
+  /** One line for the card: what, on what. */
+  title(args: z.output<A>): string;
+  /** Files it edits: calls on the same file go one after the other. */
+  edits?(args: z.output<A>): readonly string[];
+  /** What it looks at, judged before anything is read. @throws LancelotError. */
+  looks(args: z.output<A>, scope: Scope): readonly IntentSpec[];
+  /** Reads and computes. Whatever changes something is handed back as an effect. @throws LancelotError. */
+  plan(args: z.output<A>, scope: Scope): Promise<Answer | Effect>;
+}
+
+/** Declares a tool; exists so that its functions know the type of its arguments. */
+export function defineTool<A extends z.ZodType>(tool: Tool<A>): Tool {
+  return tool;
+}
+
+export const PathArgument = z.string().min(1).max(4096);
+
+/** A whole number that models may also write as a text. */
+export function count(min: number, max: number) {
+  return z.preprocess(
+    (value) => (typeof value === "string" && /^\s*-?\d+\s*$/.test(value) ? Number(value) : value),
+    z.int().min(min).max(max),
+  );
+}
+
+/** A yes or no that models may also write as a text. */
+export function flag() {
+  return z.preprocess((value) => (value === "true" ? true : value === "false" ? false : value), z.boolean());
+}
+
+export interface ResolvedFile extends TargetFile {
+  readonly type: "file" | "directory" | "other" | "missing";
+  readonly sensitive: "secret" | "protected" | null;
+}
+
+/** Where a path leads. @throws LancelotError `denied` with the rule when it leads nowhere a tool may go. */
+export function resolveFile(scope: Pick<Scope, "governance">, asked: string): ResolvedFile {
+  const resolved = scope.governance.resolvePath(asked);
+  if (!resolved.ok) {
+    const rule = { id: resolved.rule, source: "policy" as const, message: resolved.message };
+    const decision = { verdict: "deny", tier: "T3", riskLevel: "high", rules: [rule], alternatives: [], cached: false };
+    throw new LancelotError("denied", resolved.message, { data: { decision } });
+  }
+  const { absolute, display, inside, type, sensitive } = resolved;
+  return { asked, absolute, display, inside, type, sensitive };
+}
+
+/** The intent to do something with a file. */
+export function fileStep(action: string, file: TargetFile, more: Record<string, unknown> = {}): IntentSpec {
+  return { capability: "file_ops", action, args: { path: file.asked, absolute: file.absolute, ...more } };
+}
+
+/** A file's text as the quest sees it. @throws LancelotError. */
+export async function readOverlay(scope: Scope, file: TargetFile): Promise<{ current: CurrentText; overlay: Overlay }> {
+  const current = await scope.files.current(file);
+  return { current, overlay: scope.changes.overlay(scope.call.questId, file, current) };
+}

@@ -1,0 +1,126 @@
+import type { AskEditor } from "../contract/editor.ts";
+import { LancelotError } from "../contract/errors.ts";
+import { changeMode, type FilePath, readWhole, removeFile, writeAtomic } from "./providers/file-ops.ts";
+import { decodeText, type Encoding, encodeText, sha256, utf8 } from "./text/encoding.ts";
+
+/** Files above this are neither edited by text nor proposed, in bytes. */
+export const maxEditBytes = 5 * 1024 * 1024;
+
+/** A file of the workspace (or an approved one outside it). */
+export interface TargetFile extends FilePath {
+  /** As it was asked for. */
+  readonly asked: string;
+  readonly inside: boolean;
+}
+
+/** A file's text as the owner sees it: with unsaved edits of the editor. */
+export interface CurrentText {
+  /** Null when there is no such file. */
+  readonly text: string | null;
+  readonly encoding: Encoding;
+  /** SHA-256 of the bytes on disk; null when there are none. */
+  readonly diskHash: string | null;
+  readonly unsaved: boolean;
+}
+
+export interface Written {
+  readonly path: string;
+  readonly before: string | null;
+  readonly after: string | null;
+  readonly via: "editor" | "disk";
+  /** False while the editor holds the new text unsaved. */
+  readonly saved: boolean;
+}
+
+/** Reads and writes files by what the owner sees of them: through the editor where there is one, else on disk. */
+export interface WorkspaceFiles {
+  /** @throws LancelotError `too_large`, `invalid_params` for a file that is not text. */
+  current(file: TargetFile): Promise<CurrentText>;
+  unsavedText(file: TargetFile): Promise<string | null>;
+  /**
+   * Makes the text of a file what is given (null: no file), if it still is `from`, and reads it back.
+   * @throws LancelotError `conflict` when it is not, and what `writeAtomic` throws.
+   */
+  write(file: TargetFile, from: CurrentText, text: string | null): Promise<Written>;
+  /** The same for bytes, always on disk. */
+  writeBytes(file: TargetFile, expected: string | null, bytes: Buffer | null, mode?: number): Promise<Written>;
+}
+
+export function createWorkspaceFiles(askEditor: AskEditor | null): WorkspaceFiles {
+  async function unsavedText(file: TargetFile): Promise<string | null> {
+    if (askEditor === null || !file.inside) return null;
+    try {
+      return (await askEditor("unsavedText", { path: file.display })).text;
+    } catch (error) {
+      if (error instanceof LancelotError && error.code === "unavailable") return null;
+      throw error;
+    }
+  }
+
+  /** Null when no editor took it, and the disk is the place. */
+  async function writeInEditor(file: TargetFile, from: CurrentText, text: string | null): Promise<Written | null> {
+    // The editor would save other encodings as it guesses them, so those go to disk by us.
+    if (askEditor === null || !file.inside || from.encoding.name !== "utf8") return null;
+    let answer: { applied: boolean; saved: boolean };
+    try {
+      answer = await askEditor("applyText", { path: file.display, expected: from.text, text });
+    } catch (error) {
+      if (error instanceof LancelotError && error.code === "unavailable") return null;
+      throw error;
+    }
+    if (!answer.applied) throw changedMeanwhile(file);
+    const disk = await readWhole(file, Number.MAX_SAFE_INTEGER);
+    if (answer.saved && (disk === null) !== (text === null)) throw notAsWritten(file);
+    return {
+      path: file.display,
+      before: from.diskHash,
+      after: disk === null ? null : sha256(disk.bytes),
+      via: "editor",
+      saved: answer.saved,
+    };
+  }
+
+  async function writeBytes(file: TargetFile, expected: string | null, bytes: Buffer | null, mode?: number): Promise<Written> {
+    const after = bytes === null ? null : sha256(bytes);
+    if (bytes === null) {
+      if (expected !== null) await removeFile(file, expected);
+    } else if (after === expected) {
+      if (mode !== undefined) await changeMode(file, mode);
+    } else await writeAtomic(file, bytes, mode === undefined ? { expected } : { expected, mode });
+    const disk = await readWhole(file, Number.MAX_SAFE_INTEGER);
+    if ((disk === null ? null : sha256(disk.bytes)) !== after) throw notAsWritten(file);
+    return { path: file.display, before: expected, after, via: "disk", saved: true };
+  }
+
+  return {
+    unsavedText,
+
+    async current(file) {
+      const disk = await readWhole(file, maxEditBytes);
+      const unsaved = await unsavedText(file);
+      if (disk === null) return { text: unsaved, encoding: utf8, diskHash: null, unsaved: unsaved !== null };
+      const decoded = decodeText(disk.bytes);
+      if (decoded === null) throw new LancelotError("invalid_params", `${file.display} is not a text file; it cannot be edited by text.`);
+      return { text: unsaved ?? decoded.text, encoding: decoded.encoding, diskHash: sha256(disk.bytes), unsaved: unsaved !== null };
+    },
+
+    async write(file, from, text) {
+      const edited = await writeInEditor(file, from, text);
+      if (edited !== null) return edited;
+      if (from.unsaved) {
+        throw new LancelotError("conflict", `${file.display} has unsaved edits in the editor. Save it there, then try again.`);
+      }
+      return writeBytes(file, from.diskHash, text === null ? null : encodeText(text, from.encoding));
+    },
+
+    writeBytes,
+  };
+}
+
+function changedMeanwhile(file: FilePath): LancelotError {
+  return new LancelotError("conflict", `${file.display} was changed in the editor meanwhile; it was not touched.`);
+}
+
+function notAsWritten(file: FilePath): LancelotError {
+  return new LancelotError("conflict", `${file.display} does not read as it was written: something else changed it at the same moment.`);
+}
