@@ -1,0 +1,205 @@
+import { pathToFileURL } from "node:url";
+import { fitChat, type ChatItem } from "./fit.ts";
+import type {
+  ChatHistoryItem,
+  ChatWrapper,
+  GrammarState,
+  Llama,
+  LlamaModel,
+  LlamaModule,
+  LlamaSequence,
+  LlamaText,
+  Token,
+} from "./llama.ts";
+import type { Done, Generate, Load } from "./messages.ts";
+import { goesInCircles } from "./reply.ts";
+
+/** Tokens of a prompt that are evaluated before a stop is looked for: some 300 ms of one slow core. */
+const promptStep = 32;
+
+/** The model in this process: one context, one sequence whose memory the next prompt goes on from as far as they agree. */
+export interface Engine {
+  contextSize: number;
+  /** Writes one reply. `onText` gets it as it comes. @throws LancelotError `too_large`. */
+  generate(request: Generate, signal: AbortSignal, onText: (text: string) => void): Promise<Omit<Done, "type" | "id">>;
+}
+
+export async function createEngine(load: Load): Promise<Engine> {
+  const module: LlamaModule = await import(pathToFileURL(load.runtime).href);
+  const llama = await module.getLlama({
+    gpu: load.gpu ? "auto" : false,
+    build: "never",
+    skipDownload: true,
+    progressLogs: false,
+    // The runtime's own default of at least four threads brings small machines to a halt.
+    maxThreads: load.threads,
+    logLevel: "error",
+    logger: (_level, message) => process.stderr.write(message),
+  });
+  const model = await llama.loadModel({
+    modelPath: load.model,
+    useMmap: true,
+    ...(load.gpu ? { gpuLayers: load.gpuLayers ?? "auto" } : { gpuLayers: 0 }),
+  });
+  const context = await model.createContext({
+    contextSize: Math.min(load.contextSize, model.trainContextSize),
+    batchSize: 128,
+    threads: load.threads,
+  });
+  const wrapper = module.resolveChatWrapper(model, {
+    warningLogs: false,
+    customWrapperSettings: { qwen: { thoughts: "discourage" }, jinjaTemplate: { reasoning: false } },
+  });
+  return {
+    contextSize: context.contextSize,
+    generate: createGenerate({ module, llama, model, wrapper, sequence: context.getSequence(), contextSize: context.contextSize }),
+  };
+}
+
+interface Parts {
+  module: LlamaModule;
+  llama: Llama;
+  model: LlamaModel;
+  wrapper: ChatWrapper;
+  sequence: LlamaSequence;
+  contextSize: number;
+}
+
+function createGenerate({ module, llama, model, wrapper, sequence, contextSize }: Parts): Engine["generate"] {
+  let lastGrammar: { text: string; grammar: Promise<object> } | undefined;
+
+  async function grammarState(text: string | null): Promise<GrammarState | undefined> {
+    if (text === null) return undefined;
+    if (lastGrammar?.text !== text) lastGrammar = { text, grammar: llama.createGrammar({ grammar: text }) };
+    return new module.LlamaGrammarEvaluationState({ model, grammar: await lastGrammar.grammar });
+  }
+
+  function render(chat: readonly ChatItem[]) {
+    const chatHistory = chat.map(
+      ({ role, text }): ChatHistoryItem => (role === "assistant" ? { type: "model", response: [text] } : { type: role, text }),
+    );
+    return wrapper.generateContextState({ chatHistory: [...chatHistory, { type: "model", response: [] }] });
+  }
+  // Text of the conversation never becomes control tokens: the wrapper keeps the two apart.
+  const tokensOf = (chat: readonly ChatItem[]) => render(chat).contextText.tokenize(model.tokenizer);
+
+  return async (request, signal, onText) => {
+    const started = performance.now();
+    const state = await grammarState(request.grammar);
+    // Room for the reply: what is asked for, but no more than a third of the context; the prompt has the rest.
+    const reserve = Math.min(request.maxTokens, Math.floor(contextSize / 3));
+    const { chat, leftOut } = fitChat(request, contextSize - reserve - 8, (items) => tokensOf(items).length);
+    const prompt = tokensOf(chat);
+    const cachedTokens = await reuse(sequence, prompt);
+    const result = { inputTokens: prompt.length, cachedTokens, outputTokens: 0, promptMs: 0, leftOut };
+
+    // All but the last token, which the first new one is made from.
+    for (let at = cachedTokens; at < prompt.length - 1; at += promptStep) {
+      if (signal.aborted) return { ...result, stop: "aborted" };
+      await sequence.evaluateWithoutGeneratingNewTokens(prompt.slice(at, Math.min(at + promptStep, prompt.length - 1)));
+    }
+    result.promptMs = performance.now() - started;
+
+    const writer = createWriter(
+      model,
+      request.grammar === null ? textTriggers(render(chat).stopGenerationTriggers) : [],
+      prompt.slice(-8),
+      onText,
+    );
+    const limit = Math.min(request.maxTokens, contextSize - prompt.length - 1);
+    const recent: Token[] = [];
+    const tokens = sequence.evaluate(prompt.slice(-1), {
+      temperature: request.temperature,
+      ...(state !== undefined && { grammarEvaluationState: state }),
+      // Weak models fall into loops; more than this and they can no longer quote code.
+      repeatPenalty: { punishTokens: () => recent, penalty: 1.05 },
+    });
+    let stop: Done["stop"] = "end";
+    if (signal.aborted) return { ...result, stop: "aborted" };
+    for await (const token of tokens) {
+      result.outputTokens++;
+      recent.push(token);
+      if (recent.length > 64) recent.shift();
+      if (writer.push(token)) break;
+      if (signal.aborted) {
+        stop = "aborted";
+        break;
+      }
+      if (result.outputTokens % 16 === 0 && goesInCircles(writer.text())) {
+        stop = "circles";
+        break;
+      }
+      if (result.outputTokens >= limit) {
+        stop = "max_tokens";
+        break;
+      }
+    }
+    writer.end();
+    return { ...result, stop };
+  };
+}
+
+/** Brings the sequence's memory to the longest beginning it shares with the prompt; at least the last token is left to evaluate. */
+async function reuse(sequence: LlamaSequence, prompt: Token[]): Promise<number> {
+  await sequence.adaptStateToTokens(prompt.slice(0, -1), false);
+  if (sequence.nextTokenIndex > prompt.length - 1) await sequence.clearHistory();
+  return sequence.nextTokenIndex;
+}
+
+/** Triggers that are plain text; special tokens among them end the generation by themselves. */
+function textTriggers(triggers: readonly LlamaText[]): string[] {
+  return triggers.flatMap(({ values }) => {
+    const text = values.every((value) => typeof value === "string") ? values.join("") : "";
+    return text === "" ? [] : [text];
+  });
+}
+
+/** Turns tokens into text: holds back torn characters and what may become a stop trigger. `push` says whether one was reached. */
+function createWriter(model: LlamaModel, triggers: readonly string[], before: readonly Token[], onText: (text: string) => void) {
+  let context: Token[] = [...before];
+  let pending: Token[] = [];
+  let held = "";
+  let written = "";
+  const write = (text: string) => {
+    written += text;
+    onText(text);
+  };
+
+  function flush(): boolean {
+    const found = Math.min(...triggers.map((trigger) => held.indexOf(trigger)).filter((index) => index >= 0));
+    if (Number.isFinite(found)) {
+      held = held.slice(0, found);
+      return true;
+    }
+    const risky = Math.max(0, ...triggers.map((trigger) => overlap(held, trigger)));
+    const ready = held.slice(0, held.length - risky);
+    held = held.slice(held.length - risky);
+    if (ready !== "") write(ready);
+    return false;
+  }
+
+  return {
+    text: () => written,
+    push(token: Token): boolean {
+      pending.push(token);
+      const text = model.detokenize(pending, false, context);
+      // A character of several bytes may come in several tokens.
+      if (text.endsWith("\ufffd") && pending.length < 8) return false;
+      context = [...context, ...pending].slice(-8);
+      pending = [];
+      held += text;
+      return flush();
+    },
+    end() {
+      if (pending.length > 0) held += model.detokenize(pending, false, context);
+      if (held !== "") write(held);
+    },
+  };
+}
+
+/** Length of the longest end of `text` that begins `trigger`. */
+function overlap(text: string, trigger: string): number {
+  for (let length = Math.min(text.length, trigger.length - 1); length > 0; length--)
+    if (trigger.startsWith(text.slice(-length))) return length;
+  return 0;
+}
