@@ -150,7 +150,7 @@ export function loadConfig(shippedText: string, ownerText: string | null): Loade
   if (owner === null || owner === undefined) return shippedOnly(null);
   if (!isRecord(owner)) return broken(1, "must be a list of keys such as active: and providers:");
 
-  const merged = ModelsConfig.safeParse(mergeConfig(shipped, owner));
+  const merged = ModelsConfig.safeParse(mergeConfig(shipped, withoutEmpty(owner)), { reportInput: true });
   if (!merged.success) {
     const [issue] = merged.error.issues;
     const path = issue?.path.map(String) ?? [];
@@ -207,11 +207,16 @@ function unknownKeys(config: ModelsConfig): string[][] {
   return found;
 }
 
+/** A key without a value says nothing. */
+function withoutEmpty(value: Record<string, unknown>): Record<string, unknown> {
+  const filled = Object.entries(value).filter(([key, inner]) => inner !== null && key !== "__proto__");
+  return Object.fromEntries(filled.map(([key, inner]) => [key, isRecord(inner) ? withoutEmpty(inner) : inner]));
+}
+
 function mergeConfig(shipped: Record<string, unknown>, owner: Record<string, unknown>): Record<string, unknown> {
   const providers = { ...toRecord(shipped["providers"]) };
   if (owner["providers"] !== undefined && !isRecord(owner["providers"])) return { ...shipped, ...owner };
   for (const [name, mine] of Object.entries(toRecord(owner["providers"]))) {
-    if (name === "__proto__") continue;
     const theirs = Object.hasOwn(providers, name) ? providers[name] : undefined;
     // Another kind under a shipped name is another provider: nothing of the shipped one holds for it.
     const sameKind = isRecord(theirs) && isRecord(mine) && (mine["kind"] === undefined || mine["kind"] === theirs["kind"]);

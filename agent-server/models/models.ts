@@ -323,6 +323,7 @@ function startLocal(deps: ModelsDeps, onState: (state: LocalModel) => void): Loc
       download: () => Promise.reject(error),
       cancelDownload: () => state,
       model: () => Promise.reject(error),
+      pid: () => undefined,
       close: () => Promise.resolve(),
     };
   }

@@ -13,7 +13,7 @@ const words = "Twelve letters and then a good many more of them.";
 
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
+  for (const one of open.splice(0).toReversed()) await one.close();
 });
 
 async function start(script: Script): Promise<ModelServer> {
@@ -100,7 +100,9 @@ describe.each(kinds)("%s", (kind) => {
     ["hang_midway", "fell silent"],
   ] as const)("is asked once more after %s, and the connection is closed", async (fault, said) => {
     const server = await start(inOrder({ text: words, fault }));
-    const { models, receipts } = room(kind, server.url(kind), { limits: { firstTokenMs: 150, idleMs: 120 } });
+    const { models, receipts } = room(kind, server.url(kind), {
+      limits: fault === "hang" ? { firstTokenMs: 150 } : { firstTokenMs: 10_000, idleMs: 150 },
+    });
     const error = await failure(ask(models, {}));
     expect(error.message).toContain(said);
     expect(error.message).toContain("Tried 2 times");
@@ -109,9 +111,9 @@ describe.each(kinds)("%s", (kind) => {
   });
 
   it("may answer slowly, as long as it goes on", async () => {
-    const server = await start(inOrder({ text: words.repeat(3), fault: "slow", delayMs: 40 }));
-    const { models, waits } = room(kind, server.url(kind), { limits: { firstTokenMs: 400, idleMs: 300 } });
-    expect((await ask(models, {})).text).toBe(words.repeat(3));
+    const server = await start(inOrder({ text: words.repeat(8), fault: "slow", delayMs: 40 }));
+    const { models, waits } = room(kind, server.url(kind), { limits: { firstTokenMs: 1000, idleMs: 1000 } });
+    expect((await ask(models, {})).text).toBe(words.repeat(8));
     expect(waits).toEqual([]);
   });
 

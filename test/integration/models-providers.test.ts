@@ -20,7 +20,7 @@ const keys = { ANTHROPIC_API_KEY: "key-a", OPENAI_API_KEY: "key-o", GEMINI_API_K
 
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
+  for (const one of open.splice(0).toReversed()) await one.close();
 });
 
 async function start(script: Script, more: Partial<Parameters<typeof startModelServer>[0]> = {}): Promise<ModelServer> {
@@ -180,9 +180,8 @@ describe.each(kinds)("a task over %s", (kind) => {
     const server = await start(inOrder({ text: "A long answer that goes on and on and on", fault: "hang_midway" }));
     const { models, receipts } = room(server, kind);
     const stop = new AbortController();
-    const events = models
-      .stream({ system: "", messages: [first], tools: [] }, { questId: null, parentId: null, signal: stop.signal })
-      [Symbol.asyncIterator]();
+    const stream = models.stream({ system: "", messages: [first], tools: [] }, { questId: null, parentId: null, signal: stop.signal });
+    const events = stream[Symbol.asyncIterator]();
     expect((await events.next()).value).toMatchObject({ type: "text" });
     const rest = failure(drain(events));
     stop.abort();

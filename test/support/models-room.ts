@@ -16,9 +16,9 @@ export interface ModelsRoom {
   /** Milliseconds of each wait between tries; none is really waited. */
   waits: number[];
   /** Receipts of the model calls, oldest first. */
-  receipts(): Receipt[];
-  writeConfig(yaml: string): void;
-  close(): Promise<void>;
+  receipts: () => Receipt[];
+  writeConfig: (yaml: string) => void;
+  close: () => Promise<void>;
 }
 
 export const configDir = join(import.meta.dirname, "../../config");
@@ -108,6 +108,7 @@ export function localIn(state: Partial<LocalModel>): NonNullable<ModelsDeps["loc
     download: () => Promise.resolve(model),
     cancelDownload: () => model,
     model: () => Promise.resolve({ name: model.name, contextWindow: 4096, small: true }),
+    pid: () => undefined,
     close: () => Promise.resolve(),
   });
 }
