@@ -312,11 +312,9 @@ export function Composer({ chat }: { chat: Chat }): JSX.Element {
         <textarea
           ref={field}
           rows={2}
-          role="combobox"
           aria-label={placeholder}
           aria-autocomplete="list"
           aria-haspopup="listbox"
-          aria-expanded={shown !== null}
           aria-controls={shown === null ? undefined : "suggestions"}
           aria-activedescendant={shown === null ? undefined : `suggestion-${shown.active}`}
           placeholder={placeholder}
