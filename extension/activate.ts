@@ -46,7 +46,7 @@ export function activate(context: vscode.ExtensionContext): TestApi | undefined 
   context.subscriptions.push(
     log,
     host,
-    registerStatus(host),
+    registerStatus(host, log),
     registerConfiguration(host),
     chat,
     warRoom,
@@ -58,7 +58,7 @@ export function activate(context: vscode.ExtensionContext): TestApi | undefined 
     registerApprovalsTree(approvals),
     announceApprovals(host, approvals, chat),
     registerKeepOrUndo(host),
-    registerFirstRun(context, host),
+    registerFirstRun(context, host, log),
     registerCommands(
       chatCommands(host, chat, quests),
       modelCommands(host),

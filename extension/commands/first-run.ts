@@ -5,7 +5,7 @@ import { size } from "./models.ts";
 const key = "welcomed";
 
 /** Once, when nothing can answer yet: the walkthrough, and an offer of the local model or of a provider. */
-export function registerFirstRun(context: vscode.ExtensionContext, host: AgentHost): vscode.Disposable {
+export function registerFirstRun(context: vscode.ExtensionContext, host: AgentHost, log: vscode.LogOutputChannel): vscode.Disposable {
   const welcome = async () => {
     if (context.globalState.get<boolean>(key) === true) return;
     const [{ providers }, local] = await Promise.all([host.call("models.list", {}), host.call("models.local", {})]);
@@ -28,6 +28,7 @@ export function registerFirstRun(context: vscode.ExtensionContext, host: AgentHo
     if (answer === choose) await vscode.commands.executeCommand("lancelot.chooseModel");
   };
   return host.onState(({ state }) => {
-    if (state === "ready") void welcome().catch(() => undefined);
+    if (state === "ready")
+      void welcome().catch((error: unknown) => log.warn(`first run: ${error instanceof Error ? error.message : String(error)}`));
   });
 }

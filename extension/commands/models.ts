@@ -63,11 +63,13 @@ async function pickModel(
   });
   pick.show();
   try {
-    const [{ items, providers }, local] = await Promise.all([
+    const [{ items, providers, problem }, local] = await Promise.all([
       host.call("models.list", {}, abort.signal),
       host.call("models.local", {}, abort.signal),
     ]);
-    pick.items = choices(host, items, providers, local, choose, download);
+    const wrong: Choice[] =
+      problem === null ? [] : [{ label: vscode.l10n.t("$(warning) config/models.yaml"), detail: problem, alwaysShow: true }];
+    pick.items = [...wrong, ...choices(host, items, providers, local, choose, download)];
     pick.activeItems = pick.items.filter((item) => "picked" in item && item.picked);
     pick.placeholder = vscode.l10n.t("Models of every provider that can be reached");
     pick.busy = false;

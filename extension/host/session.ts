@@ -58,7 +58,7 @@ export async function startSession(deps: SessionDeps, signal: AbortSignal): Prom
       // Restarting, and telling the owner, is the supervisor's.
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue, handled: true }),
-        closed: () => ({ action: CloseAction.DoNotRestart, handled: true }),
+        closed: () => ({ action: CloseAction.DoNotRestart, handled: true, message: "the connection to the agent host was closed" }),
       },
       initializationFailedHandler: () => false,
     },

@@ -3,7 +3,7 @@ import type { AgentHost } from "./agent-host.ts";
 import { report } from "./report.ts";
 
 /** The status bar item: how the host is, and which model answers. A click opens the actions. */
-export function registerStatus(host: AgentHost): vscode.Disposable {
+export function registerStatus(host: AgentHost, log: vscode.LogOutputChannel): vscode.Disposable {
   const item = vscode.window.createStatusBarItem("lancelot.status", vscode.StatusBarAlignment.Right, 100);
   item.name = vscode.l10n.t("Lancelot");
   item.command = "lancelot.status";
@@ -39,17 +39,19 @@ export function registerStatus(host: AgentHost): vscode.Disposable {
     show();
   };
 
+  const unread = (error: unknown) => log.warn(`the active model was not read: ${error instanceof Error ? error.message : String(error)}`);
+
   show();
   item.show();
   return vscode.Disposable.from(
     item,
     host.onState(({ state }) => {
       show();
-      if (state === "ready") void readModel().catch(() => undefined);
+      if (state === "ready") void readModel().catch(unread);
       if (state === "failed") report(new Error(host.state.detail));
     }),
     host.onEvent((event) => {
-      if (event.topic === "models") void readModel().catch(() => undefined);
+      if (event.topic === "models") void readModel().catch(unread);
     }),
   );
 }

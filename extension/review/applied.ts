@@ -13,7 +13,9 @@ export function registerKeepOrUndo(host: AgentHost): vscode.Disposable {
     const keep = vscode.l10n.t("Keep");
     const undo = vscode.l10n.t("Undo…");
     const answer = await vscode.window.showInformationMessage(
-      vscode.l10n.t("“{0}” changed {1} files.", quest.title, files.length),
+      files.length === 1
+        ? vscode.l10n.t("“{0}” changed 1 file.", quest.title)
+        : vscode.l10n.t("“{0}” changed {1} files.", quest.title, files.length),
       keep,
       undo,
     );

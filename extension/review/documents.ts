@@ -1,4 +1,5 @@
 import * as vscode from "vscode";
+import { normalized } from "../editor/text.ts";
 import type { Proposals } from "./proposals.ts";
 
 /** The proposed side of a change, and the empty side of a new or deleted file. */
@@ -6,12 +7,13 @@ export const proposedScheme = "lancelot-proposed";
 /** Read-only text for the owner to read: details of an approval, what an undo would do. */
 export const detailScheme = "lancelot-detail";
 
-export function proposedUri(changeId: string, path: string): vscode.Uri {
-  return vscode.Uri.from({ scheme: proposedScheme, path: `/${path}`, query: changeId });
+/** Keeps the file's own path, so that labels, icons and languages are those of the file. */
+export function proposedUri(changeId: string, file: vscode.Uri): vscode.Uri {
+  return vscode.Uri.from({ scheme: proposedScheme, path: file.path, query: changeId });
 }
 
-export function emptyUri(path: string): vscode.Uri {
-  return vscode.Uri.from({ scheme: proposedScheme, path: `/${path}` });
+export function emptyUri(file: vscode.Uri): vscode.Uri {
+  return vscode.Uri.from({ scheme: proposedScheme, path: file.path });
 }
 
 /** The change a document shows the proposed side of; null for any other document. */
@@ -30,6 +32,29 @@ export function proposedDocuments(proposals: Proposals, onDidChange: vscode.Even
       return proposed ?? "";
     },
   };
+}
+
+/** How long (ms) an open document may take to follow its change. */
+const followTimeoutMs = 3000;
+
+export function follows(document: vscode.TextDocument, proposed: string | null): boolean {
+  return normalized(document.getText()) === normalized(proposed ?? "");
+}
+
+/** Resolves once an open document shows the text it should: line numbers mean nothing before. */
+export async function followed(document: vscode.TextDocument, proposed: string | null): Promise<void> {
+  if (follows(document, proposed)) return;
+  await new Promise<void>((resolve) => {
+    const finish = () => {
+      clearTimeout(timer);
+      listener.dispose();
+      resolve();
+    };
+    const listener = vscode.workspace.onDidChangeTextDocument((event) => {
+      if (event.document === document && follows(document, proposed)) finish();
+    });
+    const timer = setTimeout(finish, followTimeoutMs);
+  });
 }
 
 /** Shows text in a read-only editor beside what is open; closed, it is forgotten. */

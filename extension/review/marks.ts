@@ -1,5 +1,5 @@
 import * as vscode from "vscode";
-import { changeIdOf } from "./documents.ts";
+import { changeIdOf, follows } from "./documents.ts";
 import type { PlacedHunk } from "./hunks.ts";
 import type { Proposals } from "./proposals.ts";
 
@@ -32,7 +32,7 @@ export function createMarks(extensionUri: vscode.Uri, proposals: Proposals): vsc
       const id = changeIdOf(editor.document.uri);
       if (id === null) continue;
       const known = proposals.knownTexts(id);
-      if (known === undefined) continue;
+      if (known === undefined || !follows(editor.document, known.proposed)) continue;
       for (const state of states) {
         const options = known.placed
           .filter((hunk) => hunk.state === state)

@@ -3,8 +3,8 @@ import type { Change } from "../../agent-server/contract/changes.ts";
 import { uriOf } from "../editor/workspace-path.ts";
 import type { AgentHost } from "../host/agent-host.ts";
 import { report } from "../host/report.ts";
-import { proposedDocuments, proposedScheme, proposedUri } from "./documents.ts";
-import { isOpen, neighbour } from "./hunks.ts";
+import { changeIdOf, followed, proposedDocuments, proposedScheme, proposedUri } from "./documents.ts";
+import { isOpen, isUndecided, neighbour } from "./hunks.ts";
 import { hunkLenses } from "./lenses.ts";
 import { createMarks } from "./marks.ts";
 import { createProposals, type Proposals } from "./proposals.ts";
@@ -56,7 +56,7 @@ export function createReview(context: vscode.ExtensionContext, host: AgentHost):
   const openChange = async (changeId: string, hunk?: number) => {
     const { change, placed } = await proposals.texts(changeId);
     const { left, right } = sidesOf(change, uriOf(change.path));
-    const wanted = placed.find((one) => (hunk === undefined ? one.state === "pending" || one.state === "conflict" : one.index === hunk));
+    const wanted = placed.find((one) => (hunk === undefined ? isUndecided(one) : one.index === hunk));
     const selection = wanted === undefined ? undefined : new vscode.Range(wanted.start, 0, wanted.start, 0);
     const title = vscode.l10n.t("{0} (proposed)", change.path.split("/").at(-1) ?? change.path);
     await vscode.commands.executeCommand("vscode.diff", left, right, title, { preview: true, ...(selection ? { selection } : {}) });
@@ -98,15 +98,18 @@ export function createReview(context: vscode.ExtensionContext, host: AgentHost):
     const wasActive = changeOfTab(activeTab()) === target.changeId;
     const change = await proposals.decide(target.changeId, decision, hunks);
     await advance(change, wasActive);
-    if (wasActive && isOpen(change)) await reveal(change.id);
+    if (wasActive && isOpen(change)) await reveal(change.id, hunks?.at(-1) ?? -1);
   };
 
-  /** Puts the cursor on the next undecided hunk of the diff in front. */
-  const reveal = async (changeId: string) => {
-    const index = await hunkAtCursor(proposals, changeId);
-    const { placed } = await proposals.texts(changeId);
-    const hunk = placed.find((one) => one.index === index);
-    if (hunk !== undefined) revealLine(changeId, hunk.start);
+  /** Puts the cursor on the undecided hunk after the one that was decided, or before it. */
+  const reveal = async (changeId: string, decided: number) => {
+    const { placed, proposed } = await proposals.texts(changeId);
+    const open = placed.filter(isUndecided).toSorted((a, b) => a.index - b.index);
+    const hunk = open.find(({ index }) => index > decided) ?? open.at(-1);
+    const editor = proposedEditor(changeId);
+    if (hunk === undefined || editor === undefined) return;
+    await followed(editor.document, proposed);
+    revealLine(changeId, hunk.start);
   };
   const revealLine = (changeId: string, line: number) => {
     const editor = proposedEditor(changeId);
@@ -126,6 +129,7 @@ export function createReview(context: vscode.ExtensionContext, host: AgentHost):
     vscode.window.tabGroups.onDidChangeTabs(showContext),
     vscode.window.onDidChangeActiveTextEditor(showContext),
     vscode.window.onDidChangeVisibleTextEditors(() => void showMarks()),
+    vscode.workspace.onDidChangeTextDocument(({ document }) => (changeIdOf(document.uri) === null ? undefined : marks.refresh())),
     host.onEvent((event) => proposals.handle(event)),
     host.onState(({ state }) => {
       if (state === "ready") void proposals.reload().catch(report);
@@ -147,7 +151,7 @@ export function createReview(context: vscode.ExtensionContext, host: AgentHost):
       if (open.length === 1) return openChange(first.id);
       const resources = open.map((change) => {
         const file = uriOf(change.path);
-        return [file, change.kind === "create" ? undefined : file, proposedUri(change.id, change.path)];
+        return [file, change.kind === "create" ? undefined : file, proposedUri(change.id, file)];
       });
       await vscode.commands.executeCommand("vscode.changes", vscode.l10n.t("Proposed changes"), resources);
     },

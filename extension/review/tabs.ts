@@ -20,7 +20,7 @@ export function sidesOf(
   change: { id: string; path: string; kind: "create" | "modify" | "delete" },
   file: vscode.Uri,
 ): { left: vscode.Uri; right: vscode.Uri } {
-  return { left: change.kind === "create" ? emptyUri(change.path) : file, right: proposedUri(change.id, change.path) };
+  return { left: change.kind === "create" ? emptyUri(file) : file, right: proposedUri(change.id, file) };
 }
 
 /** True for an editor on the proposed side of a change, whether alone in its tab or one of several in a multi-diff. */

@@ -24,7 +24,9 @@ export async function undoQuest(host: AgentHost, details: ReturnType<typeof crea
   const undo = vscode.l10n.t("Undo this task");
   const see = vscode.l10n.t("Show the differences");
   const answer = await vscode.window.showWarningMessage(
-    vscode.l10n.t("Put {0} files back as they were before “{1}”?", files.length, title),
+    files.length === 1
+      ? vscode.l10n.t("Put 1 file back as it was before “{0}”?", title)
+      : vscode.l10n.t("Put {0} files back as they were before “{1}”?", files.length, title),
     {
       modal: true,
       detail: `${lines.join("\n")}\n\n${vscode.l10n.t("Edits you made elsewhere in these files since are kept. This can be taken back.")}`,
@@ -45,7 +47,9 @@ export async function tellRestored(host: AgentHost, result: RestoreResult): Prom
   const { undoCheckpointId, restored } = result;
   const redo = vscode.l10n.t("Redo");
   const answer = await vscode.window.showInformationMessage(
-    vscode.l10n.t("{0} files are as they were before.", restored.length),
+    restored.length === 1
+      ? vscode.l10n.t("1 file is as it was before.")
+      : vscode.l10n.t("{0} files are as they were before.", restored.length),
     ...(undoCheckpointId === null ? [] : [redo]),
   );
   if (answer === redo && undoCheckpointId !== null)

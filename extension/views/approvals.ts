@@ -79,7 +79,13 @@ export function registerApprovalsTree(approvals: Approvals): vscode.Disposable {
   const view = vscode.window.createTreeView("lancelot.approvals", { treeDataProvider: provider });
   const badge = approvals.onChanged(() => {
     const count = approvals.pending().length;
-    view.badge = count === 0 ? undefined : { value: count, tooltip: vscode.l10n.t("{0} approvals wait for you", count) };
+    view.badge =
+      count === 0
+        ? undefined
+        : {
+            value: count,
+            tooltip: count === 1 ? vscode.l10n.t("1 approval waits for you") : vscode.l10n.t("{0} approvals wait for you", count),
+          };
   });
   return vscode.Disposable.from(view, badge);
 }

@@ -35,7 +35,7 @@ export function registerChangesTree(review: Review): vscode.Disposable {
     item.id = `quest:${questId}`;
     item.contextValue = "quest";
     item.iconPath = new vscode.ThemeIcon("comment-discussion");
-    item.description = vscode.l10n.t("{0} files", open.length);
+    item.description = open.length === 1 ? vscode.l10n.t("1 file") : vscode.l10n.t("{0} files", open.length);
     return item;
   };
   const fileItem = (change: Change): vscode.TreeItem => {
@@ -99,7 +99,10 @@ export function registerChangesTree(review: Review): vscode.Disposable {
   const refresh = () => {
     refreshed.fire(undefined);
     const left = proposals.open().reduce((sum, change) => sum + countUndecided(change), 0);
-    view.badge = left === 0 ? undefined : { value: left, tooltip: vscode.l10n.t("{0} hunks to review", left) };
+    view.badge =
+      left === 0
+        ? undefined
+        : { value: left, tooltip: left === 1 ? vscode.l10n.t("1 hunk to review") : vscode.l10n.t("{0} hunks to review", left) };
   };
   return vscode.Disposable.from(refreshed, view, review.onChanged(refresh));
 }
