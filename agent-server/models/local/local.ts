@@ -52,6 +52,8 @@ interface Candidate {
   path: string;
   name: string;
   license: string;
+  note?: string;
+  bytes: number;
   source: "hub" | "npm" | "owner";
   /** Tokens. */
   context: number;
@@ -116,7 +118,7 @@ export function createLocal(deps: LocalDeps): Local {
     const bytes = existsSync(ownModel) ? statSync(ownModel).size : undefined;
     if (bytes === undefined) return undefined;
     const name = basename(ownModel).replace(/\.gguf$/i, "");
-    return { path: ownModel, name, license: "the owner's own file", source: "owner", context: 8_192, small: bytes < smallFile };
+    return { path: ownModel, name, license: "unknown (your own file)", bytes, source: "owner", context: 8_192, small: bytes < smallFile };
   }
 
   /** What no download would mend. */
@@ -145,12 +147,15 @@ export function createLocal(deps: LocalDeps): Local {
     const underway = installer.progress();
     if (underway !== null) return { status: "downloading", problem: null, ...underway };
     const model = chosen();
+    const { name, license, note } = model ?? offered;
+    const partial = statSync(join(folder, `${offered.file}.part`), { throwIfNoEntry: false })?.size ?? 0;
     const base = {
       file: model === undefined ? null : basename(model.path),
-      name: model?.name ?? offered.name,
-      license: model?.license ?? offered.license,
-      totalBytes: (runtime.installed() ? 0 : runtime.bytes) + (model === undefined ? offered.bytes : 0),
-      doneBytes: 0,
+      name,
+      license,
+      ...(note !== undefined && { note }),
+      totalBytes: runtime.bytes + (model?.bytes ?? offered.bytes),
+      doneBytes: (runtime.installed() ? runtime.bytes : 0) + (model?.bytes ?? partial),
       source: model?.source ?? null,
     };
     const blocked = blockedBy();
@@ -210,8 +215,8 @@ function present(catalog: Catalog, offered: HubModel, folder: string): Candidate
   const hub = [offered, ...catalog.hub.toReversed()].find((model) => isHere(model, folder));
   const model = hub ?? (isHere(catalog.npm, folder) ? catalog.npm : undefined);
   if (model === undefined) return undefined;
-  const { name, license, context, small } = model;
-  return { path: join(folder, model.file), name, license, context, small, source: hub === undefined ? "npm" : "hub" };
+  const { name, license, note, bytes, context, small } = model;
+  return { path: join(folder, model.file), name, license, note, bytes, context, small, source: hub === undefined ? "npm" : "hub" };
 }
 
 /** A file gets its name only after its checksum was right; its size shows what happened to it since. */
