@@ -6,6 +6,7 @@ import type { Ledger, ReceiptClosing, ReceiptOpening } from "../receipts/receipt
 import type { Redactor } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
 import { type ApprovalStore, createApprovalStore, type StoredApproval } from "./approval-store.ts";
+import { createWaiting } from "./approval-waiting.ts";
 
 /** What an approval card shows. */
 export interface Question {
@@ -45,9 +46,6 @@ export interface Approvals {
 const maxTitle = 500;
 const maxDetail = 100_000;
 const maxReason = 4000;
-/** How soon a host notices an answer that was given in another window, in ms; it looks only while something waits. */
-const pollInterval = 500;
-
 const answers: Record<ApprovalDecision, ApprovalStatus> = { allow_once: "allowed_once", allow_quest: "allowed_quest", deny: "denied" };
 
 /** Questions to the owner: persisted, answered once, bound to one exact intent. Each question and each answer is a receipt. */
@@ -64,8 +62,6 @@ export function createApprovals(deps: {
   const { storage, ledger, redactor, emit } = deps;
   const store: ApprovalStore = createApprovalStore(storage, deps.workspace ?? "");
   let timeoutMs = deps.timeoutSeconds * 1000;
-  const waiting = new Map<string, Set<() => void>>();
-  let poll: NodeJS.Timeout | null = null;
 
   const time = (offset = 0): string => new Date(deps.now() + offset).toISOString();
 
@@ -79,11 +75,6 @@ export function createApprovals(deps: {
     const id = ledger.open(opening);
     ledger.close(id, closing);
     return id;
-  }
-
-  function announce(approval: Approval): void {
-    emit("approval", approval);
-    for (const wake of waiting.get(approval.id) ?? []) wake();
   }
 
   /** Ends a question with its receipt, or does nothing when another was quicker. */
@@ -112,7 +103,10 @@ export function createApprovals(deps: {
       );
       return store.get(approval.id)?.approval ?? null;
     });
-    if (settled !== null) announce(settled);
+    if (settled === null) return null;
+    if (waiting.has(settled.id)) told.add(settled.id);
+    emit("approval", settled);
+    waiting.wake(settled.id);
     return settled;
   }
 
@@ -128,20 +122,26 @@ export function createApprovals(deps: {
     return one;
   }
 
-  function startPolling(): void {
-    poll ??= setInterval(() => {
-      for (const [id, wakes] of waiting) {
-        // One that fails must not keep the others waiting; each looks for itself and reports what is wrong.
-        if (store.get(id)?.approval.status !== "pending" || get(id).approval.expiresAt <= time()) for (const wake of wakes) wake();
+  /** Questions somebody waits for whose end was told; an answer from another window is told when it is noticed. */
+  const told = new Set<string>();
+  const waiting = createWaiting({
+    ended(id) {
+      let one = get(id);
+      if (one.approval.status === "pending" && one.approval.expiresAt <= time()) {
+        settle(one, { status: "expired", reason: null, name: "approval.expire" });
+        one = get(id);
       }
-    }, pollInterval);
-  }
-
-  function stopPolling(): void {
-    if (waiting.size > 0 || poll === null) return;
-    clearInterval(poll);
-    poll = null;
-  }
+      if (one.approval.status === "pending") return null;
+      if (!told.has(id)) {
+        told.add(id);
+        emit("approval", one.approval);
+      }
+      return one.approval;
+    },
+    withdraw(id) {
+      settle(get(id), { status: "cancelled", reason: null, name: "approval.cancel" });
+    },
+  });
 
   return {
     standing(hash, questId) {
@@ -209,53 +209,11 @@ export function createApprovals(deps: {
         }
         return get(id).approval;
       });
-      announce(asked);
+      emit("approval", asked);
       return asked;
     },
 
-    wait(id, signal) {
-      return new Promise((resolve, reject) => {
-        const look = (): void => {
-          try {
-            let one = get(id);
-            if (one.approval.status === "pending" && one.approval.expiresAt <= time()) {
-              settle(one, { status: "expired", reason: null, name: "approval.expire" });
-              one = get(id);
-            }
-            if (one.approval.status === "pending") return;
-            stop();
-            resolve(one.approval);
-          } catch (error) {
-            stop();
-            reject(error instanceof Error ? error : new Error(String(error)));
-          }
-        };
-        // Called for an answer from here, which has been announced, and for one from elsewhere, which has not.
-        const wakes = waiting.get(id) ?? new Set();
-        const onAbort = (): void => {
-          try {
-            settle(get(id), { status: "cancelled", reason: null, name: "approval.cancel" });
-          } catch (error) {
-            stop();
-            reject(error instanceof Error ? error : new Error(String(error)));
-            return;
-          }
-          look();
-        };
-        const stop = (): void => {
-          wakes.delete(look);
-          if (wakes.size === 0) waiting.delete(id);
-          signal.removeEventListener("abort", onAbort);
-          stopPolling();
-        };
-        wakes.add(look);
-        waiting.set(id, wakes);
-        signal.addEventListener("abort", onAbort, { once: true });
-        startPolling();
-        if (signal.aborted) onAbort();
-        else look();
-      });
-    },
+    wait: (id, signal) => waiting.wait(id, signal).finally(() => told.delete(id)),
 
     cancel(id) {
       const one = store.get(id);

@@ -47,7 +47,10 @@ export function decide(intent: Intent, facts: Facts): Decision {
   return judge(situate(intent, facts), facts);
 }
 
-/** Looks up what the intent names. The paths are judged as they resolve now, whatever the intent says about them. */
+/**
+ * Looks up what the intent names: `path` (best as it was asked for, since its own name counts too) and `paths`, and the working
+ * folder. They are judged as they resolve now; `absolute`, where the intent gives it, must be where `path` leads.
+ */
 export function situate(intent: Intent, facts: Facts): Situation {
   const base = baseTier(intent.capability, intent.action);
   const mode: Mode = intent.mode === "crusader" ? "crusader" : "normal";
@@ -58,7 +61,7 @@ export function situate(intent: Intent, facts: Facts): Situation {
     for (const path of paths) scopes.push(scopeOf(path, intent, facts));
   }
   const targetMissing = paths.length === 0 && base !== null && (base.effect === "write" || base.effect === "delete");
-  let key = `${intent.capability}\n${intent.action}\n${mode}\n${facts.posture}\n${facts.trusted ? 1 : 0}`;
+  let key = `${intent.capability}\n${intent.action}\n${mode}\n${facts.posture}\n${facts.trusted ? 1 : 0}${facts.broad === null ? 0 : 1}`;
   for (const scope of scopes) {
     key +=
       scope.kind === "refused" ? `\n!${scope.rule}` : `\n${scope.inside ? 1 : 0}${scope.root ? 1 : 0}${scope.special ? 1 : 0}${scope.rule}`;
@@ -67,10 +70,8 @@ export function situate(intent: Intent, facts: Facts): Situation {
 }
 
 function namedPaths(intent: Intent): unknown[] {
-  // `requested` is the path as it was asked for, where the intent carries the resolved one: its name counts too.
-  const { path, paths, requested } = intent.args;
+  const { path, paths } = intent.args;
   const named: unknown[] = path === undefined ? [] : [path];
-  if (requested !== undefined) named.push(requested);
   if (Array.isArray(paths)) named.push(...paths);
   else if (paths !== undefined) named.push(paths);
   if (intent.cwd !== undefined) named.push(intent.cwd);

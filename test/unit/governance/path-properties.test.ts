@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createPathPolicy, type PathPolicy, type ResolvedPath } from "../../../agent-server/governance/policy/paths.ts";
 import { pathCases } from "../../support/path-cases.ts";
@@ -102,7 +102,7 @@ describe("whatever a path is made of", () => {
       .chain((one) => fc.tuple(fc.constant(one), fc.array(fc.boolean(), { minLength: one.input.length, maxLength: one.input.length })));
     fc.assert(
       fc.property(spelled, ([one, capitals]) => {
-        const input = [...one.input]
+        const input = Array.from(one.input)
           .map((letter, index) => (capitals[index] === true ? letter.toUpperCase() : letter.toLowerCase()))
           .join("");
         expect(strictness(policy.resolve(input))).toBeGreaterThanOrEqual(one.expect === "secret" ? 3 : 1);

@@ -1,0 +1,84 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Intent } from "../../agent-server/contract/governance.ts";
+import { decide } from "../../agent-server/governance/decide.ts";
+import { createEvaluate } from "../../agent-server/governance/evaluate.ts";
+import { createPathPolicy } from "../../agent-server/governance/policy/paths.ts";
+import type { BenchRow } from "./bench-row.ts";
+
+const files = 500;
+const batch = 50;
+
+/**
+ * The gate: a decision about a file, made anew, against the bare `realpath` under it; and a decision from the cache against a bare
+ * look in a Map. Medians over batches, in microseconds a decision.
+ */
+export async function run(): Promise<BenchRow[]> {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-bench-")));
+  try {
+    const workspace = join(base, "proj");
+    const folder = join(workspace, "packages/editor/src/components");
+    mkdirSync(folder, { recursive: true });
+    const paths = Array.from({ length: files }, (_, index) => `packages/editor/src/components/panel-${index}.tsx`);
+    for (const path of paths) writeFileSync(join(workspace, path), "x\n");
+    const configDir = join(import.meta.dirname, "../../config");
+    const newPolicy = () => createPathPolicy({ workspace, dataDir: join(base, "data"), configDir });
+    const factsOf = (policy: ReturnType<typeof newPolicy>) => ({
+      resolve: policy.resolve,
+      ruleMessage: policy.message,
+      trusted: true,
+      posture: "supervised" as const,
+      broad: policy.broad,
+    });
+    const intents = paths.map((path): Intent => ({ capability: "file_ops", action: "write", args: { path }, mode: "normal" }));
+    const absolutes = paths.map((path) => join(workspace, path));
+
+    const cold: number[] = [];
+    const warm: number[] = [];
+    const bareRealpath: number[] = [];
+    for (let round = 0; round < 12; round += 1) {
+      // A new policy has judged no name yet.
+      const facts = factsOf(newPolicy());
+      cold.push(...perCall(intents, (intent) => decide(intent, facts)));
+      warm.push(...perCall(intents, (intent) => decide(intent, facts)));
+      bareRealpath.push(...perCall(absolutes, (absolute) => realpathSync.native(absolute)));
+    }
+
+    const facts = factsOf(newPolicy());
+    const evaluate = createEvaluate(() => facts);
+    const status: Intent = { capability: "repo_ops", action: "status", args: {}, mode: "normal" };
+    const cached = Array.from({ length: 20_000 }, () => status);
+    const kept = new Map([["repo_ops\nstatus\nnormal\nsupervised\n10", evaluate(status)]]);
+    const cachedDecision = perCall(cached, evaluate);
+    const bareLook = perCall(cached, (intent) => kept.get(`${intent.capability}\n${intent.action}\n${intent.mode}\nsupervised\n10`));
+
+    return [
+      row("file decision, name seen for the first time, p50", median(cold), median(bareRealpath), "bare: realpath of the same file"),
+      row("file decision, p50", median(warm), median(bareRealpath), "bare: realpath of the same file"),
+      row("T0 decision from the cache, p50", median(cachedDecision), median(bareLook), "bare: a look in a Map"),
+    ];
+  } finally {
+    rmSync(base, { recursive: true, force: true });
+  }
+}
+
+function perCall<T>(items: readonly T[], work: (item: T) => unknown): number[] {
+  const times: number[] = [];
+  for (let start = 0; start + batch <= items.length; start += batch) {
+    const part = items.slice(start, start + batch);
+    const from = performance.now();
+    for (const item of part) work(item);
+    times.push(((performance.now() - from) * 1000) / batch);
+  }
+  return times;
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
+
+function row(name: string, ours: number, bare: number, note: string): BenchRow {
+  return { name, ours, bare, ratio: ours / bare, unit: "µs", note };
+}

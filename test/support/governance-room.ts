@@ -1,0 +1,79 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Approval, Intent } from "../../agent-server/contract/governance.ts";
+import { createGovernance, type Governance, type GovernanceDeps, governanceMigrations } from "../../agent-server/governance/governance.ts";
+import { createLedger, type Ledger, receiptsMigrations } from "../../agent-server/receipts/receipts.ts";
+import { createRedactor } from "../../agent-server/security/security.ts";
+import { openStorage, type Storage } from "../../agent-server/storage/storage.ts";
+
+export interface GovernanceRoom {
+  readonly governance: Governance;
+  readonly ledger: Ledger;
+  readonly storage: Storage;
+  readonly workspace: string;
+  readonly dataDir: string;
+  /** Every approval event, in order. */
+  readonly events: Approval[];
+  /** Another host on the same data folder, as a second window is. */
+  beside(more?: Partial<GovernanceDeps>): GovernanceRoom;
+  /** Closes this host's database. */
+  close(): void;
+}
+
+/** The gate over its real neighbours: SQLite, ledger, redactor, a workspace on disk. */
+export function createGovernanceRoom(more: Partial<GovernanceDeps> = {}, base = newBase()): GovernanceRoom {
+  const dataDir = join(base, "data");
+  const workspace = join(base, "proj");
+  const storage = openStorage({ dataDir, migrations: [...receiptsMigrations, ...governanceMigrations] });
+  const redactor = createRedactor();
+  const ledger = createLedger({ storage, redactor });
+  const events: Approval[] = [];
+  const governance = createGovernance({
+    storage,
+    ledger,
+    redactor,
+    workspace,
+    dataDir,
+    configDir: join(import.meta.dirname, "../../config"),
+    trusted: true,
+    posture: "supervised",
+    approvalTimeoutSeconds: 60,
+    home: join(base, "home"),
+    emit: (topic, payload) => {
+      if (topic === "approval") events.push(payload as Approval);
+    },
+    ...more,
+  });
+  return {
+    governance,
+    ledger,
+    storage,
+    workspace,
+    dataDir,
+    events,
+    beside: (other) => createGovernanceRoom({ ...more, ...other }, base),
+    close: () => storage.close(),
+  };
+}
+
+function newBase(): string {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-gate-")));
+  mkdirSync(join(base, "data"));
+  mkdirSync(join(base, "proj/src"), { recursive: true });
+  writeFileSync(join(base, "proj/src/a.ts"), "a\n");
+  writeFileSync(join(base, "proj/.env"), "KEY=x\n");
+  if (bases.length === 0) {
+    process.once("exit", () => {
+      for (const each of bases) rmSync(each, { recursive: true, force: true });
+    });
+  }
+  bases.push(base);
+  return base;
+}
+
+const bases: string[] = [];
+
+export function intent(capability: string, action: string, args: Record<string, unknown> = {}, more: Partial<Intent> = {}): Intent {
+  return { capability, action, args, mode: "normal", ...more };
+}

@@ -1,0 +1,340 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { capabilities, Decision, type Intent } from "../../../agent-server/contract/governance.ts";
+import { decide, type Facts } from "../../../agent-server/governance/decide.ts";
+import { createEvaluate } from "../../../agent-server/governance/evaluate.ts";
+import type { ResolvedPath } from "../../../agent-server/governance/policy/paths.ts";
+import { baseTiers } from "../../../agent-server/governance/tiers.ts";
+import { intent } from "../../support/governance-room.ts";
+
+type Found = Extract<ResolvedPath, { ok: true }>;
+
+function found(more: Partial<Found> = {}): Found {
+  const display = more.display ?? "src/a.ts";
+  return { ok: true, absolute: `/w/${display}`, display, inside: true, type: "file", sensitive: null, rule: null, ...more };
+}
+
+/** Paths by the word that stands for them. */
+const paths: Record<string, ResolvedPath> = {
+  inside: found(),
+  root: found({ display: ".", type: "directory" }),
+  outside: found({ absolute: "/o/a", display: "/o/a", inside: false }),
+  disk: found({ absolute: "/", display: "/", inside: false, type: "directory" }),
+  secret: found({ display: ".env", sensitive: "secret", rule: "secret.env" }),
+  "secret outside": found({ absolute: "/h/.ssh/x", display: "/h/.ssh/x", inside: false, sensitive: "secret", rule: "secret.ssh" }),
+  protected: found({ display: ".git/config", sensitive: "protected", rule: "protected.git" }),
+  pipe: found({ type: "other" }),
+  database: found({ display: "/d/x", inside: false, sensitive: "secret", rule: "own.secret" }),
+  settings: found({ display: "/d/config/x", inside: false, sensitive: "protected", rule: "own.data" }),
+  nowhere: { ok: false, rule: "path.loop", message: "It runs in a circle." },
+};
+
+const facts: Facts = {
+  resolve: (path) => paths[path] ?? found({ display: path }),
+  ruleMessage: (rule) => `Because of ${rule}.`,
+  trusted: true,
+  posture: "supervised",
+  broad: null,
+};
+
+const ruleIds = (decision: Decision) => decision.rules.map((rule) => rule.id);
+
+describe("what is decided about files", () => {
+  it.each([
+    ["read", "inside", "allow", "T0", ["tier.T0"]],
+    ["read", "root", "allow", "T0", ["tier.T0"]],
+    ["read", "protected", "allow", "T0", ["tier.T0"]],
+    ["read", "outside", "ask", "T3", ["tier.outside"]],
+    ["read", "settings", "ask", "T3", ["tier.outside"]],
+    ["read", "secret", "deny", "T3", ["secret.env"]],
+    ["read", "secret outside", "deny", "T3", ["secret.ssh"]],
+    ["read", "database", "deny", "T3", ["own.secret"]],
+    ["read", "pipe", "deny", "T3", ["path.special"]],
+    ["read", "nowhere", "deny", "T3", ["path.loop"]],
+    ["list", "inside", "allow", "T0", ["tier.T0"]],
+    ["list", "secret", "deny", "T3", ["secret.env"]],
+    ["list", "outside", "ask", "T3", ["tier.outside"]],
+    ["search", "root", "allow", "T0", ["tier.T0"]],
+    ["write", "inside", "allow", "T1", ["tier.T1", "mode.supervised"]],
+    ["write", "secret", "ask", "T3", ["secret.env"]],
+    ["write", "protected", "ask", "T3", ["protected.git"]],
+    ["write", "outside", "ask", "T3", ["tier.outside"]],
+    ["write", "secret outside", "ask", "T3", ["tier.outside", "secret.ssh"]],
+    ["write", "settings", "deny", "T3", ["own.data"]],
+    ["write", "database", "deny", "T3", ["own.secret"]],
+    ["write", "pipe", "deny", "T3", ["path.special"]],
+    ["write", "nowhere", "deny", "T3", ["path.loop"]],
+    ["apply_patch", "inside", "allow", "T1", ["tier.T1", "mode.supervised"]],
+    ["apply_patch", "protected", "ask", "T3", ["protected.git"]],
+    ["apply_patch", "settings", "deny", "T3", ["own.data"]],
+    ["delete", "inside", "ask", "T3", ["tier.T3"]],
+    ["delete", "secret", "ask", "T3", ["secret.env"]],
+    ["delete", "outside", "ask", "T3", ["tier.outside"]],
+    ["delete", "root", "deny", "T3", ["policy.destructive"]],
+    ["delete", "disk", "deny", "T3", ["policy.destructive"]],
+    ["delete", "settings", "deny", "T3", ["own.data"]],
+  ] as const)("%s %s: %s", (action, path, verdict, tier, rules) => {
+    const decision = decide(intent("file_ops", action, { path }), facts);
+    expect(decision).toMatchObject({ verdict, tier });
+    expect(ruleIds(decision)).toEqual(rules);
+  });
+
+  it("the strictest of several paths decides", () => {
+    expect(decide(intent("file_ops", "write", { paths: ["inside", "outside"] }), facts).verdict).toBe("ask");
+    expect(decide(intent("file_ops", "write", { path: "inside", paths: ["outside", "settings"] }), facts).verdict).toBe("deny");
+    expect(decide(intent("file_ops", "read", { paths: ["inside", "secret"] }), facts).verdict).toBe("deny");
+  });
+
+  it("a path that no longer leads where the intent says is denied", () => {
+    expect(decide(intent("file_ops", "write", { path: "inside", absolute: "/w/src/a.ts" }), facts).verdict).toBe("allow");
+    expect(ruleIds(decide(intent("file_ops", "write", { path: "inside", absolute: "/o/a" }), facts))).toEqual(["path.moved"]);
+  });
+
+  it("a change that names no file is asked for, and a path that is no text is denied", () => {
+    expect(decide(intent("file_ops", "write"), facts)).toMatchObject({ verdict: "ask", tier: "T3" });
+    for (const path of [1, null, {}, ["inside"]]) expect(decide(intent("file_ops", "write", { path }), facts).verdict).toBe("deny");
+    expect(decide(intent("file_ops", "read", { paths: "inside" }), facts).verdict).toBe("allow");
+    expect(decide(intent("file_ops", "read", { paths: "secret" }), facts).verdict).toBe("deny");
+  });
+
+  it("the working folder counts", () => {
+    expect(decide(intent("repo_ops", "status", {}, { cwd: "outside" }), facts).verdict).toBe("ask");
+    expect(decide(intent("repo_ops", "diff", { path: "secret" }), facts).verdict).toBe("deny");
+  });
+
+  it("a restricted workspace is read and never written", () => {
+    const restricted = { ...facts, trusted: false };
+    expect(decide(intent("file_ops", "read", { path: "inside" }), restricted).verdict).toBe("allow");
+    for (const action of ["write", "apply_patch", "delete"]) {
+      for (const path of Object.keys(paths)) {
+        const decision = decide(intent("file_ops", action, { path }, { mode: "crusader" }), { ...restricted, posture: "autonomous" });
+        expect(decision.verdict).toBe("deny");
+      }
+    }
+    expect(ruleIds(decide(intent("file_ops", "write", { path: "inside" }), restricted))).toEqual(["policy.untrusted"]);
+  });
+
+  it("a workspace that is too wide is written with approval only", () => {
+    const wide = { ...facts, broad: "It is your home folder." };
+    expect(decide(intent("file_ops", "read", { path: "inside" }), wide).verdict).toBe("allow");
+    expect(decide(intent("file_ops", "write", { path: "inside" }), wide)).toMatchObject({ verdict: "ask", tier: "T3" });
+  });
+
+  it("posture and crusader say how an edit arrives, and change nothing else", () => {
+    const write = intent("file_ops", "write", { path: "inside" });
+    expect(ruleIds(decide(write, { ...facts, posture: "autonomous" }))).toContain("mode.autonomous");
+    expect(ruleIds(decide({ ...write, mode: "crusader" }, facts))).toContain("mode.crusader");
+    for (const capability of capabilities) {
+      for (const action of Object.keys(baseTiers[capability] ?? {})) {
+        for (const path of Object.keys(paths)) {
+          const one = intent(capability, action, { path });
+          const { verdict, tier } = decide(one, facts);
+          expect(decide({ ...one, mode: "crusader" }, { ...facts, posture: "autonomous" })).toMatchObject({ verdict, tier });
+        }
+      }
+    }
+  });
+});
+
+describe("what is decided about everything else", () => {
+  it.each([
+    ["repo_ops", "status", "allow", "T0"],
+    ["repo_ops", "diff", "allow", "T0"],
+    ["repo_ops", "log", "allow", "T0"],
+    ["repo_ops", "commit", "deny", "T1"],
+    ["repo_ops", "branch", "deny", "T1"],
+    ["repo_ops", "checkout", "deny", "T1"],
+    ["repo_ops", "apply_patch", "deny", "T1"],
+    ["repo_ops", "push", "deny", "T3"],
+    ["repo_ops", "clone", "deny", "T2"],
+    ["shell_exec", "run", "deny", "T2"],
+    ["shell_exec", "anything", "deny", "T2"],
+    ["web_ops", "fetch", "deny", "T2"],
+    ["web_ops", "post", "deny", "T3"],
+    ["web_ops", "download", "deny", "T2"],
+    ["web_ops", "screenshot", "deny", "T2"],
+    ["ui_builder", "scaffold", "deny", "T1"],
+    ["deploy_ops", "build", "deny", "T3"],
+    ["deploy_ops", "test", "deny", "T3"],
+    ["deploy_ops", "package", "deny", "T3"],
+    ["deploy_ops", "deploy", "deny", "T3"],
+    ["vision_control", "capture_screen", "deny", "T2"],
+    ["vision_control", "locate_element", "deny", "T2"],
+    ["vision_control", "perform_action", "deny", "T3"],
+    ["vision_control", "verify_state", "deny", "T2"],
+    ["memory", "read", "deny", "T0"],
+    ["memory", "write", "deny", "T1"],
+    ["skill", "run", "deny", "T2"],
+    ["connector", "send", "deny", "T3"],
+    ["quest", "ask", "allow", "T0"],
+    ["quest", "plan", "allow", "T0"],
+    ["file_ops", "frobnicate", "ask", "T3"],
+    ["repo_ops", "rebase", "ask", "T3"],
+    ["teleport", "home", "ask", "T3"],
+    ["constructor", "name", "ask", "T3"],
+    ["file_ops", "toString", "ask", "T3"],
+    ["__proto__", "x", "ask", "T3"],
+  ] as const)("%s %s: %s at %s", (capability, action, verdict, tier) => {
+    expect(decide(intent(capability, action), facts)).toMatchObject({ verdict, tier });
+  });
+
+  it("the table covers every capability of the contract", () => {
+    expect(Object.keys(baseTiers).toSorted()).toEqual([...capabilities].toSorted());
+  });
+
+  it("commands and the network are refused in words that say why", () => {
+    expect(decide(intent("shell_exec", "run", { command: "ls" }), facts).rules).toEqual([
+      {
+        id: "policy.commands-unavailable",
+        source: "policy",
+        message: "Commands cannot be run: the sandbox they need is not part of this version.",
+      },
+    ]);
+    expect(decide(intent("web_ops", "fetch", { url: "https://example.com" }), facts).rules[0]?.message).toMatch(/network/);
+  });
+});
+
+const anyIntent: fc.Arbitrary<Intent> = fc.record({
+  capability: fc.oneof(fc.constantFrom(...capabilities), fc.string({ minLength: 1 })),
+  action: fc.oneof(
+    fc.constantFrom("read", "list", "write", "delete", "apply_patch", "status", "diff", "run", "fetch", "ask"),
+    fc.string({ minLength: 1 }),
+  ),
+  args: fc.oneof(
+    fc.record({ path: fc.constantFrom(...Object.keys(paths)) }),
+    fc.record({ paths: fc.array(fc.constantFrom(...Object.keys(paths))) }),
+    fc.dictionary(fc.string(), fc.anything()),
+  ),
+  mode: fc.constantFrom("normal", "crusader"),
+});
+const anyFacts = fc
+  .record({
+    trusted: fc.boolean(),
+    posture: fc.constantFrom("supervised" as const, "autonomous" as const),
+    broad: fc.constantFrom(null, "Wide."),
+  })
+  .map((more): Facts => ({ ...facts, ...more }));
+
+const order = { allow: 0, ask: 1, deny: 2 };
+
+describe("whatever is asked", () => {
+  it("the same intent and facts get the same decision, and evaluating agrees with deciding, cached or not", () => {
+    fc.assert(
+      fc.property(anyIntent, anyFacts, (one, now) => {
+        const decision = decide(one, now);
+        expect(decide(one, now)).toEqual(decision);
+        const evaluate = createEvaluate(() => now);
+        expect(evaluate(one)).toEqual(decision);
+        const second = evaluate(one);
+        expect({ ...second, cached: false }).toEqual(decision);
+        expect(second.cached).toBe(decision.tier === "T0" || decision.tier === "T1");
+      }),
+      { numRuns: 1500 },
+    );
+  });
+
+  it("a decision is well formed: it names rules, and an ask or a denial names alternatives", () => {
+    fc.assert(
+      fc.property(anyIntent, anyFacts, (one, now) => {
+        const decision = Decision.parse(decide(one, now));
+        expect(decision.rules.length).toBeGreaterThan(0);
+        if (decision.verdict !== "allow") expect(decision.alternatives.length).toBeGreaterThan(0);
+        if (decision.verdict === "ask") expect(decision.tier).toBe("T3");
+        if (decision.verdict === "allow") expect(["T0", "T1"]).toContain(decision.tier);
+      }),
+      { numRuns: 1500 },
+    );
+  });
+
+  it("another path, a restriction or a wide workspace never lowers the verdict", () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom("read", "list", "write", "delete", "apply_patch"),
+        fc.array(fc.constantFrom(...Object.keys(paths)), { minLength: 1 }),
+        fc.constantFrom(...Object.keys(paths)),
+        anyFacts,
+        (action, named, another, now) => {
+          const before = decide(intent("file_ops", action, { paths: named }), now);
+          const after = [
+            decide(intent("file_ops", action, { paths: [...named, another] }), now),
+            decide(intent("file_ops", action, { paths: named }), { ...now, trusted: false }),
+            decide(intent("file_ops", action, { paths: named }), { ...now, broad: "Wide." }),
+          ];
+          for (const one of now.broad === null ? after : after.slice(0, 2))
+            expect(order[one.verdict]).toBeGreaterThanOrEqual(order[before.verdict]);
+        },
+      ),
+    );
+  });
+});
+
+describe("the gate", () => {
+  it("denies when a rule throws, and does not remember it", () => {
+    let broken = true;
+    const evaluate = createEvaluate(() => ({
+      ...facts,
+      resolve: (path) => {
+        if (broken) throw new Error("disk on fire");
+        return facts.resolve(path);
+      },
+    }));
+    const read = intent("file_ops", "read", { path: "inside" });
+    expect(evaluate(read)).toMatchObject({ verdict: "deny", tier: "T3", cached: false });
+    expect(ruleIds(evaluate(read))).toEqual(["policy.gate-failed"]);
+    broken = false;
+    expect(evaluate(read)).toMatchObject({ verdict: "allow", cached: false });
+  });
+
+  it("never throws, whatever it is given", () => {
+    const evaluate = createEvaluate(() => facts);
+    fc.assert(
+      fc.property(fc.anything(), (value) => {
+        expect(["ask", "deny"]).toContain(evaluate(value as Intent).verdict);
+      }),
+    );
+  });
+
+  it("looks at the path again on a cached decision", () => {
+    let leads: ResolvedPath = found();
+    const evaluate = createEvaluate(() => ({ ...facts, resolve: () => leads }));
+    const read = intent("file_ops", "read", { path: "x" });
+    evaluate(read);
+    expect(evaluate(read)).toMatchObject({ verdict: "allow", cached: true });
+    leads = found({ inside: false });
+    expect(evaluate(read)).toMatchObject({ verdict: "ask", cached: false });
+    leads = found({ sensitive: "secret", rule: "secret.env" });
+    expect(evaluate(read)).toMatchObject({ verdict: "deny", cached: false });
+  });
+
+  it("does not mix up what differs in posture, mode or trust", () => {
+    let now = facts;
+    const evaluate = createEvaluate(() => now);
+    const write = intent("file_ops", "write", { path: "inside" });
+    expect(ruleIds(evaluate(write))).toContain("mode.supervised");
+    now = { ...facts, posture: "autonomous" };
+    expect(ruleIds(evaluate(write))).toContain("mode.autonomous");
+    expect(ruleIds(evaluate({ ...write, mode: "crusader" }))).toContain("mode.crusader");
+    now = { ...facts, trusted: false };
+    expect(evaluate(write).verdict).toBe("deny");
+    now = { ...facts, broad: "Wide." };
+    expect(evaluate(write).verdict).toBe("ask");
+  });
+
+  it("a decision that was given out cannot be altered", () => {
+    const decision = createEvaluate(() => facts)(intent("file_ops", "delete", { path: "inside" }));
+    expect(() => {
+      decision.verdict = "allow";
+    }).toThrow();
+    expect(() => decision.rules.pop()).toThrow();
+  });
+
+  it("keeps a bounded number of decisions", () => {
+    const evaluate = createEvaluate(() => facts);
+    const plan = intent("quest", "plan");
+    evaluate(plan);
+    expect(evaluate(plan).cached).toBe(true);
+    for (let index = 0; index < 600; index += 1)
+      evaluate(intent("file_ops", "read", { paths: Array.from({ length: index + 1 }, () => "inside") }));
+    expect(evaluate(plan).cached).toBe(false);
+  });
+});
