@@ -30,22 +30,20 @@ export async function streamAnswer(
   let keepTimer: NodeJS.Timeout | null = null;
 
   const tellPending = (): void => {
-    if (deltaTimer !== null) clearTimeout(deltaTimer);
-    deltaTimer = null;
-    if (pending === "") return;
+    const text = pending;
+    pending = "";
     const partIndex = message.parts.length - 1;
     const part = message.parts[partIndex];
-    if (part?.type === "text" || part?.type === "thinking") {
-      emit("delta", {
-        questId: message.questId,
-        messageId: message.id,
-        partIndex,
-        kind: part.type,
-        offset: part.text.length - pending.length,
-        text: pending,
-      });
-    }
-    pending = "";
+    if (text === "" || (part?.type !== "text" && part?.type !== "thinking")) return;
+    const { questId, id: messageId } = message;
+    emit("delta", { questId, messageId, partIndex, kind: part.type, offset: part.text.length - text.length, text });
+  };
+  /** The first piece at once, what follows gathered. */
+  const tellPaced = (): void => {
+    deltaTimer = null;
+    if (pending === "") return;
+    tellPending();
+    deltaTimer = setTimeout(tellPaced, deltaMs);
   };
   const safeParts = (): Message["parts"] =>
     message.parts.map((part) =>
@@ -75,7 +73,7 @@ export async function streamAnswer(
     const part = message.parts.at(-1);
     if (part?.type === kind) part.text += text;
     pending += text;
-    deltaTimer ??= setTimeout(tellPending, deltaMs);
+    if (deltaTimer === null) tellPaced();
     keepTimer ??= setTimeout(keep, keepMs);
   };
 

@@ -71,6 +71,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
   const context = createContext({ governance, ledger, redactor, workspace: deps.workspace, dataDir: deps.dataDir ?? storage.dataDir });
   const runner = createQuestRunner({ store, models, tools, governance, context, ledger, redactor, emit }, storage);
 
+  let closed = false;
   const stopChanges = tools.changes.onChange((change) => {
     // After the decision's own transaction and writes.
     setImmediate(() => continueAfterReview(change.questId));
@@ -78,7 +79,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
 
   /** The review is complete: the model hears of it and has one more turn. */
   function continueAfterReview(questId: string): void {
-    if (!store.exists(questId)) return;
+    if (closed || !store.exists(questId)) return;
     const { quest } = store.stored(questId);
     const inReview = (quest.status === "waiting" || quest.status === "interrupted") && quest.waitingFor?.kind === "review";
     if (!inReview || runner.runOf(questId) !== undefined || hasOpenChanges({ tools }, questId)) return;
@@ -292,6 +293,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
     reconcile: () => runner.reconcile(),
 
     async close() {
+      closed = true;
       stopChanges();
       await runner.close();
     },

@@ -32,7 +32,7 @@ export function tellReview({ store, tools }: Deps, questId: string): boolean {
         content: [
           {
             type: "text",
-            text: `[The owner reviewed your changes.]\n${text}\nIf nothing is left to do, answer in one short sentence. A rejected change is not to be proposed again unchanged.`,
+            text: `${text}\nIf nothing is left to do, answer in one short sentence.`,
           },
         ],
       },

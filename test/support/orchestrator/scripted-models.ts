@@ -1,0 +1,74 @@
+import { LancelotError } from "../../../agent-server/contract/errors.ts";
+import type { ActiveModel, AssistantContent, ModelEvent, ModelRequest, Models, StopReason } from "../../../agent-server/models/models.ts";
+
+/** One answer of the scripted model: its events, made from the request. */
+export type Answer = (request: ModelRequest, signal: AbortSignal) => AsyncIterable<ModelEvent> | Iterable<ModelEvent>;
+
+const usage = { inputTokens: 10, outputTokens: 5, cachedInputTokens: 0, reasoningTokens: 0 };
+
+export function done(content: AssistantContent[], stop: StopReason, more: Partial<Extract<ModelEvent, { type: "done" }>> = {}): ModelEvent {
+  return { type: "done", content, malformed: [], stop, usage, ...more };
+}
+
+/** Words, streamed in pieces, and the end of the turn. */
+export function says(text: string, stop: StopReason = "end"): Answer {
+  return () => [...pieces(text), done([{ type: "text", text }], stop)];
+}
+
+/** Tool calls, after some words. Ids are unique over the script. */
+let made = 0;
+export function calls(...wanted: [name: string, args: Record<string, unknown>][]): Answer {
+  return () => {
+    const content = wanted.map(([name, args]): AssistantContent => ({ type: "tool_call", id: `call-${String((made += 1))}`, name, args }));
+    return [{ type: "text", text: "Let me look." }, done([{ type: "text", text: "Let me look." }, ...content], "tool_calls")];
+  };
+}
+
+export function fails(error: unknown, before: ModelEvent[] = []): Answer {
+  return async function* () {
+    yield* before;
+    throw error;
+  };
+}
+
+/** Streams some words, then nothing until the signal comes. */
+export function hangs(text: string, onHang: () => void): Answer {
+  return async function* (_request, signal) {
+    yield { type: "text", text };
+    onHang();
+    await new Promise<never>((_resolve, reject) => {
+      signal.addEventListener("abort", () => reject(new LancelotError("cancelled", "Stopped.")), { once: true });
+    });
+  };
+}
+
+function pieces(text: string): ModelEvent[] {
+  return (text.match(/\s*\S+/g) ?? []).map((piece) => ({ type: "text", text: piece }));
+}
+
+const bigModel: ActiveModel = {
+  provider: "test",
+  kind: "openai",
+  model: "scripted",
+  displayName: "Scripted",
+  contextWindow: 128_000,
+  small: false,
+};
+
+/** A Models that answers from a script, in order, and keeps what it was asked. */
+export function scriptedModels(script: Answer[], active: Partial<ActiveModel> | LancelotError = {}) {
+  const requests: ModelRequest[] = [];
+  const state = { active };
+  const models: Pick<Models, "active" | "stream"> = {
+    active: () =>
+      state.active instanceof LancelotError ? Promise.reject(state.active) : Promise.resolve({ ...bigModel, ...state.active }),
+    async *stream(request, { signal }) {
+      requests.push(structuredClone(request));
+      signal.throwIfAborted();
+      const next = script.shift();
+      if (next === undefined) throw new LancelotError("internal", "The script of the model is over.");
+      yield* next(request, signal);
+    },
+  };
+  return { models: models as Models, requests, script, state };
+}
