@@ -15,15 +15,22 @@ import { CutStreamError, ReportedError, wordError, wordErrors } from "./errors.t
 import { noUsage } from "./openai-client.ts";
 import type { Provider, ProviderCall } from "./provider.ts";
 
+const versionInPath = /\/(v1(?:beta|alpha)?)\/?$/;
+
 /** Google Gemini through the Gemini API. */
 export function createGemini(connection: Connection): Provider {
   async function client(fetcher: typeof fetch): Promise<GoogleGenAI> {
     const sdk = await import("@google/genai/web");
+    const version = versionInPath.exec(connection.baseUrl)?.[1];
     return new sdk.GoogleGenAI({
       apiKey: connection.key ?? "",
       vertexai: false,
-      // The SDK adds the version itself; people write the address either way. It retries nothing unless told to.
-      httpOptions: { baseUrl: connection.baseUrl.replace(/\/v1(beta|alpha)?\/?$/, ""), fetch: fetcher },
+      // The SDK adds the API's version itself; one that stands in the address counts. It retries nothing unless told to.
+      httpOptions: {
+        baseUrl: connection.baseUrl.replace(versionInPath, ""),
+        fetch: fetcher,
+        ...(version === undefined ? {} : { apiVersion: version }),
+      },
     });
   }
 

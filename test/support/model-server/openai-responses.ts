@@ -76,6 +76,7 @@ export const openAIResponses: Wire = {
       send("response.reasoning_summary_part.added", { ...at, part: { type: "summary_text", text: "" } });
       for (const delta of pieces(turn.thinking)) send("response.reasoning_summary_text.delta", { ...at, delta });
       send("response.reasoning_summary_text.done", { ...at, text: turn.thinking });
+      send("response.reasoning_summary_part.done", { ...at, part: { type: "summary_text", text: turn.thinking } });
       const item = {
         id,
         type: "reasoning",
@@ -95,6 +96,7 @@ export const openAIResponses: Wire = {
       send("response.content_part.added", { ...at, part: { type: "output_text", text: "", annotations: [] } });
       for (const delta of pieces(turn.text)) send("response.output_text.delta", { ...at, delta, logprobs: [] });
       send("response.output_text.done", { ...at, text: turn.text, logprobs: [] });
+      send("response.content_part.done", { ...at, part: { type: "output_text", text: turn.text, annotations: [] } });
       const item = {
         id,
         type: "message",
