@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { enableCompileCache } from "node:module";
+// By namespace: an old Node lacks the export, and has to get far enough to be told so.
+import * as nodeModule from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -25,7 +26,7 @@ if (Number(process.versions.node.split(".")[0]) < oldestNode) {
     process.exitCode = run.status ?? 1;
   }
 } else {
-  enableCompileCache();
+  nodeModule.enableCompileCache();
   const { runCli } = await import("./terminal/terminal.ts");
   process.exitCode = await runCli(process.argv.slice(2));
 }

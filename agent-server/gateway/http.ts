@@ -56,7 +56,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     }
     return next();
   });
-  app.use(bodyLimit({ maxSize: maxBodyBytes, onError: (c) => fail(c, new LancelotError("too_large", "A request body may have 1 MB.")) }));
+  app.use(bodyLimit({ maxSize: maxBodyBytes, onError: refuseBody }));
 
   const callOf = (c: Context): CallContext => ({
     owner: options.rights(bearerOf(c.req.header("authorization"))) === "owner",
@@ -148,6 +148,12 @@ function listen(app: Hono, port: number): Promise<ServerType> {
 
 function fail(c: Context, error: LancelotError, status: number = httpStatus[error.code]) {
   return c.json({ error: error.toBody() }, status as ContentfulStatusCode);
+}
+
+/** The rest of the body is not read, so the connection cannot be used again. */
+function refuseBody(c: Context) {
+  c.header("Connection", "close");
+  return fail(c, new LancelotError("too_large", "A request body may have 1 MB."));
 }
 
 function bearerOf(header: string | undefined): string | undefined {

@@ -23,6 +23,7 @@ export async function chat(line: CommandLine): Promise<number> {
     await ensureModel(session, line, prompts);
     return await runQuest(session, line, prompts, text);
   } finally {
+    prompts.close();
     await session.close();
   }
 }
@@ -155,7 +156,7 @@ async function review(
   questId: string,
 ): Promise<void> {
   const { items } = await session.call("changes.list", { questId, open: true });
-  for (const change of items) {
+  for (const change of items.toReversed()) {
     print(`\n${changeText(change)}`);
     if (covers(line, editTier)) await session.call("changes.decide", { id: change.id, decision: "accept" });
     else if (!prompts.present) {

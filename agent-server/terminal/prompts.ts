@@ -1,4 +1,4 @@
-import { createInterface } from "node:readline/promises";
+import { createInterface, type Interface } from "node:readline";
 
 /** Asks the one at the terminal; questions wait for each other. */
 export interface Prompts {
@@ -8,22 +8,47 @@ export interface Prompts {
   ask(question: string): Promise<string | null>;
   /** Asks until one of `keys` is typed. @returns it, or null when the terminal closed */
   choose<K extends string>(question: string, keys: readonly K[]): Promise<K | null>;
+  close(): void;
 }
 
+/** One reader for all questions: what was typed ahead belongs to the next one. */
 export function createPrompts(present: boolean): Prompts {
+  let reader: Interface | null = null;
+  let closed = false;
+  const typed: string[] = [];
+  let wake: (() => void) | null = null;
   let last: Promise<unknown> = Promise.resolve();
-  const ask = (question: string): Promise<string | null> => {
-    const answer = last.then(async () => {
-      if (!present) return null;
-      const reader = createInterface({ input: process.stdin, output: process.stdout });
-      const closed = new Promise<null>((resolve) => reader.once("close", () => resolve(null)));
-      try {
-        const typed = await Promise.race([reader.question(question), closed]);
-        return typed?.trim() ?? null;
-      } finally {
-        reader.close();
-      }
+
+  const open = (): Interface => {
+    if (reader !== null) return reader;
+    reader = createInterface({ input: process.stdin, output: process.stdout });
+    reader.on("line", (line) => {
+      typed.push(line);
+      wake?.();
     });
+    reader.on("close", () => {
+      closed = true;
+      wake?.();
+    });
+    // The terminal is raw while it is read, so Ctrl+C comes here instead of as a signal.
+    reader.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
+    return reader;
+  };
+
+  const nextLine = async (question: string): Promise<string | null> => {
+    if (!present) return null;
+    const from = open();
+    from.setPrompt(question);
+    from.prompt();
+    while (typed.length === 0 && !closed)
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    return typed.shift()?.trim() ?? null;
+  };
+
+  const ask = (question: string): Promise<string | null> => {
+    const answer = last.then(() => nextLine(question));
     last = answer.catch(() => null);
     return answer;
   };
@@ -32,11 +57,12 @@ export function createPrompts(present: boolean): Prompts {
     ask,
     async choose(question, keys) {
       for (;;) {
-        const typed = await ask(question);
-        if (typed === null) return null;
-        const found = keys.find((key) => key === typed.toLowerCase());
+        const answer = await ask(question);
+        if (answer === null) return null;
+        const found = keys.find((key) => key === answer.toLowerCase());
         if (found !== undefined) return found;
       }
     },
+    close: () => reader?.close(),
   };
 }

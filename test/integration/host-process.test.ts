@@ -42,6 +42,7 @@ function alive(pid: number | undefined): boolean {
 function forkHost() {
   const child = fork(mainPath, ["--node-ipc"], { execPath: projectNode(), env: hostEnv(), stdio: ["ignore", "pipe", "pipe", "ipc"] });
   const connection = createMessageConnection(new IPCMessageReader(child), new IPCMessageWriter(child));
+  connection.onRequest("lancelot/editor/unsavedText", () => ({ text: null }));
   connection.listen();
   return { child, connection };
 }
