@@ -139,10 +139,12 @@ if (watch) {
   );
   await Promise.all(contexts.map((context) => context.watch()));
 } else {
-  rmSync(join(root, "dist"), { recursive: true, force: true });
-  copyNative();
+  // `node esbuild.mjs host` builds one part and leaves the others.
   const only = [...flags].filter((flag) => flag in builds);
   const names = only.length > 0 ? only : Object.keys(builds);
+  for (const folder of only.length > 0 ? only.map((name) => builds[name].outdir) : ["dist"])
+    rmSync(join(root, folder), { recursive: true, force: true });
+  copyNative();
   const results = await Promise.all(names.map(async (name) => [name, await esbuild.build(builds[name])]));
   report(Object.fromEntries(results));
 }
