@@ -43,7 +43,8 @@ export async function run(): Promise<BenchRow[]> {
         messages: plain,
         tools: tools.map(({ name, description }) => ({ name, description, input_schema: { type: "object" as const } })),
       });
-      for await (const event of stream) if (event.type === "content_block_delta") return stream.controller.abort();
+      for await (const event of stream) if (event.type === "content_block_delta") return performance.now();
+      return Number.NaN;
     },
     openai_compatible: async () => {
       const stream = await openai.chat.completions.create({
@@ -56,7 +57,8 @@ export async function run(): Promise<BenchRow[]> {
           function: { name, description, parameters },
         })),
       });
-      for await (const chunk of stream) if ((chunk.choices[0]?.delta.content ?? "") !== "") return stream.controller.abort();
+      for await (const chunk of stream) if ((chunk.choices[0]?.delta.content ?? "") !== "") return performance.now();
+      return Number.NaN;
     },
   };
 
@@ -65,10 +67,11 @@ export async function run(): Promise<BenchRow[]> {
     for (const kind of ["anthropic", "openai_compatible"] as const) {
       const yaml = `active: work\nproviders: { work: { kind: ${kind}, base_url: "${server.url(kind)}", fast: { model: ${model} } } }\n`;
       const room = createModelsRoom({ yaml, keys: { ANTHROPIC_API_KEY: key } });
-      const ours = async (): Promise<void> => {
+      const ours = async (): Promise<number> => {
         const signal = new AbortController().signal;
         for await (const event of room.models.stream({ system, messages, tools }, { questId: null, parentId: null, signal }))
-          if (event.type === "text") return;
+          if (event.type === "text") return performance.now();
+        return Number.NaN;
       };
       try {
         rows.push(await compare(`first token, ${kind}`, ours, bare[kind]));
@@ -82,14 +85,14 @@ export async function run(): Promise<BenchRow[]> {
   return rows;
 }
 
-/** Medians of turns taken alternately, so that whatever else the machine does falls on both. */
-async function compare(name: string, ours: () => Promise<void>, bare: () => Promise<void>): Promise<BenchRow> {
+/** Medians of turns taken alternately, so that whatever else the machine does falls on both. Each tells when its first text came. */
+async function compare(name: string, ours: () => Promise<number>, bare: () => Promise<number>): Promise<BenchRow> {
   const times: { ours: number[]; bare: number[] } = { ours: [], bare: [] };
   for (let round = -warmUp; round < rounds; round++)
     for (const [side, work] of [["ours", ours] as const, ["bare", bare] as const]) {
       const start = performance.now();
-      await work();
-      if (round >= 0) times[side].push(performance.now() - start);
+      const firstText = await work();
+      if (round >= 0) times[side].push(firstText - start);
     }
   const [mine, theirs] = [median(times.ours), median(times.bare)];
   return {
