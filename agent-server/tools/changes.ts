@@ -193,7 +193,7 @@ export function createChanges(deps: ChangesDeps): Changes {
         return { change: toChange(change), base: change.base, proposed: textWith(change, ["accepted", "pending", "conflict"]) };
       },
 
-      decide(id, decision, hunks) {
+      async decide(id, decision, hunks) {
         const { path } = find(id);
         return locks.hold([path.absolute], async () => {
           const change = find(id);

@@ -143,6 +143,7 @@ function wantedLines(text: string): string[] {
 
 function occurrences(text: string, part: string): number[] {
   const found: number[] = [];
+  if (part === "") return found;
   for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + part.length)) found.push(at);
   return found;
 }

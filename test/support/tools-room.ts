@@ -1,0 +1,148 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, lstatSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { Change } from "../../agent-server/contract/changes.ts";
+import type { AskEditor } from "../../agent-server/contract/editor.ts";
+import type { Mode, Posture } from "../../agent-server/contract/governance.ts";
+import { createGovernance, type Governance, governanceMigrations } from "../../agent-server/governance/governance.ts";
+import { createLedger, type Ledger, receiptsMigrations } from "../../agent-server/receipts/receipts.ts";
+import { createRedactor } from "../../agent-server/security/security.ts";
+import { openStorage, type Storage } from "../../agent-server/storage/storage.ts";
+import { createTools, type ToolCall, type ToolOutcome, type Tools, toolsMigrations } from "../../agent-server/tools/tools.ts";
+
+export interface ToolsRoom {
+  readonly tools: Tools;
+  readonly governance: Governance;
+  readonly ledger: Ledger;
+  readonly storage: Storage;
+  readonly workspace: string;
+  readonly dataDir: string;
+  /** Every change event, in order. */
+  readonly events: Change[];
+  /** Runs a tool in quest `q1` unless said. */
+  run(tool: string, args: unknown, more?: Partial<ToolCall>): Promise<ToolOutcome>;
+  /** Answers the questions of the gate that come from now on. */
+  answer(decision: "allow_once" | "deny", reason?: string): void;
+  path(relative: string): string;
+  write(relative: string, content: string | Buffer): void;
+  read(relative: string): string;
+  close(): void;
+}
+
+export interface ToolsRoomOptions {
+  readonly base?: string;
+  readonly workspace?: string;
+  readonly dataDir?: string;
+  readonly configDir?: string;
+  readonly home?: string;
+  readonly posture?: Posture;
+  readonly mode?: Mode;
+  readonly trusted?: boolean;
+  readonly askEditor?: AskEditor | null;
+  /** Stands between the tools and the real gate. */
+  readonly wrap?: (governance: Governance) => Governance;
+}
+
+/** The ripgrep program of this platform. */
+export const ripgrepPath = createRequire(import.meta.url).resolve(
+  `@vscode/ripgrep-${process.platform}-${process.arch}/bin/rg${process.platform === "win32" ? ".exe" : ""}`,
+);
+
+/** The tools over their real neighbours: SQLite, ledger, gate, ripgrep, a workspace on disk. */
+export function createToolsRoom(options: ToolsRoomOptions = {}): ToolsRoom {
+  const base = options.base ?? realpathSync(mkdtempSync(join(tmpdir(), "lancelot-tools-")));
+  const workspace = options.workspace ?? join(base, "proj");
+  const dataDir = options.dataDir ?? join(base, "data");
+  mkdirSync(workspace, { recursive: true });
+  mkdirSync(dataDir, { recursive: true });
+  const storage = openStorage({ dataDir, migrations: [...receiptsMigrations, ...governanceMigrations, ...toolsMigrations] });
+  const redactor = createRedactor();
+  const ledger = createLedger({ storage, redactor });
+  const events: Change[] = [];
+  let reply: { decision: "allow_once" | "deny"; reason: string | undefined } | null = null;
+  const real = createGovernance({
+    storage,
+    ledger,
+    redactor,
+    workspace,
+    dataDir,
+    configDir: options.configDir ?? join(import.meta.dirname, "../../config"),
+    trusted: options.trusted ?? true,
+    posture: options.posture ?? "supervised",
+    approvalTimeoutSeconds: 60,
+    home: options.home ?? join(base, "home"),
+    emit: (topic, payload) => {
+      if (topic !== "approval" || !("status" in payload) || payload.status !== "pending" || reply === null) return;
+      const { decision, reason } = reply;
+      const { id } = payload as { id: string };
+      queueMicrotask(() => real.approvals.decide(id, decision, reason));
+    },
+  });
+  const governance = options.wrap?.(real) ?? real;
+  const tools = createTools({
+    storage,
+    ledger,
+    governance,
+    redactor,
+    workspace,
+    dataDir,
+    ripgrepPath,
+    askEditor: options.askEditor ?? null,
+    emit: (topic, payload) => {
+      if (topic === "change") events.push(payload as Change);
+    },
+  });
+  return {
+    tools,
+    governance,
+    ledger,
+    storage,
+    workspace,
+    dataDir,
+    events,
+    run: (tool, args, more = {}) =>
+      tools.invoke({
+        tool,
+        args,
+        questId: "q1",
+        parentId: null,
+        mode: options.mode ?? "normal",
+        signal: new AbortController().signal,
+        ...more,
+      }),
+    answer(decision, reason) {
+      reply = { decision, reason };
+    },
+    path: (relative) => join(workspace, relative),
+    write(relative, content) {
+      mkdirSync(dirname(join(workspace, relative)), { recursive: true });
+      writeFileSync(join(workspace, relative), content);
+    },
+    read: (relative) => readFileSync(join(workspace, relative), "utf8"),
+    close() {
+      storage.close();
+      if (options.base === undefined) rmSync(base, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Every entry below a folder with its kind, mode and content, to see that nothing changed. */
+export function snapshotTree(folder: string, skip: (path: string) => boolean = () => false): Record<string, string> {
+  const entries: Record<string, string> = {};
+  const visit = (at: string) => {
+    for (const name of readdirSync(at).sort()) {
+      const path = join(at, name);
+      if (skip(path)) continue;
+      const stats = lstatSync(path);
+      const mode = (stats.mode & 0o7777).toString(8);
+      if (stats.isDirectory()) {
+        entries[path] = `folder ${mode}`;
+        visit(path);
+      } else if (stats.isFile()) entries[path] = `file ${mode} ${readFileSync(path).toString("base64")}`;
+      else entries[path] = `other ${stats.mode}`;
+    }
+  };
+  visit(folder);
+  return entries;
+}
