@@ -61,7 +61,6 @@ const LocalConfig = z.looseObject({
   small: z.boolean().default(true),
   context_window: z.int().min(512).max(100_000_000).optional(),
 });
-export type LocalConfig = z.infer<typeof LocalConfig>;
 
 const ProviderName = z.string().regex(/^[A-Za-z0-9_.-]{1,100}$/, "must be letters, digits, dots, dashes and underscores");
 const ModelsConfig = z.looseObject({

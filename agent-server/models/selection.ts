@@ -53,7 +53,7 @@ const displayNames: Record<ProviderKind, string> = {
 /** Where nothing is chosen, the first of these with a key answers. */
 const keyOrder: readonly ProviderKind[] = ["anthropic", "openai", "gemini", "xai"];
 
-export const localName = "local";
+const localName = "local";
 
 export function createSelection(deps: SelectionDeps) {
   const fetches = new Map<string, typeof fetch>();

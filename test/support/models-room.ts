@@ -21,7 +21,7 @@ export interface ModelsRoom {
   close: () => Promise<void>;
 }
 
-export const configDir = join(import.meta.dirname, "../../config");
+const configDir = join(import.meta.dirname, "../../config");
 
 /** The room of models with its real neighbours, on a data folder of its own. Keys come from `keys` and nowhere else. */
 export function createModelsRoom(options: { yaml?: string; keys?: Record<string, string> } & Partial<ModelsDeps> = {}): ModelsRoom {
@@ -113,7 +113,7 @@ export function localIn(state: Partial<LocalModel>): NonNullable<ModelsDeps["loc
   });
 }
 
-export type Done = Extract<ModelEvent, { type: "done" }>;
+type Done = Extract<ModelEvent, { type: "done" }>;
 
 export interface Answer {
   events: ModelEvent[];

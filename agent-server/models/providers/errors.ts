@@ -22,7 +22,7 @@ export class ReportedError extends Error {
 }
 
 /** Why a try failed; `action` is what the chat offers beside the sentence. */
-export type FailureReason =
+type FailureReason =
   | "key"
   | "refused"
   | "model"

@@ -1,4 +1,4 @@
-import type { Script, SeenRequest, Turn } from "./turn.ts";
+import type { Script, Turn } from "./turn.ts";
 
 /** The nth request gets the nth turn; past the end the last one again. */
 export function inOrder(...turns: Turn[]): Script {
@@ -31,9 +31,4 @@ export function byWords(conversations: Record<string, Turn[]>): Script {
 
 function wordsIn(conversations: Record<string, Turn[]>, text: string): string | undefined {
   return Object.keys(conversations).find((words) => text.includes(words));
-}
-
-/** Text of the last message the owner wrote. */
-export function lastWords(request: SeenRequest): string {
-  return request.messages.findLast((message) => message.role === "user")?.text ?? "";
 }
