@@ -26,6 +26,9 @@ export interface TestApi {
   readonly call: Call;
   readonly hostState: () => HostState;
   readonly hostPid: () => number | undefined;
+  readonly restart: () => Promise<void>;
+  /** Resolves once the host no longer is the process `pid`. */
+  readonly ended: (pid: number) => Promise<void>;
 }
 
 let running: AgentHost | null = null;
@@ -71,7 +74,22 @@ export function activate(context: vscode.ExtensionContext): TestApi | undefined 
   host.start();
 
   if (context.extensionMode === vscode.ExtensionMode.Production) return undefined;
-  return { call: host.call, hostState: () => host.state, hostPid: () => host.pid };
+  return testApi(host);
+}
+
+function testApi(host: AgentHost): TestApi {
+  return {
+    call: host.call,
+    hostState: () => host.state,
+    hostPid: () => host.pid,
+    restart: () => host.restart(),
+    ended: (pid) =>
+      new Promise((resolve) => {
+        const done = () => host.pid !== pid && (listener.dispose(), resolve());
+        const listener = host.onState(done);
+        done();
+      }),
+  };
 }
 
 export async function deactivate(): Promise<void> {

@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 
 /** The folder the host works in: the first of the window's. */
-export function workspaceRoot(): vscode.Uri | null {
+function workspaceRoot(): vscode.Uri | null {
   return vscode.workspace.workspaceFolders?.find((folder) => folder.uri.scheme === "file")?.uri ?? null;
 }
 

@@ -5,7 +5,7 @@ import type { Proposals } from "./proposals.ts";
 /** The proposed side of a change, and the empty side of a new or deleted file. */
 export const proposedScheme = "lancelot-proposed";
 /** Read-only text for the owner to read: details of an approval, what an undo would do. */
-export const detailScheme = "lancelot-detail";
+const detailScheme = "lancelot-detail";
 
 /** Keeps the file's own path, so that labels, icons and languages are those of the file. */
 export function proposedUri(changeId: string, file: vscode.Uri): vscode.Uri {

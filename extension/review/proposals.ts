@@ -3,25 +3,25 @@ import type { HostEvent } from "../../agent-server/contract/events.ts";
 import type { Call } from "../../agent-server/contract/table.ts";
 import { isOpen, type PlacedHunk, placeHunks } from "./hunks.ts";
 
-export interface PlacedChange extends ChangeTexts {
+interface PlacedChange extends ChangeTexts {
   readonly placed: readonly PlacedHunk[];
 }
 
 /** The proposed changes of the workspace as the host has them, and titles of the quests they belong to. */
 export interface Proposals {
   /** Changes with something to decide, in the order they were made. */
-  open(): readonly Change[];
-  get(id: string): Change | undefined;
-  questTitle(questId: string): string | undefined;
+  open: () => readonly Change[];
+  get: (id: string) => Change | undefined;
+  questTitle: (questId: string) => string | undefined;
   /** A change with its texts, as of the latest event. @throws LancelotError */
-  texts(id: string): Promise<PlacedChange>;
+  texts: (id: string) => Promise<PlacedChange>;
   /** The texts if they are here already. */
-  knownTexts(id: string): PlacedChange | undefined;
+  knownTexts: (id: string) => PlacedChange | undefined;
   /** Accepts or rejects hunks; every undecided one when none is named. @throws LancelotError */
-  decide(id: string, decision: "accept" | "reject", hunks?: readonly number[]): Promise<Change>;
+  decide: (id: string, decision: "accept" | "reject", hunks?: readonly number[]) => Promise<Change>;
   /** Reads everything anew, after the host (re)started. */
-  reload(): Promise<void>;
-  handle(event: HostEvent): void;
+  reload: () => Promise<void>;
+  handle: (event: HostEvent) => void;
 }
 
 /** @param changed told of the change that moved; null when all may have. */

@@ -39,7 +39,7 @@ export async function undoQuest(host: AgentHost, details: ReturnType<typeof crea
 }
 
 /** Says what a restore did, names what it left alone, and offers the way back. */
-export async function tellRestored(host: AgentHost, result: RestoreResult): Promise<void> {
+async function tellRestored(host: AgentHost, result: RestoreResult): Promise<void> {
   if (result.conflicts.length > 0) {
     const named = result.conflicts.map(({ path, message }) => `${path}: ${message}`).join(" · ");
     void vscode.window.showWarningMessage(vscode.l10n.t("Left as they are, because they were edited since: {0}", named));

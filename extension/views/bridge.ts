@@ -17,12 +17,12 @@ export interface BridgeDeps {
 
 /** One webview's side of the contract. Nothing is sent before the view says it is ready. */
 export interface Bridge {
-  receive(message: unknown): void;
-  event(event: HostEvent): void;
-  hostState(state: HostState): void;
+  receive: (message: unknown) => void;
+  event: (event: HostEvent) => void;
+  hostState: (state: HostState) => void;
   /** Asks the view to show something; waits for a view that is still loading. */
-  show(what: Show): void;
-  dispose(): void;
+  show: (what: Show) => void;
+  dispose: () => void;
 }
 
 /** Relays between one webview and the host. The view never sees the owner token, and may not call what handles secrets. */

@@ -5,7 +5,7 @@ import { countUndecided, isUndecided } from "../review/hunks.ts";
 import type { Review } from "../review/review.ts";
 
 /** Items carry what commands read from them: a quest, or a change and one of its hunks. */
-export type ChangeNode =
+type ChangeNode =
   | { kind: "quest"; questId: string }
   | { kind: "file"; changeId: string }
   | { kind: "hunk"; changeId: string; hunk: number };
