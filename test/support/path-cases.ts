@@ -128,6 +128,8 @@ export const pathCases: readonly PathCase[] = [
     ["credentials.ts", "a source about credentials"],
     ["kubeconfig.ts", "a source about kubeconfig"],
     ["keystore.ts", "a source about key stores"],
+    ["src/credentials", "a folder of sources about credentials"],
+    ["src/credentials/index.ts", "a source in it"],
     ["src/aws/index.ts", "a folder called aws"],
     ["src/ssh/client.ts", "a folder called ssh"],
     ["src/git/config.ts", "a folder called git"],
@@ -200,6 +202,8 @@ export const pathCases: readonly PathCase[] = [
     [".aws/credentials", "AWS"],
     [".AWS/credentials", "AWS in capitals"],
     [".aws", "the folder itself"],
+    [".ssh", "the folder of keys"],
+    ["link-out-dir/credentials", "a file of that name that is not there"],
     [".ssh/known_hosts", "anything in .ssh"],
     [".ſsh/config", "a long s, which some disks take for s"],
     [".ßh/config", "an eszett, which some disks take for ss"],
@@ -363,6 +367,7 @@ export const pathCases: readonly PathCase[] = [
     ["blank\u3164.txt", "a blank letter"],
     ["line\u2028break", "a line separator"],
   ]),
+  ...refused("path.stream", [[".env/..namedfork/data", "a secret through the fork of a file"]]),
   ...refused("path.encoding", [["bad\ud800name", "half a character"]]),
   ...refused("path.long", [
     [`${"a/".repeat(3000)}b`, "a path too long for any disk"],
@@ -380,6 +385,7 @@ export const pathCases: readonly PathCase[] = [
     ["..%c0%af..%c0%afetc/hosts", "overlong slashes"],
     ["%u002e%u002e/outside", "dots in the old notation"],
     ["%2eenv", "a secret with an escaped dot"],
+    ["file://{workspace}/%252e%252e/x", "a file URL escaped twice"],
   ]),
   ...refused("path.foreign", [
     ["..\\outside\\file.txt", "backslashes upwards"],

@@ -141,6 +141,7 @@ const ordinaryFiles = [
   "src/main.ts",
   "src/deep/a.ts",
   "src/environment.ts",
+  "src/credentials/index.ts",
   "src/aws/index.ts",
   "src/ssh/client.ts",
   "src/git/config.ts",

@@ -26,6 +26,9 @@ export function refuseText(path: string): Refusal | null {
   if (!isAscii(path) && invisible.test(path.replaceAll(joiner, "").replaceAll(emojiStyle, ""))) {
     return { rule: "path.invisible", message: "The path contains invisible or direction-changing characters, which disguise names." };
   }
+  if (/(?:^|[/\\])\.\.namedfork(?:[/\\]|$)/i.test(path)) {
+    return { rule: "path.stream", message: "The forks of a file (..namedfork) are not used." };
+  }
   if (path.length > maxNameBytes) {
     if (Buffer.byteLength(path) > maxPathBytes) return { rule: "path.long", message: "The path is too long." };
     if (path.split(/[/\\]/).some((name) => Buffer.byteLength(name) > maxNameBytes)) {

@@ -4,7 +4,15 @@ import type { Refusal } from "./path-names.ts";
 
 export type EntryType = "file" | "directory" | "other" | "missing";
 
-export type Walked = { readonly ok: true; readonly absolute: string; readonly type: EntryType } | ({ readonly ok: false } & Refusal);
+export type Walked =
+  | {
+      readonly ok: true;
+      readonly absolute: string;
+      readonly type: EntryType;
+      /** The last part of `absolute`, as far as it does not exist; empty when it does. */
+      readonly missing: string;
+    }
+  | ({ readonly ok: false } & Refusal);
 
 const maxLinks = 40;
 
@@ -17,7 +25,7 @@ export function walk(path: string): Walked {
   if (!/(?:^|[/\\])\.\.(?:[/\\]|$)/.test(path)) {
     try {
       const absolute = realpathSync.native(path);
-      return { ok: true, absolute, type: typeOf(lstatSync(absolute)) };
+      return { ok: true, absolute, type: typeOf(lstatSync(absolute)), missing: "" };
     } catch (error) {
       if (codeOf(error) !== "ENOENT") return refusal(error);
     }
@@ -63,13 +71,13 @@ function spell(path: string): Walked {
   for (let existing = path; ; ) {
     try {
       const absolute = realpathSync.native(existing);
-      if (rest.length === 0) return { ok: true, absolute, type: typeOf(lstatSync(absolute)) };
-      return { ok: true, absolute: nodePath.join(absolute, ...rest), type: "missing" };
+      if (rest.length === 0) return { ok: true, absolute, type: typeOf(lstatSync(absolute)), missing: "" };
+      return { ok: true, absolute: nodePath.join(absolute, ...rest), type: "missing", missing: rest.join(nodePath.sep) };
     } catch (error) {
       if (codeOf(error) !== "ENOENT") return refusal(error);
     }
     const parent = nodePath.dirname(existing);
-    if (parent === existing) return { ok: true, absolute: path, type: "missing" };
+    if (parent === existing) return { ok: true, absolute: path, type: "missing", missing: path };
     rest.unshift(nodePath.basename(existing));
     existing = parent;
   }

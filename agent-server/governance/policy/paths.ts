@@ -66,7 +66,7 @@ const ownMessages = new Map([
 ]);
 
 /** Folders whose entries are devices or views into processes, not files. */
-const systemFolders = ["/dev", "/proc", "/sys"];
+const systemFolders = ["/dev", "/proc", "/sys", "/.vol"];
 
 /** The path policy of one workspace. With an unusable rule table it refuses every path. */
 export function createPathPolicy(deps: PathPolicyDeps): PathPolicy {
@@ -117,21 +117,28 @@ export function createPathPolicy(deps: PathPolicyDeps): PathPolicy {
     return judge(path, input, fromUrl);
   }
 
+  /** A system folder, unless the workspace itself lies in one (in /dev/shm, say) and this is below it. */
+  function isForeignSystem(path: string): boolean {
+    return platform !== "win32" && isSystem(path) && !(root !== null && isSystem(root) && stripRoot(path, root) !== null);
+  }
+
   function judge(path: string, input: string, fromUrl: boolean): ResolvedPath {
     const lexical = nodePath.normalize(path);
-    if (platform !== "win32" && isSystem(lexical)) return systemRefusal;
+    if (isForeignSystem(lexical)) return systemRefusal;
     const walked = walk(path);
     if (!walked.ok) return walked;
     const { type } = walked;
     if (type === "missing") {
-      const foreign = refuseMissing(input, fromUrl, platform);
+      // An absolute path may lead through existing folders of any name.
+      const whole = fromUrl || nodePath.isAbsolute(input) ? null : refuseMissing(input, platform);
+      const foreign = whole ?? refuseMissing(walked.missing, platform);
       if (foreign !== null) return { ok: false, ...foreign };
     }
     const below = root === null ? null : relativeTo(root, walked.absolute, platform);
     const inside = below !== null;
     if (fromUrl && !inside) return { ok: false, rule: "path.url", message: "A file: URL must lead into the workspace. Use a plain path." };
     const absolute = inside && root !== null ? nodePath.join(root, below) : walked.absolute;
-    if (platform !== "win32" && !inside && isSystem(absolute)) return systemRefusal;
+    if (isForeignSystem(absolute)) return systemRefusal;
     const sensitive = sensitivity(absolute, below, lexical, type);
     const display = below === null ? slashes(absolute) : below === "" ? "." : slashes(below);
     return { ok: true, absolute, display, inside, type, sensitive: sensitive?.sensitive ?? null, rule: sensitive?.rule ?? null };
@@ -142,7 +149,10 @@ export function createPathPolicy(deps: PathPolicyDeps): PathPolicy {
     if (mine !== null) return mine;
     // The name that was asked for counts as much as where it leads: `.env` linked to `settings.txt` is still `.env`.
     const asked = root === null ? null : (stripRoot(lexical, root) ?? stripRoot(lexical, deps.workspace ?? root));
-    const verdicts = [...rules.judge(absolute, below ?? absolute), ...(lexical === absolute ? [] : rules.judge(lexical, asked ?? lexical))];
+    // A folder is sensitive for what would lie in it: `.ssh` is, a folder of sources called `credentials` is not.
+    const child = type === "directory" ? `${nodePath.sep}-` : "";
+    const verdicts = [...rules.judge(absolute + child, (below ?? absolute) + child)];
+    if (lexical !== absolute) verdicts.push(...rules.judge(lexical + child, (asked ?? lexical) + child));
     let found: { sensitive: "secret" | "protected"; rule: string } | null = null;
     for (const verdict of verdicts) {
       if (found?.sensitive === "secret" || (found !== null && verdict.sensitive === "protected")) continue;
@@ -216,8 +226,7 @@ function isSystem(path: string): boolean {
 }
 
 /** A path that names nothing existing and is written in a way that means something else elsewhere. */
-function refuseMissing(input: string, fromUrl: boolean, platform: Platform): Refusal | null {
-  if (fromUrl) return null;
+function refuseMissing(input: string, platform: Platform): Refusal | null {
   if (hasEncodedSyntax(input)) {
     return { rule: "path.encoded", message: "The path contains percent-encoded dots or separators. Write the path as it is." };
   }

@@ -111,6 +111,34 @@ describe("unusual workspaces", () => {
     }
   });
 
+  it("a workspace whose own name looks encoded or foreign is an ordinary one", () => {
+    for (const name of ["a%2eb", "a\\b", "C:"]) {
+      mkdirSync(join(base, name));
+      const policy = policyOf(join(base, name));
+      const fresh = policy.resolve("new.ts");
+      expect(fresh).toMatchObject({ ok: true, inside: true, type: "missing", sensitive: null });
+      expect(policy.stillSame(fresh)).toBe(true);
+    }
+  });
+
+  it.runIf(process.platform === "linux")("a workspace on a memory disk under /dev is an ordinary one, and the rest of /dev is not", () => {
+    const memory = mkdtempSync("/dev/shm/lancelot-");
+    try {
+      const policy = policyOf(memory);
+      expect(policy.resolve("new.ts")).toMatchObject({ ok: true, inside: true });
+      expect(policy.resolve(join(memory, "new.ts"))).toMatchObject({ ok: true, inside: true });
+      expect(policy.resolve("../x")).toMatchObject({ ok: false, rule: "path.system" });
+      expect(policy.resolve("/dev/null")).toMatchObject({ ok: false, rule: "path.system" });
+    } finally {
+      rmSync(memory, { recursive: true });
+    }
+  });
+
+  it("in a workspace that is the whole disk, a link into a process is seen through", () => {
+    symlinkSync("/proc/self", join(base, "me"));
+    expect(policyOf("/").resolve(join(base, "me/environ"))).toMatchObject({ ok: false, rule: "path.system" });
+  });
+
   it("judges names alone for walks", () => {
     const policy = policyOf(join(base, "proj"));
     expect(policy.judgeName("src/a.ts")).toBeNull();
