@@ -17,12 +17,14 @@ const chunk = 500;
 export async function verifyLedger(db: Database.Database, signal?: AbortSignal): Promise<Verification> {
   // One statement, so one moment: an append cannot fall between the head and the last entry.
   const now = db
-    .prepare<[], { seq: number; hash: string; first: number | null; last: number | null }>(
-      "SELECT h.seq, h.hash, (SELECT min(seq) FROM ledger) AS first, (SELECT max(seq) FROM ledger) AS last FROM ledger_head h WHERE h.id = 1",
+    .prepare<[], { seq: number | null; hash: string | null; first: number | null; last: number | null }>(
+      `SELECT (SELECT seq FROM ledger_head) AS seq, (SELECT hash FROM ledger_head) AS hash,
+        (SELECT min(seq) FROM ledger) AS first, (SELECT max(seq) FROM ledger) AS last`,
     )
     .get();
   const last = now?.last ?? 0;
-  const head = now ?? { seq: last, hash: "", first: null, last };
+  const headKnown = typeof now?.seq === "number";
+  const head = { seq: now?.seq ?? last, hash: now?.hash ?? "" };
   const page = db.prepare<[number, number, number], EntryRow>("SELECT * FROM ledger WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?");
   const end = Math.min(head.seq, last);
   let previous = genesis;
@@ -30,8 +32,8 @@ export async function verifyLedger(db: Database.Database, signal?: AbortSignal):
 
   const bad = (firstBad: Problem): Verification => ({ ok: false, entries, head: entries === 0 ? null : previous, firstBad });
 
-  if (typeof head.first === "number" && head.first < 1) {
-    return bad(problemAt(head.first, null, "inserted", "stands before the first entry of the ledger"));
+  if (typeof now?.first === "number" && now.first < 1) {
+    return bad(problemAt(now.first, null, "inserted", "stands before the first entry of the ledger"));
   }
   while (entries < end) {
     if (signal?.aborted === true) throw new LancelotError("cancelled", "The check of the receipts was stopped.");
@@ -47,17 +49,16 @@ export async function verifyLedger(db: Database.Database, signal?: AbortSignal):
     if (rows.length === 0) return bad(diagnose(db, entries + 1, previous, head));
     await setImmediate();
   }
-  if (now === undefined)
-    return last === 0 ? bad(problemAt(1, null, "removed", "is missing, with the record of the ledger's head")) : bad(headProblem(last));
+  if (!headKnown) return bad(problemAt(last, null, "changed", "cannot be checked: the record of the ledger's head is gone"));
   if (last < head.seq) return bad(problemAt(last + 1, null, "removed", `is missing: the ledger had ${head.seq} entries and ends early`));
-  if (last > head.seq)
-    return bad(problemAt(head.seq + 1, receiptAt(db, head.seq + 1), "inserted", "was added after the ledger's recorded end"));
+  if (last > head.seq) {
+    // One more than there should be: the last, or one that was put in front of it and pushed it past the end.
+    const pushed = previous === head.hash ? null : diagnose(db, head.seq + 1, previous, head);
+    const added = () => problemAt(head.seq + 1, receiptAt(db, head.seq + 1), "inserted", "was added after the ledger's recorded end");
+    return bad(pushed?.problem === "inserted" ? pushed : added());
+  }
   if (previous !== head.hash) return bad(problemAt(last, receiptAt(db, last), "changed", "is not the one that was recorded as the last"));
   return { ok: true, entries, head: entries === 0 ? null : previous };
-}
-
-function headProblem(last: number): Problem {
-  return problemAt(last, null, "changed", "cannot be checked: the record of the ledger's head is gone");
 }
 
 function problemAt(seq: number, receiptId: string | null, problem: Problem["problem"], what: string): Problem {

@@ -1,0 +1,105 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { CloseEntry, OpenEntry, readEntry } from "../../agent-server/receipts/entry.ts";
+import { LedgerFolder, rows } from "../support/receipts/ledger-folder.ts";
+
+const writer = fileURLToPath(new URL("../support/receipts/writer.ts", import.meta.url));
+let folder: LedgerFolder;
+
+beforeEach(() => {
+  folder = new LedgerFolder();
+});
+afterEach(() => folder.remove());
+
+/** A writing process, what it has said so far, and its end. */
+function startWriter(count: number) {
+  const child = spawn(process.execPath, ["--no-warnings", writer, folder.dataDir, String(count)], {
+    stdio: ["pipe", "pipe", "inherit"],
+    env: { ...process.env, NODE_COMPILE_CACHE: join(folder.dataDir, "compile-cache") },
+  });
+  let output = "";
+  const ready = Promise.withResolvers<void>();
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    output += text;
+    if (output.startsWith("ready\n")) ready.resolve();
+  });
+  const ended = once(child, "close").then(([code]) => {
+    ready.reject(new Error(`The writer ended with ${code} before it was ready.`));
+    return code as number | null;
+  });
+  // Complete lines only: the last may be cut by the kill.
+  const said = () => output.split("\n").slice(1, -1);
+  return { child, ready: ready.promise, ended, said };
+}
+
+it("two processes that append at once make one whole chain, in which each finds its own receipts", async () => {
+  const { ledger, storage } = folder.host();
+  const count = 600;
+  const writers = [startWriter(count), startWriter(count)];
+  await Promise.all(writers.map(({ ready }) => ready));
+  for (const { child } of writers) child.stdin.write("go\n");
+  for (const { ended } of writers) expect(await ended).toBe(0);
+  expect(await ledger.verify()).toMatchObject({ ok: true });
+  for (const { said } of writers) {
+    const lines = said();
+    const closed = new Set(lines.filter((line) => line.startsWith("close ")).map((line) => line.slice(6)));
+    const opened = lines.filter((line) => line.startsWith("open ")).map((line) => line.slice(5));
+    expect(opened).toHaveLength(count);
+    for (const id of opened) expect(ledger.get(id)?.status).toBe(closed.has(id) ? "success" : "pending");
+  }
+  // Both really wrote at the same time: one after the other would change hands once.
+  const hosts = rows(storage).flatMap((row) => (row.kind === "open" ? [readEntry(OpenEntry, row.body)?.host] : []));
+  expect(hosts).toHaveLength(4 * count);
+  expect(hosts.filter((host, index) => index > 0 && host !== hosts[index - 1]).length).toBeGreaterThan(1);
+});
+
+it("a host killed 200 times at any moment leaves a ledger that is whole, and nothing open", async () => {
+  const { ledger, storage } = folder.host();
+  const kills = 200;
+  const said: string[] = [];
+
+  // Two at a time: a kill also falls into the other's transactions.
+  const killOnce = async (): Promise<void> => {
+    const host = startWriter(0);
+    await host.ready;
+    host.child.stdin.write("go\n");
+    // Between the first append and some hundred later ones.
+    await delay(Math.random() * 40);
+    host.child.kill("SIGKILL");
+    await host.ended;
+    said.push(...host.said());
+  };
+  for (let killed = 0; killed < kills; killed += 2) {
+    await Promise.all(Array.from({ length: 2 }, killOnce));
+    // Now and then as a restarted host would, with others just killed.
+    if (killed % 40 === 0) {
+      ledger.reconcile();
+      expect((await ledger.verify()).firstBad).toBeUndefined();
+    }
+  }
+
+  const entries = rows(storage);
+  expect(await ledger.verify()).toMatchObject({ ok: true, entries: entries.length });
+  expect(entries.every(({ kind, body }) => (kind === "open" ? readEntry(OpenEntry, body) : readEntry(CloseEntry, body)) !== null)).toBe(
+    true,
+  );
+
+  // What was said to be durable is there; what was left open is closed as a failure.
+  ledger.reconcile();
+  const closed = new Set(said.filter((line) => line.startsWith("close ")).map((line) => line.slice(6)));
+  const opened = said.filter((line) => line.startsWith("open ")).map((line) => line.slice(5));
+  expect(opened.length).toBeGreaterThan(kills);
+  for (const id of opened) {
+    const status = ledger.get(id)?.status;
+    // A closing may be durable although the process did not live to say so.
+    expect(closed.has(id) ? ["success"] : ["success", "failure"]).toContain(status);
+  }
+  expect(ledger.search({ status: "pending", limit: 500 }).items).toEqual([]);
+  expect(ledger.search({ status: "failure", query: "host ended", limit: 500 }).items.length).toBeGreaterThan(kills / 4);
+  expect(storage.db.pragma("integrity_check", { simple: true })).toBe("ok");
+  expect((await ledger.verify()).ok).toBe(true);
+});

@@ -1,0 +1,49 @@
+import canonicalize from "canonicalize";
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { canonicalJson, newReceiptId } from "../../../agent-server/receipts/entry.ts";
+
+describe("canonical JSON", () => {
+  it.each([
+    [
+      "sorts keys by their code units",
+      { b: 1, a: { d: 1, c: 2 }, é: 3, z: 4, "😀": 5, "\uffff": 6 },
+      '{"a":{"c":2,"d":1},"b":1,"z":4,"é":3,"😀":5,"\uffff":6}',
+    ],
+    ["sorts keys like numbers as text", { "10": 1, "9": 2, a: { "2": 1, "11": 2 } }, '{"10":1,"9":2,"a":{"11":2,"2":1}}'],
+    ["writes numbers the shortest way", [1e21, 1e-7, -0, 0.1, 1 / 3], "[1e+21,1e-7,0,0.1,0.3333333333333333]"],
+    ["escapes only what must be", { text: '"\\\n\u0007/€' }, '{"text":"\\"\\\\\\n\\u0007/€"}'],
+  ])("%s", (_, value, expected) => {
+    expect(canonicalJson(value)).toBe(expected);
+  });
+
+  it("is that of RFC 8785 for any JSON", () => {
+    const key = fc.oneof(fc.string({ unit: "binary" }), fc.integer().map(String), fc.constantFrom("__proto__", "constructor", "toJSON"));
+    const { json } = fc.letrec<{ json: unknown }>((tie) => ({
+      json: fc.oneof(
+        { depthSize: "medium" },
+        fc.string({ unit: "binary" }),
+        fc.double({ noNaN: true, noDefaultInfinity: true }),
+        fc.boolean(),
+        fc.constant(null),
+        fc.array(tie("json")),
+        fc.dictionary(key, tie("json")),
+      ),
+    }));
+    fc.assert(
+      fc.property(json, (value) => {
+        expect(canonicalJson(value)).toBe(canonicalize(value));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+describe("receipt ids", () => {
+  it("are UUIDs of version 7 that sort by time and do not repeat", () => {
+    const ids = Array.from({ length: 1_000 }, (_, index) => newReceiptId(1_795_000_000_000 + index));
+    expect(new Set(ids).size).toBe(1_000);
+    expect([...ids].sort()).toEqual(ids);
+    for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  });
+});
