@@ -17,4 +17,6 @@ export interface LoopDeps {
   ledger: Ledger;
   redactor: Redactor;
   emit: Emit;
+  /** False where nobody can answer a question. */
+  canAsk: boolean;
 }

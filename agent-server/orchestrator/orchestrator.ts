@@ -1,3 +1,4 @@
+import { realpathSync } from "node:fs";
 import type { Attachment, Message, Quest } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
@@ -11,6 +12,7 @@ import type { Storage } from "../storage/storage.ts";
 import type { Tools } from "../tools/tools.ts";
 import { attachmentPart, findMentions, protectAttachment } from "./attachments.ts";
 import { questToMarkdown } from "./quest-export.ts";
+import { ownersText, parseCursor, titleOf, toCursor } from "./quest-page.ts";
 import { createQuestRunner } from "./quest-runner.ts";
 import { createQuestStore } from "./quest-store.ts";
 import { hasOpenChanges } from "./review.ts";
@@ -53,15 +55,16 @@ export interface OrchestratorDeps {
   workspace: string | null;
   /** The owner's USER.md and RULES.md are here; the storage's folder unless said. */
   dataDir?: string;
+  /** False where nobody can answer a question: then ask_owner says so at once. True unless said. */
+  canAsk?: boolean;
   now?: () => Date;
 }
-
-const titleLength = 60;
 
 /** Joins the loop, the store and the neighbours. Call `reconcile` once before anything else. */
 export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
   const { storage, tools, governance, ledger, redactor, models } = deps;
-  const workspace = deps.workspace ?? "";
+  // As the tools' rows have it: one folder, one name, however it was spelled.
+  const workspace = deps.workspace === null ? "" : realpathSync(deps.workspace);
   const watchers = new Set<(quest: Quest) => void>();
   const emit: Emit = (topic, payload) => {
     deps.emit(topic, payload);
@@ -69,7 +72,10 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
   };
   const store = createQuestStore({ storage, emit, now: deps.now ?? (() => new Date()) });
   const context = createContext({ governance, ledger, redactor, workspace: deps.workspace, dataDir: deps.dataDir ?? storage.dataDir });
-  const runner = createQuestRunner({ store, models, tools, governance, context, ledger, redactor, emit }, storage);
+  const runner = createQuestRunner(
+    { store, models, tools, governance, context, ledger, redactor, emit, canAsk: deps.canAsk ?? true },
+    storage,
+  );
 
   let closed = false;
   const stopChanges = tools.changes.onChange((change) => {
@@ -200,17 +206,6 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
       if (resolve === undefined && !pending) throw new LancelotError("conflict", "This question is no longer open.");
       const safe = redactor.text(answer).text;
       store.patch(questId, { answer: { callId, answer: safe } });
-      ledger.record(
-        {
-          actionType: "user_interaction",
-          actionName: "answer",
-          inputs: { callId, answer: safe },
-          riskTier: "T0",
-          questId,
-          parentId: stored.quest.receiptId,
-        },
-        { status: "success" },
-      );
       if (resolve === undefined) runner.start(questId, "answer");
       else resolve(safe);
     },
@@ -251,7 +246,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
       const items = store.list({ workspace, query, limit: limit + 1, before: cursor === undefined ? null : parseCursor(cursor) });
       const last = items[limit - 1];
       if (items.length <= limit || last === undefined) return { items };
-      return { items: items.slice(0, limit), nextCursor: Buffer.from(JSON.stringify([last.updatedAt, last.id])).toString("base64url") };
+      return { items: items.slice(0, limit), nextCursor: toCursor(last) };
     },
 
     get(id) {
@@ -321,27 +316,4 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
   }
 
   return orchestrator;
-}
-
-function ownersText({ parts }: Message): string {
-  return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
-}
-
-/** First line of the request, cut at a word where there is one. */
-export function titleOf(text: string): string {
-  const line = text.trim().split("\n")[0]?.trim() ?? "";
-  if (line.length <= titleLength) return line === "" ? "New task" : line;
-  const cut = line.slice(0, titleLength - 1);
-  const space = cut.lastIndexOf(" ");
-  return `${(space > titleLength / 2 ? cut.slice(0, space) : cut).trimEnd()}…`;
-}
-
-function parseCursor(cursor: string): { at: string; id: string } {
-  try {
-    const [at, id] = JSON.parse(Buffer.from(cursor, "base64url").toString()) as unknown[];
-    if (typeof at === "string" && typeof id === "string") return { at, id };
-  } catch {
-    // Falls through to the error below.
-  }
-  throw new LancelotError("invalid_params", "The cursor is not one this list gave. Start from the first page.");
 }

@@ -145,19 +145,15 @@ export function rareWords(request: string): string[] {
 /** Files of a search result, those with most of the wanted words first, each with the line where its best word stands. */
 function bestHits(output: string, words: readonly string[], governance: Pick<Governance, "resolvePath">): { path: string; line: number }[] {
   const hits = new Map<string, { line: number; rank: number; words: Set<string> }>();
-  let heading: string | null = null;
   for (const text of output.split("\n")) {
-    const match = /^(?:(\S.*?):)?\s*(\d+)[:|\s-](.*)$/.exec(text);
-    if (match === null) {
-      heading = text.trim().replace(/:$/, "") || heading;
-      continue;
-    }
-    const path = match[1] ?? heading;
-    const found = words.findIndex((word) => (match[3] ?? "").toLowerCase().includes(word.toLowerCase()));
-    if (path === null || found === -1) continue;
-    const hit = hits.get(path) ?? { line: Number(match[2]), rank: found, words: new Set<string>() };
-    for (const word of words) if ((match[3] ?? "").toLowerCase().includes(word.toLowerCase())) hit.words.add(word);
-    if (found < hit.rank) Object.assign(hit, { line: Number(match[2]), rank: found });
+    const [, path, line, content] = /^(.+?):(\d+): ?(.*)$/.exec(text) ?? [];
+    if (path === undefined || content === undefined) continue;
+    const lower = content.toLowerCase();
+    const found = words.filter((word) => lower.includes(word.toLowerCase()));
+    const rank = found[0] === undefined ? words.length : words.indexOf(found[0]);
+    const hit = hits.get(path) ?? { line: Number(line), rank, words: new Set<string>() };
+    for (const word of found) hit.words.add(word);
+    if (rank < hit.rank) Object.assign(hit, { line: Number(line), rank });
     hits.set(path, hit);
   }
   return [...hits]

@@ -1,7 +1,6 @@
 import type { Message, PlanStep, ToolPart, WaitingFor } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Mode } from "../contract/governance.ts";
-import type { Ledger } from "../receipts/receipts.ts";
 import type { Redactor } from "../security/security.ts";
 import type { ToolOutcome, Tools } from "../tools/tools.ts";
 import type { Run } from "./quest-run.ts";
@@ -25,7 +24,7 @@ interface Deps {
   store: QuestStore;
   tools: Tools;
   redactor: Redactor;
-  ledger: Pick<Ledger, "record">;
+  canAsk: boolean;
 }
 
 /** The card of a call that was not made yet. */
@@ -86,7 +85,7 @@ export async function runToolCalls(deps: Deps, message: Message, calls: readonly
   await Promise.all(Array.from({ length: Math.min(parallelReads, calls.length) }, worker));
 }
 
-async function runOne({ store, tools, redactor, ledger }: Deps, message: Message, call: PendingCall, context: CallContext): Promise<void> {
+async function runOne({ store, tools, redactor, canAsk }: Deps, message: Message, call: PendingCall, context: CallContext): Promise<void> {
   const { run } = context;
   const part = message.parts.find((candidate): candidate is ToolPart => candidate.type === "tool" && candidate.callId === call.id);
   if (part === undefined) return;
@@ -136,17 +135,6 @@ async function runOne({ store, tools, redactor, ledger }: Deps, message: Message
   const updatePlan = (steps: readonly PlanStep[]): void => {
     if (run.ended) return;
     store.patch(run.questId, { plan: steps.map((step) => ({ ...step, title: redactor.text(step.title).text })) });
-    ledger.record(
-      {
-        actionType: "plan_step",
-        actionName: "plan",
-        inputs: { steps: steps.length },
-        riskTier: "T0",
-        questId: run.questId,
-        parentId: context.parentId,
-      },
-      { status: "success", outputs: { done: steps.filter((step) => step.status === "done").length } },
-    );
   };
 
   update({ status: "running", output: null, approvalId: null });
@@ -160,7 +148,7 @@ async function runOne({ store, tools, redactor, ledger }: Deps, message: Message
       parentId: context.parentId,
       mode: context.mode,
       signal,
-      askOwner,
+      ...(canAsk ? { askOwner } : {}),
       updatePlan,
       onUpdate: update,
     });

@@ -6,7 +6,7 @@ import { makeFolders, openHost } from "../../support/orchestrator/harness.ts";
 import { type Effect, recordingTools } from "../../support/orchestrator/recording-tools.ts";
 import { type Answer, calls, done, fails, hangs, says, scriptedModels } from "../../support/orchestrator/scripted-models.ts";
 
-const read: Effect = (call) => ({ text: `text of ${String((call.args as { path: string }).path)}` });
+const read: Effect = (call) => ({ text: `text of ${(call.args as { path: string }).path}` });
 const basics = { read_file: { tier: "T0" as const, effect: read } };
 
 let folders: ReturnType<typeof makeFolders>;
@@ -90,7 +90,7 @@ describe("an ordinary request", () => {
       begun += 1;
       if (begun === 2) bothBegun.resolve();
       await bothBegun.promise;
-      note(`read ${String((call.args as { path: string }).path)}`);
+      note(`read ${(call.args as { path: string }).path}`);
       return {};
     };
     const inOrder: Effect = async (call, note) => {

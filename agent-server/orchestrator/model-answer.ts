@@ -1,0 +1,194 @@
+import type { Message, Part, Quest, ToolPart } from "../contract/chat.ts";
+import type { Trace } from "../context/context.ts";
+import type { AssistantContent, ModelEvent } from "../models/models.ts";
+import type { Redactor } from "../security/security.ts";
+import { protectContent } from "./conversation.ts";
+import type { LoopDeps } from "./loop-deps.ts";
+import { type Notice, notice } from "./notices.ts";
+import { fail, type Outcome } from "./outcome.ts";
+import type { Run } from "./quest-run.ts";
+import { isUnfinished } from "./settle.ts";
+import { maxSameFailures } from "./stop-rules.ts";
+import { dropCalls, type PendingCall, queuedPart, runToolCalls } from "./tool-calls.ts";
+
+type Done = Extract<ModelEvent, { type: "done" }>;
+
+/** Stores the answer, makes its calls, and says whether the loop goes on. */
+export async function useAnswer(
+  deps: LoopDeps,
+  run: Run,
+  message: Message,
+  done: Done,
+  quest: Quest,
+  turnId: string,
+): Promise<Outcome | null> {
+  const { store, redactor } = deps;
+  const { content, calls } = withUniqueCalls(done);
+  const safe = protectContent(content, redactor);
+  message.parts = toParts(safe.content, calls, done, redactor);
+  if (message.parts.some((part) => part.type === "text" || part.type === "tool")) run.answered = true;
+  const refused = done.stop === "refused";
+  store.transaction(() => {
+    const { usage } = store.quest(run.questId);
+    store.patch(run.questId, {
+      usage: {
+        inputTokens: usage.inputTokens + done.usage.inputTokens,
+        outputTokens: usage.outputTokens + done.usage.outputTokens,
+        cachedInputTokens: usage.cachedInputTokens + done.usage.cachedInputTokens,
+        reasoningTokens: usage.reasoningTokens + done.usage.reasoningTokens,
+      },
+    });
+    message.open = calls.length > 0;
+    const cut = refused ? "failed" : null;
+    store.saveMessage(message, safe.content.length === 0 ? null : { kind: "assistant", content: safe.content, cut, altered: safe.altered });
+  });
+
+  if (refused) {
+    return fail(
+      deps,
+      run,
+      notice("warning", "The model declined to answer. Ask in another way, or choose another model.", "choose_model"),
+      message,
+    );
+  }
+  if (calls.length > 0 || done.malformed.length > 0) {
+    const repeated = countMalformed(run, message, done) ?? (await makeCalls(deps, run, message, calls, quest, turnId));
+    return repeated;
+  }
+  if (done.stop === "max_tokens") return goOnAfterLimit(deps, run, message);
+  return message.parts.some((part) => part.type === "text") ? null : acceptSilence(deps, run, message);
+
+  function countMalformed(run: Run, message: Message, { malformed }: Done): Outcome | null {
+    for (const { name, raw, id } of malformed) {
+      const part = message.parts.find((candidate): candidate is ToolPart => candidate.type === "tool" && candidate.callId === id);
+      if (part !== undefined && run.failures.count(name, raw, "malformed") >= maxSameFailures) {
+        dropCalls(message, new Set(calls.map((call) => call.id)), "not run: the task was stopped");
+        return fail(deps, run, repeatedNotice(part), message);
+      }
+    }
+    return null;
+  }
+}
+
+/** Nothing to add is an answer after work or a review; as the whole answer to the owner it is a failure. */
+function acceptSilence(deps: LoopDeps, run: Run, message: Message): Outcome | null {
+  const asked = deps.store.messages(run.questId).findLast((stored) => stored.message.role === "user");
+  if (!run.answered && asked?.message.parts.some((part) => part.type === "text") === true) {
+    return fail(deps, run, notice("warning", "The model gave no answer. Resume to ask again, or choose another model.", "resume"), message);
+  }
+  message.parts.push(notice("info", "The model had nothing to add."));
+  deps.store.saveMessage(message, { kind: "assistant", content: [{ type: "text", text: "(nothing to add)" }], cut: null, altered: [] });
+  return null;
+}
+
+async function makeCalls(
+  deps: LoopDeps,
+  run: Run,
+  message: Message,
+  calls: readonly PendingCall[],
+  quest: Quest,
+  parentId: string,
+): Promise<Outcome | null> {
+  let repeated: ToolPart | null = null;
+  await runToolCalls(deps, message, calls, {
+    run,
+    mode: quest.mode,
+    parentId,
+    onRepeated: (part) => {
+      repeated ??= part;
+    },
+  });
+  run.controller.signal.throwIfAborted();
+  dropCalls(message, new Set(calls.map((call) => call.id)), "not run: the task was stopped");
+  message.open = false;
+  if (repeated !== null) return fail(deps, run, repeatedNotice(repeated), message);
+  deps.store.saveMessage(message);
+  return null;
+}
+
+function repeatedNotice(part: ToolPart): Notice {
+  const reason = (part.output ?? "").split("\n")[0]?.slice(0, 200) ?? "";
+  return notice(
+    "warning",
+    `Stopped: ${part.tool} failed three times in the same way (${reason}). Say what to do differently, or resume to let it try again.`,
+    "resume",
+  );
+}
+
+function goOnAfterLimit({ store, ...deps }: LoopDeps, run: Run, message: Message): Outcome | null {
+  if (run.continuedAfterLimit) {
+    return fail(
+      { store, ...deps },
+      run,
+      notice("warning", "The answer is cut off: it reached the model's length limit twice. Resume to let it go on.", "resume"),
+      message,
+    );
+  }
+  run.continuedAfterLimit = true;
+  store.addMessage({
+    questId: run.questId,
+    role: "user",
+    parts: [notice("info", "The answer reached the model's length limit; it goes on.")],
+    turn: {
+      kind: "user",
+      content: [{ type: "text", text: "[Your answer reached the length limit. Continue exactly where you stopped.]" }],
+    },
+  });
+  return null;
+}
+
+/** Calls a run before this one left, with the owner still to be asked or behind such a one: they are made now. */
+export async function finishPendingCalls(deps: LoopDeps, run: Run, trace: Trace): Promise<Outcome | null> {
+  const stored = deps.store.messages(run.questId).findLast(({ message }) => message.parts.some(isUnfinished));
+  if (stored === undefined) return null;
+  const { message, turn } = stored;
+  if (turn?.kind !== "assistant") {
+    dropCalls(message, new Set(message.parts.filter(isUnfinished).map((part) => part.callId)));
+    deps.store.saveMessage(message);
+    return null;
+  }
+  const open = new Set(message.parts.filter(isUnfinished).map((part) => part.callId));
+  const altered = new Set(turn.altered.filter((id) => open.has(id)));
+  dropCalls(message, altered, "not run: its arguments held a secret, which is not stored; make the call again");
+  const calls = turn.content.flatMap((item) =>
+    item.type === "tool_call" && open.has(item.id) && !altered.has(item.id) ? [{ id: item.id, name: item.name, args: item.args }] : [],
+  );
+  message.open = true;
+  deps.store.saveMessage(message);
+  return makeCalls(deps, run, message, calls, deps.store.quest(run.questId), trace.parentId ?? run.receiptId);
+}
+
+/** Ids as the model gave them, made unique within the answer; malformed calls stand in it without arguments. */
+function withUniqueCalls(done: Done): { content: AssistantContent[]; calls: PendingCall[] } {
+  const seen = new Set<string>();
+  const malformed = new Set(done.malformed.map(({ id }) => id));
+  const calls: PendingCall[] = [];
+  const content = done.content.map((item): AssistantContent => {
+    if (item.type !== "tool_call") return item;
+    let { id } = item;
+    for (let copy = 2; seen.has(id); copy += 1) id = `${item.id}-${String(copy)}`;
+    seen.add(id);
+    if (!malformed.has(id)) calls.push({ id, name: item.name, args: item.args });
+    return { ...item, id };
+  });
+  for (const { id, name } of done.malformed) if (!seen.has(id)) content.push({ type: "tool_call", id, name, args: {} });
+  return { content: content.filter((item) => item.type === "tool_call" || item.text.trim() !== "" || "replay" in item), calls };
+}
+
+function toParts(content: readonly AssistantContent[], calls: readonly PendingCall[], done: Done, redactor: Redactor): Part[] {
+  const cutOff = done.stop === "max_tokens";
+  return content.flatMap((item): Part[] => {
+    if (item.type !== "tool_call") return item.text.trim() === "" ? [] : [{ type: item.type, text: item.text }];
+    const call = calls.find(({ id }) => id === item.id);
+    if (call !== undefined) return [queuedPart(call, redactor)];
+    const raw = done.malformed.find(({ id }) => id === item.id)?.raw ?? "";
+    const why = cutOff ? "they were cut off by the length limit; make the call smaller" : "they were not a JSON object";
+    return [
+      {
+        ...queuedPart({ id: item.id, name: item.name, args: {} }, redactor),
+        status: "failure",
+        output: `The arguments of this call could not be read: ${why}. Nothing was done. They began: ${redactor.text(raw.slice(0, 200)).text}`,
+      },
+    ];
+  });
+}
