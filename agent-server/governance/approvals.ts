@@ -16,7 +16,7 @@ export interface Question {
   detail: string;
 }
 
-export interface Asking {
+interface Asking {
   readonly intent: Intent;
   readonly hash: string;
   readonly decision: Decision;

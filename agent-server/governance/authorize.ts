@@ -12,7 +12,7 @@ export interface Authorization {
   readonly approvalId: string | null;
 }
 
-export interface AuthorizeContext {
+interface AuthorizeContext {
   questId: string | null;
   parentId: string | null;
   signal: AbortSignal;

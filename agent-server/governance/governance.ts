@@ -11,7 +11,6 @@ import { createPathPolicy, type ResolvedPath } from "./policy/paths.ts";
 export type { Question } from "./approvals.ts";
 export type { Authorization } from "./authorize.ts";
 export { governanceMigrations } from "./migrations.ts";
-export type { ResolvedPath } from "./policy/paths.ts";
 
 /** The one gate (governance.md). Everything that has an effect asks it first. */
 export interface Governance {

@@ -1,7 +1,7 @@
 import type { Tier } from "../contract/common.ts";
 
 /** What an action does to the files it names. */
-export type FileEffect = "none" | "read" | "write" | "delete";
+type FileEffect = "none" | "read" | "write" | "delete";
 
 /** One capability and action: its tier before scope and pattern raise it. */
 export interface BaseTier {

@@ -19,7 +19,7 @@ const PathRule = z.strictObject({
 const PathTable = z.strictObject({ version: z.literal(1), rules: z.array(PathRule).min(1) });
 
 /** What a name says about a file. */
-export interface NameVerdict {
+interface NameVerdict {
   readonly sensitive: "secret" | "protected";
   readonly rule: string;
   /** When set, only a file whose text matches is sensitive. */
