@@ -150,7 +150,9 @@ function bestHits(output: string, words: readonly string[], governance: Pick<Gov
     if (path === undefined || content === undefined) continue;
     const lower = content.toLowerCase();
     const found = words.filter((word) => lower.includes(word.toLowerCase()));
-    const rank = found[0] === undefined ? words.length : words.indexOf(found[0]);
+    const [first] = found;
+    if (first === undefined) continue;
+    const rank = words.indexOf(first);
     const hit = hits.get(path) ?? { line: Number(line), rank, words: new Set<string>() };
     for (const word of found) hit.words.add(word);
     if (rank < hit.rank) Object.assign(hit, { line: Number(line), rank });

@@ -1,0 +1,105 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type ContextMessage, fitConversation, headByTokens, shorten } from "../../../agent-server/context/budget.ts";
+import { estimateMessage, estimateTokens } from "../../../agent-server/context/tokens.ts";
+
+const owner = (text: string): ContextMessage => ({ role: "user", content: [{ type: "text", text }] });
+const call = (id: string, args: Record<string, unknown> = {}, name = "read_file"): ContextMessage => ({
+  role: "assistant",
+  content: [{ type: "tool_call", id, name, args }],
+});
+const result = (callId: string, text: string): ContextMessage => ({
+  role: "tool",
+  results: [{ callId, name: "read_file", text, isError: false }],
+});
+const long = "a line of a file that was read\n".repeat(400);
+
+describe("fitting a conversation into a window", () => {
+  it("leaves what fits as it is", () => {
+    const messages = [owner("Hi."), call("1"), result("1", long)];
+    expect(fitConversation(messages, 1_000_000)).toMatchObject({ messages, cut: 0, fits: true });
+  });
+
+  it("shortens the oldest outputs first and keeps the latest whole", () => {
+    const messages = [owner("Hi."), call("1"), result("1", long), call("2"), result("2", long)];
+    const whole = estimateMessage(result("1", long));
+    const { messages: fitted, cut, fits } = fitConversation(messages, whole + 500);
+    expect({ cut, fits }).toEqual({ cut: 1, fits: true });
+    expect(JSON.stringify(fitted[2])).toContain("[shortened; read again if needed]");
+    expect(fitted[4]).toEqual(messages[4]);
+  });
+
+  it("shortens attached files, never the owner's words", () => {
+    const words = "my own words ".repeat(300);
+    const mixed: ContextMessage = {
+      role: "user",
+      content: [
+        { type: "text", text: long, attached: true },
+        { type: "text", text: words },
+      ],
+    };
+    const { messages, fits } = fitConversation([mixed, call("1"), result("1", "x")], estimateTokens(words) + 800);
+    expect(fits).toBe(true);
+    expect(messages[0]).toMatchObject({ content: [{ text: expect.stringContaining("[shortened") as string }, { text: words }] });
+  });
+
+  it("keeps the arguments of the plan and drops the long ones of finished edits", () => {
+    const steps = "a step ".repeat(100);
+    const messages = [
+      owner("Hi."),
+      call("1", { content: long }, "write_file"),
+      result("1", "ok"),
+      call("2", { steps }, "update_plan"),
+      result("2", "ok"),
+    ];
+    const { messages: fitted } = fitConversation([...messages, call("3"), result("3", "x")], 900);
+    expect(JSON.stringify(fitted[1])).toContain("[shortened");
+    expect(JSON.stringify(fitted)).toContain(steps);
+  });
+
+  it("says when even the owner's words are too much", () => {
+    expect(fitConversation([owner(long)], 100).fits).toBe(false);
+  });
+
+  it("is within its limit or says so, keeps every word of the owner, and never leaves a result without its call", () => {
+    const step = fc.oneof(
+      fc.string({ maxLength: 300 }).map((text): ContextMessage[] => [owner(`«${text}»`)]),
+      fc
+        .record({ id: fc.uuid(), args: fc.string({ maxLength: 3000 }), text: fc.string({ maxLength: 9000 }) })
+        .map(({ id, args, text }): ContextMessage[] => [call(id, { args }), result(id, text)]),
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 12 }), fc.integer({ min: 0, max: 4000 }), (steps, limit) => {
+        const messages = [owner("first"), ...steps.flat()];
+        const fitted = fitConversation(messages, limit);
+        const total = fitted.messages.reduce((sum, message) => sum + estimateMessage(message), 0);
+        if (fitted.fits) expect(total).toBeLessThanOrEqual(limit);
+        const wordsOf = (all: readonly ContextMessage[]) =>
+          all.flatMap((message) => (message.role === "user" ? message.content.map((item) => (item.type === "text" ? item.text : "")) : []));
+        expect(wordsOf(fitted.messages)).toEqual(wordsOf(messages));
+        fitted.messages.forEach((message, index) => {
+          if (message.role === "tool") expect(fitted.messages[index - 1]?.role).toBe("assistant");
+          if (message.role === "user") expect(fitted.messages[index - 1]?.role).not.toBe("user");
+        });
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("shortens from the middle, never to something longer", () => {
+    fc.assert(
+      fc.property(
+        fc.string({ maxLength: 2000 }),
+        fc.integer({ min: 10, max: 500 }),
+        (text, size) => shorten(text, size).length <= Math.max(text.length, size + 40),
+      ),
+    );
+  });
+
+  it("takes as much of a text as tokens allow", () => {
+    const head = headByTokens(long, 100);
+    expect(long.startsWith(head)).toBe(true);
+    expect(estimateTokens(head)).toBeLessThanOrEqual(100);
+    expect(head.length).toBeGreaterThan(200);
+  });
+});
