@@ -38,9 +38,9 @@ export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<Tool
     const finish = (
       status: ToolPart["status"],
       text: string,
-      more: { error?: LancelotError; isError: boolean; changeId?: string | null },
+      more: { error?: LancelotError; isError: boolean; changeId?: string | null; hint?: string | undefined },
     ): ToolOutcome => {
-      const bounded = boundText(redactor.text(text).text, "Ask for a smaller part.").text;
+      const bounded = boundText(redactor.text(text).text, more.hint ?? "Ask for a smaller part.").text;
       const changeId = more.changeId ?? null;
       show({ status, output: bounded, durationMs: Math.round(performance.now() - started), changeId });
       return {
@@ -145,10 +145,10 @@ export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<Tool
     try {
       const keys = tool.edits?.(parsed.args).map((path) => `call\0${call.questId ?? ""}\0${path}`) ?? [];
       const answer = await locks.hold(keys, () => travel(tool, parsed.args));
-      const text = boundText(answer.text, answer.hint ?? "Ask for a smaller part.").text;
-      return finish(answer.isError === true ? "failure" : "success", text, {
+      return finish(answer.isError === true ? "failure" : "success", answer.text, {
         isError: answer.isError === true,
         changeId: answer.changeId ?? null,
+        hint: answer.hint,
       });
     } catch (error) {
       const problem =

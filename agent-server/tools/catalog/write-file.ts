@@ -3,7 +3,7 @@ import { LancelotError } from "../../contract/errors.ts";
 import { editsEffect } from "../edits.ts";
 import { fileProvider } from "../providers/file-ops.ts";
 import { mainEol, withEol } from "../text/lines.ts";
-import { defineTool, fileStep, PathArgument, readOverlay, resolveFile } from "../tool.ts";
+import { defineTool, fileStep, PathArgument, readOverlay, type ResolvedFile, resolveFile } from "../tool.ts";
 
 export const writeFile = defineTool({
   name: "write_file",
@@ -22,13 +22,12 @@ export const writeFile = defineTool({
   edits: ({ path }) => [path],
   looks(args, scope) {
     const file = resolveFile(scope, args.path);
-    // A secret is never looked at: it may only be replaced, with approval.
-    return file.sensitive === "secret" || file.type === "missing" ? [] : [fileStep("read", file)];
+    return isBlind(file) ? [] : [fileStep("read", file)];
   },
   async plan({ path, content }, scope) {
     const file = resolveFile(scope, path);
     if (file.type === "directory") throw new LancelotError("invalid_params", `${file.display} is a folder.`);
-    if (file.sensitive === "secret") return editsEffect(scope, [{ file, current: null, text: content, note: "" }], "write");
+    if (isBlind(file)) return editsEffect(scope, [{ file, current: null, text: content, note: "" }], "write");
     const { current, overlay } = await readOverlay(scope, file);
     // An existing file keeps its line endings: models write \n whatever was there.
     const text = overlay.text === null || !overlay.text.includes("\n") ? content : withEol(content, mainEol(overlay.text));
@@ -37,3 +36,8 @@ export const writeFile = defineTool({
     return editsEffect(scope, [{ file, current, text, note: "" }], "write");
   },
 });
+
+/** A secret is never looked at: it may only be replaced. A file elsewhere is not, so that the owner is asked once, not twice. */
+function isBlind(file: ResolvedFile): boolean {
+  return file.sensitive === "secret" || !file.inside;
+}

@@ -3,20 +3,23 @@ export const maxOutputLines = 400;
 /** Characters of one line that are shown. */
 export const maxLineChars = 1_000;
 
+/** What tools add to lines they bounded themselves: numbers, a last line that says how to read on. */
+const slack = { bytes: 1024, lines: 6, chars: 200 };
+
 export interface Bounded {
   readonly text: string;
   readonly cut: boolean;
 }
 
 /** Whole lines of a text up to the bounds. `hint` says how to read on and is added when something was cut. */
-export function boundText(text: string, hint: string, maxBytes = maxOutputBytes, maxLines = maxOutputLines): Bounded {
+export function boundText(text: string, hint: string): Bounded {
   const lines = text.split("\n");
   const kept: string[] = [];
   let bytes = 0;
   for (const line of lines) {
-    const shown = cutLine(line);
+    const shown = cutLine(line, maxLineChars + slack.chars);
     bytes += Buffer.byteLength(shown) + 1;
-    if (kept.length >= maxLines || bytes > maxBytes) break;
+    if (kept.length >= maxOutputLines + slack.lines || bytes > maxOutputBytes + slack.bytes) break;
     kept.push(shown);
   }
   if (kept.length === lines.length) return { text: kept.join("\n"), cut: false };

@@ -198,7 +198,7 @@ describe("changes under review (supervised posture)", () => {
         if (chosen.length < change.hunks.length) await room.tools.changes.decide(id, "accept");
         expect(room.read(path)).toBe(proposed);
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   }, 60_000);
 
@@ -226,7 +226,7 @@ describe("changes under review (supervised posture)", () => {
         for (const block of owners) expect(text).toContain(`line ${block * 3 + 2} OWNER\n`);
         expect(text.split("\n")).toHaveLength(31);
       }),
-      { numRuns: 40 },
+      { numRuns: 20 },
     );
   }, 60_000);
 });
