@@ -39,16 +39,18 @@ export function fitChat(
   const firstUser = kept.findIndex((turn) => turn.role === "user");
   const lastUser = kept.findLastIndex((turn) => turn.role === "user");
   const lastTool = kept.findLastIndex((turn) => turn.role === "tool");
+  /** The results the model is to go on from, where it is its turn because of them. */
+  const fresh = lastTool > lastUser ? lastTool : -1;
   for (let index = 0; index < kept.length && exceeds(target); index++) {
     const turn = kept[index];
-    if (turn?.role !== "tool" || index === lastTool || !turn.results.some((result) => result.text.length > stub)) continue;
+    if (turn?.role !== "tool" || index === fresh || !turn.results.some((result) => result.text.length > stub)) continue;
     kept[index] = shorten(turn, stub);
     shortened.add(index);
     measure();
   }
 
   // The newest call and its results; the words after them, where the owner spoke last.
-  const newest = lastTool > lastUser ? lastTool - 1 : lastUser;
+  const newest = fresh >= 0 ? fresh - 1 : lastUser;
   for (let index = 0; index < newest && exceeds(target); index++) {
     if (index === firstUser || index === lastUser) continue;
     dropped.add(index);
@@ -57,19 +59,19 @@ export function fitChat(
     measure();
   }
 
-  const results = kept[lastTool];
-  if (tokens > limit && results?.role === "tool" && lastTool > lastUser) {
+  const results = kept[fresh];
+  if (tokens > limit && results?.role === "tool") {
     let low = stub;
     let high = Math.max(stub, ...results.results.map((result) => result.text.length));
-    shortened.add(lastTool);
+    shortened.add(fresh);
     while (low < high) {
       const middle = Math.ceil((low + high) / 2);
-      kept[lastTool] = shorten(results, middle);
+      kept[fresh] = shorten(results, middle);
       measure();
       if (tokens > limit) high = middle - 1;
       else low = middle;
     }
-    kept[lastTool] = shorten(results, low);
+    kept[fresh] = shorten(results, low);
     measure();
   }
 

@@ -61,6 +61,7 @@ export function createModelProcess(deps: ModelProcessDeps): ModelProcess {
   async function startNow(): Promise<Running> {
     const wait = crashes === 0 ? 0 : lastCrash + Math.min(deps.backoffMs * 2 ** (crashes - 1), 30_000) - Date.now();
     if (wait > 0) await delay(wait, undefined, { signal: closing.signal });
+    const load = deps.load();
     const child = fork(deps.entry, [], {
       env: childEnv(deps.env),
       execArgv: [],
@@ -99,9 +100,9 @@ export function createModelProcess(deps: ModelProcessDeps): ModelProcess {
       void ended.then(() => reject(crashed(child, lastWords)));
     });
     // Those who wait for it hear of a failure; when nobody does, the next one will.
-    loaded.catch(() => child.kill("SIGKILL"));
+    loaded.catch(() => drop(child));
     current = { child, loaded, ended };
-    send(child, deps.load());
+    send(child, load);
     return current;
   }
 
@@ -113,11 +114,19 @@ export function createModelProcess(deps: ModelProcessDeps): ModelProcess {
     });
   }
 
+  /** Ends a process on purpose; from here on it is nobody's. */
+  function drop(child: ChildProcess): void {
+    child.kill("SIGKILL");
+    if (current?.child !== child) return;
+    current = undefined;
+    deps.onChange("unloaded");
+  }
+
   /** Begins to count the time without a request. */
   function rest(): void {
     clearTimeout(idle);
     if (busy > 0) return;
-    idle = setTimeout(() => current?.child.kill("SIGKILL"), deps.idleMs);
+    idle = setTimeout(() => current !== undefined && drop(current.child), deps.idleMs);
     idle.unref();
   }
 
@@ -141,6 +150,7 @@ export function createModelProcess(deps: ModelProcessDeps): ModelProcess {
   async function* generate(request: Omit<Generate, "type" | "id">, caller: AbortSignal): AsyncGenerator<GenerateEvent, void> {
     const signal = AbortSignal.any([caller, closing.signal]);
     const release = await turn(signal);
+    clearTimeout(idle);
     busy++;
     const aborted = rejectOn(signal);
     let unfinished: { running: Running; id: number; settled: Promise<void> } | undefined;
@@ -177,18 +187,21 @@ export function createModelProcess(deps: ModelProcessDeps): ModelProcess {
     const late = delay(stopMs, "late", { signal: timer.signal, ref: false }).catch(() => "stopped");
     const outcome = await Promise.race([settled.then(() => "stopped"), late]);
     timer.abort();
-    if (outcome === "late") running.child.kill("SIGKILL");
+    if (outcome === "late") drop(running.child);
   }
 
   return {
     async ready(caller) {
       const signal = AbortSignal.any([caller, closing.signal]);
+      clearTimeout(idle);
+      busy++;
       const aborted = rejectOn(signal);
       try {
         const running = await Promise.race([start(), aborted.promise]);
         return await Promise.race([running.loaded, aborted.promise]);
       } finally {
         aborted.release();
+        busy--;
         rest();
       }
     },
@@ -198,7 +211,7 @@ export function createModelProcess(deps: ModelProcessDeps): ModelProcess {
       closing.abort();
       clearTimeout(idle);
       const running = current;
-      running?.child.kill("SIGKILL");
+      if (running !== undefined) drop(running.child);
       await running?.ended;
     },
   };
