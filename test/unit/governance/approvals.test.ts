@@ -342,6 +342,21 @@ describe("several windows on one data folder", () => {
     expect(room.events.map((event) => event.status)).toEqual(["pending", "denied"]);
   });
 
+  it("an answer is noticed however late it comes, and nothing looks any more after it", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    try {
+      const promise = authorize();
+      vi.advanceTimersByTime(20_000);
+      expect(vi.getTimerCount()).toBe(1);
+      beside().governance.approvals.decide(room.events[0]?.id ?? "", "allow_once");
+      vi.advanceTimersByTime(500);
+      room.governance.redeem(await promise, remove);
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it("answer a question once, whoever is first", async () => {
     const other = beside();
     const promise = authorize();
