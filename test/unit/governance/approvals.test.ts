@@ -343,12 +343,13 @@ describe("several windows on one data folder", () => {
   });
 
   it("an answer is noticed however late it comes, and nothing looks any more after it", async () => {
+    const other = beside();
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     try {
       const promise = authorize();
       vi.advanceTimersByTime(20_000);
       expect(vi.getTimerCount()).toBe(1);
-      beside().governance.approvals.decide(room.events[0]?.id ?? "", "allow_once");
+      other.governance.approvals.decide(room.events[0]?.id ?? "", "allow_once");
       vi.advanceTimersByTime(500);
       room.governance.redeem(await promise, remove);
       expect(vi.getTimerCount()).toBe(0);
