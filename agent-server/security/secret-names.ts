@@ -71,7 +71,8 @@ function isSecretValue(groups: Readonly<Record<string, string | undefined>>, bef
   const tight = !/\s/.test(separator) || groups["lead"] === "--";
   const wholeLine = after === "" || after === "\n" || after === "\r";
   if (isPassword(name)) return (tight && (value.length >= 6 || wholeLine)) || (wholeLine && !/^[A-Z][a-z]+\d*[A-Z]?[a-z]*\d*$/.test(value));
-  return looksGenerated(value);
+  // A type (`token: X509Token`) has digits too, but in one place.
+  return looksGenerated(value) && (tight || !/^[A-Z][A-Za-z]*\d{1,4}[A-Za-z]*$/.test(value));
 }
 
 /** Replaces the values given to secret names. `found` hears the kind of each and answers the placeholder. */

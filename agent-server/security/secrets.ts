@@ -19,7 +19,7 @@ export function createSecrets(deps: { dataDir: string; env: NodeJS.ProcessEnv; e
   const { env, editor } = deps;
   const vault = createVault({ dataDir: deps.dataDir, passphrase: env["LANCELOT_VAULT_PASSPHRASE"] ?? null });
   const fromEnvironment = (name: string): string | null => {
-    const value = env[name];
+    const value = Object.hasOwn(env, name) ? env[name] : undefined;
     return value === undefined || value === "" || isOurs(name) ? null : value;
   };
 

@@ -7,8 +7,8 @@ import * as z from "zod";
 import { LancelotError } from "../contract/errors.ts";
 
 const derive = promisify<string | Buffer, Buffer, number, { N: number; r: number; p: number; maxmem: number }, Buffer>(scrypt);
-/** About 100 ms and 128 MB for each guess of a passphrase. */
-const cost = { N: 2 ** 17, r: 8, p: 1, maxmem: 256 * 2 ** 20 };
+/** A passphrase is guessed at the price of some 300 ms and 128 MB a try; a random key of 256 bits needs no such price. */
+const costs = { passphrase: { N: 2 ** 17, r: 8, p: 1, maxmem: 2 ** 28 }, file: { N: 2 ** 10, r: 8, p: 1, maxmem: 2 ** 25 } };
 
 const VaultFile = z.object({
   version: z.literal(1),
@@ -81,7 +81,7 @@ export function createVault(deps: { dataDir: string; passphrase: string | null }
 async function encrypt(content: Record<string, string>, key: VaultFile["key"], material: string | Buffer): Promise<string> {
   const salt = randomBytes(16);
   const nonce = randomBytes(12);
-  const cipher = createCipheriv("aes-256-gcm", await derive(material, salt, 32, cost), nonce);
+  const cipher = createCipheriv("aes-256-gcm", await derive(material, salt, 32, costs[key]), nonce);
   const data = Buffer.concat([cipher.update(JSON.stringify(content), "utf8"), cipher.final()]);
   const vault: VaultFile = {
     version: 1,
@@ -108,7 +108,7 @@ async function decrypt(text: string, passphrase: string | null, material: () => 
       "The stored secrets are locked with the key file, not with a passphrase. Unset LANCELOT_VAULT_PASSPHRASE, or delete vault.json and enter the secrets again.",
     );
   }
-  const key = await derive(await material(), Buffer.from(vault.salt, "base64"), 32, cost);
+  const key = await derive(await material(), Buffer.from(vault.salt, "base64"), 32, costs[vault.key]);
   try {
     const tag = Buffer.from(vault.tag, "base64");
     const decipher = createDecipheriv("aes-256-gcm", key, Buffer.from(vault.nonce, "base64"), { authTagLength: 16 }).setAuthTag(tag);

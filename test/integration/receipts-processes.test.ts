@@ -38,7 +38,7 @@ function startWriter(count: number) {
 
 it("two processes that append at once make one whole chain, in which each finds its own receipts", async () => {
   const { ledger, storage } = folder.host();
-  const count = 600;
+  const count = 300;
   const writers = [startWriter(count), startWriter(count)];
   await Promise.all(writers.map(({ ready }) => ready));
   for (const { child } of writers) child.stdin.write("go\n");
