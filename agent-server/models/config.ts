@@ -162,13 +162,13 @@ export function loadConfig(shippedText: string, ownerText: string | null): Loade
       lineOf(document, lines, ["active"]),
       `active names "${config.active}", which is not under providers (${Object.keys(config.providers).join(", ")}, local)`,
     );
-  return {
-    config,
-    problem: null,
-    notices: unknownKeys(config).map(
-      (path) => `${fileName}, line ${lineOf(document, lines, path)}: ${path.join(".")} is not a setting and has no effect.`,
-    ),
-  };
+  const at = (path: string[]): string => `${fileName}, line ${lineOf(document, lines, path)}: ${path.join(".")}`;
+  const viaApi = Object.entries(config.providers).filter(([, { mode }]) => mode === "api");
+  const notices = [
+    ...unknownKeys(config).map((path) => `${at(path)} is not a setting and has no effect.`),
+    ...viaApi.map(([name]) => `${at(["providers", name, "mode"])} is api, which this version does not have: the official SDK is used.`),
+  ];
+  return { config, problem: null, notices };
 }
 
 function wordIssue(issue: z.core.$ZodIssue): string {

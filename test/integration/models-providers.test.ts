@@ -273,3 +273,21 @@ it("sends no secret to a provider", async () => {
   await ask(models, { words: `Is this right? ANTHROPIC_API_KEY=${secret}` });
   expect(JSON.stringify(server.requests[0]?.raw)).not.toContain(secret);
 });
+
+describe("a local server in place of the embedded model", () => {
+  it("answers with the first model it offers, without a key, as a small one", async () => {
+    const server = await start(inOrder({ text: "from here" }), { models: ["loaded-model", "other"] });
+    const made = createModelsRoom({ yaml: `local: { url: "${server.url("openai_compatible")}" }\n` });
+    open.push(made);
+    expect(await made.models.active()).toMatchObject({ provider: "local", kind: "local", model: "loaded-model", small: true });
+    expect((await ask(made.models, {})).text).toBe("from here");
+    expect(server.requests[0]).toMatchObject({ model: "loaded-model", key: null });
+  });
+
+  it("says so when it has no model", async () => {
+    const server = await start(inOrder({}), { models: [] });
+    const made = createModelsRoom({ yaml: `local: { url: "${server.url("openai_compatible")}" }\n` });
+    open.push(made);
+    expect((await failure(ask(made.models, {}))).message).toContain("The local server offers no model.");
+  });
+});

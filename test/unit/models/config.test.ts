@@ -83,6 +83,14 @@ providers:
     ]);
   });
 
+  it("is told that the SDK answers where plain requests were asked for", () => {
+    const { notices, config } = loadConfig(shipped, "providers:\n  openai: { mode: api }\n");
+    expect(config.providers["openai"]?.mode).toBe("api");
+    expect(notices).toEqual([
+      "config/models.yaml, line 2: providers.openai.mode is api, which this version does not have: the official SDK is used.",
+    ]);
+  });
+
   it.each(["", "# nothing but a comment\n", "version: '1.0'\n"])("may say nothing: %j", (yaml) => {
     expect(loadConfig(shipped, yaml).problem).toBeNull();
   });
