@@ -137,9 +137,12 @@ export function createSelection(deps: SelectionDeps) {
 
   /**
    * The one that answers now: LANCELOT_PROVIDER, else `active`, else the first with a key, else the local model.
+   * While the owner's file is broken nothing is chosen for them: their words could go to a provider they did not mean.
    * @throws LancelotError `unavailable` with the next step.
    */
-  async function select({ config }: LoadedConfig, override: string | undefined): Promise<Candidate> {
+  async function select({ config, problem }: LoadedConfig, override: string | undefined): Promise<Candidate> {
+    if (problem !== null && (override === undefined || override === ""))
+      throw unavailable(`${problem} Until then nothing is sent to a model.`, "choose_model");
     const wanted = override === undefined || override === "" ? config.active : override;
     if (wanted !== undefined) {
       const chosen = await candidate(wanted, config);

@@ -39,7 +39,11 @@ describe("who answers", () => {
       "xai/grok-4-1-fast-non-reasoning",
     ],
     ["a local server the owner named", { yaml: 'local: { url: "http://127.0.0.1:9/v1", model: qwen }\n' }, "local/qwen"],
-    ["the shipped choice beside a broken file", { yaml: "active: [", keys: all }, "anthropic/claude-sonnet-5-5"],
+    [
+      "what the environment says beside a broken file",
+      { yaml: "active: [", keys: all, env: { LANCELOT_PROVIDER: "anthropic" } },
+      "anthropic/claude-sonnet-5-5",
+    ],
   ])("%s", async (_, options, expected) => {
     const active = await room(options).models.active();
     expect(`${active.provider}/${active.model}`).toBe(expected);
@@ -83,6 +87,7 @@ describe("who answers", () => {
       "base_url of work in config/models.yaml",
       "choose_model",
     ],
+    ["a broken file, whatever keys there are", { yaml: "active: [", keys: all }, "Until then nothing is sent to a model.", "choose_model"],
     [
       "the editor's own models",
       { yaml: "active: editor\nproviders: { editor: { kind: vscode } }\n" },
@@ -99,7 +104,7 @@ describe("who answers", () => {
   });
 
   it("tells of a broken file: beside the choice, in the list, in the ledger once", async () => {
-    const { models, ledger } = room({ yaml: "active: [", keys: all });
+    const { models, ledger } = room({ yaml: "active: [", keys: all, env: { LANCELOT_PROVIDER: "anthropic" } });
     const { notice } = await models.active();
     expect(notice).toContain("config/models.yaml in the data folder, line 1");
     const { problem } = await models.list("anthropic", AbortSignal.timeout(1)).catch(() => ({ problem: notice }));
