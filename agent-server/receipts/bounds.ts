@@ -10,9 +10,28 @@ export const maxFieldsBytes = 32_768;
 export function boundFields(fields: Record<string, unknown> | undefined, redactor: Redactor): Record<string, unknown> {
   if (fields === undefined || Object.keys(fields).length === 0) return {};
   const clean = redactor.value(fields, maxFieldsBytes);
+  if (isPlainAndShort(clean, { left: maxFieldsBytes })) return clean;
   const whole = plain(clean, { left: Number.POSITIVE_INFINITY });
   const result = fits(whole, maxFieldsBytes) ? whole : plain(clean, { left: maxFieldsBytes - reservedForNotes });
   return typeof result === "object" && result !== null && !Array.isArray(result) ? (result as Record<string, unknown>) : { value: result };
+}
+
+/** True when `value` surely fits as it is, which nearly every value does; takes its length from `size`, counted generously. */
+function isPlainAndShort(value: unknown, size: { left: number }): boolean {
+  if (typeof value === "string") {
+    // An escaped unit takes six bytes.
+    size.left -= value.length * 6 + 3;
+    return size.left >= 0 && value.isWellFormed();
+  }
+  size.left -= 25;
+  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value === "boolean" || value === null) return true;
+  if (typeof value !== "object") return false;
+  if (Array.isArray(value)) return value.every((item) => isPlainAndShort(item, size));
+  for (const key in value) {
+    if (!isPlainAndShort(key, size) || !isPlainAndShort((value as Record<string, unknown>)[key], size)) return false;
+  }
+  return size.left >= 0;
 }
 
 /** A text as a receipt may hold it: redacted, well-formed and at most `maxBytes` long. */

@@ -6,37 +6,40 @@ import { ActionType, CognitionTier, type Receipt, ReceiptStatus } from "../contr
 
 const Fields = z.record(z.string(), z.unknown());
 
-/** What the opening entry of a receipt says. */
+/** What the opening entry of a receipt says. Keys in the order of canonical JSON: they are then written as they stand. */
 export const OpenEntry = z.object({
-  v: z.literal(1),
-  kind: z.literal("open"),
-  id: z.string(),
+  actionName: z.string(),
+  actionType: ActionType,
   /** Milliseconds since 1970. */
   at: z.number(),
-  host: z.string(),
-  actionType: ActionType,
-  actionName: z.string(),
-  inputs: Fields,
-  riskTier: Tier,
   cognitionTier: CognitionTier,
+  host: z.string(),
+  id: z.string(),
+  inputs: Fields,
+  kind: z.literal("open"),
+  metadata: Fields,
   parentId: z.string().nullable(),
   questId: z.string().nullable(),
-  metadata: Fields,
+  riskTier: Tier,
+  /** Its place in the ledger; 0 until it has one. */
+  seq: z.int(),
+  v: z.literal(1),
 });
 export type OpenEntry = z.infer<typeof OpenEntry>;
 
 /** What the closing entry of a receipt says. */
 export const CloseEntry = z.object({
-  v: z.literal(1),
-  kind: z.literal("close"),
-  id: z.string(),
   at: z.number(),
-  status: ReceiptStatus.exclude(["pending"]),
-  outputs: Fields,
-  errorMessage: z.string().nullable(),
-  tokenCount: z.int().nullable(),
   durationMs: z.number(),
+  errorMessage: z.string().nullable(),
+  id: z.string(),
+  kind: z.literal("close"),
   metadata: Fields,
+  outputs: Fields,
+  seq: z.int(),
+  status: ReceiptStatus.exclude(["pending"]),
+  tokenCount: z.int().nullable(),
+  v: z.literal(1),
 });
 export type CloseEntry = z.infer<typeof CloseEntry>;
 
@@ -61,31 +64,61 @@ export function hashEntry(prevHash: string, body: string): string {
 }
 
 /**
- * Canonical JSON (RFC 8785) of plain JSON with well-formed text. Objects keep the order in which their keys were set, so a copy with
- * sorted keys is canonical when stringified, several times faster than the general way. Keys that look like array indices keep an order of their
- * own; with one of those the general way is taken.
+ * Canonical JSON (RFC 8785) of plain JSON with well-formed text. Objects keep the order in which their keys were set, so what has
+ * its keys in order is canonical when stringified, several times faster than the general way. Keys that look like array indices
+ * keep an order of their own; with one of those the general way is taken.
  */
 export function canonicalJson(value: unknown): string {
   const order = { kept: true };
-  const sorted = sortedCopy(value, order);
-  return (order.kept ? JSON.stringify(sorted) : canonicalize(value)) ?? "null";
+  const ordered = inOrder(value, order);
+  return (order.kept ? JSON.stringify(ordered) : canonicalize(value)) ?? "null";
 }
 
-function sortedCopy(value: unknown, order: { kept: boolean }): unknown {
+/** `value` itself where its keys are in order, a copy where they are not. */
+function inOrder(value: unknown, order: { kept: boolean }): unknown {
   if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map((item) => sortedCopy(item, order));
-  const copy: Record<string, unknown> = {};
-  for (const key of Object.keys(value).sort()) {
-    if (/^\d|^__proto__$/.test(key)) order.kept = false;
-    else copy[key] = sortedCopy((value as Record<string, unknown>)[key], order);
+  if (Array.isArray(value)) {
+    const items = value.map((item) => inOrder(item, order));
+    return items.every((item, index) => item === value[index]) ? value : items;
   }
-  return copy;
+  const fields = value as Record<string, unknown>;
+  const keys = Object.keys(fields);
+  let changed = false;
+  let before = "";
+  for (const key of keys) {
+    const first = key.charCodeAt(0);
+    if ((first >= 48 && first <= 57) || key === "__proto__") order.kept = false;
+    if (key < before) changed = true;
+    before = key;
+  }
+  if (!order.kept) return value;
+  if (changed) keys.sort();
+  let copy = changed ? Object.fromEntries(keys.map((key) => [key, fields[key]])) : null;
+  for (const key of keys) {
+    const field = fields[key];
+    if (typeof field !== "object" || field === null) continue;
+    const ordered = inOrder(field, order);
+    if (ordered === field) continue;
+    copy ??= { ...fields };
+    copy[key] = ordered;
+  }
+  return copy ?? value;
 }
 
 /** The row that puts `entry` at `seq`, after the entry with hash `prevHash`. */
 export function toRow(entry: Entry, seq: number, prevHash: string): EntryRow {
-  const body = canonicalJson({ ...entry, seq });
+  const body = canonicalEntry(entry, seq);
   return { seq, receipt_id: entry.id, kind: entry.kind, body, hash: hashEntry(prevHash, body), prev_hash: prevHash };
+}
+
+/** `canonicalJson` of an entry, whose own keys are in order already. */
+function canonicalEntry(entry: Entry, seq: number): string {
+  const order = { kept: true };
+  const ordered = { ...entry, seq };
+  ordered.metadata = inOrder(entry.metadata, order) as Entry["metadata"];
+  if (ordered.kind === "open") ordered.inputs = inOrder(ordered.inputs, order) as OpenEntry["inputs"];
+  else ordered.outputs = inOrder(ordered.outputs, order) as CloseEntry["outputs"];
+  return order.kept ? JSON.stringify(ordered) : canonicalJson(ordered);
 }
 
 /** An entry as a row holds it; null when the row was changed from outside so far that it cannot be read. */

@@ -1,10 +1,11 @@
+import type Database from "better-sqlite3";
 import { LancelotError } from "../contract/errors.ts";
 import type { Receipt } from "../contract/receipts.ts";
 import type { Redactor } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
 import { boundFields, boundText } from "./bounds.ts";
-import { type CloseEntry, type Entry, newReceiptId, OpenEntry, readEntry, toReceipt, toRow } from "./entry.ts";
-import { createProjection, receiptOfRow } from "./projection.ts";
+import { type CloseEntry, type Entry, type EntryRow, newReceiptId, OpenEntry, readEntry, toReceipt, toRow } from "./entry.ts";
+import { type ClosedAction, createProjection, receiptOfRow } from "./projection.ts";
 import type { Ledger, ReceiptClosing, ReceiptOpening } from "./receipts.ts";
 import { createTextIndex, searchReceipts } from "./search.ts";
 import { traceReceipts } from "./trace.ts";
@@ -15,12 +16,6 @@ const batchSize = 64;
 const batchDelay = 250;
 /** Ledger entries that one tick of the timer adds to the text index: a few milliseconds of work. */
 const indexedPerTick = 200;
-
-/** A T0 action that is over, waiting to be written. */
-interface Batched {
-  open: OpenEntry;
-  close: CloseEntry;
-}
 
 /**
  * The ledger of one data folder. Several hosts may append at once: each append reads the head inside `BEGIN IMMEDIATE`.
@@ -33,32 +28,36 @@ export function createLedger(deps: { storage: Storage; redactor: Redactor; now?:
   const projection = createProjection(db);
   const textIndex = createTextIndex(storage);
   const listeners = new Set<(receipt: Receipt) => void>();
-  let batch: Batched[] = [];
+  /** T0 actions that are over, waiting to be written. */
+  let batch: ClosedAction[] = [];
   let timer: NodeJS.Timeout | null = null;
 
   const readHead = db.prepare<[], { seq: number; hash: string }>("SELECT seq, hash FROM ledger_head");
   const moveHead = db.prepare("UPDATE ledger_head SET seq = ?, hash = ? WHERE id = 1");
-  const insert = db.prepare("INSERT INTO ledger (seq, receipt_id, kind, body, hash, prev_hash) VALUES (?, ?, ?, ?, ?, ?)");
+  const insert = prepareInsert(db, 1);
+  const insertMany = prepareInsert(db, rowsAtOnce);
   const openOfHosts = db.prepare<[], { id: string; host_id: string }>(
     "SELECT id, host_id FROM receipts WHERE close_seq IS NULL ORDER BY open_seq",
   );
 
   /** Appends inside the running transaction; returns each entry's row, in order. */
-  const append = (entries: readonly Entry[]): { seq: number; hash: string; prev_hash: string }[] => {
+  const append = (entries: readonly Entry[]): EntryRow[] => {
     const head = readHead.get();
     if (head === undefined) throw damagedLedger();
     let { seq, hash } = head;
     const rows = entries.map((entry) => {
       seq += 1;
       const row = toRow(entry, seq, hash);
-      try {
-        insert.run(row.seq, row.receipt_id, row.kind, row.body, row.hash, row.prev_hash);
-      } catch (error) {
-        throw (error as { code?: string }).code === "SQLITE_CONSTRAINT_PRIMARYKEY" ? damagedLedger(error) : error;
-      }
       hash = row.hash;
       return row;
     });
+    try {
+      let next = 0;
+      for (; next + rowsAtOnce <= rows.length; next += rowsAtOnce) insertMany(rows.slice(next, next + rowsAtOnce));
+      for (; next < rows.length; next += 1) insert(rows.slice(next, next + 1));
+    } catch (error) {
+      throw (error as { code?: string }).code === "SQLITE_CONSTRAINT_PRIMARYKEY" ? damagedLedger(error) : error;
+    }
     moveHead.run(seq, hash);
     return rows;
   };
@@ -80,19 +79,14 @@ export function createLedger(deps: { storage: Storage; redactor: Redactor; now?:
     if (batch.length === 0) return;
     const due = batch;
     batch = [];
-    let written: Receipt[] = [];
+    let rows: EntryRow[] = [];
     storage.afterTransaction((committed) => {
-      if (committed) announce(written);
-      else batch = [...due, ...batch];
+      if (!committed) batch = [...due, ...batch];
+      else if (listeners.size > 0)
+        announce(due.map(({ open, close }, index) => toReceipt(open, close, rows[index * 2 + 1] ?? notWritten())));
     });
-    const rows = append(due.flatMap(({ open, close }) => [open, close]));
-    written = due.map(({ open, close }, index) => {
-      const row = rows[index * 2 + 1];
-      const openSeq = rows[index * 2]?.seq;
-      if (row === undefined || openSeq === undefined) throw damagedLedger();
-      projection.addClosed(open, close, openSeq);
-      return toReceipt(open, close, row);
-    });
+    rows = append(due.flatMap(({ open, close }) => [open, close]));
+    projection.addClosed(due, (rows[0] ?? notWritten()).seq);
   };
 
   const flush = (): void => {
@@ -117,38 +111,39 @@ export function createLedger(deps: { storage: Storage; redactor: Redactor; now?:
   const toOpen = (opening: ReceiptOpening): OpenEntry => {
     const at = now();
     return {
-      v: 1,
-      kind: "open",
-      id: newReceiptId(at),
-      at,
-      host: storage.hostId,
-      actionType: opening.actionType,
       actionName: boundText(opening.actionName, redactor, 500),
-      inputs: boundFields(opening.inputs, redactor),
-      riskTier: opening.riskTier,
+      actionType: opening.actionType,
+      at,
       cognitionTier: opening.cognitionTier ?? "DETERMINISTIC",
+      host: storage.hostId,
+      id: newReceiptId(at),
+      inputs: boundFields(opening.inputs, redactor),
+      kind: "open",
+      metadata: boundFields(opening.metadata, redactor),
       parentId: opening.parentId ?? null,
       questId: opening.questId ?? null,
-      metadata: boundFields(opening.metadata, redactor),
+      riskTier: opening.riskTier,
+      seq: 0,
+      v: 1,
     };
   };
 
   const toClose = (id: string, closing: ReceiptClosing, durationMs: number): CloseEntry => ({
-    v: 1,
-    kind: "close",
-    id,
     at: now(),
-    status: closing.status,
-    outputs: boundFields(closing.outputs, redactor),
-    errorMessage: typeof closing.errorMessage === "string" ? boundText(closing.errorMessage, redactor, 4_000) : null,
-    tokenCount: closing.tokenCount ?? null,
     durationMs,
+    errorMessage: typeof closing.errorMessage === "string" ? boundText(closing.errorMessage, redactor, 4_000) : null,
+    id,
+    kind: "close",
     metadata: boundFields(closing.metadata, redactor),
+    outputs: boundFields(closing.outputs, redactor),
+    seq: 0,
+    status: closing.status,
+    tokenCount: closing.tokenCount ?? null,
+    v: 1,
   });
 
   const appendOne = (entry: Entry, receipt: (row: { hash: string; prev_hash: string }) => Receipt): Receipt => {
-    const row = append([entry])[0];
-    if (row === undefined) throw damagedLedger();
+    const row = append([entry])[0] ?? notWritten();
     projection.add(entry, row.seq);
     const result = receipt(row);
     storage.afterTransaction((committed) => {
@@ -233,6 +228,23 @@ export function createLedger(deps: { storage: Storage; redactor: Redactor; now?:
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+  };
+}
+
+function notWritten(): never {
+  throw new LancelotError("internal", "An entry of the ledger was not written.");
+}
+
+/** Rows that one statement inserts: the fewer calls into SQLite, the less a row costs. */
+const rowsAtOnce = 16;
+
+function prepareInsert(db: Database.Database, count: number): (rows: readonly EntryRow[]) => void {
+  const values = Array.from({ length: count }, () => "(?, ?, ?, ?, ?, ?)").join(", ");
+  const statement = db.prepare(`INSERT INTO ledger (seq, receipt_id, kind, body, hash, prev_hash) VALUES ${values}`);
+  return (rows) => {
+    const bound: (string | number)[] = [];
+    for (const row of rows) bound.push(row.seq, row.receipt_id, row.kind, row.body, row.hash, row.prev_hash);
+    statement.run(bound);
   };
 }
 

@@ -8,7 +8,7 @@ export interface ProjectedRow {
   close_seq: number | null;
   id: string;
   opened_at: number;
-  host_id: string;
+  host_id: string | null;
   status: string;
   action_type: string;
   risk_tier: string;
@@ -27,31 +27,31 @@ export const selectReceipts = `SELECT r.*, o.body AS open_body, o.hash AS open_h
   c.body AS close_body, c.hash AS close_hash, c.prev_hash AS close_prev_hash
   FROM receipts r JOIN ledger o ON o.seq = r.open_seq LEFT JOIN ledger c ON c.seq = r.close_seq`;
 
+/** Both entries of an action that is over. */
+export interface ClosedAction {
+  open: OpenEntry;
+  close: CloseEntry;
+}
+
 /** The derived table that makes the ledger searchable. Everything in it can be made again from the ledger. */
 export interface Projection {
   /** Adds an entry that was just appended at `seq`. */
   add(entry: Entry, seq: number): void;
-  /** Adds the two entries of an action that is over, appended at `seq` and after it. */
-  addClosed(open: OpenEntry, close: CloseEntry, seq: number): void;
+  /** Adds actions whose entries were appended in pairs from `seq` on. */
+  addClosed(actions: readonly ClosedAction[], seq: number): void;
   find(id: string): ProjectedRow | null;
   /** Makes the table again from the ledger when the two disagree about how much there is. */
   repair(headSeq: number): void;
 }
 
 export function createProjection(db: Database.Database): Projection {
-  const insert = db.prepare(
-    `INSERT INTO receipts (open_seq, close_seq, id, opened_at, host_id, status, action_type, risk_tier, quest_id, parent_id)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  );
+  const insert = prepareInsert(db, 1);
+  const insertMany = prepareInsert(db, rowsAtOnce);
   const finish = db.prepare("UPDATE receipts SET close_seq = ?, status = ? WHERE id = ? AND close_seq IS NULL");
   const byId = db.prepare<[string], ProjectedRow>(`${selectReceipts} WHERE r.id = ?`);
 
-  const insertOpen = (open: OpenEntry, openSeq: number, closeSeq: number | null, status: string): void => {
-    insert.run(openSeq, closeSeq, open.id, open.at, open.host, status, open.actionType, open.riskTier, open.questId, open.parentId);
-  };
-
   const add = (entry: Entry, seq: number): void => {
-    if (entry.kind === "open") insertOpen(entry, seq, null, "pending");
+    if (entry.kind === "open") insert(columns(entry, seq, null, "pending"));
     else finish.run(seq, entry.status, entry.id);
   };
 
@@ -77,8 +77,11 @@ export function createProjection(db: Database.Database): Projection {
 
   return {
     add,
-    addClosed: (open, close, seq) => {
-      insertOpen(open, seq, seq + 1, close.status);
+    addClosed: (actions, seq) => {
+      const rows = actions.map(({ open, close }, index) => columns(open, seq + index * 2, seq + index * 2 + 1, close.status));
+      let next = 0;
+      for (; next + rowsAtOnce <= rows.length; next += rowsAtOnce) insertMany(rows.slice(next, next + rowsAtOnce).flat());
+      for (; next < rows.length; next += 1) insert(rows[next] ?? []);
     },
     find: (id) => byId.get(id) ?? null,
     repair: (headSeq) => {
@@ -87,6 +90,23 @@ export function createProjection(db: Database.Database): Projection {
       if (entries !== headSeq) rebuild();
     },
   };
+}
+
+/** Rows that one statement inserts. */
+const rowsAtOnce = 16;
+
+function prepareInsert(db: Database.Database, count: number): (values: readonly (string | number | null)[]) => void {
+  const rows = Array.from({ length: count }, () => "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").join(", ");
+  const statement = db.prepare(
+    `INSERT INTO receipts (open_seq, close_seq, id, opened_at, host_id, status, action_type, risk_tier, quest_id, parent_id) VALUES ${rows}`,
+  );
+  return (values) => void statement.run(values);
+}
+
+function columns(open: OpenEntry, openSeq: number, closeSeq: number | null, status: string): (string | number | null)[] {
+  // Whose host it was is asked only of receipts that are open.
+  const host = closeSeq === null ? open.host : null;
+  return [openSeq, closeSeq, open.id, open.at, host, status, open.actionType, open.riskTier, open.questId, open.parentId];
 }
 
 /** The receipt of a row. One whose entries cannot be read any more is shown as just that. */

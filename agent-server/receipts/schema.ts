@@ -27,8 +27,6 @@ export const receiptsMigrations: readonly Migration[] = [
       INSERT INTO ledger_head (id, seq, hash) VALUES (1, 0, '${"0".repeat(64)}');
       CREATE TRIGGER ledger_head_forward BEFORE UPDATE ON ledger_head WHEN NEW.seq <= OLD.seq
         BEGIN SELECT RAISE(ABORT, 'the head of the ledger only moves forward'); END;
-      CREATE TRIGGER ledger_no_replace BEFORE INSERT ON ledger WHEN NEW.seq <= (SELECT seq FROM ledger_head)
-        BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
       CREATE TRIGGER ledger_head_no_insert BEFORE INSERT ON ledger_head
         BEGIN SELECT RAISE(ABORT, 'the head of the ledger only moves forward'); END;
       CREATE TRIGGER ledger_head_no_delete BEFORE DELETE ON ledger_head
@@ -39,7 +37,7 @@ export const receiptsMigrations: readonly Migration[] = [
         close_seq INTEGER,
         id TEXT NOT NULL UNIQUE,
         opened_at INTEGER NOT NULL,
-        host_id TEXT NOT NULL,
+        host_id TEXT,
         status TEXT NOT NULL,
         action_type TEXT NOT NULL,
         risk_tier TEXT NOT NULL,

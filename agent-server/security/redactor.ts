@@ -5,6 +5,10 @@ import type { Finding, Redactor } from "./security.ts";
 /** Deeper than this a value is replaced by a note: nothing we record is that deep, and a walk must end. */
 const maxDepth = 64;
 
+/** Characters and number of the texts that are remembered to be clean. */
+const rememberedLength = 200;
+const rememberedTexts = 2_000;
+
 const anyHint = new RegExp(
   [...new Set(secretFormats.flatMap((format) => format.hints))]
     .filter((hint) => hint !== ".")
@@ -18,9 +22,12 @@ const withoutHint = secretFormats.filter((format) => format.hints.includes("."))
  * changes nothing more. Does not catch a secret of no known form under a name that says nothing.
  */
 export function createRedactor(): Redactor {
+  /** Short texts in which nothing was found: names of tools, paths and keys come again and again. */
+  const clean = new Set<string>();
+
   const text = (value: string): { text: string; findings: Finding[] } => {
     const findings: Finding[] = [];
-    if (value.length < 8) return { text: value, findings };
+    if (value.length < 8 || clean.has(value)) return { text: value, findings };
     const found = (kind: string): string => {
       const placeholder = `[redacted:${kind}]`;
       findings.push({ kind, placeholder });
@@ -30,7 +37,12 @@ export function createRedactor(): Redactor {
     for (const format of anyHint.test(value) ? secretFormats : withoutHint) {
       if (format.hints.some((hint) => result.includes(hint))) result = redactFormat(result, format, found);
     }
-    return { text: redactAssignments(result, found), findings };
+    result = redactAssignments(result, found);
+    if (findings.length === 0 && value.length <= rememberedLength) {
+      if (clean.size >= rememberedTexts) clean.clear();
+      clean.add(value);
+    }
+    return { text: result, findings };
   };
   return { text, value: (value, maxBytes) => redactValue(value, maxBytes ?? Number.POSITIVE_INFINITY, (part) => text(part).text) };
 }
@@ -63,6 +75,7 @@ function redactValue<T>(value: T, maxBytes: number, redact: (text: string) => st
     if (typeof part === "string") return kind !== null && part !== "" ? `[redacted:${kind}]` : bounded(part);
     if (typeof part === "number") return kind === "password" ? "[redacted:password]" : part;
     if (typeof part === "bigint") return kind === "password" ? "[redacted:password]" : part.toString();
+    if (typeof part === "function" || typeof part === "symbol") return undefined;
     if (typeof part !== "object" || part === null) return part;
     if (above.has(part)) return "[circular]";
     if (depth >= maxDepth) return "[too deep]";

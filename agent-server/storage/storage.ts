@@ -55,6 +55,8 @@ export function openStorage(deps: { dataDir: string; migrations: readonly Migrat
     db.pragma("foreign_keys = ON");
     // FULL: a commit has reached the disk when it returns, so a receipt opened before an effect survives a power cut too.
     db.pragma("synchronous = FULL");
+    // So that INSERT OR REPLACE meets the triggers that refuse to delete.
+    db.pragma("recursive_triggers = ON");
     migrate(db, [hostsMigration, ...deps.migrations]);
     hosts = registerHost(db);
   } catch (error) {
