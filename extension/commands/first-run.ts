@@ -6,6 +6,8 @@ const key = "welcomed";
 
 /** Once, when nothing can answer yet: the walkthrough, and an offer of the local model or of a provider. */
 export function registerFirstRun(context: vscode.ExtensionContext, host: AgentHost, log: vscode.LogOutputChannel): vscode.Disposable {
+  // Tests inside the editor say themselves what is open.
+  if (context.extensionMode === vscode.ExtensionMode.Test) return new vscode.Disposable(() => undefined);
   const welcome = async () => {
     if (context.globalState.get<boolean>(key) === true) return;
     const [{ providers }, local] = await Promise.all([host.call("models.list", {}), host.call("models.local", {})]);

@@ -49,7 +49,8 @@ export function createAgentHost(context: vscode.ExtensionContext, log: vscode.Lo
       return call(name, params, signal);
     },
     start() {
-      void load();
+      // Not in the same turn: loading would count as activation, and hold up the editor's other extensions.
+      setImmediate(() => void load());
     },
     async restart() {
       await (await load()).supervisor.restart();

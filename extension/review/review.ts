@@ -8,7 +8,7 @@ import { isOpen, isUndecided, neighbour } from "./hunks.ts";
 import { hunkLenses } from "./lenses.ts";
 import { createMarks } from "./marks.ts";
 import { createProposals, type Proposals } from "./proposals.ts";
-import { activeTab, changeOfTab, closeChangeTabs, isProposedEditor, sidesOf } from "./tabs.ts";
+import { activeTab, changeOfTab, closeChangeTabs, isOrdinary, isProposedEditor, sidesOf } from "./tabs.ts";
 import { activeChange, hunkAtCursor, proposedEditor, type Target } from "./target.ts";
 
 export interface Review extends vscode.Disposable {
@@ -28,6 +28,7 @@ export interface Review extends vscode.Disposable {
 /** Inline diff approval: proposals as diffs in the editor, decided hunk by hunk. */
 export function createReview(context: vscode.ExtensionContext, host: AgentHost): Review {
   const changed = new vscode.EventEmitter<void>();
+  const multiTitle = vscode.l10n.t("Proposed changes");
   const lensesChanged = new vscode.EventEmitter<void>();
   const documentChanged = new vscode.EventEmitter<vscode.Uri>();
 
@@ -70,6 +71,8 @@ export function createReview(context: vscode.ExtensionContext, host: AgentHost):
       return;
     }
     const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+    const together = tabs.filter((tab) => tab.label.startsWith(multiTitle) && !isOrdinary(tab));
+    if (proposals.open().length === 0 && together.length > 0) await vscode.window.tabGroups.close(together, true);
     const shown = tabs.some((tab) => changeOfTab(tab) === change.id);
     if (!shown) return;
     await closeChangeTabs(change.id);
@@ -153,7 +156,7 @@ export function createReview(context: vscode.ExtensionContext, host: AgentHost):
         const file = uriOf(change.path);
         return [file, change.kind === "create" ? undefined : file, proposedUri(change.id, file)];
       });
-      await vscode.commands.executeCommand("vscode.changes", vscode.l10n.t("Proposed changes"), resources);
+      await vscode.commands.executeCommand("vscode.changes", multiTitle, resources);
     },
     async decideHunk(target, decision) {
       const hunk = target.hunk ?? (await hunkAtCursor(proposals, target.changeId));

@@ -6,6 +6,13 @@ export function changeOfTab(tab: vscode.Tab | undefined): string | null {
   return tab?.input instanceof vscode.TabInputTextDiff ? changeIdOf(tab.input.modified) : null;
 }
 
+/** True for tabs of a kind the API names. A multi-diff editor is none of them and is known by its label. */
+export function isOrdinary({ input }: vscode.Tab): boolean {
+  return [vscode.TabInputText, vscode.TabInputTextDiff, vscode.TabInputCustom, vscode.TabInputWebview, vscode.TabInputNotebook].some(
+    (kind) => input instanceof kind,
+  );
+}
+
 export function activeTab(): vscode.Tab | undefined {
   return vscode.window.tabGroups.activeTabGroup.activeTab;
 }

@@ -143,5 +143,11 @@ suite("inline diff approval", () => {
     await propose(api, "two.txt", "B\n");
     await vscode.commands.executeCommand("lancelot.reviewAll");
     await until(onTabs, () => activeTab()?.label.startsWith("Proposed changes"));
+    const { items } = await api.call("changes.list", { open: true });
+    for (const { id } of items) await vscode.commands.executeCommand("lancelot.acceptFile", { changeId: id });
+    await until(
+      onTabs,
+      () => !vscode.window.tabGroups.all.some(({ tabs }) => tabs.some(({ label }) => label.startsWith("Proposed changes"))),
+    );
   });
 });
