@@ -1,6 +1,6 @@
 import { LancelotError } from "../contract/errors.ts";
 import type { Change } from "../contract/changes.ts";
-import { readWhole } from "./providers/file-ops.ts";
+import { hashFile } from "./providers/file-ops.ts";
 import { type Answer, type Effect, fileStep, type ResolvedFile, type Scope } from "./tool.ts";
 import { encodeText, sha256, utf8 } from "./text/encoding.ts";
 import { computeHunks, unifiedDiff } from "./text/hunks.ts";
@@ -113,10 +113,8 @@ async function apply(scope: Scope, edit: PlannedEdit, undo: (() => Promise<unkno
   // What is no text, or too large for one, is handled as bytes.
   const current = edit.current ?? (readable ? await scope.files.current(file).catch(() => null) : null);
   if (current === null) {
-    const disk = await readWhole(file, Number.MAX_SAFE_INTEGER);
-    const before = disk === null ? null : sha256(disk.bytes);
-    const written = await scope.files.writeBytes(file, before, text === null ? null : encodeText(text, utf8));
-    undo.push(() => scope.files.writeBytes(file, written.after, disk?.bytes ?? null, disk?.mode));
+    // Such an edit comes alone (write_file, delete_file), so there is nothing after it that could fail and take it back.
+    const written = await scope.files.writeBytes(file, await hashFile(file), text === null ? null : encodeText(text, utf8));
     return { edit, current, written };
   }
   // Taking back a file that was only proposed leaves nothing to write.

@@ -1,6 +1,6 @@
 import type { AskEditor } from "../contract/editor.ts";
 import { LancelotError } from "../contract/errors.ts";
-import { changeMode, type FilePath, readWhole, removeFile, writeAtomic } from "./providers/file-ops.ts";
+import { changeMode, type FilePath, hashFile, readWhole, removeFile, writeAtomic } from "./providers/file-ops.ts";
 import { decodeText, type Encoding, encodeText, sha256, utf8 } from "./text/encoding.ts";
 
 /** Files above this are neither edited by text nor proposed, in bytes. */
@@ -69,15 +69,9 @@ export function createWorkspaceFiles(askEditor: AskEditor | null): WorkspaceFile
       throw error;
     }
     if (!answer.applied) throw changedMeanwhile(file);
-    const disk = await readWhole(file, Number.MAX_SAFE_INTEGER);
-    if (answer.saved && (disk === null) !== (text === null)) throw notAsWritten(file);
-    return {
-      path: file.display,
-      before: from.diskHash,
-      after: disk === null ? null : sha256(disk.bytes),
-      via: "editor",
-      saved: answer.saved,
-    };
+    const after = await hashFile(file);
+    if (answer.saved && (after === null) !== (text === null)) throw notAsWritten(file);
+    return { path: file.display, before: from.diskHash, after, via: "editor", saved: answer.saved };
   }
 
   async function writeBytes(file: TargetFile, expected: string | null, bytes: Buffer | null, mode?: number): Promise<Written> {
@@ -87,8 +81,7 @@ export function createWorkspaceFiles(askEditor: AskEditor | null): WorkspaceFile
     } else if (after === expected) {
       if (mode !== undefined) await changeMode(file, mode);
     } else await writeAtomic(file, bytes, mode === undefined ? { expected } : { expected, mode });
-    const disk = await readWhole(file, Number.MAX_SAFE_INTEGER);
-    if ((disk === null ? null : sha256(disk.bytes)) !== after) throw notAsWritten(file);
+    if ((await hashFile(file)) !== after) throw notAsWritten(file);
     return { path: file.display, before: expected, after, via: "disk", saved: true };
   }
 

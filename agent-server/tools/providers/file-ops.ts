@@ -1,9 +1,8 @@
-import { randomBytes } from "node:crypto";
-import { constants, type Stats } from "node:fs";
+import { createHash, randomBytes } from "node:crypto";
+import { constants, createReadStream, type Stats } from "node:fs";
 import { type FileHandle, link, lstat, mkdir, open, readlink, realpath, rename, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
-import { sha256 } from "../text/encoding.ts";
 import { errno, fileError } from "./file-errors.ts";
 
 /** A file as named to people, and where the gate said it is. Only the second is ever opened. */
@@ -74,6 +73,19 @@ export async function readWhole(path: FilePath, maxBytes: number): Promise<FileC
       throw new LancelotError("too_large", `${path.display} has ${stats.size} bytes; at most ${maxBytes} can be taken here.`);
     }
     return { bytes: await handle.readFile(), mode: stats.mode & 0o7777 };
+  } catch (error) {
+    throw fileError(error, path.display);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** SHA-256 of a file's bytes, however many; null when there is no file. */
+export async function hashFile(path: FilePath): Promise<string | null> {
+  if ((await statPath(path)) === null) return null;
+  const { handle } = await openForReading(path);
+  try {
+    return await hashHandle(handle);
   } catch (error) {
     throw fileError(error, path.display);
   } finally {
@@ -229,10 +241,16 @@ async function expectContent(target: string, expected: string | null, path: File
   if (stats === null || expected === null || !stats.isFile()) throw changed(path);
   const handle = await open(target, constants.O_RDONLY | noFollow | nonBlock);
   try {
-    if (sha256(await handle.readFile()) !== expected) throw changed(path);
+    if ((await hashHandle(handle)) !== expected) throw changed(path);
   } finally {
     await handle.close();
   }
+}
+
+async function hashHandle(handle: FileHandle): Promise<string> {
+  const digest = createHash("sha256");
+  for await (const chunk of createReadStream("", { fd: handle, autoClose: false, start: 0 })) digest.update(chunk as Buffer);
+  return digest.digest("hex");
 }
 
 /** Puts a new file in place without ever replacing one that appeared meanwhile. */

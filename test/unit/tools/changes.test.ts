@@ -1,5 +1,5 @@
 import { existsSync, rmSync } from "node:fs";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { AskEditor } from "../../../agent-server/contract/editor.ts";
 import { createToolsRoom, type ToolsRoom } from "../../support/tools-room.ts";

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { diff3Merge } from "node-diff3";
 import { describe, expect, it } from "vitest";
 import { applyHunks, computeHunks } from "../../../../agent-server/tools/text/hunks.ts";

@@ -1,5 +1,5 @@
 import { createTwoFilesPatch } from "diff";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { applyFilePatch, parseFilePatches } from "../../../../agent-server/tools/text/patch.ts";
 
