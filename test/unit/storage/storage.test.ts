@@ -151,7 +151,8 @@ describe("transactions", () => {
   it("tell who asked how each part of it ended, when it has ended", () => {
     const storage = open();
     const heard: string[] = [];
-    const listen = (name: string) => storage.afterTransaction((committed) => heard.push(`${name} ${committed} ${storage.db.inTransaction}`));
+    const listen = (name: string) =>
+      storage.afterTransaction((committed) => heard.push(`${name} ${committed} ${storage.db.inTransaction}`));
     storage.transaction(() => {
       listen("outer");
       try {
