@@ -85,6 +85,9 @@ export function ChangeCard({ change, chat }: { change: Change; chat: Chat }): JS
       .finally(() => setBusy(false));
   };
   const kind = kindText(change.kind);
+  const several = change.hunks.length > 1;
+  const acceptText = several ? t("Accept file") : t("Accept");
+  const rejectText = several ? t("Reject file") : t("Reject");
   return (
     <section class={`change ${change.status}`} aria-label={t("Proposed change of {0}", change.path)}>
       <div class="change-heading">
@@ -112,17 +115,17 @@ export function ChangeCard({ change, chat }: { change: Change; chat: Chat }): JS
             icon="check"
             disabled={busy}
             onClick={() => decide("accept")}
-            label={t("Accept the whole change of {0}", change.path)}
+            label={t("{0}: {1}", acceptText, change.path)}
           >
-            {change.hunks.length > 1 ? t("Accept file") : t("Accept")}
+            {acceptText}
           </Button>
-          <Button icon="close" disabled={busy} onClick={() => decide("reject")} label={t("Reject the whole change of {0}", change.path)}>
-            {change.hunks.length > 1 ? t("Reject file") : t("Reject")}
+          <Button icon="close" disabled={busy} onClick={() => decide("reject")} label={t("{0}: {1}", rejectText, change.path)}>
+            {rejectText}
           </Button>
           <Button kind="link" onClick={() => chat.bridge.ui({ action: "openChange", changeId: change.id })}>
             {t("Review in editor")}
           </Button>
-          {change.hunks.length > 1 && <span class="quiet">{count(pending, "{0} hunk left", "{0} hunks left")}</span>}
+          {several && <span class="quiet">{count(pending, "{0} hunk left", "{0} hunks left")}</span>}
         </div>
       )}
     </section>

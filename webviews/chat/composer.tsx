@@ -353,7 +353,6 @@ export function Composer({ chat }: { chat: Chat }): JSX.Element {
             }}
           />
           <span class="spring" />
-          {running.value && <IconButton icon="debug-stop" label={t("Stop (Esc)")} onClick={chat.stop} />}
           <IconButton
             icon={chat.sending.value ? "loading" : "send"}
             label={running.value ? t("Add to the task (Enter)") : t("Send (Enter)")}

@@ -94,6 +94,7 @@ export const MessageView = memo(function MessageView({ message, chat }: { messag
       aria-label={own ? t("You") : t("Lancelot")}
       aria-busy={open}
     >
+      <h2 class="sr-only">{own ? t("You") : t("Lancelot")}</h2>
       {own && (
         <div class="message-tools">
           <RelativeTime at={createdAt} />

@@ -136,7 +136,7 @@ export function StatusLine({ chat }: { chat: Chat }): JSX.Element | null {
     </Button>
   );
   const stop = (
-    <Button icon="debug-stop" onClick={chat.stop}>
+    <Button icon="debug-stop" title={t("Stop at once (Esc in the message field)")} onClick={chat.stop}>
       {t("Stop")}
     </Button>
   );

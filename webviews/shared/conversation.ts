@@ -131,7 +131,8 @@ export function createConversation(bridge: Bridge, store: Pick<Store, "generatio
     messages.value = [];
     problem.value = null;
     loading.value = id !== null;
-    if (id !== null) void fetchMessages(id);
+    // Without a host the state's next generation brings the messages.
+    if (id !== null && bridge.host.peek().state === "ready") void fetchMessages(id);
   }
 
   return {

@@ -14,7 +14,6 @@ interface VirtualListProps {
   onOpen: (index: number) => void;
   /** Rows that are on screen, so that more can be fetched. */
   onRange?: (first: number, last: number) => void;
-  rowLabel: (index: number) => string;
   renderRow: (index: number) => JSX.Element;
   rowKey: (index: number) => string;
   id: string;
@@ -44,7 +43,7 @@ export function rowForKey(key: string, active: number, count: number, pageRows: 
 
 /** A list box that keeps only the rows on screen in the page; one stop for Tab, arrows within. */
 export function VirtualList(props: VirtualListProps): JSX.Element {
-  const { count, rowHeight, label, active, onActive, onOpen, onRange, rowLabel, renderRow, rowKey, id } = props;
+  const { count, rowHeight, label, active, onActive, onOpen, onRange, renderRow, rowKey, id } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const [, redraw] = useReducer((n: number) => n + 1, 0);
   const virtualizer = useRef<Virtualizer<HTMLDivElement, Element>>(undefined);
@@ -99,7 +98,6 @@ export function VirtualList(props: VirtualListProps): JSX.Element {
       aria-selected={item.index === active}
       aria-posinset={item.index + 1}
       aria-setsize={count}
-      aria-label={rowLabel(item.index)}
       style={{ transform: `translateY(${item.start}px)`, height: `${rowHeight}px` }}
       onClick={() => onOpen(item.index)}
     >

@@ -8,8 +8,6 @@ import { CodeBlock } from "./code-block.tsx";
 import { linkTarget, markdownToTree } from "./sanitize.ts";
 
 const plainTags = new Set(["p", "blockquote", "ul", "li", "strong", "em", "del", "thead", "tbody", "tr"]);
-/** Headings of an answer stand below those of the view. */
-const headingTags: Readonly<Record<string, "h3" | "h4" | "h5" | "h6">> = { H1: "h3", H2: "h4", H3: "h5", H4: "h6", H5: "h6", H6: "h6" };
 
 function Link({ bridge, href, children }: { bridge: Bridge; href: string; children: ComponentChildren }): JSX.Element {
   const target = linkTarget(href);
@@ -43,11 +41,8 @@ function toElement(node: ChildNode, bridge: Bridge, streaming: boolean): Compone
   if (!(node instanceof Element)) return null;
   const inner = (): ComponentChildren[] => children(node, bridge, streaming);
   const name = node.tagName.toLowerCase();
-  const heading = headingTags[node.tagName];
-  if (heading !== undefined) {
-    const Heading = heading;
-    return <Heading>{inner()}</Heading>;
-  }
+  // Below the heading of the message, in one level: models skip levels as they like.
+  if (/^h[1-6]$/.test(name)) return <h3 class={name}>{inner()}</h3>;
   if (plainTags.has(name)) {
     const Plain = name as "p";
     return <Plain>{inner()}</Plain>;

@@ -14,8 +14,8 @@ import { statusLook, typeText } from "./words.ts";
 declare module "preact" {
   namespace JSX {
     interface IntrinsicElements {
-      "vscode-single-select": HTMLAttributes<VscodeSingleSelect> & { label?: string };
-      "vscode-option": HTMLAttributes<HTMLElement> & { value: string; selected?: boolean };
+      "vscode-single-select": import("preact").HTMLAttributes<VscodeSingleSelect> & { label?: string };
+      "vscode-option": import("preact").HTMLAttributes<HTMLElement> & { value: string; selected?: boolean };
     }
   }
 }

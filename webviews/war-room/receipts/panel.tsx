@@ -2,28 +2,16 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useCallback, useEffect } from "preact/hooks";
 import { Button, Icon, Moment, Problem, State, TierBadge } from "../../shared/components.tsx";
-import { count, formatDateTime, formatDuration, t } from "../../shared/l10n.ts";
+import { count, formatDuration, t } from "../../shared/l10n.ts";
 import { VirtualList } from "../../shared/virtual-list.tsx";
 import { noFilters, type WarRoom } from "../state.ts";
 import { ReceiptDetail } from "./detail.tsx";
 import { FilterBar } from "./filters.tsx";
 import type { Row } from "./state.ts";
-import { Verify } from "./verify.tsx";
+import { useVerify } from "./verify.tsx";
 import { statusLook, typeText } from "./words.ts";
 
 const rowHeight = 26;
-
-function rowText(row: Row): string {
-  const duration = row.durationMs === null ? t("open") : formatDuration(row.durationMs);
-  return [
-    row.actionName,
-    statusLook(row.status).text,
-    typeText(row.actionType),
-    row.riskTier,
-    duration,
-    formatDateTime(row.timestamp),
-  ].join(", ");
-}
 
 function RowView({ row }: { row: Row }): JSX.Element {
   return (
@@ -78,7 +66,7 @@ function Nothing({ room }: { room: WarRoom }): JSX.Element {
 /** The ledger: search, filter, open, trace, verify. */
 export function ReceiptsPanel({ room }: { room: WarRoom }): JSX.Element {
   const { rows, selected, fresh, atTop, loading } = room.receipts;
-  const verify = Verify({ room });
+  const verify = useVerify(room);
   const list = rows.value;
   const selectedIndex = selected.value === null ? -1 : list.findIndex((row) => row.id === selected.value);
   const cursorId = useSignal<string | null>(null);
@@ -127,10 +115,6 @@ export function ReceiptsPanel({ room }: { room: WarRoom }): JSX.Element {
                 selected.value = list[index]?.id ?? null;
               }}
               onRange={onRange}
-              rowLabel={(index) => {
-                const row = list[index];
-                return row === undefined ? "" : rowText(row);
-              }}
               rowKey={(index) => list[index]?.id ?? String(index)}
               renderRow={(index) => {
                 const row = list[index];

@@ -35,7 +35,14 @@ export function TraceTree({ roots, selected, onSelect }: TraceTreeProps): JSX.El
     else fold(move.id, move.kind === "close");
   };
   useEffect(() => {
-    tree.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
+    const box = tree.current;
+    const line = box?.querySelector<HTMLElement>('[aria-selected="true"]');
+    if (box === null || line === null || line === undefined) return;
+    // Scrolls the tree alone; scrollIntoView would move the pane around it as well.
+    if (line.offsetTop < box.scrollTop) box.scrollTop = line.offsetTop;
+    else if (line.offsetTop + line.offsetHeight > box.scrollTop + box.clientHeight) {
+      box.scrollTop = line.offsetTop + line.offsetHeight - box.clientHeight;
+    }
   }, [current]);
 
   return (
@@ -65,7 +72,6 @@ export function TraceTree({ roots, selected, onSelect }: TraceTreeProps): JSX.El
             aria-setsize={siblings}
             aria-selected={id === current}
             aria-expanded={children.length > 0 ? open : undefined}
-            aria-label={t("{0}, {1}, {2}, {3}", receipt.actionName, statusLook(receipt.status).text, receipt.riskTier, duration)}
             onClick={() => onSelect(id)}
           >
             <span class="trace-name" style={{ paddingInlineStart: `${(level - 1) * 14}px` }}>

@@ -55,7 +55,7 @@ function problemText(problem: NonNullable<Verification["firstBad"]>["problem"]):
 }
 
 /** *Verify ledger*: checks the whole chain and says what came of it. */
-export function Verify({ room }: { room: WarRoom }): { button: JSX.Element; result: JSX.Element } {
+export function useVerify(room: WarRoom): { button: JSX.Element; result: JSX.Element } {
   const outcome = useSignal<Outcome | null>(null);
   const stop = useRef<AbortController>(undefined);
   useEffect(() => () => stop.current?.abort(), []);

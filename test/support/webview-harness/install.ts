@@ -1,0 +1,3 @@
+import { installFakeHost } from "./fake-host.ts";
+
+installFakeHost();

@@ -1,0 +1,120 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import * as esbuild from "esbuild";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { sampleNow } from "./samples.ts";
+import type { ViewState } from "./states.ts";
+import themes from "./themes.json" with { type: "json" };
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+
+export type ThemeName = keyof typeof themes;
+export const themeNames = Object.keys(themes) as ThemeName[];
+
+const bodyClasses: Readonly<Record<ThemeName, string>> = {
+  dark: "vscode-dark",
+  light: "vscode-light",
+  "hc-dark": "vscode-high-contrast",
+  "hc-light": "vscode-high-contrast vscode-high-contrast-light",
+};
+
+/** Where a Chromium is; undefined when the machine has none. */
+export function chromiumPath(): string | undefined {
+  return [process.env.CHROMIUM_PATH, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(
+    (path) => path !== undefined && existsSync(path),
+  );
+}
+
+/** Scripts and styles of the views by file name, built as they ship. */
+export async function buildViews(): Promise<ReadonlyMap<string, string>> {
+  const { outputFiles } = await esbuild.build({
+    absWorkingDir: root,
+    entryPoints: {
+      chat: "webviews/chat/main.tsx",
+      "war-room": "webviews/war-room/main.tsx",
+      highlight: "webviews/shared/highlight/main.ts",
+      "fake-host": "test/support/webview-harness/install.ts",
+    },
+    outdir: "out",
+    write: false,
+    bundle: true,
+    minify: true,
+    platform: "browser",
+    format: "iife",
+    target: "es2023",
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    define: { "process.env.NODE_ENV": '"production"' },
+  });
+  const files = new Map(outputFiles.map((file) => [file.path.split(/[\\/]/).at(-1) ?? "", file.text]));
+  files.set("codicon.css", readFileSync(join(root, "node_modules/@vscode/codicons/dist/codicon.css"), "utf8"));
+  return files;
+}
+
+const origin = "https://views.test";
+const nonce = "abc123";
+// As strict as the page of the extension.
+const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src ${origin} 'unsafe-inline'; font-src ${origin}; img-src ${origin} data:`;
+
+function html(state: ViewState, theme: ThemeName): string {
+  const variables = Object.entries(themes[theme])
+    .map(([name, value]) => `${name}: ${String(value)};`)
+    .join("");
+  return `<!DOCTYPE html><html lang="en" style="${variables.replaceAll('"', "&quot;")}--vscode-font-size: 13px; --vscode-font-family: system-ui, sans-serif; --vscode-editor-font-family: monospace; --vscode-editor-font-size: 12px"><head><meta charset="utf-8"><title>Lancelot</title>
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<link id="vscode-codicon-stylesheet" rel="stylesheet" href="${origin}/codicon.css"><link rel="stylesheet" href="${origin}/${state.view}.css"></head>
+<body class="${bodyClasses[theme]}" data-view="${state.view}"><div id="root"></div>
+<script nonce="${nonce}">window.recording = ${JSON.stringify(state.recording).replaceAll("<", "\\u003c")}</script>
+<script nonce="${nonce}" src="${origin}/fake-host.js"></script><script nonce="${nonce}" src="${origin}/${state.view}.js"></script></body></html>`;
+}
+
+const types: Readonly<Record<string, string>> = { js: "text/javascript", css: "text/css" };
+
+export interface OpenedView {
+  readonly page: Page;
+  /** What the page logged as an error, policy violations included. */
+  readonly errors: string[];
+}
+
+export interface Look {
+  readonly theme: ThemeName;
+  readonly width: number;
+}
+
+/** Opens a view in a state as a page of its own, under the content policy it runs with in the editor. */
+export async function openView(browser: Browser, files: ReadonlyMap<string, string>, state: ViewState, look: Look): Promise<OpenedView> {
+  const page = await browser.newPage({ viewport: { width: look.width, height: state.height ?? 820 }, reducedMotion: "reduce" });
+  const errors: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error") errors.push(message.text());
+  });
+  page.on("pageerror", (error) => errors.push(String(error)));
+  await page.clock.setFixedTime(sampleNow);
+  await page.route("**/*", async (route) => {
+    const name = new URL(route.request().url()).pathname.slice(1);
+    if (name === "") return route.fulfill({ contentType: "text/html", body: html(state, look.theme) });
+    if (name === "codicon.ttf") return route.fulfill({ path: join(root, "node_modules/@vscode/codicons/dist/codicon.ttf") });
+    const body = files.get(name);
+    if (body === undefined) return route.fulfill({ status: 404, body: "" });
+    return route.fulfill({ contentType: types[name.split(".").at(-1) ?? ""] ?? "text/plain", body });
+  });
+  await page.goto(`${origin}/`);
+  await page.locator("main").waitFor();
+  await page.evaluate(() => document.fonts.ready);
+  for (const selector of state.click ?? []) {
+    if (selector === state.hoverFirst?.click) await page.locator(state.hoverFirst.over).first().hover();
+    await page.locator(selector).first().click();
+  }
+  if (state.type !== undefined) {
+    await page.locator("textarea").click();
+    await page.keyboard.type(state.type);
+    await page.locator(".suggestion").first().waitFor();
+  }
+  return { page, errors };
+}
+
+/** A Chromium without a window. */
+export function launchBrowser(executablePath: string): Promise<Browser> {
+  return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"] });
+}

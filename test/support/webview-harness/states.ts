@@ -1,0 +1,278 @@
+import type { Message } from "../../../agent-server/contract/chat.ts";
+import type { Recording } from "./fake-host.ts";
+import {
+  answerText,
+  at,
+  sampleApproval,
+  sampleChange,
+  sampleMessage,
+  sampleQuest,
+  sampleReceipt,
+  sampleTool,
+  sampleTrace,
+} from "./samples.ts";
+
+export interface ViewState {
+  readonly name: string;
+  readonly view: "chat" | "war-room";
+  readonly recording: Recording;
+  /** Elements to click in turn before looking. */
+  readonly click?: readonly string[];
+  /** Something that shows only while the pointer is over another thing. */
+  readonly hoverFirst?: { readonly click: string; readonly over: string };
+  /** Pixels; what is below the fold is not drawn. */
+  readonly height?: number;
+  /** Text to type into the composer before looking. */
+  readonly type?: string;
+}
+
+const models = {
+  items: [
+    { provider: "work", kind: "anthropic", model: "claude-sonnet", displayName: "Claude Sonnet", active: true, contextWindow: 200_000 },
+  ],
+  providers: [{ provider: "work", kind: "anthropic", displayName: "Anthropic", active: true, hasKey: true, problem: null }],
+  problem: null,
+};
+const local = {
+  status: "absent",
+  file: null,
+  name: "Qwen3 4B Instruct",
+  license: "Apache-2.0",
+  totalBytes: 2_497_281_120,
+  doneBytes: 0,
+  source: null,
+  problem: null,
+};
+const receipts = Array.from({ length: 60 }, (_, index) => sampleReceipt(index));
+const quests = [
+  sampleQuest(),
+  sampleQuest({ id: "quest-2", title: "Explain how releases are built", status: "interrupted", updatedAt: at(4000) }),
+  sampleQuest({
+    id: "quest-3",
+    title: "Rename the customer module everywhere it is used, tests included",
+    status: "waiting",
+    updatedAt: at(90_000),
+  }),
+  sampleQuest({ id: "quest-4", title: "Upgrade the date library", status: "failed", updatedAt: at(300_000) }),
+];
+
+function answersWith(patch: Record<string, unknown> = {}): Record<string, unknown> {
+  return {
+    "host.info": {
+      name: "lancelot",
+      version: "0.1.0",
+      protocolVersion: 1,
+      pid: 4711,
+      workspace: "shop",
+      posture: "supervised",
+      startedAt: at(5000),
+      lastEventSeq: 0,
+    },
+    "models.list": models,
+    "models.local": local,
+    "quests.list": { items: quests },
+    "approvals.list": { items: [] },
+    "changes.list": { items: [] },
+    "receipts.search": { items: receipts },
+    "receipts.get": sampleReceipt(3),
+    "receipts.trace": { roots: sampleTrace() },
+    "receipts.verify": { ok: true, entries: 118_204, head: "a1b2c3d4".repeat(8) },
+    "workspace.files": { items: ["src/invoice/total.ts", "src/invoice/line.ts", "test/invoice.test.ts"] },
+    ...patch,
+  };
+}
+
+const ready = { state: "ready", detail: "" };
+const nothingOpen = { questId: null, draft: "", chosen: [], history: [] };
+const questOpen = { ...nothingOpen, questId: "quest-1" };
+
+function chat(name: string, patch: Partial<Recording>, more: Partial<ViewState> = {}): ViewState {
+  return {
+    name,
+    view: "chat",
+    recording: { host: ready, answers: answersWith(), events: [], shows: [], saved: questOpen, ...patch },
+    ...more,
+  };
+}
+
+function room(name: string, tab: string, patch: Partial<Recording> = {}, more: Partial<ViewState> = {}): ViewState {
+  const shows = [{ type: "show", tab }];
+  return { name, view: "war-room", recording: { host: ready, answers: answersWith(), events: [], shows, saved: null, ...patch }, ...more };
+}
+
+function questAnswers(
+  quest: ReturnType<typeof sampleQuest>,
+  messages: Message[],
+  more: Record<string, unknown> = {},
+): Record<string, unknown> {
+  return answersWith({ "quests.get": { quest, messages }, "quests.list": { items: [quest, ...quests.slice(1)] }, ...more });
+}
+
+const question = sampleMessage();
+const plan = [
+  { title: "Reproduce the failure", status: "done" as const, doneWhen: "the test fails for the stated reason" },
+  { title: "Fix the total", status: "active" as const, doneWhen: "the test passes" },
+  { title: "Look for the same mistake elsewhere", status: "pending" as const },
+];
+const thinking = { type: "thinking" as const, text: "The test expects 30 but gets 10, so a factor is missing." };
+const work: Message = sampleMessage({
+  id: "message-2",
+  seq: 1,
+  role: "assistant",
+  parts: [
+    thinking,
+    { type: "text", text: "I will look at the code and its test first." },
+    sampleTool(),
+    sampleTool({
+      callId: "call-2",
+      tool: "search_workspace",
+      title: "Search “quantity” in src",
+      status: "failure",
+      output: "No match.",
+      durationMs: 2310,
+    }),
+    sampleTool({ callId: "call-3", tool: "edit_file", title: "Edit src/invoice/total.ts", tier: "T1", changeId: "change-1" }),
+    { type: "text", text: answerText },
+    { type: "notice", level: "warning", text: "The local model could not be used; the remote one answered.", action: "download_model" },
+    { type: "notice", level: "error", text: "The provider refused the key.", action: "set_key" },
+  ],
+});
+const running: Message = sampleMessage({
+  id: "message-2",
+  seq: 1,
+  role: "assistant",
+  open: true,
+  parts: [
+    thinking,
+    sampleTool(),
+    sampleTool({
+      callId: "call-2",
+      tool: "delete_file",
+      title: "Delete old-invoices.json",
+      status: "waiting",
+      tier: "T3",
+      verdict: "ask",
+      output: null,
+      durationMs: null,
+      approvalId: "approval-1",
+    }),
+  ],
+});
+
+/** Every state of the views that is looked at and checked. */
+export const states: readonly ViewState[] = [
+  chat("chat-empty", { saved: nothingOpen }),
+  chat(
+    "chat-conversation",
+    {
+      answers: questAnswers(sampleQuest({ plan }), [question, work], {
+        "changes.list": { items: [sampleChange(), sampleChange({ id: "change-2", path: "test/invoice.test.ts", status: "mixed" })] },
+      }),
+    },
+    { click: [".plan > summary", ".thinking > summary", ".tool summary"] },
+  ),
+  chat(
+    "chat-answer",
+    {
+      answers: questAnswers(sampleQuest(), [question, work], {
+        "changes.list": { items: [sampleChange(), sampleChange({ id: "change-2", path: "test/invoice.test.ts", status: "mixed" })] },
+      }),
+    },
+    { height: 1700 },
+  ),
+  chat("chat-approval", {
+    answers: questAnswers(
+      sampleQuest({ status: "waiting", waitingFor: { kind: "approval", id: "approval-1" }, plan }),
+      [question, running],
+      {
+        "approvals.list": { items: [sampleApproval()] },
+      },
+    ),
+  }),
+  chat(
+    "chat-approval-deny",
+    {
+      answers: questAnswers(sampleQuest({ status: "waiting", waitingFor: { kind: "approval", id: "approval-1" } }), [question, running], {
+        "approvals.list": { items: [sampleApproval()] },
+      }),
+    },
+    { click: [".answer:nth-child(3) button"] },
+  ),
+  chat("chat-question", {
+    answers: questAnswers(
+      sampleQuest({
+        status: "waiting",
+        waitingFor: {
+          kind: "answer",
+          id: "call-9",
+          question: "Which rounding should invoices use?",
+          options: ["Half up", "Half to even", "Never round"],
+        },
+      }),
+      [question],
+    ),
+  }),
+  chat("chat-running", {
+    answers: questAnswers(sampleQuest({ status: "active" }), [
+      question,
+      sampleMessage({
+        id: "message-2",
+        seq: 1,
+        role: "assistant",
+        open: true,
+        parts: [thinking, { type: "text", text: "The total ignores **quanti" }],
+      }),
+    ]),
+    events: [{ topic: "quest", payload: sampleQuest({ status: "active" }) }],
+  }),
+  chat("chat-interrupted", {
+    answers: questAnswers(sampleQuest({ status: "interrupted", problem: "The agent host ended while this task ran." }), [question]),
+  }),
+  chat("chat-mention", { saved: nothingOpen }, { type: "Explain @inv" }),
+  chat("chat-commands", { saved: nothingOpen }, { type: "/" }),
+  chat("chat-tasks", { answers: questAnswers(sampleQuest(), [question]) }, { click: ['[aria-label="Tasks"]'] }),
+  chat(
+    "chat-task-delete",
+    { answers: questAnswers(sampleQuest(), [question]) },
+    { click: ['[aria-label="Tasks"]', '[aria-label^="Delete Fix"]'], hoverFirst: { click: '[aria-label^="Delete Fix"]', over: ".quest" } },
+  ),
+  chat("chat-no-model", {
+    saved: nothingOpen,
+    answers: answersWith({
+      "models.list": { items: [], providers: [], problem: null },
+      "models.local": { ...local, status: "downloading", doneBytes: 812_000_000 },
+    }),
+  }),
+  chat("chat-host-down", {
+    host: { state: "failed", detail: "It ended five times within a minute." },
+    answers: {},
+  }),
+  room("war-room-command", "command", {
+    answers: answersWith({
+      "approvals.list": { items: [sampleApproval({ tier: "T2" })] },
+      "changes.list": {
+        items: [sampleChange(), sampleChange({ id: "change-2", path: "packages/shop/test/invoice/very/long/path/of/a/file.test.ts" })],
+      },
+    }),
+  }),
+  room("war-room-receipts", "receipts"),
+  room("war-room-receipt", "receipts", { shows: [{ type: "show", receiptId: "receipt-3" }] }),
+  room("war-room-verified", "receipts", {}, { click: ["text=Verify ledger"] }),
+  room(
+    "war-room-damaged",
+    "receipts",
+    {
+      answers: answersWith({
+        "receipts.verify": {
+          ok: false,
+          entries: 811,
+          head: null,
+          firstBad: { seq: 812, receiptId: "receipt-9", problem: "changed", message: "Its hash does not fit its content." },
+        },
+      }),
+    },
+    { click: ["text=Verify ledger"] },
+  ),
+  room("war-room-no-receipts", "receipts", { answers: answersWith({ "receipts.search": { items: [] } }) }),
+  room("war-room-host-down", "command", { host: { state: "stopped", detail: "" }, answers: {} }),
+];
