@@ -31,13 +31,23 @@ const shared = {
 const builds = {
   extension: {
     ...shared,
-    entryPoints: { extension: "extension/activate.ts" },
+    entryPoints: { extension: "extension/activate.ts", deferred: "extension/deferred.ts" },
     outdir: "dist/extension",
     outExtension: { ".js": ".cjs" },
     platform: "node",
     format: "cjs",
     target: "node22",
     external: ["vscode"],
+    // CJS is not split by esbuild: what activation does not need is an entry of its own, loaded when it is asked for.
+    plugins: [
+      {
+        name: "deferred",
+        setup: ({ onResolve }) =>
+          onResolve({ filter: /\/deferred\.ts$/ }, ({ kind }) =>
+            kind === "dynamic-import" ? { path: "./deferred.cjs", external: true } : undefined,
+          ),
+      },
+    ],
   },
   host: {
     ...shared,

@@ -28,7 +28,7 @@ export function createAgentHost(context: vscode.ExtensionContext, log: vscode.Lo
   const idle: HostState = { state: "starting", detail: vscode.l10n.t("The agent host is starting.") };
 
   const load = () =>
-    (running ??= import("./run.ts").then(({ runHost }) => {
+    (running ??= import("../deferred.ts").then(({ runHost }) => {
       const made = runHost({ context, log, onState: (state) => states.fire(state), onEvent: (event) => events.fire(event) });
       supervisor = made.supervisor;
       made.supervisor.start();

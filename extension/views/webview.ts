@@ -48,7 +48,7 @@ export function connectWebview(
   });
 
   const join = async () => {
-    const { createBridge } = await import("./bridge.ts");
+    const { createBridge } = await import("../deferred.ts");
     if (disposed) return;
     bridge = createBridge({
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- the editor's webviews take one argument
