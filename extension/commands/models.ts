@@ -1,6 +1,7 @@
 import * as vscode from "vscode";
 import type { LocalModel, ModelInfo, ProviderState } from "../../agent-server/contract/models.ts";
 import type { AgentHost } from "../host/agent-host.ts";
+import { plain } from "../host/report.ts";
 import type { Commands } from "./commands.ts";
 
 type Choice = vscode.QuickPickItem & ({ kind: vscode.QuickPickItemKind.Separator } | { run?: () => Promise<void> });
@@ -68,7 +69,7 @@ async function pickModel(
       host.call("models.local", {}, abort.signal),
     ]);
     const wrong: Choice[] =
-      problem === null ? [] : [{ label: vscode.l10n.t("$(warning) config/models.yaml"), detail: problem, alwaysShow: true }];
+      problem === null ? [] : [{ label: vscode.l10n.t("$(warning) config/models.yaml"), detail: plain(problem), alwaysShow: true }];
     pick.items = [...wrong, ...choices(host, items, providers, local, choose, download)];
     pick.activeItems = pick.items.filter((item) => "picked" in item && item.picked);
     pick.placeholder = vscode.l10n.t("Models of every provider that can be reached");
@@ -91,42 +92,59 @@ function choices(
   download: () => Promise<void>,
 ): Choice[] {
   const separator = (label: string): Choice => ({ label, kind: vscode.QuickPickItemKind.Separator });
-  return providers.flatMap((provider): Choice[] => {
-    if (provider.kind === "local" && (local.status === "absent" || local.status === "failed" || local.status === "downloading"))
-      return [
-        separator(provider.displayName),
-        {
-          label: vscode.l10n.t("$(cloud-download) Download {0}", local.name),
-          description: size(local),
-          detail: localWords(local),
-          run: download,
-        },
-      ];
-    const keyName = keyNames[provider.kind];
-    const models = items.filter((item) => item.provider === provider.provider);
-    const entries: Choice[] = models.map((item) => ({
-      label: `${item.active ? "$(check) " : ""}${item.displayName}`,
-      picked: item.active,
-      ...(item.displayName === item.model ? {} : { description: item.model }),
-      ...(item.contextWindow === null
-        ? {}
-        : { detail: vscode.l10n.t("{0} tokens of context", item.contextWindow.toLocaleString(vscode.env.language)) }),
-      run: () => choose(provider.provider, item.model),
-    }));
-    if (!provider.hasKey && keyName !== undefined)
-      entries.unshift({
-        label: vscode.l10n.t("$(key) Set the API key of {0}…", provider.displayName),
-        ...(provider.problem === null ? {} : { detail: provider.problem }),
+  return providers
+    .toSorted((a, b) => rank(a) - rank(b))
+    .flatMap((provider): Choice[] => {
+      if (provider.kind === "local" && (local.status === "absent" || local.status === "failed" || local.status === "downloading"))
+        return [
+          separator(provider.displayName),
+          {
+            label: vscode.l10n.t("$(cloud-download) Download {0}", local.name),
+            description: size(local),
+            detail: localWords(local),
+            run: download,
+          },
+        ];
+      const keyName = keyNames[provider.kind];
+      const models = items.filter((item) => item.provider === provider.provider);
+      const entries: Choice[] = models.map((item) => ({
+        label: `${item.active ? "$(check) " : ""}${item.displayName}`,
+        picked: item.active,
+        ...(item.displayName === item.model ? {} : { description: item.model }),
+        ...(item.contextWindow === null
+          ? {}
+          : { detail: vscode.l10n.t("{0} tokens of context", item.contextWindow.toLocaleString(vscode.env.language)) }),
         async run() {
-          if (await askKey(host, keyName, provider.displayName)) await choose(provider.provider);
+          // A model that cannot answer without a key is of no use chosen without one.
+          if (provider.hasKey || keyName === undefined || (await askKey(host, keyName, provider.displayName)))
+            await choose(provider.provider, item.model);
         },
-      });
-    else if (provider.problem !== null)
-      entries.unshift({ label: `$(warning) ${provider.displayName}`, detail: provider.problem, run: () => choose(provider.provider) });
-    else if (entries.length === 0)
-      entries.push({ label: provider.displayName, picked: provider.active, run: () => choose(provider.provider) });
-    return [separator(provider.displayName), ...entries];
-  });
+      }));
+      if (!provider.hasKey && keyName !== undefined)
+        entries.unshift({
+          label: vscode.l10n.t("$(key) Set the API key of {0}…", provider.displayName),
+          ...(provider.problem === null ? {} : { detail: plain(provider.problem) }),
+          async run() {
+            if (await askKey(host, keyName, provider.displayName)) await choose(provider.provider);
+          },
+        });
+      else if (provider.problem !== null)
+        entries.unshift({
+          label: `$(warning) ${provider.displayName}`,
+          detail: plain(provider.problem),
+          run: () => choose(provider.provider),
+        });
+      else if (entries.length === 0)
+        entries.push({ label: provider.displayName, picked: provider.active, run: () => choose(provider.provider) });
+      return [separator(provider.displayName), ...entries];
+    });
+}
+
+/** What answers first, then what can, then what needs nothing but a download, then what needs a key. */
+function rank(provider: ProviderState): number {
+  if (provider.active) return 0;
+  if (provider.problem === null) return 1;
+  return provider.kind === "local" ? 2 : 3;
 }
 
 async function pickSecret(host: AgentHost, title: string): Promise<{ label: string; name: string } | undefined> {
@@ -234,7 +252,7 @@ async function followDownload(
 }
 
 function localWords(model: LocalModel): string {
-  if (model.problem !== null) return model.problem;
+  if (model.problem !== null) return plain(model.problem);
   return vscode.l10n.t("Runs on this machine, without a key and without a network. Licence {0}.", model.license);
 }
 

@@ -2,7 +2,12 @@ import * as vscode from "vscode";
 
 /** Tells the owner of a failed action. What was cancelled needs no words. */
 export function report(error: unknown): void {
-  if (codeOf(error) !== "cancelled") void tell(error instanceof Error ? error.message : String(error));
+  if (codeOf(error) !== "cancelled") void tell(plain(error instanceof Error ? error.message : String(error)));
+}
+
+/** Sentences of the host name commands in Markdown's emphasis, which notifications and quick picks show as it stands. */
+export function plain(text: string): string {
+  return text.replaceAll(/\*([^*\n]+)\*/g, "“$1”");
 }
 
 async function tell(message: string): Promise<void> {
