@@ -26,7 +26,9 @@ export function warRoomCommands(host: AgentHost, warRoom: WarRoom): Commands {
       const answer =
         firstBad === undefined
           ? await vscode.window.showInformationMessage(
-              vscode.l10n.t("All {0} ledger entries are as they were written.", result.entries),
+              result.entries === 0
+                ? vscode.l10n.t("The ledger is whole; nothing is written in it yet.")
+                : vscode.l10n.t("All {0} ledger entries are as they were written.", result.entries),
               show,
             )
           : await vscode.window.showErrorMessage(
