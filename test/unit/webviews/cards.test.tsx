@@ -1,0 +1,408 @@
+// @vitest-environment jsdom
+import { render } from "preact";
+import { act } from "preact/test-utils";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { ChangeCard } from "../../../webviews/chat/change-card.tsx";
+import { Composer } from "../../../webviews/chat/composer.tsx";
+import { type Chat, createChat, emptyChat, SavedChat } from "../../../webviews/chat/state.ts";
+import { Waiting } from "../../../webviews/chat/waiting.tsx";
+import { ApprovalCard } from "../../../webviews/shared/approval-card.tsx";
+import { createConversation } from "../../../webviews/shared/conversation.ts";
+import { createStore } from "../../../webviews/shared/store.ts";
+import { createViewState } from "../../../webviews/shared/view-state.ts";
+import { createFakeView, type FakeView, settled } from "../../support/fake-view.ts";
+import { sampleApproval, sampleChange, sampleMessage, sampleQuest } from "../../support/webview-harness/samples.ts";
+
+let root: HTMLElement;
+let view: FakeView;
+let chat: Chat;
+
+async function start(saved: SavedChat = emptyChat, quest = sampleQuest()): Promise<void> {
+  view = createFakeView(saved);
+  view.answer("quests.get", () => ({ quest, messages: [sampleMessage()] }));
+  view.answer("quests.list", () => ({ items: [quest] }));
+  view.answer("changes.list", () => ({ items: [] }));
+  view.answer("approvals.list", () => ({ items: [] }));
+  view.answer("receipts.search", () => ({ items: [] }));
+  view.answer("chat.send", () => ({ questId: "quest-1", messageId: "m" }));
+  view.answer("chat.steer", () => ({ messageId: "m" }));
+  view.answer("chat.answer", () => ({ ok: true }));
+  view.answer("chat.cancel", () => ({ ...quest, status: "cancelled" }));
+  view.answer("host.info", () => ({
+    ...{ name: "lancelot", version: "1", protocolVersion: 1, pid: 1, workspace: "shop", posture: "supervised" },
+    ...{ startedAt: "2026-01-01T00:00:00.000Z", lastEventSeq: 0 },
+  }));
+  view.answer("workspace.files", ({ query }) => ({
+    items: ["src/total.ts", "src/line.ts"].filter((path) => path.includes(String(query))),
+  }));
+  const store = createStore(view.bridge);
+  const api = { postMessage: () => undefined, getState: () => saved, setState: (state: unknown) => Object.assign(kept, state) };
+  chat = createChat(view.bridge, store, createConversation(view.bridge, store), createViewState(api, SavedChat, emptyChat));
+  await view.hostReady();
+}
+
+const kept: Partial<SavedChat> = {};
+
+beforeEach(() => {
+  root = document.createElement("div");
+  document.body.append(root);
+  vi.spyOn(window, "requestAnimationFrame").mockImplementation((work) => {
+    work(0);
+    return 0;
+  });
+});
+
+afterEach(() => {
+  render(null, root);
+  root.remove();
+  vi.restoreAllMocks();
+});
+
+async function settle(): Promise<void> {
+  await act(async () => {
+    await settled();
+  });
+}
+
+function press(target: Element | null | undefined, key: string, more: KeyboardEventInit = {}): KeyboardEvent {
+  const event = new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...more });
+  act(() => {
+    target?.dispatchEvent(event);
+  });
+  return event;
+}
+
+function button(text: string): HTMLButtonElement {
+  const found = [...root.querySelectorAll("button")].find((candidate) =>
+    (candidate.getAttribute("aria-label") ?? candidate.textContent ?? "").includes(text),
+  );
+  if (found === undefined) throw new Error(`No button says ${text}.`);
+  return found;
+}
+
+describe("approval card", () => {
+  beforeEach(async () => {
+    await start();
+    view.answer("approvals.decide", ({ id, decision }) =>
+      sampleApproval({
+        id: String(id),
+        status: decision === "deny" ? "denied" : decision === "allow_once" ? "allowed_once" : "allowed_quest",
+      }),
+    );
+    vi.spyOn(performance, "now").mockReturnValue(1000);
+    act(() => render(<ApprovalCard approval={sampleApproval()} bridge={view.bridge} store={chat.store} />, root));
+    vi.spyOn(performance, "now").mockReturnValue(5000);
+  });
+
+  const card = (): Element | null => root.querySelector(".approval");
+
+  it("shows exactly what will happen, the tier, the rules and what each answer does", () => {
+    const text = root.textContent ?? "";
+    for (const part of [
+      sampleApproval().detail,
+      "T3",
+      ...sampleApproval().rules.map(({ message }) => message),
+      "one time",
+      "does not ask again",
+    ])
+      expect(text).toContain(part);
+  });
+
+  it.each([
+    ["a", "allow_once"],
+    ["T", "allow_quest"],
+  ])("%s answers %s", async (key, decision) => {
+    press(card(), key);
+    await settle();
+    expect(view.calls("approvals.decide")).toEqual([{ id: "approval-1", decision }]);
+    expect(chat.store.approvals.value.get("approval-1")?.status).not.toBe("pending");
+  });
+
+  it.each(["Enter", " ", "y", "Escape", "1"])("%j answers nothing", async (key) => {
+    press(card(), key);
+    await settle();
+    expect(view.calls("approvals.decide")).toEqual([]);
+  });
+
+  it("takes no key right after it appeared", async () => {
+    vi.spyOn(performance, "now").mockReturnValue(1300);
+    press(card(), "a");
+    await settle();
+    expect(view.calls("approvals.decide")).toEqual([]);
+  });
+
+  it("denies with the reason that was given, whose letters answer nothing", async () => {
+    press(card(), "d");
+    expect(view.calls("approvals.decide")).toEqual([]);
+    const field = root.querySelector("input");
+    expect(document.activeElement).toBe(field);
+    press(field, "a");
+    act(() => {
+      if (field !== null) field.value = " use the other file ";
+      field?.dispatchEvent(new Event("input", { bubbles: true }));
+    });
+    act(() => button("Deny").click());
+    await settle();
+    expect(view.calls("approvals.decide")).toEqual([{ id: "approval-1", decision: "deny", reason: "use the other file" }]);
+  });
+
+  it("says when the answer did not arrive and can be answered again", async () => {
+    view.answer("approvals.decide", () => {
+      throw { code: "conflict", message: "This approval has expired." };
+    });
+    press(card(), "a");
+    await settle();
+    expect(root.querySelector('[role="alert"]')?.textContent).toContain("expired");
+    press(card(), "a");
+    await settle();
+    expect(view.calls("approvals.decide")).toHaveLength(2);
+  });
+});
+
+it("an approval card leaves the focus with someone who writes", async () => {
+  await start();
+  const field = document.createElement("textarea");
+  root.before(field);
+  field.focus();
+  act(() => render(<ApprovalCard approval={sampleApproval()} bridge={view.bridge} store={chat.store} />, root));
+  expect(document.activeElement).toBe(field);
+  field.remove();
+});
+
+describe("change card", () => {
+  beforeEach(async () => {
+    await start();
+    view.answer("changes.decide", () => sampleChange({ status: "accepted" }));
+    act(() => render(<ChangeCard change={sampleChange()} chat={chat} />, root));
+  });
+
+  it.each([
+    ["Accept hunk 2", { decision: "accept", hunks: [1] }],
+    ["Reject hunk 1", { decision: "reject", hunks: [0] }],
+    ["Accept file", { decision: "accept" }],
+    ["Reject file", { decision: "reject" }],
+  ])("%s decides just that", async (name, decision) => {
+    act(() => button(name).click());
+    await settle();
+    expect(view.calls("changes.decide")).toEqual([{ id: "change-1", ...decision }]);
+    expect(chat.store.changes.value.get("change-1")?.status).toBe("accepted");
+  });
+
+  it("offers nothing for a hunk that was decided", () => {
+    expect(root.querySelectorAll('[aria-label^="Accept hunk"]')).toHaveLength(2);
+    expect(root.textContent).toContain("Rejected");
+  });
+
+  it("opens in the editor", () => {
+    act(() => button("Review in editor").click());
+    expect(view.posted.at(-1)).toEqual({ type: "ui", ui: { action: "openChange", changeId: "change-1" } });
+  });
+});
+
+describe("question card", () => {
+  it("sends an option or the owner's own words to the call that asked", async () => {
+    const waitingFor = { kind: "answer" as const, id: "call-7", question: "Which?", options: ["One", "Two"] };
+    await start({ ...emptyChat, questId: "quest-1" }, sampleQuest({ status: "waiting", waitingFor }));
+    act(() => render(<Waiting chat={chat} />, root));
+    act(() => button("Two").click());
+    await settle();
+    expect(view.calls("chat.answer")).toEqual([{ questId: "quest-1", callId: "call-7", answer: "Two" }]);
+  });
+});
+
+describe("composer", () => {
+  const field = (): HTMLTextAreaElement => root.querySelector("textarea") as HTMLTextAreaElement;
+
+  async function type(text: string): Promise<void> {
+    act(() => {
+      field().value = text;
+      field().setSelectionRange(text.length, text.length);
+      field().dispatchEvent(new Event("input", { bubbles: true }));
+    });
+    await settle();
+  }
+
+  async function open(saved: SavedChat = emptyChat, quest = sampleQuest()): Promise<void> {
+    await start(saved, quest);
+    act(() => render(<Composer chat={chat} />, root));
+    await settle();
+  }
+
+  it("sends a new task and is empty then", async () => {
+    await open();
+    await type("Fix it");
+    press(field(), "Enter");
+    await settle();
+    expect(view.calls("chat.send")).toEqual([{ text: "Fix it" }]);
+    expect(field().value).toBe("");
+    expect(chat.conversation.questId.value).toBe("quest-1");
+    expect(kept).toMatchObject({ questId: "quest-1", draft: "", history: ["Fix it"] });
+  });
+
+  it("keeps the words when they could not be sent, and says why", async () => {
+    await open();
+    view.answer("chat.send", () => {
+      throw { code: "unavailable", message: "The agent host is not running." };
+    });
+    await type("Fix it");
+    press(field(), "Enter");
+    await settle();
+    expect(field().value).toBe("Fix it");
+    expect(root.querySelector('[role="alert"]')?.textContent).toContain("not running");
+  });
+
+  it("sends once, however often Enter is pressed", async () => {
+    await open();
+    view.hold("chat.send");
+    await type("Fix it");
+    press(field(), "Enter");
+    press(field(), "Enter");
+    await act(() => view.release("chat.send"));
+    expect(view.calls("chat.send")).toHaveLength(1);
+  });
+
+  it("continues the open task", async () => {
+    await open({ ...emptyChat, questId: "quest-1" });
+    await type("And now?");
+    press(field(), "Enter");
+    await settle();
+    expect(view.calls("chat.send")).toEqual([{ text: "And now?", questId: "quest-1" }]);
+  });
+
+  it.each([
+    ["steers a running task", sampleQuest({ status: "active" }), "chat.steer", { questId: "quest-1", text: "Faster" }],
+    [
+      "steers a task that waits for an approval",
+      sampleQuest({ status: "waiting", waitingFor: { kind: "approval", id: "a" } }),
+      "chat.steer",
+      { questId: "quest-1", text: "Faster" },
+    ],
+    [
+      "answers a question",
+      sampleQuest({ status: "waiting", waitingFor: { kind: "answer", id: "call-7" } }),
+      "chat.answer",
+      { questId: "quest-1", callId: "call-7", answer: "Faster" },
+    ],
+    [
+      "starts a turn while changes wait for review",
+      sampleQuest({ status: "waiting", waitingFor: { kind: "review", id: "quest-1" } }),
+      "chat.send",
+      { questId: "quest-1", text: "Faster" },
+    ],
+  ])("%s", async (_, quest, method, params) => {
+    await open({ ...emptyChat, questId: "quest-1" }, quest);
+    await type("Faster");
+    press(field(), "Enter");
+    await settle();
+    expect(view.calls(method)).toEqual([params]);
+  });
+
+  it("stops a running task with Esc", async () => {
+    await open({ ...emptyChat, questId: "quest-1" }, sampleQuest({ status: "active" }));
+    press(field(), "Escape");
+    await settle();
+    expect(view.calls("chat.cancel")).toEqual([{ questId: "quest-1" }]);
+    expect(chat.quest.value?.status).toBe("cancelled");
+  });
+
+  it("completes a file by keyboard and sends it along", async () => {
+    await open();
+    await type("Look at @li");
+    expect([...root.querySelectorAll('[role="option"]')].map((option) => option.getAttribute("title"))).toEqual(["src/line.ts"]);
+    press(field(), "Enter");
+    await settle();
+    expect(field().value).toBe("Look at @src/line.ts ");
+    press(field(), "Enter");
+    await settle();
+    expect(view.calls("chat.send")).toEqual([{ text: "Look at @src/line.ts", attachments: [{ type: "file", path: "src/line.ts" }] }]);
+  });
+
+  it("keeps a closed list closed until the word changes", async () => {
+    await open();
+    await type("@src");
+    press(field(), "Escape");
+    await settle();
+    expect(root.querySelector('[role="listbox"]')).toBeNull();
+    await type("@src/");
+    expect(root.querySelector('[role="listbox"]')).not.toBeNull();
+  });
+
+  it("runs an action command and sends a prompt command as text", async () => {
+    await open();
+    await type("/model");
+    press(field(), "Enter");
+    expect(view.posted.at(-1)).toEqual({ type: "ui", ui: { action: "command", command: "lancelot.chooseModel" } });
+    await type("/fix the test");
+    press(field(), "Enter");
+    await settle();
+    expect(view.calls("chat.send")).toEqual([{ text: "/fix the test" }]);
+  });
+
+  it("recalls own messages, newest first, and comes back to an empty field", async () => {
+    await open({ ...emptyChat, history: ["one", "two"] });
+    const seen: string[] = [];
+    for (const key of ["ArrowUp", "ArrowUp", "ArrowUp", "ArrowDown", "ArrowDown"]) {
+      press(field(), key);
+      await settle();
+      seen.push(field().value);
+    }
+    expect(seen).toEqual(["two", "one", "one", "two", ""]);
+  });
+
+  it("edits and sends a message again in place of the old one", async () => {
+    await open({ ...emptyChat, questId: "quest-1" });
+    act(() =>
+      chat.edit(
+        sampleMessage({
+          id: "old",
+          parts: [
+            { type: "text", text: "Fix @src/line.ts" },
+            { type: "file", path: "src/line.ts" },
+          ],
+        }),
+      ),
+    );
+    await settle();
+    expect(field().value).toBe("Fix @src/line.ts");
+    press(field(), "Enter");
+    await settle();
+    expect(view.calls("chat.send")).toEqual([
+      { text: "Fix @src/line.ts", questId: "quest-1", replaceMessageId: "old", attachments: [{ type: "file", path: "src/line.ts" }] },
+    ]);
+    expect(chat.editing.value).toBeNull();
+  });
+
+  it("brings the draft back after a reload", async () => {
+    await open({ ...emptyChat, draft: "half a thou" });
+    expect(field().value).toBe("half a thou");
+  });
+
+  it("attaches a pasted picture and refuses one that is no picture it knows", async () => {
+    await open();
+    const paste = (file: File): void => {
+      const event = new Event("paste", { bubbles: true, cancelable: true });
+      Object.assign(event, { clipboardData: { files: [file] } });
+      act(() => {
+        field().dispatchEvent(event);
+      });
+    };
+    paste(new File([new Uint8Array([1, 2, 3])], "a.png", { type: "image/png" }));
+    await vi.waitFor(() => expect(chat.images.value).toEqual([{ type: "image", mediaType: "image/png", data: "AQID" }]));
+    paste(new File(["<svg/>"], "a.svg", { type: "image/svg+xml" }));
+    await vi.waitFor(() => expect(chat.problem.value).toContain("a.svg"));
+    expect(chat.images.value).toHaveLength(1);
+  });
+});
+
+describe("what the extension asks to show", () => {
+  it("opens a task, puts text into the composer and starts anew", async () => {
+    await start();
+    view.send({ type: "show", questId: "quest-1" });
+    expect(chat.conversation.questId.value).toBe("quest-1");
+    view.send({ type: "show", compose: "about this selection" });
+    view.send({ type: "show", compose: "and this" });
+    expect(chat.draft.value).toBe("about this selection\nand this");
+    view.send({ type: "show", newQuest: true });
+    expect(chat.conversation.questId.value).toBeNull();
+  });
+});
