@@ -11,7 +11,6 @@ export const Timestamp = z.iso.datetime();
 
 export const Id = z.string().min(1).max(200);
 
-export const Empty = z.object({});
 export const Ok = z.object({ ok: z.literal(true) });
 
 /** Opaque position in a list; pass it back to get the next page. */

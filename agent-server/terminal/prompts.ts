@@ -14,8 +14,7 @@ export interface Prompts {
 /** One reader for all questions: what was typed ahead belongs to the next one. */
 export function createPrompts(present: boolean): Prompts {
   let reader: Interface | null = null;
-  let closed = false;
-  const typed: string[] = [];
+  const typed: (string | null)[] = [];
   let wake: (() => void) | null = null;
   let last: Promise<unknown> = Promise.resolve();
 
@@ -26,8 +25,9 @@ export function createPrompts(present: boolean): Prompts {
       typed.push(line);
       wake?.();
     });
+    // Closed for good: every question from now on is answered by nobody.
     reader.on("close", () => {
-      closed = true;
+      typed.push(null);
       wake?.();
     });
     // The terminal is raw while it is read, so Ctrl+C comes here instead of as a signal.
@@ -40,10 +40,11 @@ export function createPrompts(present: boolean): Prompts {
     const from = open();
     from.setPrompt(question);
     from.prompt();
-    while (typed.length === 0 && !closed)
+    while (typed.length === 0)
       await new Promise<void>((resolve) => {
         wake = resolve;
       });
+    if (typed[0] === null) return null;
     return typed.shift()?.trim() ?? null;
   };
 

@@ -90,7 +90,7 @@ function firstLines(text: string, count: number): string {
 /** A change as a unified diff with colours; undecided hunks only. */
 export function changeText(change: Change, only?: number): string {
   const hunks = change.hunks.filter((hunk) => hunk.state === "pending" && (only === undefined || hunk.index === only));
-  const head = `${paint("bold", `${change.kind} ${change.path}`)}`;
+  const head = paint("bold", `${change.kind} ${change.path}`);
   const body = hunks.map((hunk) =>
     [
       paint(

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createMessageConnection, IPCMessageReader, IPCMessageWriter, type MessageConnection } from "vscode-languageserver/node.js";
+import { createMessageConnection, IPCMessageReader, IPCMessageWriter, type MessageConnection } from "vscode-languageserver/node";
 import { projectNode, root } from "../support/setup/project.mjs";
 import type { BenchRow } from "./bench-row.ts";
 
@@ -58,7 +58,7 @@ export async function run(): Promise<BenchRow[]> {
   const bare = join(root, "test-output", `bare-server-${process.pid}.mjs`);
   writeFileSync(
     bare,
-    `import { createConnection, ProposedFeatures } from "vscode-languageserver/node.js";
+    `import { createConnection, ProposedFeatures } from "vscode-languageserver/node";
      const connection = createConnection(ProposedFeatures.all);
      connection.onInitialize(() => ({ capabilities: {} }));
      connection.onRequest("lancelot/health.live", () => ({ status: "alive" }));

@@ -109,7 +109,7 @@ describe("the gateway", () => {
     await new Promise((resolve, reject) => socket.once("open", resolve).once("error", reject));
     const seqs: number[] = [];
     const receipt = new Promise((resolve) =>
-      socket.on("message", (text) => {
+      socket.on("message", (text: Buffer) => {
         const event = JSON.parse(text.toString()) as { seq: number; topic: string };
         seqs.push(event.seq);
         if (event.topic === "receipt") resolve(event);

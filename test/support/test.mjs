@@ -59,7 +59,7 @@ function vitest(project, env = {}) {
 const parts = {
   async checks() {
     const { checks } = await import("./checks/checks.mjs");
-    for (const [name, check] of checks) {
+    for (const { name, check } of checks) {
       const { ok, output: text } = await check();
       record(ok, `checks: ${name}`, text);
     }

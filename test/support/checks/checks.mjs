@@ -48,16 +48,16 @@ async function boundaries() {
 
 /** Names and how to run them, cheapest first. */
 export const checks = [
-  ["types", () => tool(bin("typescript/bin/tsc"), ["-p", "."])],
-  ["lint", () => tool(bin("oxlint/bin/oxlint"), ["--type-aware"])],
-  ["format", () => tool(bin("@biomejs/biome/bin/biome"), ["format", "."])],
-  ["boundaries", boundaries],
-  ["unused code", () => tool(bin("knip/bin/knip.js"), ["--no-progress"])],
-  [
-    "manifest",
-    async () => {
+  { name: "types", check: () => tool(bin("typescript/bin/tsc"), ["-p", "."]) },
+  { name: "lint", check: () => tool(bin("oxlint/bin/oxlint"), ["--type-aware"]) },
+  { name: "format", check: () => tool(bin("@biomejs/biome/bin/biome"), ["format", "."]) },
+  { name: "boundaries", check: boundaries },
+  { name: "unused code", check: () => tool(bin("knip/bin/knip.js"), ["--no-progress"]) },
+  {
+    name: "manifest",
+    check: async () => {
       const problems = await manifestProblems();
       return { ok: problems.length === 0, output: problems.join("\n") };
     },
-  ],
+  },
 ];

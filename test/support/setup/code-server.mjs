@@ -30,12 +30,8 @@ export async function ensureCodeServer() {
     throw new SetupError("The browser workbench does not run on Windows: install VS Code so that `code` is on the PATH.");
   const done = layout(join(cacheDir(), `code-server-${codeServerVersion}`));
   if (existsSync(join(done.folder, ".complete"))) return done;
-  for (const [tool, args] of [
-    ["g++", ["--version"]],
-    ["make", ["--version"]],
-    ["python3", ["--version"]],
-  ]) {
-    if (!(await has(tool, args)))
+  for (const tool of ["g++", "make", "python3"]) {
+    if (!(await has(tool)))
       throw new SetupError(
         `${tool} is missing, and the browser workbench needs it to build two small modules: install it (Debian: apt-get install g++ make python3), or install VS Code so that \`code\` is on the PATH.`,
       );
