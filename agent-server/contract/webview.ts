@@ -19,7 +19,11 @@ export const UiAction = z.discriminatedUnion("action", [
   z.object({ action: z.literal("insertAtCursor"), text: z.string() }),
   z.object({ action: z.literal("copy"), text: z.string() }),
   z.object({ action: z.literal("saveMarkdown"), name: z.string(), text: z.string() }),
-  z.object({ action: z.literal("command"), command: z.string().regex(/^lancelot\./), args: z.array(z.string()).max(4).optional() }),
+  z.object({
+    action: z.literal("command"),
+    command: z.string().regex(/^lancelot\./),
+    args: z.array(z.record(z.string(), z.string())).max(4).optional(),
+  }),
 ]);
 export type UiAction = z.infer<typeof UiAction>;
 

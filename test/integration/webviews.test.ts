@@ -1,12 +1,15 @@
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { AxeResults } from "axe-core";
 import type { Browser } from "playwright-core";
+import type { Message } from "../../agent-server/contract/chat.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildViews, chromiumPath, launchBrowser, openView, themeNames } from "../support/webview-harness/open.ts";
-import { states } from "../support/webview-harness/states.ts";
+import { answerText, sampleMessage, sampleQuest, sampleReceipt } from "../support/webview-harness/samples.ts";
+import { states, type ViewState } from "../support/webview-harness/states.ts";
 
 const executable = chromiumPath();
-const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 if (executable === undefined && process.env.CI === "true") throw new Error("CI needs a Chromium: install it or set CHROMIUM_PATH.");
 
@@ -29,7 +32,7 @@ describe.skipIf(executable === undefined)("views in a browser", () => {
       for (const width of theme === "dark" ? [usual, other] : [usual]) {
         const { page, errors } = await openView(browser, files, state, { theme, width });
         // Not by addScriptTag, which the page's content policy refuses.
-        await page.evaluate(await readAxe());
+        await page.evaluate(axe);
         const findings = await page.evaluate(async () => {
           const { violations } = await (window as unknown as { axe: { run(): Promise<AxeResults> } }).axe.run();
           return violations.map(
@@ -48,8 +51,105 @@ describe.skipIf(executable === undefined)("views in a browser", () => {
     }
   });
 
-  async function readAxe(): Promise<string> {
-    const { readFile } = await import("node:fs/promises");
-    return readFile(axe, "utf8");
+  const look = { theme: "dark", width: 320 } as const;
+
+  function withMessages(messages: Message[]): ViewState {
+    const state = states.find(({ name }) => name === "chat-running");
+    if (state === undefined) throw new Error("The state chat-running is gone.");
+    const answers = { ...state.recording.answers, "quests.get": { quest: sampleQuest({ status: "active" }), messages } };
+    return { ...state, recording: { ...state.recording, answers } };
   }
+
+  const answer = (id: string, seq: number, text: string, open = false): Message =>
+    sampleMessage({ id, seq, role: "assistant", open, parts: [{ type: "text", text }] });
+
+  it("follows a streaming answer, holds still while the owner reads above, and jumps back", async () => {
+    const { page } = await openView(browser, files, withMessages([sampleMessage(), answer("m", 1, "", true)]), look);
+    const list = page.locator(".messages");
+    const fromEnd = (): Promise<number> => list.evaluate((element) => element.scrollHeight - element.scrollTop - element.clientHeight);
+    let sent = 0;
+    const stream = (paragraphs: number): Promise<void> => {
+      const text = "A paragraph of the answer, long enough to wrap.\n\n".repeat(paragraphs);
+      const offset = sent;
+      sent += text.length;
+      return page.evaluate(
+        ([at, words]) => window.emit("delta", { questId: "quest-1", messageId: "m", partIndex: 0, kind: "text", offset: at, text: words }),
+        [offset, text] as const,
+      );
+    };
+    await stream(40);
+    await expect.poll(() => list.evaluate((element) => element.scrollHeight)).toBeGreaterThan(1500);
+    await expect.poll(fromEnd).toBeLessThan(2);
+    await list.evaluate((element) => {
+      element.scrollTop = 200;
+    });
+    await page.getByRole("button", { name: "Jump to latest" }).waitFor();
+    const height = await list.evaluate((element) => element.scrollHeight);
+    await stream(20);
+    await expect.poll(() => list.evaluate((element) => element.scrollHeight)).toBeGreaterThan(height);
+    expect(await list.evaluate((element) => element.scrollTop)).toBe(200);
+    await page.getByRole("button", { name: "Jump to latest" }).click();
+    await expect.poll(fromEnd).toBeLessThan(2);
+    await page.close();
+  });
+
+  it("keeps the elements and the selection of what has streamed", async () => {
+    const { page } = await openView(browser, files, withMessages([sampleMessage(), answer("m", 1, "First words.\n\nSecond", true)]), look);
+    const kept = await page.evaluate(async () => {
+      const first = document.querySelector(".message.assistant p");
+      if (first === null) return "no paragraph";
+      getSelection()?.selectAllChildren(first);
+      for (let at = 20; at < 220; at += 10) {
+        window.emit("delta", { questId: "quest-1", messageId: "m", partIndex: 0, kind: "text", offset: at, text: " more text" });
+        await new Promise((resolve) => requestAnimationFrame(resolve));
+      }
+      return `${document.querySelector(".message.assistant p") === first} ${getSelection()?.toString()}`;
+    });
+    expect(kept).toBe("true First words.");
+    await page.close();
+  });
+
+  it("keeps a long conversation small and shows what came before on scrolling up", async () => {
+    const long = Array.from({ length: 3000 }, (_, seq) =>
+      seq % 2 === 0 ? sampleMessage({ id: `m${seq}`, seq }) : answer(`m${seq}`, seq, `Answer ${seq}\n\n${answerText}`),
+    );
+    const { page } = await openView(browser, files, withMessages(long), look);
+    const articles = page.locator("article");
+    await expect.poll(() => articles.count()).toBe(40);
+    await page.getByText("Answer 2999").waitFor();
+    await page.locator(".messages").evaluate((element) => {
+      element.scrollTop = 300;
+    });
+    await page.locator(".messages").hover();
+    await page.mouse.wheel(0, -2000);
+    await expect.poll(() => articles.count()).toBe(80);
+    // What was on screen stays there: the list does not jump to its new beginning.
+    expect(await page.locator(".messages").evaluate((element) => element.scrollTop)).toBeGreaterThan(500);
+    await page.close();
+  });
+
+  it("colours code by a script that the page's policy lets in", async () => {
+    const { page, errors } = await openView(browser, files, withMessages([answer("m", 0, answerText)]), look);
+    await page.locator(".code-keyword").first().waitFor();
+    expect(errors).toEqual([]);
+    await page.close();
+  });
+
+  it("keeps a ledger of many pages out of the page, by mouse and by keyboard", async () => {
+    const state = states.find(({ name }) => name === "war-room-receipts");
+    if (state === undefined) throw new Error("The state war-room-receipts is gone.");
+    const items = Array.from({ length: 20_000 }, (_, index) => sampleReceipt(index));
+    const recording = { ...state.recording, answers: { ...state.recording.answers, "receipts.search": { items } } };
+    const { page } = await openView(browser, files, { ...state, recording }, { theme: "dark", width: 1000 });
+    const rows = page.locator('.virtual-list [role="option"]');
+    await rows.first().waitFor();
+    expect(await rows.count()).toBeLessThan(60);
+    await page.locator(".virtual-list").focus();
+    await page.keyboard.press("End");
+    await page.locator('[role="option"][aria-posinset="20000"][aria-selected="true"]').waitFor();
+    expect(await rows.count()).toBeLessThan(60);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Trace" }).waitFor();
+    await page.close();
+  });
 });

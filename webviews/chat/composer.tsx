@@ -221,7 +221,7 @@ export function Composer({ chat }: { chat: Chat }): JSX.Element {
       .split(/\r?\n/)
       .filter((line) => line.startsWith("file:") || line.startsWith("vscode-remote:"));
     const files = [...data.files];
-    if (files.length > 0 && files.some((file) => file.type.startsWith("image/"))) void attach(files);
+    if (files.some((file) => file.type.startsWith("image/"))) void attach(files);
     else if (uris.length > 0) {
       mentionDropped(uris).catch((error: unknown) => {
         chat.problem.value = problemOf(error);

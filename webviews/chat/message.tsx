@@ -98,12 +98,7 @@ export const MessageView = memo(function MessageView({ message, chat }: { messag
       {own && (
         <div class="message-tools">
           <RelativeTime at={createdAt} />
-          <IconButton
-            icon="edit"
-            label={t("Edit and send again")}
-            disabled={chat.running.value}
-            onClick={() => chat.edit(message.peek())}
-          />
+          <IconButton icon="edit" label={t("Edit and send again")} onClick={() => chat.edit(message.peek())} />
         </div>
       )}
       {parts.map((part, index) => (

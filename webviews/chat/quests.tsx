@@ -24,13 +24,13 @@ function lookOf(status: QuestStatus): { icon: string; text: string; kind: string
   }
 }
 
-/** A file name from a title. */
+/** A file name from a title, without an ending. */
 export function fileNameOf(title: string): string {
   const name = title
     .replaceAll(/[^\p{L}\p{N}]+/gu, "-")
     .replaceAll(/^-+|-+$/g, "")
     .slice(0, 60);
-  return `${name === "" ? "task" : name}.md`;
+  return name === "" ? "task" : name;
 }
 
 type RowMode = "plain" | "renaming" | "deleting";

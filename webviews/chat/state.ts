@@ -106,13 +106,13 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
     const replaced = editing.value;
     // While changes wait for a review no loop runs that words could join: they start the next turn.
     const joins = running.value && current?.waitingFor?.kind !== "review";
-    if (current !== null && joins && replaced === null) {
-      if (images.value.length > 0) throw new Error(t("A picture cannot join a running task. Stop the task first, then send it."));
-      const waiting = current.waitingFor;
+    const waiting = current?.waitingFor;
+    if (current !== null && joins && replaced === null && attachments.length === 0) {
       if (waiting?.kind === "answer") await bridge.call("chat.answer", { questId: current.id, callId: waiting.id, answer: text });
       else await bridge.call("chat.steer", { questId: current.id, text });
       return;
     }
+    // Only a message carries attachments; one sent to a running task joins it just as well.
     const sent = await bridge.call("chat.send", {
       text,
       ...(current === null ? {} : { questId: current.id }),
@@ -167,7 +167,7 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
       case "model":
         return bridge.ui(commandAction("chooseModel"));
       case "receipts":
-        return bridge.ui(commandAction("openWarRoom"));
+        return bridge.ui(commandAction("openWarRoom", { tab: "receipts" }));
     }
   }
 

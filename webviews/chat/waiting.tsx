@@ -170,7 +170,8 @@ export function StatusLine({ chat }: { chat: Chat }): JSX.Element | null {
           return line({ icon: "shield", text: t("Waiting for your approval"), kind: "attention" }, stop);
         case "answer":
           return line({ icon: "comment-discussion", text: t("Waiting for your answer"), kind: "attention" }, stop);
-        default:
+        case "review":
+        case undefined:
           return line({ icon: "diff-multiple", text: waitingReview, kind: "attention" }, [review, undo]);
       }
     case "interrupted":

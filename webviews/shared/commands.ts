@@ -8,15 +8,17 @@ export const commands = {
   downloadLocalModel: "lancelot.downloadLocalModel",
   restartHost: "lancelot.restartHost",
   openWarRoom: "lancelot.openWarRoom",
+  undoTask: "lancelot.undoTask",
 } as const;
 
 export type CommandName = keyof typeof commands;
 
-export function commandAction(name: CommandName): UiAction {
-  return { action: "command", command: commands[name] };
+/** @param argument what the command is about, such as a tab. */
+export function commandAction(name: CommandName, argument?: Record<string, string>): UiAction {
+  return { action: "command", command: commands[name], ...(argument === undefined ? {} : { args: [argument] }) };
 }
 
 /** Asks the extension to show what undoing a task would change, and to do it when the owner agrees. */
 export function undoTask(questId: string): UiAction {
-  return { action: "command", command: "lancelot.undoTask", args: [questId] };
+  return commandAction("undoTask", { questId });
 }

@@ -69,9 +69,11 @@ function ModelTile({ room }: { room: WarRoom }): JSX.Element {
             kind={provider === undefined || provider.problem !== null ? "attention" : "good"}
             text={active?.displayName ?? provider?.displayName ?? t("No model is chosen yet.")}
           />
-          {provider?.problem != null && <p>{provider.problem}</p>}
+          {provider !== undefined && provider.problem !== null && <p>{provider.problem}</p>}
           {models.problem !== null && <p>{models.problem}</p>}
-          {active?.contextWindow != null && <p class="quiet">{t("Reads up to {0} tokens", formatNumber(active.contextWindow))}</p>}
+          {active !== undefined && active.contextWindow !== null && (
+            <p class="quiet">{t("Reads up to {0} tokens", formatNumber(active.contextWindow))}</p>
+          )}
           <Button onClick={() => room.bridge.ui(commandAction("chooseModel"))}>{t("Choose model")}</Button>
         </>
       )}

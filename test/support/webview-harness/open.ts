@@ -59,7 +59,7 @@ const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src ${ori
 
 function html(state: ViewState, theme: ThemeName): string {
   const variables = Object.entries(themes[theme])
-    .map(([name, value]) => `${name}: ${String(value)};`)
+    .map(([name, value]) => `${name}: ${value};`)
     .join("");
   return `<!DOCTYPE html><html lang="en" style="${variables.replaceAll('"', "&quot;")}--vscode-font-size: 13px; --vscode-font-family: system-ui, sans-serif; --vscode-editor-font-family: monospace; --vscode-editor-font-size: 12px"><head><meta charset="utf-8"><title>Lancelot</title>
 <meta http-equiv="Content-Security-Policy" content="${policy}">

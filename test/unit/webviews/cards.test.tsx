@@ -58,6 +58,11 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
+/** Does something and draws what came of it. */
+function update(work: () => void): void {
+  void act(work);
+}
+
 async function settle(): Promise<void> {
   await act(async () => {
     await settled();
@@ -66,7 +71,7 @@ async function settle(): Promise<void> {
 
 function press(target: Element | null | undefined, key: string, more: KeyboardEventInit = {}): KeyboardEvent {
   const event = new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...more });
-  act(() => {
+  update(() => {
     target?.dispatchEvent(event);
   });
   return event;
@@ -90,7 +95,7 @@ describe("approval card", () => {
       }),
     );
     vi.spyOn(performance, "now").mockReturnValue(1000);
-    act(() => render(<ApprovalCard approval={sampleApproval()} bridge={view.bridge} store={chat.store} />, root));
+    update(() => render(<ApprovalCard approval={sampleApproval()} bridge={view.bridge} store={chat.store} />, root));
     vi.spyOn(performance, "now").mockReturnValue(5000);
   });
 
@@ -137,11 +142,11 @@ describe("approval card", () => {
     const field = root.querySelector("input");
     expect(document.activeElement).toBe(field);
     press(field, "a");
-    act(() => {
+    update(() => {
       if (field !== null) field.value = " use the other file ";
       field?.dispatchEvent(new Event("input", { bubbles: true }));
     });
-    act(() => button("Deny").click());
+    update(() => button("Deny").click());
     await settle();
     expect(view.calls("approvals.decide")).toEqual([{ id: "approval-1", decision: "deny", reason: "use the other file" }]);
   });
@@ -164,7 +169,7 @@ it("an approval card leaves the focus with someone who writes", async () => {
   const field = document.createElement("textarea");
   root.before(field);
   field.focus();
-  act(() => render(<ApprovalCard approval={sampleApproval()} bridge={view.bridge} store={chat.store} />, root));
+  update(() => render(<ApprovalCard approval={sampleApproval()} bridge={view.bridge} store={chat.store} />, root));
   expect(document.activeElement).toBe(field);
   field.remove();
 });
@@ -173,7 +178,7 @@ describe("change card", () => {
   beforeEach(async () => {
     await start();
     view.answer("changes.decide", () => sampleChange({ status: "accepted" }));
-    act(() => render(<ChangeCard change={sampleChange()} chat={chat} />, root));
+    update(() => render(<ChangeCard change={sampleChange()} chat={chat} />, root));
   });
 
   it.each([
@@ -182,7 +187,7 @@ describe("change card", () => {
     ["Accept file", { decision: "accept" }],
     ["Reject file", { decision: "reject" }],
   ])("%s decides just that", async (name, decision) => {
-    act(() => button(name).click());
+    update(() => button(name).click());
     await settle();
     expect(view.calls("changes.decide")).toEqual([{ id: "change-1", ...decision }]);
     expect(chat.store.changes.value.get("change-1")?.status).toBe("accepted");
@@ -194,7 +199,7 @@ describe("change card", () => {
   });
 
   it("opens in the editor", () => {
-    act(() => button("Review in editor").click());
+    update(() => button("Review in editor").click());
     expect(view.posted.at(-1)).toEqual({ type: "ui", ui: { action: "openChange", changeId: "change-1" } });
   });
 });
@@ -203,8 +208,8 @@ describe("question card", () => {
   it("sends an option or the owner's own words to the call that asked", async () => {
     const waitingFor = { kind: "answer" as const, id: "call-7", question: "Which?", options: ["One", "Two"] };
     await start({ ...emptyChat, questId: "quest-1" }, sampleQuest({ status: "waiting", waitingFor }));
-    act(() => render(<Waiting chat={chat} />, root));
-    act(() => button("Two").click());
+    update(() => render(<Waiting chat={chat} />, root));
+    update(() => button("Two").click());
     await settle();
     expect(view.calls("chat.answer")).toEqual([{ questId: "quest-1", callId: "call-7", answer: "Two" }]);
   });
@@ -214,7 +219,7 @@ describe("composer", () => {
   const field = (): HTMLTextAreaElement => root.querySelector("textarea") as HTMLTextAreaElement;
 
   async function type(text: string): Promise<void> {
-    act(() => {
+    update(() => {
       field().value = text;
       field().setSelectionRange(text.length, text.length);
       field().dispatchEvent(new Event("input", { bubbles: true }));
@@ -224,7 +229,7 @@ describe("composer", () => {
 
   async function open(saved: SavedChat = emptyChat, quest = sampleQuest()): Promise<void> {
     await start(saved, quest);
-    act(() => render(<Composer chat={chat} />, root));
+    update(() => render(<Composer chat={chat} />, root));
     await settle();
   }
 
@@ -297,6 +302,27 @@ describe("composer", () => {
     expect(view.calls(method)).toEqual([params]);
   });
 
+  it("lets files join a running task as a message", async () => {
+    await open({ ...emptyChat, questId: "quest-1", chosen: ["src/line.ts"] }, sampleQuest({ status: "active" }));
+    await type("Look at @src/line.ts too");
+    press(field(), "Enter");
+    await settle();
+    expect(view.calls("chat.steer")).toEqual([]);
+    expect(view.calls("chat.send")).toEqual([
+      { text: "Look at @src/line.ts too", questId: "quest-1", attachments: [{ type: "file", path: "src/line.ts" }] },
+    ]);
+  });
+
+  it("asks the extension to undo the open task", async () => {
+    await open({ ...emptyChat, questId: "quest-1" });
+    await type("/undo");
+    press(field(), "Enter");
+    expect(view.posted.at(-1)).toEqual({
+      type: "ui",
+      ui: { action: "command", command: "lancelot.undoTask", args: [{ questId: "quest-1" }] },
+    });
+  });
+
   it("stops a running task with Esc", async () => {
     await open({ ...emptyChat, questId: "quest-1" }, sampleQuest({ status: "active" }));
     press(field(), "Escape");
@@ -351,7 +377,7 @@ describe("composer", () => {
 
   it("edits and sends a message again in place of the old one", async () => {
     await open({ ...emptyChat, questId: "quest-1" });
-    act(() =>
+    update(() =>
       chat.edit(
         sampleMessage({
           id: "old",
@@ -382,7 +408,7 @@ describe("composer", () => {
     const paste = (file: File): void => {
       const event = new Event("paste", { bubbles: true, cancelable: true });
       Object.assign(event, { clipboardData: { files: [file] } });
-      act(() => {
+      update(() => {
         field().dispatchEvent(event);
       });
     };

@@ -203,10 +203,10 @@ describe("lists", () => {
 });
 
 it.each([
-  ["Fix the failing: invoice/test", "Fix-the-failing-invoice-test.md"],
-  ["../../etc", "etc.md"],
-  ["???", "task.md"],
-  ["Größe ändern", "Größe-ändern.md"],
+  ["Fix the failing: invoice/test", "Fix-the-failing-invoice-test"],
+  ["../../etc", "etc"],
+  ["???", "task"],
+  ["Größe ändern", "Größe-ändern"],
 ])("%j is saved as %s", (title, name) => {
   expect(fileNameOf(title)).toBe(name);
 });

@@ -23,8 +23,13 @@ afterEach(() => {
   root.remove();
 });
 
+/** Does something and draws what came of it. */
+function update(work: () => void): void {
+  void act(work);
+}
+
 function show(text: string, streaming = false): HTMLElement {
-  act(() => render(<Markdown text={text} streaming={streaming} bridge={view.bridge} />, root));
+  update(() => render(<Markdown text={text} streaming={streaming} bridge={view.bridge} />, root));
   return root;
 }
 
@@ -155,7 +160,7 @@ describe("linkTarget", () => {
 describe("Markdown", () => {
   it("opens web links outside and files in the editor", () => {
     const links = show("[a](https://ok.test/x) and [b](src/b.ts:3)").querySelectorAll("a");
-    for (const link of links) act(() => link.click());
+    for (const link of links) update(() => link.click());
     expect(view.posted).toEqual([
       { type: "ui", ui: { action: "openExternal", url: "https://ok.test/x" } },
       { type: "ui", ui: { action: "openFile", path: "src/b.ts", line: 3 } },
@@ -165,8 +170,8 @@ describe("Markdown", () => {
   it("copies and inserts code exactly as it is, in lists too", () => {
     const page = show("1. do\n\n   ```ts\n   a < b && `c`\n   \n     d\n   ```\n");
     const [copy, insert] = page.querySelectorAll<HTMLButtonElement>(".code-heading button");
-    act(() => copy?.click());
-    act(() => insert?.click());
+    update(() => copy?.click());
+    update(() => insert?.click());
     const text = "a < b && `c`\n\n  d";
     expect(view.posted).toEqual([
       { type: "ui", ui: { action: "copy", text } },

@@ -55,8 +55,7 @@ export function linkTarget(href: string): LinkTarget | null {
   const line = /(?::|#L)(\d{1,7})(?:[-:]L?\d+)?$/.exec(path);
   if (line !== null) path = path.slice(0, line.index);
   path = path.replace(/^\.\//, "");
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
-  if (path === "" || /^[/\\#?~]|[\u0000-\u001f:\\?#]/.test(path)) return null;
+  if (path === "" || /^[/#?~]|[\p{Cc}:\\?#]/u.test(path)) return null;
   if (path.split("/").includes("..")) return null;
   return line === null ? { kind: "file", path } : { kind: "file", path, line: Number(line[1]) };
 }
