@@ -1,0 +1,227 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Frame, Locator } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runCli, sampleWorkspace, until } from "../support/host/built-host.ts";
+import { type ModelServer, startModelServer } from "../support/model-server/server.ts";
+import { edits, said, task, twoFileScript, useModelServer } from "../support/tasks/two-file-change.ts";
+import { openWorkbench, type Workbench } from "../support/workbench/workbench.ts";
+
+const workspace = sampleWorkspace();
+const data = mkdtempSync(join(tmpdir(), "lancelot-e2e-"));
+let server: ModelServer;
+let workbench: Workbench;
+let chat: Frame;
+
+const read = (path: string) => readFileSync(join(workspace.path, path), "utf8");
+const original = { duration: read("src/duration.js"), cart: read("src/cart.js") };
+const change = (path: string): Locator => chat.getByRole("region", { name: `Proposed change of ${path}` }).last();
+const hunkButton = (decision: "Accept" | "Reject", number: number, path: string) =>
+  change(path).getByRole("button", { name: `${decision} hunk ${number} of ${path}` });
+
+async function openChat(): Promise<void> {
+  chat = await workbench.view("chat");
+  await chat.locator("textarea").waitFor();
+}
+
+async function send(text: string): Promise<void> {
+  await chat.locator("textarea").fill(text);
+  await chat.locator("textarea").press("Enter");
+}
+
+beforeAll(async () => {
+  server = await startModelServer({ script: twoFileScript({ delayMs: 60 }) });
+  useModelServer(data, server.url("openai_compatible"));
+  workbench = await openWorkbench({ workspace: workspace.path, settings: { "lancelot.dataFolder": data } });
+});
+afterAll(async () => {
+  await workbench?.close();
+  await server?.close();
+  workspace[Symbol.dispose]();
+  rmSync(data, { recursive: true, force: true, maxRetries: 5 });
+});
+
+describe("a task, its review and its undo", () => {
+  it("opens the view with an empty state that says what to try", async () => {
+    await workbench.page.locator('.activitybar a[aria-label^="Lancelot"]').click();
+    await openChat();
+    await chat.getByText("What should be done?").waitFor();
+    await workbench.shot("01-empty");
+  });
+
+  it("streams text and shows tool cards while it works", async () => {
+    await send(task);
+    await chat.getByText(said.first).waitFor();
+    await workbench.shot("02-streaming");
+    const seen = new Set<string>();
+    await until("the whole summary", async () => {
+      const text = await chat.locator("body").innerText();
+      const start = text.indexOf(said.proposed.slice(0, 12));
+      if (start >= 0) seen.add(text.slice(start, start + said.proposed.length).split("\n")[0] ?? "");
+      return text.includes(said.proposed);
+    });
+    expect([...seen].filter((text) => said.proposed.startsWith(text)).length, [...seen].join("|")).toBeGreaterThanOrEqual(3);
+    expect(await chat.locator("details summary .tool-title").allInnerTexts()).toEqual(
+      expect.arrayContaining([expect.stringContaining("src/duration.js"), expect.stringContaining("src/cart.js")]),
+    );
+  });
+
+  it("proposes two files with five hunks, and writes nothing before the review", async () => {
+    await change("src/duration.js").waitFor();
+    expect(
+      await change("src/duration.js")
+        .getByRole("button", { name: /^Accept hunk/ })
+        .count(),
+    ).toBe(3);
+    expect(
+      await change("src/cart.js")
+        .getByRole("button", { name: /^Accept hunk/ })
+        .count(),
+    ).toBe(2);
+    expect(read("src/duration.js")).toBe(original.duration);
+    expect(read("src/cart.js")).toBe(original.cart);
+    await workbench.shot("03-proposed");
+  });
+
+  it("accepts a hunk in the chat and another in the diff editor, and rejects a third there", async () => {
+    await hunkButton("Accept", 1, "src/duration.js").click();
+    await until("the first hunk is written", () => read("src/duration.js").includes(edits[0].new_text));
+    expect(read("src/duration.js")).not.toContain(edits[1].new_text);
+
+    await change("src/duration.js").getByRole("button", { name: "Review in editor" }).click();
+    const { page } = workbench;
+    await page.locator(".monaco-diff-editor").first().waitFor();
+    const lens = (title: string) => page.locator(".monaco-diff-editor .codelens-decoration a", { hasText: title });
+    await lens("Accept hunk").first().waitFor();
+    await workbench.shot("04-diff-editor");
+    await lens("Accept hunk").first().click();
+    await until("the second hunk is written", () => read("src/duration.js").includes(edits[1].new_text));
+    await until("one hunk is left to decide", async () => (await lens("Reject hunk").count()) === 1);
+    await lens("Reject hunk").click();
+    await until("the third hunk is decided", async () => (await hunkButton("Reject", 3, "src/duration.js").count()) === 0);
+    expect(read("src/duration.js")).toContain(edits[2].old_text);
+  });
+
+  it("accepts one and rejects the last in the chat; the model is told, and ends the task", async () => {
+    await hunkButton("Accept", 1, "src/cart.js").click();
+    await until("the comment is written", () => read("src/cart.js").includes(edits[3].new_text));
+    await hunkButton("Reject", 2, "src/cart.js").click();
+    await chat.getByText(said.after).first().waitFor();
+    await workbench.shot("05-reviewed");
+    const cart = read("src/cart.js");
+    expect(cart).toContain(edits[3].new_text);
+    expect(cart).toContain("sum >= discountFrom");
+    const told = JSON.stringify(server.requests.at(-1)?.messages.at(-1));
+    expect(told).toMatch(/accepted/i);
+    expect(told).toMatch(/rejected/i);
+  });
+
+  it("shows the receipts in the War Room and verifies the ledger", async () => {
+    await workbench.command("Lancelot: Open War Room");
+    const room = await workbench.view("war-room");
+    await room.getByRole("tab", { name: "Receipts" }).click();
+    await room.getByText("edit_file").first().waitFor();
+    await room
+      .getByRole("button", { name: /Verify/ })
+      .first()
+      .click();
+    await room
+      .getByText(/whole|intact|verified/i)
+      .first()
+      .waitFor();
+    await workbench.shot("06-receipts");
+    const verified = await runCli(["receipts", "verify", "--data", data]);
+    expect(verified.stdout).toContain("The ledger is whole");
+  });
+
+  it("undoes the task: both files are as they were", async () => {
+    await chat.getByRole("button", { name: "Undo this task" }).click();
+    const dialog = workbench.page.locator(".monaco-dialog-box");
+    await dialog.waitFor();
+    await workbench.shot("07-undo");
+    await dialog.getByRole("button", { name: "Undo this task" }).click();
+    await until(
+      "both files are as they were",
+      () => read("src/duration.js") === original.duration && read("src/cart.js") === original.cart,
+    );
+  });
+});
+
+describe("interruptions", () => {
+  it("loses nothing when the window is reloaded in the middle of a task", async () => {
+    await chat
+      .getByRole("button", { name: /^New task/ })
+      .first()
+      .click();
+    await send(`${task} (reload)`);
+    await chat.getByText(said.first).waitFor();
+    await workbench.page.reload();
+    await workbench.page.locator(".monaco-workbench").waitFor();
+    await openChat();
+    await workbench.shot("08-reloaded");
+    await continueIfInterrupted();
+    await change("src/cart.js").waitFor();
+    await chat.getByText(said.proposed).last().waitFor();
+    expect(await chat.getByText(`${task} (reload)`).count()).toBeGreaterThanOrEqual(1);
+    await rejectEverything();
+  });
+
+  it("resumes after the host was killed in the middle of a task, and runs nothing twice", async () => {
+    await chat
+      .getByRole("button", { name: /^New task/ })
+      .first()
+      .click();
+    await send(`${task} (kill)`);
+    await chat.getByText(said.first).waitFor();
+    const [pid] = workbench.hostPids();
+    expect(pid).toBeDefined();
+    process.kill(pid ?? 0, "SIGKILL");
+    await until("another host has started", () => workbench.hostPids().some((other) => other !== pid));
+    await chat.getByRole("button", { name: "Resume" }).last().waitFor();
+    await workbench.shot("09-interrupted");
+    await continueIfInterrupted();
+    await change("src/cart.js").waitFor();
+    await workbench.shot("10-resumed");
+    const reads = await chat.locator("details summary .tool-title", { hasText: "src/duration.js" }).count();
+    expect(reads).toBeGreaterThanOrEqual(1);
+    await rejectEverything();
+    expect(read("src/duration.js")).toBe(original.duration);
+    const verified = await runCli(["receipts", "verify", "--data", data]);
+    expect(verified.stdout).toContain("The ledger is whole");
+  });
+
+  it("leaves no host behind when the editor is killed", async () => {
+    const pids = workbench.hostPids();
+    expect(pids.length).toBeGreaterThan(0);
+    workbench.kill();
+    await until("every host has ended", () => pids.every((pid) => !isAlive(pid)), 20_000);
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A quest whose host ended waits for the owner's word. */
+async function continueIfInterrupted(): Promise<void> {
+  const resume = chat.getByRole("button", { name: "Resume" }).last();
+  await until(
+    "the task goes on or asks to be resumed",
+    async () => (await resume.count()) > 0 || (await change("src/cart.js").count()) > 0,
+  );
+  if ((await resume.count()) > 0) await resume.click();
+}
+
+async function rejectEverything(): Promise<void> {
+  for (const path of ["src/duration.js", "src/cart.js"])
+    await change(path)
+      .getByRole("button", { name: `Reject the whole change of ${path}` })
+      .click();
+  await chat.getByText(said.after).last().waitFor();
+}
