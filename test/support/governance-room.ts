@@ -19,6 +19,8 @@ export interface GovernanceRoom {
   beside(more?: Partial<GovernanceDeps>): GovernanceRoom;
   /** Closes this host's database. */
   close(): void;
+  /** Closes it and removes the folders; every host on them must be closed. */
+  dispose(): void;
 }
 
 /** The gate over its real neighbours: SQLite, ledger, redactor, a workspace on disk. */
@@ -54,6 +56,10 @@ export function createGovernanceRoom(more: Partial<GovernanceDeps> = {}, base = 
     events,
     beside: (other) => createGovernanceRoom({ ...more, ...other }, base),
     close: () => storage.close(),
+    dispose: () => {
+      storage.close();
+      rmSync(base, { recursive: true, force: true });
+    },
   };
 }
 
@@ -63,16 +69,8 @@ function newBase(): string {
   mkdirSync(join(base, "proj/src"), { recursive: true });
   writeFileSync(join(base, "proj/src/a.ts"), "a\n");
   writeFileSync(join(base, "proj/.env"), "KEY=x\n");
-  if (bases.length === 0) {
-    process.once("exit", () => {
-      for (const each of bases) rmSync(each, { recursive: true, force: true });
-    });
-  }
-  bases.push(base);
   return base;
 }
-
-const bases: string[] = [];
 
 export function intent(capability: string, action: string, args: Record<string, unknown> = {}, more: Partial<Intent> = {}): Intent {
   return { capability, action, args, mode: "normal", ...more };

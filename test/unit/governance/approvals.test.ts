@@ -13,13 +13,18 @@ const question = { title: "Delete src/a.ts", detail: "src/a.ts, 1 line" };
 let clock: number;
 let room: GovernanceRoom;
 let others: GovernanceRoom[];
+/** A host on folders of its own. */
+let elsewhere: GovernanceRoom | null = null;
 beforeEach(() => {
   clock = Date.parse("2026-11-20T10:00:00Z");
   room = createGovernanceRoom({ now: () => clock });
   others = [];
 });
 afterEach(() => {
-  for (const each of [...others, room]) each.close();
+  for (const each of others) each.close();
+  room.dispose();
+  elsewhere?.dispose();
+  elsewhere = null;
 });
 
 function beside(more = {}): GovernanceRoom {
@@ -380,6 +385,7 @@ describe("several windows on one data folder", () => {
 
   it("a question that outlived its host is asked again under the same id", async () => {
     const gone = createGovernanceRoom({ now: () => clock });
+    elsewhere = gone;
     void authorize(gone);
     const [open] = gone.governance.approvals.list({ limit: 10 });
     gone.close();

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => {
   restricted.close();
-  room.close();
+  room.dispose();
   tree.dispose();
 });
 
