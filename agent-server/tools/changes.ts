@@ -10,6 +10,7 @@ import { type ChangesStore, isUndecided, type StoredChange, textWith, toChange }
 import type { Locks } from "./locks.ts";
 import { fileProvider } from "./providers/file-ops.ts";
 import type { Road } from "./road.ts";
+import { encodeText } from "./text/encoding.ts";
 import { computeHunks, unifiedDiff } from "./text/hunks.ts";
 import { mergeFiles } from "./text/merge.ts";
 import type { Tools } from "./tools.ts";
@@ -154,7 +155,7 @@ export function createChanges(deps: ChangesDeps): Changes {
       steps: [{ capability: "file_ops", action, args: { path: file.asked, absolute: file.absolute } }],
       question: { title: `Accept the change of ${change.path.display}`, detail: unifiedDiff(change.path.display, current.text, text) },
       consent: "review",
-      touches: [file],
+      touches: [{ path: file, planned: text === null ? null : encodeText(text, current.encoding) }],
       provider: fileProvider,
       run: async () => {
         const written = await files.write(file, current, text);

@@ -50,9 +50,11 @@ export function createRestore(deps: {
     for (const touch of touches.toReversed()) {
       const before = await load(touch.before);
       if (same(state, before)) continue;
-      if (touch.after === undefined)
+      // A host that died may or may not have written what it planned. Taking that out of a file it never reached changes nothing.
+      const image = touch.after === undefined ? touch.planned : touch.after;
+      if (image === undefined)
         throw new LancelotError("conflict", "Lancelot was stopped while it wrote this file, so what it held then is not known.");
-      const after = await load(touch.after);
+      const after = await load(image);
       state = same(state, after) ? before : merge(after, state, before);
     }
     return state;
@@ -142,7 +144,7 @@ export function createRestore(deps: {
           steps: allowed.map(({ step }) => step),
           question: { title: `Restore ${allowed.length} files`, detail: allowed.map(({ reversal }) => reversal.file.display).join("\n") },
           consent: "review",
-          touches: allowed.map(({ reversal }) => reversal.file),
+          touches: allowed.map(({ reversal }) => ({ path: reversal.file, planned: reversal.target?.bytes ?? null })),
           provider: fileProvider,
           run: async ({ checkpointId }) => {
             const changedFiles: unknown[] = [];

@@ -10,17 +10,25 @@ import { type FilePath, openForReading, statPath, temporaryName } from "./provid
 /** State of a file at one moment: the hash its bytes are stored under and its permission bits; null when it was not there. */
 export type FileImage = { readonly hash: string; readonly mode: number } | null;
 
-/** One file of a checkpoint. `after` is undefined while the effect has not reached it. */
+/** A file an effect may change. `planned` is what it is about to become (null: gone), where that is known before. */
+export interface Touch {
+  readonly path: FilePath;
+  readonly planned?: Buffer | null;
+}
+
+/** One file of a checkpoint. `after` is undefined when the effect never told what it left: its host died. */
 export interface CheckpointFile {
   readonly path: FilePath;
   readonly before: FileImage;
   readonly after: FileImage | undefined;
+  /** What the effect was about to leave; undefined when it did not say. */
+  readonly planned: FileImage | undefined;
 }
 
 /** Before-images of what an effect may change, kept so that it can be undone exactly. */
 export interface Checkpoints {
   /** Stores the files as they are; durable when it returns. */
-  take(of: { questId: string | null; receiptId: string | null; paths: readonly FilePath[] }): Promise<string>;
+  take(of: { questId: string | null; receiptId: string | null; touches: readonly Touch[] }): Promise<string>;
   /** Stores what the effect left in a file. */
   finishFile(checkpointId: string, path: FilePath): Promise<void>;
   finish(checkpointId: string): void;
@@ -45,6 +53,8 @@ interface FileRow {
   before_hash: string | null;
   before_mode: number | null;
   before_size: number;
+  planned: number;
+  planned_hash: string | null;
   after_hash: string | null;
   after_mode: number | null;
   touched: number;
@@ -55,8 +65,8 @@ export function createCheckpoints(deps: { storage: Storage; objects: ObjectStore
   const { db } = storage;
   const insert = db.prepare("INSERT INTO checkpoints (id, workspace, quest_id, receipt_id, host_id, created_at) VALUES (?, ?, ?, ?, ?, ?)");
   const insertFile = db.prepare(
-    `INSERT INTO checkpoint_files (checkpoint_id, position, absolute, path, before_hash, before_mode, before_size)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO checkpoint_files (checkpoint_id, position, absolute, path, before_hash, before_mode, before_size, planned, planned_hash)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const updateFile = db.prepare(
     "UPDATE checkpoint_files SET after_hash = ?, after_mode = ?, touched = 1 WHERE checkpoint_id = ? AND absolute = ?",
@@ -86,13 +96,21 @@ export function createCheckpoints(deps: { storage: Storage; objects: ObjectStore
   }
 
   return {
-    async take({ questId, receiptId, paths }) {
-      const images = await Promise.all(paths.map(async (path) => ({ path, ...(await image(path)) })));
+    async take({ questId, receiptId, touches }) {
+      const images = await Promise.all(
+        touches.map(async ({ path, planned }) => ({
+          path,
+          before: await image(path),
+          planned: planned === undefined ? 0 : 1,
+          plannedHash: planned === undefined || planned === null ? null : await objects.put(planned),
+        })),
+      );
       const id = randomUUID();
       storage.transaction(() => {
         insert.run(id, workspace, questId, receiptId, storage.hostId, deps.now().toISOString());
-        images.forEach(({ path, image, size }, position) => {
-          insertFile.run(id, position, path.absolute, path.display, image?.hash ?? null, image?.mode ?? null, size);
+        images.forEach(({ path, before, planned, plannedHash }, position) => {
+          const { image, size } = before;
+          insertFile.run(id, position, path.absolute, path.display, image?.hash ?? null, image?.mode ?? null, size, planned, plannedHash);
         });
       });
       return id;
@@ -131,6 +149,7 @@ export function createCheckpoints(deps: { storage: Storage; objects: ObjectStore
         path: { absolute: row.absolute, display: row.path },
         before: toImage(row.before_hash, row.before_mode),
         after: row.touched === 1 ? toImage(row.after_hash, row.after_mode) : undefined,
+        planned: row.planned === 1 ? toImage(row.planned_hash, row.before_mode) : undefined,
       }));
     },
 

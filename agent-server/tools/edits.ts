@@ -43,7 +43,10 @@ export function editsEffect(scope: Scope, edits: readonly PlannedEdit[], action:
       title: `${edits.every(({ text }) => text === null) ? "Delete" : "Write"} ${names}`,
       detail: edits.map(detailOf).join("\n"),
     },
-    touches: atOnce.map(({ file }) => file),
+    touches: atOnce.map(({ file, current, text }) => ({
+      path: file,
+      planned: text === null ? null : encodeText(text, current?.encoding ?? utf8),
+    })),
     run: async ({ receiptId }) => {
       const done = await scope.locks.hold(
         edits.map(({ file }) => file.absolute),

@@ -44,6 +44,8 @@ export const toolsMigrations: readonly Migration[] = [
         before_hash TEXT,
         before_mode INTEGER,
         before_size INTEGER NOT NULL,
+        planned INTEGER NOT NULL DEFAULT 0,
+        planned_hash TEXT,
         after_hash TEXT,
         after_mode INTEGER,
         touched INTEGER NOT NULL DEFAULT 0,

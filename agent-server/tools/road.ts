@@ -4,8 +4,7 @@ import type { ActionType } from "../contract/receipts.ts";
 import type { Tier } from "../contract/common.ts";
 import type { Authorization, Governance, Question } from "../governance/governance.ts";
 import type { Ledger } from "../receipts/receipts.ts";
-import type { Checkpoints } from "./checkpoints.ts";
-import type { FilePath } from "./providers/file-ops.ts";
+import type { Checkpoints, Touch } from "./checkpoints.ts";
 
 /**
  * One thing that is about to be done, judged by itself. Of a file, `path` is what was asked for (its name counts for policy)
@@ -46,7 +45,7 @@ export interface Undertaking<T> extends Traveller {
   /** `review`: the owner decided on exactly this a moment ago; nothing is asked again, but a denial stays a denial. */
   readonly consent: "ask" | "review";
   /** Files that may change. */
-  readonly touches: readonly FilePath[];
+  readonly touches: readonly Touch[];
   readonly provider: Provider;
   readonly onDecided?: (decisions: readonly Decision[], approvalId: string | null) => void;
   readonly onReceipt?: (receiptId: string) => void;
@@ -161,12 +160,12 @@ export function createRoad(deps: { governance: Governance; ledger: Ledger; check
       let checkpointId: string | null = null;
       try {
         if (undertaking.touches.length > 0) {
-          checkpointId = await checkpoints.take({ questId: undertaking.questId, receiptId, paths: undertaking.touches });
+          checkpointId = await checkpoints.take({ questId: undertaking.questId, receiptId, touches: undertaking.touches });
         }
         if (undertaking.signal.aborted) throw new LancelotError("cancelled", "Stopped before anything was done.");
         for (const leave of leaves) redeem(leave, undertaking);
         const result = await undertaking.run({ receiptId, checkpointId });
-        if (checkpointId !== null) for (const path of undertaking.touches) await checkpoints.finishFile(checkpointId, path);
+        if (checkpointId !== null) for (const { path } of undertaking.touches) await checkpoints.finishFile(checkpointId, path);
         ledger.close(receiptId, {
           status: result.failure === undefined ? "success" : "failure",
           outputs: { ...result.outputs, ...(checkpointId === null ? {} : { checkpointId }) },
@@ -176,7 +175,7 @@ export function createRoad(deps: { governance: Governance; ledger: Ledger; check
       } catch (error) {
         // What was half done is told too, so that undo knows it.
         if (checkpointId !== null)
-          for (const path of undertaking.touches) await checkpoints.finishFile(checkpointId, path).catch(() => undefined);
+          for (const { path } of undertaking.touches) await checkpoints.finishFile(checkpointId, path).catch(() => undefined);
         const cancelled = error instanceof LancelotError && error.code === "cancelled";
         ledger.close(receiptId, {
           status: cancelled ? "cancelled" : "failure",

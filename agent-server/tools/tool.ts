@@ -6,7 +6,7 @@ import type { Tier } from "../contract/common.ts";
 import type { Governance, Question } from "../governance/governance.ts";
 import type { Changes, Overlay } from "./changes.ts";
 import type { Locks } from "./locks.ts";
-import type { FilePath } from "./providers/file-ops.ts";
+import type { Touch } from "./checkpoints.ts";
 import type { IntentSpec, Provider, Result } from "./road.ts";
 import type { ToolCall } from "./tools.ts";
 import type { CurrentText, TargetFile, WorkspaceFiles } from "./workspace-files.ts";
@@ -41,7 +41,7 @@ export interface Effect {
   readonly kind: "effect";
   readonly steps: readonly IntentSpec[];
   readonly question: Question;
-  readonly touches: readonly FilePath[];
+  readonly touches: readonly Touch[];
   readonly run: (context: { receiptId: string; checkpointId: string | null }) => Promise<Result<Answer>>;
 }
 
