@@ -15,8 +15,6 @@ const unwindMs = 5_000;
 const interruptedWords = "The agent host ended while this task ran. Nothing is lost and nothing runs twice: resume to go on.";
 const reviewWords = "The agent host ended while your review was open. Decide the changes, or resume.";
 
-export type QuestRunner = ReturnType<typeof createQuestRunner>;
-
 /** Which quests this host runs: starts, stops, claims and gives back. */
 export function createQuestRunner(deps: LoopDeps, storage: Pick<Storage, "hostId" | "hostAlive">) {
   const { store, ledger, governance } = deps;
