@@ -59,7 +59,8 @@ function follow(path: string): Walked {
       queue.unshift(...split(target.slice(targetRoot.length)));
       continue;
     }
-    if (entry !== undefined && !entry.isDirectory() && queue.some((rest) => rest !== "" && rest !== ".")) return notDirectory;
+    // As the system: what has anything behind it, a trailing slash too, has to be a folder.
+    if (entry !== undefined && !entry.isDirectory() && queue.length > 0) return notDirectory;
     current = next;
   }
   return spell(current);
