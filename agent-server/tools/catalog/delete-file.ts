@@ -2,7 +2,7 @@ import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import { editsEffect } from "../edits.ts";
 import { fileProvider } from "../providers/file-ops.ts";
-import { defineTool, PathArgument, resolveFile } from "../tool.ts";
+import { defineTool, fileStep, PathArgument, resolveFile } from "../tool.ts";
 
 export const deleteFile = defineTool({
   name: "delete_file",
@@ -15,7 +15,11 @@ export const deleteFile = defineTool({
   provider: fileProvider,
   title: ({ path }) => `Delete ${path}`,
   edits: ({ path }) => [path],
-  looks: () => [],
+  looks({ path }, scope) {
+    const file = resolveFile(scope, path);
+    // A file is deleted unseen; that something else, or nothing, is there only who may look is told.
+    return file.type === "file" ? [] : [fileStep("read", file)];
+  },
   async plan({ path }, scope) {
     const file = resolveFile(scope, path);
     if (file.type === "directory")

@@ -22,7 +22,8 @@ export const writeFile = defineTool({
   edits: ({ path }) => [path],
   looks(args, scope) {
     const file = resolveFile(scope, args.path);
-    return isBlind(file) ? [] : [fileStep("read", file)];
+    // That it is a folder is something only who may look is told.
+    return isBlind(file) && file.type !== "directory" ? [] : [fileStep("read", file)];
   },
   async plan({ path, content }, scope) {
     const file = resolveFile(scope, path);
