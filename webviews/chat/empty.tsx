@@ -7,7 +7,7 @@ import type { Chat } from "./state.ts";
 
 function examples(): readonly { icon: string; text: string }[] {
   return [
-    { icon: "beaker", text: t("Run through the tests, find the one that fails and fix its cause.") },
+    { icon: "beaker", text: t("Read the tests and the code they check, find what is wrong and fix it.") },
     { icon: "book", text: t("Explain how this project is built and where I should start reading.") },
     { icon: "checklist", text: t("Review my uncommitted changes and tell me what could break.") },
   ];

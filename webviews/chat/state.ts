@@ -1,4 +1,4 @@
-import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import * as z from "zod";
 import type { Attachment, Message, Quest } from "../../agent-server/contract/chat.ts";
 import { type Bridge, problemOf } from "../shared/bridge.ts";
@@ -41,6 +41,8 @@ export interface Chat {
   readonly editing: ReadonlySignal<Message | null>;
   readonly sending: ReadonlySignal<boolean>;
   readonly problem: Signal<string | null>;
+  /** For each change of this quest, the last tool call that belongs to it: where the change is shown. */
+  readonly changeAt: ReadonlySignal<ReadonlyMap<string, string>>;
   /** Own messages, oldest first. */
   readonly history: ReadonlySignal<readonly string[]>;
   /** Grows when the composer should take the focus. */
@@ -58,6 +60,14 @@ export interface Chat {
   openReceipt(id: string): void;
 }
 
+/** For each change, the id of the last tool call that belongs to it. */
+export function lastCallOfChanges(messages: readonly Message[]): ReadonlyMap<string, string> {
+  const last = new Map<string, string>();
+  for (const { parts } of messages)
+    for (const part of parts) if (part.type === "tool" && part.changeId !== null) last.set(part.changeId, part.callId);
+  return last;
+}
+
 export function createChat(bridge: Bridge, store: Store, conversation: Conversation, saved: ViewState<SavedChat>): Chat {
   const { initial } = saved;
   const page = signal<"conversation" | "quests">("conversation");
@@ -70,6 +80,9 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
   const history = signal<readonly string[]>(initial.history);
   const focusRequests = signal(0);
   const quest = computed(() => store.quests.value.get(conversation.questId.value ?? "") ?? null);
+  // Through a text, so that streaming words, which change no call, draw no card again.
+  const changeCalls = computed(() => JSON.stringify([...lastCallOfChanges(conversation.messages.value.map((message) => message.value))]));
+  const changeAt = computed(() => new Map(JSON.parse(changeCalls.value) as [string, string][]));
   const running = computed(() => quest.value?.status === "active" || quest.value?.status === "waiting");
 
   draft.subscribe((text) => saved.update({ draft: text }));
@@ -181,6 +194,23 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
     if (wanted.focus || wanted.compose !== undefined) focus();
   });
   if (initial.questId !== null) conversation.open(initial.questId);
+  // The state of a view that was torn down in the middle of something may be older than what the host knows: a task that was
+  // begun after the last one shown, and has not ended, is what the owner was at.
+  const stopRestoring = effect(() => {
+    if (store.generation.value === 0) return;
+    const newest = store.recentQuests.peek()[0];
+    const shown = store.quests.peek().get(initial.questId ?? "");
+    const unfinished = newest?.status === "active" || newest?.status === "waiting" || newest?.status === "interrupted";
+    if (
+      newest !== undefined &&
+      unfinished &&
+      newest.id !== shown?.id &&
+      conversation.questId.peek() === initial.questId &&
+      (shown === undefined || newest.createdAt > shown.createdAt)
+    )
+      conversation.open(newest.id);
+    queueMicrotask(() => stopRestoring());
+  });
 
   return {
     bridge,
@@ -195,6 +225,7 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
     editing,
     sending,
     problem,
+    changeAt,
     history,
     focusRequests,
     send,

@@ -95,7 +95,11 @@ function Details({ part, chat }: { part: ToolPart; chat: Chat }): JSX.Element {
 /** One tool call: what, on what, how it went; why it was allowed and what came of it on a click. */
 export const ToolCard = memo(function ToolCard({ part, chat }: { part: ToolPart; chat: Chat }): JSX.Element {
   const look = lookOf(part.status);
-  const change = part.changeId === null ? undefined : chat.store.changes.value.get(part.changeId);
+  // Several edits can belong to one change: it stands below the last of them.
+  const change =
+    part.changeId !== null && chat.changeAt.value.get(part.changeId) === part.callId
+      ? chat.store.changes.value.get(part.changeId)
+      : undefined;
   return (
     <div class={`tool ${part.status}`}>
       <details>

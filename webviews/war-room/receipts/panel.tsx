@@ -20,7 +20,9 @@ function RowView({ row }: { row: Row }): JSX.Element {
         <Moment at={row.timestamp} />
       </span>
       <State {...statusLook(row.status)} quiet />
-      <span class="ellipsis receipt-name">{row.actionName}</span>
+      <span class="ellipsis receipt-name" title={row.subject}>
+        {row.actionName} <span class="quiet">{row.subject}</span>
+      </span>
       <span class="quiet ellipsis receipt-type">{typeText(row.actionType)}</span>
       <TierBadge tier={row.riskTier} />
       <span class="quiet receipt-duration">{row.durationMs === null ? "–" : formatDuration(row.durationMs)}</span>

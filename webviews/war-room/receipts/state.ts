@@ -6,7 +6,10 @@ import type { Store } from "../../shared/store.ts";
 import type { Filters, SavedRoom } from "../state.ts";
 
 /** What a row of the list shows. The rest of a receipt is read when it is opened, so that long lists stay small. */
-export type Row = Pick<Receipt, "id" | "timestamp" | "actionType" | "actionName" | "status" | "riskTier" | "durationMs" | "questId">;
+export type Row = Pick<Receipt, "id" | "timestamp" | "actionType" | "actionName" | "status" | "riskTier" | "durationMs" | "questId"> & {
+  /** What it was about: a file, a search, a title; empty when the receipt does not say. */
+  readonly subject: string;
+};
 
 export interface ReceiptsState {
   readonly filters: Signal<Filters>;
@@ -32,7 +35,21 @@ const lookAhead = 60;
 
 export function rowOf(receipt: Receipt): Row {
   const { id, timestamp, actionType, actionName, status, riskTier, durationMs, questId } = receipt;
-  return { id, timestamp, actionType, actionName, status, riskTier, durationMs, questId };
+  return { id, timestamp, actionType, actionName, status, riskTier, durationMs, questId, subject: subjectOf(receipt) };
+}
+
+const subjectFields = ["path", "title", "query", "command", "url", "reason", "model", "file"] as const;
+const longestSubject = 200;
+
+/** The first of a receipt's inputs that says what it was about. A denied intent carries them one level down, in `args`. */
+export function subjectOf({ inputs }: Pick<Receipt, "inputs">): string {
+  const nested = inputs["args"];
+  for (const fields of [inputs, typeof nested === "object" && nested !== null ? (nested as Record<string, unknown>) : {}])
+    for (const name of subjectFields) {
+      const value = fields[name];
+      if (typeof value === "string" && value.trim() !== "") return value.replace(/\s+/g, " ").trim().slice(0, longestSubject);
+    }
+  return "";
 }
 
 /** Start of a local day (`YYYY-MM-DD`) as a timestamp, `days` later; null for no day. */
