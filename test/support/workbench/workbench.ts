@@ -32,6 +32,8 @@ export interface WorkbenchOptions {
   workspace: string;
   /** Use the checkout instead of a VSIX, as F5 does, with these tests. */
   development?: { testsPath: string; onLog: (line: string) => void; onExit: (code: number) => void };
+  /** More VSIX files to install. */
+  extensions?: readonly string[];
   /** Environment of the editor, for example a data folder. */
   env?: Record<string, string>;
   settings?: Record<string, unknown>;
@@ -65,7 +67,8 @@ export async function openWorkbench(options: WorkbenchOptions): Promise<Workbenc
   const fullEnv = { ...process.env, ...env, ...options.env };
   if (!options.development) {
     const { args: install } = codeServerCommand(editor, common);
-    await run(editor.node, [...install, "--install-extension", await ensureVsix(), "--force"], { env: fullEnv, quiet: true });
+    for (const vsix of [await ensureVsix(), ...(options.extensions ?? [])])
+      await run(editor.node, [...install, "--install-extension", vsix, "--force"], { env: fullEnv, quiet: true });
   }
   const server = spawn(editor.node, args, { env: fullEnv, stdio: ["ignore", "pipe", "pipe"], detached: process.platform !== "win32" });
   let output = "";
@@ -150,7 +153,7 @@ function workbench({ page, browser, server, url, home, userData, output }: Parts
     },
     async close() {
       await browser.close();
-      if (server.exitCode === null && server.pid !== undefined) {
+      if (server.exitCode === null && server.signalCode === null && server.pid !== undefined) {
         const ended = new Promise((resolve) => server.once("exit", resolve));
         killGroup(server.pid, "SIGTERM");
         const timer = setTimeout(() => server.pid !== undefined && killGroup(server.pid, "SIGKILL"), 10_000);
