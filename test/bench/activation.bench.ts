@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { projectEnv, projectNode, root } from "../support/setup/project.mjs";
 import { run as runProgram } from "../support/setup/say.mjs";
+import { until } from "../support/host/built-host.ts";
 import { openWorkbench } from "../support/workbench/workbench.ts";
 import type { BenchRow } from "./bench-row.ts";
 
@@ -50,8 +51,10 @@ async function packBareExtension(folder: string): Promise<string> {
 export async function run(): Promise<BenchRow[]> {
   const folder = mkdtempSync(join(tmpdir(), "lancelot-bench-"));
   const bare = await packBareExtension(join(folder, "bare"));
-  const workbench = await openWorkbench({ workspace: folder, extensions: [bare] });
+  // High enough for every row: the list draws only those in sight.
+  const workbench = await openWorkbench({ workspace: folder, extensions: [bare], viewport: { width: 1400, height: 3000 } });
   try {
+    await until("Lancelot has been activated", () => workbench.hostPids().length > 0);
     await workbench.command("Developer: Show Running Extensions");
     const activation = async (name: string) => {
       const row = workbench.page
