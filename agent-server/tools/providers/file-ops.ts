@@ -186,7 +186,7 @@ async function openFolder(path: FilePath, create: boolean): Promise<Folder> {
       return {
         child: (name) => join(parent, name),
         check: async () => {
-          if ((await realpath(parent)) !== parent) throw moved(path);
+          if (!(await leadsTo(parent))) throw moved(path);
         },
         sync: () => Promise.resolve(),
         close: () => Promise.resolve(),
@@ -230,9 +230,16 @@ async function openChecked(folder: string, path: FilePath, create: boolean): Pro
   }
 }
 
+/** Makes sure that what was opened lies where it was judged. Elsewhere than on Linux only its path can be looked up again. */
 async function checkDescriptor(handle: FileHandle, expected: string, path: FilePath): Promise<void> {
-  if (!byDescriptor) return;
-  if ((await readlink(`/proc/self/fd/${handle.fd}`)) !== expected) throw moved(path);
+  const same = byDescriptor ? (await readlink(`/proc/self/fd/${handle.fd}`)) === expected : await leadsTo(expected);
+  if (!same) throw moved(path);
+}
+
+/** True while no link is in a path. Disks that ignore case, or spell letters otherwise, may answer with another spelling. */
+async function leadsTo(path: string): Promise<boolean> {
+  const spelled = (text: string) => text.normalize("NFC").toLowerCase();
+  return spelled(await realpath(path)) === spelled(path);
 }
 
 async function expectContent(target: string, expected: string | null, path: FilePath): Promise<void> {

@@ -77,6 +77,61 @@ describe("edits applied at once (autonomous posture)", () => {
     expect([room.read("a.txt"), room.read("b.txt")]).toEqual(["1\ntwo\n3\n", "x\ny\n"]);
   });
 
+  it("takes back what a patch wrote when a later file of it cannot be written", async () => {
+    room.write("a.txt", "1\n");
+    room.write("b.txt", "2\n");
+    chmodSync(room.path("b.txt"), 0o444);
+    const part = (path: string, line: string) => `--- a/${path}\n+++ b/${path}\n@@ -1 +1 @@\n-${line}\n+changed\n`;
+    const outcome = await room.run("apply_patch", { patch: part("a.txt", "1") + part("b.txt", "2") });
+    expect(outcome).toMatchObject({ isError: true, text: expect.stringContaining("b.txt is read-only") });
+    expect([room.read("a.txt"), room.read("b.txt")]).toEqual(["1\n", "2\n"]);
+    expect(room.tools.changes.list({ limit: 10 })).toEqual([]);
+    expect(room.ledger.get(outcome.receiptId ?? "")).toMatchObject({ status: "failure" });
+  });
+
+  it("applies at once in crusader mode too, and shows it as an accepted change", async () => {
+    room.governance.setPosture("supervised");
+    room.write("a.txt", "1\n");
+    const outcome = await room.run("write_file", { path: "a.txt", content: "2\n" }, { mode: "crusader" });
+    expect(room.read("a.txt")).toBe("2\n");
+    expect(room.events).toEqual([expect.objectContaining({ id: outcome.changeId, status: "accepted" })]);
+    expect(room.tools.changes.takeReview("q1")).toEqual({ open: 0, text: "" });
+  });
+
+  it("renames and deletes by a patch, under review, once the owner allowed it", async () => {
+    room.governance.setPosture("supervised");
+    room.answer("allow_once");
+    room.write("old.txt", "1\n2\n");
+    room.write("gone.txt", "x\n");
+    const patch =
+      "diff --git a/old.txt b/new.txt\nsimilarity index 50%\nrename from old.txt\nrename to new.txt\n--- a/old.txt\n+++ b/new.txt\n@@ -1,2 +1,2 @@\n 1\n-2\n+two\n" +
+      "diff --git a/gone.txt b/gone.txt\ndeleted file mode 100644\n--- a/gone.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n";
+    expect(await room.run("apply_patch", { patch })).toMatchObject({ isError: false });
+    const open = room.tools.changes.list({ questId: "q1", open: true, limit: 10 });
+    expect(open.map(({ path, kind }) => `${kind} ${path}`).sort()).toEqual(["create new.txt", "delete gone.txt", "delete old.txt"]);
+    expect(existsSync(room.path("old.txt"))).toBe(true);
+    for (const { id } of open) await room.tools.changes.decide(id, "accept");
+    expect([existsSync(room.path("old.txt")), existsSync(room.path("gone.txt")), room.read("new.txt")]).toEqual([false, false, "1\ntwo\n"]);
+    await room.tools.checkpoints.restore({ questId: "q1" });
+    expect([room.read("old.txt"), room.read("gone.txt"), existsSync(room.path("new.txt"))]).toEqual(["1\n2\n", "x\n", false]);
+  });
+
+  it("replaces a secret unseen, with approval, and keeps it out of the database", async () => {
+    room.governance.setPosture("supervised");
+    room.answer("allow_once");
+    room.write(".env", "TOKEN=old-value-nobody-sees\n");
+    expect(await room.run("write_file", { path: ".env", content: "TOKEN=\n" })).toMatchObject({
+      isError: false,
+      changeId: null,
+      card: { tier: "T3" },
+    });
+    expect(room.read(".env")).toBe("TOKEN=\n");
+    const approvals = JSON.stringify(room.governance.approvals.list({ limit: 10 }));
+    expect(approvals).not.toContain("nobody-sees");
+    await room.tools.checkpoints.restore({ questId: "q1" });
+    expect(room.read(".env")).toBe("TOKEN=old-value-nobody-sees\n");
+  });
+
   it("asks before deleting, and says what the owner said", async () => {
     room.write("a.txt", "1\n");
     room.answer("deny", "I need it");
