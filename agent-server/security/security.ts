@@ -23,6 +23,6 @@ export interface Secrets {
 export type GatedFetch = (origins: readonly string[]) => typeof fetch;
 
 export { createRedactor } from "./redactor.ts";
-export { createOwnerGate, type OwnerGate } from "./owner-gate.ts";
+export { createOwnerGate } from "./owner-gate.ts";
 export { createGatedFetch } from "./gated-fetch.ts";
 export { createSecrets, type EditorSecrets } from "./secrets.ts";

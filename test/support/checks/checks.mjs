@@ -18,7 +18,7 @@ function tool(script, args, cwd = root) {
   });
 }
 
-const depcruise = (...args) => tool(bin("dependency-cruiser/bin/dependency-cruise.mjs"), ["--config", ".dependency-cruiser.cjs", ...args]);
+const depcruise = (...args) => tool(bin("dependency-cruiser/bin/dependency-cruiser.mjs"), ["--config", ".dependency-cruiser.cjs", ...args]);
 
 /** The boundary checker is itself checked: a planted violation of each kind must be refused. */
 async function boundaries() {
