@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
+import { format } from "node:util";
 import { join } from "node:path";
 import { type Browser, chromium, type Frame, type Page } from "playwright-core";
 import { chromiumFlags, findChromium } from "../setup/chromium.mjs";
@@ -29,7 +30,10 @@ export interface Workbench {
 }
 
 export interface WorkbenchOptions {
-  workspace: string;
+  /** Null opens a window without a folder. */
+  workspace: string | null;
+  /** With Workspace Trust, as a desktop editor has it; the workspace is then not trusted yet. Off unless said. */
+  trust?: boolean;
   /** Use the checkout instead of a VSIX, as F5 does, with these tests. */
   development?: { testsPath: string; onLog: (line: string) => void; onExit: (code: number) => void };
   /** More VSIX files to install. */
@@ -63,7 +67,12 @@ export async function openWorkbench(options: WorkbenchOptions): Promise<Workbenc
   const port = await freePort();
   const userData = join(home, "user");
   const common = { port, userData, extensions: join(home, "extensions"), home, smokeTest: true };
-  const { args, env } = codeServerCommand(editor, { ...common, workspace: options.workspace, settings: options.settings ?? {} });
+  const { args, env } = codeServerCommand(editor, {
+    ...common,
+    ...(options.workspace === null ? {} : { workspace: options.workspace }),
+    trust: options.trust ?? false,
+    settings: options.settings ?? {},
+  });
   const fullEnv = { ...process.env, ...env, ...options.env };
   if (!options.development) {
     const { args: install } = codeServerCommand(editor, common);
@@ -93,10 +102,10 @@ export async function openWorkbench(options: WorkbenchOptions): Promise<Workbenc
 }
 
 async function address(page: Page, url: string, options: WorkbenchOptions): Promise<string> {
-  const folder = `?folder=${encodeURIComponent(options.workspace)}`;
+  const folder = options.workspace === null ? "?ew=true" : `?folder=${encodeURIComponent(options.workspace)}`;
   const { development } = options;
   if (!development) return `${url}/${folder}`;
-  await page.exposeFunction("codeAutomationLog", (_type: string, lines: unknown[]) => development.onLog(lines.join(" ")));
+  await page.exposeFunction("codeAutomationLog", (_type: string, lines: unknown[]) => development.onLog(format(...lines)));
   await page.exposeFunction("codeAutomationExit", (code: number) => development.onExit(code));
   const remote = (path: string) => `vscode-remote://${new URL(url).host}${path}`;
   const payload = JSON.stringify([
