@@ -95,7 +95,18 @@ export async function createHost(options: HostOptions): Promise<Host> {
     askEditor: options.askEditor,
     emit,
   });
-  const orchestrator = createOrchestrator({ storage, models, tools, governance, ledger, redactor, emit, workspace, dataDir });
+  const orchestrator = createOrchestrator({
+    storage,
+    models,
+    tools,
+    governance,
+    ledger,
+    redactor,
+    emit,
+    workspace,
+    dataDir,
+    canAsk: options.canAsk,
+  });
 
   const stopReceipts = ledger.onReceipt((receipt) => emit("receipt", receipt));
   const stopModels = models.onChange((change) => ("localModel" in change ? emit("localModel", change.localModel) : emit("models", {})));
