@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { flushSync } from "preact/compat";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Approval, ApprovalDecision } from "../../agent-server/contract/governance.ts";
 import { decisionForKey } from "./approval-keys.ts";
 import { type Bridge, problemOf } from "./bridge.ts";
@@ -33,7 +34,7 @@ export function ApprovalCard({ approval, bridge, store }: ApprovalCardProps): JS
     // Never taken from the composer: the owner may be in the middle of a word.
     if (canTakeFocus()) card.current?.focus({ preventScroll: false });
   }, []);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (denying) reasonField.current?.focus();
   }, [denying]);
 
@@ -57,7 +58,8 @@ export function ApprovalCard({ approval, bridge, store }: ApprovalCardProps): JS
   };
 
   const answer = (decision: ApprovalDecision): void => {
-    if (decision === "deny" && !denying) setDenying(true);
+    // At once, so that the next key is a letter of the reason: on the card it could be an answer.
+    if (decision === "deny" && !denying) flushSync(() => setDenying(true));
     else void decide(decision);
   };
 

@@ -123,6 +123,14 @@ describe("approval card", () => {
     expect(chat.store.approvals.value.get("approval-1")?.status).not.toBe("pending");
   });
 
+  it("a reason typed right after D allows nothing: its letters go into the field", () => {
+    press(card(), "d");
+    expect(document.activeElement?.tagName).toBe("INPUT");
+    press(document.activeElement, "t");
+    press(document.activeElement, "a");
+    expect(view.calls("approvals.decide")).toEqual([]);
+  });
+
   it.each(["Enter", " ", "y", "Escape", "1"])("%j answers nothing", async (key) => {
     press(card(), key);
     await settle();
