@@ -133,7 +133,7 @@ export function loadConfig(shippedText: string, ownerText: string | null): Loade
   const shippedOnly = (problem: string | null): LoadedConfig => ({ config: ModelsConfig.parse(shipped), problem, notices: [] });
   if (ownerText === null || ownerText.trim() === "") return shippedOnly(null);
   const broken = (line: number, what: string): LoadedConfig =>
-    shippedOnly(`${fileName} in the data folder, line ${line}: ${what}. The shipped settings are used until you correct it.`);
+    shippedOnly(`${fileName} in the data folder, line ${line}: ${what}. The file has no effect until you correct it.`);
 
   if (ownerText.length > maxBytes) return broken(1, "the file is larger than 1 MB");
   const lines = new LineCounter();

@@ -129,12 +129,15 @@ export function createModels(deps: ModelsDeps): Models {
   const notify: Parameters<Models["onChange"]>[0] = (change) => listeners.forEach((listener) => listener(change));
   const closing = new AbortController();
   const configFile = createConfigFile(deps);
-  let rejected: LoadedConfig | undefined;
+  let known: LoadedConfig | undefined;
   let wasReady = false;
   const readConfig = (): LoadedConfig => {
     const loaded = configFile.read();
-    if (loaded.problem !== null && loaded !== rejected) {
-      rejected = loaded;
+    if (loaded === known) return loaded;
+    // An owner edits the file by hand: what was shown of it holds no more.
+    if (known !== undefined) notify({ models: true });
+    known = loaded;
+    if (loaded.problem !== null) {
       deps.ledger.record(
         { actionType: "system", actionName: "models_config_rejected", inputs: { file: "config/models.yaml" }, riskTier: "T0" },
         { status: "failure", errorMessage: loaded.problem },

@@ -96,7 +96,7 @@ export function createSelection(deps: SelectionDeps) {
       return {
         ...about,
         hasKey: false,
-        problem: `${displayName} has no key. Run *Lancelot: Set API key*, or set ${keyName}.`,
+        problem: `${displayName} has no API key (${keyName}).`,
         connection: null,
       };
     if (baseUrl === undefined)
@@ -113,7 +113,7 @@ export function createSelection(deps: SelectionDeps) {
     const state = deps.localState();
     if (isReady(state)) return { ...about, problem: null, connection: null };
     const problem = {
-      absent: `Not downloaded yet (${megabytes(state.totalBytes)}). Run *Lancelot: Download local model*.`,
+      absent: `Not downloaded yet (${megabytes(state.totalBytes)}).`,
       downloading: `Downloading: ${megabytes(state.doneBytes)} of ${megabytes(state.totalBytes)}.`,
       failed: state.problem ?? "It failed to start. Download it again.",
       ready: null,
@@ -164,7 +164,7 @@ export function createSelection(deps: SelectionDeps) {
     const local = inspectLocal(localName, config);
     if (local.problem === null) return local;
     const state = deps.localState();
-    if (!config.local.enabled) throw unavailable("Choose a model: add a key (*Lancelot: Set API key*).", "choose_model");
+    if (!config.local.enabled) throw unavailable("Choose a model: add a key.", "choose_model");
     const size = state.totalBytes > 0 ? ` (${megabytes(state.totalBytes)})` : "";
     const why = state.status === "absent" ? "" : ` ${local.problem}`;
     throw unavailable(`Choose a model: add a key or download the local one${size}.${why}`, "choose_model");

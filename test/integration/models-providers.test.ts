@@ -215,7 +215,7 @@ describe.each(kinds)("a task over %s", (kind) => {
     const server = await start(inOrder({}), { keys: ["another"] });
     const { models, receipts } = room(server, kind);
     const error = await failure(ask(models, {}));
-    const words = kind === "openai_compatible" ? "wants a key" : "Our cluster refused the key. Run *Lancelot: Set API key*.";
+    const words = kind === "openai_compatible" ? "wants a key" : "Our cluster refused the API key. Set a valid one.";
     expect(error.message).toContain(words);
     expect(error.data).toMatchObject({ action: "set_key", retryable: false });
     expect(receipts().length).toBe(1);

@@ -16,10 +16,9 @@ function examples(): readonly { icon: string; text: string }[] {
 /** Why no model can answer; null when one can. Unknown (not read yet) counts as able. */
 export function modelProblem(models: Models | null): string | null {
   if (models === null) return null;
-  if (models.problem !== null) return models.problem;
   const active = models.providers.find((provider) => provider.active);
-  if (active === undefined) return t("No model is chosen yet.");
-  return active.problem;
+  if (active !== undefined) return active.problem;
+  return models.problem ?? t("No model is chosen yet.");
 }
 
 export function localModelText(local: LocalModel): string {

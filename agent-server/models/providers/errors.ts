@@ -103,8 +103,8 @@ function classify(cause: unknown, connection: Connection, model: string): Failur
   if (status === 401 || badKey.test(all)) {
     const message =
       connection.key === null
-        ? `${name} wants a key. Name one with api_key_name in config/models.yaml and run *Lancelot: Set API key*.`
-        : `${name} refused the key. Run *Lancelot: Set API key*.`;
+        ? `${name} wants a key. Name one with api_key_name in config/models.yaml, then set it.`
+        : `${name} refused the API key. Set a valid one.`;
     return { code: "unavailable", reason: "key", action: "set_key", message };
   }
   if (tooLong.test(all) || status === 413)

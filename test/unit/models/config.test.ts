@@ -124,7 +124,7 @@ providers:
     const { config, problem } = loadConfig(shipped, yaml);
     expect(problem).toContain(`config/models.yaml in the data folder, line ${line}:`);
     expect(problem).toContain(said);
-    expect(problem).toContain("The shipped settings are used until you correct it.");
+    expect(problem).toContain("The file has no effect until you correct it.");
     expect(config).toEqual(loadConfig(shipped, null).config);
     expect(problem).not.toContain("secret");
   });

@@ -32,7 +32,7 @@ describe("a provider's failure, worded", () => {
       api(401, { type: "authentication_error", message: "invalid x-api-key" }),
       "unavailable",
       false,
-      "Anthropic refused the key. Run *Lancelot: Set API key*.",
+      "Anthropic refused the API key. Set a valid one.",
     ],
     [
       "Gemini's key",
@@ -44,7 +44,7 @@ describe("a provider's failure, worded", () => {
       }),
       "unavailable",
       false,
-      "Anthropic refused the key.",
+      "Anthropic refused the API key.",
     ],
     [
       "403",

@@ -66,7 +66,7 @@ describe("who answers", () => {
     [
       "a choice without a key",
       { yaml: "active: openai\n", keys: { ANTHROPIC_API_KEY: "a" } },
-      "OpenAI has no key. Run *Lancelot: Set API key*, or set OPENAI_API_KEY.",
+      "OpenAI has no API key (OPENAI_API_KEY).",
       "set_key",
     ],
     [
