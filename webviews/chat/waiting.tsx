@@ -124,6 +124,8 @@ function StepState({ status }: { status: Quest["plan"][number]["status"] }): JSX
 export function StatusLine({ chat }: { chat: Chat }): JSX.Element | null {
   const quest = chat.quest.value;
   if (quest === null) return null;
+  // Tools that run beside the asked one go on meanwhile, so the quest itself does not say that it waits.
+  const asked = chat.store.pendingApprovals.value.some((approval) => approval.questId === quest.id);
   const open = chat.store.openChanges.value.filter((change) => change.questId === quest.id);
   const changes = chat.store.changes.value.size > 0 && [...chat.store.changes.value.values()].some((change) => change.questId === quest.id);
   const review = open.length > 0 && (
@@ -163,6 +165,7 @@ export function StatusLine({ chat }: { chat: Chat }): JSX.Element | null {
   const waitingReview = count(open.length, "{0} change waits for your review", "{0} changes wait for your review");
   switch (quest.status) {
     case "active":
+      if (asked) return line({ icon: "shield", text: t("Waiting for your approval"), kind: "attention" }, stop);
       return line({ icon: "loading", text: t("Running…"), spin: true }, [review, stop]);
     case "waiting":
       switch (quest.waitingFor?.kind) {
@@ -177,7 +180,8 @@ export function StatusLine({ chat }: { chat: Chat }): JSX.Element | null {
     case "interrupted":
       return line({ icon: "debug-disconnect", text: quest.problem ?? t("Interrupted"), kind: "attention" }, [review, resume]);
     case "failed":
-      return line({ icon: "error", text: quest.problem ?? t("This task failed"), kind: "bad" }, [undo, resume]);
+      // Why stands in the conversation, with what to do about it.
+      return line({ icon: "error", text: t("This task failed"), kind: "bad" }, [undo, resume]);
     case "cancelled":
       return line({ icon: "debug-stop", text: t("Stopped"), kind: "quiet" }, [undo, resume]);
     case "done":
