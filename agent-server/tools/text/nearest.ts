@@ -3,6 +3,12 @@ import { bareLine } from "./lines.ts";
 
 const maxCompared = 20_000;
 const maxShown = 14;
+/** Lines of the wanted text that are looked for, the longest first, and places that are tried for each. */
+const maxAnchors = 5;
+const maxPlaces = 20;
+const maxLines = 100;
+/** Below this a line is not like another. */
+const alike = 0.45;
 
 /** Words with the lines of a file most like the wanted ones; empty when nothing is like them. */
 export function nearestBlock(fileLines: readonly string[], wanted: readonly string[]): string {
@@ -14,34 +20,38 @@ export function nearestBlock(fileLines: readonly string[], wanted: readonly stri
   return ` The nearest text is:\n${shown.join("\n")}\nTake old_text from there, exactly.`;
 }
 
-/** Where most wanted lines stand at their place; else the line most like the first wanted one. */
+/**
+ * Where the wanted lines are found most alike. Long lines lead: short ones (`}`, `/**`) stand everywhere and say nothing.
+ * @returns the index of the line where the first wanted one would stand
+ */
 function bestStart(fileLines: readonly string[], wanted: readonly string[]): number | null {
-  const positions = new Map<string, number[]>();
-  fileLines.slice(0, maxCompared).forEach((line, index) => {
-    const key = line.trim();
-    if (key.length < 3) return;
-    const list = positions.get(key);
-    if (list === undefined) positions.set(key, [index]);
-    else if (list.length < 50) list.push(index);
-  });
-  const votes = new Map<number, number>();
-  wanted.slice(0, 500).forEach((line, index) => {
-    for (const position of positions.get(line.trim()) ?? []) {
-      const start = Math.max(0, position - index);
-      votes.set(start, (votes.get(start) ?? 0) + 1);
+  const file = fileLines.slice(0, maxCompared).map((line) => line.trim().slice(0, 300));
+  const lines = wanted.slice(0, maxLines).map((line) => line.trim().slice(0, 300));
+  const anchors = [...lines.keys()].filter((index) => lines[index] !== "").sort((a, b) => lengthAt(lines, b) - lengthAt(lines, a) || a - b);
+  const filePairs = file.map(pairs);
+  const wantedPairs = lines.map(pairs);
+  const likenessAt = (index: number, place: number): number =>
+    lines[index] === file[place] ? 1 : likeness(wantedPairs[index] ?? new Set(), filePairs[place] ?? new Set());
+
+  for (const anchor of anchors.slice(0, maxAnchors)) {
+    const places = file
+      .map((_, place) => ({ place, score: likenessAt(anchor, place) }))
+      .filter(({ score }) => score > alike)
+      .sort((a, b) => b.score - a.score || a.place - b.place)
+      .slice(0, maxPlaces);
+    let best: { start: number; score: number } | null = null;
+    for (const { place } of places) {
+      const start = place - anchor;
+      const score = lines.reduce((sum, line, index) => sum + line.length * likenessAt(index, start + index), 0);
+      if (best === null || score > best.score) best = { start, score };
     }
-  });
-  const voted = [...votes].sort((a, b) => b[1] - a[1] || a[0] - b[0])[0];
-  if (voted !== undefined) return voted[0];
-  const first = wanted.find((line) => line.trim() !== "")?.trim();
-  if (first === undefined) return null;
-  const wantedPairs = pairs(first);
-  let best = { at: -1, score: 0.45 };
-  fileLines.slice(0, maxCompared).forEach((line, index) => {
-    const score = likeness(wantedPairs, pairs(line.trim().slice(0, 300)));
-    if (score > best.score) best = { at: index, score };
-  });
-  return best.at === -1 ? null : best.at;
+    if (best !== null) return Math.max(0, best.start);
+  }
+  return null;
+}
+
+function lengthAt(lines: readonly string[], index: number): number {
+  return lines[index]?.length ?? 0;
 }
 
 function pairs(line: string): Set<string> {
@@ -50,10 +60,11 @@ function pairs(line: string): Set<string> {
   return found;
 }
 
-/** Dice coefficient of two sets of letter pairs. */
-function likeness(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
-  if (a.size === 0 || b.size === 0) return 0;
+/** Dice coefficient of two sets of letter pairs; a line that holds most of the wanted text counts as much as one like it. */
+function likeness(wanted: ReadonlySet<string>, line: ReadonlySet<string>): number {
+  if (wanted.size === 0 || line.size === 0) return 0;
   let shared = 0;
-  for (const pair of a) if (b.has(pair)) shared++;
-  return (2 * shared) / (a.size + b.size);
+  for (const pair of wanted) if (line.has(pair)) shared++;
+  const held = shared / wanted.size;
+  return Math.max((2 * shared) / (wanted.size + line.size), held >= 0.75 ? held * 0.95 : 0);
 }
