@@ -85,7 +85,16 @@ export async function ensureVsix() {
     say("Packing the extension…");
     await run(
       projectNode(),
-      [join(modules, "@vscode/vsce/vsce"), "package", "--no-dependencies", "--allow-missing-repository", "--skip-license", "--out", file],
+      [
+        join(modules, "@vscode/vsce/vsce"),
+        "package",
+        "--no-dependencies",
+        "--allow-missing-repository",
+        "--no-rewrite-relative-links",
+        "--skip-license",
+        "--out",
+        file,
+      ],
       {
         cwd: root,
         env: projectEnv(),
