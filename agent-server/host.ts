@@ -72,6 +72,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     posture: options.posture,
     approvalTimeoutSeconds: options.approvalTimeoutSeconds,
     emit,
+    log: options.log,
   });
   governance.setCanAsk(options.canAsk);
   const models = createModels({
@@ -94,6 +95,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     ripgrepPath: paths.ripgrepPath,
     askEditor: options.askEditor,
     emit,
+    log: options.log,
   });
   const orchestrator = createOrchestrator({
     storage,
@@ -106,6 +108,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     workspace,
     dataDir,
     canAsk: options.canAsk,
+    log: options.log,
   });
 
   const stopReceipts = ledger.onReceipt((receipt) => emit("receipt", receipt));

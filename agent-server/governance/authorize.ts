@@ -1,7 +1,7 @@
 import { LancelotError } from "../contract/errors.ts";
 import type { Approval, Decision, Intent } from "../contract/governance.ts";
 import type { Ledger } from "../receipts/receipts.ts";
-import type { Redactor } from "../security/security.ts";
+import type { Log, Redactor } from "../security/security.ts";
 import type { Approvals, Question } from "./approvals.ts";
 import { intentHash } from "./intent-hash.ts";
 
@@ -31,8 +31,9 @@ export function createAuthorizer(deps: {
   approvals: Approvals;
   ledger: Ledger;
   redactor: Redactor;
+  log: Log;
 }): Authorizer {
-  const { evaluate, approvals, ledger, redactor } = deps;
+  const { evaluate, approvals, ledger, redactor, log } = deps;
   let canAsk = true;
   /** What this gate gave out, and whether it was used; anything else is not an authorization. */
   const given = new WeakMap<Authorization, { used: boolean; once: boolean }>();
@@ -116,6 +117,7 @@ export function createAuthorizer(deps: {
         return await ask(intent, hash, decision, question, context);
       } catch (error) {
         if (error instanceof LancelotError && expected.has(error.code)) throw error;
+        log("the gate failed and denies", error);
         throw new LancelotError("denied", "The gate failed, so this is refused. Try again; the log says what failed.", { cause: error });
       }
     },

@@ -1,4 +1,5 @@
 import type { Decision, Intent } from "../contract/governance.ts";
+import type { Log } from "../security/security.ts";
 import { type Facts, failedGate, judge, situate } from "./decide.ts";
 
 const cacheSize = 512;
@@ -8,7 +9,7 @@ const cacheSize = 512;
  * on (capability, action, mode, posture, trust, and each path's scope and rule). Where a path leads is looked up every time,
  * because a link can be swapped between two calls. Returned decisions are shared and frozen.
  */
-export function createEvaluate(facts: () => Facts): (intent: Intent) => Decision {
+export function createEvaluate(facts: () => Facts, log: Log = () => undefined): (intent: Intent) => Decision {
   const cache = new Map<string, Decision>();
   return (intent) => {
     try {
@@ -24,7 +25,8 @@ export function createEvaluate(facts: () => Facts): (intent: Intent) => Decision
         cache.set(situation.key, freeze({ ...fresh, cached: true }));
       }
       return freeze(fresh);
-    } catch {
+    } catch (error) {
+      log("the gate failed and denies", error);
       return freeze(failedGate());
     }
   };

@@ -1,7 +1,7 @@
 import type { Emit } from "../contract/events.ts";
 import type { Approval, ApprovalDecision, ApprovalStatus, Decision, Intent, Posture } from "../contract/governance.ts";
 import type { Ledger } from "../receipts/receipts.ts";
-import type { Redactor } from "../security/security.ts";
+import type { Log, Redactor } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
 import { createApprovals, type Question } from "./approvals.ts";
 import { type Authorization, createAuthorizer } from "./authorize.ts";
@@ -80,6 +80,8 @@ export interface GovernanceDeps {
   emit: Emit;
   /** The owner's home folder; the system's unless said. */
   home?: string;
+  /** Told when the gate itself fails; it denies then. */
+  log?: Log;
   /** Milliseconds since 1970. */
   now?: () => number;
 }
@@ -87,15 +89,19 @@ export interface GovernanceDeps {
 /** The gate of one host. With an unusable rule table it starts and refuses every path. */
 export function createGovernance(deps: GovernanceDeps): Governance {
   const { storage, ledger, redactor, workspace, dataDir, configDir, trusted, emit } = deps;
+  const log: Log = deps.log ?? (() => undefined);
   let posture = deps.posture;
   const paths = createPathPolicy({ workspace, dataDir, configDir, ...(deps.home === undefined ? {} : { home: deps.home }) });
-  const evaluate = createEvaluate(() => ({
-    resolve: paths.resolve,
-    ruleMessage: paths.message,
-    trusted,
-    posture,
-    broad: paths.broad,
-  }));
+  const evaluate = createEvaluate(
+    () => ({
+      resolve: paths.resolve,
+      ruleMessage: paths.message,
+      trusted,
+      posture,
+      broad: paths.broad,
+    }),
+    log,
+  );
   const approvals = createApprovals({
     storage,
     ledger,
@@ -105,7 +111,7 @@ export function createGovernance(deps: GovernanceDeps): Governance {
     emit,
     now: deps.now ?? Date.now,
   });
-  const { authorize, redeem, setCanAsk } = createAuthorizer({ evaluate, approvals, ledger, redactor });
+  const { authorize, redeem, setCanAsk } = createAuthorizer({ evaluate, approvals, ledger, redactor, log });
 
   return {
     evaluate,

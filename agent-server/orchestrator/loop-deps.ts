@@ -3,7 +3,7 @@ import type { Emit } from "../contract/events.ts";
 import type { Governance } from "../governance/governance.ts";
 import type { Models } from "../models/models.ts";
 import type { Ledger } from "../receipts/receipts.ts";
-import type { Redactor } from "../security/security.ts";
+import type { Log, Redactor } from "../security/security.ts";
 import type { Tools } from "../tools/tools.ts";
 import type { QuestStore } from "./quest-store.ts";
 
@@ -19,4 +19,6 @@ export interface LoopDeps {
   emit: Emit;
   /** False where nobody can answer a question. */
   canAsk: boolean;
+  /** Told of errors whose text the owner is not shown. */
+  log: Log;
 }

@@ -1,3 +1,4 @@
+import { LancelotError } from "../contract/errors.ts";
 import type { ContextMessage, Surroundings, Trace } from "../context/context.ts";
 import type { ActiveModel, ModelEvent } from "../models/models.ts";
 import { streamAnswer } from "./answer-stream.ts";
@@ -40,6 +41,7 @@ export async function runLoop(deps: LoopDeps, run: Run, conclude: (outcome: Outc
     }
   } catch (error) {
     if (run.ended) throw error;
+    if (!(error instanceof LancelotError)) deps.log("a task failed", error);
     conclude(fail(deps, run, noticeOf(error)));
   }
 }

@@ -7,7 +7,7 @@ import { createContext } from "../context/context.ts";
 import type { Governance } from "../governance/governance.ts";
 import type { Models } from "../models/models.ts";
 import type { Ledger } from "../receipts/receipts.ts";
-import type { Redactor } from "../security/security.ts";
+import type { Log, Redactor } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Tools } from "../tools/tools.ts";
 import { attachmentPart, findMentions, protectAttachment } from "./attachments.ts";
@@ -57,6 +57,8 @@ export interface OrchestratorDeps {
   dataDir?: string;
   /** False where nobody can answer a question: then ask_owner says so at once. True unless said. */
   canAsk?: boolean;
+  /** Told of errors whose text the owner is not shown. */
+  log?: Log;
   now?: () => Date;
 }
 
@@ -73,7 +75,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
   const store = createQuestStore({ storage, emit, now: deps.now ?? (() => new Date()) });
   const context = createContext({ governance, ledger, redactor, workspace: deps.workspace, dataDir: deps.dataDir ?? storage.dataDir });
   const runner = createQuestRunner(
-    { store, models, tools, governance, context, ledger, redactor, emit, canAsk: deps.canAsk ?? true },
+    { store, models, tools, governance, context, ledger, redactor, emit, canAsk: deps.canAsk ?? true, log: deps.log ?? (() => undefined) },
     storage,
   );
 

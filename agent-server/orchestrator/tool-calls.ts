@@ -1,7 +1,7 @@
 import type { Message, PlanStep, ToolPart, WaitingFor } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Mode } from "../contract/governance.ts";
-import type { Redactor } from "../security/security.ts";
+import type { Log, Redactor } from "../security/security.ts";
 import type { ToolOutcome, Tools } from "../tools/tools.ts";
 import type { Run } from "./quest-run.ts";
 import type { QuestStore } from "./quest-store.ts";
@@ -25,6 +25,7 @@ interface Deps {
   tools: Tools;
   redactor: Redactor;
   canAsk: boolean;
+  log: Log;
 }
 
 /** The card of a call that was not made yet. */
@@ -85,7 +86,12 @@ export async function runToolCalls(deps: Deps, message: Message, calls: readonly
   await Promise.all(Array.from({ length: Math.min(parallelReads, calls.length) }, worker));
 }
 
-async function runOne({ store, tools, redactor, canAsk }: Deps, message: Message, call: PendingCall, context: CallContext): Promise<void> {
+async function runOne(
+  { store, tools, redactor, canAsk, log }: Deps,
+  message: Message,
+  call: PendingCall,
+  context: CallContext,
+): Promise<void> {
   const { run } = context;
   const part = message.parts.find((candidate): candidate is ToolPart => candidate.type === "tool" && candidate.callId === call.id);
   if (part === undefined) return;
@@ -154,6 +160,7 @@ async function runOne({ store, tools, redactor, canAsk }: Deps, message: Message
     });
   } catch (error) {
     if (signal.aborted) return;
+    if (!(error instanceof LancelotError)) log(`${call.name} failed`, error);
     const text = error instanceof LancelotError ? error.message : "The tool failed inside Lancelot; the log has the details.";
     outcome = { text, isError: true, receiptId: part.receiptId, changeId: null, card: { status: "failure" } };
   }

@@ -19,6 +19,9 @@ export interface Secrets {
   list(): Promise<string[]>;
 }
 
+/** Tells the host's log what must not leave it: the error behind a sentence. */
+export type Log = (message: string, error?: unknown) => void;
+
 /** A `fetch` that reaches the named origins and nothing else; follows no redirect elsewhere. */
 export type GatedFetch = (origins: readonly string[]) => typeof fetch;
 

@@ -2,7 +2,7 @@ import type { ToolPart } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Decision } from "../contract/governance.ts";
 import type { Ledger } from "../receipts/receipts.ts";
-import type { Redactor } from "../security/security.ts";
+import type { Log, Redactor } from "../security/security.ts";
 import { asRecord, parseArguments } from "./arguments.ts";
 import { feedback, isRefusal } from "./feedback.ts";
 import type { Locks } from "./locks.ts";
@@ -22,6 +22,7 @@ export interface FabricDeps {
   /** Why a tool cannot be used now; null when it can. */
   readonly problem: (tool: Tool) => string | null;
   readonly now: () => Date;
+  readonly log: Log;
 }
 
 /** The one way to run a tool: arguments, decision, receipt, before-image, effect, bounded answer. */
@@ -151,6 +152,7 @@ export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<Tool
         hint: answer.hint,
       });
     } catch (error) {
+      if (!(error instanceof LancelotError)) deps.log(`${tool.name} failed`, error);
       const problem =
         error instanceof LancelotError
           ? error

@@ -9,7 +9,7 @@ import type { SearchMatch, ToolInfo } from "../contract/tools.ts";
 import type { Governance } from "../governance/governance.ts";
 import type { ToolSchema } from "../models/models.ts";
 import type { Ledger } from "../receipts/receipts.ts";
-import type { Redactor } from "../security/security.ts";
+import type { Log, Redactor } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
 import { parametersOf } from "./arguments.ts";
 import { catalog } from "./catalog/catalog.ts";
@@ -105,6 +105,8 @@ export interface ToolsDeps {
   /** Null without an editor. */
   askEditor: AskEditor | null;
   emit: Emit;
+  /** Told of errors whose text neither model nor owner is shown. */
+  log?: Log;
   now?: () => Date;
 }
 
@@ -138,6 +140,7 @@ export function createTools(deps: ToolsDeps): Tools {
     locks,
     problem,
     now,
+    log: deps.log ?? (() => undefined),
     scope: (call) => ({ call, workspace: owner, governance, files, changes, askEditor, ripgrepPath, locks }),
   });
   const searchable = () => {
