@@ -11,7 +11,7 @@ import { queuedPart, runToolCalls } from "./tool-calls.ts";
  * the tool cards. Does nothing when this request was read for already.
  */
 export async function readForSmallModel(
-  deps: Pick<LoopDeps, "store" | "tools" | "governance" | "redactor" | "canAsk">,
+  deps: Pick<LoopDeps, "store" | "tools" | "governance" | "redactor" | "canAsk" | "log">,
   run: Run,
   active: ActiveModel,
   parentId: string,

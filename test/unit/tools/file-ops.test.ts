@@ -89,6 +89,19 @@ describe("file operations", () => {
     expect(readdirSync(join(base, "evil"), { recursive: true })).toEqual(["dir", join("dir", "a")]);
   });
 
+  /** The writer, in threads of its own, may make the folder it misses at any moment: then it is removed again. */
+  function replaceFolder(from: string, to: string): void {
+    for (;;) {
+      rmSync(to, { recursive: true, force: true });
+      try {
+        renameSync(from, to);
+        return;
+      } catch (error) {
+        if (!["EISDIR", "ENOTEMPTY", "EEXIST"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+      }
+    }
+  }
+
   it.runIf(process.platform === "linux")("never write outside while folders are swapped under them", async () => {
     mkdirSync(join(base, "proj/dir"), { recursive: true });
     mkdirSync(join(base, "evil"));
@@ -104,12 +117,9 @@ describe("file operations", () => {
       for (let swap = 0; swap < 4; swap++) {
         renameSync(dir, away);
         symlinkSync("../evil", `${dir}-link`);
-        // The writer may just have made the folder it missed.
-        rmSync(dir, { recursive: true, force: true });
-        renameSync(`${dir}-link`, dir);
+        replaceFolder(`${dir}-link`, dir);
         await new Promise(setImmediate);
-        rmSync(dir, { recursive: true, force: true });
-        renameSync(away, dir);
+        replaceFolder(away, dir);
         await new Promise(setImmediate);
       }
       await writing;
