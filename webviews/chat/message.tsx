@@ -86,11 +86,12 @@ const PartView = memo(function PartView({ part, own, streaming, questId, chat }:
 /** A message of the owner or of Lancelot. Only this one is drawn again while its text streams. */
 export const MessageView = memo(function MessageView({ message, chat }: { message: Signal<Message>; chat: Chat }): JSX.Element {
   const { id, role, parts, open, createdAt, questId } = message.value;
-  const own = role === "user";
+  // What the product says on the owner's side (the outcome of a review) is not the owner's words: nothing there to edit.
+  const own = role === "user" && !(parts.length > 0 && parts.every((part) => part.type === "notice"));
   const last = parts.length - 1;
   return (
     <article
-      class={`message ${role} ${chat.editing.value?.id === id ? "edited" : ""}`}
+      class={`message ${own ? "user" : "assistant"} ${chat.editing.value?.id === id ? "edited" : ""}`}
       aria-label={own ? t("You") : t("Lancelot")}
       aria-busy={open}
     >
