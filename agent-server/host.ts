@@ -124,6 +124,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     protocolVersion,
     pid: process.pid,
     workspace: workspace === null ? null : basename(workspace),
+    trusted: options.trusted,
     posture: governance.posture(),
     startedAt,
     lastEventSeq: options.lastEventSeq(),

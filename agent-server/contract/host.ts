@@ -10,6 +10,8 @@ export const HostInfo = z.object({
   pid: z.int(),
   /** Folder name of the workspace, not its path. */
   workspace: z.string().nullable(),
+  /** The owner trusts the workspace; in another one nothing is written. */
+  trusted: z.boolean(),
   posture: Posture,
   startedAt: Timestamp,
   /** Last event sequence number of this host. */

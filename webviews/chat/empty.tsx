@@ -81,28 +81,35 @@ export function NoModel({ chat, problem }: { chat: Chat; problem: string }): JSX
 export function Empty({ chat }: { chat: Chat }): JSX.Element {
   const problem = modelProblem(chat.store.models.value);
   if (problem !== null) return <NoModel chat={chat} problem={problem} />;
+  const folder = chat.store.info.value?.workspace !== null;
   return (
     <section class="empty" aria-label={t("New task")}>
       <Icon name="shield" />
       <h2>{t("What should be done?")}</h2>
-      <p>{t("Lancelot reads, plans and proposes edits. You see each step, decide on every change, and can undo it all.")}</p>
-      <ul class="stack examples" aria-label={t("Examples")}>
-        {examples().map(({ icon, text }) => (
-          <li key={text}>
-            <button
-              type="button"
-              class="example"
-              onClick={() => {
-                chat.draft.value = text;
-                chat.focusRequests.value += 1;
-              }}
-            >
-              <Icon name={icon} />
-              <span>{text}</span>
-            </button>
-          </li>
-        ))}
-      </ul>
+      <p>
+        {folder
+          ? t("Lancelot reads, plans and proposes edits. You see each step, decide on every change, and can undo it all.")
+          : t("No folder is open. Lancelot can answer questions; open a folder for it to read and edit files.")}
+      </p>
+      {folder && (
+        <ul class="stack examples" aria-label={t("Examples")}>
+          {examples().map(({ icon, text }) => (
+            <li key={text}>
+              <button
+                type="button"
+                class="example"
+                onClick={() => {
+                  chat.draft.value = text;
+                  chat.focusRequests.value += 1;
+                }}
+              >
+                <Icon name={icon} />
+                <span>{text}</span>
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
       <p class="quiet hint">{t("@ names a file, / lists commands, a picture can be pasted.")}</p>
     </section>
   );

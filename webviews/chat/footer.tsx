@@ -1,4 +1,5 @@
 import type { JSX } from "preact";
+import type { HostInfo } from "../../agent-server/contract/host.ts";
 import { Icon } from "../shared/components.tsx";
 import { formatCompact, formatNumber, t } from "../shared/l10n.ts";
 import type { Chat } from "./state.ts";
@@ -9,7 +10,7 @@ export function Footer({ chat }: { chat: Chat }): JSX.Element {
   const active = chat.store.models.value?.items.find((model) => model.active);
   const provider = chat.store.models.value?.providers.find((candidate) => candidate.active);
   const model = active?.displayName ?? quest?.model ?? provider?.displayName ?? t("No model");
-  const posture = chat.store.info.value?.posture;
+  const info = chat.store.info.value;
   const usage = quest?.usage;
   const used = usage === undefined ? 0 : usage.inputTokens + usage.outputTokens;
   return (
@@ -24,19 +25,7 @@ export function Footer({ chat }: { chat: Chat }): JSX.Element {
         <Icon name="sparkle" />
         <span class="ellipsis">{model}</span>
       </button>
-      {posture !== undefined && (
-        <span
-          class="footer-item"
-          title={
-            posture === "supervised"
-              ? t("Edits are proposed and wait for your review")
-              : t("Edits are applied after a checkpoint and can be undone")
-          }
-        >
-          <Icon name={posture === "supervised" ? "eye" : "rocket"} />
-          <span>{posture === "supervised" ? t("Supervised") : t("Autonomous")}</span>
-        </span>
-      )}
+      {info !== null && <Edits info={info} />}
       <span class="spring" />
       {usage !== undefined && used > 0 && (
         <span
@@ -52,5 +41,23 @@ export function Footer({ chat }: { chat: Chat }): JSX.Element {
         </span>
       )}
     </footer>
+  );
+}
+
+/** What becomes of edits in this window. */
+function Edits({ info }: { info: HostInfo }): JSX.Element {
+  const look = (): { icon: string; text: string; title: string } => {
+    if (!info.trusted)
+      return { icon: "lock", text: t("Restricted"), title: t("This workspace is not trusted: nothing is written until you trust it") };
+    if (info.posture === "supervised")
+      return { icon: "eye", text: t("Supervised"), title: t("Edits are proposed and wait for your review") };
+    return { icon: "rocket", text: t("Autonomous"), title: t("Edits are applied after a checkpoint and can be undone") };
+  };
+  const { icon, text, title } = look();
+  return (
+    <span class="footer-item" title={title}>
+      <Icon name={icon} />
+      <span>{text}</span>
+    </span>
   );
 }

@@ -64,6 +64,7 @@ function answersWith(patch: Record<string, unknown> = {}): Record<string, unknow
       protocolVersion: 1,
       pid: 4711,
       workspace: "shop",
+      trusted: true,
       posture: "supervised",
       startedAt: at(5000),
       lastEventSeq: 0,

@@ -29,7 +29,7 @@ async function start(saved: SavedChat = emptyChat, quest = sampleQuest()): Promi
   view.answer("chat.answer", () => ({ ok: true }));
   view.answer("chat.cancel", () => ({ ...quest, status: "cancelled" }));
   view.answer("host.info", () => ({
-    ...{ name: "lancelot", version: "1", protocolVersion: 1, pid: 1, workspace: "shop", posture: "supervised" },
+    ...{ name: "lancelot", version: "1", protocolVersion: 1, pid: 1, workspace: "shop", trusted: true, posture: "supervised" },
     ...{ startedAt: "2026-01-01T00:00:00.000Z", lastEventSeq: 0 },
   }));
   view.answer("workspace.files", ({ query }) => ({
