@@ -73,7 +73,7 @@ function HunkView({ hunk, path, decide, busy }: { hunk: Hunk; path: string; deci
 export function ChangeCard({ change, chat }: { change: Change; chat: Chat }): JSX.Element {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
-  const pending = change.hunks.filter((hunk) => hunk.state === "pending").length;
+  const undecided = change.hunks.filter((hunk) => hunk.state === "pending" || hunk.state === "conflict").length;
   const open = change.status === "pending";
   const decide: Decide = (decision, hunks) => {
     setBusy(true);
@@ -125,7 +125,7 @@ export function ChangeCard({ change, chat }: { change: Change; chat: Chat }): JS
           <Button kind="link" onClick={() => chat.bridge.ui({ action: "openChange", changeId: change.id })}>
             {t("Review in editor")}
           </Button>
-          {several && <span class="quiet">{count(pending, "{0} hunk left", "{0} hunks left")}</span>}
+          {several && <span class="quiet">{count(undecided, "{0} hunk left", "{0} hunks left")}</span>}
         </div>
       )}
     </section>
