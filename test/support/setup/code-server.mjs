@@ -1,6 +1,6 @@
 // The browser workbench: code-server from npm on Node 24 from npm, in the cache folder, outside node_modules.
 import { existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { cacheDir } from "./project.mjs";
 import { has, run, SetupError, say } from "./say.mjs";
 
@@ -101,6 +101,12 @@ export function codeServerCommand(editor, options) {
         2,
       )}\n`,
     );
+  // What is the machine's own (`scope: machine`) counts from here alone, once the editor knows the extension's settings.
+  const machine = join(options.userData, "Machine/settings.json");
+  if (options.settings !== undefined && !existsSync(machine)) {
+    mkdirSync(dirname(machine), { recursive: true });
+    writeFileSync(machine, `${JSON.stringify(options.settings, null, 2)}\n`);
+  }
   const args = [
     editor.entry,
     ...["--config", config, "--auth", "none", "--bind-addr", `127.0.0.1:${options.port}`],
