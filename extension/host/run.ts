@@ -11,7 +11,7 @@ import { hostEnvironment } from "./environment.ts";
 import { ownerToken } from "./owner-token.ts";
 import { startSession } from "./session.ts";
 import { readSettings } from "./settings.ts";
-import { createSupervisor, type Supervisor } from "./supervisor.ts";
+import { createSupervisor, StartRefused, type Supervisor } from "./supervisor.ts";
 
 interface RunDeps {
   context: vscode.ExtensionContext;
@@ -44,7 +44,7 @@ export function runHost({ context, log, onState, onEvent }: RunDeps): { supervis
     async connect(signal) {
       const settings = readSettings();
       const dataDir = dataFolder(context);
-      await mkdir(dataDir, { recursive: true });
+      await makeFolder(dataDir);
       return startSession(
         {
           module: context.asAbsolutePath("dist/host/main.js"),
@@ -74,6 +74,19 @@ export function runHost({ context, log, onState, onEvent }: RunDeps): { supervis
   });
   const call = createCall((method, params, signal) => supervisor.request(method, params, signal));
   return { supervisor, call };
+}
+
+/** @throws StartRefused with words for the owner: another try would find the same. */
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { recursive: true });
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new StartRefused(
+      vscode.l10n.t("The data folder {0} cannot be used. Correct it in the settings (lancelot.dataFolder). {1}", path, reason),
+      { cause },
+    );
+  }
 }
 
 /** `LANCELOT_DATA` (tests, portable set-ups), else the setting, else the extension's own global storage. */

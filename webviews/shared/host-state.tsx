@@ -18,11 +18,13 @@ export function HostBanner({ bridge }: { bridge: Bridge }): JSX.Element | null {
         {detail !== "" && <span>{detail}</span>}
         {!coming && <span>{t("Your tasks and receipts are safe. Restart it to go on.")}</span>}
       </div>
-      {!coming && (
+      {(state === "restarting" || !coming) && (
         <div class="actions">
-          <Button kind="primary" icon="debug-restart" onClick={() => bridge.ui(commandAction("restartHost"))}>
-            {t("Restart")}
-          </Button>
+          {!coming && (
+            <Button kind="primary" icon="debug-restart" onClick={() => bridge.ui(commandAction("restartHost"))}>
+              {t("Restart")}
+            </Button>
+          )}
           <Button icon="output" onClick={() => bridge.ui(commandAction("showLog"))}>
             {t("Show log")}
           </Button>
