@@ -20,6 +20,13 @@ const toolMark: Record<ToolPart["status"], string> = {
   cancelled: "■",
 };
 
+/** What the editor offers as a button, as a command of the terminal. */
+const nextStep: Partial<Record<NonNullable<Extract<Part, { type: "notice" }>["action"]>, string>> = {
+  set_key: "Set a key: lancelot key set NAME",
+  choose_model: "Choose a model: lancelot models choose PROVIDER [MODEL]",
+  download_model: "Fetch the local model: lancelot models download",
+};
+
 /**
  * Turns events of one quest into terminal text: streamed words, one line a finished tool, notices.
  * @param write gets text as it comes; it may end in the middle of a line
@@ -61,6 +68,8 @@ export function createRenderer(questId: () => string | null, write: (text: strin
     } else if (value.type === "notice" && !printedParts.has(key)) {
       printedParts.add(key);
       line(`${paint(value.level === "error" ? "red" : value.level === "warning" ? "yellow" : "cyan", value.level)}: ${value.text}`);
+      const next = value.action === undefined ? undefined : nextStep[value.action];
+      if (next !== undefined) line(paint("dim", next));
     }
   };
 
