@@ -3,11 +3,20 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: "unit", include: ["test/unit/**/*.test.{ts,tsx}"], pool: "threads", testTimeout: 20_000 } },
+      {
+        test: {
+          name: "unit",
+          include: ["test/unit/**/*.test.{ts,tsx}"],
+          setupFiles: ["test/support/properties.ts"],
+          pool: "threads",
+          testTimeout: 20_000,
+        },
+      },
       {
         test: {
           name: "integration",
           include: ["test/integration/**/*.test.ts"],
+          setupFiles: ["test/support/properties.ts"],
           pool: "forks",
           testTimeout: 120_000,
           hookTimeout: 120_000,
