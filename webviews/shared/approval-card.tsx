@@ -43,7 +43,8 @@ export function ApprovalCard({ approval, bridge, store }: ApprovalCardProps): JS
     setBusy(true);
     setProblem(null);
     try {
-      const words = reason.trim();
+      // From the field itself: keys typed since the last drawing are in it already.
+      const words = (reasonField.current?.value ?? reason).trim();
       store.putApproval(
         await bridge.call("approvals.decide", {
           id: approval.id,
