@@ -1,0 +1,341 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Frame, Locator } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { sampleWorkspace, until } from "../support/host/built-host.ts";
+import { byWords } from "../support/model-server/script.ts";
+import { type ModelServer, startModelServer } from "../support/model-server/server.ts";
+import type { Turn } from "../support/model-server/turn.ts";
+import { useModelServer } from "../support/tasks/two-file-change.ts";
+import { openWorkbench, type Workbench } from "../support/workbench/workbench.ts";
+
+const axe = readFileSync(new URL("../../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+
+function call(name: string, args: unknown): Turn {
+  return { text: "Working on it.", toolCalls: [{ name, args }] };
+}
+
+async function openChat(workbench: Workbench): Promise<Frame> {
+  workbench.page.setDefaultTimeout(15_000);
+  await workbench.page.locator('.activitybar a[aria-label^="Lancelot"]').click();
+  const chat = await workbench.view("chat");
+  await chat.locator("textarea").waitFor();
+  return chat;
+}
+
+async function send(chat: Frame, text: string): Promise<void> {
+  await chat.locator("textarea").fill(text);
+  await chat.locator("textarea").press("Enter");
+}
+
+async function newTask(chat: Frame): Promise<void> {
+  await chat
+    .getByRole("button", { name: /^New task/ })
+    .first()
+    .click();
+  await until("the composer is empty", async () => (await chat.locator("textarea").inputValue()) === "");
+}
+
+/** A text of the conversation; the live region repeats some of it. */
+function said(chat: Frame, text: string): Locator {
+  return chat.getByRole("log").getByText(text).first();
+}
+
+/** What axe finds in a view. */
+async function faults(view: Frame): Promise<string[]> {
+  await view.evaluate(axe);
+  return view.evaluate(async () => {
+    type Violations = { violations: { id: string; nodes: { html: string }[] }[] };
+    const { axe: tool } = globalThis as unknown as { axe: { run(root: Document): Promise<Violations> } };
+    const { violations } = await tool.run(document);
+    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));
+  });
+}
+
+describe("without a key and a local model", () => {
+  const workspace = sampleWorkspace();
+  const data = mkdtempSync(join(tmpdir(), "lancelot-states-"));
+  let workbench: Workbench;
+  let chat: Frame;
+
+  beforeAll(async () => {
+    workbench = await openWorkbench({ workspace: workspace.path, settings: { "lancelot.dataFolder": data } });
+    chat = await openChat(workbench);
+  });
+  afterAll(async () => {
+    await workbench?.close();
+    workspace[Symbol.dispose]();
+    rmSync(data, { recursive: true, force: true, maxRetries: 5 });
+  });
+
+  it("says so, and offers a model, a key, and the local model with its size", async () => {
+    await chat.getByText("Lancelot needs a model").waitFor();
+    await chat.getByText(/\d [GM]B, runs on this machine without a key/).waitFor();
+    await chat.getByRole("button", { name: "Download local model" }).waitFor();
+    const quickPick = workbench.page.locator(".quick-input-widget");
+    for (const [button, row] of [
+      ["Choose model", "Set the API key of Anthropic"],
+      ["Set API key", "ANTHROPIC_API_KEY"],
+    ] as const) {
+      await chat.getByRole("button", { name: button, exact: true }).click();
+      await quickPick.getByText(row).first().waitFor();
+      await workbench.page.keyboard.press("Escape");
+      await quickPick.waitFor({ state: "hidden" });
+    }
+    expect(await faults(chat)).toEqual([]);
+    await workbench.shot("20-no-model");
+  });
+
+  it("keeps a message that was sent all the same", async () => {
+    await send(chat, "Fix the duration test.");
+    await said(chat, "Choose a model: add a key or download the local one").waitFor();
+    await said(chat, "Fix the duration test.").waitFor();
+    await chat.getByRole("button", { name: "Resume" }).waitFor();
+  });
+
+  it("names file and line of a broken models.yaml, and sends nothing", async () => {
+    mkdirSync(join(data, "config"), { recursive: true });
+    writeFileSync(join(data, "config/models.yaml"), 'version: "1.0"\nproviders:\n  work:\n    kind: openai_compatibel\n');
+    await newTask(chat);
+    await send(chat, "Explain the cart.");
+    await said(chat, "config/models.yaml in the data folder, line 4").waitFor();
+    await said(chat, "nothing is sent to a model").waitFor();
+    await workbench.shot("21-broken-config");
+  });
+});
+
+describe("with a model", () => {
+  const workspace = sampleWorkspace();
+  const data = mkdtempSync(join(tmpdir(), "lancelot-states-"));
+  const read = (path: string) => readFileSync(join(workspace.path, path), "utf8");
+  const remove = call("delete_file", { path: "src/cart.js" });
+  const minutes = { old_text: "const minutes = Math.floor(seconds / 60);", new_text: "const minutes = Math.floor((seconds % 3600) / 60);" };
+  const edit = (path: string, change: { old_text: string; new_text: string }) => ({ name: "edit_file", args: { path, ...change } });
+  let server: ModelServer;
+  let workbench: Workbench;
+  let chat: Frame;
+  const card = () => chat.locator("section.approval");
+  const told = () => JSON.stringify(server.requests.at(-1)?.messages.at(-1)?.toolResults);
+
+  beforeAll(async () => {
+    writeFileSync(join(workspace.path, ".env"), "TOKEN=1234\n");
+    server = await startModelServer({
+      script: byWords({
+        "Delete the cart": [remove, { text: "It is gone." }],
+        "Delete it unseen": [{ ...remove, delayMs: 200 }, { text: "It stays." }],
+        "Say no": [remove, { text: "I leave it." }],
+        "Read the secrets": [call("read_file", { path: ".env" }), { text: "I may not read them." }],
+        "Too many": [{ fault: "http529", retryAfter: 2, text: "Answered after all." }],
+        "Wrong key": [{ fault: "http401" }],
+        "Stay silent": [{ fault: "hang" }],
+        "Take your time": [{ ...call("list_files", {}), delayMs: 150 }, { text: "I heard you." }],
+        "Ask me": [call("ask_owner", { question: "Which colour?", options: ["Red", "Blue"] }), { text: "So be it." }],
+        "Two hunks": [
+          {
+            text: "Two hunks.",
+            toolCalls: [
+              edit("src/duration.js", minutes),
+              edit("src/duration.js", { old_text: '  return parts.join(" ");', new_text: '  return parts.join(", ");' }),
+            ],
+          },
+          { text: "Proposed." },
+          { text: "Understood." },
+        ],
+      }),
+    });
+    useModelServer(data, server.url("openai_compatible"));
+    workbench = await openWorkbench({ workspace: workspace.path, settings: { "lancelot.dataFolder": data } });
+    chat = await openChat(workbench);
+  });
+  afterAll(async () => {
+    await workbench?.close();
+    await server?.close();
+    workspace[Symbol.dispose]();
+    rmSync(data, { recursive: true, force: true, maxRetries: 5 });
+  });
+
+  it("asks before a file is deleted; a key allows it, and the undo is taken back by Redo", async () => {
+    const { page } = workbench;
+    await send(chat, "Delete the cart");
+    await card().waitFor();
+    await chat.getByText("Waiting for your approval").first().waitFor();
+    expect(await faults(chat)).toEqual([]);
+    await workbench.shot("22-approval");
+    await page.keyboard.press("Shift+Tab");
+    await page.keyboard.press("Shift+Tab");
+    expect(await card().evaluate((element) => element.contains(element.ownerDocument.activeElement))).toBe(true);
+    // The card takes no keys at first: pressed until it does.
+    await until("the key was taken", async () => {
+      if ((await card().count()) > 0) await page.keyboard.press("a");
+      return !existsSync(join(workspace.path, "src/cart.js"));
+    });
+    await said(chat, "It is gone.").waitFor();
+
+    await chat.getByRole("button", { name: "Undo this task" }).click();
+    await page.locator(".monaco-dialog-box").getByRole("button", { name: "Undo this task" }).click();
+    await until("the file is back", () => existsSync(join(workspace.path, "src/cart.js")));
+    await openNotifications();
+    await page.locator(".notifications-center").getByRole("button", { name: "Redo" }).click();
+    await until("the file is gone again", () => !existsSync(join(workspace.path, "src/cart.js")));
+    await chat.getByRole("button", { name: "Undo this task" }).click();
+    await page.locator(".monaco-dialog-box").getByRole("button", { name: "Undo this task" }).click();
+    await until("the file is back", () => existsSync(join(workspace.path, "src/cart.js")));
+  });
+
+  it("takes a reason typed right after D for a reason, and tells the model", async () => {
+    await newTask(chat);
+    await send(chat, "Say no");
+    await card().waitFor();
+    await card().focus();
+    await until("the card takes keys", async () => {
+      await workbench.page.keyboard.press("d");
+      return (await card().locator("input").count()) > 0;
+    });
+    await workbench.page.keyboard.type("that would break the tests");
+    await workbench.page.keyboard.press("Enter");
+    await said(chat, "I leave it.").waitFor();
+    expect(told()).toContain("that would break the tests");
+    expect(existsSync(join(workspace.path, "src/cart.js"))).toBe(true);
+  });
+
+  it("asks by a notification while the chat is hidden", async () => {
+    const { page } = workbench;
+    await newTask(chat);
+    await send(chat, "Delete it unseen");
+    await page.locator('.activitybar a[aria-label^="Explorer"]').click();
+    await openNotifications();
+    await page.locator(".notifications-center").getByText("Lancelot asks (T3): Delete src/cart.js").waitFor();
+    await page.locator(".notifications-center").getByRole("button", { name: "Review…" }).click();
+    await page.locator(".monaco-dialog-box").getByRole("button", { name: "Deny…" }).click();
+    await page.locator(".quick-input-widget input.input").waitFor();
+    await page.keyboard.press("Enter");
+    await page.locator('.activitybar a[aria-label^="Lancelot"]').click();
+    await said(chat, "It stays.").waitFor();
+  });
+
+  it("never reads a secret file, and tells the model why", async () => {
+    await newTask(chat);
+    await send(chat, "Read the secrets");
+    await said(chat, "I may not read them.").waitFor();
+    expect(told()).toContain("Environment files hold keys and passwords");
+    expect(JSON.stringify(server.requests)).not.toContain("TOKEN=1234");
+  });
+
+  it("words what a provider refuses, tries an overloaded one again, and stops one that hangs at once", async () => {
+    await newTask(chat);
+    await send(chat, "Wrong key");
+    await said(chat, "Our cluster wants a key").waitFor();
+    await newTask(chat);
+    await send(chat, "Too many");
+    await said(chat, "Our cluster is overloaded (529). Trying again").waitFor();
+    await said(chat, "Answered after all.").waitFor();
+    await newTask(chat);
+    const { closedByClient } = server;
+    const asked = server.requests.length;
+    await send(chat, "Stay silent");
+    await server.requested(asked + 1);
+    await chat.getByRole("button", { name: "Stop" }).first().click();
+    await server.closed(closedByClient + 1);
+    await said(chat, "You stopped this task.").waitFor();
+  });
+
+  it("takes words while it runs, an edited message, and an answer to its question", async () => {
+    await newTask(chat);
+    await send(chat, "Take your time");
+    await said(chat, "Work").waitFor();
+    await send(chat, "And mind the commas");
+    await said(chat, "I heard you.").waitFor();
+    expect(server.requests.at(-1)?.messages.at(-1)?.text).toContain("And mind the commas");
+    await chat.getByRole("button", { name: "Edit and send again" }).first().click();
+    await send(chat, "Ask me");
+    await chat.getByRole("button", { name: "Blue" }).click();
+    await said(chat, "So be it.").waitFor();
+    expect(told()).toContain("Blue");
+  });
+
+  it("completes files and commands, and recalls what was said, by the keyboard", async () => {
+    const { keyboard } = workbench.page;
+    const field = chat.locator("textarea");
+    const holds = (text: string) => until(`the field holds “${text}”`, async () => (await field.inputValue()).trim() === text);
+    await newTask(chat);
+    await field.focus();
+    await keyboard.type("See @dur");
+    await chat.getByRole("option", { name: /duration\.test\.js/ }).waitFor();
+    await keyboard.press("ArrowDown");
+    await keyboard.press("Tab");
+    await holds("See @test/duration.test.js");
+    await field.fill("");
+    await keyboard.type("/ex");
+    await chat.getByRole("option", { name: /explain/ }).waitFor();
+    await keyboard.press("Enter");
+    await holds("/explain");
+    await field.fill("");
+    await keyboard.press("ArrowUp");
+    await holds("Ask me");
+    await field.fill("");
+  });
+
+  it("keeps unsaved edits, and shows as a conflict what does not go with them", async () => {
+    const { page } = workbench;
+    await newTask(chat);
+    await send(chat, "Two hunks");
+    await said(chat, "Proposed.").waitFor();
+    await page.keyboard.press("Control+P");
+    await page.locator(".quick-input-widget input.input").fill("src/duration.js");
+    await page.locator(".quick-input-list .monaco-list-row", { hasText: "duration.js" }).first().waitFor();
+    await page.keyboard.press("Enter");
+    const line = page.locator(".editor-instance .view-line", { hasText: "const minutes" });
+    await line.first().click();
+    await page.keyboard.press("Home");
+    await page.keyboard.type("// mine: ");
+    const change = chat.getByRole("region", { name: "Proposed change of src/duration.js" });
+    await change.getByRole("button", { name: "Accept hunk 2 of src/duration.js" }).click();
+    await page.locator(".editor-instance .view-line", { hasText: 'join(", ")' }).waitFor();
+    await change.getByRole("button", { name: "Accept hunk 1 of src/duration.js" }).click();
+    await change.getByText("does not merge with your own edits").waitFor();
+    await workbench.shot("23-conflict");
+    expect((await line.innerText()).replaceAll("\u00a0", " ")).toContain("// mine:");
+    expect(read("src/duration.js")).not.toContain("mine");
+    await change.getByRole("button", { name: "Reject hunk 1 of src/duration.js" }).click();
+    await said(chat, "Understood.").waitFor();
+  });
+
+  it("finds, renames and deletes tasks", async () => {
+    await chat.getByRole("button", { name: /tasks/i }).first().click();
+    await chat.getByRole("searchbox", { name: "Search tasks" }).fill("unseen");
+    await until("one task is found", async () => (await chat.locator(".quest-list > li").count()) === 1);
+    await chat.getByRole("button", { name: "Rename Delete it unseen" }).press("Enter");
+    await chat.getByRole("textbox", { name: "Title of the task" }).fill("Unseen deletion");
+    await workbench.page.keyboard.press("Enter");
+    await chat.getByRole("button", { name: "Delete Unseen deletion" }).waitFor();
+    expect(await faults(chat)).toEqual([]);
+    await chat.getByRole("button", { name: "Delete Unseen deletion" }).press("Enter");
+    await chat.getByRole("button", { name: "Delete", exact: true }).click();
+    await until("it is gone", async () => (await chat.locator(".quest-list > li").count()) === 0);
+    await chat.getByRole("button", { name: "Back to the task" }).click();
+  });
+
+  it("keeps the draft over a reload of the window", async () => {
+    await chat.locator("textarea").fill("A draft that stays");
+    const loaded = workbench.page.waitForEvent("load");
+    await workbench.command("Developer: Reload Window");
+    await loaded;
+    // The editor may draw the view more than once while it starts.
+    await until("the draft is back", async () => {
+      chat = await workbench.view("chat");
+      return (
+        (await chat
+          .locator("textarea")
+          .inputValue({ timeout: 2000 })
+          .catch(() => "")) === "A draft that stays"
+      );
+    });
+  });
+
+  async function openNotifications(): Promise<void> {
+    const center = workbench.page.locator(".notifications-center.visible");
+    if ((await center.count()) === 0) await workbench.page.locator('.statusbar [id="status.notifications"]').click();
+    await center.waitFor();
+  }
+});
