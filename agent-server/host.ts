@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { protocolVersion } from "./contract/common.ts";
 import type { AskEditor } from "./contract/editor.ts";
@@ -50,7 +50,6 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const { workspace, dataDir, emit, paths } = options;
   if (workspace !== null && !(existsSync(workspace) && statSync(workspace).isDirectory()))
     throw new LancelotError("not_found", `The workspace ${workspace} is not a folder.`);
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const startedAt = new Date().toISOString();
   const version = readVersion(paths.root);
 
