@@ -117,7 +117,9 @@ export function judge(situation: Situation, facts: Facts): Decision {
   const raised = raise(situation, base, facts);
   if (raised.length > 0 || base.tier === "T3") {
     const rules =
-      raised.length > 0 ? raised : [{ id: "tier.T3", source: "tier" as const, message: "What cannot be undone waits for your approval." }];
+      raised.length > 0
+        ? raised
+        : [{ id: "tier.T3", source: "tier" as const, message: "What counts as irreversible waits for your approval." }];
     const secret = situation.scopes.some((scope) => scope.kind === "found" && scope.sensitive === "secret");
     return decision("ask", "T3", secret ? "critical" : "high", rules, askAlternatives(base));
   }
@@ -212,7 +214,7 @@ const tierMessages: Record<Tier, string> = {
   T0: "This only looks.",
   T1: "This can be undone.",
   T2: "This has effects that are checked afterwards.",
-  T3: "This cannot be undone.",
+  T3: "This counts as irreversible.",
 };
 
 const askOwner = "Ask the owner.";

@@ -27,6 +27,10 @@ function Announcer({ chat }: { chat: Chat }): JSX.Element {
       }),
     [chat],
   );
+  const shown = chat.conversation.questId.value;
+  useEffect(() => {
+    said.value = "";
+  }, [shown]);
   const quest = chat.quest.value;
   const waiting = quest?.status === "waiting" ? quest.waitingFor : null;
   useEffect(() => {
