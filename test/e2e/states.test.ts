@@ -247,6 +247,8 @@ describe("with a model", () => {
     await send(chat, "And mind the commas");
     await said(chat, "I heard you.").waitFor();
     expect(server.requests.at(-1)?.messages.at(-1)?.text).toContain("And mind the commas");
+    // What is still running cannot be replaced: its end is shown by the button that goes.
+    await until("the task has ended", async () => (await chat.getByRole("button", { name: /^Stop/ }).count()) === 0);
     await chat.getByRole("button", { name: "Edit and send again" }).first().click();
     await send(chat, "Ask me");
     await chat.getByRole("button", { name: "Blue" }).click();

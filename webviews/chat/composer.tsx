@@ -44,6 +44,12 @@ function SuggestionRow({ item }: { item: Suggestion }): JSX.Element {
   );
 }
 
+/** Where the file that the owner had moved to stands in a newer list; the first where they had not moved, or it is gone. */
+function sameFile(before: Popup | null, paths: readonly string[]): number {
+  const chosen = before !== null && before.active > 0 ? before.items[before.active] : undefined;
+  return chosen?.kind === "file" ? Math.max(0, paths.indexOf(chosen.path)) : 0;
+}
+
 /** Where the owner writes: `@` files, `/` commands, pictures, history; Enter sends, Esc stops. */
 export function Composer({ chat }: { chat: Chat }): JSX.Element {
   const field = useRef<HTMLTextAreaElement>(null);
@@ -98,7 +104,10 @@ export function Composer({ chat }: { chat: Chat }): JSX.Element {
       .call("workspace.files", { query: trigger.query, limit: 20 }, stop.signal)
       .then(({ items }) => {
         if (stop.signal.aborted) return;
-        popup.value = items.length === 0 ? null : { trigger, items: items.map((path) => ({ kind: "file", path })), active: 0 };
+        popup.value =
+          items.length === 0
+            ? null
+            : { trigger, items: items.map((path) => ({ kind: "file", path })), active: sameFile(popup.peek(), items) };
       })
       .catch(() => {
         popup.value = null;
