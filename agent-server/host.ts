@@ -11,7 +11,7 @@ import { createGovernance, governanceMigrations } from "./governance/governance.
 import { createModels } from "./models/models.ts";
 import { createOrchestrator, orchestratorMigrations } from "./orchestrator/orchestrator.ts";
 import type { ProductPaths } from "./paths.ts";
-import { createLedger, receiptsMigrations } from "./receipts/receipts.ts";
+import { createLedger, receiptsMigrations, recorded } from "./receipts/receipts.ts";
 import { createGatedFetch, createRedactor, createSecrets, type Redactor } from "./security/security.ts";
 import { openStorage } from "./storage/storage.ts";
 import { createTools, toolsMigrations } from "./tools/tools.ts";
@@ -178,12 +178,17 @@ export async function createHost(options: HostOptions): Promise<Host> {
     "models.local.download": () => models.downloadLocal(),
     "models.local.cancel": () => models.cancelDownload(),
     "vault.set": async ({ name, value }) => {
-      await secrets.set(name, value);
+      // The name alone: a value never reaches the ledger.
+      await recorded(ledger, { actionType: "system", actionName: "vault.set", inputs: { title: name }, riskTier: "T3" }, () =>
+        secrets.set(name, value),
+      );
       emit("models", {});
       return { ok: true };
     },
     "vault.delete": async ({ name }) => {
-      await secrets.delete(name);
+      await recorded(ledger, { actionType: "system", actionName: "vault.delete", inputs: { title: name }, riskTier: "T3" }, () =>
+        secrets.delete(name),
+      );
       emit("models", {});
       return { ok: true };
     },

@@ -1,7 +1,7 @@
 import type { Usage } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { LocalModel, ModelInfo, ProviderKind, ProviderState } from "../contract/models.ts";
-import type { Ledger } from "../receipts/receipts.ts";
+import { type Ledger, recorded } from "../receipts/receipts.ts";
 import type { GatedFetch, Redactor, Secrets } from "../security/security.ts";
 import { answerInAttempts, type AttemptDeps, type Limits } from "./attempts.ts";
 import { createConfigFile, type LoadedConfig, type Profile } from "./config.ts";
@@ -258,9 +258,12 @@ export function createModels(deps: ModelsDeps): Models {
       if (candidate === null) throw new LancelotError("not_found", `config/models.yaml has no provider named "${provider}".`);
       if (candidate.kind === "vscode") throw new LancelotError("unavailable", candidate.problem ?? "This provider cannot be used.");
       const isEmbedded = candidate.kind === "local" && candidate.connection === null;
-      configFile.choose(
-        provider,
-        model === undefined || isEmbedded ? undefined : { name: model, contextWindow: listing.window(candidate, model) },
+      const inputs = { path: "config/models.yaml", provider, ...(model === undefined ? {} : { model }) };
+      await recorded(deps.ledger, { actionType: "system", actionName: "models.choose", inputs, riskTier: "T1" }, () =>
+        configFile.choose(
+          provider,
+          model === undefined || isEmbedded ? undefined : { name: model, contextWindow: listing.window(candidate, model) },
+        ),
       );
       notify({ models: true });
       return { provider, model: model ?? (candidate.kind === "local" ? local.state().name : profileOf(candidate, "fast").model) };
@@ -271,7 +274,14 @@ export function createModels(deps: ModelsDeps): Models {
         throw new LancelotError("disabled", "The local model is switched off (local.enabled in config/models.yaml).", {
           data: { flag: "local.enabled" },
         });
-      return local.download();
+      const { name, totalBytes } = local.state();
+      const opening = {
+        actionType: "system",
+        actionName: "models.local.download",
+        inputs: { title: name, bytes: totalBytes },
+        riskTier: "T2",
+      } as const;
+      return recorded(deps.ledger, opening, () => local.download());
     },
     cancelDownload: () => local.cancelDownload(),
     onChange(listener) {

@@ -42,4 +42,5 @@ export interface Ledger {
 }
 
 export { createLedger } from "./ledger.ts";
+export { recorded } from "./recorded.ts";
 export { receiptsMigrations } from "./schema.ts";

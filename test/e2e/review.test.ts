@@ -186,8 +186,17 @@ describe("interruptions", () => {
     await continueIfInterrupted();
     await change("src/cart.js").waitFor();
     await workbench.shot("10-resumed");
-    const reads = await chat.locator("details summary .tool-title", { hasText: "src/duration.js" }).count();
-    expect(reads).toBeGreaterThanOrEqual(1);
+    const told = await runCli(["call", "quests.list", '{"limit":1}', "--workspace", workspace.path, "--data", data]);
+    const [quest] = (JSON.parse(told.stdout) as { items: { id: string; title: string }[] }).items;
+    const search = { questId: quest?.id, actionType: "tool_call", status: "success", limit: 100 };
+    const done = JSON.parse((await runCli(["call", "receipts.search", JSON.stringify(search), "--data", data])).stdout) as {
+      items: { actionName: string }[];
+    };
+    expect(done.items.map((receipt) => receipt.actionName).toSorted(), quest?.title).toEqual([
+      ...edits.map(() => "edit_file"),
+      "read_file",
+      "read_file",
+    ]);
     await rejectEverything();
     expect(read("src/duration.js")).toBe(original.duration);
     const verified = await runCli(["receipts", "verify", "--data", data]);

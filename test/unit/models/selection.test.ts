@@ -117,11 +117,14 @@ describe("who answers", () => {
 
 describe("choosing", () => {
   it("makes a provider and model the active ones and says so", async () => {
-    const { models } = room({ keys: all });
+    const { models, ledger } = room({ keys: all });
     const changes: unknown[] = [];
     models.onChange((change) => changes.push(change));
     expect(await models.choose("gemini", "gemini-x")).toEqual({ provider: "gemini", model: "gemini-x" });
     expect(changes).toEqual([{ models: true }]);
+    expect(ledger.search({ query: "choose", limit: 10 }).items).toMatchObject([
+      { actionName: "models.choose", status: "success", riskTier: "T1", inputs: { provider: "gemini", model: "gemini-x" } },
+    ]);
     expect(await models.active()).toMatchObject({ provider: "gemini", model: "gemini-x", kind: "gemini" });
     expect(await models.choose("local")).toEqual({ provider: "local", model: "Small model" });
     expect((await failure(models.active())).message).toContain("Not downloaded");
