@@ -123,7 +123,7 @@ export function tierMeaning(tier: Tier): string {
     case "T2":
       return t("T2, controlled: runs inside limits");
     case "T3":
-      return t("T3, irreversible: asked first, each time");
+      return t("T3, irreversible: asked first");
   }
 }
 
