@@ -5,6 +5,7 @@ import { Id } from "./common.ts";
 import { Approval } from "./governance.ts";
 import { LocalModel } from "./models.ts";
 import { Receipt } from "./receipts.ts";
+import { SoulStatus } from "./soul.ts";
 
 /** Every event the host sends, by topic. A snapshot (`quests.get`, `changes.list`, …) plus the events after it is the whole state. */
 export const eventTopics = {
@@ -29,6 +30,15 @@ export const eventTopics = {
   /** A receipt was opened or closed. */
   receipt: Receipt,
   localModel: LocalModel,
+  /** A soul was proposed, decided or activated, here or in another window: read `soul.status` again. */
+  soul: SoulStatus,
+  /** A trust or learning proposal was made or decided: read the lists again. */
+  trust: z.object({}),
+  learning: z.object({}),
+  /** Flags or safe mode changed. */
+  flags: z.object({}),
+  /** `receipts.verify` is at work. */
+  verifying: z.object({ done: z.int(), total: z.int() }),
   /** The active model or a provider's state changed: read `models.list` again. */
   models: z.object({}),
 } as const;

@@ -3,13 +3,10 @@
  * A method leaves this list when it joins the table.
  */
 export const laterMethods: readonly string[] = [
-  ...["flags.list", "flags.set", "flags.reload", "host.sleep", "host.wake", "intent.classify"],
+  ...["host.sleep", "host.wake", "intent.classify"],
   ...["create", "list", "get", "update", "approve", "execute"].map((name) => `plans.${name}`),
   ...["router.decide", "router.decisions", "router.stats"],
   ...["summary", "lanes", "savings", "reset"].map((name) => `usage.${name}`),
-  ...["security.inspect", "governance.stats", "receipts.export", "repl.run"],
-  ...["trust.list", "trust.proposals", "trust.decide", "learning.rules", "learning.proposals", "learning.decide"],
-  ...["status", "get", "lint", "propose", "proposals", "approve", "reject", "activate", "rollback"].map((name) => `soul.${name}`),
   ...["status", "core", "search", "begin", "edit", "finish", "rollback", "commits", "compile", "contexts"].map((name) => `memory.${name}`),
   ...["memory.quarantine", "memory.promote", "memory.deny"],
   ...["list", "get", "validate", "install", "enable", "disable", "uninstall", "run", "propose", "proposals"].map(
@@ -17,7 +14,7 @@ export const laterMethods: readonly string[] = [
   ),
   ...["skills.approve", "skills.reject", "skills.package"],
   ...["jobs", "get", "runs", "validate", "enable", "disable", "run", "approve"].map((name) => `scheduler.${name}`),
-  ...["tools.providers", "tools.health", "tools.route", "tools.safeMode"],
+  ...["tools.providers", "tools.health", "tools.route"],
   ...["context.items", "context.add", "context.remove", "workspace.outline"],
   ...["onboarding.status", "onboarding.answer", "onboarding.command"],
   ...["oauth.initiate", "oauth.revoke", "oauth.status"],

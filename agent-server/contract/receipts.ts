@@ -58,11 +58,15 @@ export const Verification = z.object({
   /** Number of ledger entries checked (an opened and closed receipt has two). */
   entries: z.int(),
   head: z.string().nullable(),
+  /** The latest signed head that was checked; null while none is signed. `keyId` is SHA-256 over the public key, shortened. */
+  signed: z.object({ seq: z.int(), at: Timestamp, keyId: z.string(), heads: z.int() }).nullable(),
+  /** Sealed segments that were checked with it, and the entries they hold. */
+  segments: z.object({ count: z.int(), entries: z.int() }),
   firstBad: z
     .object({
       seq: z.int(),
       receiptId: z.string().nullable(),
-      problem: z.enum(["changed", "removed", "inserted", "reordered"]),
+      problem: z.enum(["changed", "removed", "inserted", "reordered", "signature"]),
       message: z.string(),
     })
     .optional(),
@@ -103,5 +107,23 @@ export const receiptMethods = {
     access: "any",
     params: z.object({}),
     result: Verification,
+  }),
+  "receipts.export": method({
+    summary: "Receipts that match, as JSON lines with everything needed to verify them elsewhere, written to a file in the data folder.",
+    access: "any",
+    params: z.object({
+      questId: Id.optional(),
+      from: Timestamp.optional(),
+      to: Timestamp.optional(),
+      /** The whole chain with its signed heads, or the receipts alone. */
+      format: z.enum(["ledger", "receipts"]).default("receipts"),
+    }),
+    result: z.object({
+      /** Name of the file below `exports/` of the data folder. */
+      file: z.string(),
+      entries: z.int(),
+      bytes: z.int(),
+      sha256: z.string(),
+    }),
   }),
 };

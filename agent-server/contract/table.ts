@@ -1,11 +1,15 @@
 import type * as z from "zod";
 import { changeMethods } from "./changes.ts";
 import { chatMethods } from "./chat.ts";
+import { flagMethods } from "./flags.ts";
 import { governanceMethods } from "./governance.ts";
 import { hostMethods } from "./host.ts";
 import { modelMethods } from "./models.ts";
 import { receiptMethods } from "./receipts.ts";
+import { securityMethods } from "./security.ts";
+import { soulMethods } from "./soul.ts";
 import { toolMethods } from "./tools.ts";
+import { trustMethods } from "./trust.ts";
 
 /** Every method of the host, once. All transports, the OpenAPI document and the types of all three sides come from it. */
 export const methods = {
@@ -16,6 +20,10 @@ export const methods = {
   ...receiptMethods,
   ...toolMethods,
   ...changeMethods,
+  ...securityMethods,
+  ...soulMethods,
+  ...trustMethods,
+  ...flagMethods,
 };
 
 export type MethodName = keyof typeof methods;

@@ -54,10 +54,10 @@ export const toolMethods = {
     params: z.object({ query: z.string().max(500).default(""), limit: z.int().min(1).max(200).default(50) }),
     result: z.object({ items: z.array(z.string()) }),
   }),
-  "security.redact": method({
-    summary: "A text with its secrets replaced, and what was found.",
-    access: "any",
-    params: z.object({ text: z.string().max(1_000_000) }),
-    result: z.object({ text: z.string(), findings: z.array(z.object({ kind: z.string(), placeholder: z.string() })) }),
+  "tools.safeMode": method({
+    summary: "Safe mode leaves only what works on this machine: no network, no connectors, no deployment, no push.",
+    access: "owner",
+    params: z.object({ enabled: z.boolean() }),
+    result: z.object({ enabled: z.boolean() }),
   }),
 };

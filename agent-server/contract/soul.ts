@@ -1,0 +1,162 @@
+import * as z from "zod";
+import { Id, page, Timestamp } from "./common.ts";
+import { method } from "./method.ts";
+
+/** `v1`, `v2`, …: ordered by number, not by letter. */
+export const SoulVersion = z.string().regex(/^v[1-9]\d{0,5}$/, "A version is v and a number, such as v2.");
+
+const Term = z.string().min(1).max(200);
+const Sentence = z.string().min(1).max(2000);
+
+/** The constitution, as its YAML says it. Fields it does not know are kept and named by `soul.lint` as warnings. */
+export const SoulDocument = z.looseObject({
+  version: SoulVersion.describe("The version of this document: v and a number. A version is written once and never changed."),
+  mission: Sentence.describe("What Lancelot is for. Leads every prompt."),
+  allegiance: Sentence.describe("Whom Lancelot serves. Leads every prompt."),
+  autonomy_posture: z
+    .looseObject({
+      level: z
+        .enum(["supervised", "autonomous"])
+        .describe("supervised: edits always wait for your review. autonomous: the posture setting of the editor decides."),
+      description: z.string().max(4000).default("").describe("In words, for people and for the model."),
+      allowed_autonomous: z.array(Term).describe("What may be done without asking, below T3. What is not named here is asked first."),
+      requires_approval: z
+        .array(Term)
+        .describe("What is held at T3: asked each time, whatever trust or learned rules say. Must name deleting and deploying."),
+    })
+    .describe("What may be done without asking, and what never."),
+  risk_rules: z
+    .array(
+      z.looseObject({
+        name: Term.describe("Its words, or applies_to, say which actions it is about."),
+        description: z.string().max(2000).default("").describe("Shown with every question the rule asks."),
+        enforced: z.boolean().default(true).describe("false: kept for the record, without effect."),
+        applies_to: z.array(Term).optional().describe("Terms as in requires_approval; the words of the name where it is left out."),
+      }),
+    )
+    .default([])
+    .describe("Rules that make Lancelot ask."),
+  approval_rules: z
+    .looseObject({
+      default_timeout_seconds: z.int().min(10).max(86_400).default(3600).describe("Seconds a question waits for an answer."),
+      escalation_on_timeout: z
+        .string()
+        .default("skip_and_log")
+        .describe("skip_and_log: the step is left out and the model is told. stop_task: the task stops."),
+      channels: z.array(Term).describe("Where you are asked: war_room, chat, notification, terminal."),
+    })
+    .describe("How you are asked."),
+  tone_invariants: z.array(Sentence).describe("What every answer keeps to. One must forbid hiding errors and failures."),
+  memory_ethics: z.array(Sentence).default([]).describe("What memory may not hold."),
+  scheduling_boundaries: z
+    .looseObject({
+      max_concurrent_jobs: z.int().min(0).max(1000).default(5).describe("Jobs that may run at once."),
+      max_job_duration_seconds: z.int().min(1).max(86_400).default(300).describe("Seconds after which a job may do nothing more."),
+      no_autonomous_irreversible: z.boolean().default(true).describe("true: a job never does a T3 action without an approval for that run."),
+      require_ready_state: z.boolean().default(true).describe("true: jobs do nothing until Lancelot is set up."),
+      description: z.string().max(2000).default("").describe("In words."),
+    })
+    .describe("Limits of what runs by itself."),
+});
+export type SoulDocument = z.infer<typeof SoulDocument>;
+
+/** `line` and `column` are 1-based, where the issue stands in the YAML; absent when it has no place of its own. */
+export const SoulIssue = z.object({
+  rule: z.string(),
+  severity: z.enum(["critical", "warning"]),
+  message: z.string(),
+  line: z.int().optional(),
+  column: z.int().optional(),
+});
+export type SoulIssue = z.infer<typeof SoulIssue>;
+
+export const SoulProposal = z.object({
+  id: Id,
+  fromVersion: SoulVersion,
+  /** The version the proposal becomes when it is activated. */
+  toVersion: SoulVersion,
+  status: z.enum(["pending", "approved", "activated", "rejected"]),
+  reason: z.string(),
+  /** Who proposed it: the owner, or the agent within a quest. */
+  proposedBy: z.enum(["owner", "agent"]),
+  questId: Id.nullable(),
+  yaml: z.string(),
+  /** Unified diff from `fromVersion`. */
+  diff: z.string(),
+  issues: z.array(SoulIssue),
+  createdAt: Timestamp,
+  decidedAt: Timestamp.nullable(),
+});
+export type SoulProposal = z.infer<typeof SoulProposal>;
+
+export const SoulStatus = z.object({
+  /** Null when the flag is off, or no soul could be used at all. */
+  activeVersion: SoulVersion.nullable(),
+  /** By number. */
+  versions: z.array(SoulVersion),
+  /** Those that are pending or approved, newest first. */
+  pendingProposals: z.array(SoulProposal),
+  /** Why the soul that should be active is not: then the one before it is. Null when all is well. */
+  problem: z.string().nullable(),
+});
+export type SoulStatus = z.infer<typeof SoulStatus>;
+
+export const soulMethods = {
+  "soul.status": method({
+    summary: "The active soul, its versions and the proposals that wait.",
+    access: "any",
+    params: z.object({}),
+    result: SoulStatus,
+    route: { method: "GET", path: "/soul/status" },
+  }),
+  "soul.get": method({
+    summary: "A version of the soul; the active one unless named.",
+    access: "any",
+    params: z.object({ version: SoulVersion.optional() }),
+    result: z.object({ version: SoulVersion, yaml: z.string(), document: SoulDocument, active: z.boolean() }),
+  }),
+  "soul.lint": method({
+    summary: "Checks a soul without keeping it.",
+    access: "any",
+    params: z.object({ yaml: z.string().max(200_000) }),
+    result: z.object({ valid: z.boolean(), issues: z.array(SoulIssue) }),
+  }),
+  "soul.propose": method({
+    summary: "Proposes a soul; nothing changes until the owner approves and activates it.",
+    access: "any",
+    params: z.object({ yaml: z.string().max(200_000), reason: z.string().min(1).max(4000) }),
+    result: SoulProposal,
+  }),
+  "soul.proposals": method({
+    summary: "Proposals, newest first.",
+    access: "any",
+    params: z.object({ status: SoulProposal.shape.status.optional(), limit: z.int().min(1).max(200).default(50) }),
+    result: page(SoulProposal),
+  }),
+  "soul.approve": method({
+    summary: "The owner approves a proposal; it takes effect when it is activated.",
+    access: "owner",
+    params: z.object({ id: Id }),
+    result: SoulProposal,
+    route: { method: "POST", path: "/soul/proposals/{id}/approve" },
+  }),
+  "soul.reject": method({
+    summary: "The owner rejects a proposal.",
+    access: "owner",
+    params: z.object({ id: Id, reason: z.string().max(4000).optional() }),
+    result: SoulProposal,
+  }),
+  "soul.activate": method({
+    summary: "Makes an approved proposal the active soul, from the next decision on in every window.",
+    access: "owner",
+    params: z.object({ id: Id }),
+    result: SoulProposal,
+    route: { method: "POST", path: "/soul/proposals/{id}/activate" },
+  }),
+  "soul.rollback": method({
+    summary: "Makes an earlier version the active soul again.",
+    access: "owner",
+    params: z.object({ version: SoulVersion }),
+    result: SoulStatus,
+  }),
+};
