@@ -152,6 +152,7 @@ export function sampleApproval(patch: Partial<Approval> = {}): Approval {
     ],
     status: "pending",
     reason: null,
+    channels: ["war_room", "chat", "notification", "terminal"],
     createdAt: at(5),
     expiresAt: at(-295),
     decidedAt: null,

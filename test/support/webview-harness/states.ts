@@ -77,7 +77,13 @@ function answersWith(patch: Record<string, unknown> = {}): Record<string, unknow
     "receipts.search": { items: receipts },
     "receipts.get": sampleReceipt(3),
     "receipts.trace": { roots: sampleTrace() },
-    "receipts.verify": { ok: true, entries: 118_204, head: "a1b2c3d4".repeat(8) },
+    "receipts.verify": {
+      ok: true,
+      entries: 118_204,
+      head: "a1b2c3d4".repeat(8),
+      signed: { seq: 118_200, at: at(900), keyId: "7d0c51e2", heads: 412 },
+      segments: { count: 3, entries: 90_000 },
+    },
     "workspace.files": { items: ["src/invoice/total.ts", "src/invoice/line.ts", "test/invoice.test.ts"] },
     ...patch,
   };
@@ -268,6 +274,8 @@ export const states: readonly ViewState[] = [
           ok: false,
           entries: 811,
           head: null,
+          signed: null,
+          segments: { count: 0, entries: 0 },
           firstBad: { seq: 812, receiptId: "receipt-9", problem: "changed", message: "Its hash does not fit its content." },
         },
       }),
