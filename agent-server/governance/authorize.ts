@@ -1,5 +1,6 @@
 import { LancelotError } from "../contract/errors.ts";
 import type { Approval, Decision, Intent } from "../contract/governance.ts";
+import type { ActionType } from "../contract/receipts.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Log, Redactor } from "../security/security.ts";
 import type { Approvals, Question } from "./approvals.ts";
@@ -12,11 +13,22 @@ export interface Authorization {
   readonly approvalId: string | null;
 }
 
-interface AuthorizeContext {
+/** Who asks for leave, and how the asking is told. */
+export interface AuthorizeContext {
   questId: string | null;
   parentId: string | null;
   signal: AbortSignal;
   onWaiting?: (approval: Approval) => void;
+  /** What a denial's receipt is named and shows; the gate's own words for the intent without it. */
+  receipt?: RefusedAction;
+}
+
+/** The action a denial is recorded as, so that it leaves one receipt and not one of the gate and one of the tool. */
+export interface RefusedAction {
+  readonly actionType: ActionType;
+  readonly actionName: string;
+  readonly inputs: Record<string, unknown>;
+  readonly metadata?: Record<string, unknown>;
 }
 
 export interface Authorizer {
@@ -44,15 +56,19 @@ export function createAuthorizer(deps: {
     return authorization;
   }
 
+  /** The one receipt of a denial; its id is in the error. */
   function refuse(intent: Intent, decision: Decision, context: AuthorizeContext): LancelotError {
-    ledger.record(
+    const intended = { capability: intent.capability, action: intent.action, mode: intent.mode, args: redactor.value(intent.args, 8192) };
+    const named = context.receipt ?? { actionType: "system", actionName: "governance.deny", inputs: intended };
+    const receiptId = ledger.record(
       {
-        actionType: "system",
-        actionName: "governance.deny",
-        inputs: { capability: intent.capability, action: intent.action, mode: intent.mode, args: redactor.value(intent.args, 8192) },
+        actionType: named.actionType,
+        actionName: named.actionName,
+        inputs: named.inputs,
         riskTier: decision.tier,
         parentId: context.parentId,
         questId: context.questId,
+        metadata: { ...named.metadata, gate: context.receipt === undefined ? {} : intended },
       },
       {
         status: "failure",
@@ -60,7 +76,7 @@ export function createAuthorizer(deps: {
         outputs: { verdict: decision.verdict, rules: decision.rules, alternatives: decision.alternatives },
       },
     );
-    return new LancelotError("denied", words(decision), { data: { decision } });
+    return new LancelotError("denied", words(decision), { data: { decision, receiptId } });
   }
 
   async function ask(

@@ -4,12 +4,13 @@ import type { Ledger } from "../receipts/receipts.ts";
 import type { Log, Redactor } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
 import { createApprovals, type Question } from "./approvals.ts";
-import { type Authorization, createAuthorizer } from "./authorize.ts";
+import { type Authorization, type AuthorizeContext, createAuthorizer } from "./authorize.ts";
 import { createEvaluate } from "./evaluate.ts";
 import { createPathPolicy, type ResolvedPath } from "./policy/paths.ts";
 
 export type { Question } from "./approvals.ts";
-export type { Authorization } from "./authorize.ts";
+export type { Authorization, AuthorizeContext, RefusedAction } from "./authorize.ts";
+export type { OutcomeReport, OutcomeStep, RolledBackReport } from "./outcome.ts";
 export { governanceMigrations } from "./migrations.ts";
 
 /** The one gate (governance.md). Everything that has an effect asks it first. */
@@ -18,14 +19,11 @@ export interface Governance {
   evaluate(intent: Intent): Decision;
   /**
    * Decides, and where the verdict is `ask` waits for the owner.
-   * @throws LancelotError `denied` (policy, or the owner's no; data: the decision, approvalId and the reason),
+   * A denial by the rules leaves one receipt, named as `context.receipt` says; its id is in the error's data.
+   * @throws LancelotError `denied` (policy, or the owner's no; data: the decision, receiptId or approvalId, and the reason),
    *   `needs_approval` (nobody can be asked, or the time is over; data: approvalId), `cancelled` (signal). A gate that fails denies.
    */
-  authorize(
-    intent: Intent,
-    question: Question,
-    context: { questId: string | null; parentId: string | null; signal: AbortSignal; onWaiting?: (approval: Approval) => void },
-  ): Promise<Authorization>;
+  authorize(intent: Intent, question: Question, context: AuthorizeContext): Promise<Authorization>;
   /**
    * Checks, at the last moment, that what is about to be done is what was authorized and would still be, and uses the
    * authorization up, whatever comes of it.
