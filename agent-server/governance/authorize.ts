@@ -59,7 +59,7 @@ export function createAuthorizer(deps: {
   /** The one receipt of a denial; its id is in the error. */
   function refuse(intent: Intent, decision: Decision, context: AuthorizeContext): LancelotError {
     const intended = { capability: intent.capability, action: intent.action, mode: intent.mode, args: redactor.value(intent.args, 8192) };
-    const named = context.receipt ?? { actionType: "system", actionName: "governance.deny", inputs: intended };
+    const named: RefusedAction = context.receipt ?? { actionType: "system", actionName: "governance.deny", inputs: intended };
     const receiptId = ledger.record(
       {
         actionType: named.actionType,
