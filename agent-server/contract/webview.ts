@@ -55,5 +55,12 @@ export const ToView = z.discriminatedUnion("type", [
 ]);
 export type ToView = z.infer<typeof ToView>;
 
-/** Methods a webview may never call, though the extension holds the owner token: secrets stay out of views. */
-export const notForViews: ReadonlySet<string> = new Set(["vault.set", "vault.delete", "vault.list", "tools.invoke", "host.configure"]);
+/**
+ * Methods a webview may never call, though the extension holds the owner token: secrets stay out of views, and what changes
+ * the safeguards is asked again by the editor's own dialog, which no page can draw or press.
+ */
+export const notForViews: ReadonlySet<string> = new Set([
+  ...["vault.set", "vault.delete", "vault.list", "tools.invoke", "host.configure"],
+  ...["soul.approve", "soul.reject", "soul.activate", "soul.rollback", "trust.decide", "learning.decide", "tools.safeMode"],
+  ...["flags.set", "flags.reload", "repl.run"],
+]);

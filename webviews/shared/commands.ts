@@ -9,6 +9,18 @@ export const commands = {
   restartHost: "lancelot.restartHost",
   openWarRoom: "lancelot.openWarRoom",
   undoTask: "lancelot.undoTask",
+  editSoul: "lancelot.editSoul",
+  compareSoul: "lancelot.compareSoul",
+  reviewSoulProposal: "lancelot.reviewSoulProposals",
+  approveSoul: "lancelot.approveSoul",
+  rejectSoul: "lancelot.rejectSoul",
+  activateSoul: "lancelot.activateSoul",
+  rollBackSoul: "lancelot.rollBackSoul",
+  decideTrust: "lancelot.decideTrust",
+  decideLearning: "lancelot.decideLearning",
+  toggleSafeMode: "lancelot.toggleSafeMode",
+  setFlag: "lancelot.setFlag",
+  exportReceipts: "lancelot.exportReceipts",
 } as const;
 
 export type CommandName = keyof typeof commands;

@@ -56,6 +56,13 @@ export function formatDateTime(iso: string): string {
   return cached("dateTime", (at) => new Intl.DateTimeFormat(at, { dateStyle: "medium", timeStyle: "medium" })).format(new Date(iso));
 }
 
+/** A day (YYYY-MM-DD, UTC) short enough for an axis. */
+export function formatDay(day: string): string {
+  return cached("day", (at) => new Intl.DateTimeFormat(at, { month: "short", day: "numeric", timeZone: "UTC" })).format(
+    new Date(`${day}T00:00:00Z`),
+  );
+}
+
 /** Time of day for today, date and time before that. */
 export function formatMoment(iso: string, now: number): string {
   const then = new Date(iso);

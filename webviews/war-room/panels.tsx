@@ -1,8 +1,12 @@
 import type { JSX } from "preact";
 import { t } from "../shared/l10n.ts";
 import { CommandPanel } from "./command.tsx";
+import { GovernancePanel } from "./governance/panel.tsx";
+import { LearningPanel } from "./learning/panel.tsx";
 import { ReceiptsPanel } from "./receipts/panel.tsx";
+import { SoulPanel } from "./soul/panel.tsx";
 import type { WarRoom } from "./state.ts";
+import { TrustPanel } from "./trust/panel.tsx";
 
 /** A tab of the War Room. A subsystem joins with one entry here. */
 export interface PanelEntry {
@@ -14,7 +18,11 @@ export interface PanelEntry {
 
 export const panels: readonly PanelEntry[] = [
   { id: "command", icon: "dashboard", title: () => t("Command"), render: (room) => <CommandPanel room={room} /> },
+  { id: "governance", icon: "law", title: () => t("Governance"), render: (room) => <GovernancePanel room={room} /> },
+  { id: "trust", icon: "graph", title: () => t("Trust"), render: (room) => <TrustPanel room={room} /> },
+  { id: "learning", icon: "mortar-board", title: () => t("Learning"), render: (room) => <LearningPanel room={room} /> },
   { id: "receipts", icon: "verified", title: () => t("Receipts"), render: (room) => <ReceiptsPanel room={room} /> },
+  { id: "soul", icon: "heart", title: () => t("Soul"), render: (room) => <SoulPanel room={room} /> },
 ];
 
 /** The panel with this id, or the first. */

@@ -1,11 +1,16 @@
-import { type Signal, signal } from "@preact/signals";
+import { computed, type Signal, signal } from "@preact/signals";
 import * as z from "zod";
 import { ActionType, ReceiptStatus } from "../../agent-server/contract/receipts.ts";
 import { Tier } from "../../agent-server/contract/common.ts";
 import type { Bridge } from "../shared/bridge.ts";
 import type { Store } from "../shared/store.ts";
 import type { ViewState } from "../shared/view-state.ts";
+import { createGovernanceState, type GovernanceState } from "./governance/state.ts";
+import { createLearningState, type LearningView } from "./learning/state.ts";
+import type { Live } from "./live.ts";
 import { createReceiptsState, type ReceiptsState } from "./receipts/state.ts";
+import { createSoulState, type SoulState } from "./soul/state.ts";
+import { createTrustState, type TrustView } from "./trust/state.ts";
 
 /** What the owner narrowed the receipts to. Empty texts and null mean no filter; `from` and `to` are local dates. */
 export const Filters = z.object({
@@ -29,7 +34,14 @@ export interface WarRoom {
   readonly store: Store;
   readonly tab: Signal<string>;
   readonly receipts: ReceiptsState;
+  readonly governance: GovernanceState;
+  readonly soul: SoulState;
+  readonly trust: Live<TrustView>;
+  readonly learning: Live<LearningView>;
+  showTab(id: string): void;
   showReceipt(id: string): void;
+  /** Receipts narrowed to these filters and no others. */
+  showReceipts(filters: Partial<Filters>): void;
   showQuest(questId: string): void;
 }
 
@@ -44,14 +56,27 @@ export function createWarRoom(bridge: Bridge, store: Store, saved: ViewState<Sav
     tab.value = "receipts";
     receipts.selected.value = id;
   };
+  const showReceipts = (filters: Partial<Filters>): void => {
+    tab.value = "receipts";
+    receipts.selected.value = null;
+    receipts.filters.value = { ...noFilters, ...filters };
+  };
   const showQuest = (questId: string): void => {
     tab.value = "receipts";
     receipts.filters.value = { ...noFilters, questId };
   };
+  const shown = (id: string) => computed(() => tab.value === id);
+  const governance = createGovernanceState(bridge, store, shown("governance"));
+  const soul = createSoulState(bridge, store, shown("soul"));
+  const trust = createTrustState(bridge, store, shown("trust"));
+  const learning = createLearningState(bridge, store, shown("learning"));
   bridge.onShow((wanted) => {
     if (wanted.tab !== undefined) tab.value = wanted.tab;
     if (wanted.receiptId !== undefined) showReceipt(wanted.receiptId);
     else if (wanted.questId !== undefined) showQuest(wanted.questId);
   });
-  return { bridge, store, tab, receipts, showReceipt, showQuest };
+  const showTab = (id: string): void => {
+    tab.value = id;
+  };
+  return { bridge, store, tab, receipts, governance, soul, trust, learning, showTab, showReceipt, showReceipts, showQuest };
 }

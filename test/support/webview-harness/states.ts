@@ -5,11 +5,21 @@ import {
   at,
   sampleApproval,
   sampleChange,
+  sampleFlag,
+  sampleLearningProposal,
   sampleMessage,
   sampleQuest,
   sampleReceipt,
+  sampleRule,
+  sampleSoul,
+  sampleSoulProposal,
+  sampleSoulStatus,
+  sampleSoulYaml,
+  sampleStats,
   sampleTool,
   sampleTrace,
+  sampleTrust,
+  sampleTrustProposal,
 } from "./samples.ts";
 
 export interface ViewState {
@@ -56,6 +66,66 @@ const quests = [
   sampleQuest({ id: "quest-4", title: "Upgrade the date library", status: "failed", updatedAt: at(300_000) }),
 ];
 
+const decidedSouls = [
+  sampleSoulProposal({
+    id: "proposal-0",
+    fromVersion: "v1",
+    toVersion: "v2",
+    status: "activated",
+    decidedAt: at(90_000),
+    reason: "Name commits.",
+  }),
+  sampleSoulProposal({ id: "proposal-x", status: "rejected", decidedAt: at(60_000), reason: "Let pushes go without asking." }),
+];
+const trust = [
+  sampleTrust(),
+  sampleTrust({ scope: "cargo.check", tier: "T1", successes: 12, nextAt: null, heldBy: "What changes files keeps its checkpoint." }),
+  sampleTrust({
+    capability: "file_ops",
+    action: "delete",
+    scope: "workspace",
+    defaultTier: "T3",
+    tier: "T3",
+    successes: 3,
+    nextAt: null,
+    heldBy: "The soul holds it at T3.",
+  }),
+  sampleTrust({
+    capability: "web_ops",
+    action: "fetch",
+    scope: "registry.npmjs.org",
+    successes: 7,
+    failures: 2,
+    rollbacks: 1,
+    nextAt: 50,
+    coolDown: 18,
+  }),
+];
+const rules = [
+  sampleRule(),
+  sampleRule({
+    id: "rule-2",
+    pattern: { capability: "file_ops", action: "write", scope: null },
+    status: "needs_confirmation",
+    decidedInAll: 500,
+    decidedToday: 50,
+  }),
+  sampleRule({
+    id: "rule-3",
+    pattern: { capability: "web_ops", action: "fetch", scope: "example.org" },
+    verdict: "deny",
+    status: "revoked",
+    decidedToday: 0,
+  }),
+];
+const criticalIssue = {
+  rule: "destructive_actions_require_approval",
+  severity: "critical",
+  message: "requires_approval names neither deleting nor deploying.",
+  line: 10,
+  column: 3,
+};
+
 function answersWith(patch: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     "host.info": {
@@ -84,6 +154,16 @@ function answersWith(patch: Record<string, unknown> = {}): Record<string, unknow
       signed: { seq: 118_200, at: at(900), keyId: "7d0c51e2", heads: 412 },
       segments: { count: 3, entries: 90_000 },
     },
+    "governance.stats": sampleStats(),
+    "soul.status": sampleSoulStatus(),
+    "soul.get": { version: "v2", yaml: sampleSoulYaml, document: sampleSoul, active: true },
+    "soul.lint": { valid: true, issues: [] },
+    "soul.proposals": { items: [sampleSoulProposal(), ...decidedSouls] },
+    "flags.list": { items: [sampleFlag()] },
+    "trust.list": { items: trust },
+    "trust.proposals": { items: [sampleTrustProposal()] },
+    "learning.rules": { items: rules },
+    "learning.proposals": { items: [sampleLearningProposal()] },
     "workspace.files": { items: ["src/invoice/total.ts", "src/invoice/line.ts", "test/invoice.test.ts"] },
     ...patch,
   };
@@ -282,6 +362,82 @@ export const states: readonly ViewState[] = [
     },
     { click: ["text=Verify ledger"] },
   ),
+  room(
+    "war-room-governance",
+    "governance",
+    { answers: answersWith({ "approvals.list": { items: [sampleApproval()] } }) },
+    { height: 1300 },
+  ),
+  room("war-room-governance-table", "governance", {}, { click: [".chart-table > summary"], height: 1300 }),
+  room("war-room-governance-empty", "governance", {
+    answers: answersWith({
+      "governance.stats": sampleStats({
+        decisions: 0,
+        byTier: {},
+        byVerdict: {},
+        byDay: [],
+        topRules: [],
+        approvals: { pending: 0, allowed: 0, denied: 0, expired: 0 },
+        verifications: { waiting: 0, failed: 0 },
+      }),
+    }),
+  }),
+  room("war-room-governance-problem", "governance", {
+    answers: answersWith({
+      "governance.stats": sampleStats({
+        policyVersion: null,
+        soulVersion: null,
+        safeMode: true,
+        problems: [
+          "config/commands.yaml cannot be used (line 12: unknown tier T9), so nothing is allowed. Correct it or delete your copy.",
+        ],
+      }),
+    }),
+  }),
+  room("war-room-governance-failed", "governance", {
+    errors: { "governance.stats": { code: "internal", message: "governance.stats failed inside the host. The log says why." } },
+  }),
+  room("war-room-trust", "trust"),
+  room("war-room-trust-empty", "trust", {
+    answers: answersWith({ "trust.list": { items: [] }, "trust.proposals": { items: [] } }),
+  }),
+  room("war-room-learning", "learning"),
+  room("war-room-learning-empty", "learning", {
+    answers: answersWith({ "learning.rules": { items: [] }, "learning.proposals": { items: [] } }),
+  }),
+  room("war-room-soul", "soul", {}, { height: 1500 }),
+  room("war-room-soul-yaml", "soul", {}, { click: ["text=YAML"], height: 1100 }),
+  room(
+    "war-room-soul-issues",
+    "soul",
+    {
+      answers: answersWith({
+        "soul.status": sampleSoulStatus({
+          problem: "soul_v3.yaml is not valid (line 4), so v2 stays active. Correct it or activate another version.",
+          pendingProposals: [
+            sampleSoulProposal({ status: "approved", proposedBy: "owner", questId: null, issues: [] }),
+            sampleSoulProposal({
+              id: "proposal-2",
+              toVersion: "v4",
+              issues: [{ ...criticalIssue, severity: "critical" }],
+            }),
+          ],
+        }),
+        "soul.lint": { valid: true, issues: [{ rule: "memory_ethics", severity: "warning", message: "No rule for memory.", line: 9 }] },
+      }),
+    },
+    { height: 1500 },
+  ),
+  room("war-room-soul-no-proposals", "soul", {
+    answers: answersWith({ "soul.status": sampleSoulStatus({ pendingProposals: [] }), "soul.proposals": { items: [] } }),
+  }),
+  room("war-room-soul-off", "soul", {
+    answers: answersWith({
+      "flags.list": { items: [sampleFlag({ enabled: false, source: "setting" })] },
+      "soul.status": sampleSoulStatus({ activeVersion: null, pendingProposals: [] }),
+    }),
+  }),
+  room("war-room-soul-host-down", "soul", { host: { state: "failed", detail: "It ended five times within a minute." }, answers: {} }),
   room("war-room-no-receipts", "receipts", { answers: answersWith({ "receipts.search": { items: [] } }) }),
   room("war-room-host-down", "command", { host: { state: "stopped", detail: "" }, answers: {} }),
 ];

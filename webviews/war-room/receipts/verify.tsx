@@ -25,11 +25,7 @@ function Held({ signed, segments }: Pick<Verification, "signed" | "segments">): 
         </>
       )}{" "}
       {segments.count > 0 &&
-        t(
-          "{0} with {1} entries.",
-          count(segments.count, "{0} sealed segment", "{0} sealed segments"),
-          formatNumber(segments.entries),
-        )}
+        t("{0} with {1} entries.", count(segments.count, "{0} sealed segment", "{0} sealed segments"), formatNumber(segments.entries))}
     </span>
   );
 }

@@ -1,0 +1,216 @@
+import type { JSX } from "preact";
+import { useId } from "preact/hooks";
+import { formatNumber, t } from "../shared/l10n.ts";
+
+/** A part of a stacked chart. `look` names its colour and its pattern, so that no meaning hangs on the colour alone. */
+export interface Part {
+  readonly key: string;
+  readonly name: string;
+  readonly look: "plain" | "dots" | "lines" | "cross";
+  readonly value: number;
+}
+
+export interface Column {
+  readonly label: string;
+  readonly parts: readonly Part[];
+}
+
+export function totalOf(parts: readonly Part[]): number {
+  return parts.reduce((sum, part) => sum + part.value, 0);
+}
+
+/** `allowed 12, asked you 3`: what a chart says, in words. */
+export function partsText(parts: readonly Part[]): string {
+  return parts
+    .filter((part) => part.value > 0)
+    .map((part) => `${part.name} ${formatNumber(part.value)}`)
+    .join(", ");
+}
+
+export interface Segment {
+  readonly part: Part;
+  /** 0–1 of the whole, from the start. */
+  readonly from: number;
+  readonly share: number;
+}
+
+/** Where each part begins and how much it takes; parts of nothing are left out. */
+export function segmentsOf(parts: readonly Part[], whole: number): Segment[] {
+  let from = 0;
+  const segments: Segment[] = [];
+  for (const part of parts) {
+    if (part.value <= 0 || whole <= 0) continue;
+    const share = part.value / whole;
+    segments.push({ part, from, share });
+    from += share;
+  }
+  return segments;
+}
+
+/** A round number at or above `n` for the top of an axis: 1, 2 or 5 times a power of ten. */
+export function roundUp(n: number): number {
+  if (n <= 1) return 1;
+  const power = 10 ** Math.floor(Math.log10(n));
+  return ([1, 2, 5].find((step) => step * power >= n) ?? 10) * power;
+}
+
+/** Fills by key; the patterns are drawn over the colour. */
+function Patterns({ id }: { id: string }): JSX.Element {
+  return (
+    <defs>
+      <pattern id={`${id}-dots`} width="6" height="6" patternUnits="userSpaceOnUse">
+        <circle cx="3" cy="3" r="1.3" class="pattern-ink" />
+      </pattern>
+      <pattern id={`${id}-lines`} width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+        <rect width="2" height="6" class="pattern-ink" />
+      </pattern>
+      <pattern id={`${id}-cross`} width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+        <rect width="2" height="6" class="pattern-ink" />
+        <rect width="6" height="2" class="pattern-ink" />
+      </pattern>
+    </defs>
+  );
+}
+
+function Area(props: {
+  id: string;
+  part: Part;
+  x: string | number;
+  y: string | number;
+  width: string | number;
+  height: string | number;
+}): JSX.Element {
+  const { id, part, ...box } = props;
+  return (
+    <>
+      <rect {...box} class={`part part-${part.key}`} />
+      {part.look !== "plain" && <rect {...box} fill={`url(#${id}-${part.look})`} />}
+    </>
+  );
+}
+
+function Swatch({ part }: { part: Part }): JSX.Element {
+  const id = useId();
+  return (
+    <svg class="swatch" width="12" height="12" aria-hidden="true">
+      <Patterns id={id} />
+      <Area id={id} part={part} x={0} y={0} width={12} height={12} />
+    </svg>
+  );
+}
+
+/** One bar cut into shares, with a legend that carries the numbers. `onPick` makes the legend's entries links. */
+export function ShareBar({ parts, label, onPick }: { parts: readonly Part[]; label: string; onPick?: (key: string) => void }): JSX.Element {
+  const id = useId();
+  const whole = totalOf(parts);
+  return (
+    <figure class="chart">
+      <svg class="share-bar" role="img" aria-label={`${label}: ${partsText(parts)}`} width="100%" height="18">
+        <Patterns id={id} />
+        {segmentsOf(parts, whole).map(({ part, from, share }) => (
+          <Area key={part.key} id={id} part={part} x={`${from * 100}%`} y={0} width={`${share * 100}%`} height={18} />
+        ))}
+      </svg>
+      <ul class="legend">
+        {parts.map((part) => (
+          <li key={part.key}>
+            <Swatch part={part} />
+            {onPick === undefined ? (
+              <span>{part.name}</span>
+            ) : (
+              <button type="button" class="button link" title={t("Receipts of this tier")} onClick={() => onPick(part.key)}>
+                {part.name}
+              </button>
+            )}
+            <strong>{formatNumber(part.value)}</strong>
+            <span class="quiet">{whole === 0 ? "" : `${Math.round((part.value / whole) * 100)} %`}</span>
+          </li>
+        ))}
+      </ul>
+    </figure>
+  );
+}
+
+const chartHeight = 120;
+const axisHeight = 18;
+
+/** Stacked columns, one a day; the same numbers stand in a table below it for whoever reads rather than looks. */
+export function StackedColumns({ columns, label }: { columns: readonly Column[]; label: string }): JSX.Element {
+  const id = useId();
+  const top = roundUp(Math.max(1, ...columns.map(({ parts }) => totalOf(parts))));
+  const step = 100 / Math.max(1, columns.length);
+  const every = Math.ceil(columns.length / 10);
+  const keys = columns[0]?.parts ?? [];
+  return (
+    <figure class="chart">
+      <svg class="columns" role="img" aria-label={label} width="100%" height={chartHeight + axisHeight}>
+        <Patterns id={id} />
+        <line x1="0" x2="100%" y1="0.5" y2="0.5" class="grid-line" />
+        <line x1="0" x2="100%" y1={chartHeight / 2} y2={chartHeight / 2} class="grid-line" />
+        <line x1="0" x2="100%" y1={chartHeight - 0.5} y2={chartHeight - 0.5} class="axis-line" />
+        <text x="2" y="12" class="axis-text">
+          {formatNumber(top)}
+        </text>
+        {columns.map((column, index) => (
+          <g key={column.label}>
+            <title>{`${column.label}: ${partsText(column.parts) || t("nothing")}`}</title>
+            <rect x={`${index * step}%`} y={0} width={`${step}%`} height={chartHeight} fill="transparent" />
+            {segmentsOf(column.parts, top).map(({ part, from, share }) => (
+              <Area
+                key={part.key}
+                id={id}
+                part={part}
+                x={`${index * step + step * 0.2}%`}
+                y={chartHeight * (1 - from - share)}
+                width={`${step * 0.6}%`}
+                height={chartHeight * share}
+              />
+            ))}
+            {index % every === 0 && (
+              <text x={`${(index + 0.5) * step}%`} y={chartHeight + 14} text-anchor="middle" class="axis-text">
+                {column.label}
+              </text>
+            )}
+          </g>
+        ))}
+      </svg>
+      <ul class="legend">
+        {keys.map((part) => (
+          <li key={part.key}>
+            <Swatch part={part} />
+            <span>{part.name}</span>
+          </li>
+        ))}
+      </ul>
+      <details class="chart-table">
+        <summary>{t("As a table")}</summary>
+        <div class="table-scroll">
+          <table class="table">
+            <thead>
+              <tr>
+                <th scope="col">{t("Day")}</th>
+                {keys.map((part) => (
+                  <th key={part.key} scope="col" class="number">
+                    {part.name}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {columns.map((column) => (
+                <tr key={column.label}>
+                  <th scope="row">{column.label}</th>
+                  {column.parts.map((part) => (
+                    <td key={part.key} class="number">
+                      {formatNumber(part.value)}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </details>
+    </figure>
+  );
+}
