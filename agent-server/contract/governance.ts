@@ -15,6 +15,8 @@ export const capabilities = [
   "connector",
   /** The quest itself: its plan, a question to the owner. */
   "quest",
+  /** A proposal to change the soul. */
+  "soul",
 ] as const;
 
 export const Mode = z.enum(["normal", "crusader"]);

@@ -16,6 +16,7 @@ interface Row {
   detail: string;
   tier: Tier;
   rules: string;
+  channels: string;
   status: ApprovalStatus;
   reason: string | null;
   deferred: number;
@@ -50,18 +51,21 @@ export interface ApprovalStore {
   adopt(id: string, of: { expiresAt: string; receiptId: string; deferred: boolean }): boolean;
   /** Uses an answer for one time up; false when it was used. */
   use(id: string, at: string): boolean;
+  /** Questions asked since a moment (ISO 8601), by how they ended; and all that wait. */
+  counts(since: string): { pending: number; allowed: number; denied: number; expired: number };
 }
 
 const Rules = z.array(Rule);
+const Channels = z.array(z.string());
 
 /** The approvals table; rows belong to one workspace (`""` without one). */
 export function createApprovalStore(storage: Storage, workspace: string): ApprovalStore {
   const { db, hostId } = storage;
   const prepare = (sql: string): Statement => db.prepare(sql);
   const insert = prepare(`
-    INSERT INTO approvals (id, workspace, quest_id, host_id, intent_hash, capability, action, title, detail, tier, rules, status, deferred,
+    INSERT INTO approvals (id, workspace, quest_id, host_id, intent_hash, capability, action, title, detail, tier, rules, channels, status, deferred,
       receipt_id, created_at, expires_at)
-    VALUES (@id, @workspace, @questId, @hostId, @intentHash, @capability, @action, @title, @detail, @tier, @rules, 'pending', @deferred,
+    VALUES (@id, @workspace, @questId, @hostId, @intentHash, @capability, @action, @title, @detail, @tier, @rules, @channels, 'pending', @deferred,
       @receiptId, @createdAt, @expiresAt)`);
   const get = prepare("SELECT * FROM approvals WHERE id = ?");
   const list = prepare("SELECT * FROM approvals WHERE status = ? AND workspace = ? ORDER BY seq DESC LIMIT ?");
@@ -78,11 +82,16 @@ export function createApprovalStore(storage: Storage, workspace: string): Approv
     UPDATE approvals SET host_id = @hostId, expires_at = @expiresAt, receipt_id = @receiptId, deferred = @deferred
     WHERE id = @id AND status = 'pending'`);
   const use = prepare("UPDATE approvals SET used_at = ? WHERE id = ? AND status = 'allowed_once' AND used_at IS NULL");
+  const counts = db.prepare<[string, string], { status: ApprovalStatus; n: number }>(
+    "SELECT status, count(*) AS n FROM approvals WHERE workspace = ? AND (status = 'pending' OR created_at >= ?) GROUP BY status",
+  );
   const rows = (found: unknown[]): StoredApproval[] => found.map((row) => stored(row as Row));
 
   return {
     insert(approval, { receiptId, deferred }) {
-      insert.run({ ...approval, workspace, hostId, rules: JSON.stringify(approval.rules), deferred: deferred ? 1 : 0, receiptId });
+      insert.run({ ...approval, workspace, hostId, rules: JSON.stringify(approval.rules),
+        channels: JSON.stringify(approval.channels),
+        deferred: deferred ? 1 : 0, receiptId });
     },
     get(id) {
       const row = get.get(id);
@@ -100,6 +109,11 @@ export function createApprovalStore(storage: Storage, workspace: string): Approv
     adopt: (id, { expiresAt, receiptId, deferred }) =>
       adopt.run({ id, hostId, expiresAt, receiptId, deferred: deferred ? 1 : 0 }).changes === 1,
     use: (id, at) => use.run(at, id).changes === 1,
+    counts(since) {
+      const found = new Map(counts.all(workspace, since).map(({ status, n }) => [status, n]));
+      const of = (status: ApprovalStatus): number => found.get(status) ?? 0;
+      return { pending: of("pending"), allowed: of("allowed_once") + of("allowed_quest"), denied: of("denied"), expired: of("expired") };
+    },
   };
 }
 
@@ -115,6 +129,7 @@ function stored(row: Row): StoredApproval {
       detail: row.detail,
       tier: row.tier,
       rules: Rules.parse(JSON.parse(row.rules)),
+      channels: Channels.parse(JSON.parse(row.channels)),
       status: row.status,
       reason: row.reason,
       createdAt: row.created_at,

@@ -40,7 +40,14 @@ export interface Approvals {
   readonly get: (id: string) => Approval | null;
   readonly decide: (id: string, decision: ApprovalDecision, reason?: string) => Approval;
   readonly cancelQuest: (questId: string) => void;
-  readonly setTimeoutSeconds: (seconds: number) => void;
+  /** Answers of this workspace since a moment (ISO 8601), by status; and those that wait. */
+  readonly counts: (since: string) => { pending: number; allowed: number; denied: number; expired: number };
+}
+
+/** How the owner is asked: by the soul, bounded by the owner's settings. */
+export interface ApprovalRules {
+  readonly timeoutSeconds: number;
+  readonly channels: readonly string[];
 }
 
 const maxTitle = 500;
@@ -54,14 +61,15 @@ export function createApprovals(deps: {
   ledger: Ledger;
   redactor: Redactor;
   workspace: string | null;
-  timeoutSeconds: number;
+  /** Asked with each question. */
+  rules: () => ApprovalRules;
   emit: Emit;
   /** Milliseconds since 1970. */
   now: () => number;
 }): Approvals {
   const { storage, ledger, redactor, emit } = deps;
   const store: ApprovalStore = createApprovalStore(storage, deps.workspace ?? "");
-  let timeoutMs = deps.timeoutSeconds * 1000;
+  const timeoutMs = (): number => deps.rules().timeoutSeconds * 1000;
 
   const time = (offset = 0): string => new Date(deps.now() + offset).toISOString();
 
@@ -167,7 +175,7 @@ export function createApprovals(deps: {
               (one.deferred || !storage.hostAlive(one.hostId) || one.hostId === storage.hostId),
           );
         const id = open?.approval.id ?? randomUUID();
-        const expiresAt = time(timeoutMs);
+        const expiresAt = time(timeoutMs());
         const receiptId = receipt(
           {
             actionType: "user_interaction",
@@ -198,6 +206,7 @@ export function createApprovals(deps: {
               detail,
               tier: decision.tier,
               rules: decision.rules,
+              channels: [...deps.rules().channels],
               status: "pending",
               reason: null,
               createdAt: time(),
@@ -244,7 +253,7 @@ export function createApprovals(deps: {
         name: "approval.answer",
         notAfter: time(),
         // Nobody waits for it: the answer serves the next identical intent for as long as a question would have been open.
-        ...(one.deferred ? { expiresAt: time(timeoutMs) } : {}),
+        ...(one.deferred ? { expiresAt: time(timeoutMs()) } : {}),
       });
       if (settled !== null) return settled;
       expire();
@@ -264,8 +273,9 @@ export function createApprovals(deps: {
       for (const one of store.pending(questId)) settle(one, { status: "cancelled", reason: null, name: "approval.cancel" });
     },
 
-    setTimeoutSeconds(seconds) {
-      timeoutMs = seconds * 1000;
+    counts(since) {
+      expire();
+      return store.counts(since);
     },
   };
 }

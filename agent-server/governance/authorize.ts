@@ -4,6 +4,7 @@ import type { ActionType } from "../contract/receipts.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Log, Redactor } from "../security/security.ts";
 import type { Approvals, Question } from "./approvals.ts";
+import type { Judged } from "./decide.ts";
 import { intentHash } from "./intent-hash.ts";
 
 /** Leave to do one exact thing: the intent with this hash, once. */
@@ -37,22 +38,34 @@ export interface Authorizer {
   readonly setCanAsk: (canAsk: boolean) => void;
 }
 
+/** Who learns from what was decided and answered. None of it changes the decision at hand. */
+export interface Witness {
+  readonly decided: (intent: Intent, judged: Judged) => void;
+  /** The owner allowed or denied; told once for each answer this host waited for or found standing. */
+  readonly answered: (judged: Judged, approval: Approval) => void;
+  /** Counts one use of a learned rule; false when it may not decide any more. */
+  readonly useLearned: (ruleId: string, context: { questId: string | null; parentId: string | null }) => boolean;
+}
+
 /** Turns decisions into leave that can be used once, and asks the owner in between. */
 export function createAuthorizer(deps: {
-  evaluate: (intent: Intent) => Decision;
+  evaluate: (intent: Intent) => Judged;
+  /** What the soul does when nobody answers in time: `skip_and_log` or `stop_task`. */
+  escalation: () => string;
+  witness: Witness;
   approvals: Approvals;
   ledger: Ledger;
   redactor: Redactor;
   log: Log;
 }): Authorizer {
-  const { evaluate, approvals, ledger, redactor, log } = deps;
+  const { evaluate, witness, approvals, ledger, redactor, log } = deps;
   let canAsk = true;
   /** What this gate gave out, and whether it was used; anything else is not an authorization. */
-  const given = new WeakMap<Authorization, { used: boolean; once: boolean }>();
+  const given = new WeakMap<Authorization, { used: boolean; once: boolean; learned: boolean }>();
 
-  function grant(decision: Decision, hash: string, approval: Approval | null): Authorization {
+  function grant({ decision, learnedRule }: Judged, hash: string, approval: Approval | null): Authorization {
     const authorization: Authorization = Object.freeze({ decision, intentHash: hash, approvalId: approval?.id ?? null });
-    given.set(authorization, { used: false, once: approval?.status === "allowed_once" });
+    given.set(authorization, { used: false, once: approval?.status === "allowed_once", learned: approval === null && learnedRule !== null });
     return authorization;
   }
 
@@ -79,16 +92,32 @@ export function createAuthorizer(deps: {
     return new LancelotError("denied", words(decision), { data: { decision, receiptId } });
   }
 
+  /** The judgement, with the use of a learned rule counted; one that is used up does not decide. */
+  function decideNow(intent: Intent, context: AuthorizeContext): { judged: Judged; mustAsk: boolean } {
+    let judged = evaluate(intent);
+    let mustAsk = false;
+    if (judged.learnedRule !== null && judged.decision.verdict === "allow" && !witness.useLearned(judged.learnedRule, context)) {
+      judged = evaluate(intent);
+      mustAsk = judged.learnedRule !== null;
+    }
+    witness.decided(intent, judged);
+    return { judged, mustAsk };
+  }
+
   async function ask(
     intent: Intent,
     hash: string,
-    decision: Decision,
+    judged: Judged,
     question: Question,
     context: AuthorizeContext,
   ): Promise<Authorization> {
+    const { decision } = judged;
     const { questId, parentId, signal } = context;
     const standing = approvals.standing(hash, questId);
-    if (standing !== null) return grant(decision, hash, standing);
+    if (standing !== null) {
+      witness.answered(judged, standing);
+      return grant(judged, hash, standing);
+    }
     const asked = approvals.ask({ intent, hash, decision, question, questId, parentId }, !canAsk);
     if (!canAsk) {
       throw new LancelotError("needs_approval", `This needs the owner's approval, and nobody can be asked here: ${asked.title}`, {
@@ -104,17 +133,18 @@ export function createAuthorizer(deps: {
       throw error;
     }
     const data = { approvalId: answer.id, decision };
+    if (answer.status === "allowed_once" || answer.status === "allowed_quest" || answer.status === "denied") witness.answered(judged, answer);
     switch (answer.status) {
       case "allowed_once":
       case "allowed_quest":
-        return grant(decision, hash, answer);
+        return grant(judged, hash, answer);
       case "denied":
         throw new LancelotError("denied", answer.reason === null ? "The owner said no." : `The owner said no: ${answer.reason}`, {
           data: { ...data, reason: answer.reason },
         });
       case "expired":
         throw new LancelotError("needs_approval", `Nobody answered in time, so this was not done: ${answer.title}`, {
-          data: { ...data, expired: true },
+          data: { ...data, expired: true, escalation: deps.escalation() },
         });
       case "cancelled":
       case "pending":
@@ -126,11 +156,12 @@ export function createAuthorizer(deps: {
     async authorize(intent, question, context) {
       if (context.signal.aborted) throw new LancelotError("cancelled", "Stopped before it was decided.");
       try {
-        const decision = evaluate(intent);
+        const { judged, mustAsk } = decideNow(intent, context);
+        const { decision } = judged;
         if (decision.verdict === "deny") throw refuse(intent, decision, context);
         const hash = intentHash(intent);
-        if (decision.verdict === "allow") return grant(decision, hash, null);
-        return await ask(intent, hash, decision, question, context);
+        if (decision.verdict === "allow" && !mustAsk) return grant(judged, hash, null);
+        return await ask(intent, hash, judged, question, context);
       } catch (error) {
         if (error instanceof LancelotError && expected.has(error.code)) throw error;
         log("the gate failed and denies", error);
@@ -153,8 +184,11 @@ export function createAuthorizer(deps: {
       if (hash !== authorization.intentHash) {
         throw new LancelotError("denied", "What is about to be done is not what was authorized. Ask again for exactly this.");
       }
-      const decision = evaluate(intent);
-      if (!covers(authorization, decision)) {
+      const now = evaluate(intent);
+      const { decision } = now;
+      // The use of a learned rule was counted when it gave leave; it may have been its last.
+      const lastUse = leave.learned && decision.verdict === "ask" && now.held === null && decision.tier <= authorization.decision.tier;
+      if (!lastUse && !covers(authorization, decision)) {
         throw new LancelotError("denied", `Since this was authorized, things have changed: ${words(decision)}`, { data: { decision } });
       }
       const { approvalId } = authorization;

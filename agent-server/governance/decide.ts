@@ -1,211 +1,200 @@
 import type { Tier } from "../contract/common.ts";
-import type { Decision, Intent, Mode, Posture } from "../contract/governance.ts";
-import type { ResolvedPath } from "./policy/paths.ts";
-import { baseTier, type BaseTier } from "./tiers.ts";
+import type { Decision, Intent, Mode, Posture, Rule } from "../contract/governance.ts";
+import type { Facts, SoulSubject, TrustKey } from "./facts.ts";
+import { type Appraisal, askOwner, rule } from "./policy/appraisal.ts";
+import { appraise } from "./policy/appraise.ts";
+import { type BaseTier, baseTier } from "./tiers.ts";
 
-type Rule = Decision["rules"][number];
-type Found = Extract<ResolvedPath, { ok: true }>;
+export type { Facts } from "./facts.ts";
 
-/** Everything a decision depends on beside the intent. */
-export interface Facts {
-  /** The path policy. */
-  readonly resolve: (path: string) => ResolvedPath;
-  /** The sentence of a rule that made a path sensitive. */
-  readonly ruleMessage: (rule: string) => string;
-  /** False in a restricted workspace. */
-  readonly trusted: boolean;
-  readonly posture: Posture;
-  /** Why the workspace is too wide to be written without asking; null for an ordinary one. */
-  readonly broad: string | null;
-}
-
-/** What a path contributes to a decision: where it lies and what is sensitive about it, not its name. */
-type Scope =
-  | { readonly kind: "refused"; readonly rule: string; readonly message: string }
-  | {
-      readonly kind: "found";
-      readonly inside: boolean;
-      /** The workspace itself, or a folder that contains it or the home. */
-      readonly root: boolean;
-      readonly special: boolean;
-      readonly sensitive: "secret" | "protected" | null;
-      readonly rule: string | null;
-    };
-
-/** An intent with its paths looked up. Two with the same `key` get the same decision. */
+/** An intent with what policy found about it. Two with the same `key` get the same decision. */
 export interface Situation {
-  readonly key: string;
-  readonly base: BaseTier | null;
+  readonly intent: Intent;
   readonly mode: Mode;
-  readonly scopes: readonly Scope[];
-  /** The action changes files and names none. */
-  readonly targetMissing: boolean;
+  readonly base: BaseTier | null;
+  readonly appraisal: Appraisal | null;
+  readonly subject: SoulSubject;
+  readonly trustKey: TrustKey;
+  /** Null: the decision is made anew each time. */
+  readonly key: string | null;
 }
 
-/** The decision for an intent: pure, same intent and facts give the same decision. May throw what `facts.resolve` throws. */
+/** A decision with what trust and learning need to know of it. */
+export interface Judged {
+  readonly decision: Decision;
+  readonly trustKey: TrustKey;
+  /** The tier without anything earned. */
+  readonly defaultTier: Tier;
+  /** Why neither trust nor a learned rule may lift this; null when they may. */
+  readonly held: string | null;
+  readonly changesFiles: boolean;
+  /** The learned rule that decided; its use is counted before the effect. */
+  readonly learnedRule: string | null;
+}
+
+/** The decision for an intent: pure, same intent and facts give the same decision. May throw what `facts` throw. */
 export function decide(intent: Intent, facts: Facts): Decision {
-  return judge(situate(intent, facts), facts);
+  return judge(situate(intent, facts), facts).decision;
 }
 
-/**
- * Looks up what the intent names: `path` (best as it was asked for, since its own name counts too) and `paths`, and the working
- * folder. They are judged as they resolve now; `absolute`, where the intent gives it, must be where `path` leads.
- */
+/** The posture that holds: the owner's, unless the soul is stricter. */
+export function effectivePosture(facts: Pick<Facts, "posture" | "soul">): Posture {
+  return facts.soul?.document.autonomy_posture.level === "supervised" ? "supervised" : facts.posture;
+}
+
+/** Looks up what the intent names: paths as they resolve now, commands as they parse, addresses as they read. */
 export function situate(intent: Intent, facts: Facts): Situation {
-  const base = baseTier(intent.capability, intent.action);
+  const { capability, action } = intent;
+  const base = baseTier(capability, action);
   const mode: Mode = intent.mode === "crusader" ? "crusader" : "normal";
-  const scopes: Scope[] = [];
-  let paths: unknown[] = [];
-  if (base !== null && base.effect !== "none" && base.unavailable === undefined) {
-    paths = namedPaths(intent);
-    for (const path of paths) scopes.push(scopeOf(path, intent, facts));
-  }
-  const targetMissing = paths.length === 0 && base !== null && (base.effect === "write" || base.effect === "delete");
-  let key = `${intent.capability}\n${intent.action}\n${mode}\n${facts.posture}\n${facts.trusted ? 1 : 0}${facts.broad === null ? 0 : 1}`;
-  for (const scope of scopes) {
-    key +=
-      scope.kind === "refused" ? `\n!${scope.rule}` : `\n${scope.inside ? 1 : 0}${scope.root ? 1 : 0}${scope.special ? 1 : 0}${scope.rule}`;
-  }
-  return { key, base, mode, scopes, targetMissing };
+  const appraisal = base === null ? null : appraise(intent, base, facts);
+  const tags = appraisal === null || base === null ? [] : [...base.tags, ...appraisal.tags];
+  const subject: SoulSubject = { kind: base?.kind ?? "other", capability, action, tags };
+  const trustKey: TrustKey = { capability, action, scope: appraisal?.scope ?? "any" };
+  const kept = appraisal !== null && appraisal.key !== null && intent.job === undefined && base !== null && (base.tier === "T0" || base.tier === "T1");
+  const key = kept
+    ? `${capability}\n${action}\n${mode}\n${facts.posture}\n${facts.trusted ? 1 : 0}${facts.broad === null ? 0 : 1}${facts.safeMode ? 1 : 0}\n${facts.soul?.sha256 ?? ""}${appraisal.key}`
+    : null;
+  return { intent, mode, base, appraisal, subject, trustKey, key };
 }
 
-function namedPaths(intent: Intent): unknown[] {
-  const { path, paths } = intent.args;
-  const named: unknown[] = path === undefined ? [] : [path];
-  if (Array.isArray(paths)) named.push(...paths);
-  else if (paths !== undefined) named.push(paths);
-  if (intent.cwd !== undefined) named.push(intent.cwd);
-  return named;
-}
-
-function scopeOf(path: unknown, intent: Intent, facts: Facts): Scope {
-  if (typeof path !== "string") return { kind: "refused", rule: "path.type", message: "The path is not a text." };
-  const resolved = facts.resolve(path);
-  if (!resolved.ok) return { kind: "refused", rule: resolved.rule, message: resolved.message };
-  const { absolute } = intent.args;
-  if (absolute !== undefined && path === intent.args["path"] && absolute !== resolved.absolute) {
-    return { kind: "refused", rule: "path.moved", message: "The path no longer leads where it led a moment ago." };
+/** The decision for a situation: policy, soul, tier, trust and learned rules, mode, in this order. */
+export function judge(situation: Situation, facts: Facts): Judged {
+  const { base, appraisal, subject, trustKey } = situation;
+  const about = (decision: Decision, more: Partial<Judged> = {}): Judged => ({
+    decision,
+    trustKey,
+    defaultTier: base?.tier ?? "T3",
+    held: null,
+    changesFiles: changesFiles(base),
+    learnedRule: null,
+    ...more,
+  });
+  if (base === null || appraisal === null) {
+    const unknown = rule("tier.unknown", "This kind of action is not known, so it is treated as irreversible.", "tier");
+    return about(decision("ask", "T3", "high", [unknown], ["Use one of the tools that are listed.", askOwner]), { held: unknown.message });
   }
-  return {
-    kind: "found",
-    inside: resolved.inside,
-    root: isRoot(resolved),
-    special: resolved.type === "other",
-    sensitive: resolved.sensitive,
-    rule: resolved.rule,
-  };
-}
 
-function isRoot(resolved: Found): boolean {
-  return resolved.display === "." || /^(?:\/|[a-z]:\/?)$/i.test(resolved.display);
-}
+  // 1. Policy. Nothing after it turns a denial into an allowance. Safe mode and a job's limits only refuse, so they stand beside it.
+  const denial = appraisal.denial ?? modeDenial(situation, base, facts);
+  if (denial !== null) {
+    return about(decision("deny", denial.tier, denial.riskLevel, denial.rules, denial.alternatives), { held: words(denial.rules) });
+  }
 
-/** The decision for a situation. */
-export function judge(situation: Situation, facts: Facts): Decision {
-  const denial = policyDenial(situation, facts);
-  if (denial !== null) return denial;
-  const { base } = situation;
-  if (base === null) {
-    return decision(
-      "ask",
-      "T3",
-      "high",
-      [{ id: "tier.unknown", source: "tier", message: "This kind of action is not known, so it is treated as irreversible." }],
-      ["Use one of the tools that are listed.", askOwner],
-    );
+  // 2. Soul.
+  const { soul } = facts;
+  const held: Rule[] = [];
+  const term = soul?.requiresApproval(subject) ?? null;
+  if (term !== null) held.push(rule("soul.requires-approval", `The soul holds "${term}" for your approval.`, "soul"));
+  for (const { name, description } of soul?.riskRules(subject) ?? []) {
+    held.push(rule(`soul.risk.${slug(name)}`, description === "" ? `The soul's rule "${name}" asks for your approval.` : description, "soul"));
   }
-  const raised = raise(situation, base, facts);
-  if (raised.length > 0 || base.tier === "T3") {
-    const rules =
-      raised.length > 0
-        ? raised
-        : [{ id: "tier.T3", source: "tier" as const, message: "What counts as irreversible waits for your approval." }];
-    const secret = situation.scopes.some((scope) => scope.kind === "found" && scope.sensitive === "secret");
-    return decision("ask", "T3", secret ? "critical" : "high", rules, askAlternatives(base));
-  }
-  return decision("allow", base.tier, base.tier === "T2" ? "medium" : "low", allowRules(situation, base, facts), []);
-}
 
-/** Policy: hard rules. Nothing after them can turn a denial into an allowance. */
-function policyDenial(situation: Situation, facts: Facts): Decision | null {
-  const { base } = situation;
-  const changes = base !== null && (base.effect === "write" || base.effect === "delete");
-  if (base?.unavailable !== undefined) {
-    const { id, message, alternatives } = base.unavailable;
-    return denied(base.tier, id, message, alternatives);
+  // 3. Tier.
+  const raised = appraisal.raises.length > 0 || term !== null;
+  const defaultTier: Tier = raised ? "T3" : base.tier;
+  const holders = [...appraisal.raises, ...held];
+  const holdReason =
+    holders.length > 0 ? words(holders) : facts.neverAutomate(subject) ? "This kind of action is on the list of what is never automated." : null;
+
+  // 4. Trust and learned rules.
+  const earned = base.tier === "T0" || holdReason !== null ? null : facts.trust.tier(trustKey);
+  const tier: Tier = earned === null || earned >= defaultTier ? defaultTier : floor(earned, base);
+  const graduated = tier < defaultTier;
+  const graduation = rule("trust.earned", `You let this move from ${defaultTier} to ${tier} after it went well often enough.`, "trust");
+  const facing = { defaultTier, held: holdReason };
+
+  const rules = [...appraisal.raises, ...held];
+  if (tier === "T3" || held.length > 0) {
+    if (rules.length === 0) rules.push(rule("tier.T3", "What counts as irreversible waits for your approval.", "tier"));
+    rules.push(...appraisal.asks, ...jobQuestion(situation, tier));
+    return about(decision("ask", tier, risk(appraisal, tier), rules, questions(appraisal)), facing);
   }
-  for (const scope of situation.scopes) {
-    if (scope.kind === "refused")
-      return denied("T3", scope.rule, scope.message, ["Name an ordinary file or folder by its path in the workspace.", askOwner]);
-    if (scope.special) {
-      return denied("T3", "path.special", "This is a device, a pipe or a socket, not a file.", ["Name an ordinary file."]);
+
+  const soft = graduated ? [] : [...appraisal.asks, ...notNamed(soul, subject, tier)];
+  const learned = soft.length === 0 || holdReason !== null ? null : facts.learned.find(trustKey);
+  if (soft.length > 0) {
+    if (learned === null) return about(decision("ask", tier, risk(appraisal, tier), soft, questions(appraisal)), facing);
+    const learnedBy = rule(`learning.${learned.id}`, learned.message, "learning");
+    if (learned.verdict === "deny") {
+      return about(decision("deny", tier, risk(appraisal, tier), [learnedBy], questions(appraisal)), { ...facing, learnedRule: learned.id });
     }
-    if (changes && scope.rule?.startsWith("own.") === true) {
-      return denied("T3", scope.rule, facts.ruleMessage(scope.rule), ["Ask the owner to change the setting by hand."], "critical");
-    }
-    if (base?.effect === "read" && scope.sensitive === "secret") {
-      const rule = scope.rule ?? "secret";
-      return denied(
-        "T3",
-        rule,
-        `${facts.ruleMessage(rule)} Tools do not read them.`,
-        [
-          "Ask the owner to attach the file by hand; its secrets are taken out before it is sent.",
-          "Read a template beside it, such as .env.example.",
-        ],
-        "critical",
-      );
-    }
-    if (base?.effect === "delete" && scope.root) {
-      return denied(
-        "T3",
-        "policy.destructive",
-        "The workspace itself, or the whole disk, is never deleted.",
-        ["Delete single files."],
-        "critical",
-      );
+    return about(decision("allow", tier, risk(appraisal, tier), [learnedBy, ...allowRules(situation, base, tier, facts)], []), {
+      ...facing,
+      learnedRule: learned.id,
+    });
+  }
+
+  // 5. Mode.
+  const allowed = allowRules(situation, base, tier, facts);
+  return about(decision("allow", tier, risk(appraisal, tier), graduated ? [graduation, ...allowed] : allowed, []), facing);
+}
+
+/** What safe mode leaves out: everything that needs more than this machine. */
+const beyondThisMachine: ReadonlySet<string> = new Set(["web_ops", "connector", "vision_control"]);
+
+function modeDenial({ intent }: Situation, base: BaseTier, facts: Facts): Appraisal["denial"] {
+  if (facts.safeMode) {
+    const { capability, action } = intent;
+    if (beyondThisMachine.has(capability) || action === "push" || action === "clone" || (capability === "deploy_ops" && action === "deploy")) {
+      return {
+        tier: base.tier,
+        riskLevel: "high",
+        rules: [rule("mode.safe", "Safe mode is on: only what works on this machine alone is done.", "mode")],
+        alternatives: ["Do what is possible in the workspace.", "Ask the owner to leave safe mode."],
+      };
     }
   }
-  if (changes && !facts.trusted) {
-    return denied(base.tier, "policy.untrusted", "This workspace is restricted: nothing is written until you trust it.", [
-      "Explain the change instead of making it.",
-      "Ask the owner to trust the workspace.",
-    ]);
+  const { job } = intent;
+  const limits = facts.soul?.document.scheduling_boundaries;
+  if (job === undefined || limits === undefined) return null;
+  const refuse = (id: string, message: string, alternative: string): Appraisal["denial"] => ({
+    tier: base.tier,
+    riskLevel: "high",
+    rules: [rule(`soul.scheduling.${id}`, message, "soul")],
+    alternatives: [alternative, "Ask the owner to run it by hand."],
+  });
+  if (limits.require_ready_state && !job.ready)
+    return refuse("not-ready", "The soul lets jobs do nothing before Lancelot is set up.", "Finish the set-up first.");
+  if (job.running > limits.max_concurrent_jobs) {
+    return refuse("concurrent", `The soul lets ${limits.max_concurrent_jobs} jobs run at once, and more than that run now.`, "Wait until another job has ended.");
+  }
+  if (job.elapsedSeconds > limits.max_job_duration_seconds) {
+    return refuse("duration", `The soul gives a job ${limits.max_job_duration_seconds} seconds, and they are over.`, "Do less in one run.");
   }
   return null;
 }
 
-/** What raises the tier to T3: scope and pattern. */
-function raise(situation: Situation, base: BaseTier, facts: Facts): Rule[] {
-  const rules: Rule[] = [];
-  const add = (id: string, source: Rule["source"], message: string) => {
-    if (!rules.some((rule) => rule.id === id)) rules.push({ id, source, message });
-  };
-  const changes = base.effect === "write" || base.effect === "delete";
-  if (situation.targetMissing) add("tier.no-target", "tier", "It is not said which file this would change.");
-  for (const scope of situation.scopes) {
-    if (scope.kind === "refused") continue;
-    if (!scope.inside) add("tier.outside", "tier", "This lies outside the workspace.");
-    if (changes && scope.rule !== null)
-      add(scope.rule, "policy", `${facts.ruleMessage(scope.rule)} It is changed with your approval only.`);
-  }
-  if (changes && facts.broad !== null) add("tier.broad-workspace", "tier", facts.broad);
-  return rules;
+/** A job never does what cannot be undone without an approval for that run. */
+function jobQuestion({ intent }: Situation, tier: Tier): Rule[] {
+  return intent.job !== undefined && tier === "T3"
+    ? [rule("soul.scheduling.irreversible", "A scheduled job does this only with your approval for this run.", "soul")]
+    : [];
 }
 
-function allowRules(situation: Situation, base: BaseTier, facts: Facts): Rule[] {
-  const rules: Rule[] = [{ id: `tier.${base.tier}`, source: "tier", message: tierMessages[base.tier] }];
+function notNamed(soul: Facts["soul"], subject: SoulSubject, tier: Tier): Rule[] {
+  if (soul === null || tier === "T0" || soul.allows(subject) !== null) return [];
+  return [rule("soul.not-named", "The soul does not name this among what may be done without asking.", "soul")];
+}
+
+function changesFiles(base: BaseTier | null): boolean {
+  return base !== null && (base.effect === "write" || base.effect === "delete" || base.kind === "run_commands" || base.kind === "commit");
+}
+
+/** What changes files keeps its checkpoint, so it never gets below T1. */
+function floor(earned: Tier, base: BaseTier): Tier {
+  return earned === "T0" && changesFiles(base) ? "T1" : earned;
+}
+
+function allowRules({ appraisal, mode }: Situation, base: BaseTier, tier: Tier, facts: Facts): Rule[] {
+  const rules: Rule[] = [rule(`tier.${tier}`, tierMessages[tier], "tier"), ...(appraisal?.notes ?? [])];
   if (base.effect !== "write") return rules;
-  if (situation.mode === "crusader") {
-    rules.push({
-      id: "mode.crusader",
-      source: "mode",
-      message: "Crusader: edits in the workspace are applied after a checkpoint and can be undone.",
-    });
-  } else if (facts.posture === "autonomous") {
-    rules.push({ id: "mode.autonomous", source: "mode", message: "Edits are applied after a checkpoint and can be undone." });
+  if (mode === "crusader") {
+    rules.push(rule("mode.crusader", "Crusader: edits in the workspace are applied after a checkpoint and can be undone.", "mode"));
+  } else if (effectivePosture(facts) === "autonomous") {
+    rules.push(rule("mode.autonomous", "Edits are applied after a checkpoint and can be undone.", "mode"));
   } else {
-    rules.push({ id: "mode.supervised", source: "mode", message: "Edits wait for your review." });
+    rules.push(rule("mode.supervised", "Edits wait for your review.", "mode"));
   }
   return rules;
 }
@@ -217,23 +206,24 @@ const tierMessages: Record<Tier, string> = {
   T3: "This counts as irreversible.",
 };
 
-const askOwner = "Ask the owner.";
-
-function askAlternatives(base: BaseTier): string[] {
-  switch (base.effect) {
-    case "read":
-      return ["Read a file inside the workspace instead.", "Ask the owner to attach what is needed."];
-    case "write":
-      return ["Make the change in an ordinary file inside the workspace.", "Show the owner the change and let them make it."];
-    case "delete":
-      return ["Leave the file and say that it is no longer needed.", "Empty the file by an edit, which can be undone."];
-    case "none":
-      return [askOwner];
-  }
+function questions(appraisal: Appraisal): readonly string[] {
+  return appraisal.alternatives.length > 0 ? appraisal.alternatives : [askOwner];
 }
 
-function denied(tier: Tier, id: string, message: string, alternatives: readonly string[], risk: Decision["riskLevel"] = "high"): Decision {
-  return decision("deny", tier, risk, [{ id, source: "policy", message }], alternatives);
+function risk(appraisal: Appraisal, tier: Tier): Decision["riskLevel"] {
+  return appraisal.riskLevel ?? (tier === "T3" ? "high" : tier === "T2" ? "medium" : "low");
+}
+
+function words(rules: readonly Rule[]): string {
+  return rules.map(({ message }) => message).join(" ");
+}
+
+function slug(name: string): string {
+  return name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "")
+    .slice(0, 60);
 }
 
 function decision(
@@ -247,12 +237,14 @@ function decision(
 }
 
 /** What the gate says when it cannot decide. */
-export function failedGate(): Decision {
-  return denied(
-    "T3",
-    "policy.gate-failed",
-    "The rules could not be applied, so this is refused.",
-    ["Try a smaller step.", "Tell the owner; the log says what failed."],
-    "critical",
-  );
+export function failedGate(): Judged {
+  const failed = rule("policy.gate-failed", "The rules could not be applied, so this is refused.");
+  return {
+    decision: decision("deny", "T3", "critical", [failed], ["Try a smaller step.", "Tell the owner; the log says what failed."]),
+    trustKey: { capability: "unknown", action: "unknown", scope: "any" },
+    defaultTier: "T3",
+    held: failed.message,
+    changesFiles: true,
+    learnedRule: null,
+  };
 }

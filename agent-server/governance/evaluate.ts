@@ -1,28 +1,32 @@
-import type { Decision, Intent } from "../contract/governance.ts";
+import type { Intent } from "../contract/governance.ts";
 import type { Log } from "../security/security.ts";
-import { type Facts, failedGate, judge, situate } from "./decide.ts";
+import { type Facts, failedGate, type Judged, judge, situate } from "./decide.ts";
 
 const cacheSize = 512;
 
 /**
- * The gate's decision for an intent; never throws: what fails is denied. Decisions at T0 and T1 are kept by what they depend
- * on (capability, action, mode, posture, trust, and each path's scope and rule). Where a path leads is looked up every time,
- * because a link can be swapped between two calls. Returned decisions are shared and frozen.
+ * The gate's judgement of an intent; never throws: what fails is denied. Decisions at T0 and T1 that nothing earned or learned
+ * went into are kept by what they depend on (capability, action, mode, posture, trust in the workspace, each path's scope and rule,
+ * the soul). Where a path leads is looked up every time, because a link can be swapped between two calls; so is the soul.
+ * What is returned is shared and frozen.
  */
-export function createEvaluate(facts: () => Facts, log: Log = () => undefined): (intent: Intent) => Decision {
-  const cache = new Map<string, Decision>();
+export function createEvaluate(facts: () => Facts, log: Log = () => undefined): (intent: Intent) => Judged {
+  const cache = new Map<string, Judged>();
   return (intent) => {
     try {
       const now = facts();
       const situation = situate(intent, now);
-      // What the table does not know is never kept: its names could be made to look like another key.
-      const hit = situation.base === null ? undefined : cache.get(situation.key);
+      const { key } = situation;
+      // What was earned may change at any time, in another window too.
+      const keeps = key !== null && (situation.base?.tier === "T0" || now.trust.tier(situation.trustKey) === null);
+      const hit = keeps ? cache.get(key) : undefined;
       if (hit !== undefined) return hit;
       const fresh = judge(situation, now);
-      if (fresh.tier === "T0" || fresh.tier === "T1") {
+      const { tier } = fresh.decision;
+      if (keeps && (tier === "T0" || tier === "T1") && fresh.learnedRule === null && fresh.decision.verdict !== "ask") {
         // The oldest goes; a hit does not reorder, since keys are few and a miss costs a microsecond.
         if (cache.size >= cacheSize) for (const oldest of cache.keys()) if (cache.delete(oldest)) break;
-        cache.set(situation.key, freeze({ ...fresh, cached: true }));
+        cache.set(key, freeze({ ...fresh, decision: { ...fresh.decision, cached: true } }));
       }
       return freeze(fresh);
     } catch (error) {
@@ -32,9 +36,11 @@ export function createEvaluate(facts: () => Facts, log: Log = () => undefined): 
   };
 }
 
-function freeze(decision: Decision): Decision {
+function freeze(judged: Judged): Judged {
+  const { decision } = judged;
   for (const rule of decision.rules) Object.freeze(rule);
   Object.freeze(decision.rules);
   Object.freeze(decision.alternatives);
-  return Object.freeze(decision);
+  Object.freeze(decision);
+  return Object.freeze(judged);
 }

@@ -25,6 +25,8 @@ export interface Facts {
   readonly soul: ActiveSoul | null;
   readonly trust: TrustView;
   readonly learned: LearnedView;
+  /** True for a kind of action that is never automated, whatever trust or learned rules say. */
+  readonly neverAutomate: (subject: SoulSubject) => boolean;
 }
 
 export type NetworkUse = "read" | "write";

@@ -30,6 +30,10 @@ export interface Governance {
    * @throws LancelotError `denied` when the intent's hash differs, it was used, or the decision is stricter by now.
    */
   redeem(authorization: Authorization, intent: Intent): void;
+  /** What came of something that was judged: trust and learning are told. Never throws. */
+  outcome(report: OutcomeReport): void;
+  /** Effects of these receipts were taken back by the owner. Never throws. */
+  rolledBack(report: RolledBackReport): void;
   /** Resolves a path as the system would and judges it; the result is the only path a tool may use. Never throws. */
   resolvePath(path: string): ResolvedPath;
   /**
@@ -43,6 +47,7 @@ export interface Governance {
    * Strict: a `.pem` counts as secret here without a look inside.
    */
   judgeName(relative: string): "secret" | "protected" | null;
+  /** The posture that holds: the owner's, unless the soul is stricter. */
   posture(): Posture;
   setPosture(posture: Posture): void;
   setApprovalTimeout(seconds: number): void;

@@ -31,4 +31,8 @@ export const governanceMigrations: readonly Migration[] = [
       CREATE INDEX approvals_intent ON approvals (intent_hash, quest_id);
       CREATE INDEX approvals_quest ON approvals (quest_id, status);`,
   },
+  {
+    name: "governance-2-channels",
+    sql: `ALTER TABLE approvals ADD COLUMN channels TEXT NOT NULL DEFAULT '["war_room","chat","notification","terminal"]';`,
+  },
 ];

@@ -1,94 +1,69 @@
 import type { Tier } from "../contract/common.ts";
+import type { Kind, Tag } from "./vocabulary.ts";
 
 /** What an action does to the files it names. */
-type FileEffect = "none" | "read" | "write" | "delete";
+export type FileEffect = "none" | "read" | "write" | "delete";
 
-/** One capability and action: its tier before scope and pattern raise it. */
+/** One capability and action, before scope, pattern and soul raise its tier. */
 export interface BaseTier {
   readonly tier: Tier;
   readonly effect: FileEffect;
-  /** Set while nothing can carry the action out: why, and what to do instead. */
-  readonly unavailable?: { readonly id: string; readonly message: string; readonly alternatives: readonly string[] };
+  readonly kind: Kind;
+  readonly tags: readonly Tag[];
 }
 
-const noCommands = {
-  id: "policy.commands-unavailable",
-  message: "Commands cannot be run: the sandbox they need is not part of this version.",
-  alternatives: ["Give the owner the exact command to run in a terminal.", "Read, search and edit files with the file tools."],
-};
-const noNetwork = {
-  id: "policy.network-unavailable",
-  message: "The network cannot be reached: the gate it needs is not part of this version.",
-  alternatives: ["Ask the owner to paste what is needed.", "Look for the information in the workspace."],
-};
-const noRepositoryChanges = {
-  id: "policy.repository-changes-unavailable",
-  message: "The repository cannot be changed through git: only status, diff and log are part of this version.",
-  alternatives: ["Give the owner the exact git command.", "Use git status, diff or log.", "Edit files with the file tools."],
-};
-
-function notPartOfThisVersion(id: string, what: string) {
-  return {
-    id: `policy.${id}-unavailable`,
-    message: `${what}: what this needs is not part of this version.`,
-    alternatives: ["Do what is possible with the file tools.", "Tell the owner what is left to do by hand."],
-  };
+function row(tier: Tier, effect: FileEffect, kind: Kind, ...tags: Tag[]): BaseTier {
+  return { tier, effect, kind, tags };
 }
-const noScaffold = notPartOfThisVersion("scaffold", "User interfaces cannot be scaffolded");
-const noDeployment = notPartOfThisVersion("deployment", "Nothing can be built, tested, packaged or deployed");
-const noVision = notPartOfThisVersion("vision", "Screens cannot be seen or operated");
-const noMemory = notPartOfThisVersion("memory", "Memory cannot be read or written");
-const noSkills = notPartOfThisVersion("skills", "Skills cannot be run");
-const noConnectors = notPartOfThisVersion("connectors", "Nothing can be sent through a connector");
 
 /** The base tier of every capability and action of the contract. `*` stands for every action of a capability that names none. */
 export const baseTiers: Readonly<Record<string, Readonly<Record<string, BaseTier>>>> = {
-  shell_exec: { "*": { tier: "T2", effect: "none", unavailable: noCommands } },
+  shell_exec: { "*": row("T2", "none", "run_commands", "shell") },
   repo_ops: {
-    status: { tier: "T0", effect: "read" },
-    diff: { tier: "T0", effect: "read" },
-    log: { tier: "T0", effect: "read" },
-    commit: { tier: "T1", effect: "write", unavailable: noRepositoryChanges },
-    branch: { tier: "T1", effect: "write", unavailable: noRepositoryChanges },
-    checkout: { tier: "T1", effect: "write", unavailable: noRepositoryChanges },
-    apply_patch: { tier: "T1", effect: "write", unavailable: noRepositoryChanges },
-    push: { tier: "T3", effect: "none", unavailable: noRepositoryChanges },
-    clone: { tier: "T2", effect: "write", unavailable: noRepositoryChanges },
+    status: row("T0", "read", "read_repository", "read"),
+    diff: row("T0", "read", "read_repository", "read"),
+    log: row("T0", "read", "read_repository", "read"),
+    commit: row("T1", "none", "commit", "commit"),
+    branch: row("T1", "none", "branch", "commit"),
+    checkout: row("T1", "write", "checkout", "write"),
+    apply_patch: row("T1", "write", "apply_patch", "write"),
+    push: row("T3", "none", "push", "push", "network", "upload"),
+    clone: row("T2", "write", "clone", "network", "download", "write"),
   },
   file_ops: {
-    read: { tier: "T0", effect: "read" },
-    list: { tier: "T0", effect: "read" },
-    search: { tier: "T0", effect: "read" },
-    write: { tier: "T1", effect: "write" },
-    apply_patch: { tier: "T1", effect: "write" },
-    delete: { tier: "T3", effect: "delete" },
+    read: row("T0", "read", "read_files", "read"),
+    list: row("T0", "read", "read_files", "read"),
+    search: row("T0", "read", "search_files", "read"),
+    write: row("T1", "write", "edit_files", "write"),
+    apply_patch: row("T1", "write", "edit_files", "write"),
+    delete: row("T3", "delete", "delete_files", "delete", "write"),
   },
   web_ops: {
-    fetch: { tier: "T2", effect: "none", unavailable: noNetwork },
-    post: { tier: "T3", effect: "none", unavailable: noNetwork },
-    download: { tier: "T2", effect: "write", unavailable: noNetwork },
-    screenshot: { tier: "T2", effect: "none", unavailable: noNetwork },
+    fetch: row("T2", "none", "fetch_pages", "network", "download"),
+    post: row("T3", "none", "post", "network", "upload"),
+    download: row("T2", "write", "download", "network", "download", "write"),
+    screenshot: row("T2", "none", "screenshot", "network", "download"),
   },
-  ui_builder: { scaffold: { tier: "T1", effect: "write", unavailable: noScaffold } },
+  ui_builder: { scaffold: row("T1", "write", "scaffold", "write") },
   deploy_ops: {
-    build: { tier: "T3", effect: "none", unavailable: noDeployment },
-    test: { tier: "T3", effect: "none", unavailable: noDeployment },
-    package: { tier: "T3", effect: "none", unavailable: noDeployment },
-    deploy: { tier: "T3", effect: "none", unavailable: noDeployment },
+    build: row("T2", "none", "build_and_test", "build", "execute"),
+    test: row("T2", "none", "build_and_test", "test", "execute"),
+    package: row("T2", "none", "build_and_test", "build", "execute"),
+    deploy: row("T3", "none", "deploy", "deploy", "network", "execute"),
   },
   vision_control: {
-    capture_screen: { tier: "T2", effect: "none", unavailable: noVision },
-    locate_element: { tier: "T2", effect: "none", unavailable: noVision },
-    perform_action: { tier: "T3", effect: "none", unavailable: noVision },
-    verify_state: { tier: "T2", effect: "none", unavailable: noVision },
+    capture_screen: row("T2", "none", "see_screen", "vision", "read"),
+    locate_element: row("T2", "none", "see_screen", "vision", "read"),
+    perform_action: row("T3", "none", "act_on_screen", "vision"),
+    verify_state: row("T2", "none", "see_screen", "vision", "read"),
   },
-  memory: {
-    read: { tier: "T0", effect: "none", unavailable: noMemory },
-    write: { tier: "T1", effect: "none", unavailable: noMemory },
-  },
-  skill: { run: { tier: "T2", effect: "none", unavailable: noSkills } },
-  connector: { send: { tier: "T3", effect: "none", unavailable: noConnectors } },
-  quest: { ask: { tier: "T0", effect: "none" }, plan: { tier: "T0", effect: "none" } },
+  memory: { read: row("T0", "none", "read_memory", "memory", "read"), write: row("T1", "none", "write_memory", "memory") },
+  skill: { run: row("T2", "none", "run_skills", "skill", "execute") },
+  connector: { send: row("T3", "none", "send_messages", "connector", "network", "upload") },
+  /** The quest itself: its plan, a question to the owner. */
+  quest: { ask: row("T0", "none", "plan"), plan: row("T0", "none", "plan") },
+  /** A proposal alone: what is proposed has no effect before the owner approves and activates it. */
+  soul: { propose: row("T1", "none", "plan") },
 };
 
 /** The row of the table, or null for a capability or action it does not know. */

@@ -1,0 +1,115 @@
+import type { Tag } from "../vocabulary.ts";
+import { appraisal, askOwner, type Appraise, denial, rule, textArgument } from "./appraisal.ts";
+import { appraisePaths, namedPaths } from "./appraise-files.ts";
+import { appraiseCommand } from "./appraise-command.ts";
+
+/** Policy for scaffolds: new files in a folder of the workspace. */
+export const appraiseScaffold: Appraise = (intent, _base, facts) => {
+  const target = intent.args["target"];
+  const paths = [...namedPaths(intent), ...(target === undefined ? [] : [target])];
+  return { ...appraisePaths(intent, "write", facts, paths.length === 0 ? ["."] : paths), key: null };
+};
+
+/** Policy for builds, tests, packages and deployments. What the owner declared is run; a command in the arguments is judged like any other. */
+export const appraiseDeployment: Appraise = (intent, base, facts) => {
+  const target = textArgument(intent, "target") ?? "default";
+  const common = appraisal({
+    scope: target.slice(0, 100),
+    alternatives:
+      intent.action === "deploy"
+        ? ["Build and test, and let the owner deploy.", "Give the owner the exact command."]
+        : ["Give the owner the exact command.", askOwner],
+  });
+  if (!facts.trusted) {
+    return { ...common, denial: denial("policy.untrusted", "This workspace is restricted: nothing in it is run until you trust it.", ["Ask the owner to trust the workspace."], { tier: base.tier }) };
+  }
+  if (intent.args["command"] === undefined) return common;
+  const command = appraiseCommand(intent, base, facts);
+  return { ...command, scope: common.scope };
+};
+
+const destructiveWords = /\b(?:delete|remove|destroy|drop|purchase|buy|pay|order|send|submit|publish|transfer|confirm|sign|accept|unsubscribe|cancel)\b/i;
+
+/** Policy for a screen that is seen or operated: only pages the network policy permits. */
+export const appraiseVision: Appraise = (intent, base, facts) => {
+  const url = textArgument(intent, "url");
+  const tags: Tag[] = [];
+  if (intent.action === "perform_action" && destructiveWords.test(textArgument(intent, "description") ?? textArgument(intent, "action") ?? ""))
+    tags.push("destroy");
+  const common = { tags, alternatives: ["Describe what should be done and let the owner do it.", askOwner] };
+  if (url === null) return appraisal({ ...common, scope: "screen" });
+  const judged = facts.network(url, "read");
+  if (judged.verdict === "deny") {
+    return appraisal({ ...common, scope: judged.host, denial: { tier: base.tier, riskLevel: "high", rules: [judged.rule], alternatives: judged.alternatives } });
+  }
+  return appraisal({ ...common, scope: judged.host });
+};
+
+/** Blocks of memory that nobody but the soul writes. */
+const fixedBlocks = new Set(["persona"]);
+/** Long enough for a fact, short enough not to be a file. */
+const maxMemory = 100_000;
+
+/** Policy for memory: the persona is the soul's; what the soul's ethics forbid is not kept. */
+export const appraiseMemory: Appraise = (intent, _base, facts) => {
+  if (intent.action !== "write") return appraisal({ scope: "memory", key: "" });
+  const target = textArgument(intent, "target") ?? "";
+  const block = target.startsWith("core:") ? target.slice("core:".length).trim().toLowerCase() : null;
+  if (block !== null && fixedBlocks.has(block)) {
+    return appraisal({
+      scope: "core",
+      denial: denial("memory.persona", "The persona comes from the soul and is never edited.", ["Propose a change of the soul.", "Write to another block."], {
+        tier: "T1",
+      }),
+    });
+  }
+  const content = [intent.args["content"], intent.args["old_text"], intent.args["new_text"]].filter((text) => typeof text === "string").join("\n");
+  if (content.length > maxMemory) {
+    return appraisal({ scope: "memory", denial: denial("memory.size", "This is too much for a memory.", ["Write down the fact, not the source."], { tier: "T1" }) });
+  }
+  const forbidden = facts.soul?.forbidsMemory(content) ?? null;
+  if (forbidden !== null) {
+    return appraisal({
+      scope: "memory",
+      denial: {
+        tier: "T1",
+        riskLevel: "high",
+        rules: [rule(`soul.memory-ethics.${forbidden.rule}`, forbidden.message, "soul")],
+        alternatives: ["Leave the sensitive part out.", askOwner],
+      },
+    });
+  }
+  return appraisal({ scope: block === null ? "memory" : "core", alternatives: ["Leave it unwritten and say it in the answer."] });
+};
+
+/** Permissions that a skill may hold without being asked about at each run. */
+const harmlessPermissions = new Set(["read_input", "write_output", "read_config"]);
+
+/** Policy for skills: what a manifest asks for beyond its input and output is asked. */
+export const appraiseSkill: Appraise = (intent, base, facts) => {
+  const name = textArgument(intent, "name");
+  if (name === null || !/^[a-z][a-z0-9_]{0,63}$/.test(name)) {
+    return appraisal({ denial: denial("skill.name", "The skill is not named as skills are.", ["Name an installed skill."], { tier: base.tier }) });
+  }
+  const common = { scope: name, alternatives: ["Do it with the tools that are listed.", askOwner] };
+  if (!facts.trusted) {
+    return appraisal({
+      ...common,
+      denial: denial("policy.untrusted", "This workspace is restricted: nothing in it is run until you trust it.", ["Ask the owner to trust the workspace."], {
+        tier: base.tier,
+      }),
+    });
+  }
+  const { permissions } = intent.args;
+  const harmless = Array.isArray(permissions) && permissions.every((one) => typeof one === "string" && harmlessPermissions.has(one));
+  return appraisal({ ...common, asks: harmless ? [] : [rule("skill.permissions", "The skill may do more than read its input and write its output.")] });
+};
+
+/** Policy for messages to people. */
+export const appraiseConnector: Appraise = (intent) => {
+  const connector = textArgument(intent, "connector") ?? textArgument(intent, "name") ?? "any";
+  return appraisal({ scope: connector.slice(0, 100), alternatives: ["Draft the message and let the owner send it."] });
+};
+
+/** What touches nothing but the quest: its plan, a question, a proposal. */
+export const appraiseQuest: Appraise = () => appraisal({ scope: "quest", key: "" });
