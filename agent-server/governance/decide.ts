@@ -97,14 +97,15 @@ export function judge(situation: Situation, facts: Facts): Judged {
   const holdReason =
     holders.length > 0 ? words(holders) : facts.neverAutomate(subject) ? "This kind of action is on the list of what is never automated." : null;
 
-  // 4. Trust and learned rules.
-  const earned = base.tier === "T0" || holdReason !== null ? null : facts.trust.tier(trustKey);
-  const tier: Tier = earned === null || earned >= defaultTier ? defaultTier : floor(earned, base);
+  // 4. Trust and learned rules. What was lost makes stricter even where nothing may be lifted.
+  const earned = base.tier === "T0" ? null : facts.trust.tier(trustKey, defaultTier);
+  const lost = earned !== null && earned > defaultTier;
+  const tier: Tier = earned === null ? defaultTier : lost ? earned : holdReason === null ? floor(earned, base) : defaultTier;
   const graduated = tier < defaultTier;
-  const graduation = rule("trust.earned", `You let this move from ${defaultTier} to ${tier} after it went well often enough.`, "trust");
   const facing = { defaultTier, held: holdReason };
 
   const rules = [...appraisal.raises, ...held];
+  if (lost) rules.push(rule("trust.lost", `You undid this before, so it counts as ${tier} until it has gone well again.`, "trust"));
   if (tier === "T3" || held.length > 0) {
     if (rules.length === 0) rules.push(rule("tier.T3", "What counts as irreversible waits for your approval.", "tier"));
     rules.push(...appraisal.asks, ...jobQuestion(situation, tier));
@@ -126,8 +127,10 @@ export function judge(situation: Situation, facts: Facts): Judged {
   }
 
   // 5. Mode.
-  const allowed = allowRules(situation, base, tier, facts);
-  return about(decision("allow", tier, risk(appraisal, tier), graduated ? [graduation, ...allowed] : allowed, []), facing);
+  if (graduated) {
+    rules.push(rule("trust.earned", `You let this move from ${defaultTier} to ${tier} after it went well often enough.`, "trust"));
+  }
+  return about(decision("allow", tier, risk(appraisal, tier), [...rules, ...allowRules(situation, base, tier, facts)], []), facing);
 }
 
 /** What safe mode leaves out: everything that needs more than this machine. */

@@ -93,8 +93,11 @@ export interface TrustKey {
 }
 
 export interface TrustView {
-  /** The tier the owner accepted for this; null when none was earned. Cheap: asked in every decision at T1 and above. */
-  tier(key: TrustKey): Tier | null;
+  /**
+   * The tier for this where it is not the default: lower when the owner accepted that, higher after a rollback; null otherwise.
+   * Cheap: asked in every decision at T1 and above.
+   */
+  tier(key: TrustKey, defaultTier: Tier): Tier | null;
 }
 
 export interface LearnedView {

@@ -102,7 +102,9 @@ describe("trust", () => {
     ["T3 to T2 for what only its base tier holds", operate, "T2", "allow", "T2"],
     ["not for a command that policy holds", run("grave"), "T1", "ask", "T3"],
     ["not for a denied one", run("fatal"), "T0", "deny", "T3"],
-    ["a tier above the default changes nothing", run("harmless"), "T3", "allow", "T2"],
+    ["what was lost is stricter than the default, and may have to be asked", run("harmless"), "T3", "ask", "T3"],
+    ["an edit that was undone is verified before it counts", edit, "T2", "allow", "T2"],
+    ["what was lost holds for what is held too", run("grave"), "T3", "ask", "T3"],
     ["memory may become T0", intent("memory", "write", { target: "working", content: "x" }), "T0", "allow", "T0"],
     ["an edit keeps its checkpoint", edit, "T0", "allow", "T1"],
   ] as const)("%s", (_what, one, tier, verdict, result) => {
@@ -224,7 +226,7 @@ describe("whatever is asked", () => {
           { safeMode: true },
           { trusted: false },
           { neverAutomate: () => true },
-          { trust: { tier: () => null } },
+          { trust: { tier: () => "T3" as const } },
         ]) {
           const after = decide(one, { ...now, ...stricter });
           // A learned denial is itself stricter than a question that may no longer be lifted.
@@ -244,7 +246,7 @@ describe("whatever is asked", () => {
         const after = decide(one, now);
         if (bare.verdict === "deny") expect(after).toEqual(bare);
         const facts = { ...now, trust: { tier: () => null }, learned: { find: () => null } };
-        if (judge(situate(one, facts), facts).held !== null) expect(after.verdict).toBe(bare.verdict);
+        if (judge(situate(one, facts), facts).held !== null) expect(order[after.verdict]).toBeGreaterThanOrEqual(order[bare.verdict]);
       }),
       { numRuns: 1500 },
     );
