@@ -2,16 +2,24 @@ import type { Emit } from "../contract/events.ts";
 import type { Approval, ApprovalDecision, ApprovalStatus, Decision, Intent, Posture } from "../contract/governance.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Log, Redactor } from "../security/security.ts";
-import type { Storage } from "../storage/storage.ts";
+import type { Migration, Storage } from "../storage/storage.ts";
 import { createApprovals, type Question } from "./approvals.ts";
 import { type Authorization, type AuthorizeContext, createAuthorizer } from "./authorize.ts";
+import { effectivePosture, type Judged } from "./decide.ts";
 import { createEvaluate } from "./evaluate.ts";
+import type { Facts } from "./facts.ts";
+import { approvalMigrations } from "./migrations.ts";
+import type { OutcomeReport, RolledBackReport } from "./outcome.ts";
+import { createNetworkPolicy } from "./policy/network.ts";
 import { createPathPolicy, type ResolvedPath } from "./policy/paths.ts";
+import { createTrust, trustMigrations } from "./trust/trust.ts";
 
 export type { Question } from "./approvals.ts";
 export type { Authorization, AuthorizeContext, RefusedAction } from "./authorize.ts";
 export type { OutcomeReport, OutcomeStep, RolledBackReport } from "./outcome.ts";
-export { governanceMigrations } from "./migrations.ts";
+
+/** Tables of this room. */
+export const governanceMigrations: readonly Migration[] = [...approvalMigrations, ...trustMigrations];
 
 /** The one gate (governance.md). Everything that has an effect asks it first. */
 export interface Governance {
@@ -49,6 +57,8 @@ export interface Governance {
   judgeName(relative: string): "secret" | "protected" | null;
   /** The posture that holds: the owner's, unless the soul is stricter. */
   posture(): Posture;
+  /** What the soul's tone invariants ask of answers; null without a soul. */
+  tone(): { readonly noSilentFailure: boolean; readonly sourcesRequired: boolean } | null;
   setPosture(posture: Posture): void;
   setApprovalTimeout(seconds: number): void;
   /** False while nobody can answer (headless without a terminal): then `ask` is refused at once, never waited for. */
@@ -81,6 +91,10 @@ export interface GovernanceDeps {
   posture: Posture;
   approvalTimeoutSeconds: number;
   emit: Emit;
+  /** Whether the flag TOOLS_NETWORK is on; off unless said. */
+  networkEnabled?: () => boolean;
+  /** Off unless said. */
+  safeMode?: () => boolean;
   /** The owner's home folder; the system's unless said. */
   home?: string;
   /** Told when the gate itself fails; it denies then. */
@@ -89,45 +103,77 @@ export interface GovernanceDeps {
   now?: () => number;
 }
 
-/** The gate of one host. With an unusable rule table it starts and refuses every path. */
+/** The gate of one host. With an unusable rule table it starts and refuses what the table is about. */
 export function createGovernance(deps: GovernanceDeps): Governance {
   const { storage, ledger, redactor, workspace, dataDir, configDir, trusted, emit } = deps;
   const log: Log = deps.log ?? (() => undefined);
+  const now = deps.now ?? Date.now;
   let posture = deps.posture;
-  const paths = createPathPolicy({ workspace, dataDir, configDir, ...(deps.home === undefined ? {} : { home: deps.home }) });
-  const evaluate = createEvaluate(
-    () => ({
-      resolve: paths.resolve,
-      ruleMessage: paths.message,
-      trusted,
-      posture,
-      broad: paths.broad,
-    }),
-    log,
-  );
+  let timeoutSeconds = deps.approvalTimeoutSeconds;
+  const home = deps.home === undefined ? {} : { home: deps.home };
+  const paths = createPathPolicy({ workspace, dataDir, configDir, ...home });
+  const network = createNetworkPolicy({ configDir, dataDir, enabled: deps.networkEnabled ?? (() => false), redactor });
+  const trust = createTrust({ storage, ledger, emit, configDir, now, log });
+
+  const facts = (): Facts => ({
+    resolve: paths.resolve,
+    ruleMessage: paths.message,
+    command: interimCommand,
+    network: network.judge,
+    trusted,
+    posture,
+    broad: paths.broad,
+    safeMode: deps.safeMode?.() ?? false,
+    soul: null,
+    trust,
+    learned: { find: () => null },
+    neverAutomate: () => false,
+  });
+  const judge = createEvaluate(facts, log);
+  /** What trust and learning need of a decision that was given out. */
+  const judgements = new WeakMap<Decision, Judged>();
+  const evaluate = (intent: Intent): Judged => {
+    const judged = judge(intent);
+    judgements.set(judged.decision, judged);
+    return judged;
+  };
+
   const approvals = createApprovals({
     storage,
     ledger,
     redactor,
     workspace,
-    timeoutSeconds: deps.approvalTimeoutSeconds,
+    rules: () => ({ timeoutSeconds, channels: ["war_room", "chat", "notification", "terminal"] }),
     emit,
-    now: deps.now ?? Date.now,
+    now,
   });
-  const { authorize, redeem, setCanAsk } = createAuthorizer({ evaluate, approvals, ledger, redactor, log });
+  const { authorize, redeem, setCanAsk } = createAuthorizer({
+    evaluate,
+    escalation: () => "skip_and_log",
+    witness: { decided: () => undefined, answered: () => undefined, useLearned: () => false },
+    approvals,
+    ledger,
+    redactor,
+    log,
+  });
 
   return {
-    evaluate,
+    evaluate: (intent) => evaluate(intent).decision,
     authorize,
     redeem,
+    outcome: () => undefined,
+    rolledBack: () => undefined,
     resolvePath: paths.resolve,
     stillSame: paths.stillSame,
     judgeName: paths.judgeName,
-    posture: () => posture,
+    posture: () => effectivePosture({ posture, soul: null }),
+    tone: () => null,
     setPosture(next) {
       posture = next;
     },
-    setApprovalTimeout: approvals.setTimeoutSeconds,
+    setApprovalTimeout(seconds) {
+      timeoutSeconds = seconds;
+    },
     setCanAsk,
     approvals: {
       list: approvals.list,
@@ -137,3 +183,14 @@ export function createGovernance(deps: GovernanceDeps): Governance {
     },
   };
 }
+
+const interimCommand: Facts["command"] = () => ({
+  verdict: "deny",
+  tier: "T3",
+  riskLevel: "high",
+  rules: [{ id: "command.table-failed", source: "policy", message: "The rules for commands cannot be used." }],
+  alternatives: ["Ask the owner."],
+  scope: "any",
+  tags: [],
+  parts: [],
+});

@@ -1,6 +1,6 @@
 import type { Migration } from "../storage/storage.ts";
 
-export const governanceMigrations: readonly Migration[] = [
+export const approvalMigrations: readonly Migration[] = [
   {
     name: "governance-1-approvals",
     sql: `

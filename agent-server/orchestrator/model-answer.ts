@@ -9,6 +9,7 @@ import { fail, type Outcome } from "./outcome.ts";
 import type { Run } from "./quest-run.ts";
 import { isUnfinished } from "./settle.ts";
 import { maxSameFailures } from "./stop-rules.ts";
+import { keepTone } from "./tone.ts";
 import { dropCalls, type PendingCall, queuedPart, runToolCalls } from "./tool-calls.ts";
 
 type Done = Extract<ModelEvent, { type: "done" }>;
@@ -56,7 +57,10 @@ export async function useAnswer(
     return repeated;
   }
   if (done.stop === "max_tokens") return goOnAfterLimit(deps, run, message);
-  return message.parts.some((part) => part.type === "text") ? null : acceptSilence(deps, run, message);
+  if (!message.parts.some((part) => part.type === "text")) return acceptSilence(deps, run, message);
+  const tone = deps.governance.tone();
+  if (tone !== null) keepTone(deps, run, message, tone, turnId);
+  return null;
 
   function countMalformed(run: Run, message: Message, { malformed }: Done): Outcome | null {
     for (const { name, raw, id } of malformed) {
