@@ -88,6 +88,19 @@ export function formatRelative(iso: string, now: number): string {
   return format.format(0, "second");
 }
 
+/** A span that someone chose, in its largest whole unit: `5 min`, `1 hr`, `90 sec`. */
+export function formatSpan(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  const [unit, size] = (
+    [
+      ["day", 86_400],
+      ["hour", 3600],
+      ["minute", 60],
+    ] as const
+  ).find(([, of]) => seconds >= of && seconds % of === 0) ?? ["second", 1];
+  return cached(`span ${unit}`, (at) => new Intl.NumberFormat(at, { style: "unit", unit, unitDisplay: "long" })).format(seconds / size);
+}
+
 /** `12 ms`, `3.4 s`, `2 min 5 s`. */
 export function formatDuration(ms: number): string {
   if (ms < 1000) return t("{0} ms", formatNumber(Math.round(ms)));

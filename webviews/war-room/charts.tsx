@@ -47,11 +47,14 @@ export function segmentsOf(parts: readonly Part[], whole: number): Segment[] {
   return segments;
 }
 
-/** A round number at or above `n` for the top of an axis: 1, 2 or 5 times a power of ten. */
+const roundSteps = [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8];
+
+/** A round whole number at or above `n` for the top of an axis. */
 export function roundUp(n: number): number {
   if (n <= 1) return 1;
   const power = 10 ** Math.floor(Math.log10(n));
-  return ([1, 2, 5].find((step) => step * power >= n) ?? 10) * power;
+  const steps = power === 1 ? roundSteps.filter(Number.isInteger) : roundSteps;
+  return (steps.find((step) => step * power >= n) ?? 10) * power;
 }
 
 /** Fills by key; the patterns are drawn over the colour. */

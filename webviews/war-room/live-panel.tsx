@@ -10,6 +10,8 @@ interface LivePanelProps<T> {
   live: Live<T>;
   /** Name of the panel, for a screen reader. */
   label: string;
+  /** A class for what is special in it. */
+  look?: string;
   /** What is left while the flag is off, in a sentence. */
   whenOff?: string;
   children: (value: T) => ComponentChildren;
@@ -30,7 +32,7 @@ export function FlagOff({ room, flag, text, whenOff }: { room: WarRoom; flag: st
 }
 
 /** The body of a panel that is read from the host: loading, off, failed, or its content, which stays on screen while it is read again. */
-export function LivePanel<T>({ room, live, label, whenOff, children }: LivePanelProps<T>): JSX.Element {
+export function LivePanel<T>({ room, live, label, look = "", whenOff, children }: LivePanelProps<T>): JSX.Element {
   const value = live.value.value;
   const problem = live.problem.value;
   const down = room.bridge.host.value.state !== "ready";
@@ -43,7 +45,7 @@ export function LivePanel<T>({ room, live, label, whenOff, children }: LivePanel
   };
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: scrolled by keyboard
-    <div class="live" tabIndex={0} role="region" aria-label={label} aria-busy={live.loading.value && value === null}>
+    <div class={`live ${look}`} tabIndex={0} role="region" aria-label={label} aria-busy={live.loading.value && value === null}>
       {problem !== null && problem.flag === null && (
         <Problem text={problem.text}>
           <Button onClick={live.refresh}>{t("Try again")}</Button>

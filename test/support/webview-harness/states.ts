@@ -161,7 +161,9 @@ function answersWith(patch: Record<string, unknown> = {}): Record<string, unknow
     "soul.proposals": { items: [sampleSoulProposal(), ...decidedSouls] },
     "flags.list": { items: [sampleFlag()] },
     "trust.list": { items: trust },
-    "trust.proposals": { items: [sampleTrustProposal()] },
+    "trust.proposals": {
+      items: [sampleTrustProposal(), sampleTrustProposal({ id: "trust-2", scope: "npm.test", status: "accepted", decidedAt: at(80_000) })],
+    },
     "learning.rules": { items: rules },
     "learning.proposals": { items: [sampleLearningProposal()] },
     "workspace.files": { items: ["src/invoice/total.ts", "src/invoice/line.ts", "test/invoice.test.ts"] },

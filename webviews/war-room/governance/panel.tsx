@@ -212,10 +212,16 @@ function Numbers({ room, stats }: { room: WarRoom; stats: GovernanceStats }): JS
           <Answers approvals={stats.approvals} />
         </Block>
         <Block title={t("Verdicts by day (UTC)")} aside={<Span room={room} />} wide>
-          <StackedColumns
-            columns={dayColumns(stats.byDay, days, today, formatDay)}
-            label={count(stats.decisions, "Verdicts by day: {0} decision in all", "Verdicts by day: {0} decisions in all")}
-          />
+          {stats.decisions === 0 ? (
+            <Empty icon="graph" title={t("No decision in these days.")}>
+              {t("What was allowed, asked and denied is drawn here, a column a day.")}
+            </Empty>
+          ) : (
+            <StackedColumns
+              columns={dayColumns(stats.byDay, days, today, formatDay)}
+              label={count(stats.decisions, "Verdicts by day: {0} decision in all", "Verdicts by day: {0} decisions in all")}
+            />
+          )}
         </Block>
         <Block title={t("Rules that asked or refused most")} wide>
           <TopRules room={room} rules={stats.topRules} />

@@ -171,7 +171,7 @@ function Content({ room, view }: { room: WarRoom; view: LearningView }): JSX.Ele
 /** Approval learning: rules from the owner's own answers, proposed and never taken. */
 export function LearningPanel({ room }: { room: WarRoom }): JSX.Element {
   return (
-    <LivePanel room={room} live={room.learning} label={t("Learning")}>
+    <LivePanel room={room} look="learning" live={room.learning} label={t("Learning")}>
       {(view) => <Content room={room} view={view} />}
     </LivePanel>
   );

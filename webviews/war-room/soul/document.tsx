@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import type { SoulDocument, SoulIssue } from "../../../agent-server/contract/soul.ts";
 import { Icon } from "../../shared/components.tsx";
-import { count, formatDuration, t } from "../../shared/l10n.ts";
+import { count, formatSpan, t } from "../../shared/l10n.ts";
 
 function Section({ title, children }: { title: string; children: ComponentChildren }): JSX.Element {
   return (
@@ -111,7 +111,7 @@ export function SoulSections({ document: soul }: { document: SoulDocument }): JS
       <Section title={t("How you are asked")}>
         <dl class="facts">
           <dt>{t("A question waits")}</dt>
-          <dd>{formatDuration(approvals.default_timeout_seconds * 1000)}</dd>
+          <dd>{formatSpan(approvals.default_timeout_seconds * 1000)}</dd>
           <dt>{t("Then")}</dt>
           <dd>{timeoutText(approvals.escalation_on_timeout)}</dd>
           <dt>{t("Where")}</dt>
@@ -124,9 +124,9 @@ export function SoulSections({ document: soul }: { document: SoulDocument }): JS
       <Section title={t("What memory may not hold")}>
         <Sentences items={soul.memory_ethics} none={t("Nothing is named.")} />
       </Section>
-      {soul.self_knowledge.length > 0 && (
+      {(soul.self_knowledge ?? []).length > 0 && (
         <Section title={t("What Lancelot knows of itself")}>
-          <Sentences items={soul.self_knowledge} none="" />
+          <Sentences items={soul.self_knowledge ?? []} none="" />
         </Section>
       )}
       <Section title={t("Limits of what runs by itself")}>
@@ -135,7 +135,7 @@ export function SoulSections({ document: soul }: { document: SoulDocument }): JS
           <dt>{t("Jobs at once")}</dt>
           <dd>{scheduling.max_concurrent_jobs}</dd>
           <dt>{t("Longest job")}</dt>
-          <dd>{formatDuration(scheduling.max_job_duration_seconds * 1000)}</dd>
+          <dd>{formatSpan(scheduling.max_job_duration_seconds * 1000)}</dd>
           <dt>{t("Irreversible acts of jobs")}</dt>
           <dd>{scheduling.no_autonomous_irreversible ? t("only with your approval for that run") : t("judged like any other")}</dd>
           <dt>{t("Before set-up is done")}</dt>

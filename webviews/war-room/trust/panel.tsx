@@ -164,7 +164,7 @@ function Content({ room, view }: { room: WarRoom; view: TrustView }): JSX.Elemen
 /** Trust: earned from outcomes, granted by the owner. */
 export function TrustPanel({ room }: { room: WarRoom }): JSX.Element {
   return (
-    <LivePanel room={room} live={room.trust} label={t("Trust")}>
+    <LivePanel room={room} look="trust" live={room.trust} label={t("Trust")}>
       {(view) => <Content room={room} view={view} />}
     </LivePanel>
   );

@@ -27,7 +27,11 @@ export function createTrustState(bridge: Bridge, store: Pick<Store, "generation"
         bridge.call("trust.proposals", {}, abort),
         bridge.call("trust.proposals", { status: "accepted" }, abort),
       ]);
-      return { records: records.items, pending: pending.items, accepted: accepted.items };
+      return {
+        records: records.items,
+        pending: pending.items.filter(({ status }) => status === "pending"),
+        accepted: accepted.items.filter(({ status }) => status === "accepted"),
+      };
     },
   });
 }
