@@ -14,7 +14,7 @@ import { encodeText } from "./text/encoding.ts";
 import { computeHunks, unifiedDiff } from "./text/hunks.ts";
 import { mergeFiles } from "./text/merge.ts";
 import type { Tools } from "./tools.ts";
-import type { CurrentText, TargetFile, WorkspaceFiles } from "./workspace-files.ts";
+import { type CurrentText, leftBy, type TargetFile, type WorkspaceFiles } from "./workspace-files.ts";
 
 /** A file as a quest sees it: what is there, with its own proposed edits that the owner has not refused. */
 export interface Overlay {
@@ -157,9 +157,10 @@ export function createChanges(deps: ChangesDeps): Changes {
       consent: "review",
       touches: [{ path: file, planned: text === null ? null : encodeText(text, current.encoding) }],
       provider: fileProvider,
+      held: true,
       run: async () => {
         const written = await files.write(file, current, text);
-        return { value: written, outputs: { changedFiles: [written] } };
+        return { value: written, outputs: { changedFiles: [written] }, left: leftBy(file, written) };
       },
     });
   }

@@ -1,15 +1,20 @@
 import type { RestoreResult } from "../contract/changes.ts";
 import { LancelotError } from "../contract/errors.ts";
-import type { Governance } from "../governance/governance.ts";
+import type { Ledger } from "../receipts/receipts.ts";
 import type { CheckpointFile, Checkpoints } from "./checkpoints.ts";
 import type { ObjectStore } from "./checkpoints-objects.ts";
 import type { Locks } from "./locks.ts";
 import { fileProvider, readWhole } from "./providers/file-ops.ts";
-import type { IntentSpec, Road } from "./road.ts";
+import { brief, type IntentSpec, type Road, type RoadGovernance } from "./road.ts";
 import { decodeText, type Encoding, encodeText, sha256 } from "./text/encoding.ts";
 import { unifiedDiff } from "./text/hunks.ts";
 import { mergeFiles } from "./text/merge.ts";
-import type { TargetFile, WorkspaceFiles } from "./workspace-files.ts";
+import type { Verifications } from "./verifications.ts";
+import type { Left } from "./verify-files.ts";
+import { leftBy, type TargetFile, type WorkspaceFiles } from "./workspace-files.ts";
+
+/** How long (ms) an undo waits for verifications that are under way. */
+const drainTimeout = 5_000;
 
 /** Bytes and permission bits of a file; null when there is none. */
 type State = { readonly bytes: Buffer; readonly mode: number } | null;
@@ -30,19 +35,30 @@ interface Refusal {
 /** Undoing: files go back to how they were before a checkpoint or a quest, keeping what the owner did to them since. */
 export interface Restore {
   diff(of: { id: string } | { questId: string }): Promise<{ path: string; diff: string }[]>;
-  /** By the full road, with a checkpoint of its own. @throws LancelotError `not_found`, `denied`. */
+  /** The owner's: by the full road, with a checkpoint of its own. @throws LancelotError `not_found`, `denied`. */
   restore(of: { id: string } | { questId: string }): Promise<RestoreResult>;
+  /** The same for an action that failed its verification; nothing is waited for. `held`: the caller holds the files' locks. */
+  takeBack(checkpointId: string, of: { questId: string | null; parentId: string; held: boolean }): Promise<RestoreResult>;
+}
+
+interface Occasion {
+  readonly actionName: string;
+  readonly questId: string | null;
+  readonly parentId: string | null;
+  readonly takesBack: boolean;
 }
 
 export function createRestore(deps: {
   checkpoints: Checkpoints;
   objects: ObjectStore;
   files: WorkspaceFiles;
-  governance: Governance;
+  governance: RoadGovernance;
   road: Road;
   locks: Locks;
+  ledger: Ledger;
+  verifications: Pick<Verifications, "drain">;
 }): Restore {
-  const { checkpoints, objects, files, governance, road, locks } = deps;
+  const { checkpoints, objects, files, governance, road, locks, ledger } = deps;
 
   /** Follows the touches of one file back from what it is now. */
   async function reverse(touches: readonly CheckpointFile[], current: State): Promise<State> {
@@ -117,53 +133,105 @@ export function createRestore(deps: {
     },
 
     async restore(of) {
-      const paths = [...new Set(checkpoints.files(of).map((file) => file.path.absolute))];
-      return locks.hold(paths, async () => {
-        const { reversals, conflicts } = await plan(of);
-        const questId =
-          "questId" in of ? of.questId : (checkpoints.list({ limit: 500 }).find((checkpoint) => checkpoint.id === of.id)?.questId ?? null);
-        const allowed: { reversal: Reversal; step: IntentSpec }[] = [];
-        for (const reversal of reversals) {
-          const { file } = reversal;
-          const args = { path: file.asked, absolute: file.absolute };
-          const step = { capability: "file_ops", action: reversal.target === null ? "delete" : "write", args };
-          const decision = governance.evaluate({ ...step, mode: "normal" });
-          if (decision.verdict !== "deny") allowed.push({ reversal, step });
-          else conflicts.push({ path: file.display, message: decision.rules.map((rule) => rule.message).join(" ") });
-        }
-        if (allowed.length === 0) return { restored: [], conflicts, undoCheckpointId: null };
-        const restored: string[] = [];
-        const { value } = await road.carry<string | null>({
-          questId,
-          parentId: null,
-          mode: "normal",
-          signal: new AbortController().signal,
-          actionType: "file_op",
-          actionName: "checkpoint_restore",
-          inputs: { ...of, paths: allowed.map(({ reversal }) => reversal.file.display) },
-          steps: allowed.map(({ step }) => step),
-          question: { title: `Restore ${allowed.length} files`, detail: allowed.map(({ reversal }) => reversal.file.display).join("\n") },
-          consent: "review",
-          touches: allowed.map(({ reversal }) => ({ path: reversal.file, planned: reversal.target?.bytes ?? null })),
-          provider: fileProvider,
-          run: async ({ checkpointId }) => {
-            const changedFiles: unknown[] = [];
-            for (const { reversal } of allowed) {
-              try {
-                changedFiles.push(await write(reversal));
-                restored.push(reversal.file.display);
-              } catch (error) {
-                if (!(error instanceof LancelotError)) throw error;
-                conflicts.push({ path: reversal.file.display, message: error.message });
-              }
-            }
-            return { value: checkpointId, outputs: { changedFiles, conflicts } };
-          },
-        });
-        return { restored, conflicts, undoCheckpointId: value };
-      });
+      // What is still being verified might be put back by that; whatever it takes, the owner is not kept waiting for long.
+      await deps.verifications.drain({ timeoutMs: drainTimeout });
+      const questId =
+        "questId" in of ? of.questId : (checkpoints.list({ limit: 500 }).find((checkpoint) => checkpoint.id === of.id)?.questId ?? null);
+      const occasion = { actionName: "checkpoint_restore", questId, parentId: null, takesBack: false };
+      const result = await locks.hold(pathsOf(of), () => restoreHeld(of, occasion));
+      if (result.restored.length > 0) governance.rolledBack?.({ receiptIds: actionsOf(of), questId });
+      return result;
+    },
+
+    takeBack(checkpointId, { questId, parentId, held }) {
+      const of = { id: checkpointId };
+      const work = () => restoreHeld(of, { actionName: "verification_restore", questId, parentId, takesBack: true });
+      return held ? work() : locks.hold(pathsOf(of), work);
     },
   };
+
+  function pathsOf(of: { id: string } | { questId: string }): string[] {
+    return [...new Set(checkpoints.files(of).map((file) => file.path.absolute))];
+  }
+
+  /** The receipts of the agent's own actions: of what the owner accepted by hand, that of the proposal. */
+  function actionsOf(of: { id: string } | { questId: string }): string[] {
+    const actions = checkpoints.receipts(of).map((id) => {
+      const receipt = ledger.get(id);
+      return receipt?.metadata["consent"] === "review" && receipt.parentId !== null ? receipt.parentId : id;
+    });
+    return [...new Set(actions)];
+  }
+
+  async function restoreHeld(of: { id: string } | { questId: string }, occasion: Occasion): Promise<RestoreResult> {
+    const { reversals, conflicts } = await plan(of);
+    const { actionName, questId, parentId, takesBack } = occasion;
+    const allowed: { reversal: Reversal; step: IntentSpec }[] = [];
+    for (const reversal of reversals) {
+      const { file } = reversal;
+      const args = { path: file.asked, absolute: file.absolute };
+      const step = { capability: "file_ops", action: reversal.target === null ? "delete" : "write", args };
+      const decision = governance.evaluate({ ...step, mode: "normal" });
+      if (decision.verdict !== "deny") {
+        allowed.push({ reversal, step });
+        continue;
+      }
+      const message = decision.rules.map((rule) => rule.message).join(" ");
+      conflicts.push({ path: file.display, message });
+      ledger.record(
+        {
+          actionType: "file_op",
+          actionName,
+          inputs: { ...of, paths: [file.display] },
+          riskTier: decision.tier,
+          parentId,
+          questId,
+          metadata: { provider: fileProvider, decision: brief([decision]) },
+        },
+        { status: "failure", errorMessage: message },
+      );
+    }
+    if (allowed.length === 0) return { restored: [], conflicts, undoCheckpointId: null };
+    const restored: string[] = [];
+    const { value } = await road.carry<string | null>({
+      questId,
+      parentId,
+      mode: "normal",
+      signal: new AbortController().signal,
+      actionType: "file_op",
+      actionName,
+      inputs: { ...of, paths: allowed.map(({ reversal }) => reversal.file.display) },
+      steps: allowed.map(({ step }) => step),
+      question: { title: `Restore ${allowed.length} files`, detail: allowed.map(({ reversal }) => reversal.file.display).join("\n") },
+      consent: "review",
+      touches: allowed.map(({ reversal: { file, target } }) => ({
+        path: file,
+        planned: target?.bytes ?? null,
+        ...(target === null ? {} : { plannedMode: target.mode }),
+      })),
+      provider: fileProvider,
+      held: true,
+      takesBack,
+      run: async ({ checkpointId }) => {
+        const changedFiles: unknown[] = [];
+        const left: Left[] = [];
+        for (const { reversal } of allowed) {
+          try {
+            const written = await write(reversal);
+            changedFiles.push(written);
+            left.push(...leftBy(reversal.file, written));
+            restored.push(reversal.file.display);
+          } catch (error) {
+            if (!(error instanceof LancelotError)) throw error;
+            conflicts.push({ path: reversal.file.display, message: error.message });
+            left.push(...leftBy(reversal.file, null));
+          }
+        }
+        return { value: checkpointId, outputs: { changedFiles, conflicts }, left };
+      },
+    });
+    return { restored, conflicts, undoCheckpointId: value };
+  }
 }
 
 function same(a: State, b: State): boolean {

@@ -14,6 +14,8 @@ export type FileImage = { readonly hash: string; readonly mode: number } | null;
 export interface Touch {
   readonly path: FilePath;
   readonly planned?: Buffer | null;
+  /** Permission bits it is about to have; those it has (of a new file: whatever the system gives) unless said. */
+  readonly plannedMode?: number;
 }
 
 /** One file of a checkpoint. `after` is undefined when the effect never told what it left: its host died. */
@@ -29,12 +31,16 @@ export interface CheckpointFile {
 export interface Checkpoints {
   /** Stores the files as they are; durable when it returns. */
   take(of: { questId: string | null; receiptId: string | null; touches: readonly Touch[] }): Promise<string>;
-  /** Stores what the effect left in a file. */
-  finishFile(checkpointId: string, path: FilePath): Promise<void>;
+  /** Stores what the effect left in a file, and says what that is. */
+  finishFile(checkpointId: string, path: FilePath): Promise<FileImage>;
   finish(checkpointId: string): void;
   list(filter: { questId?: string; limit: number }): Checkpoint[];
   /** Files of a checkpoint, or of every checkpoint of a quest, in the order they were taken. @throws LancelotError `not_found`. */
   files(of: { id: string } | { questId: string }): CheckpointFile[];
+  /** Receipts of the actions a checkpoint, or every checkpoint of a quest, was taken for. */
+  receipts(of: { id: string } | { questId: string }): string[];
+  /** True when a checkpoint taken after this one holds the file: an action of ours came later and may have changed it. */
+  touchedLater(checkpointId: string, path: FilePath): boolean;
   /** Removes what a host that died while it wrote left beside files. */
   sweep(): void;
 }
@@ -80,6 +86,14 @@ export function createCheckpoints(deps: { storage: Storage; objects: ObjectStore
     `SELECT f.* FROM checkpoint_files f JOIN checkpoints c ON c.id = f.checkpoint_id
      WHERE c.workspace = ? AND c.quest_id = ? ORDER BY c.seq, f.position`,
   );
+  const receiptsOf = db.prepare("SELECT receipt_id FROM checkpoints WHERE workspace = ? AND id = ? AND receipt_id IS NOT NULL");
+  const receiptsOfQuest = db.prepare(
+    "SELECT receipt_id FROM checkpoints WHERE workspace = ? AND quest_id = ? AND receipt_id IS NOT NULL ORDER BY seq",
+  );
+  const later = db.prepare(
+    `SELECT 1 FROM checkpoint_files f JOIN checkpoints c ON c.id = f.checkpoint_id
+     WHERE f.absolute = ? AND c.seq > (SELECT seq FROM checkpoints WHERE id = ?) LIMIT 1`,
+  );
   const unfinished = db.prepare(
     `SELECT DISTINCT c.id, c.host_id, f.absolute FROM checkpoints c JOIN checkpoint_files f ON f.checkpoint_id = c.id
      WHERE c.workspace = ? AND c.finished = 0`,
@@ -119,6 +133,7 @@ export function createCheckpoints(deps: { storage: Storage; objects: ObjectStore
     async finishFile(checkpointId, path) {
       const { image: after } = await image(path);
       updateFile.run(after?.hash ?? null, after?.mode ?? null, checkpointId, path.absolute);
+      return after;
     },
 
     finish(checkpointId) {
@@ -152,6 +167,13 @@ export function createCheckpoints(deps: { storage: Storage; objects: ObjectStore
         planned: row.planned === 1 ? toImage(row.planned_hash, row.before_mode) : undefined,
       }));
     },
+
+    receipts(of) {
+      const rows = "id" in of ? receiptsOf.all(workspace, of.id) : receiptsOfQuest.all(workspace, of.questId);
+      return (rows as { receipt_id: string }[]).map((row) => row.receipt_id);
+    },
+
+    touchedLater: (checkpointId, path) => later.get(path.absolute, checkpointId) !== undefined,
 
     sweep() {
       const rows = unfinished.all(workspace) as { id: string; host_id: string; absolute: string }[];

@@ -4,7 +4,7 @@ import { hashFile } from "./providers/file-ops.ts";
 import { type Answer, type Effect, fileStep, type ResolvedFile, type Scope } from "./tool.ts";
 import { encodeText, sha256, utf8 } from "./text/encoding.ts";
 import { computeHunks, unifiedDiff } from "./text/hunks.ts";
-import { type CurrentText, maxEditBytes, type Written } from "./workspace-files.ts";
+import { type CurrentText, leftBy, maxEditBytes, type Written } from "./workspace-files.ts";
 
 /** An edit worked out and not yet made. */
 export interface PlannedEdit {
@@ -63,6 +63,7 @@ export function editsEffect(scope: Scope, edits: readonly PlannedEdit[], action:
           changedFiles: done.flatMap(({ written }) => written ?? []),
           changes: done.flatMap(({ change }) => (change === null ? [] : { id: change.id, path: change.path, status: change.status })),
         },
+        left: done.flatMap(({ edit, written }) => leftBy(edit.file, written)),
       };
     },
   };

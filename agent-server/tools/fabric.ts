@@ -6,7 +6,8 @@ import type { Log, Redactor } from "../security/security.ts";
 import { asRecord, parseArguments } from "./arguments.ts";
 import { feedback, isRefusal } from "./feedback.ts";
 import type { Locks } from "./locks.ts";
-import { brief, decisionOf, highestTier, type Road, type Traveller } from "./road.ts";
+import type { RefusedAction } from "../governance/governance.ts";
+import { brief, decisionOf, highestTier, receiptOf, type Road, type Traveller } from "./road.ts";
 import { boundText } from "./text/bounds.ts";
 import type { Answer, Effect, Scope, Tool } from "./tool.ts";
 import type { ToolCall, ToolOutcome } from "./tools.ts";
@@ -21,7 +22,8 @@ export interface FabricDeps {
   readonly scope: (call: ToolCall) => Scope;
   /** Why a tool cannot be used now; null when it can. */
   readonly problem: (tool: Tool) => string | null;
-  readonly now: () => Date;
+  /** Words on earlier actions of a quest that were not as they were to be; empty when there is nothing new. */
+  readonly takeFailures: (questId: string) => string;
   readonly log: Log;
 }
 
@@ -41,7 +43,9 @@ export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<Tool
       text: string,
       more: { error?: LancelotError; isError: boolean; changeId?: string | null; hint?: string | undefined },
     ): ToolOutcome => {
-      const bounded = boundText(redactor.text(text).text, more.hint ?? "Ask for a smaller part.").text;
+      const answer = boundText(redactor.text(text).text, more.hint ?? "Ask for a smaller part.").text;
+      const failures = status === "cancelled" || call.questId === null ? "" : deps.takeFailures(call.questId);
+      const bounded = failures === "" ? answer : `${answer}\n\n[Of what was done before: ${redactor.text(failures).text}]`;
       const changeId = more.changeId ?? null;
       show({ status, output: bounded, durationMs: Math.round(performance.now() - started), changeId });
       return {
@@ -112,7 +116,13 @@ export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<Tool
       if (problem !== null) throw new LancelotError("unavailable", problem);
       const scope = deps.scope(call);
       const question = { title: card.title ?? tool.name, detail: JSON.stringify(asRecord(call.args), null, 2) };
-      decided(await road.look(tool.looks(args, scope), traveller, question), card.approvalId ?? null);
+      const receipt: RefusedAction = {
+        actionType: tool.actionType,
+        actionName: tool.name,
+        inputs: asRecord(call.args),
+        metadata: { provider: tool.provider },
+      };
+      decided(await road.look(tool.looks(args, scope), traveller, question, receipt), card.approvalId ?? null);
       const planned = await tool.plan(args, scope);
       if (planned.kind === "effect") return undertake(tool, planned);
       record(
@@ -139,6 +149,7 @@ export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<Tool
         onDecided: decided,
         onReceipt: (receiptId) => show({ receiptId }),
         run: effect.run,
+        ...(effect.verify === undefined ? {} : { verify: effect.verify }),
       });
       return value;
     }
@@ -164,6 +175,8 @@ export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<Tool
       }
       const decision = decisionOf(problem);
       if (decision !== null) decided([decision], card.approvalId ?? null);
+      const refusal = receiptOf(problem);
+      if (refusal !== null) show({ receiptId: refusal });
       if (card.receiptId === undefined || card.receiptId === null) record("failure", tool, decisions, {}, problem.message);
       const text = feedback(tool.name, problem, decision);
       return finish(isRefusal(problem) ? "denied" : "failure", text, { isError: true, error: problem });

@@ -1,6 +1,9 @@
 import type { Migration } from "../storage/storage.ts";
 
-/** Tables of this room: proposed changes, and checkpoints (their bytes are files in the data folder's `objects/`). */
+/**
+ * Tables of this room: proposed changes, checkpoints (their bytes are files in the data folder's `objects/`), and verifications
+ * of reversible actions that have not ended or whose result nobody was told yet.
+ */
 export const toolsMigrations: readonly Migration[] = [
   {
     name: "tools-1-changes-and-checkpoints",
@@ -51,6 +54,24 @@ export const toolsMigrations: readonly Migration[] = [
         touched INTEGER NOT NULL DEFAULT 0,
         PRIMARY KEY (checkpoint_id, position)
       ) STRICT;
+    `,
+  },
+  {
+    name: "tools-2-verifications",
+    sql: `
+      CREATE TABLE verifications (
+        receipt_id TEXT PRIMARY KEY,
+        workspace TEXT NOT NULL,
+        quest_id TEXT,
+        host_id TEXT NOT NULL,
+        checkpoint_id TEXT,
+        status TEXT NOT NULL CHECK (status IN ('waiting', 'changed', 'failed', 'unverified')),
+        job TEXT NOT NULL,
+        words TEXT NOT NULL DEFAULT '',
+        told INTEGER NOT NULL DEFAULT 0,
+        created_at TEXT NOT NULL
+      ) STRICT;
+      CREATE INDEX verifications_workspace ON verifications (workspace, status);
     `,
   },
 ];

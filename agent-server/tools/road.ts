@@ -2,9 +2,23 @@ import { LancelotError } from "../contract/errors.ts";
 import { type Approval, Decision, type Intent, type Mode } from "../contract/governance.ts";
 import type { ActionType } from "../contract/receipts.ts";
 import type { Tier } from "../contract/common.ts";
-import type { Authorization, Governance, Question } from "../governance/governance.ts";
+import type {
+  Authorization,
+  Governance,
+  OutcomeReport,
+  OutcomeStep,
+  Question,
+  RefusedAction,
+  RolledBackReport,
+} from "../governance/governance.ts";
 import type { Ledger } from "../receipts/receipts.ts";
-import type { Checkpoints, Touch } from "./checkpoints.ts";
+import type { Log } from "../security/security.ts";
+import type { Boundary } from "./boundary.ts";
+import type { Checkpoints, FileImage, Touch } from "./checkpoints.ts";
+import { isRefusal } from "./feedback.ts";
+import type { Verifications, VerifyOwn } from "./verifications.ts";
+import type { Verification } from "./verifications-store.ts";
+import { type Expectation, expectationOf, type Left } from "./verify-files.ts";
 
 /**
  * One thing that is about to be done, judged by itself. Of a file, `path` is what was asked for (its name counts for policy)
@@ -14,6 +28,8 @@ export interface IntentSpec {
   readonly capability: string;
   readonly action: string;
   readonly args: Record<string, unknown>;
+  /** Folder a command is run in; absolute. */
+  readonly cwd?: string;
 }
 
 export interface Traveller {
@@ -34,6 +50,8 @@ export interface Result<T> {
   readonly outputs: Record<string, unknown>;
   /** Words when it did not work though nothing was thrown. */
   readonly failure?: string;
+  /** Touched files that were not left as planned, for a good reason. */
+  readonly left?: readonly Left[];
 }
 
 export interface Undertaking<T> extends Traveller {
@@ -50,21 +68,53 @@ export interface Undertaking<T> extends Traveller {
   readonly onDecided?: (decisions: readonly Decision[], approvalId: string | null) => void;
   readonly onReceipt?: (receiptId: string) => void;
   readonly run: (context: { receiptId: string; checkpointId: string | null }) => Promise<Result<T>>;
+  /** The provider's own look at what it did, beside that at the files. */
+  readonly verify?: VerifyOwn;
+  /** The caller holds the locks of the touched files. */
+  readonly held?: boolean;
+  /** It takes back what failed its verification: it waits for none, and is not taken back itself. */
+  readonly takesBack?: boolean;
 }
 
 /** The road every effect takes (architecture.md, One way through). */
 export interface Road {
-  /** For what only looks: asks the gate and uses the leave at once. @throws LancelotError as `Governance.authorize`. */
-  look(steps: readonly IntentSpec[], traveller: Traveller, question: Question): Promise<Decision[]>;
   /**
-   * decision → receipt opened → before-images → last check → effect → receipt closed.
-   * @throws LancelotError of the gate (then the receipt is a closed failure) or of the effect.
+   * For what only looks: asks the gate and uses the leave at once. A denial is recorded as `receipt`, when it is given.
+   * @throws LancelotError as `Governance.authorize`.
+   */
+  look(steps: readonly IntentSpec[], traveller: Traveller, question: Question, receipt?: RefusedAction): Promise<Decision[]>;
+  /**
+   * boundary (T2, T3) → decision → receipt opened → before-images → last check → effect → verification → receipt closed.
+   * At T1 the verification follows the closing, unless its queue is full or the owner waits for the result.
+   * @throws LancelotError of the boundary, of the gate (one receipt, a failure), of the effect or of its verification.
    */
   carry<T>(undertaking: Undertaking<T>): Promise<{ value: T; receiptId: string; decisions: readonly Decision[] }>;
 }
 
-export function createRoad(deps: { governance: Governance; ledger: Ledger; checkpoints: Checkpoints }): Road {
-  const { governance, ledger, checkpoints } = deps;
+/** The gate as the road uses it: told what came of what it allowed, where it wants to know. */
+export type RoadGovernance = Governance & {
+  outcome?(report: OutcomeReport): void;
+  rolledBack?(report: RolledBackReport): void;
+};
+
+export interface RoadDeps {
+  readonly governance: RoadGovernance;
+  readonly ledger: Ledger;
+  readonly checkpoints: Checkpoints;
+  readonly verifications: Verifications;
+  readonly boundary: Boundary;
+  readonly log: Log;
+}
+
+interface Leave {
+  readonly step: IntentSpec;
+  readonly intent: Intent;
+  readonly decision: Decision;
+  readonly authorization: Authorization | null;
+}
+
+export function createRoad(deps: RoadDeps): Road {
+  const { governance, ledger, checkpoints, verifications } = deps;
 
   function toIntent(step: IntentSpec, traveller: Traveller): Intent {
     return { ...step, mode: traveller.mode, ...(traveller.questId === null ? {} : { questId: traveller.questId }) };
@@ -79,114 +129,255 @@ export function createRoad(deps: { governance: Governance; ledger: Ledger; check
     return { ...step, args: { ...step.args, absolute: resolved.absolute } };
   }
 
-  interface Leave {
-    readonly step: IntentSpec;
-    readonly decision: Decision;
-    readonly authorization: Authorization | null;
-  }
-
-  async function ask(step: IntentSpec, undertaking: Undertaking<unknown> | null, traveller: Traveller, question: Question): Promise<Leave> {
+  async function ask(
+    step: IntentSpec,
+    consent: "ask" | "review",
+    traveller: Traveller,
+    question: Question,
+    receipt: RefusedAction | undefined,
+  ): Promise<Leave> {
     const intent = toIntent(step, traveller);
-    if (undertaking?.consent === "review") {
+    if (consent === "review") {
       const decision = governance.evaluate(intent);
       if (decision.verdict === "deny") throw refused(decision);
-      if (decision.verdict === "ask") return { step, decision, authorization: null };
+      if (decision.verdict === "ask") return { step, intent, decision, authorization: null };
     }
     const authorization = await governance.authorize(intent, question, {
       questId: traveller.questId,
       parentId: traveller.parentId,
       signal: traveller.signal,
       ...(traveller.onWaiting === undefined ? {} : { onWaiting: traveller.onWaiting }),
+      ...(receipt === undefined ? {} : { receipt }),
     });
-    return { step, decision: authorization.decision, authorization };
+    return { step, intent, decision: authorization.decision, authorization };
+  }
+
+  /** Every step, in order; what was asked before one was refused is told with the refusal. */
+  async function askAll(
+    steps: readonly IntentSpec[],
+    consent: "ask" | "review",
+    traveller: Traveller,
+    question: Question,
+    receipt: RefusedAction | undefined,
+    onRefused: (error: LancelotError, asked: readonly OutcomeStep[]) => void,
+  ): Promise<Leave[]> {
+    const leaves: Leave[] = [];
+    for (const step of steps) {
+      try {
+        leaves.push(await ask(step, consent, traveller, question, receipt));
+      } catch (cause) {
+        const error = cause instanceof LancelotError ? cause : brokenGate(cause);
+        const decision = decisionOf(error);
+        const approvalId = error.data?.["approvalId"];
+        const last = { intent: toIntent(step, traveller), approvalId: typeof approvalId === "string" ? approvalId : null };
+        onRefused(error, [...leaves.map(toOutcomeStep), ...(decision === null ? [] : [{ ...last, decision }])]);
+        throw error;
+      }
+    }
+    return leaves;
   }
 
   function redeem(leave: Leave, traveller: Traveller): void {
     const fresh = afresh(leave.step);
-    if (leave.authorization !== null) governance.redeem(leave.authorization, toIntent(fresh, traveller));
-    else if (fresh.args["absolute"] !== leave.step.args["absolute"]) {
+    if (leave.authorization !== null) {
+      try {
+        governance.redeem(leave.authorization, toIntent(fresh, traveller));
+      } catch (error) {
+        throw error instanceof LancelotError ? error : brokenGate(error);
+      }
+    } else if (fresh.args["absolute"] !== leave.step.args["absolute"]) {
       throw new LancelotError("denied", "The path leads elsewhere than when it was reviewed; nothing was touched.");
     }
   }
 
-  function recordRefusal(undertaking: Undertaking<unknown>, error: LancelotError): void {
+  /** A gate that throws denies. */
+  function brokenGate(cause: unknown): LancelotError {
+    deps.log("the gate failed and denies", cause);
+    return new LancelotError("denied", "The gate failed, so this is refused. Try again; the log says what failed.", { cause });
+  }
+
+  /** The receipt of what was refused: the gate's own where it wrote one. */
+  function recordRefusal(undertaking: Undertaking<unknown>, error: LancelotError): string {
+    const recorded = receiptOf(error);
     const decision = decisionOf(error);
-    const receiptId = ledger.record(
-      {
-        actionType: undertaking.actionType,
-        actionName: undertaking.actionName,
-        inputs: undertaking.inputs,
-        riskTier: decision?.tier ?? "T3",
-        parentId: undertaking.parentId,
-        questId: undertaking.questId,
-        metadata: { provider: undertaking.provider, ...(decision === null ? {} : { decision: brief([decision]) }) },
-      },
-      { status: error.code === "cancelled" ? "cancelled" : "failure", errorMessage: error.message },
-    );
+    const receiptId =
+      recorded ??
+      ledger.record(
+        {
+          actionType: undertaking.actionType,
+          actionName: undertaking.actionName,
+          inputs: undertaking.inputs,
+          riskTier: decision?.tier ?? "T3",
+          parentId: undertaking.parentId,
+          questId: undertaking.questId,
+          metadata: { provider: undertaking.provider, ...(decision === null ? {} : { decision: brief([decision]) }) },
+        },
+        { status: error.code === "cancelled" ? "cancelled" : "failure", errorMessage: error.message },
+      );
     undertaking.onReceipt?.(receiptId);
+    return receiptId;
+  }
+
+  /** What is learned from it must not decide whether it worked. */
+  function tell(report: OutcomeReport): void {
+    if (report.steps.length === 0) return;
+    try {
+      governance.outcome?.(report);
+    } catch (error) {
+      deps.log("the gate could not take in what came of an action", error);
+    }
+  }
+
+  async function boundaryBefore(steps: readonly IntentSpec[], consent: "ask" | "review", traveller: Traveller): Promise<void> {
+    let tier: Tier = "T3";
+    try {
+      tier = highestTier(steps.map((step) => governance.evaluate(toIntent(step, traveller))));
+    } catch (error) {
+      // `authorize` is asked next and refuses then.
+      deps.log("the gate failed", error);
+    }
+    if (isBounded(tier)) await deps.boundary({ ...traveller, stop: consent === "ask" });
+  }
+
+  /** Reads what the effect left, for undo and verification. */
+  async function finishFiles(checkpointId: string, touches: readonly Touch[], left: readonly Left[] = []): Promise<Expectation[]> {
+    const before = new Map(checkpoints.files({ id: checkpointId }).map((file) => [file.path.absolute, file.before]));
+    const expectations: Expectation[] = [];
+    for (const touch of touches) {
+      const { absolute } = touch.path;
+      const found: FileImage = await checkpoints.finishFile(checkpointId, touch.path);
+      const way = left.find((one) => one.absolute === absolute);
+      const expectation = expectationOf(touch, before.get(absolute) ?? null, found, way);
+      if (expectation !== null) expectations.push(expectation);
+    }
+    return expectations;
   }
 
   return {
-    async look(steps, traveller, question) {
-      const leaves: Leave[] = [];
-      for (const step of steps) leaves.push(await ask(step, null, traveller, question));
+    async look(steps, traveller, question, receipt) {
+      await boundaryBefore(steps, "ask", traveller);
+      const leaves = await askAll(steps, "ask", traveller, question, receipt, (error, asked) => {
+        const receiptId = receiptOf(error);
+        if (isRefusal(error) && receiptId !== null) tell({ receiptId, questId: traveller.questId, steps: asked, result: "refused" });
+      });
       for (const leave of leaves) redeem(leave, traveller);
       return leaves.map((leave) => leave.decision);
     },
 
-    async carry(undertaking) {
-      const leaves: Leave[] = [];
+    async carry<T>(undertaking: Undertaking<T>) {
+      const { questId, consent } = undertaking;
+      let leaves: Leave[];
+      let asked: readonly OutcomeStep[] = [];
       try {
-        for (const step of undertaking.steps) leaves.push(await ask(step, undertaking, undertaking, undertaking.question));
+        if (undertaking.takesBack !== true) await boundaryBefore(undertaking.steps, consent, undertaking);
+        const receipt = {
+          actionType: undertaking.actionType,
+          actionName: undertaking.actionName,
+          inputs: undertaking.inputs,
+          metadata: { provider: undertaking.provider },
+        };
+        leaves = await askAll(undertaking.steps, consent, undertaking, undertaking.question, receipt, (_error, steps) => {
+          asked = steps;
+        });
+        // An approval can take minutes, in which other actions of the task went on.
+        if (undertaking.takesBack !== true && isBounded(highestTier(leaves.map(({ decision }) => decision))))
+          await deps.boundary({ questId, signal: undertaking.signal, stop: consent === "ask" });
       } catch (error) {
-        if (error instanceof LancelotError) recordRefusal(undertaking, error);
+        if (error instanceof LancelotError) {
+          const receiptId = recordRefusal(undertaking, error);
+          if (isRefusal(error) && consent === "ask") tell({ receiptId, questId, steps: asked, result: "refused" });
+        }
         throw error;
       }
       const decisions = leaves.map((leave) => leave.decision);
-      const approvalId = leaves.map((leave) => leave.authorization?.approvalId ?? null).find((id) => id !== null) ?? null;
+      const steps = leaves.map(toOutcomeStep);
+      const approvalId = steps.find((step) => step.approvalId !== null)?.approvalId ?? null;
       undertaking.onDecided?.(decisions, approvalId);
       const tier = highestTier(decisions);
-      if (tier === "T2" || tier === "T3") ledger.flush();
       const receiptId = ledger.open({
         actionType: undertaking.actionType,
         actionName: undertaking.actionName,
         inputs: undertaking.inputs,
         riskTier: tier,
         parentId: undertaking.parentId,
-        questId: undertaking.questId,
-        metadata: { provider: undertaking.provider, decision: brief(decisions), approvalId, consent: undertaking.consent },
+        questId,
+        metadata: { provider: undertaking.provider, decision: brief(decisions), approvalId, consent },
       });
       undertaking.onReceipt?.(receiptId);
+      const outcome = (result: OutcomeReport["result"]): void => {
+        // What the owner accepted by hand says nothing of how far the agent can be trusted.
+        if (consent === "ask") tell({ receiptId, questId, steps, result });
+      };
       let checkpointId: string | null = null;
+      let ended = false;
       try {
-        if (undertaking.touches.length > 0) {
-          checkpointId = await checkpoints.take({ questId: undertaking.questId, receiptId, touches: undertaking.touches });
-        }
+        if (undertaking.touches.length > 0) checkpointId = await checkpoints.take({ questId, receiptId, touches: undertaking.touches });
         if (undertaking.signal.aborted) throw new LancelotError("cancelled", "Stopped before anything was done.");
         for (const leave of leaves) redeem(leave, undertaking);
         const result = await undertaking.run({ receiptId, checkpointId });
-        if (checkpointId !== null) for (const { path } of undertaking.touches) await checkpoints.finishFile(checkpointId, path);
-        ledger.close(receiptId, {
-          status: result.failure === undefined ? "success" : "failure",
-          outputs: { ...result.outputs, ...(checkpointId === null ? {} : { checkpointId }) },
-          ...(result.failure === undefined ? {} : { errorMessage: result.failure }),
-        });
+        const expectations = checkpointId === null ? [] : await finishFiles(checkpointId, undertaking.touches, result.left);
+        ended = true;
+        const close = (): void => {
+          ledger.close(receiptId, {
+            status: result.failure === undefined ? "success" : "failure",
+            outputs: { ...result.outputs, ...(checkpointId === null ? {} : { checkpointId }) },
+            ...(result.failure === undefined ? {} : { errorMessage: result.failure }),
+          });
+        };
+        const verification: Verification = {
+          receiptId,
+          questId,
+          checkpointId,
+          name: undertaking.actionName,
+          expectations,
+          steps,
+          own: undertaking.verify !== undefined,
+        };
+        const verify = undertaking.verify ?? null;
+        const nothing = expectations.length === 0 && verify === null;
+        const later = tier === "T1" && consent === "ask" && result.failure === undefined;
+        if (nothing) close();
+        else if (!later || !verifications.enqueue(verification, verify, close)) {
+          const { held = false, takesBack = false } = undertaking;
+          const verdict = await verifications.now(verification, verify, { held, restore: !takesBack });
+          if (verdict.status === "failed")
+            throw new LancelotError("unavailable", verdict.words, { data: { verification: verdict.receiptId } });
+          close();
+        }
+        outcome(result.failure === undefined ? "success" : "failure");
         return { value: result.value, receiptId, decisions };
       } catch (error) {
         // What was half done is told too, so that undo knows it.
-        if (checkpointId !== null)
+        if (checkpointId !== null && !ended)
           for (const { path } of undertaking.touches) await checkpoints.finishFile(checkpointId, path).catch(() => undefined);
-        const cancelled = error instanceof LancelotError && error.code === "cancelled";
+        const problem = error instanceof LancelotError ? error : null;
         ledger.close(receiptId, {
-          status: cancelled ? "cancelled" : "failure",
-          errorMessage: error instanceof LancelotError ? error.message : "An internal error stopped it.",
+          status: problem?.code === "cancelled" ? "cancelled" : "failure",
+          errorMessage: problem?.message ?? "An internal error stopped it.",
+          ...(checkpointId === null ? {} : { outputs: { checkpointId } }),
         });
+        if (problem?.code !== "cancelled") outcome(problem !== null && !ended && isRefusal(problem) ? "refused" : "failure");
         throw error;
       } finally {
         if (checkpointId !== null) checkpoints.finish(checkpointId);
       }
     },
   };
+}
+
+function toOutcomeStep({ intent, decision, authorization }: Leave): OutcomeStep {
+  return { intent, decision, approvalId: authorization?.approvalId ?? null };
+}
+
+/** Before these, earlier effects are on the record and verified. */
+function isBounded(tier: Tier): boolean {
+  return tier === "T2" || tier === "T3";
+}
+
+/** The receipt the gate wrote of a denial; null when it wrote none. */
+export function receiptOf(error: LancelotError): string | null {
+  const id = error.data?.["receiptId"];
+  return typeof id === "string" ? id : null;
 }
 
 /** The decision an error of the gate carries; null when it carries none. */

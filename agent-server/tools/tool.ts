@@ -9,6 +9,7 @@ import type { Locks } from "./locks.ts";
 import type { Touch } from "./checkpoints.ts";
 import type { IntentSpec, Provider, Result } from "./road.ts";
 import type { ToolCall } from "./tools.ts";
+import type { VerifyOwn } from "./verifications.ts";
 import type { CurrentText, TargetFile, WorkspaceFiles } from "./workspace-files.ts";
 
 /** What a tool works with. Everything in it that has an effect is used only inside `Effect.run`. */
@@ -43,6 +44,8 @@ export interface Effect {
   readonly question: Question;
   readonly touches: readonly Touch[];
   readonly run: (context: { receiptId: string; checkpointId: string | null }) => Promise<Result<Answer>>;
+  /** A look of its own at what `run` did, beside that at the files: null, or a sentence that says what is not as it was to be. */
+  readonly verify?: VerifyOwn;
 }
 
 /** One tool of the catalog. */

@@ -6,13 +6,13 @@ import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
 import type { Mode } from "../contract/governance.ts";
 import type { SearchMatch, ToolInfo } from "../contract/tools.ts";
-import type { Governance } from "../governance/governance.ts";
 import type { ToolSchema } from "../models/models.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Log, Redactor } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
 import { parametersOf } from "./arguments.ts";
-import { catalog } from "./catalog/catalog.ts";
+import { createBoundary, toldWords } from "./boundary.ts";
+import { catalog as shippedCatalog } from "./catalog/catalog.ts";
 import { createChanges } from "./changes.ts";
 import { createChangesStore } from "./changes-store.ts";
 import { createCheckpoints } from "./checkpoints.ts";
@@ -20,8 +20,10 @@ import { createObjectStore } from "./checkpoints-objects.ts";
 import { createRestore } from "./checkpoints-restore.ts";
 import { createFabric } from "./fabric.ts";
 import { createLocks } from "./locks.ts";
-import { createRoad } from "./road.ts";
+import { createRoad, type RoadGovernance } from "./road.ts";
 import type { Tool } from "./tool.ts";
+import { createVerifications } from "./verifications.ts";
+import { createVerificationsStore } from "./verifications-store.ts";
 import { createWorkspaceFiles } from "./workspace-files.ts";
 import { findFiles, searchWorkspace } from "./workspace-search.ts";
 
@@ -90,12 +92,23 @@ export interface Tools {
     diff(of: { id: string } | { questId: string }): Promise<{ path: string; diff: string }[]>;
     restore(of: { id: string } | { questId: string }): Promise<RestoreResult>;
   };
+  verifications: {
+    /** Verifications of reversible actions that have not ended, and those that failed in this workspace. */
+    stats(): { waiting: number; failed: number };
+    /** Waits until those of a quest have ended; false when the time (ms) is over first. @throws LancelotError `cancelled`. */
+    settle(questId: string, options: { timeoutMs: number; signal?: AbortSignal }): Promise<boolean>;
+    /** Words for the model on what was not as it was to be since it was last told; empty when nothing. */
+    takeFailures(questId: string): string;
+    onFailure(listener: (failure: { questId: string | null; receiptId: string; words: string }) => void): () => void;
+  };
+  /** Verifies what waits for it, for a moment; the rest is recorded as unverified. */
+  close(): Promise<void>;
 }
 
 export interface ToolsDeps {
   storage: Storage;
   ledger: Ledger;
-  governance: Governance;
+  governance: RoadGovernance;
   redactor: Redactor;
   /** Absolute; null while no folder is open: then file tools say so. */
   workspace: string | null;
@@ -108,7 +121,15 @@ export interface ToolsDeps {
   /** Told of errors whose text neither model nor owner is shown. */
   log?: Log;
   now?: () => Date;
+  /** Every tool; those of the catalog unless said. */
+  catalog?: readonly Tool[];
+  /** How long (ms) an action of T2 or T3 waits for earlier verifications, and how many may wait. */
+  boundaryTimeoutMs?: number;
+  verificationQueue?: number;
 }
+
+/** How long (ms) a host that closes waits for verifications. */
+const closeTimeout = 2_000;
 
 const noWorkspace = "No folder is open, so there are no files to work on. Open a folder first.";
 
@@ -122,11 +143,31 @@ export function createTools(deps: ToolsDeps): Tools {
   const locks = createLocks();
   const objects = createObjectStore(deps.dataDir);
   const checkpoints = createCheckpoints({ storage, objects, workspace: owner, now });
-  const road = createRoad({ governance, ledger, checkpoints });
+  const log: Log = deps.log ?? (() => undefined);
+  const catalog = deps.catalog ?? shippedCatalog;
+  const verifications = createVerifications({
+    storage,
+    store: createVerificationsStore(storage, owner, now),
+    ledger,
+    redactor,
+    governance,
+    checkpoints,
+    takeBack: (checkpointId, of) => restore.takeBack(checkpointId, of),
+    outcome: (report) => governance.outcome?.(report),
+    log,
+    ...(deps.verificationQueue === undefined ? {} : { queueSize: deps.verificationQueue }),
+  });
+  const boundary = createBoundary({
+    ledger,
+    verifications,
+    ...(deps.boundaryTimeoutMs === undefined ? {} : { timeoutMs: deps.boundaryTimeoutMs }),
+  });
+  const road = createRoad({ governance, ledger, checkpoints, verifications, boundary, log });
   const files = createWorkspaceFiles(askEditor);
   const changes = createChanges({ store: createChangesStore(storage, owner), files, road, governance, ledger, locks, emit, now });
-  const restore = createRestore({ checkpoints, objects, files, governance, road, locks });
+  const restore = createRestore({ checkpoints, objects, files, governance, road, locks, ledger, verifications });
   checkpoints.sweep();
+  verifications.resume();
 
   const problem = (tool: Tool): string | null => {
     if (workspace === null && tool.capability !== "quest") return noWorkspace;
@@ -139,8 +180,8 @@ export function createTools(deps: ToolsDeps): Tools {
     redactor,
     locks,
     problem,
-    now,
-    log: deps.log ?? (() => undefined),
+    log,
+    takeFailures: (questId) => toldWords(verifications.take(questId)),
     scope: (call) => ({ call, workspace: owner, governance, files, changes, askEditor, ripgrepPath, locks }),
   });
   const searchable = () => {
@@ -175,5 +216,12 @@ export function createTools(deps: ToolsDeps): Tools {
       diff: async (of) => restore.diff(of),
       restore: async (of) => restore.restore(of),
     },
+    verifications: {
+      stats: verifications.stats,
+      settle: (questId, options) => verifications.drain({ ...options, questId }),
+      takeFailures: (questId) => toldWords(verifications.take(questId)),
+      onFailure: verifications.onFailure,
+    },
+    close: () => verifications.close(closeTimeout),
   };
 }

@@ -2,6 +2,7 @@ import type { AskEditor } from "../contract/editor.ts";
 import { LancelotError } from "../contract/errors.ts";
 import { changeMode, type FilePath, hashFile, readWhole, removeFile, writeAtomic } from "./providers/file-ops.ts";
 import { decodeText, type Encoding, encodeText, sha256, utf8 } from "./text/encoding.ts";
+import type { Left } from "./verify-files.ts";
 
 /** Files above this are neither edited by text nor proposed, in bytes. */
 export const maxEditBytes = 5 * 1024 * 1024;
@@ -30,6 +31,14 @@ export interface Written {
   readonly via: "editor" | "disk";
   /** False while the editor holds the new text unsaved. */
   readonly saved: boolean;
+}
+
+/** What a write left, where that is not simply the text on the disk; null for nothing written. */
+export function leftBy(file: FilePath, written: Written | null): Left[] {
+  const { absolute } = file;
+  if (written === null) return [{ absolute, as: "untouched" }];
+  if (written.via === "disk") return [];
+  return [written.saved ? { absolute, as: "saved", hash: written.after } : { absolute, as: "unsaved" }];
 }
 
 /** Reads and writes files by what the owner sees of them: through the editor where there is one, else on disk. */

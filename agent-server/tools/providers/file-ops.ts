@@ -93,6 +93,19 @@ export async function hashFile(path: FilePath): Promise<string | null> {
   }
 }
 
+/** SHA-256 of a file's bytes with its permission bits; null when there is no file. @throws LancelotError as `openForReading`. */
+export async function readImage(path: FilePath): Promise<{ hash: string; mode: number } | null> {
+  if ((await statPath(path)) === null) return null;
+  const { handle, stats } = await openForReading(path);
+  try {
+    return { hash: await hashHandle(handle), mode: stats.mode & 0o7777 };
+  } catch (error) {
+    throw fileError(error, path.display);
+  } finally {
+    await handle.close();
+  }
+}
+
 export interface WriteOptions {
   /** SHA-256 of what must stand there now, null for nothing; the write is refused when it is otherwise. */
   readonly expected: string | null;

@@ -68,7 +68,7 @@ describe("checkpoints", () => {
     expect(result.restored).toEqual(["b.txt"]);
     expect(result.conflicts.map(({ path }) => path).sort()).toEqual(["a.txt", "c.txt"]);
     expect([room.read("a.txt"), room.read("b.txt"), room.read("c.txt")]).toEqual([lines([5, "mine"]), "b\n", "c edited\n"]);
-    const receipt = room.ledger.search({ query: "checkpoint_restore", limit: 1 }).items[0];
+    const receipt = room.ledger.search({ query: "checkpoint_restore", actionType: "file_op", limit: 1 }).items[0];
     expect(receipt).toMatchObject({ actionType: "file_op", status: "success" });
   });
 

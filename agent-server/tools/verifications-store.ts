@@ -1,0 +1,102 @@
+import * as z from "zod";
+import { Intent, Decision } from "../contract/governance.ts";
+import type { Storage } from "../storage/storage.ts";
+import { Expectation } from "./verify-files.ts";
+
+/** One action whose effect is to be verified after its receipt was closed. */
+export interface Verification {
+  readonly receiptId: string;
+  readonly questId: string | null;
+  readonly checkpointId: string | null;
+  /** The tool, as the receipt names it. */
+  readonly name: string;
+  readonly expectations: readonly Expectation[];
+  /** For what trust is told; arguments redacted. */
+  readonly steps: readonly { readonly intent: Intent; readonly decision: Decision; readonly approvalId: string | null }[];
+  /** The provider verifies too; after a crash its part cannot be made up for. */
+  readonly own: boolean;
+}
+
+/** How a verification that was not simply good ended. */
+export type BadEnd = "changed" | "failed" | "unverified";
+
+/** What a quest is still to be told. */
+export interface Untold {
+  readonly receiptId: string;
+  readonly questId: string;
+  readonly status: BadEnd;
+  readonly words: string;
+}
+
+const Job = z.object({
+  name: z.string(),
+  expectations: z.array(Expectation),
+  steps: z.array(z.object({ intent: Intent, decision: Decision, approvalId: z.string().nullable() })),
+  own: z.boolean(),
+});
+
+interface Row {
+  receipt_id: string;
+  quest_id: string | null;
+  host_id: string;
+  checkpoint_id: string | null;
+  status: "waiting" | BadEnd;
+  job: string;
+  words: string;
+}
+
+/** Rows of one workspace. A verification that ended well leaves none: its receipt says so. */
+export interface VerificationsStore {
+  add(verification: Verification): void;
+  /** Those that hosts now dead left waiting; they are this host's from now on. */
+  adopt(): Verification[];
+  good(receiptId: string): void;
+  bad(receiptId: string, end: BadEnd, words: string): void;
+  /** Ended badly and told to nobody yet, oldest first; those another living host will tell are left out. */
+  untold(): Untold[];
+  /** True for the one who may tell it. */
+  tell(receiptId: string): boolean;
+  failed(): number;
+}
+
+export function createVerificationsStore(storage: Storage, workspace: string, now: () => Date): VerificationsStore {
+  const { db } = storage;
+  const insert = db.prepare(
+    `INSERT INTO verifications (receipt_id, workspace, quest_id, host_id, checkpoint_id, status, job, created_at)
+     VALUES (?, ?, ?, ?, ?, 'waiting', ?, ?)`,
+  );
+  const waiting = db.prepare("SELECT * FROM verifications WHERE workspace = ? AND status = 'waiting' ORDER BY rowid");
+  const take = db.prepare("UPDATE verifications SET host_id = ? WHERE receipt_id = ? AND host_id = ? AND status = 'waiting'");
+  const remove = db.prepare("DELETE FROM verifications WHERE receipt_id = ?");
+  const end = db.prepare("UPDATE verifications SET status = ?, words = ?, told = ? WHERE receipt_id = ?");
+  const selectUntold = db.prepare(
+    "SELECT * FROM verifications WHERE workspace = ? AND status <> 'waiting' AND told = 0 AND quest_id IS NOT NULL ORDER BY rowid",
+  );
+  const markTold = db.prepare("UPDATE verifications SET told = 1 WHERE receipt_id = ? AND told = 0");
+  const count = db.prepare("SELECT count(*) AS failed FROM verifications WHERE workspace = ? AND status = 'failed'");
+
+  return {
+    add({ receiptId, questId, checkpointId, ...job }) {
+      insert.run(receiptId, workspace, questId, storage.hostId, checkpointId, JSON.stringify(job), now().toISOString());
+    },
+    adopt: () =>
+      storage.transaction(() =>
+        (waiting.all(workspace) as Row[]).flatMap((row): Verification[] => {
+          if (row.host_id === storage.hostId || storage.hostAlive(row.host_id)) return [];
+          if (take.run(storage.hostId, row.receipt_id, row.host_id).changes !== 1) return [];
+          const job = Job.parse(JSON.parse(row.job));
+          return [{ receiptId: row.receipt_id, questId: row.quest_id, checkpointId: row.checkpoint_id, ...job }];
+        }),
+      ),
+    good: (receiptId) => void remove.run(receiptId),
+    bad: (receiptId, status, words) => void end.run(status, words, 0, receiptId),
+    untold: () =>
+      (selectUntold.all(workspace) as Row[]).flatMap((row): Untold[] =>
+        row.status === "waiting" || row.quest_id === null || (row.host_id !== storage.hostId && storage.hostAlive(row.host_id))
+          ? []
+          : [{ receiptId: row.receipt_id, questId: row.quest_id, status: row.status, words: row.words }],
+      ),
+    tell: (receiptId) => markTold.run(receiptId).changes === 1,
+    failed: () => (count.get(workspace) as { failed: number }).failed,
+  };
+}
