@@ -11,8 +11,8 @@ import { createGovernance, governanceMigrations } from "./governance/governance.
 import { createModels } from "./models/models.ts";
 import { createOrchestrator, orchestratorMigrations } from "./orchestrator/orchestrator.ts";
 import type { ProductPaths } from "./paths.ts";
-import { createLedger, receiptsMigrations, recorded } from "./receipts/receipts.ts";
-import { createGatedFetch, createRedactor, createSecrets, type Redactor } from "./security/security.ts";
+import { createLedger, receiptsHandlers, receiptsMigrations, recorded } from "./receipts/receipts.ts";
+import { createGatedFetch, createRedactor, createSecrets, refuseReservedSecret, type Redactor } from "./security/security.ts";
 import { openStorage } from "./storage/storage.ts";
 import { createTools, toolsMigrations } from "./tools/tools.ts";
 
@@ -58,8 +58,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
     dataDir,
     migrations: [...receiptsMigrations, ...governanceMigrations, ...toolsMigrations, ...orchestratorMigrations],
   });
-  const ledger = createLedger({ storage, redactor });
   const secrets = createSecrets({ dataDir, env: options.env, ...(options.askEditor ? { editor: editorSecrets(options.askEditor) } : {}) });
+  const ledger = createLedger({ storage, redactor, secrets, log: options.log });
   const governance = createGovernance({
     storage,
     ledger,
@@ -143,6 +143,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
         degradedReasons.push(error instanceof LancelotError ? error.message : "The state of the models could not be read.");
         return null;
       });
+      const unsigned = ledger.degraded();
+      if (unsigned !== null) degradedReasons.push(unsigned);
       const local = models.local().status;
       return {
         ready: answers !== null,
@@ -178,6 +180,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     "models.local.download": () => models.downloadLocal(),
     "models.local.cancel": () => models.cancelDownload(),
     "vault.set": async ({ name, value }) => {
+      refuseReservedSecret(name);
       // The name alone: a value never reaches the ledger.
       await recorded(ledger, { actionType: "system", actionName: "vault.set", inputs: { title: name }, riskTier: "T3" }, () =>
         secrets.set(name, value),
@@ -186,6 +189,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       return { ok: true };
     },
     "vault.delete": async ({ name }) => {
+      refuseReservedSecret(name);
       await recorded(ledger, { actionType: "system", actionName: "vault.delete", inputs: { title: name }, riskTier: "T3" }, () =>
         secrets.delete(name),
       );
@@ -198,14 +202,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       items: governance.approvals.list({ status: status ?? "pending", limit, ...(questId === undefined ? {} : { questId }) }),
     }),
     "approvals.decide": ({ id, decision, reason }) => governance.approvals.decide(id, decision, reason),
-    "receipts.search": (params) => ledger.search(params),
-    "receipts.get": ({ id }) => {
-      const receipt = ledger.get(id);
-      if (receipt === null) throw new LancelotError("not_found", `There is no receipt ${id}.`);
-      return receipt;
-    },
-    "receipts.trace": (of) => ({ roots: ledger.trace(of) }),
-    "receipts.verify": (_params, call) => ledger.verify(call.signal),
+    ...receiptsHandlers({ ledger, emit }),
     "tools.list": () => ({ items: tools.list() }),
     "tools.invoke": async ({ tool, args, questId }, call) => {
       const outcome = await tools.invoke({ tool, args, questId: questId ?? null, parentId: null, mode: "normal", signal: call.signal });
@@ -235,10 +232,11 @@ export async function createHost(options: HostOptions): Promise<Host> {
     info,
     async close() {
       await orchestrator.close();
+      await tools.close();
       await models.close();
       stopReceipts();
       stopModels();
-      ledger.flush();
+      await ledger.end();
       storage.close();
     },
   };

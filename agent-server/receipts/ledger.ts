@@ -1,13 +1,17 @@
 import type Database from "better-sqlite3";
 import { LancelotError } from "../contract/errors.ts";
 import type { Receipt } from "../contract/receipts.ts";
-import type { Redactor } from "../security/security.ts";
+import type { Log, Redactor, Secrets } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
 import { boundFields, boundText } from "./bounds.ts";
 import { type CloseEntry, type Entry, type EntryRow, newReceiptId, OpenEntry, readEntry, toReceipt, toRow } from "./entry.ts";
+import { exportReceipts } from "./export.ts";
 import { type ClosedAction, createProjection, receiptOfRow } from "./projection.ts";
 import type { Ledger, ReceiptClosing, ReceiptOpening } from "./receipts.ts";
 import { createTextIndex, searchReceipts } from "./search.ts";
+import { createHeadSigner } from "./signed-heads.ts";
+import { createSigningKeys } from "./signing-keys.ts";
+import { recorded } from "./recorded.ts";
 import { traceReceipts } from "./trace.ts";
 import { verifyLedger } from "./verify.ts";
 
@@ -17,14 +21,28 @@ const batchDelay = 250;
 /** Ledger entries that one tick of the timer adds to the text index: a few milliseconds of work. */
 const indexedPerTick = 200;
 
+export interface LedgerDeps {
+  storage: Storage;
+  redactor: Redactor;
+  /** The key store, where the key that signs heads is kept; without one nothing is signed, and `degraded` says so. */
+  secrets?: Secrets;
+  log?: Log;
+  /** Milliseconds since 1970. */
+  now?: () => number;
+}
+
 /**
  * The ledger of one data folder. Several hosts may append at once: each append reads the head inside `BEGIN IMMEDIATE`.
- * `now` is in milliseconds since 1970. What SQLite cannot write is thrown as `unavailable`, and then nothing was recorded.
+ * What SQLite cannot write is thrown as `unavailable`, and then nothing was recorded.
  */
-export function createLedger(deps: { storage: Storage; redactor: Redactor; now?: () => number }): Ledger {
+export function createLedger(deps: LedgerDeps): Ledger {
   const { storage, redactor } = deps;
-  const { db } = storage;
+  const { db, dataDir } = storage;
   const now = deps.now ?? Date.now;
+  const log = deps.log ?? (() => undefined);
+  const ledgerId = db.prepare<[], string>("SELECT ledger_id FROM ledger_identity").pluck().get() ?? "";
+  const keys = deps.secrets === undefined ? null : createSigningKeys({ secrets: deps.secrets, storage, ledgerId, now });
+  const signer = createHeadSigner({ storage, ledgerId, keys, now, log });
   const projection = createProjection(db);
   const textIndex = createTextIndex(storage);
   const listeners = new Set<(receipt: Receipt) => void>();
@@ -59,6 +77,7 @@ export function createLedger(deps: { storage: Storage; redactor: Redactor; now?:
       throw (error as { code?: string }).code === "SQLITE_CONSTRAINT_PRIMARYKEY" ? damagedLedger(error) : error;
     }
     moveHead.run(seq, hash);
+    signer.noticed(seq);
     return rows;
   };
 
@@ -171,7 +190,13 @@ export function createLedger(deps: { storage: Storage; redactor: Redactor; now?:
     flush();
   });
 
-  return {
+  const search: Ledger["search"] = (filter) => {
+    flush();
+    if (filter.query !== undefined) while (!textIndex.advance(1_000));
+    return searchReceipts(db, filter);
+  };
+
+  const ledger: Ledger = {
     open: (opening) => {
       const open = toOpen(opening);
       storage.transaction(() => {
@@ -199,18 +224,32 @@ export function createLedger(deps: { storage: Storage; redactor: Redactor; now?:
       const row = projection.find(id);
       return row === null ? null : receiptOfRow(row);
     },
-    search: (filter) => {
-      flush();
-      if (filter.query !== undefined) while (!textIndex.advance(1_000));
-      return searchReceipts(db, filter);
-    },
+    search,
     trace: (of) => {
       flush();
       return traceReceipts(db, of);
     },
-    verify: async (signal) => {
+    verify: async (signal, progress) => {
       flush();
-      return verifyLedger(db, signal);
+      const facts = await signer.facts();
+      return verifyLedger(db, { dataDir, ledgerId, facts }, { signal, progress });
+    },
+    export: async (filter, signal) => {
+      flush();
+      await signer.sign();
+      const { keys } = await signer.facts();
+      return exportReceipts({ db, dataDir, ledgerId, keys, now, search }, filter, signal);
+    },
+    sign: async () => {
+      flush();
+      return signer.sign();
+    },
+    rotateKey: () =>
+      recorded(ledger, { actionType: "system", actionName: "receipts.rotateKey", inputs: {}, riskTier: "T3" }, () => signer.rotate()),
+    degraded: () => signer.degraded(),
+    end: async () => {
+      flush();
+      await signer.end();
     },
     reconcile: () =>
       storage.transaction(() => {
@@ -229,6 +268,7 @@ export function createLedger(deps: { storage: Storage; redactor: Redactor; now?:
       return () => listeners.delete(listener);
     },
   };
+  return ledger;
 }
 
 function notWritten(): never {

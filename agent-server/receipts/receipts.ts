@@ -1,6 +1,7 @@
 import type { ActionType, CognitionTier, Receipt, ReceiptStatus, TraceNode, Verification } from "../contract/receipts.ts";
 import type { Tier } from "../contract/common.ts";
-import type { Params } from "../contract/table.ts";
+import type { Params, Result } from "../contract/table.ts";
+import type { SignedHead } from "./signature.ts";
 
 export interface ReceiptOpening {
   actionType: ActionType;
@@ -35,12 +36,25 @@ export interface Ledger {
   get(id: string): Receipt | null;
   search(filter: Params<"receipts.search">): { items: Receipt[]; nextCursor?: string };
   trace(of: { id: string } | { questId: string }): TraceNode[];
-  verify(signal?: AbortSignal): Promise<Verification>;
+  /** Checks everything, sealed segments and signed heads too; `progress` is told now and then. */
+  verify(signal?: AbortSignal, progress?: (done: number, total: number) => void): Promise<Verification>;
+  /** Writes receipts, or the whole chain with what verifies it, to a file below `exports/` of the data folder. */
+  export(filter: Params<"receipts.export">, signal?: AbortSignal): Promise<Result<"receipts.export">>;
+  /** Signs the head as it is now; null when there is no key store or nothing to sign. Heads are signed by themselves as well. */
+  sign(): Promise<SignedHead | null>;
+  /** Signs with a new key from now on; the keys before it are kept to verify with. Returns the new key's id. */
+  rotateKey(): Promise<string>;
+  /** What is missing to the ledger, in words for the owner; null when nothing is. */
+  degraded(): string | null;
+  /** Before the data folder closes: writes what is batched and signs what is new, waiting for the key store a second and a half at most. */
+  end(): Promise<void>;
   /** Closes, as failures, the receipts that hosts now dead left open. Returns how many. */
   reconcile(): number;
   onReceipt(listener: (receipt: Receipt) => void): () => void;
 }
 
 export { createLedger } from "./ledger.ts";
+export { receiptsHandlers } from "./handlers.ts";
 export { recorded } from "./recorded.ts";
 export { receiptsMigrations } from "./schema.ts";
+export { type ExportVerification, verifyExport } from "./verify-export.ts";

@@ -2,7 +2,8 @@ import type { Migration } from "../storage/storage.ts";
 
 /**
  * `ledger` is the truth: rows are only ever added, each with the hash of the one before. `ledger_head` is written with every
- * append, so that a cut tail shows. `receipts` and `receipts_fts` are derived from it for search and may be rebuilt at any time.
+ * append, so that a cut tail shows. Signed heads, the keys they verify with and the sealed segments that old entries went to stay
+ * for good; an entry may be removed only when a segment holds it. `receipts` and `receipts_fts` are derived from it for search and may be rebuilt at any time.
  */
 export const receiptsMigrations: readonly Migration[] = [
   {
@@ -56,4 +57,68 @@ export const receiptsMigrations: readonly Migration[] = [
       INSERT INTO receipts_index (id, indexed_seq) VALUES (1, 0);
     `,
   },
+  {
+    name: "receipts-2-signatures-and-segments",
+    sql: `
+      CREATE TABLE ledger_identity (id INTEGER PRIMARY KEY CHECK (id = 1), ledger_id TEXT NOT NULL) STRICT;
+      INSERT INTO ledger_identity (id, ledger_id) VALUES (1, lower(hex(randomblob(16))));
+      ${appendOnly("ledger_identity", "the identity of the ledger stays")}
+
+      CREATE TABLE ledger_keys (
+        key_id TEXT PRIMARY KEY,
+        public_key TEXT NOT NULL,
+        at INTEGER NOT NULL
+      ) STRICT;
+      ${appendOnly("ledger_keys", "the keys of the ledger are append-only")}
+
+      CREATE TABLE ledger_signatures (
+        seq INTEGER NOT NULL,
+        hash TEXT NOT NULL,
+        at INTEGER NOT NULL,
+        key_id TEXT NOT NULL,
+        signature TEXT NOT NULL,
+        PRIMARY KEY (seq, key_id)
+      ) STRICT, WITHOUT ROWID;
+      ${appendOnly("ledger_signatures", "the signatures of the ledger are append-only")}
+
+      CREATE TABLE ledger_segments (
+        from_seq INTEGER PRIMARY KEY,
+        to_seq INTEGER NOT NULL UNIQUE CHECK (to_seq >= from_seq),
+        prev_hash TEXT NOT NULL,
+        last_hash TEXT NOT NULL,
+        first_at INTEGER NOT NULL,
+        last_at INTEGER NOT NULL,
+        file TEXT NOT NULL UNIQUE,
+        sha256 TEXT NOT NULL,
+        bytes INTEGER NOT NULL,
+        at INTEGER NOT NULL
+      ) STRICT;
+      ${appendOnly("ledger_segments", "sealed segments are append-only")}
+      CREATE TRIGGER ledger_segments_follow BEFORE INSERT ON ledger_segments
+        WHEN NEW.from_seq <> coalesce((SELECT max(to_seq) FROM ledger_segments), 0) + 1
+          OR NEW.prev_hash IS NOT (SELECT prev_hash FROM ledger WHERE seq = NEW.from_seq)
+          OR NEW.last_hash IS NOT (SELECT hash FROM ledger WHERE seq = NEW.to_seq)
+        BEGIN SELECT RAISE(ABORT, 'a sealed segment continues from the one before and holds what the ledger holds'); END;
+
+      DROP TRIGGER ledger_no_delete;
+      CREATE TRIGGER ledger_no_delete BEFORE DELETE ON ledger
+        WHEN OLD.seq > coalesce((SELECT max(to_seq) FROM ledger_segments), 0)
+        BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
+
+      CREATE TABLE ledger_leases (
+        name TEXT PRIMARY KEY,
+        host_id TEXT NOT NULL,
+        until INTEGER NOT NULL
+      ) STRICT;
+    `,
+  },
 ];
+
+/** Triggers that refuse to change or remove a row; an INSERT OR REPLACE removes and is refused with it. */
+function appendOnly(table: string, message: string): string {
+  return ["UPDATE", "DELETE"]
+    .map(
+      (verb) => `CREATE TRIGGER ${table}_no_${verb.toLowerCase()} BEFORE ${verb} ON ${table} BEGIN SELECT RAISE(ABORT, '${message}'); END;`,
+    )
+    .join("\n      ");
+}

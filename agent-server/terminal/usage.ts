@@ -8,7 +8,8 @@ export const usageText = `Lancelot: an engineer that asks before it acts, and ke
       --download                 fetch the local model if nothing else can answer
   lancelot call METHOD '{…}'     one method of the contract; owner methods need LANCELOT_OWNER_TOKEN
   lancelot serve --port 0        HTTP and WebSocket gateway on loopback
-  lancelot receipts verify       check the ledger
+  lancelot receipts verify [F [K]]  check the ledger, or the exported one in file F (signed by key K)
+  lancelot receipts export [ledger|receipts]  write it to exports/ of the data folder
   lancelot models [download]     what can answer; fetch the local model
   lancelot models choose P [M]   make provider P (and model M) the active one
   lancelot key set NAME          store a key (read from the terminal or standard input)

@@ -1,8 +1,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { EntryRow } from "../../../agent-server/receipts/entry.ts";
+import { LancelotError } from "../../../agent-server/contract/errors.ts";
+import { type EntryRow, genesis, hashEntry } from "../../../agent-server/receipts/entry.ts";
 import { createLedger, type Ledger, type ReceiptOpening, receiptsMigrations } from "../../../agent-server/receipts/receipts.ts";
+import type { LedgerDeps } from "../../../agent-server/receipts/ledger.ts";
 import { createRedactor } from "../../../agent-server/security/redactor.ts";
 import { openStorage, type Storage } from "../../../agent-server/storage/storage.ts";
 
@@ -16,9 +18,9 @@ export class LedgerFolder {
   readonly dataDir = mkdtempSync(join(tmpdir(), "lancelot-ledger-"));
   private readonly hosts: LedgerHost[] = [];
 
-  host(now?: () => number): LedgerHost {
+  host(now?: () => number, more: Partial<LedgerDeps> = {}): LedgerHost {
     const storage = openStorage({ dataDir: this.dataDir, migrations: receiptsMigrations });
-    const host = { storage, ledger: createLedger({ storage, redactor: createRedactor(), ...(now === undefined ? {} : { now }) }) };
+    const host = { storage, ledger: createLedger({ storage, redactor: createRedactor(), ...(now === undefined ? {} : { now }), ...more }) };
     this.hosts.push(host);
     return host;
   }
@@ -67,4 +69,42 @@ export function removeAndCloseUp(storage: Storage, seq: number): void {
   storage.db.prepare("DELETE FROM ledger WHERE seq = ?").run(seq);
   storage.db.prepare("UPDATE ledger SET seq = -seq + 1 WHERE seq > ?").run(seq);
   storage.db.prepare("UPDATE ledger SET seq = -seq WHERE seq < 0").run();
+}
+
+/** Writes entry `from` and every one after it anew, with fresh hashes and a fresh head: what someone does who knows how the chain works. */
+export function rewriteFrom(storage: Storage, from: number, change: (body: string) => string): void {
+  dropTriggers(storage);
+  let previous = rows(storage).findLast((row) => row.seq < from)?.hash ?? genesis;
+  const update = storage.db.prepare("UPDATE ledger SET body = ?, hash = ?, prev_hash = ? WHERE seq = ?");
+  for (const row of rows(storage).filter(({ seq }) => seq >= from)) {
+    const body = row.seq === from ? change(row.body) : row.body;
+    const hash = hashEntry(previous, body);
+    update.run(body, hash, previous, row.seq);
+    previous = hash;
+  }
+  storage.db.prepare("UPDATE ledger_head SET hash = ?").run(previous);
+}
+
+/** A key store that is a map, and may be made to fail. */
+export function keyStore(entries = new Map<string, string>()) {
+  return {
+    entries,
+    broken: false,
+    asked: 0,
+    async get(name: string): Promise<string | null> {
+      this.asked += 1;
+      if (this.broken) throw new LancelotError("unavailable", "The stored secrets are locked.");
+      return entries.get(name) ?? null;
+    },
+    async set(name: string, value: string): Promise<void> {
+      if (this.broken) throw new LancelotError("unavailable", "The stored secrets are locked.");
+      entries.set(name, value);
+    },
+    async delete(name: string): Promise<void> {
+      entries.delete(name);
+    },
+    async list(): Promise<string[]> {
+      return [...entries.keys()];
+    },
+  };
 }

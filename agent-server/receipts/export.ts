@@ -1,0 +1,182 @@
+import { createHash, randomBytes } from "node:crypto";
+import { mkdir, open, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import type Database from "better-sqlite3";
+import { LancelotError } from "../contract/errors.ts";
+import type { Receipt } from "../contract/receipts.ts";
+import type { Params, Result } from "../contract/table.ts";
+import { type EntryLine, writeLine } from "./entry-lines.ts";
+import type { ExportEnd, ExportHeader } from "./export-format.ts";
+import { genesis } from "./entry.ts";
+import { readSegment, type Segment, segmentFolder, syncFolder } from "./segment-file.ts";
+import type { PublicKey, SignedHead } from "./signature.ts";
+
+export type ExportFilter = Params<"receipts.export">;
+
+/** Entries and receipts that are written between two turns of the event loop. */
+const chunk = 500;
+
+export interface ExportDeps {
+  db: Database.Database;
+  dataDir: string;
+  ledgerId: string;
+  keys: readonly PublicKey[];
+  now: () => number;
+  /** Pages of receipts, newest first. */
+  search(filter: Params<"receipts.search">): { items: Receipt[]; nextCursor?: string };
+}
+
+/**
+ * Writes receipts as JSON lines to `exports/` of the data folder, readable by its owner only. What is in them was redacted before
+ * it was recorded. The file has its name when it is whole; one that is cancelled or fails leaves nothing.
+ * @throws LancelotError `cancelled`, `invalid_params` (the chain cannot be filtered), `unavailable` (a sealed file is missing, the disk)
+ */
+export async function exportReceipts(deps: ExportDeps, filter: ExportFilter, signal?: AbortSignal): Promise<Result<"receipts.export">> {
+  const filtered = filter.questId !== undefined || filter.from !== undefined || filter.to !== undefined;
+  if (filter.format === "ledger" && filtered)
+    throw new LancelotError(
+      "invalid_params",
+      "The ledger is exported whole, or it could not be verified. Leave the task and the times out.",
+    );
+  const folder = join(deps.dataDir, "exports");
+  const time = new Date(deps.now()).toISOString().replaceAll(/[-:]|\.\d+/g, "");
+  const file = `${filter.format}-${time}-${randomBytes(3).toString("hex")}.jsonl`;
+  const beside = join(folder, `${file}.tmp`);
+  const hash = createHash("sha256");
+  let bytes = 0;
+  let entries = 0;
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const handle = await open(beside, "wx", 0o600);
+    try {
+      for await (const { text, count } of filter.format === "ledger" ? ledgerLines(deps) : receiptLines(deps, filter)) {
+        if (signal?.aborted === true) throw new LancelotError("cancelled", "The export was stopped; nothing of it was kept.");
+        const data = Buffer.from(text, "utf8");
+        hash.update(data);
+        bytes += data.length;
+        entries += count;
+        await handle.writeFile(data);
+        await setImmediate();
+      }
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(beside, join(folder, file));
+    await syncFolder(folder);
+  } catch (error) {
+    await rm(beside, { force: true });
+    throw wordExportError(error);
+  }
+  return { file, entries, bytes, sha256: hash.digest("hex") };
+}
+
+interface Lines {
+  text: string;
+  /** Entries (or receipts) among the lines. */
+  count: number;
+}
+
+const line = (value: unknown): string => `${JSON.stringify(value)}\n`;
+
+/** Header, every entry from the first on (sealed ones out of their files), each signed head after its entry, end. */
+async function* ledgerLines({ db, dataDir, ledgerId, keys, now }: ExportDeps): AsyncGenerator<Lines> {
+  const head = db.prepare<[], { seq: number; hash: string }>("SELECT seq, hash FROM ledger_head").get() ?? { seq: 0, hash: genesis };
+  const heads = db
+    .prepare<[number], SignedHead>(
+      "SELECT seq, hash, at, key_id AS keyId, signature FROM ledger_signatures WHERE seq <= ? ORDER BY seq, at",
+    )
+    .all(head.seq);
+  const page = db.prepare<[number, number, number], EntryLine>(
+    "SELECT body, hash FROM ledger WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
+  );
+  const segmentOf = db.prepare<[number, number], Segment>("SELECT * FROM ledger_segments WHERE from_seq <= ? AND to_seq >= ?");
+  const header: ExportHeader = {
+    lancelot: "ledger",
+    version: 1,
+    ledger: ledgerId,
+    exportedAt: new Date(now()).toISOString(),
+    keys: [...keys],
+    sealed: db
+      .prepare<[], ExportHeader["sealed"][number]>(
+        'SELECT from_seq AS "from", to_seq AS "to", file, sha256, last_hash AS lastHash FROM ledger_segments ORDER BY from_seq',
+      )
+      .all(),
+  };
+  yield { text: line(header), count: 0 };
+
+  let seq = 0;
+  let signed = 0;
+  const write = (some: readonly EntryLine[]): Lines => {
+    let text = "";
+    for (const entry of some) {
+      seq += 1;
+      text += `${writeLine(entry)}\n`;
+      for (let next = heads[signed]; next?.seq === seq; next = heads[signed]) {
+        signed += 1;
+        text += line({ signature: next });
+      }
+    }
+    return { text, count: some.length };
+  };
+  while (seq < head.seq) {
+    const segment = segmentOf.get(seq + 1, seq + 1);
+    if (segment === undefined) {
+      const rows = page.all(seq, head.seq, chunk);
+      if (rows.length === 0 && segmentOf.get(seq + 1, seq + 1) === undefined) throw notWhole(seq + 1);
+      yield write(rows);
+      continue;
+    }
+    // Exported as it lies there: a changed line is for whoever verifies the export to find.
+    let at = segment.from_seq;
+    for await (const some of readSegment(join(segmentFolder(dataDir), segment.file))) {
+      const from = at;
+      at += some.length;
+      const wanted = some.filter((_, index) => from + index > seq && from + index <= head.seq);
+      if (wanted.includes(null)) throw notWhole(from);
+      yield write(wanted.filter((entry) => entry !== null));
+    }
+    if (at <= segment.to_seq) throw notWhole(at);
+  }
+  const end: ExportEnd = { end: { entries: seq, head: head.hash, signatures: signed } };
+  yield { text: line(end), count: 0 };
+}
+
+/** Header and the receipts that match, newest first. */
+async function* receiptLines({ search, now, ledgerId }: ExportDeps, { questId, from, to }: ExportFilter): AsyncGenerator<Lines> {
+  yield { text: line({ lancelot: "receipts", version: 1, ledger: ledgerId, exportedAt: new Date(now()).toISOString() }), count: 0 };
+  let cursor: string | undefined;
+  do {
+    const page = search({
+      limit: chunk,
+      ...(questId === undefined ? {} : { questId }),
+      ...(from === undefined ? {} : { from }),
+      ...(to === undefined ? {} : { to }),
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    yield { text: page.items.map(line).join(""), count: page.items.length };
+    cursor = page.nextCursor;
+    await setImmediate();
+  } while (cursor !== undefined);
+}
+
+function notWhole(seq: number): LancelotError {
+  return new LancelotError(
+    "unavailable",
+    `Entry ${seq} of the ledger is missing or cannot be read, so it was not exported. Verify the receipts to see more.`,
+  );
+}
+
+function wordExportError(error: unknown): unknown {
+  if (error instanceof LancelotError) return error;
+  const code = (error as NodeJS.ErrnoException).code;
+  if (code === undefined) return error;
+  const what =
+    code === "ENOSPC"
+      ? "The disk that holds Lancelot's data folder is full, so nothing was exported. Free some space and try again."
+      : code === "ENOENT"
+        ? "A sealed file of the ledger is missing, so nothing was exported. Verify the receipts to see which."
+        : "The export could not be written. Check the permissions of the folder exports in Lancelot's data folder.";
+  return new LancelotError("unavailable", what, { data: { reason: code }, cause: error });
+}

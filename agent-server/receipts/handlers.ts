@@ -1,0 +1,41 @@
+import { LancelotError } from "../contract/errors.ts";
+import type { Emit } from "../contract/events.ts";
+import type { Handlers } from "../contract/table.ts";
+import { recorded } from "./recorded.ts";
+import type { Ledger } from "./receipts.ts";
+
+/** Milliseconds between two events of a running verification. */
+const progressEvery = 150;
+
+/** The contract's methods of this room. */
+export function receiptsHandlers({
+  ledger,
+  emit,
+  now = Date.now,
+}: {
+  ledger: Ledger;
+  emit: Emit;
+  now?: () => number;
+}): Pick<Handlers, "receipts.search" | "receipts.get" | "receipts.trace" | "receipts.verify" | "receipts.export"> {
+  return {
+    "receipts.search": (params) => ledger.search(params),
+    "receipts.get": async ({ id }) => {
+      const receipt = ledger.get(id);
+      if (receipt === null) throw new LancelotError("not_found", `There is no receipt ${id}.`);
+      return receipt;
+    },
+    "receipts.trace": (of) => ({ roots: ledger.trace(of) }),
+    "receipts.verify": (_params, call) => {
+      let told = now();
+      return ledger.verify(call.signal, (done, total) => {
+        if (done < total && now() - told < progressEvery) return;
+        told = now();
+        emit("verifying", { done, total });
+      });
+    },
+    "receipts.export": (params, call) =>
+      recorded(ledger, { actionType: "system", actionName: "receipts.export", inputs: { format: params.format }, riskTier: "T1" }, () =>
+        ledger.export(params, call.signal),
+      ),
+  };
+}

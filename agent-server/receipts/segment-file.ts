@@ -1,0 +1,107 @@
+import { createHash, randomBytes } from "node:crypto";
+import { createReadStream, type ReadStream } from "node:fs";
+import { mkdir, open, rename, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { PassThrough } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { StringDecoder } from "node:string_decoder";
+import { createGunzip, createGzip } from "node:zlib";
+import { type EntryLine, readLine, writeLine } from "./entry-lines.ts";
+
+/** A row of `ledger_segments`: entries that left the database for a file of the folder `receipts/`. */
+export interface Segment {
+  from_seq: number;
+  to_seq: number;
+  /** Hash of the entry before the first. */
+  prev_hash: string;
+  last_hash: string;
+  first_at: number;
+  last_at: number;
+  file: string;
+  /** Of the file as it lies there. */
+  sha256: string;
+  bytes: number;
+  at: number;
+}
+
+export function segmentName(from: number, to: number): string {
+  return `segment-${from}-${to}.jsonl.gz`;
+}
+
+export function segmentFolder(dataDir: string): string {
+  return join(dataDir, "receipts");
+}
+
+/**
+ * The entries of a sealed file in order, some at a time; null stands for a line that cannot be read. Returns what the file was.
+ * @throws an error of the system when it is missing, of zlib when it is damaged
+ */
+export async function* readSegment(file: string): AsyncGenerator<(EntryLine | null)[], { sha256: string; bytes: number }> {
+  const hash = createHash("sha256");
+  let bytes = 0;
+  const source: ReadStream = createReadStream(file);
+  source.on("data", (chunk) => {
+    hash.update(chunk);
+    bytes += chunk.length;
+  });
+  const text = new StringDecoder("utf8");
+  let rest = "";
+  try {
+    for await (const chunk of source.pipe(guarded(source, createGunzip()))) {
+      const lines = (rest + text.write(chunk as Buffer)).split("\n");
+      rest = lines.pop() ?? "";
+      if (lines.length > 0) yield lines.map(readLine);
+    }
+  } finally {
+    source.destroy();
+  }
+  if (rest !== "") yield [null];
+  return { sha256: hash.digest("hex"), bytes };
+}
+
+/** An error of the source ends the reading too; `pipe` alone would leave it waiting. */
+function guarded<T extends NodeJS.WritableStream & { destroy(error: Error): unknown }>(source: ReadStream, target: T): T {
+  source.on("error", (error) => target.destroy(error));
+  return target;
+}
+
+/**
+ * Writes a sealed file beside its place and moves it there when it is on the disk: what bears the name is whole.
+ * `entries` is asked for some at a time, and no further before those are taken.
+ */
+export async function writeSegment(file: string, entries: AsyncIterable<readonly EntryLine[]>): Promise<void> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  const beside = `${file}.${randomBytes(6).toString("hex")}.tmp`;
+  try {
+    const handle = await open(beside, "wx", 0o600);
+    try {
+      const sink = handle.createWriteStream({ autoClose: false });
+      const lines = async function* (): AsyncGenerator<string> {
+        for await (const some of entries) yield `${some.map(writeLine).join("\n")}\n`;
+      };
+      await pipeline(lines, createGzip({ level: 6 }), new PassThrough(), sink);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(beside, file);
+    await syncFolder(dirname(file));
+  } catch (error) {
+    await rm(beside, { force: true });
+    throw error;
+  }
+}
+
+/** So that the name survives a power cut too; where folders cannot be synced (Windows) the system sees to it. */
+export async function syncFolder(folder: string): Promise<void> {
+  try {
+    const handle = await open(folder, "r");
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    if (!["EISDIR", "EPERM", "EACCES", "EINVAL"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+  }
+}

@@ -1,0 +1,131 @@
+import { createPrivateKey, generateKeyPairSync, type KeyObject } from "node:crypto";
+import * as z from "zod";
+import { LancelotError } from "../contract/errors.ts";
+import { reservedSecrets, type Secrets } from "../security/security.ts";
+import type { Storage } from "../storage/storage.ts";
+import { createLease } from "./lease.ts";
+import { keyIdOf, type PublicKey } from "./signature.ts";
+
+const StoredRing = z.object({
+  v: z.literal(1),
+  /** PKCS #8, DER, base64: the key that signs now. Private keys that it replaced are not kept. */
+  private: z.base64(),
+  /** Public keys that this owner's signatures verify with; the last signs now. */
+  keys: z.array(z.object({ keyId: z.string(), publicKey: z.base64(), at: z.number() })).min(1),
+});
+type StoredRing = z.infer<typeof StoredRing>;
+
+const KeptHead = z.object({ seq: z.int(), hash: z.string(), at: z.number() });
+/** A signed head as the key store remembers it. */
+export type KeptHead = z.infer<typeof KeptHead>;
+const StoredHeads = z.object({ v: z.literal(1), ledgers: z.record(z.string(), KeptHead) });
+
+export interface KeyRing {
+  keyId: string;
+  private: KeyObject;
+  /** Every key whose signatures are the owner's, the one that signs now last. */
+  trusted: PublicKey[];
+}
+
+/** The signing key in the key store. Everything here waits for the key store, and throws `unavailable` when it cannot be read. */
+export interface SigningKeys {
+  /** The ring, made at the first call; null while another host is making it. */
+  ring(): Promise<KeyRing | null>;
+  /** The ring if there is one. */
+  existing(): Promise<KeyRing | null>;
+  /** A new key that signs from now on; the public keys before it are kept to verify with. */
+  rotate(): Promise<KeyRing>;
+  keptHead(): Promise<KeptHead | null>;
+  /** Remembers a head, unless a later one is remembered. */
+  keepHead(head: KeptHead): Promise<void>;
+}
+
+/** Milliseconds that making a key or remembering a head may take before another host may do it. */
+const leaseMs = 20_000;
+
+export function createSigningKeys(deps: { secrets: Secrets; storage: Storage; ledgerId: string; now: () => number }): SigningKeys {
+  const { secrets, storage, ledgerId, now } = deps;
+  const lease = createLease({ storage, name: "key store", now });
+  const publish = storage.db.prepare("INSERT INTO ledger_keys (key_id, public_key, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING");
+  const published = storage.db.prepare<[], { keyId: string; publicKey: string; at: number }>(
+    "SELECT key_id AS keyId, public_key AS publicKey, at FROM ledger_keys ORDER BY at",
+  );
+
+  const read = async (): Promise<StoredRing | null> => {
+    const text = await secrets.get(reservedSecrets.ledgerKey);
+    return text === null ? null : parseStored(StoredRing, text, reservedSecrets.ledgerKey);
+  };
+
+  const write = async (before: StoredRing["keys"]): Promise<StoredRing> => {
+    const pair = generateKeyPairSync("ed25519");
+    const publicKey = pair.publicKey.export({ format: "der", type: "spki" }).toString("base64");
+    const ring: StoredRing = {
+      v: 1,
+      private: pair.privateKey.export({ format: "der", type: "pkcs8" }).toString("base64"),
+      keys: [...before, { keyId: keyIdOf(publicKey), publicKey, at: now() }],
+    };
+    await secrets.set(reservedSecrets.ledgerKey, JSON.stringify(ring));
+    return ring;
+  };
+
+  /** With the public keys in the ledger folder too, so that what it exports can be verified elsewhere. */
+  const use = (ring: StoredRing): KeyRing => {
+    if (storage.db.open) storage.transaction(() => ring.keys.forEach((key) => publish.run(key.keyId, key.publicKey, key.at)));
+    return {
+      keyId: ring.keys.at(-1)?.keyId ?? "",
+      private: createPrivateKey({ key: Buffer.from(ring.private, "base64"), format: "der", type: "pkcs8" }),
+      trusted: ring.keys.map(({ keyId, publicKey }) => ({ keyId, publicKey })),
+    };
+  };
+
+  const alone = async <T>(work: () => Promise<T>): Promise<T | null> => {
+    if (!storage.db.open || !lease.take(leaseMs)) return null;
+    try {
+      return await work();
+    } finally {
+      lease.release();
+    }
+  };
+
+  const existing = async (): Promise<KeyRing | null> => {
+    const ring = await read();
+    return ring === null ? null : use(ring);
+  };
+
+  return {
+    existing,
+    ring: async () => {
+      const found = await existing();
+      if (found !== null) return found;
+      // A key store that lost its key: signatures made with the keys of this folder stay verifiable.
+      return alone(async () => use((await read()) ?? (await write(published.all()))));
+    },
+    rotate: async () => {
+      const ring = await alone(async () => use(await write((await read())?.keys ?? published.all())));
+      if (ring === null) throw new LancelotError("conflict", "Another window is changing the ledger's key. Try again.");
+      return ring;
+    },
+    keptHead: async () => {
+      const text = await secrets.get(reservedSecrets.ledgerHeads);
+      return text === null ? null : (parseStored(StoredHeads, text, reservedSecrets.ledgerHeads).ledgers[ledgerId] ?? null);
+    },
+    keepHead: async (head) => {
+      await alone(async () => {
+        const text = await secrets.get(reservedSecrets.ledgerHeads);
+        const ledgers = text === null ? {} : parseStored(StoredHeads, text, reservedSecrets.ledgerHeads).ledgers;
+        const kept: KeptHead | undefined = ledgers[ledgerId];
+        if (kept !== undefined && kept.seq >= head.seq) return;
+        await secrets.set(reservedSecrets.ledgerHeads, JSON.stringify({ v: 1, ledgers: { ...ledgers, [ledgerId]: head } }));
+      });
+    },
+  };
+}
+
+function parseStored<T>(schema: z.ZodType<T>, text: string, name: string): T {
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch {
+    // Without the cause: it may quote the key.
+    throw new LancelotError("unavailable", `The entry ${name} of the key store cannot be read, so the receipts are not signed.`);
+  }
+}
