@@ -66,7 +66,8 @@ export async function exportReceipts(deps: ExportDeps, filter: ExportFilter, sig
     await rename(beside, join(folder, file));
     await syncFolder(folder);
   } catch (error) {
-    await rm(beside, { force: true });
+    // Where even this fails there is nothing to remove.
+    await rm(beside, { force: true }).catch(() => undefined);
     throw wordExportError(error);
   }
   return { file, entries, bytes, sha256: hash.digest("hex") };

@@ -87,7 +87,8 @@ export async function writeSegment(file: string, entries: AsyncIterable<readonly
     await rename(beside, file);
     await syncFolder(dirname(file));
   } catch (error) {
-    await rm(beside, { force: true });
+    // Where even this fails there is nothing to remove.
+    await rm(beside, { force: true }).catch(() => undefined);
     throw error;
   }
 }

@@ -56,7 +56,8 @@ export async function verifyExport(
     }
     const signed = parse(ExportSignature, line)?.signature;
     if (signed !== undefined) {
-      if (signed.seq !== entries) return problemAt(signed.seq, null, "signature", "has its signature in another place");
+      if (signed.seq > entries) return problemAt(at, null, "removed", "is missing in the export");
+      if (signed.seq < entries) return problemAt(signed.seq, null, "signature", "has its signature in another place");
       lastSignature = signed.seq;
       return walk.add(signed, previous);
     }

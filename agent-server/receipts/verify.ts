@@ -174,7 +174,7 @@ export async function verifyLedger(
     }
     await giveWay();
   }
-  options.progress?.(entries, end);
+  if (toldAt < end) options.progress?.(end, end);
   return answer(atEnd());
 
   function atEnd(): Problem | null {
