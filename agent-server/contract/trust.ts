@@ -54,7 +54,11 @@ export const LearnedRule = z.object({
   pattern: LearnedPattern,
   verdict: z.enum(["allow", "deny"]),
   status: z.enum(["active", "needs_confirmation", "revoked"]),
+  /** Words: why it waits for a confirmation; null when it does not. */
+  waitsFor: z.string().nullable().optional(),
+  /** On this UTC day. */
   decidedToday: z.int(),
+  /** Since it was last confirmed. */
   decidedInAll: z.int(),
   maxPerDay: z.int(),
   maxInAll: z.int(),
@@ -72,7 +76,8 @@ export const LearningProposal = z.object({
   consistency: z.number(),
   /** Words: exactly what would no longer be asked. */
   scope: z.string(),
-  status: z.enum(["pending", "accepted", "declined"]),
+  /** `withdrawn`: later answers no longer agree. */
+  status: z.enum(["pending", "accepted", "declined", "withdrawn"]),
   createdAt: Timestamp,
   decidedAt: Timestamp.nullable(),
 });

@@ -80,14 +80,17 @@ export function createTrustStore({ db }: Pick<Storage, "db">) {
   const lifted = db.prepare<[string], RecordRow>("SELECT * FROM trust_records WHERE capability = ? AND tier < default_tier");
 
   const resultOf = db
-    .prepare<[RecordKey & { receiptId: string }], TrustResult>(`SELECT result FROM trust_outcomes WHERE receipt_id = @receiptId AND ${ofKey}`)
+    .prepare<[RecordKey & { receiptId: string }], TrustResult>(
+      `SELECT result FROM trust_outcomes WHERE receipt_id = @receiptId AND ${ofKey}`,
+    )
     .pluck();
   const putResult = db.prepare(`
     INSERT INTO trust_outcomes VALUES (@receiptId, @capability, @action, @scope, @defaultTier, @result, @lifted, @at)
     ON CONFLICT DO UPDATE SET result = excluded.result, at = excluded.at`);
-  const ofReceipt = db.prepare<[string], { capability: string; action: string; scope: string; default_tier: Tier; result: TrustResult; lifted: number }>(
-    "SELECT capability, action, scope, default_tier, result, lifted FROM trust_outcomes WHERE receipt_id = ?",
-  );
+  const ofReceipt = db.prepare<
+    [string],
+    { capability: string; action: string; scope: string; default_tier: Tier; result: TrustResult; lifted: number }
+  >("SELECT capability, action, scope, default_tier, result, lifted FROM trust_outcomes WHERE receipt_id = ?");
   const badSince = db
     .prepare<[string, number], number>(
       "SELECT count(*) FROM trust_outcomes WHERE capability = ? AND lifted = 1 AND at > ? AND result IN ('failure', 'rollback')",
@@ -128,7 +131,9 @@ export function createTrustStore({ db }: Pick<Storage, "db">) {
     },
     /** What was told of one receipt. */
     ofReceipt: (receiptId: string) =>
-      ofReceipt.all(receiptId).map(({ default_tier: defaultTier, lifted: below, ...row }) => ({ ...row, defaultTier, lifted: below === 1 })),
+      ofReceipt
+        .all(receiptId)
+        .map(({ default_tier: defaultTier, lifted: below, ...row }) => ({ ...row, defaultTier, lifted: below === 1 })),
     badSince: (capability: string, at: number): number => badSince.get(capability, at) ?? 0,
     forgetBefore(at: number): void {
       forget.run(at);

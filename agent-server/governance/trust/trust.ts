@@ -96,12 +96,23 @@ export function createTrust(deps: TrustDeps): Trust {
   const unwritten = new Set<string>();
 
   /** Opened and closed inside the running transaction, so that it is undone with it. */
-  function receipt(name: string, of: { key: TrustKey; from: Tier; to: Tier; id?: string; parentId?: string | null; byOwner?: boolean; why?: string }): string {
+  function receipt(
+    name: string,
+    of: { key: TrustKey; from: Tier; to: Tier; id?: string; parentId?: string | null; byOwner?: boolean; why?: string },
+  ): string {
     const { capability, action, scope } = of.key;
     const id = ledger.open({
       actionType: of.byOwner === true ? "user_interaction" : "system",
       actionName: `trust.${name}`,
-      inputs: { title: nameOf(of.key), capability, action, scope, from: of.from, to: of.to, ...(of.id === undefined ? {} : { proposalId: of.id }) },
+      inputs: {
+        title: nameOf(of.key),
+        capability,
+        action,
+        scope,
+        from: of.from,
+        to: of.to,
+        ...(of.id === undefined ? {} : { proposalId: of.id }),
+      },
       riskTier: isStricter(of.from, of.to) ? of.from : of.to,
       parentId: of.parentId ?? null,
     });
@@ -157,11 +168,25 @@ export function createTrust(deps: TrustDeps): Trust {
     const record: StoredRecord = { ...before, ...after(before, seen, numbers), updatedAt: at };
     put(record);
     if (result === "rollback" && isStricter(record.tier, before.tier)) {
-      receipt("rollback", { key, from: before.tier, to: record.tier, parentId: receiptId, why: "You undid it, so it is one tier stricter than it began." });
+      receipt("rollback", {
+        key,
+        from: before.tier,
+        to: record.tier,
+        parentId: receiptId,
+        why: "You undid it, so it is one tier stricter than it began.",
+      });
       changed();
     }
-    withdraw(key, store.proposalsOf(key, "accepted").filter(({ proposal }) => isStricter(record.tier, proposal.to)), lostWords[result]);
-    withdraw(key, store.proposalsOf(key, "pending").filter((pending) => isGone(pending, record, result)), "The reason for it has gone.");
+    withdraw(
+      key,
+      store.proposalsOf(key, "accepted").filter(({ proposal }) => isStricter(record.tier, proposal.to)),
+      lostWords[result],
+    );
+    withdraw(
+      key,
+      store.proposalsOf(key, "pending").filter((pending) => isGone(pending, record, result)),
+      "The reason for it has gone.",
+    );
     if (result === "failure" || result === "rollback") {
       if (lifted) breakCircuit(key.capability, receiptId, at);
       return;
@@ -231,17 +256,11 @@ export function createTrust(deps: TrustDeps): Trust {
       const name = keyText(key);
       const records = moved.get().get(name);
       if (records === undefined) return null;
-      let strictest: StoredRecord | null = null;
-      for (const record of records) {
-        if (defaultTier !== undefined && record.defaultTier !== defaultTier) continue;
-        // What is held is not lifted, so it says nothing of the rest.
-        if (defaultTier === undefined && record.heldBy !== null && record.tier === record.defaultTier) continue;
-        if (strictest === null || isStricter(record.tier, strictest.tier)) strictest = record;
-      }
-      if (strictest === null || strictest.tier === strictest.defaultTier) return null;
-      const isLifted = isStricter(strictest.defaultTier, strictest.tier);
-      if (isLifted && (numbers === null || strictest.heldBy !== null || unwritten.has(name))) return null;
-      return strictest.tier;
+      const record = records.find((one) => one.defaultTier === defaultTier);
+      if (record === undefined || record.tier === defaultTier) return null;
+      const isLifted = isStricter(defaultTier, record.tier);
+      if (isLifted && (numbers === null || record.heldBy !== null || unwritten.has(name))) return null;
+      return record.tier;
     },
 
     outcome,
@@ -302,7 +321,8 @@ export function createTrust(deps: TrustDeps): Trust {
         if (one === null) return new LancelotError("not_found", `There is no trust proposal ${id.slice(0, 200)}.`);
         const { proposal, defaultTier, receiptId } = one;
         const was = decision === "revoke" ? "accepted" : "pending";
-        if (proposal.status !== was) return new LancelotError("conflict", cannotWords(proposal.status, decision), { data: { status: proposal.status } });
+        if (proposal.status !== was)
+          return new LancelotError("conflict", cannotWords(proposal.status, decision), { data: { status: proposal.status } });
         const { capability, action, scope } = proposal;
         const key: RecordKey = { capability, action, scope, defaultTier };
         const record = store.record(key);

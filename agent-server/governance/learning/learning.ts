@@ -1,0 +1,394 @@
+import { randomUUID } from "node:crypto";
+import type { Tier } from "../../contract/common.ts";
+import { LancelotError } from "../../contract/errors.ts";
+import type { Emit } from "../../contract/events.ts";
+import type { Decision } from "../../contract/governance.ts";
+import type { Handlers } from "../../contract/table.ts";
+import type { LearnedPattern, LearnedRule, LearningProposal } from "../../contract/trust.ts";
+import type { Ledger } from "../../receipts/receipts.ts";
+import type { Log } from "../../security/security.ts";
+import type { Storage } from "../../storage/storage.ts";
+import type { LearnedView, SoulSubject, TrustKey } from "../facts.ts";
+import { createSnapshot } from "../snapshot.ts";
+import { agreement } from "./agreement.ts";
+import { loadLearningNumbers, type LearningNumbers, neverAutomate } from "./numbers.ts";
+import { createLearningStore, type RuleRow, shownRule, type StoredProposal } from "./store.ts";
+import { coverageWords, decidedWords, patternName } from "./words.ts";
+
+export { learningMigrations } from "./schema.ts";
+
+/** One answer of the owner to a question of the gate. What a rule answered, and what expired or was withdrawn, is none. */
+export interface Observation {
+  readonly key: TrustKey;
+  /** `allow` for one time or for the task; both are one answer. */
+  readonly verdict: "allow" | "deny";
+  readonly tier: Tier;
+  readonly riskLevel: Decision["riskLevel"];
+  /** Why soul or policy hold this; null when they do not. */
+  readonly held: string | null;
+  readonly questId: string | null;
+  readonly approvalId: string;
+  /** ISO 8601. */
+  readonly at: string;
+}
+
+/** Approval learning: rules from the owner's own answers. It proposes; the owner accepts. */
+export interface Learning extends LearnedView {
+  /** Counts an answer, once for each approval. Never throws: where it cannot be written, no rule allows that any more in this window. */
+  observe(observation: Observation): void;
+  /** Counts a decision of a rule. False when it may not decide any more, or that cannot be written: then the owner is asked. Never throws. */
+  used(ruleId: string, of: { questId: string | null; receiptId: string | null }): boolean;
+  /**
+   * What came of an action that a rule allowed, found by the receipt its use was counted with, or by the rule. A failure, and a
+   * rollback by the owner, suspend the rule until the owner confirms it. Never throws.
+   */
+  outcome(of: { receiptId: string; ruleId?: string | null; result: "success" | "failure" | "rollback" }): void;
+  /** True for a kind of action that is never automated, by trust neither. */
+  neverAutomate(subject: SoulSubject): boolean;
+  /** Newest first. */
+  rules(status: LearnedRule["status"] | undefined, limit: number): LearnedRule[];
+  proposals(status: LearningProposal["status"], limit: number): LearningProposal[];
+  /**
+   * The owner's answer to a proposal (accept, decline) or about a rule (confirm, revoke).
+   * @throws LancelotError `not_found`, `conflict` (decided already, too many rules, its reason has gone), `unavailable`.
+   */
+  decide(
+    id: string,
+    decision: "accept" | "decline" | "confirm" | "revoke",
+  ): { rule: LearnedRule | null; proposal: LearningProposal | null };
+  /** What is wrong with its numbers, in words for the owner; null when all is well. */
+  problem(): string | null;
+}
+
+export interface LearningDeps {
+  readonly storage: Storage;
+  readonly ledger: Ledger;
+  readonly emit: Emit;
+  readonly configDir: string;
+  /** Milliseconds since 1970. */
+  readonly now?: () => number;
+  readonly log: Log;
+}
+
+const dayMs = 86_400_000;
+/** Answers and uses are remembered this long, so that one that is told again is known. */
+const rememberDays = 90;
+const maxPart = 300;
+
+/** With numbers or lists that cannot be used nothing is allowed and nothing proposed; rules that deny go on. */
+export function createLearning(deps: LearningDeps): Learning {
+  const { storage, ledger, emit, log } = deps;
+  const now = deps.now ?? Date.now;
+  const today = (): string => new Date(now()).toISOString().slice(0, 10);
+  const store = createLearningStore(storage);
+  let numbers: LearningNumbers | null = null;
+  let problem: string | null = null;
+  try {
+    numbers = loadLearningNumbers(deps.configDir);
+  } catch (error) {
+    problem = `No learned rule allows anything: ${error instanceof Error ? error.message : String(error)}`;
+    log("learned rules allow nothing", error);
+  }
+  const never = neverAutomate(numbers);
+
+  const known = createSnapshot(storage, () => ({
+    rules: new Map(store.standing().map((row) => [patternText(row), row])),
+    unwanted: new Set(store.unwanted().map(patternText)),
+  }));
+  /** Keys and rules about which something could not be written. */
+  const unwritten = new Set<string>();
+
+  /** Opened and closed inside the running transaction, so that it is undone with it. */
+  function receipt(
+    name: string,
+    of: { pattern: LearnedPattern; id: string; verdict: string; parentId?: string | null; byOwner?: boolean; why?: string },
+  ): string {
+    const { capability, action, scope } = of.pattern;
+    const id = ledger.open({
+      actionType: of.byOwner === true ? "user_interaction" : "system",
+      actionName: `learning.${name}`,
+      inputs: { title: patternName(of.pattern), id: of.id, capability, action, scope, verdict: of.verdict },
+      riskTier: "T2",
+      parentId: of.parentId ?? null,
+    });
+    ledger.close(id, { status: "success", outputs: of.why === undefined ? {} : { why: of.why } });
+    return id;
+  }
+
+  function changed(): void {
+    known.touched();
+    storage.afterTransaction((committed) => {
+      if (committed) emit("learning", {});
+    });
+  }
+
+  /** The rule that speaks for a key: the most specific one, whatever its state. */
+  function ruleFor(key: TrustKey): RuleRow | null {
+    const { rules, unwanted } = known.get();
+    const exact = rules.get(patternText(key));
+    if (exact !== undefined) return exact;
+    const wide = rules.get(patternText({ ...key, scope: null }));
+    if (wide === undefined) return null;
+    return wide.verdict === "allow" && unwanted.has(patternText(key)) ? null : wide;
+  }
+
+  function suspend(row: RuleRow, why: string, parentId: string | null): void {
+    if (!store.suspend(row.id, why)) return;
+    receipt("suspend", { pattern: row, id: row.id, verdict: row.verdict, parentId: parentId ?? row.receipt_id, why });
+    changed();
+  }
+
+  function withdraw({ proposal, receiptId }: StoredProposal, why: string): void {
+    if (!store.settle(proposal.id, "withdrawn", now(), null)) return;
+    receipt("withdraw", { pattern: proposal.pattern, id: proposal.id, verdict: proposal.verdict, parentId: receiptId, why });
+    changed();
+  }
+
+  /** What the answers about a pattern agree on; null when they do not. */
+  function agreed(
+    pattern: LearnedPattern,
+    key: TrustKey,
+    of: LearningNumbers,
+  ): { verdict: "allow" | "deny"; observations: number; consistency: number } | null {
+    const evidence = store.evidence(pattern, now() - of.evidence.days * dayMs, now());
+    const found = agreement(evidence, of);
+    if (found === null || (found.verdict === "allow" && never.key(key))) return null;
+    if (pattern.scope === null && (evidence.scopes < of.wide.scopes || of.wide.never.includes(pattern.capability))) return null;
+    return found;
+  }
+
+  /** Looks for something to propose, the most specific pattern first. */
+  function look(key: TrustKey, of: LearningNumbers): void {
+    const { rules } = known.get();
+    for (const pattern of patternsOf(key)) {
+      if (rules.has(patternText(pattern))) return;
+      const pending = store.pending(pattern);
+      const found = agreed(pattern, key, of);
+      if (pending !== null) {
+        if (found?.verdict === pending.proposal.verdict) return;
+        withdraw(pending, "Later answers no longer agree.");
+      }
+      if (found === null) continue;
+      const fresh = store.since(pattern);
+      if ((fresh !== null && fresh < of.evidence.again) || store.isPending(pattern)) return;
+      const id = randomUUID();
+      const words = coverageWords(pattern, found.verdict, of);
+      const receiptId = receipt("propose", { pattern, id, verdict: found.verdict, why: words });
+      store.propose({ ...pattern, ...found, id, words, receiptId, at: now() });
+      changed();
+      return;
+    }
+  }
+
+  let forgotAt = 0;
+  function forget(): void {
+    const at = now();
+    if (Math.abs(at - forgotAt) < dayMs) return;
+    forgotAt = at;
+    store.forgetBefore(at - rememberDays * dayMs);
+  }
+
+  function observe({ key, verdict, tier, riskLevel, held, questId, approvalId, at }: Observation): void {
+    const { capability, action, scope } = key;
+    if ([capability, action, scope].some((part) => part.length > maxPart || part.includes("\0"))) return;
+    const name = patternText(key);
+    try {
+      storage.transaction(() => {
+        forget();
+        const told = Date.parse(at);
+        const counts = tier !== "T3" && held === null && riskLevel !== "critical" && !(verdict === "allow" && never.key(key));
+        const seen = {
+          capability,
+          action,
+          scope,
+          approvalId,
+          verdict,
+          counts,
+          questId,
+          at: Number.isNaN(told) ? now() : Math.min(told, now()),
+        };
+        if (!store.observe(seen)) return;
+        // Whatever it was about, an answer against a rule is one.
+        const { rules } = known.get();
+        for (const pattern of patternsOf(key)) {
+          const row = rules.get(patternText(pattern));
+          if (row !== undefined && row.verdict !== verdict)
+            suspend(row, verdict === "deny" ? "You said no to the same." : "You allowed the same.", null);
+        }
+        if (counts && numbers !== null) look({ capability, action, scope }, numbers);
+      });
+    } catch (error) {
+      unwritten.add(name);
+      log("an answer could not be learned from", error);
+    }
+  }
+
+  function decideProposal({ proposal, receiptId }: StoredProposal, decision: "accept" | "decline"): LancelotError | null {
+    const { id, pattern, verdict } = proposal;
+    if (proposal.status !== "pending")
+      return new LancelotError("conflict", `This proposal was already ${proposal.status}.`, { data: { status: proposal.status } });
+    if (decision === "decline") {
+      store.settle(id, "declined", now(), store.lastObservation());
+      receipt("decline", { pattern, id, verdict, parentId: receiptId, byOwner: true });
+      changed();
+      return null;
+    }
+    if (numbers === null) return new LancelotError("unavailable", problem ?? "Nothing can be learned now.");
+    if (verdict === "allow" && never.key({ ...pattern, scope: pattern.scope ?? "" })) {
+      withdraw({ proposal, receiptId }, "It is on the list of what is never automated.");
+      return new LancelotError(
+        "conflict",
+        "This is on the list of what is never automated, so the proposal was withdrawn. Nothing was changed.",
+      );
+    }
+    const standing = store.standing();
+    if (standing.some((row) => patternText(row) === patternText(pattern))) {
+      withdraw({ proposal, receiptId }, "There is a rule for this.");
+      return new LancelotError("conflict", "There is a rule for exactly this already, so the proposal was withdrawn.");
+    }
+    if (standing.length >= numbers.rules.most) {
+      return new LancelotError(
+        "conflict",
+        `There are ${standing.length} learned rules, which is the most there may be. Withdraw one, then accept this again.`,
+      );
+    }
+    store.settle(id, "accepted", now(), null);
+    const ruleId = randomUUID();
+    const accepted = receipt("accept", { pattern, id: ruleId, verdict, parentId: receiptId, byOwner: true, why: proposal.scope });
+    store.addRule({
+      ...pattern,
+      id: ruleId,
+      verdict,
+      maxPerDay: numbers.rules.per_day,
+      maxInAll: numbers.rules.in_all,
+      receiptId: accepted,
+      at: now(),
+    });
+    changed();
+    return null;
+  }
+
+  function decideRule(row: RuleRow, decision: "confirm" | "revoke"): LancelotError | null {
+    const about = { pattern: row, id: row.id, verdict: row.verdict, parentId: row.receipt_id, byOwner: true };
+    if (row.status === "revoked")
+      return new LancelotError("conflict", "This rule was already withdrawn.", { data: { status: row.status } });
+    if (decision === "revoke") {
+      store.revoke(row.id, store.lastObservation());
+      receipt("revoke", about);
+    } else {
+      if (row.status === "active")
+        return new LancelotError("conflict", "This rule is in use; there is nothing to confirm.", { data: { status: row.status } });
+      if (numbers === null) return new LancelotError("unavailable", problem ?? "Nothing can be learned now.");
+      store.confirm(row.id, { maxPerDay: numbers.rules.per_day, maxInAll: numbers.rules.in_all, at: now() });
+      receipt("confirm", about);
+    }
+    changed();
+    return null;
+  }
+
+  return {
+    find(key) {
+      const row = ruleFor(key);
+      if (row?.status !== "active" || row.decided_in_all >= row.max_in_all || unwritten.has(row.id)) return null;
+      if (row.decided_today >= row.max_per_day && today() <= row.day) return null;
+      if (row.verdict === "allow" && (unwritten.has(patternText(key)) || never.key(key))) return null;
+      return { id: row.id, verdict: row.verdict, message: decidedWords(row, row.verdict) };
+    },
+
+    observe,
+
+    used(ruleId, { questId, receiptId }) {
+      try {
+        return storage.transaction(() => {
+          if (receiptId !== null && !store.addUse(ruleId, receiptId, questId, now())) return store.rule(ruleId)?.status !== "revoked";
+          if (!store.use(ruleId, today())) {
+            if (receiptId !== null) store.dropUse(ruleId, receiptId);
+            return false;
+          }
+          known.touched();
+          const row = store.rule(ruleId);
+          if (row !== null && row.decided_in_all >= row.max_in_all) suspend(row, `It has decided ${row.max_in_all} times.`, receiptId);
+          return true;
+        });
+      } catch (error) {
+        unwritten.add(ruleId);
+        log("a decision of a learned rule could not be counted", error);
+        return false;
+      }
+    },
+
+    outcome({ receiptId, ruleId, result }) {
+      if (result === "success") return;
+      const ids = new Set(ruleId === undefined || ruleId === null ? [] : [ruleId]);
+      try {
+        storage.transaction(() => {
+          for (const id of store.usedBy(receiptId)) ids.add(id);
+          for (const id of ids) {
+            const row = store.rule(id);
+            // A rule that refuses has done nothing that could fail.
+            if (row?.verdict === "allow")
+              suspend(row, result === "failure" ? "What it allowed failed." : "You undid what it had allowed.", receiptId);
+          }
+        });
+      } catch (error) {
+        for (const id of ids) unwritten.add(id);
+        log("a learned rule could not be suspended", error);
+      }
+    },
+
+    neverAutomate: never.subject,
+    rules: (status, limit) => store.rules(status, limit).map((row) => shownRule(row, today())),
+    proposals: (status, limit) => store.proposals(status, limit),
+
+    decide(id, decision) {
+      const result = storage.transaction(() => {
+        const proposal = store.proposal(id);
+        const row = store.rule(id);
+        let refusal: LancelotError | null;
+        if (proposal !== null && (decision === "accept" || decision === "decline")) refusal = decideProposal(proposal, decision);
+        else if (row !== null && (decision === "confirm" || decision === "revoke")) refusal = decideRule(row, decision);
+        else if (proposal === null && row === null)
+          refusal = new LancelotError("not_found", `There is no proposal and no rule ${id.slice(0, 200)}.`);
+        else
+          refusal = new LancelotError(
+            "conflict",
+            proposal === null ? "A rule is confirmed or withdrawn." : "A proposal is accepted or declined.",
+          );
+        if (refusal !== null) return refusal;
+        const after = store.proposal(id)?.proposal ?? null;
+        const rule =
+          row ??
+          (decision === "accept" && after !== null
+            ? store.standing().find((one) => patternText(one) === patternText(after.pattern))
+            : null);
+        const shown = rule === null || rule === undefined ? null : store.rule(rule.id);
+        return { rule: shown === null ? null : shownRule(shown, today()), proposal: after };
+      });
+      if (result instanceof LancelotError) throw result;
+      return result;
+    },
+
+    problem: () => problem,
+  };
+}
+
+/** A key as patterns, the most specific first. */
+function patternsOf({ capability, action, scope }: TrustKey): LearnedPattern[] {
+  return [
+    { capability, action, scope },
+    { capability, action, scope: null },
+  ];
+}
+
+function patternText({ capability, action, scope }: LearnedPattern): string {
+  return scope === null ? `${capability}\0${action}` : `${capability}\0${action}\0${scope}`;
+}
+
+/** What was learned from the owner's answers, and the owner's word on it. */
+export function learningHandlers(learning: Learning): Pick<Handlers, "learning.rules" | "learning.proposals" | "learning.decide"> {
+  return {
+    "learning.rules": ({ status, limit }) => ({ items: learning.rules(status, limit) }),
+    "learning.proposals": ({ status, limit }) => ({ items: learning.proposals(status ?? "pending", limit) }),
+    "learning.decide": ({ id, decision }) => learning.decide(id, decision),
+  };
+}
