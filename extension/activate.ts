@@ -2,12 +2,15 @@ import * as vscode from "vscode";
 import type { Call } from "../agent-server/contract/table.ts";
 import type { HostState } from "../agent-server/contract/webview.ts";
 import { announceApprovals, approvalCommands } from "./commands/approvals.ts";
+import { exportCommands } from "./commands/export-receipts.ts";
 import { chatCommands, watchQuests } from "./commands/chat.ts";
 import { registerCommands } from "./commands/commands.ts";
 import { registerFirstRun } from "./commands/first-run.ts";
 import { hostCommands } from "./commands/host.ts";
 import { modelCommands } from "./commands/models.ts";
 import { reviewCommands } from "./commands/review.ts";
+import { safeguardCommands } from "./commands/safeguards.ts";
+import { soulCommands } from "./commands/soul.ts";
 import { warRoomCommands } from "./commands/war-room.ts";
 import { type AgentHost, createAgentHost } from "./host/agent-host.ts";
 import { registerConfiguration } from "./host/configuration.ts";
@@ -15,9 +18,11 @@ import { registerStatus } from "./host/status.ts";
 import { registerKeepOrUndo } from "./review/applied.ts";
 import { createDetails } from "./review/documents.ts";
 import { createReview } from "./review/review.ts";
+import { registerSoulDocuments } from "./review/soul-documents.ts";
 import { createApprovals, registerApprovalsTree } from "./views/approvals.ts";
 import { registerChangesTree } from "./views/changes-tree.ts";
 import { registerChatView } from "./views/chat-view.ts";
+import { watchSoulProposals } from "./views/soul-proposals.ts";
 import { runUiAction } from "./views/ui-actions.ts";
 import { registerWarRoom } from "./views/war-room.ts";
 
@@ -61,6 +66,8 @@ export function activate(context: vscode.ExtensionContext): TestApi | undefined 
     registerApprovalsTree(approvals),
     announceApprovals(host, approvals, chat),
     registerKeepOrUndo(host),
+    registerSoulDocuments(host),
+    watchSoulProposals(context, host, log),
     registerFirstRun(context, host, log),
     registerCommands(
       chatCommands(host, chat, quests),
@@ -68,6 +75,9 @@ export function activate(context: vscode.ExtensionContext): TestApi | undefined 
       reviewCommands(host, review, details),
       approvalCommands(host, approvals, details),
       warRoomCommands(host, warRoom),
+      soulCommands(host),
+      safeguardCommands(host),
+      exportCommands(context, host),
       hostCommands(host, log),
     ),
   );

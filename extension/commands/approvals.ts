@@ -101,7 +101,8 @@ export function announceApprovals(host: AgentHost, approvals: Approvals, chat: C
   const questions = new Set<string>();
   return vscode.Disposable.from(
     approvals.onAsked((approval) => {
-      if (!chat.visible) void announce(approval).catch(report);
+      // The soul names where the owner is asked; the chat card and the tree are there always.
+      if (!chat.visible && approval.channels.includes("notification")) void announce(approval).catch(report);
     }),
     host.onEvent((event) => {
       if (event.topic !== "quest") return;

@@ -17,6 +17,8 @@ export function hostCommands(host: AgentHost, log: vscode.LogOutputChannel): Com
         { label: vscode.l10n.t("$(comment-discussion) Open chat"), command: "lancelot.openChat" },
         { label: vscode.l10n.t("$(sparkle) Choose model"), command: "lancelot.chooseModel" },
         { label: vscode.l10n.t("$(shield) Open War Room"), command: "lancelot.openWarRoom" },
+        { label: vscode.l10n.t("$(heart) Show the soul"), command: "lancelot.showSoul" },
+        { label: vscode.l10n.t("$(shield) Toggle safe mode"), command: "lancelot.toggleSafeMode" },
         { label: "", kind: vscode.QuickPickItemKind.Separator },
         { label: vscode.l10n.t("$(debug-restart) Restart agent host"), command: "lancelot.restartHost" },
         { label: vscode.l10n.t("$(output) Show log"), command: "lancelot.showLog" },

@@ -28,7 +28,13 @@ export function warRoomCommands(host: AgentHost, warRoom: WarRoom): Commands {
           ? await vscode.window.showInformationMessage(
               result.entries === 0
                 ? vscode.l10n.t("The ledger is whole; nothing is written in it yet.")
-                : vscode.l10n.t("All {0} ledger entries are as they were written.", result.entries),
+                : result.signed === null
+                  ? vscode.l10n.t("All {0} ledger entries are as they were written.", result.entries)
+                  : vscode.l10n.t(
+                      "All {0} ledger entries are as they were written; {1} signed heads fit.",
+                      result.entries,
+                      result.signed.heads,
+                    ),
               show,
             )
           : await vscode.window.showErrorMessage(

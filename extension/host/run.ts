@@ -10,7 +10,7 @@ import { createCall } from "./call.ts";
 import { hostEnvironment } from "./environment.ts";
 import { ownerToken } from "./owner-token.ts";
 import { startSession } from "./session.ts";
-import { readSettings } from "./settings.ts";
+import { dataFolder, readSettings } from "./settings.ts";
 import { createSupervisor, StartRefused, type Supervisor } from "./supervisor.ts";
 
 interface RunDeps {
@@ -87,12 +87,4 @@ async function makeFolder(path: string): Promise<void> {
       { cause },
     );
   }
-}
-
-/** `LANCELOT_DATA` (tests, portable set-ups), else the setting, else the extension's own global storage. */
-function dataFolder(context: vscode.ExtensionContext): string {
-  const fromEnvironment = process.env["LANCELOT_DATA"] ?? "";
-  if (fromEnvironment !== "") return fromEnvironment;
-  const { dataFolder } = readSettings();
-  return dataFolder === "" ? context.globalStorageUri.fsPath : dataFolder;
 }

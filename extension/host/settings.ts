@@ -20,3 +20,11 @@ export function readSettings(): Settings {
     logLevel: settings.get<string>("logLevel", "info"),
   };
 }
+
+/** `LANCELOT_DATA` (tests, portable set-ups), else the setting, else the extension's own global storage. */
+export function dataFolder(context: vscode.ExtensionContext): string {
+  const fromEnvironment = process.env["LANCELOT_DATA"] ?? "";
+  if (fromEnvironment !== "") return fromEnvironment;
+  const fromSettings = readSettings().dataFolder;
+  return fromSettings === "" ? context.globalStorageUri.fsPath : fromSettings;
+}

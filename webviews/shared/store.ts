@@ -96,6 +96,12 @@ export function createStore(bridge: Bridge): Store {
       case "messagesRemoved":
       case "delta":
         return; // of the conversation
+      case "soul":
+      case "trust":
+      case "learning":
+      case "flags":
+      case "verifying":
+        return; // of the War Room's panels
     }
   }
 

@@ -145,7 +145,7 @@ function TopRules({ room, rules }: { room: WarRoom; rules: GovernanceStats["topR
     );
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: scrolled by keyboard
-    <div class="table-scroll" tabIndex={0} role="region" aria-label={t("Rules that asked or refused most")}>
+    <div class="table-scroll" tabIndex={0} role="group" aria-label={t("Rules that asked or refused most")}>
       <table class="table">
         <thead>
           <tr>

@@ -113,7 +113,7 @@ function RuleRow({ room, rule }: { room: WarRoom; rule: LearnedRule }): JSX.Elem
 function Rules({ room, rules }: { room: WarRoom; rules: readonly LearnedRule[] }): JSX.Element {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: scrolled by keyboard
-    <div class="table-scroll" tabIndex={0} role="region" aria-label={t("Learned rules")}>
+    <div class="table-scroll" tabIndex={0} role="group" aria-label={t("Learned rules")}>
       <table class="table">
         <thead>
           <tr>

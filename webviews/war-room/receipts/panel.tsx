@@ -1,13 +1,14 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useCallback, useEffect } from "preact/hooks";
+import { commandAction } from "../../shared/commands.ts";
 import { Button, Icon, Moment, Problem, State, TierBadge } from "../../shared/components.tsx";
 import { count, formatDuration, t } from "../../shared/l10n.ts";
 import { VirtualList } from "../../shared/virtual-list.tsx";
 import { noFilters, type WarRoom } from "../state.ts";
 import { ReceiptDetail } from "./detail.tsx";
 import { FilterBar } from "./filters.tsx";
-import type { Row } from "./state.ts";
+import { exportRange, type Row } from "./state.ts";
 import { useVerify } from "./verify.tsx";
 import { statusLook, typeText } from "./words.ts";
 
@@ -88,7 +89,12 @@ export function ReceiptsPanel({ room }: { room: WarRoom }): JSX.Element {
     <div class={`receipts ${selected.value === null ? "" : "with-detail"}`}>
       <div class="toolbar">
         <FilterBar room={room} />
-        {verify.button}
+        <div class="actions">
+          {verify.button}
+          <Button icon="export" onClick={() => room.bridge.ui(commandAction("exportReceipts", exportRange(room.receipts.filters.value)))}>
+            {t("Export…")}
+          </Button>
+        </div>
       </div>
       {verify.result}
       <div class="split">

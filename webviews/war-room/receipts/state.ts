@@ -78,6 +78,12 @@ export function searchOf(filters: Filters): ParamsIn<"receipts.search"> {
   };
 }
 
+/** What of the filters an export knows: the task and the days. */
+export function exportRange(filters: Filters): Record<string, string> {
+  const { questId, from, to } = searchOf(filters);
+  return { ...(questId === undefined ? {} : { questId }), ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+}
+
 /** Whether a receipt belongs in the list; null when only the host can tell (text search). */
 export function matches(receipt: Receipt, filters: Filters): boolean | null {
   const search = searchOf(filters);

@@ -41,7 +41,7 @@ function ProposalActions({ room, proposal }: { room: WarRoom; proposal: SoulProp
       <Button icon="close" label={t("Reject {0}", toVersion)} onClick={() => ask("rejectSoul")}>
         {t("Reject…")}
       </Button>
-      <Button icon="diff" label={t("Compare {0} in the editor", toVersion)} onClick={() => ask("reviewSoulProposal")}>
+      <Button icon="diff" label={t("Compare in the editor: {0}", toVersion)} onClick={() => ask("reviewSoulProposal")}>
         {t("Compare in the editor")}
       </Button>
     </div>

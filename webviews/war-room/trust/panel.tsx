@@ -69,7 +69,7 @@ function Progress({ record }: { record: TrustRecord }): JSX.Element {
 function Records({ room, records }: { room: WarRoom; records: readonly TrustRecord[] }): JSX.Element {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: scrolled by keyboard
-    <div class="table-scroll" tabIndex={0} role="region" aria-label={t("What each kind of action has earned")}>
+    <div class="table-scroll" tabIndex={0} role="group" aria-label={t("What each kind of action has earned")}>
       <table class="table">
         <thead>
           <tr>

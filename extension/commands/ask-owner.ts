@@ -1,0 +1,38 @@
+import * as vscode from "vscode";
+import { LancelotError } from "../../agent-server/contract/errors.ts";
+import { codeOf, plain } from "../host/report.ts";
+
+export interface OwnerQuestion {
+  readonly question: string;
+  /** What it does and what changes. */
+  readonly detail: string;
+  /** The button that says yes; closing the dialog says no. */
+  readonly yes: string;
+  /** A second way out, such as reading more first. */
+  readonly other?: string;
+}
+
+/** Asks in the editor's own dialog, over everything, which no page of ours can draw or press. */
+export async function askOwner({ question, detail, yes, other }: OwnerQuestion): Promise<"yes" | "other" | "no"> {
+  const answer = await vscode.window.showWarningMessage(
+    question,
+    { modal: true, detail: plain(detail) },
+    yes,
+    ...(other === undefined ? [] : [other]),
+  );
+  if (answer === yes) return "yes";
+  return answer !== undefined && answer === other ? "other" : "no";
+}
+
+/** Runs an act of the owner; says so when it was decided elsewhere (another window, the terminal) meanwhile. */
+export async function ownerAct<T>(act: () => Promise<T>): Promise<T | null> {
+  try {
+    return await act();
+  } catch (error) {
+    if (codeOf(error) !== "conflict") throw error;
+    void vscode.window.showInformationMessage(
+      error instanceof LancelotError ? plain(error.message) : vscode.l10n.t("This was decided meanwhile."),
+    );
+    return null;
+  }
+}

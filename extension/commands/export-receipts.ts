@@ -1,0 +1,58 @@
+import * as vscode from "vscode";
+import type { AgentHost } from "../host/agent-host.ts";
+import { dataFolder } from "../host/settings.ts";
+import { type Commands, field } from "./commands.ts";
+
+/** Writes receipts to a file of the data folder, and shows where it is. */
+export function exportCommands(context: vscode.ExtensionContext, host: AgentHost): Commands {
+  return {
+    async "lancelot.exportReceipts"(argument) {
+      const given = typeof argument === "object" ? argument : undefined;
+      const range = Object.fromEntries(
+        ["questId", "from", "to"].flatMap((name) => {
+          const value = field(given, name);
+          return value === undefined ? [] : [[name, value]];
+        }),
+      );
+      const narrowed = Object.keys(range).length > 0;
+      const format = await vscode.window.showQuickPick(
+        [
+          {
+            label: vscode.l10n.t("Receipts"),
+            detail: narrowed
+              ? vscode.l10n.t("Those of the task and days chosen, one a line, with what is needed to verify them elsewhere.")
+              : vscode.l10n.t("All of them, one a line, with what is needed to verify them elsewhere."),
+            value: "receipts" as const,
+          },
+          {
+            label: vscode.l10n.t("Whole ledger"),
+            detail: vscode.l10n.t("Every entry of the chain with its signed heads."),
+            value: "ledger" as const,
+          },
+        ],
+        { title: vscode.l10n.t("Export receipts") },
+      );
+      if (format === undefined) return;
+      const result = await vscode.window.withProgress(
+        { location: vscode.ProgressLocation.Notification, title: vscode.l10n.t("Exporting receipts"), cancellable: true },
+        (_, token) => {
+          const abort = new AbortController();
+          token.onCancellationRequested(() => abort.abort());
+          return host.call("receipts.export", { format: format.value, ...(format.value === "receipts" ? range : {}) }, abort.signal);
+        },
+      );
+      const uri = vscode.Uri.joinPath(vscode.Uri.file(dataFolder(context)), "exports", result.file);
+      const open = vscode.l10n.t("Open");
+      const reveal = vscode.l10n.t("Show in folder");
+      // In a remote window the file is on the other machine, where no file manager can be opened.
+      const local = vscode.env.remoteName === undefined && vscode.env.uiKind === vscode.UIKind.Desktop;
+      const answer = await vscode.window.showInformationMessage(
+        vscode.l10n.t("{0} entries were written to {1} (SHA-256 {2}…).", result.entries, result.file, result.sha256.slice(0, 12)),
+        open,
+        ...(local ? [reveal] : []),
+      );
+      if (answer === open) await vscode.commands.executeCommand("vscode.open", uri);
+      if (answer === reveal) await vscode.commands.executeCommand("revealFileInOS", uri);
+    },
+  };
+}
