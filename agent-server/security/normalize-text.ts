@@ -1,0 +1,103 @@
+import { skeleton } from "./confusables.ts";
+
+/** A text in the forms in which it is searched. None of them is ever passed on. */
+export interface NormalText {
+  /** For people: decoded, compatibility forms and invisible characters gone, white space collapsed. */
+  readonly shown: string;
+  /** For rules: the same in small letters, without accents, look-alikes as what they look like; line ends kept. */
+  readonly matched: string;
+  /** Letters alone, where invisible characters may have stood for spaces; null where none were found. */
+  readonly compact: string | null;
+  /** Words that were spelled with gaps (`i g n o r e`), without their gaps. */
+  readonly spelled: readonly string[];
+}
+
+/** Characters that are looked at, at most; what follows is not. Texts above 1 MB are refused at the door. */
+export const maxInspected = 1_000_000;
+const maxSpelledRuns = 500;
+const shortestSpelled = 8;
+
+/** Format characters, fillers and selectors: nothing of them shows. */
+const invisible = /[\p{Cf}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu;
+const controls = /[\0-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]/g;
+/** What belongs to an emoji, and the mark at the start of a file. */
+const innocent = /(?<=\p{Extended_Pictographic}[\ufe0f\u{1f3fb}-\u{1f3ff}]?)\u200d(?=\p{Extended_Pictographic})|[\ufe0e\ufe0f]|^\ufeff/gu;
+const tagCharacters = /[\u{e0020}-\u{e007e}]/gu;
+
+export function normalizeText(text: string): NormalText {
+  const start = text.slice(0, maxInspected).toWellFormed();
+  const decoded = decodeEntities(decodePercent(start));
+  const plain = decoded
+    .replace(innocent, "")
+    .replace(tagCharacters, (tag) => String.fromCharCode((tag.codePointAt(0) ?? 0xe0020) - 0xe0000))
+    .replace(controls, "");
+  const visible = plain.replace(invisible, "");
+  const hidden = visible.length !== plain.length;
+  const lines = visible
+    .normalize("NFKC")
+    .slice(0, maxInspected * 2)
+    .replace(/[\s\u2800]+/g, (gap) => (/[\n\r\u2028\u2029\u0085]/.test(gap) ? "\n" : " "))
+    .trim();
+  const matched = fold(lines);
+  return {
+    shown: mixedWords(lines.replaceAll("\n", " ")),
+    matched,
+    compact: hidden ? matched.replace(/[^\p{L}\p{N}]+/gu, "") : null,
+    spelled: spelledWords(matched),
+  };
+}
+
+/** Small letters, without accents, look-alikes resolved: the form in which texts and rules are compared. */
+export function fold(text: string): string {
+  const bare = skeleton(text).toLowerCase().normalize("NFD").replace(/\p{Mn}/gu, "");
+  return skeleton(bare).normalize("NFC").replace(/[‘’‛ʼ´]/g, "'").replace(/[“”„«»]/g, '"').replace(/[‐‑‒–—−]/g, "-");
+}
+
+/** To a fixpoint, however often a text was encoded. Runs that are no UTF-8 stay as they are. */
+function decodePercent(text: string): string {
+  let current = text;
+  for (let round = 0; round < 6 && current.includes("%"); round += 1) {
+    const next = current.replace(/%(?:25)+(?=[0-9a-f]{2})/gi, "%").replace(/(?:%[0-9a-f]{2})+/gi, (run) => {
+      const bytes = Buffer.from(run.replaceAll("%", ""), "hex").toString("utf8");
+      return bytes.includes("\ufffd") ? run : bytes;
+    });
+    if (next === current) break;
+    current = next;
+  }
+  return current;
+}
+
+const namedEntities: Readonly<Record<string, string>> = { nbsp: " ", amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", shy: "", zwj: "", zwnj: "" };
+
+function decodeEntities(text: string): string {
+  if (!text.includes("&")) return text;
+  return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,4}));/gi, (whole: string, decimal?: string, hex?: string, name?: string) => {
+    if (name !== undefined) return namedEntities[name.toLowerCase()] ?? whole;
+    const code = decimal === undefined ? Number.parseInt(hex ?? "", 16) : Number(decimal);
+    return code > 0 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff) ? String.fromCodePoint(code) : whole;
+  });
+}
+
+/** Only words that mix Latin letters with others are shown as what they look like: whole words of another script are that script. */
+function mixedWords(text: string): string {
+  if (!/[^\0-\u024f]/.test(text)) return text;
+  return text.replace(/[\p{L}\p{M}]+/gu, (word) => (/\p{Script=Latin}/u.test(word) && /[^\p{Script=Latin}\p{M}]/u.test(word) ? skeleton(word) : word));
+}
+
+/** Runs of at least eight single letters with short gaps between them. */
+function spelledWords(matched: string): string[] {
+  const runs: string[] = [];
+  let run = "";
+  let end = -1;
+  for (const { 0: word, index } of matched.matchAll(/[\p{L}\p{N}]+/gu)) {
+    const single = word.length === 1 && !/\d/.test(word);
+    if (single && index - end <= 3) run += word;
+    else {
+      if (run.length >= shortestSpelled) runs.push(run);
+      run = single ? word : "";
+    }
+    end = index + word.length;
+    if (runs.length >= maxSpelledRuns) return runs;
+  }
+  return run.length >= shortestSpelled ? [...runs, run] : runs;
+}
