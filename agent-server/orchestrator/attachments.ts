@@ -2,7 +2,7 @@ import type { Attachment, Part } from "../contract/chat.ts";
 import type { Context, ContextUserContent, Trace } from "../context/context.ts";
 import { fence } from "../context/context.ts";
 import type { Governance } from "../governance/governance.ts";
-import type { Redactor } from "../security/security.ts";
+import type { Redactor, Sanitizer } from "../security/security.ts";
 import { notice } from "./notices.ts";
 
 /** More mentions than this in one message are text. */
@@ -39,7 +39,7 @@ export function protectAttachment(attachment: Attachment, redactor: Redactor): A
 
 /** Attachments as the model gets them, before the owner's words; what could not be attached comes as a notice. */
 export async function readAttachments(
-  { context, redactor }: { context: Context; redactor: Redactor },
+  { context, redactor, sanitizer }: { context: Context; redactor: Redactor; sanitizer: Sanitizer | undefined },
   attachments: readonly Attachment[],
   trace: Trace,
 ): Promise<{ content: ContextUserContent[]; problems: Part[] }> {
@@ -52,12 +52,24 @@ export async function readAttachments(
         break;
       case "selection": {
         const title = `Lines ${String(attachment.startLine)} to ${String(attachment.endLine)} of ${attachment.path}, selected by the owner`;
-        content.push({ type: "text", text: fence(title, redactor.text(attachment.text).text), attached: true });
+        const findings = sanitizer?.inspect(attachment.text).findings.map(({ rule }) => rule) ?? [];
+        content.push({
+          type: "text",
+          text: fence(title, redactor.text(attachment.text).text),
+          attached: true,
+          ...(findings.length === 0 ? {} : { findings }),
+        });
         break;
       }
       case "file": {
         const file = await context.attached(attachment.path, trace);
-        if (file.ok) content.push({ type: "text", text: file.text, attached: true });
+        if (file.ok)
+          content.push({
+            type: "text",
+            text: file.text,
+            attached: true,
+            ...(file.findings.length === 0 ? {} : { findings: file.findings }),
+          });
         else problems.push(notice("warning", `${file.path} was not attached. ${file.problem}`));
         break;
       }

@@ -1,6 +1,6 @@
 import type { Part, ToolPart } from "../contract/chat.ts";
-import type { ContextMessage, ContextUserContent } from "../context/context.ts";
-import type { AssistantContent, ToolResult } from "../models/models.ts";
+import type { ContextMessage, ContextToolResult, ContextUserContent } from "../context/context.ts";
+import type { AssistantContent } from "../models/models.ts";
 import type { Redactor } from "../security/security.ts";
 import type { Cut, StoredMessage } from "./quest-store.ts";
 
@@ -20,7 +20,7 @@ export function toConversation(messages: readonly StoredMessage[]): ContextMessa
         conversation.push({ role: "user", content: turn.content });
         break;
       case "retrieval":
-        conversation.push({ role: "user", content: [{ type: "text", text: turn.text, attached: true }] });
+        conversation.push({ role: "user", content: [retrieved(turn)] });
         break;
       case "assistant":
         conversation.push(...assistantTurn(message.parts, turn.content, turn.cut));
@@ -49,18 +49,25 @@ export function toSmallConversation(messages: readonly StoredMessage[]): Context
   const rest = toConversation(told.slice(Math.max(current, 0)).filter((stored) => stored !== retrieval));
   if (retrieval?.turn?.kind === "retrieval" && rest[0]?.role === "user") {
     // The text before the question: what stands last weighs most in a weak model.
-    rest[0] = { role: "user", content: [{ type: "text", text: retrieval.turn.text, attached: true }, ...rest[0].content] };
+    rest[0] = { role: "user", content: [retrieved(retrieval.turn), ...rest[0].content] };
   }
   return [...conversation, ...rest];
 }
+
+function retrieved({ text, findings }: { text: string; findings?: string[] }): ContextUserContent {
+  return { type: "text", text, attached: true, ...(findings === undefined ? {} : { findings }) };
+}
+
+/** Tools whose result is the owner's answer or the product's own word. */
+const ownWords: ReadonlySet<string> = new Set(["ask_owner", "update_plan"]);
 
 function assistantTurn(parts: readonly Part[], content: AssistantContent[], cut: Cut | null): ContextMessage[] {
   const calls = content.filter((item) => item.type === "tool_call");
   const turns: ContextMessage[] = content.length === 0 ? [] : [{ role: "assistant", content }];
   if (calls.length > 0) {
-    const results = calls.map((call): ToolResult => {
+    const results = calls.map((call): ContextToolResult => {
       const part = parts.find((candidate): candidate is ToolPart => candidate.type === "tool" && candidate.callId === call.id);
-      return { callId: call.id, name: call.name, text: part?.output ?? "No result.", isError: part?.status !== "success" };
+      return { callId: call.id, name: call.name, text: part?.output ?? "No result.", ...standing(part) };
     });
     turns.push({ role: "tool", results });
   }
@@ -71,6 +78,13 @@ function assistantTurn(parts: readonly Part[], content: AssistantContent[], cut:
     });
   }
   return turns;
+}
+
+/** A refusal and a stop are told in the product's words; everything else may hold text of files, commands and pages. */
+function standing(part: ToolPart | undefined): Pick<ContextToolResult, "isError" | "own" | "findings"> {
+  const isError = part?.status !== "success";
+  const own = part === undefined || part.status === "denied" || part.status === "cancelled" || ownWords.has(part.tool);
+  return { isError, ...(own ? { own } : {}), ...(part?.findings === undefined ? {} : { findings: part.findings }) };
 }
 
 function plainText(content: readonly (ContextUserContent | AssistantContent)[]): string {

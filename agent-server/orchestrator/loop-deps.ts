@@ -3,7 +3,7 @@ import type { Emit } from "../contract/events.ts";
 import type { Governance } from "../governance/governance.ts";
 import type { Models } from "../models/models.ts";
 import type { Ledger } from "../receipts/receipts.ts";
-import type { Log, Redactor } from "../security/security.ts";
+import type { Log, Redactor, Sanitizer } from "../security/security.ts";
 import type { Tools } from "../tools/tools.ts";
 import type { QuestStore } from "./quest-store.ts";
 
@@ -16,6 +16,8 @@ export interface LoopDeps {
   context: Context;
   ledger: Ledger;
   redactor: Redactor;
+  /** Without one nothing is looked for in texts. */
+  sanitizer: Sanitizer | undefined;
   emit: Emit;
   /** False where nobody can answer a question. */
   canAsk: boolean;

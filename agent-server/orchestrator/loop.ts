@@ -15,6 +15,7 @@ import { partialTurn } from "./settle.ts";
 import { asksForChange, smallAnswerTokens, smallModelTools } from "./small-model.ts";
 import { readForSmallModel } from "./small-model-turn.ts";
 import { maxQuestTokens, maxTurns } from "./stop-rules.ts";
+import { settleVerifications } from "./verification-notes.ts";
 
 type Done = Extract<ModelEvent, { type: "done" }>;
 
@@ -34,6 +35,10 @@ export async function runLoop(deps: LoopDeps, run: Run, conclude: (outcome: Outc
       await readOwnersAttachments(deps, run, trace);
       tellReview(deps, run.questId);
       if (!needsAnswer(deps.store, run.questId)) {
+        await settleVerifications(deps, run);
+        // While that was waited for, the owner may have spoken or decided.
+        tellReview(deps, run.questId);
+        if (needsAnswer(deps.store, run.questId)) continue;
         return conclude(hasOpenChanges(deps, run.questId) ? { status: "waiting" } : { status: "done" });
       }
       const outcome = stopByBudget(deps, run) ?? (await takeTurn(deps, run, surroundings));
@@ -56,11 +61,11 @@ function mentionedPaths(store: QuestStore, questId: string): string[] {
   return (last?.message.parts ?? []).flatMap((part) => (part.type === "file" ? [part.path.replace(/:\d+-\d+$/, "")] : []));
 }
 
-async function readOwnersAttachments({ store, context, redactor }: LoopDeps, run: Run, trace: Trace): Promise<void> {
+async function readOwnersAttachments({ store, context, redactor, sanitizer }: LoopDeps, run: Run, trace: Trace): Promise<void> {
   for (const stored of store.messages(run.questId)) {
     const { message, turn, attachments } = stored;
     if (attachments === null || turn?.kind !== "user") continue;
-    const { content, problems } = await readAttachments({ context, redactor }, attachments, trace);
+    const { content, problems } = await readAttachments({ context, redactor, sanitizer }, attachments, trace);
     run.controller.signal.throwIfAborted();
     store.saveMessage({ ...message, parts: [...message.parts, ...problems] }, { kind: "user", content: [...content, ...turn.content] });
   }
@@ -158,6 +163,7 @@ async function answerOnce(
       small: active.small,
       canEdit: asksForChange(request),
       mode: quest.mode,
+      marker: store.marker(questId),
       plan: quest.plan,
       tools: offered,
       messages: active.small ? toSmallConversation(stored) : toConversation(stored),

@@ -93,19 +93,19 @@ async function makeCalls(
   quest: Quest,
   parentId: string,
 ): Promise<Outcome | null> {
-  let repeated: ToolPart | null = null;
+  let stopped: Notice | null = null;
   await runToolCalls(deps, message, calls, {
     run,
     mode: quest.mode,
     parentId,
-    onRepeated: (part) => {
-      repeated ??= part;
+    onStop: (part, why) => {
+      stopped ??= why === "repeated" ? repeatedNotice(part) : unansweredNotice(part);
     },
   });
   run.controller.signal.throwIfAborted();
   dropCalls(message, new Set(calls.map((call) => call.id)), "not run: the task was stopped");
   message.open = false;
-  if (repeated !== null) return fail(deps, run, repeatedNotice(repeated), message);
+  if (stopped !== null) return fail(deps, run, stopped, message);
   deps.store.saveMessage(message);
   return null;
 }
@@ -115,6 +115,15 @@ function repeatedNotice(part: ToolPart): Notice {
   return notice(
     "warning",
     `Stopped: ${part.tool} failed three times in the same way (${reason}). Say what to do differently, or resume to let it try again.`,
+    "resume",
+  );
+}
+
+/** What the owner reads when nobody answered a question and the soul says to stop then. */
+export function unansweredNotice(part: ToolPart): Notice {
+  return notice(
+    "warning",
+    `Stopped: nobody answered in time whether to ${part.title.charAt(0).toLowerCase()}${part.title.slice(1)}, and the soul says to stop the task then. Resume to be asked again.`,
     "resume",
   );
 }

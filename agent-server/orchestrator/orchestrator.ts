@@ -7,7 +7,7 @@ import { createContext } from "../context/context.ts";
 import type { Governance } from "../governance/governance.ts";
 import type { Models } from "../models/models.ts";
 import type { Ledger } from "../receipts/receipts.ts";
-import type { Log, Redactor } from "../security/security.ts";
+import type { Log, Redactor, Sanitizer } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Tools } from "../tools/tools.ts";
 import { attachmentPart, findMentions, protectAttachment } from "./attachments.ts";
@@ -19,6 +19,7 @@ import { hasOpenChanges } from "./review.ts";
 import { answerOf } from "./run-result.ts";
 import { expandSlashCommand } from "./slash-commands.ts";
 import { maxQuestTokens } from "./stop-rules.ts";
+import { showFailures } from "./verification-notes.ts";
 
 export { orchestratorMigrations } from "./schema.ts";
 
@@ -51,6 +52,8 @@ export interface OrchestratorDeps {
   ledger: Ledger;
   redactor: Redactor;
   emit: Emit;
+  /** Looks for orders in texts that are not the owner's; without one nothing is looked for. */
+  sanitizer?: Sanitizer;
   /** Absolute path of the workspace; null without one. */
   workspace: string | null;
   /** The owner's USER.md and RULES.md are here; the storage's folder unless said. */
@@ -64,7 +67,7 @@ export interface OrchestratorDeps {
 
 /** Joins the loop, the store and the neighbours. Call `reconcile` once before anything else. */
 export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
-  const { storage, tools, governance, ledger, redactor, models } = deps;
+  const { storage, tools, governance, ledger, redactor, models, sanitizer } = deps;
   // As the tools' rows have it: one folder, one name, however it was spelled.
   const workspace = deps.workspace === null ? "" : realpathSync(deps.workspace);
   const watchers = new Set<(quest: Quest) => void>();
@@ -73,13 +76,33 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
     if (topic === "quest") for (const watch of watchers) watch(payload as Quest);
   };
   const store = createQuestStore({ storage, emit, now: deps.now ?? (() => new Date()) });
-  const context = createContext({ governance, ledger, redactor, workspace: deps.workspace, dataDir: deps.dataDir ?? storage.dataDir });
+  const context = createContext({
+    governance,
+    ledger,
+    redactor,
+    sanitizer,
+    workspace: deps.workspace,
+    dataDir: deps.dataDir ?? storage.dataDir,
+  });
   const runner = createQuestRunner(
-    { store, models, tools, governance, context, ledger, redactor, emit, canAsk: deps.canAsk ?? true, log: deps.log ?? (() => undefined) },
+    {
+      store,
+      models,
+      tools,
+      governance,
+      context,
+      ledger,
+      redactor,
+      sanitizer,
+      emit,
+      canAsk: deps.canAsk ?? true,
+      log: deps.log ?? (() => undefined),
+    },
     storage,
   );
 
   let closed = false;
+  const stopFailures = showFailures({ store, tools });
   const stopChanges = tools.changes.onChange((change) => {
     // After the decision's own transaction and writes.
     setImmediate(() => continueAfterReview(change.questId));
@@ -292,6 +315,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
     async close() {
       closed = true;
       stopChanges();
+      stopFailures();
       await runner.close();
     },
   };

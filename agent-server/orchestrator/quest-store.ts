@@ -3,7 +3,7 @@ import type { Attachment, Message, Part, PlanStep, Quest, QuestStatus, Usage, Wa
 import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
 import type { Mode } from "../contract/governance.ts";
-import type { ContextUserContent } from "../context/context.ts";
+import { type ContextUserContent, newMarker } from "../context/context.ts";
 import type { AssistantContent } from "../models/models.ts";
 import type { Storage } from "../storage/storage.ts";
 
@@ -16,7 +16,7 @@ export type StoredTurn =
   /** `altered`: calls whose stored arguments differ from the real ones, because a secret was taken out. */
   | { kind: "assistant"; content: AssistantContent[]; cut: Cut | null; altered: string[] }
   /** What the host read for a small model, with the request it was read for. */
-  | { kind: "retrieval"; text: string; request: string };
+  | { kind: "retrieval"; text: string; request: string; findings?: string[] };
 
 /** A message with what only the host knows of it. */
 export interface StoredMessage {
@@ -73,6 +73,7 @@ interface QuestRow {
   answer: string | null;
   reviewed: string;
   small_told: number;
+  marker: string | null;
 }
 
 interface MessageRow {
@@ -123,6 +124,7 @@ export function createQuestStore({ storage, emit: tell, now }: { storage: Storag
        VALUES (@id, @workspace, @title, 'active', @mode, @at, @at, @usage, '[]', @tokenLimit, '{"accepted":0,"rejected":0}', @hostId)`,
     ),
     quest: db.prepare<[string], QuestRow>("SELECT * FROM quests WHERE id = ?"),
+    setMarker: db.prepare("UPDATE quests SET marker = ? WHERE id = ? AND marker IS NULL"),
     deleteQuest: db.prepare("DELETE FROM quests WHERE id = ?"),
     running: db.prepare<[], QuestRow>("SELECT * FROM quests WHERE status IN ('active', 'waiting')"),
     messages: db.prepare<[string], MessageRow>("SELECT * FROM messages WHERE quest_id = ? ORDER BY seq"),
@@ -183,6 +185,14 @@ export function createQuestStore({ storage, emit: tell, now }: { storage: Storag
       const { quest } = stored(id);
       emit("quest", quest);
       return quest;
+    },
+
+    /** The word in the marks around data, the same for every prompt of a quest. No event and no message carries it. */
+    marker(id: string): string {
+      const { marker } = statements.quest.get(id) ?? {};
+      if (typeof marker === "string") return marker;
+      statements.setMarker.run(newMarker(), id);
+      return statements.quest.get(id)?.marker ?? newMarker();
     },
 
     deleteQuest(id: string): void {

@@ -41,4 +41,6 @@ export const orchestratorMigrations: readonly Migration[] = [
       ) STRICT;
     `,
   },
+  // The word in the marks around data in this quest's prompts; null until the first prompt.
+  { name: "orchestrator-2-marker", sql: "ALTER TABLE quests ADD COLUMN marker TEXT;" },
 ];

@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
-import type { ToolPart } from "../contract/chat.ts";
+import type { Message, ToolPart } from "../contract/chat.ts";
+import { LancelotError } from "../contract/errors.ts";
 import type { ActiveModel } from "../models/models.ts";
 import type { LoopDeps } from "./loop-deps.ts";
+import { unansweredNotice } from "./model-answer.ts";
 import type { Run } from "./quest-run.ts";
 import { retrieveForSmallModel, smallModelNotice } from "./small-model.ts";
-import { queuedPart, runToolCalls } from "./tool-calls.ts";
+import { queuedPart, runToolCalls, type StopReason } from "./tool-calls.ts";
 
 /**
  * Before a small model answers a new request of the owner: reads for it and stores what was read as a message of its own, with
@@ -33,6 +35,10 @@ export async function readForSmallModel(
   });
   store.patch(run.questId, { smallTold: true });
 
+  /** Reading goes on whatever fails, but not past the soul's word. */
+  const stop = (part: ToolPart, why: StopReason): void => {
+    if (why === "unanswered") throw new LancelotError("needs_approval", unansweredNotice(part).text);
+  };
   const request = asked.turn.content.map((item) => (item.type === "text" && item.attached !== true ? item.text : "")).join("\n");
   const given = asked.turn.content.some((item) => item.type === "text" && item.attached === true);
   const text = given
@@ -44,7 +50,7 @@ export async function readForSmallModel(
           const call = { id: `host-${randomUUID()}`, name, args };
           const part: ToolPart = queuedPart(call, deps.redactor);
           message.parts.push(part);
-          await runToolCalls(deps, message, [call], { run, mode: quest.mode, parentId, onRepeated: () => undefined });
+          await runToolCalls(deps, message, [call], { run, mode: quest.mode, parentId, onStop: stop });
           run.controller.signal.throwIfAborted();
           return { text: part.status === "success" ? part.output : null, part };
         },
@@ -53,6 +59,13 @@ export async function readForSmallModel(
   run.controller.signal.throwIfAborted();
   store.saveMessage(
     { ...message, open: false },
-    text === "" ? null : { kind: "retrieval", text: `Text of the project, read for this question:\n${text}`, request },
+    text === ""
+      ? null
+      : { kind: "retrieval", text: `Text of the project, read for this question:\n${text}`, request, ...findingsOf(message) },
   );
+}
+
+function findingsOf(message: Message): { findings?: string[] } {
+  const findings = new Set(message.parts.flatMap((part) => (part.type === "tool" ? (part.findings ?? []) : [])));
+  return findings.size === 0 ? {} : { findings: [...findings] };
 }

@@ -37,8 +37,12 @@ export function keepTone(deps: { store: QuestStore; ledger: Ledger }, run: Run, 
     record("silent-failure", { steps: list });
   }
 
-  if (!tone.sourcesRequired || asked === undefined || !isResearch(textOf(asked.message), since) || /https?:\/\/[^\s)>\]]{4,}/.test(answer)) return;
-  const sentBack = stored.some(({ turn, message: { seq } }) => seq > asked.message.seq && turn?.kind === "user" && JSON.stringify(turn.content).includes("does not accept research"));
+  if (!tone.sourcesRequired || asked === undefined || !isResearch(textOf(asked.message), since) || /https?:\/\/[^\s)>\]]{4,}/.test(answer))
+    return;
+  const sentBack = stored.some(
+    ({ turn, message: { seq } }) =>
+      seq > asked.message.seq && turn?.kind === "user" && JSON.stringify(turn.content).includes("does not accept research"),
+  );
   if (sentBack) {
     message.parts.push(notice("warning", "This answer names no sources, so take it as unverified."));
     store.saveMessage(message);
@@ -70,7 +74,9 @@ function untold(messages: readonly Message[], answer: string): ToolPart[] {
   const left = calls.filter(
     (part, index) =>
       (part.status === "denied" || (part.status === "failure" && part.tier !== "T0")) &&
-      !calls.slice(index + 1).some((later) => later.status === "success" && later.tool === part.tool && subjectOf(later) === subjectOf(part)),
+      !calls
+        .slice(index + 1)
+        .some((later) => later.status === "success" && later.tool === part.tool && subjectOf(later) === subjectOf(part)),
   );
   return left.length === 0 || tellsFailure.test(answer) ? [] : left.slice(0, 5);
 }

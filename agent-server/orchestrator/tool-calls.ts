@@ -48,12 +48,15 @@ export function queuedPart(call: PendingCall, redactor: Redactor): ToolPart {
   };
 }
 
+/** Why calls end the loop. */
+export type StopReason = "repeated" | "unanswered";
+
 export interface CallContext {
   run: Run;
   mode: Mode;
   parentId: string;
-  /** A failure came for the third time; the loop must stop. */
-  onRepeated: (part: ToolPart) => void;
+  /** The loop must stop: a failure came for the third time, or nobody answered and the soul stops the task then. */
+  onStop: (part: ToolPart, why: StopReason) => void;
 }
 
 /**
@@ -69,9 +72,9 @@ export async function runToolCalls(deps: Deps, message: Message, calls: readonly
     if (stop || context.run.controller.signal.aborted) return;
     await runOne(deps, message, call, {
       ...context,
-      onRepeated: (part) => {
+      onStop: (part, why) => {
         stop = true;
-        context.onRepeated(part);
+        context.onStop(part, why);
       },
     });
   };
@@ -177,7 +180,8 @@ async function runOne(
     });
     if (store.stored(run.questId).answer?.callId === call.id) store.patch(run.questId, { answer: null });
   });
-  if (outcome.isError && run.failures.count(call.name, call.args, outcome.text) >= maxSameFailures) context.onRepeated(part);
+  if (outcome.error?.data?.["escalation"] === "stop_task") context.onStop(part, "unanswered");
+  else if (outcome.isError && run.failures.count(call.name, call.args, outcome.text) >= maxSameFailures) context.onStop(part, "repeated");
 }
 
 function isOpen(status: ToolPart["status"]): boolean {

@@ -2,7 +2,7 @@ import type { ToolPart } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Decision } from "../contract/governance.ts";
 import type { Ledger } from "../receipts/receipts.ts";
-import type { Log, Redactor } from "../security/security.ts";
+import type { Log, Redactor, Sanitizer } from "../security/security.ts";
 import { asRecord, parseArguments } from "./arguments.ts";
 import { feedback, isRefusal } from "./feedback.ts";
 import type { Locks } from "./locks.ts";
@@ -17,6 +17,7 @@ export interface FabricDeps {
   readonly road: Road;
   readonly ledger: Ledger;
   readonly redactor: Redactor;
+  readonly sanitizer: Sanitizer | undefined;
   readonly locks: Locks;
   /** What a tool works with; throws `unavailable` without a workspace. */
   readonly scope: (call: ToolCall) => Scope;
@@ -37,6 +38,14 @@ export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<Tool
     const show = (news: Partial<ToolPart>) => {
       Object.assign(card, news);
       call.onUpdate?.(news);
+    };
+    /** For the receipt: what in an output reads like orders to the model. It goes on as it is, marked as data. */
+    const suspicion = (tool: Tool, text: string): { injection?: string[] } => {
+      if (tool.capability === "quest") return {};
+      const findings = deps.sanitizer?.inspect(text).findings.map(({ rule }) => rule) ?? [];
+      if (findings.length === 0) return {};
+      show({ findings });
+      return { injection: findings };
     };
     const finish = (
       status: ToolPart["status"],
@@ -129,7 +138,7 @@ export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<Tool
         planned.isError === true ? "failure" : "success",
         tool,
         decisions,
-        planned.outputs ?? {},
+        { ...planned.outputs, ...suspicion(tool, planned.text) },
         planned.isError === true ? planned.text : null,
       );
       return planned;
@@ -148,7 +157,10 @@ export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<Tool
         provider: tool.provider,
         onDecided: decided,
         onReceipt: (receiptId) => show({ receiptId }),
-        run: effect.run,
+        run: async (context) => {
+          const result = await effect.run(context);
+          return { ...result, outputs: { ...result.outputs, ...suspicion(tool, result.value.text) } };
+        },
         ...(effect.verify === undefined ? {} : { verify: effect.verify }),
       });
       return value;
@@ -177,7 +189,8 @@ export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<Tool
       if (decision !== null) decided([decision], card.approvalId ?? null);
       const refusal = receiptOf(problem);
       if (refusal !== null) show({ receiptId: refusal });
-      if (card.receiptId === undefined || card.receiptId === null) record("failure", tool, decisions, {}, problem.message);
+      if (card.receiptId === undefined || card.receiptId === null)
+        record("failure", tool, decisions, suspicion(tool, problem.message), problem.message);
       const text = feedback(tool.name, problem, decision);
       return finish(isRefusal(problem) ? "denied" : "failure", text, { isError: true, error: problem });
     }

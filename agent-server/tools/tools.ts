@@ -8,7 +8,7 @@ import type { Mode } from "../contract/governance.ts";
 import type { SearchMatch, ToolInfo } from "../contract/tools.ts";
 import type { ToolSchema } from "../models/models.ts";
 import type { Ledger } from "../receipts/receipts.ts";
-import type { Log, Redactor } from "../security/security.ts";
+import type { Log, Redactor, Sanitizer } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
 import { parametersOf } from "./arguments.ts";
 import { createBoundary, toldWords } from "./boundary.ts";
@@ -110,6 +110,8 @@ export interface ToolsDeps {
   ledger: Ledger;
   governance: RoadGovernance;
   redactor: Redactor;
+  /** Looks for orders in what tools give back; found ones are on the card and the receipt. Without one nothing is looked for. */
+  sanitizer?: Sanitizer;
   /** Absolute; null while no folder is open: then file tools say so. */
   workspace: string | null;
   dataDir: string;
@@ -178,6 +180,7 @@ export function createTools(deps: ToolsDeps): Tools {
     road,
     ledger,
     redactor,
+    sanitizer: deps.sanitizer,
     locks,
     problem,
     log,

@@ -99,7 +99,7 @@ export function createVerifications(deps: VerificationsDeps): Verifications {
   async function work(): Promise<void> {
     // The tool's own answer goes out first.
     await nextTurn();
-    for (let next = queue.shift(); next !== undefined && !closed; next = queue.shift()) {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       current = next;
       try {
         await verifyOne(next);

@@ -22,7 +22,7 @@ export function recordingTools(effects: Record<string, { tier: Tier; capability?
     if (!isOpen(change)) change.status = change.hunks.every((hunk) => hunk.state === "accepted") ? "accepted" : "rejected";
   };
 
-  const tools: Pick<Tools, "list" | "schemas" | "invoke" | "files" | "changes"> = {
+  const tools: Pick<Tools, "list" | "schemas" | "invoke" | "files" | "changes" | "verifications"> = {
     list: () =>
       Object.entries(effects).map(([name, { tier, capability }]) => ({
         name,
@@ -92,6 +92,12 @@ export function recordingTools(effects: Record<string, { tier: Tier; capability?
         listeners.add(listener);
         return () => listeners.delete(listener);
       },
+    },
+    verifications: {
+      stats: () => ({ waiting: 0, failed: 0 }),
+      settle: () => Promise.resolve(true),
+      takeFailures: () => "",
+      onFailure: () => () => undefined,
     },
   };
 
