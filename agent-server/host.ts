@@ -12,7 +12,14 @@ import { createModels } from "./models/models.ts";
 import { createOrchestrator, orchestratorMigrations } from "./orchestrator/orchestrator.ts";
 import type { ProductPaths } from "./paths.ts";
 import { createLedger, receiptsHandlers, receiptsMigrations, recorded } from "./receipts/receipts.ts";
-import { createGatedFetch, createRedactor, createSecrets, refuseReservedSecret, type Redactor } from "./security/security.ts";
+import {
+  createGatedFetch,
+  createRedactor,
+  createSanitizer,
+  createSecrets,
+  refuseReservedSecret,
+  type Redactor,
+} from "./security/security.ts";
 import { openStorage } from "./storage/storage.ts";
 import { createTools, toolsMigrations } from "./tools/tools.ts";
 
@@ -54,6 +61,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const version = readVersion(paths.root);
 
   const redactor = createRedactor();
+  const sanitizer = createSanitizer(paths.configDir, options.log);
   const storage = openStorage({
     dataDir,
     migrations: [...receiptsMigrations, ...governanceMigrations, ...toolsMigrations, ...orchestratorMigrations],
@@ -89,6 +97,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     ledger,
     governance,
     redactor,
+    sanitizer,
     workspace,
     dataDir,
     ripgrepPath: paths.ripgrepPath,
@@ -103,6 +112,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     governance,
     ledger,
     redactor,
+    sanitizer,
     emit,
     workspace,
     dataDir,
@@ -213,6 +223,10 @@ export async function createHost(options: HostOptions): Promise<Host> {
     "workspace.search": ({ query, regex, glob, limit }, call) =>
       tools.search({ query, regex, limit, ...(glob === undefined ? {} : { glob }) }, call.signal),
     "workspace.files": async ({ query, limit }, call) => ({ items: await tools.files(query, limit, call.signal) }),
+    "security.inspect": ({ text }) => {
+      const { allowed, findings, normalized } = sanitizer.inspect(text);
+      return { allowed, findings: [...findings], normalized };
+    },
     "security.redact": ({ text }) => redactor.text(text),
     "changes.list": ({ questId, open, limit }) => ({
       items: tools.changes.list({ limit, ...(questId === undefined ? {} : { questId }), ...(open === undefined ? {} : { open }) }),

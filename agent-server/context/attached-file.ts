@@ -7,14 +7,20 @@ import { fence } from "./fence.ts";
 const attachedBytes = 128 * 1024;
 const listedEntries = 200;
 
-export type AttachedFile = { ok: true; path: string; text: string; bytes: number } | { ok: false; path: string; problem: string };
+export type AttachedFile =
+  | { ok: true; path: string; text: string; bytes: number; findings: string[] }
+  | { ok: false; path: string; problem: string };
 
 /**
  * A file or folder the owner attached, as fenced text for the model. Secret files the owner attaches by hand go out redacted.
  * Only the workspace: what lies outside is refused with the reason.
  */
 export async function readAttached(
-  { governance, redactor }: { governance: Pick<Governance, "resolvePath">; redactor: Redactor },
+  {
+    governance,
+    redactor,
+    inspect,
+  }: { governance: Pick<Governance, "resolvePath">; redactor: Redactor; inspect: (text: string) => string[] },
   path: string,
 ): Promise<AttachedFile> {
   const resolved = governance.resolvePath(path);
@@ -27,7 +33,13 @@ export async function readAttached(
     const names = entries.map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name)).sort();
     const more = names.length > listedEntries ? `\n… and ${String(names.length - listedEntries)} more` : "";
     const listing = names.slice(0, listedEntries).join("\n") + more;
-    return { ok: true, path: name, text: fence(`Folder ${name}, attached by the owner`, listing), bytes: Buffer.byteLength(listing) };
+    return {
+      ok: true,
+      path: name,
+      text: fence(`Folder ${name}, attached by the owner`, listing),
+      bytes: Buffer.byteLength(listing),
+      findings: inspect(listing),
+    };
   }
   if (resolved.type !== "file") return { ok: false, path: name, problem: "There is no such file." };
   const read = await readBounded(resolved.absolute, attachedBytes);
@@ -39,5 +51,6 @@ export async function readAttached(
     path: name,
     text: fence(`File ${name}, attached by the owner`, redactor.text(read.text).text + rest),
     bytes: read.size,
+    findings: inspect(`${name}\n${read.text}`),
   };
 }

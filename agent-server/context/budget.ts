@@ -1,9 +1,15 @@
-import type { AssistantContent, ModelMessage, UserContent } from "../models/models.ts";
+import type { AssistantContent, ModelMessage, ToolResult, UserContent } from "../models/models.ts";
+import { type DataFence, fenceTokens } from "./fence.ts";
 import { estimateMessage, estimateTokens } from "./tokens.ts";
 
 /** Text of the owner's turn that came from a file, not from the owner: it may be shortened, their words may not. */
-export type ContextUserContent = UserContent & { readonly attached?: boolean };
-export type ContextMessage = Exclude<ModelMessage, { role: "user" }> | { role: "user"; content: ContextUserContent[] };
+export type ContextUserContent = UserContent & { readonly attached?: boolean; readonly findings?: readonly string[] };
+/** What a tool gave back. `own`: words of the product or of the owner, which are no data from elsewhere. */
+export type ContextToolResult = ToolResult & { readonly own?: boolean; readonly findings?: readonly string[] };
+export type ContextMessage =
+  | Extract<ModelMessage, { role: "assistant" }>
+  | { role: "tool"; results: ContextToolResult[] }
+  | { role: "user"; content: ContextUserContent[] };
 
 export interface Fitted {
   messages: ModelMessage[];
@@ -23,17 +29,18 @@ const keptCharacters = 400;
 /**
  * Makes a conversation fit `limit` tokens. Oldest first, and only as far as needed: tool outputs and attached files are
  * shortened, then long arguments of finished calls, then whole finished exchanges leave. The owner's words stay.
+ * What came from files and tools is then put into the marks of `data`: after the cutting, so that no mark is cut off.
  */
-export function fitConversation(messages: readonly ContextMessage[], limit: number): Fitted {
+export function fitConversation(messages: readonly ContextMessage[], limit: number, data: DataFence): Fitted {
   const work: (ContextMessage | null)[] = [...messages];
-  const costs = work.map((message) => (message === null ? 0 : estimateMessage(message)));
+  const costs = work.map((message) => (message === null ? 0 : costOf(message)));
   const before = costs.reduce((sum, cost) => sum + cost, 0);
   let total = before;
   let cut = 0;
 
   const over = (): boolean => total > limit;
   const replace = (index: number, next: ContextMessage | null): void => {
-    const cost = next === null ? 0 : estimateMessage(next);
+    const cost = next === null ? 0 : costOf(next);
     total += cost - (costs[index] ?? 0);
     costs[index] = cost;
     work[index] = next;
@@ -64,12 +71,23 @@ export function fitConversation(messages: readonly ContextMessage[], limit: numb
       if (work[index + 1]?.role === "tool") replace(index + 1, null);
     }
   }
-  return { messages: joinUserTurns(work), before, after: total, cut, fits: total <= limit };
+  return { messages: toModelMessages(work, data), before, after: total, cut, fits: total <= limit };
+}
+
+/** With the marks around what is data. */
+function costOf(message: ContextMessage): number {
+  const marked =
+    message.role === "tool"
+      ? message.results.filter(({ own }) => own !== true).length
+      : message.role === "user"
+        ? message.content.filter((item) => item.type === "text" && item.attached === true).length
+        : 0;
+  return estimateMessage(message) + marked * fenceTokens;
 }
 
 /** Characters a text may keep so that the whole has a chance to fit. */
 function shareOf(limit: number, total: number, message: ContextMessage): number {
-  const own = estimateMessage(message);
+  const own = costOf(message);
   const room = Math.max(limit - (total - own), 0);
   return Math.max(keptCharacters, Math.floor(room * 2));
 }
@@ -115,19 +133,30 @@ function shortenArguments(content: AssistantContent[]): AssistantContent[] | nul
   return changed ? next : null;
 }
 
-/** Providers want turns to alternate: neighbours of the same side become one. */
-function joinUserTurns(messages: readonly (ContextMessage | null)[]): ModelMessage[] {
+/**
+ * The one place where text from files, tools, pages and the repository becomes part of a conversation: it is fenced here.
+ * Providers want turns to alternate, so neighbours of the same side become one.
+ */
+function toModelMessages(messages: readonly (ContextMessage | null)[], data: DataFence): ModelMessage[] {
   const joined: ModelMessage[] = [];
   for (const message of messages) {
     if (message === null) continue;
     const last = joined.at(-1);
-    if (message.role !== "user") {
+    if (message.role === "assistant") {
       joined.push(message);
+    } else if (message.role === "tool") {
+      joined.push({
+        role: "tool",
+        results: message.results.map(({ own, findings, ...result }) => ({
+          ...result,
+          text: own === true ? result.text : data.wrap(result.isError ? `${result.name} (failed)` : result.name, result.text, findings),
+        })),
+      });
     } else {
-      const content = message.content.map(
-        (item): UserContent =>
-          item.type === "text" ? { type: "text", text: item.text } : { type: "image", mediaType: item.mediaType, data: item.data },
-      );
+      const content = message.content.map((item): UserContent => {
+        if (item.type !== "text") return { type: "image", mediaType: item.mediaType, data: item.data };
+        return { type: "text", text: item.attached === true ? data.wrap("the project", item.text, item.findings) : item.text };
+      });
       if (last?.role === "user") last.content.push(...content);
       else joined.push({ role: "user", content });
     }

@@ -3,11 +3,12 @@ import type { Mode } from "../contract/governance.ts";
 import type { Governance } from "../governance/governance.ts";
 import type { ToolSchema } from "../models/models.ts";
 import type { Ledger } from "../receipts/receipts.ts";
-import type { Redactor } from "../security/security.ts";
+import type { Redactor, Sanitizer } from "../security/security.ts";
 import type { AttachedFile } from "./attached-file.ts";
 import { readAttached } from "./attached-file.ts";
 import type { ContextMessage, Fitted } from "./budget.ts";
 import { fitConversation } from "./budget.ts";
+import { createDataFence } from "./fence.ts";
 import type { Instruction } from "./instruction-files.ts";
 import { readInstructions } from "./instruction-files.ts";
 import { composeSmallPrompt, composeSystemPrompt } from "./system-prompt.ts";
@@ -16,9 +17,9 @@ import type { WorkspaceFacts } from "./workspace-facts.ts";
 import { readWorkspaceFacts } from "./workspace-facts.ts";
 
 export type { AttachedFile } from "./attached-file.ts";
-export type { ContextMessage, ContextUserContent } from "./budget.ts";
+export type { ContextMessage, ContextToolResult, ContextUserContent } from "./budget.ts";
 export { headByTokens } from "./budget.ts";
-export { fence } from "./fence.ts";
+export { createDataFence, type DataFence, fence, newMarker } from "./fence.ts";
 export { estimateTokens } from "./tokens.ts";
 
 /** Under which quest and receipt a read is recorded. */
@@ -37,6 +38,8 @@ export interface PromptWish {
   small: boolean;
   canEdit: boolean;
   mode: Mode;
+  /** The quest's own word in the marks around data (`newMarker`). */
+  marker: string;
   plan: readonly PlanStep[];
   tools: readonly ToolSchema[];
   messages: readonly ContextMessage[];
@@ -61,9 +64,12 @@ export interface ContextDeps {
   redactor: Redactor;
   workspace: string | null;
   dataDir: string;
+  /** Looks for orders in repository text, which are told to the model and on the receipt; without one nothing is looked for. */
+  sanitizer?: Sanitizer | undefined;
 }
 
-export function createContext({ governance, ledger, redactor, workspace, dataDir }: ContextDeps): Context {
+export function createContext({ governance, ledger, redactor, workspace, dataDir, sanitizer }: ContextDeps): Context {
+  const inspect = (text: string): string[] => sanitizer?.inspect(text).findings.map(({ rule }) => rule) ?? [];
   const recordRead = (actionName: string, inputs: Record<string, unknown>, trace: Trace, error?: string): void => {
     ledger.record(
       { actionType: "env_query", actionName, inputs, riskTier: "T0", ...trace },
@@ -73,8 +79,11 @@ export function createContext({ governance, ledger, redactor, workspace, dataDir
 
   return {
     async surroundings(near, trace) {
-      const instructions = await readInstructions({ governance, redactor, dataDir, workspace }, near, (name, bytes) => {
-        recordRead("instructions", { path: name, bytes }, trace);
+      const read = await readInstructions({ governance, redactor, dataDir, workspace }, near);
+      const instructions = read.map(({ bytes, ...instruction }) => {
+        const findings = instruction.origin === "repository" ? inspect(`${instruction.name}\n${instruction.text}`) : [];
+        recordRead("instructions", { path: instruction.name, bytes, ...(findings.length === 0 ? {} : { injection: findings }) }, trace);
+        return { ...instruction, findings };
       });
       const facts = workspace === null ? null : await readWorkspaceFacts(workspace, governance);
       if (facts !== null) recordRead("workspace", { entries: facts.entries.length + facts.more, branch: facts.branch }, trace);
@@ -82,24 +91,30 @@ export function createContext({ governance, ledger, redactor, workspace, dataDir
     },
 
     async attached(path, trace) {
-      const file = await readAttached({ governance, redactor }, path);
-      if (file.ok) recordRead("attach", { path: file.path, bytes: file.bytes }, trace);
+      const file = await readAttached({ governance, redactor, inspect }, path);
+      if (file.ok)
+        recordRead(
+          "attach",
+          { path: file.path, bytes: file.bytes, ...(file.findings.length === 0 ? {} : { injection: file.findings }) },
+          trace,
+        );
       else recordRead("attach", { path: file.path }, trace, file.problem);
       return file;
     },
 
     assemble({ workspace: facts, instructions }, wish, trace) {
+      const data = createDataFence(wish.marker);
       const compose = (plan: readonly PlanStep[]): string =>
         wish.small
-          ? composeSmallPrompt(facts, wish.canEdit)
-          : composeSystemPrompt({ workspace: facts, instructions, posture: governance.posture(), mode: wish.mode, plan });
+          ? composeSmallPrompt(facts, wish.canEdit, wish.marker)
+          : composeSystemPrompt({ workspace: facts, instructions, posture: governance.posture(), mode: wish.mode, plan, data });
       let system = compose([]);
       const toolTokens = estimateTools(wish.tools);
       const room = (): number => Math.max(wish.window - wish.answer - toolTokens - estimateTokens(system), 0);
-      let fitted = fitConversation(wish.messages, room());
+      let fitted = fitConversation(wish.messages, room(), data);
       if (fitted.cut > 0) {
         system = compose(wish.plan);
-        fitted = fitConversation(wish.messages, room());
+        fitted = fitConversation(wish.messages, room(), data);
         ledger.record(
           {
             actionType: "system",

@@ -10,6 +10,14 @@ export interface Instruction {
   origin: "owner" | "repository";
   text: string;
   truncated: boolean;
+  /** Rules of the sanitizer that found orders in a file of the repository. */
+  findings: readonly string[];
+}
+
+/** As it was read. */
+export interface InstructionFile extends Omit<Instruction, "findings"> {
+  /** Of the whole file. */
+  bytes: number;
 }
 
 const fileBytes = 8_192;
@@ -26,26 +34,24 @@ interface Sources {
 
 /**
  * The owner's files of the data folder, then the workspace's own, nearest to `near` first. Each is cut at 8 KB, all together
- * at 24 KB. `seen` hears of every file that was read. (Requirement C1.)
+ * at 24 KB. (Requirement C1.)
  * @param near workspace-relative paths of the files the task is about
  */
 export async function readInstructions(
   { governance, redactor, dataDir, workspace }: Sources,
   near: readonly string[],
-  seen: (name: string, bytes: number) => void,
-): Promise<Instruction[]> {
-  const found: Instruction[] = [];
+): Promise<InstructionFile[]> {
+  const found: InstructionFile[] = [];
   let left = totalBytes;
 
   const add = async (name: string, absolute: string, origin: Instruction["origin"]): Promise<void> => {
     if (left <= 0) return;
     const read = await readBounded(absolute, Math.min(fileBytes, left));
     if (read === null || read.binary) return;
-    seen(name, read.size);
     const text = redactor.text(read.text).text.trim();
     if (text === "") return;
     left -= Buffer.byteLength(text);
-    found.push({ name, origin, text, truncated: read.truncated });
+    found.push({ name, origin, text, truncated: read.truncated, bytes: read.size });
   };
 
   for (const name of ownerFiles) await add(name, join(dataDir, name), "owner");

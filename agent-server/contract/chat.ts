@@ -75,6 +75,8 @@ export const ToolPart = z.object({
   rules: z.array(Rule),
   /** What the model was given back, bounded and redacted. */
   output: z.string().nullable(),
+  /** Rules of the sanitizer that found words in the output that read like orders to the model; absent when none did. */
+  findings: z.array(z.string()).optional(),
   durationMs: z.number().nullable(),
   receiptId: Id.nullable(),
   approvalId: Id.nullable(),

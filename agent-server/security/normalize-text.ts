@@ -49,8 +49,15 @@ export function normalizeText(text: string): NormalText {
 
 /** Small letters, without accents, look-alikes resolved: the form in which texts and rules are compared. */
 export function fold(text: string): string {
-  const bare = skeleton(text).toLowerCase().normalize("NFD").replace(/\p{Mn}/gu, "");
-  return skeleton(bare).normalize("NFC").replace(/[‘’‛ʼ´]/g, "'").replace(/[“”„«»]/g, '"').replace(/[‐‑‒–—−]/g, "-");
+  const bare = skeleton(text)
+    .toLowerCase()
+    .normalize("NFD")
+    .replace(/\p{Mn}/gu, "");
+  return skeleton(bare)
+    .normalize("NFC")
+    .replace(/[‘’‛ʼ´]/g, "'")
+    .replace(/[“”„«»]/g, '"')
+    .replace(/[‐‑‒–—−]/g, "-");
 }
 
 /** To a fixpoint, however often a text was encoded. Runs that are no UTF-8 stay as they are. */
@@ -67,21 +74,36 @@ function decodePercent(text: string): string {
   return current;
 }
 
-const namedEntities: Readonly<Record<string, string>> = { nbsp: " ", amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", shy: "", zwj: "", zwnj: "" };
+const namedEntities: Readonly<Record<string, string>> = {
+  nbsp: " ",
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  apos: "'",
+  shy: "",
+  zwj: "",
+  zwnj: "",
+};
 
 function decodeEntities(text: string): string {
   if (!text.includes("&")) return text;
-  return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,4}));/gi, (whole: string, decimal?: string, hex?: string, name?: string) => {
-    if (name !== undefined) return namedEntities[name.toLowerCase()] ?? whole;
-    const code = decimal === undefined ? Number.parseInt(hex ?? "", 16) : Number(decimal);
-    return code > 0 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff) ? String.fromCodePoint(code) : whole;
-  });
+  return text.replace(
+    /&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,4}));/gi,
+    (whole: string, decimal?: string, hex?: string, name?: string) => {
+      if (name !== undefined) return namedEntities[name.toLowerCase()] ?? whole;
+      const code = decimal === undefined ? Number.parseInt(hex ?? "", 16) : Number(decimal);
+      return code > 0 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff) ? String.fromCodePoint(code) : whole;
+    },
+  );
 }
 
 /** Only words that mix Latin letters with others are shown as what they look like: whole words of another script are that script. */
 function mixedWords(text: string): string {
   if (!/[^\0-\u024f]/.test(text)) return text;
-  return text.replace(/[\p{L}\p{M}]+/gu, (word) => (/\p{Script=Latin}/u.test(word) && /[^\p{Script=Latin}\p{M}]/u.test(word) ? skeleton(word) : word));
+  return text.replace(/[\p{L}\p{M}]+/gu, (word) =>
+    /\p{Script=Latin}/u.test(word) && /[^\p{Script=Latin}\p{M}]/u.test(word) ? skeleton(word) : word,
+  );
 }
 
 /** Runs of at least eight single letters with short gaps between them. */

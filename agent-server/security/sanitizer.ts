@@ -129,7 +129,10 @@ function phraseFinder(variants: readonly string[], ordinary: RegExp): CompiledRu
     let joined = "";
     for (const word of variant.trim().split(/\s+/)) {
       const optional = word.endsWith("?");
-      const alternatives = (optional ? word.slice(0, -1) : word).split("|").map((one) => fold(one)).sort(longestFirst);
+      const alternatives = (optional ? word.slice(0, -1) : word)
+        .split("|")
+        .map((one) => fold(one))
+        .sort(longestFirst);
       const any = `(?:${alternatives.map((one) => one.split("_").map(escape).join(between)).join("|")})`;
       const bare = `(?:${alternatives.map((one) => one.replace(/[^\p{L}\p{N}]+/gu, "")).join("|")})`;
       if (source === "") source = any;
@@ -180,5 +183,7 @@ function escape(text: string): string {
 }
 
 function unusable(problem: string, cause?: unknown): LancelotError {
-  return new LancelotError("internal", `The rules against injected instructions (config/sanitizer.yaml) cannot be used: ${problem}`, { cause });
+  return new LancelotError("internal", `The rules against injected instructions (config/sanitizer.yaml) cannot be used: ${problem}`, {
+    cause,
+  });
 }

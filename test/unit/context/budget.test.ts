@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type ContextMessage, fitConversation, headByTokens, shorten } from "../../../agent-server/context/budget.ts";
+import { createDataFence } from "../../../agent-server/context/fence.ts";
 import { estimateMessage, estimateTokens } from "../../../agent-server/context/tokens.ts";
 
 const owner = (text: string): ContextMessage => ({ role: "user", content: [{ type: "text", text }] });
@@ -12,21 +13,43 @@ const result = (callId: string, text: string): ContextMessage => ({
   role: "tool",
   results: [{ callId, name: "read_file", text, isError: false }],
 });
+const marker = "0123456789abcdef";
+const data = createDataFence(marker);
+const fenced = (text: string): string => data.wrap("read_file", text);
 const long = "a line of a file that was read\n".repeat(400);
 
 describe("fitting a conversation into a window", () => {
   it("leaves what fits as it is", () => {
     const messages = [owner("Hi."), call("1"), result("1", long)];
-    expect(fitConversation(messages, 1_000_000)).toMatchObject({ messages, cut: 0, fits: true });
+    expect(fitConversation(messages, 1_000_000, data)).toMatchObject({
+      messages: [messages[0], messages[1], result("1", fenced(long))],
+      cut: 0,
+      fits: true,
+    });
   });
 
   it("shortens the oldest outputs first and keeps the latest whole", () => {
     const messages = [owner("Hi."), call("1"), result("1", long), call("2"), result("2", long)];
     const whole = estimateMessage(result("1", long));
-    const { messages: fitted, cut, fits } = fitConversation(messages, whole + 500);
+    const { messages: fitted, cut, fits } = fitConversation(messages, whole + 500, data);
     expect({ cut, fits }).toEqual({ cut: 1, fits: true });
     expect(JSON.stringify(fitted[2])).toContain("[shortened; read again if needed]");
-    expect(fitted[4]).toEqual(messages[4]);
+    expect(fitted[4]).toEqual(result("2", fenced(long)));
+  });
+
+  it("marks what came from elsewhere after cutting it, and not what is the product's or the owner's", () => {
+    const own: ContextMessage = { role: "tool", results: [{ callId: "2", name: "ask_owner", text: "Blue.", isError: false, own: true }] };
+    const messages = [owner("Hi."), call("1"), result("1", long), call("2", {}, "ask_owner"), own];
+    const { messages: fitted, cut } = fitConversation(messages, 600, data);
+    expect(cut).toBeGreaterThan(0);
+    for (const message of fitted) {
+      if (message.role !== "tool") continue;
+      for (const { name, text } of message.results) {
+        if (name === "ask_owner") expect(text).toBe("Blue.");
+        else expect([text.startsWith(`[data ${marker} from read_file]`), text.endsWith(`[end ${marker}]`)]).toEqual([true, true]);
+      }
+    }
+    expect(JSON.stringify(fitted)).toContain(`[end ${marker}]`);
   });
 
   it("shortens attached files, never the owner's words", () => {
@@ -38,7 +61,7 @@ describe("fitting a conversation into a window", () => {
         { type: "text", text: words },
       ],
     };
-    const { messages, fits } = fitConversation([mixed, call("1"), result("1", "x")], estimateTokens(words) + 800);
+    const { messages, fits } = fitConversation([mixed, call("1"), result("1", "x")], estimateTokens(words) + 800, data);
     expect(fits).toBe(true);
     expect(messages[0]).toMatchObject({ content: [{ text: expect.stringContaining("[shortened") as string }, { text: words }] });
   });
@@ -52,13 +75,13 @@ describe("fitting a conversation into a window", () => {
       call("2", { steps }, "update_plan"),
       result("2", "ok"),
     ];
-    const { messages: fitted } = fitConversation([...messages, call("3"), result("3", "x")], 900);
+    const { messages: fitted } = fitConversation([...messages, call("3"), result("3", "x")], 900, data);
     expect(JSON.stringify(fitted[1])).toContain("[shortened");
     expect(JSON.stringify(fitted)).toContain(steps);
   });
 
   it("says when even the owner's words are too much", () => {
-    expect(fitConversation([owner(long)], 100).fits).toBe(false);
+    expect(fitConversation([owner(long)], 100, data).fits).toBe(false);
   });
 
   it("is within its limit or says so, keeps every word of the owner, and never leaves a result without its call", () => {
@@ -71,7 +94,7 @@ describe("fitting a conversation into a window", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 12 }), fc.integer({ min: 0, max: 4000 }), (steps, limit) => {
         const messages = [owner("first"), ...steps.flat()];
-        const fitted = fitConversation(messages, limit);
+        const fitted = fitConversation(messages, limit, data);
         const total = fitted.messages.reduce((sum, message) => sum + estimateMessage(message), 0);
         if (fitted.fits) expect(total).toBeLessThanOrEqual(limit);
         const wordsOf = (all: readonly ContextMessage[]) =>

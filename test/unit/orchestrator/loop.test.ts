@@ -52,7 +52,12 @@ describe("an ordinary request", () => {
     });
     expect(texts(messages)).toEqual(["What does a.ts do?\nBriefly.", "Let me look.", "It adds two numbers."]);
     expect(parts(messages, "tool")[0]).toMatchObject({ status: "success", output: "text of a.ts", tier: "T0", receiptId: "receipt" });
-    expect(scripted.requests[1]?.messages.at(-1)).toMatchObject({ role: "tool", results: [{ text: "text of a.ts", isError: false }] });
+    expect(scripted.requests[1]?.messages.at(-1)).toMatchObject({
+      role: "tool",
+      results: [
+        { text: expect.stringMatching(/^\[data ([0-9a-f]{16}) from read_file\]\ntext of a\.ts\n\[end \1\]$/) as string, isError: false },
+      ],
+    });
     expect(scripted.requests[0]?.system).toContain("You are Lancelot");
     expect(ledger.trace({ questId }).map(({ receipt }) => [receipt.actionName, receipt.status])).toEqual([["quest", "success"]]);
   });
@@ -124,8 +129,8 @@ describe("an ordinary request", () => {
     await reaches(orchestrator.send({ text: "Go." }).questId, "done");
     expect(scripted.requests[1]?.messages.at(-1)).toMatchObject({
       results: [
-        { callId: "x", text: "text of 1" },
-        { callId: "x-2", text: "text of 2" },
+        { callId: "x", text: expect.stringContaining("\ntext of 1\n") as string },
+        { callId: "x-2", text: expect.stringContaining("\ntext of 2\n") as string },
       ],
     });
   });
