@@ -15,6 +15,8 @@ import { leftBy, type TargetFile, type WorkspaceFiles } from "./workspace-files.
 
 /** How long (ms) an undo waits for verifications that are under way. */
 const drainTimeout = 5_000;
+/** What puts files back is no action of the agent. */
+const restores: ReadonlySet<string> = new Set(["checkpoint_restore", "verification_restore"]);
 
 /** Bytes and permission bits of a file; null when there is none. */
 type State = { readonly bytes: Buffer; readonly mode: number } | null;
@@ -138,8 +140,9 @@ export function createRestore(deps: {
       const questId =
         "questId" in of ? of.questId : (checkpoints.list({ limit: 500 }).find((checkpoint) => checkpoint.id === of.id)?.questId ?? null);
       const occasion = { actionName: "checkpoint_restore", questId, parentId: null, takesBack: false };
+      const actions = actionsOf(of);
       const result = await locks.hold(pathsOf(of), () => restoreHeld(of, occasion));
-      if (result.restored.length > 0) governance.rolledBack?.({ receiptIds: actionsOf(of), questId });
+      if (result.restored.length > 0 && actions.length > 0) governance.rolledBack?.({ receiptIds: actions, questId });
       return result;
     },
 
@@ -154,11 +157,12 @@ export function createRestore(deps: {
     return [...new Set(checkpoints.files(of).map((file) => file.path.absolute))];
   }
 
-  /** The receipts of the agent's own actions: of what the owner accepted by hand, that of the proposal. */
+  /** The receipts of the agent's own actions; of what the owner accepted by hand, that of the proposal. */
   function actionsOf(of: { id: string } | { questId: string }): string[] {
-    const actions = checkpoints.receipts(of).map((id) => {
+    const actions = checkpoints.receipts(of).flatMap((id) => {
       const receipt = ledger.get(id);
-      return receipt?.metadata["consent"] === "review" && receipt.parentId !== null ? receipt.parentId : id;
+      if (receipt === null || restores.has(receipt.actionName)) return [];
+      return receipt.metadata["consent"] === "review" && receipt.parentId !== null ? [receipt.parentId] : [id];
     });
     return [...new Set(actions)];
   }

@@ -102,7 +102,7 @@ export interface Tools {
     onFailure(listener: (failure: { questId: string | null; receiptId: string; words: string }) => void): () => void;
   };
   /** Verifies what waits for it, for a moment; the rest is recorded as unverified. */
-  close(): Promise<void>;
+  close(timeoutMs?: number): Promise<void>;
 }
 
 export interface ToolsDeps {
@@ -225,6 +225,6 @@ export function createTools(deps: ToolsDeps): Tools {
       takeFailures: (questId) => toldWords(verifications.take(questId)),
       onFailure: verifications.onFailure,
     },
-    close: () => verifications.close(closeTimeout),
+    close: (timeoutMs = closeTimeout) => verifications.close(timeoutMs),
   };
 }

@@ -32,7 +32,10 @@ export function expectationOf(touch: Touch, before: FileImage, found: FileImage,
   const { absolute, display } = touch.path;
   const path = { absolute, display };
   if (left?.as === "untouched" || left?.as === "unsaved") return null;
-  if (left?.as === "saved") return { path, expected: left.hash === null ? null : { hash: left.hash, mode: null }, before, found };
+  // Editors save in their own way (a formatter), so what they read back as counts, unless that is what was there before.
+  const formatted = left?.as === "saved" && left.hash !== (before?.hash ?? null);
+  if (left?.as === "saved" && (formatted || touch.planned === undefined))
+    return { path, expected: left.hash === null ? null : { hash: left.hash, mode: null }, before, found };
   if (touch.planned === undefined) return null;
   if (touch.planned === null) return { path, expected: null, before, found };
   return { path, expected: { hash: sha256(touch.planned), mode: touch.plannedMode ?? before?.mode ?? null }, before, found };

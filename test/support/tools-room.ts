@@ -9,6 +9,7 @@ import { createGovernance, type Governance, governanceMigrations } from "../../a
 import { createLedger, type Ledger, receiptsMigrations } from "../../agent-server/receipts/receipts.ts";
 import { createRedactor } from "../../agent-server/security/security.ts";
 import { openStorage, type Storage } from "../../agent-server/storage/storage.ts";
+import type { Tool } from "../../agent-server/tools/tool.ts";
 import { createTools, type ToolCall, type ToolOutcome, type Tools, toolsMigrations } from "../../agent-server/tools/tools.ts";
 
 export interface ToolsRoom {
@@ -40,6 +41,9 @@ export interface ToolsRoomOptions {
   readonly mode?: Mode;
   readonly trusted?: boolean;
   readonly askEditor?: AskEditor | null;
+  readonly catalog?: readonly Tool[];
+  readonly boundaryTimeoutMs?: number;
+  readonly verificationQueue?: number;
   /** Stands between the tools and the real gate. */
   readonly wrap?: (governance: Governance) => Governance;
 }
@@ -89,6 +93,9 @@ export function createToolsRoom(options: ToolsRoomOptions = {}): ToolsRoom {
     dataDir,
     ripgrepPath,
     askEditor: options.askEditor ?? null,
+    ...(options.catalog === undefined ? {} : { catalog: options.catalog }),
+    ...(options.boundaryTimeoutMs === undefined ? {} : { boundaryTimeoutMs: options.boundaryTimeoutMs }),
+    ...(options.verificationQueue === undefined ? {} : { verificationQueue: options.verificationQueue }),
     emit: (topic, payload) => {
       if (topic === "change") events.push(payload as Change);
     },

@@ -1,0 +1,47 @@
+import * as z from "zod";
+import { catalog } from "../../../agent-server/tools/catalog/catalog.ts";
+import { fileProvider } from "../../../agent-server/tools/providers/file-ops.ts";
+import { defineTool, fileStep, resolveFile, type Tool } from "../../../agent-server/tools/tool.ts";
+import type { VerifyOwn } from "../../../agent-server/tools/verifications.ts";
+
+/** What a planted writer really does, when it says that it writes `text` to each of its files (null: deletes them). */
+export interface PlantedWriter {
+  /** Files, as the model would name them, and what is planned for each. */
+  readonly plans: Readonly<Record<string, string | null>>;
+  readonly action?: "write" | "delete";
+  /** The real effect, by absolute path. */
+  readonly does: (absolute: string) => void | Promise<void>;
+  readonly verify?: VerifyOwn;
+}
+
+/** The catalog with a tool `plant` beside the others, which does what `now()` says. */
+export function catalogWith(now: () => PlantedWriter): Tool[] {
+  const plant = defineTool({
+    name: "plant",
+    description: "Writes files, or says so.",
+    args: z.strictObject({ n: z.int().optional() }),
+    capability: "file_ops",
+    action: "write",
+    baseTier: "T1",
+    actionType: "tool_call",
+    provider: fileProvider,
+    title: () => "Plant",
+    looks: () => [],
+    plan: (_args, scope) => {
+      const { plans, does, verify, action = "write" } = now();
+      const files = Object.entries(plans).map(([path, text]) => ({ file: resolveFile(scope, path), text }));
+      return Promise.resolve({
+        kind: "effect",
+        steps: files.map(({ file }) => fileStep(action, file)),
+        question: { title: "Plant", detail: "" },
+        touches: files.map(({ file, text }) => ({ path: file, planned: text === null ? null : Buffer.from(text) })),
+        run: async () => {
+          for (const { file } of files) await does(file.absolute);
+          return { value: { kind: "answer", text: "planted" }, outputs: {} };
+        },
+        ...(verify === undefined ? {} : { verify }),
+      });
+    },
+  });
+  return [...catalog, plant];
+}
