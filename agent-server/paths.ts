@@ -5,9 +5,11 @@ import { fileURLToPath } from "node:url";
 
 /** Where the product's own files are, from the bundle (`dist/host/`) or from source. */
 export interface ProductPaths {
-  /** Folder with package.json, config/ and media/. */
+  /** Folder with package.json, config/, soul/ and media/. */
   readonly root: string;
   readonly configDir: string;
+  /** The soul that ships: ACTIVE and soul_versions/. */
+  readonly soulDir: string;
   /** `dist/`; null when run from source. */
   readonly distDir: string | null;
   readonly ripgrepPath: string;
@@ -30,6 +32,7 @@ export function productPaths(): ProductPaths {
   return {
     root,
     configDir: join(root, "config"),
+    soulDir: join(root, "soul"),
     distDir: fromSource ? null : join(root, "dist"),
     ripgrepPath: fromSource && existsSync(installed) ? installed : packaged,
   };

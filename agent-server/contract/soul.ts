@@ -48,6 +48,10 @@ export const SoulDocument = z.looseObject({
     .describe("How you are asked."),
   tone_invariants: z.array(Sentence).describe("What every answer keeps to. One must forbid hiding errors and failures."),
   memory_ethics: z.array(Sentence).default([]).describe("What memory may not hold."),
+  self_knowledge: z
+    .array(Sentence)
+    .optional()
+    .describe("What Lancelot should know about itself, beside what the host tells it from its live state."),
   scheduling_boundaries: z
     .looseObject({
       max_concurrent_jobs: z.int().min(0).max(1000).default(5).describe("Jobs that may run at once."),

@@ -1,0 +1,79 @@
+import type { Redactor } from "../../security/security.ts";
+
+/** Finds in a text what a sentence of `memory_ethics` forbids; null when it finds nothing. */
+export type MemoryCheck = (content: string) => { readonly rule: string; readonly message: string } | null;
+
+const aboutSecrets = /secret|credential|password|passphrase|\bkeys?\b|\btokens?\b/i;
+const aboutPeople = /personal|\bpii\b|private|privacy|e-?mail|address|telephone|phone|financial|bank|account|card|\biban\b/i;
+
+/**
+ * The check for the sentences of a soul. A sentence on secrets forbids whatever the redactor finds; one on personal or financial
+ * data forbids e-mail addresses, telephone numbers in international form, IBANs and card numbers. It does not know names, postal
+ * addresses, dates of birth or what somebody says about health or belief: of those only the model is told.
+ */
+export function compileMemoryEthics(sentences: readonly string[], redactor: Pick<Redactor, "text">): MemoryCheck {
+  const onSecrets = sentences.find((sentence) => aboutSecrets.test(sentence)) ?? null;
+  const onPeople = sentences.find((sentence) => aboutPeople.test(sentence)) ?? null;
+  const forbidden = (what: string, sentence: string) => ({
+    rule: "soul.memory-ethics",
+    message: `This holds ${what}. The soul says: ${sentence}`,
+  });
+  return (content) => {
+    if (onSecrets !== null && redactor.text(content).findings.length > 0) return forbidden("a secret", onSecrets);
+    if (onPeople === null) return null;
+    const found = personalData(content);
+    return found === null ? null : forbidden(found, onPeople);
+  };
+}
+
+/** The kind of personal data a text holds; null when none of those that can be told by their form. */
+function personalData(content: string): string | null {
+  // As people write them to hide them from machines, and as machines do.
+  const text = content.normalize("NFKC").replaceAll(/[\u200b-\u200d\u2060\u00ad]/g, "");
+  for (const [address] of text.matchAll(email)) if (!isMachineAddress(address)) return "an e-mail address";
+  for (const [number] of text.matchAll(phone)) {
+    const digits = number.replaceAll(/\D/g, "").length;
+    if (digits >= 8 && digits <= 15) return "a telephone number";
+  }
+  for (const [number] of text.matchAll(iban)) if (isIban(number.replaceAll(/[ -]/g, ""))) return "an account number (IBAN)";
+  for (const [number] of text.matchAll(card)) if (isCard(number.replaceAll(/[ -]/g, ""))) return "a card number";
+  return null;
+}
+
+const email = /(?<![\w.+-])[A-Za-z0-9][\w.+-]{0,63}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,5}\.[A-Za-z]{2,24}(?![\w-])/g;
+/** With a plus sign or two zeros and a country: national numbers look like any other number. */
+const phone = /(?<![\w.+-])(?:\+|00 ?)[1-9](?:[ ./()-]{0,2}\d){6,14}(?![\w-])/g;
+const iban = /(?<!\w)[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]){11,30}(?!\w)/g;
+const card = /(?<![\w.-])[3-6]\d{3}(?:[ -]?\d){9,15}(?![\w-]|\.\d)/g;
+
+/** Remotes of repositories and addresses kept for examples belong to nobody. */
+function isMachineAddress(address: string): boolean {
+  return /^git@|(?:@|\.)example(?:\.(?:com|org|net))?$|\.(?:example|test|invalid|localhost)$|^(?:no-?reply|donotreply)[@+]|@users\.noreply\./i.test(
+    address,
+  );
+}
+
+function isIban(text: string): boolean {
+  if (text.length < 15 || text.length > 34) return false;
+  let remainder = 0;
+  for (const char of text.slice(4) + text.slice(0, 4)) {
+    const value = Number.parseInt(char, 36);
+    remainder = (remainder * (value > 9 ? 100 : 10) + value) % 97;
+  }
+  return remainder === 1;
+}
+
+/** Luhn's check, with the lengths and first digits of cards that are issued. */
+function isCard(digits: string): boolean {
+  if (
+    !/^(?:4\d{12}(?:\d{3}){0,2}|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}|6(?:011|5\d\d)\d{12}|35\d{14})$/.test(digits)
+  )
+    return false;
+  let sum = 0;
+  for (let index = 0; index < digits.length; index += 1) {
+    const digit = Number(digits[digits.length - 1 - index]);
+    const doubled = index % 2 === 1 ? digit * 2 : digit;
+    sum += doubled > 9 ? doubled - 9 : doubled;
+  }
+  return sum % 10 === 0;
+}

@@ -1,0 +1,311 @@
+import { LancelotError } from "../../contract/errors.ts";
+import { join } from "node:path";
+import type { Emit } from "../../contract/events.ts";
+import type { SoulDocument, SoulIssue, SoulProposal, SoulStatus } from "../../contract/soul.ts";
+import type { Handlers } from "../../contract/table.ts";
+import type { Ledger, ReceiptClosing, ReceiptOpening } from "../../receipts/receipts.ts";
+import type { Log, Redactor } from "../../security/security.ts";
+import type { Storage } from "../../storage/storage.ts";
+import type { ActiveSoul } from "../facts.ts";
+import { createActivation } from "./activation.ts";
+import { createAmendments, type Proposing } from "./amendments.ts";
+import { compileSoul, soulHash } from "./compile.ts";
+import { readSoul } from "./document.ts";
+import { createInForce } from "./in-force.ts";
+import { lintSoul } from "./lint.ts";
+import { createProposalStore } from "./proposal-store.ts";
+import { createSoulRecords } from "./records.ts";
+import { closedTerms, loadSoulTerms, type SoulTerms } from "./terms.ts";
+import { createVersionFiles, versionNumber } from "./version-files.ts";
+
+export { lintSoul } from "./lint.ts";
+export { decodeSoul } from "./document.ts";
+export { diffSouls } from "./amendment.ts";
+export { loadSoulTerms, type SoulTerms } from "./terms.ts";
+export { soulMigrations } from "./schema.ts";
+
+export interface SoulDeps {
+  storage: Storage;
+  ledger: Ledger;
+  redactor: Redactor;
+  /** The soul lives in `soul/` of it. */
+  dataDir: string;
+  /** `soul/` of the product. */
+  shippedDir: string;
+  /** With governance.yaml. */
+  configDir: string;
+  /** The flag SOUL. */
+  enabled: () => boolean;
+  emit: Emit;
+  /** Milliseconds since 1970. */
+  now?: () => number;
+  log?: Log;
+  /** Called between the steps of an activation; tests stop the host there. */
+  between?: (step: "prepared" | "written" | "pointed") => void;
+}
+
+/** The constitution: which version is in force, what it says, and how it is changed (requirements S1, S2). */
+export interface SoulRoom {
+  /** The soul of the next decision, null while its flag is off. About 2 µs when nothing changed. Never throws. */
+  active(): ActiveSoul | null;
+  /** Issues of a text. Never throws. */
+  lint(yaml: string): SoulIssue[];
+  status(): SoulStatus;
+  /** @throws LancelotError `not_found`, or `conflict` when its text cannot be read as a soul. */
+  get(version?: string): { version: string; yaml: string; document: SoulDocument; active: boolean };
+  /** @throws LancelotError `too_large`, `rate_limited` (too many wait), `conflict` (proposed already, or nothing would change). */
+  propose(proposing: Proposing): SoulProposal;
+  proposals(filter: { status?: SoulProposal["status"] | undefined; limit: number }): SoulProposal[];
+  /** @throws LancelotError `not_found`, or `conflict`: answered already, the base moved on, or the lint refuses it. */
+  approve(id: string): SoulProposal;
+  /** @throws LancelotError `not_found`, `conflict`. */
+  reject(id: string, reason?: string): SoulProposal;
+  /** In force from the next decision on, in every window. @throws LancelotError as `approve`; `unavailable` (disk). */
+  activate(id: string): SoulProposal;
+  /** Puts an earlier version in force again. @throws LancelotError `not_found`, `conflict`, `unavailable`. */
+  rollback(version: string): SoulStatus;
+}
+
+/** The soul of one data folder. On its first start the versions that ship are copied into it. */
+export function createSoulRoom(deps: SoulDeps): SoulRoom {
+  const { storage, ledger, redactor, enabled } = deps;
+  const now = deps.now ?? Date.now;
+  const log: Log = deps.log ?? (() => undefined);
+  const files = createVersionFiles(join(deps.dataDir, "soul"));
+  const shipped = createVersionFiles(deps.shippedDir);
+  const records = createSoulRecords(storage);
+  const proposals = createProposalStore(storage);
+
+  let telling = false;
+  let terms: SoulTerms;
+  let termsProblem: string | null = null;
+  try {
+    terms = loadSoulTerms(deps.configDir);
+  } catch (error) {
+    terms = closedTerms;
+    termsProblem = `${error instanceof LancelotError ? error.message : "The words of the soul could not be read."} Until then everything is asked.`;
+    log("the words of the soul could not be read", error);
+  }
+
+  const activation = createActivation({
+    storage,
+    ledger,
+    files,
+    records,
+    proposals,
+    now,
+    ...(deps.between === undefined ? {} : { between: deps.between }),
+  });
+  const inForce = createInForce({
+    storage,
+    files,
+    shipped,
+    records,
+    terms,
+    termsProblem,
+    compile: (soul) => compileSoul(soul, terms, redactor),
+    now,
+    changed: ({ before, problem }) => {
+      noteProblem(problem);
+      if (before !== null || problem !== null) tell();
+    },
+    log,
+  });
+  const amendments = createAmendments({
+    storage,
+    redactor,
+    proposals,
+    now,
+    lint,
+    base: () => {
+      inForce.refresh();
+      const version = inForce.version();
+      return version === null ? null : { version, yaml: inForce.yaml(), sha256: soulHash(inForce.yaml()) };
+    },
+    nextVersion,
+    receipt,
+  });
+
+  install();
+  activation.recover();
+  inForce.refresh();
+
+  /** Opened and closed inside the running transaction, so that it is undone with it. */
+  function receipt(opening: ReceiptOpening, closing: ReceiptClosing): void {
+    ledger.close(ledger.open(opening), closing);
+  }
+
+  function install(): void {
+    storage.transaction(() => {
+      if (files.list().length > 0 || records.versions().length > 0 || files.readPointer().ok) return;
+      const pointer = shipped.readPointer();
+      if (!pointer.ok) return log(`the soul that ships is not there: ${pointer.problem}`);
+      const at = new Date(now()).toISOString();
+      for (const version of shipped.list()) {
+        const text = shipped.readVersion(version);
+        if (!text.ok) continue;
+        files.addVersion(version, text.value);
+        records.add({ version, yaml: text.value, sha256: soulHash(text.value), origin: "shipped", at });
+      }
+      if (records.get(pointer.value) === null) return;
+      records.activate(pointer.value, at);
+      files.point(pointer.value);
+    });
+  }
+
+  /** A problem is recorded once, by the first host that meets it, and again only after it was gone. */
+  function noteProblem(problem: string | null): void {
+    if (records.problem() === problem) return;
+    storage.transaction(() => {
+      if (records.problem() === problem) return;
+      records.setProblem(problem);
+      receipt(
+        { actionType: "system", actionName: "soul.check", inputs: { title: "soul/ACTIVE" }, riskTier: "T0" },
+        problem === null ? { status: "success" } : { status: "failure", errorMessage: problem },
+      );
+    });
+  }
+
+  function lint(yaml: string): SoulIssue[] {
+    return lintSoul(yaml, termsProblem === null ? terms : undefined);
+  }
+
+  function nextVersion(): string {
+    return `v${Math.max(0, ...[...files.list(), ...records.versions()].map(versionNumber)) + 1}`;
+  }
+
+  function status(): SoulStatus {
+    inForce.refresh();
+    const version = inForce.version();
+    const known = new Set([...files.list(), ...(version === null ? [] : [version])]);
+    return {
+      activeVersion: enabled() ? version : null,
+      versions: [...known].sort((one, other) => versionNumber(one) - versionNumber(other)),
+      pendingProposals: proposals.list({ status: ["pending", "approved"], limit: 200 }).map((one) => one.proposal),
+      problem: enabled() ? inForce.problem() : null,
+    };
+  }
+
+  function tell(): void {
+    // What `status` finds is part of what is being told.
+    if (telling) return;
+    telling = true;
+    try {
+      deps.emit("soul", status());
+    } catch (error) {
+      log("the soul's event could not be sent", error);
+    } finally {
+      telling = false;
+    }
+  }
+
+  /** The text of a version: as it was signed, else as its file says. */
+  function textOf(version: string): string {
+    const signed = records.get(version);
+    if (signed !== null) return signed.yaml;
+    const onDisk = files.readVersion(version);
+    if (onDisk.ok) return onDisk.value;
+    if (!files.list().includes(version)) throw new LancelotError("not_found", `There is no soul ${version}.`);
+    throw new LancelotError("conflict", onDisk.problem);
+  }
+
+  function needEnabled(): void {
+    if (!enabled()) {
+      throw new LancelotError("disabled", "The soul is switched off (flag SOUL), so it is not changed. Switch the flag on first.", {
+        data: { flag: "SOUL" },
+      });
+    }
+  }
+
+  return {
+    active: () => (enabled() ? inForce.current() : null),
+    lint,
+    status,
+    get(version) {
+      const active = inForce.version();
+      const wanted = version ?? active;
+      if (wanted === null) throw new LancelotError("not_found", "No soul is in force. See soul.status for the reason.");
+      const yaml = wanted === active ? inForce.yaml() : textOf(wanted);
+      const { document, issues } = readSoul(yaml);
+      if (document === null)
+        throw new LancelotError("conflict", `Soul ${wanted} cannot be read: ${issues[0]?.message ?? "it is not a soul."}`);
+      return { version: wanted, yaml, document, active: enabled() && wanted === active };
+    },
+    propose(proposing) {
+      needEnabled();
+      const proposal = amendments.propose(proposing);
+      tell();
+      return proposal;
+    },
+    proposals: ({ status: wanted, limit }) =>
+      proposals.list({ limit, ...(wanted === undefined ? {} : { status: [wanted] }) }).map((one) => one.proposal),
+    approve(id) {
+      needEnabled();
+      const proposal = amendments.approve(id);
+      tell();
+      return proposal;
+    },
+    reject(id, reason) {
+      const proposal = amendments.reject(id, reason);
+      tell();
+      return proposal;
+    },
+    activate(id) {
+      needEnabled();
+      activation.carry(() => amendments.plan(id));
+      inForce.refresh();
+      tell();
+      return amendments.get(id);
+    },
+    rollback(version) {
+      needEnabled();
+      inForce.refresh();
+      activation.carry(() => {
+        const yaml = textOf(version);
+        const { document } = readSoul(yaml);
+        const refusal = lint(yaml).find((issue) => issue.severity === "critical");
+        if (refusal !== undefined) throw new LancelotError("conflict", `Soul ${version} cannot be activated: ${refusal.message}`);
+        if (document?.version !== version)
+          throw new LancelotError("conflict", `The text of soul ${version} says that it is ${document?.version ?? "none"}.`);
+        const from = inForce.version();
+        if (from === version && inForce.problem() === null) throw new LancelotError("conflict", `Soul ${version} is active already.`);
+        return { version, yaml, proposalId: null, actionName: "soul.rollback", inputs: { from } };
+      });
+      inForce.refresh();
+      tell();
+      return status();
+    },
+  };
+}
+
+/** The methods of the contract over the room. */
+export function soulHandlers(
+  soul: SoulRoom,
+): Pick<
+  Handlers,
+  | "soul.status"
+  | "soul.get"
+  | "soul.lint"
+  | "soul.propose"
+  | "soul.proposals"
+  | "soul.approve"
+  | "soul.reject"
+  | "soul.activate"
+  | "soul.rollback"
+> {
+  return {
+    "soul.status": () => soul.status(),
+    "soul.get": ({ version }) => soul.get(version),
+    "soul.lint": ({ yaml }) => {
+      const issues = soul.lint(yaml);
+      return { valid: !issues.some((issue) => issue.severity === "critical"), issues };
+    },
+    // Whoever does not show the owner's token proposes as anything else that runs here would.
+    "soul.propose": ({ yaml, reason }, call) => soul.propose({ yaml, reason, by: call.owner ? "owner" : "agent", questId: null }),
+    "soul.proposals": ({ status, limit }) => ({ items: soul.proposals({ status, limit }) }),
+    "soul.approve": ({ id }) => soul.approve(id),
+    "soul.reject": ({ id, reason }) => soul.reject(id, reason),
+    "soul.activate": ({ id }) => soul.activate(id),
+    "soul.rollback": ({ version }) => soul.rollback(version),
+  };
+}
