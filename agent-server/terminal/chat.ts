@@ -1,4 +1,4 @@
-import type { Approval } from "../contract/governance.ts";
+import type { Approval, ApprovalDecision } from "../contract/governance.ts";
 import type { Change } from "../contract/changes.ts";
 import type { Quest } from "../contract/chat.ts";
 import type { Tier } from "../contract/common.ts";
@@ -125,26 +125,26 @@ async function answerApproval(
   print: (text: string) => void,
   approval: Approval,
 ): Promise<void> {
-  if (covers(line, approval.tier)) {
-    await session.call("approvals.decide", { id: approval.id, decision: "allow_once" });
-    return;
+  const decide = async (decision: ApprovalDecision, reason?: string | null): Promise<void> => {
+    try {
+      await session.call("approvals.decide", { id: approval.id, decision, ...(reason ? { reason } : {}) });
+    } catch (error) {
+      // Answered in another window, or over: that answer holds, and the task goes on with it.
+      if (!(error instanceof LancelotError) || error.code !== "conflict") throw error;
+      print(error.message);
+    }
+  };
+  if (!approval.channels.includes("terminal")) {
+    const reason = `The soul does not let the terminal answer (approval_rules.channels: ${approval.channels.join(", ")}).`;
+    print(`\nNot allowed here: ${approval.title}  [${approval.tier}]\n${reason} Answer it in the editor, or add terminal to the soul.`);
+    return decide("deny", reason);
   }
-  if (!prompts.present) {
-    await session.call("approvals.decide", {
-      id: approval.id,
-      decision: "deny",
-      reason: `Nobody is at the terminal, and ${approval.tier} is not approved in advance (--yes-tier).`,
-    });
-    return;
-  }
+  if (covers(line, approval.tier)) return decide("allow_once");
+  if (!prompts.present) return decide("deny", `Nobody is at the terminal, and ${approval.tier} is not approved in advance (--yes-tier).`);
   print(`\n${approval.title}  [${approval.tier}]\n${approval.detail}\n${approval.rules.map((rule) => `  ${rule.message}`).join("\n")}`);
   const answer = await prompts.choose("Allow [o]nce, for this [t]ask, or [d]eny? ", ["o", "t", "d"]);
   const reason = answer === "d" ? await prompts.ask("Why (may stay empty)? ") : null;
-  await session.call("approvals.decide", {
-    id: approval.id,
-    decision: answer === "o" ? "allow_once" : answer === "t" ? "allow_quest" : "deny",
-    ...(reason ? { reason } : {}),
-  });
+  return decide(answer === "o" ? "allow_once" : answer === "t" ? "allow_quest" : "deny", reason);
 }
 
 /** Every undecided change of the quest: the diff first, then the question; nothing is written before the answer. */

@@ -1,11 +1,12 @@
 import type { RestoreResult } from "../contract/changes.ts";
 import { LancelotError } from "../contract/errors.ts";
+import type { Governance } from "../governance/governance.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { CheckpointFile, Checkpoints } from "./checkpoints.ts";
 import type { ObjectStore } from "./checkpoints-objects.ts";
 import type { Locks } from "./locks.ts";
 import { fileProvider, readWhole } from "./providers/file-ops.ts";
-import { brief, type IntentSpec, type Road, type RoadGovernance } from "./road.ts";
+import { brief, type IntentSpec, type Road } from "./road.ts";
 import { decodeText, type Encoding, encodeText, sha256 } from "./text/encoding.ts";
 import { unifiedDiff } from "./text/hunks.ts";
 import { mergeFiles } from "./text/merge.ts";
@@ -54,7 +55,7 @@ export function createRestore(deps: {
   checkpoints: Checkpoints;
   objects: ObjectStore;
   files: WorkspaceFiles;
-  governance: RoadGovernance;
+  governance: Governance;
   road: Road;
   locks: Locks;
   ledger: Ledger;
@@ -142,7 +143,7 @@ export function createRestore(deps: {
       const occasion = { actionName: "checkpoint_restore", questId, parentId: null, takesBack: false };
       const actions = actionsOf(of);
       const result = await locks.hold(pathsOf(of), () => restoreHeld(of, occasion));
-      if (result.restored.length > 0 && actions.length > 0) governance.rolledBack?.({ receiptIds: actions, questId });
+      if (result.restored.length > 0 && actions.length > 0) governance.rolledBack({ receiptIds: actions, questId });
       return result;
     },
 

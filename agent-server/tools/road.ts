@@ -2,15 +2,7 @@ import { LancelotError } from "../contract/errors.ts";
 import { type Approval, Decision, type Intent, type Mode } from "../contract/governance.ts";
 import type { ActionType } from "../contract/receipts.ts";
 import type { Tier } from "../contract/common.ts";
-import type {
-  Authorization,
-  Governance,
-  OutcomeReport,
-  OutcomeStep,
-  Question,
-  RefusedAction,
-  RolledBackReport,
-} from "../governance/governance.ts";
+import type { Authorization, Governance, OutcomeReport, OutcomeStep, Question, RefusedAction } from "../governance/governance.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Log } from "../security/security.ts";
 import type { Boundary } from "./boundary.ts";
@@ -91,14 +83,8 @@ export interface Road {
   carry<T>(undertaking: Undertaking<T>): Promise<{ value: T; receiptId: string; decisions: readonly Decision[] }>;
 }
 
-/** The gate as the road uses it: told what came of what it allowed, where it wants to know. */
-export type RoadGovernance = Governance & {
-  outcome?(report: OutcomeReport): void;
-  rolledBack?(report: RolledBackReport): void;
-};
-
 export interface RoadDeps {
-  readonly governance: RoadGovernance;
+  readonly governance: Governance;
   readonly ledger: Ledger;
   readonly checkpoints: Checkpoints;
   readonly verifications: Verifications;
@@ -222,7 +208,7 @@ export function createRoad(deps: RoadDeps): Road {
   function tell(report: OutcomeReport): void {
     if (report.steps.length === 0) return;
     try {
-      governance.outcome?.(report);
+      governance.outcome(report);
     } catch (error) {
       deps.log("the gate could not take in what came of an action", error);
     }

@@ -6,6 +6,7 @@ import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
 import type { Mode } from "../contract/governance.ts";
 import type { SearchMatch, ToolInfo } from "../contract/tools.ts";
+import type { Governance } from "../governance/governance.ts";
 import type { ToolSchema } from "../models/models.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Log, Redactor, Sanitizer } from "../security/security.ts";
@@ -20,7 +21,7 @@ import { createObjectStore } from "./checkpoints-objects.ts";
 import { createRestore } from "./checkpoints-restore.ts";
 import { createFabric } from "./fabric.ts";
 import { createLocks } from "./locks.ts";
-import { createRoad, type RoadGovernance } from "./road.ts";
+import { createRoad } from "./road.ts";
 import type { Tool } from "./tool.ts";
 import { createVerifications } from "./verifications.ts";
 import { createVerificationsStore } from "./verifications-store.ts";
@@ -108,7 +109,7 @@ export interface Tools {
 export interface ToolsDeps {
   storage: Storage;
   ledger: Ledger;
-  governance: RoadGovernance;
+  governance: Governance;
   redactor: Redactor;
   /** Looks for orders in what tools give back; found ones are on the card and the receipt. Without one nothing is looked for. */
   sanitizer?: Sanitizer;
@@ -155,7 +156,7 @@ export function createTools(deps: ToolsDeps): Tools {
     governance,
     checkpoints,
     takeBack: (checkpointId, of) => restore.takeBack(checkpointId, of),
-    outcome: (report) => governance.outcome?.(report),
+    outcome: (report) => governance.outcome(report),
     log,
     ...(deps.verificationQueue === undefined ? {} : { queueSize: deps.verificationQueue }),
   });

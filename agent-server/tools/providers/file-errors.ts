@@ -8,6 +8,7 @@ const words: Record<string, { code: ErrorCode; text: (path: string) => string }>
   EPERM: { code: "unavailable", text: (path) => `The system does not permit this on ${path}. Check its permissions and owner.` },
   EROFS: { code: "unavailable", text: (path) => `${path} is on a read-only file system.` },
   ENOSPC: { code: "unavailable", text: (path) => `The disk is full; ${path} is as it was. Free some space and try again.` },
+  EFBIG: { code: "unavailable", text: (path) => `${path} would be larger than the system allows; it is as it was.` },
   EDQUOT: { code: "unavailable", text: (path) => `The disk quota is used up; ${path} is as it was.` },
   ETXTBSY: { code: "conflict", text: (path) => `${path} is a program that is running. Stop it and try again.` },
   EBUSY: { code: "conflict", text: (path) => `${path} is in use by another program. Close it there and try again.` },

@@ -20,7 +20,7 @@ describe("verification", () => {
     room = createToolsRoom({
       posture: "autonomous",
       catalog: catalogWith(() => planted),
-      wrap: (real): Governance & { outcome(report: OutcomeReport): void } => ({ ...real, outcome: (report) => void outcomes.push(report) }),
+      wrap: (real): Governance => ({ ...real, outcome: (report) => void outcomes.push(report) }),
       ...options,
     });
     room.tools.verifications.onFailure(({ words }) => failures.push(words));
@@ -322,7 +322,7 @@ describe("verification", () => {
     const undone: string[][] = [];
     open({
       posture: "supervised",
-      wrap: (real): Governance & { rolledBack(report: { receiptIds: readonly string[] }): void } => ({
+      wrap: (real): Governance => ({
         ...real,
         rolledBack: ({ receiptIds }) => void undone.push([...receiptIds]),
       }),
