@@ -6,7 +6,6 @@ import {
   ResponseError,
   StreamMessageReader,
   StreamMessageWriter,
-  TextDocumentSyncKind,
 } from "vscode-languageserver/node";
 import { type AskEditor, editorRequests, Handshake, wire } from "../contract/editor.ts";
 import { LancelotError } from "../contract/errors.ts";
@@ -15,6 +14,7 @@ import { methods } from "../contract/table.ts";
 import { asLancelotError, type Dispatch } from "./dispatch.ts";
 import type { EventHub } from "./events.ts";
 import { rpcError } from "./json-rpc.ts";
+import { languageCapabilities, serveLanguage } from "./language/language.ts";
 
 /** What a started host gives the connection. */
 export interface Serving {
@@ -63,7 +63,7 @@ export function serveRpc(options: RpcOptions): void {
       options.log("start failed", error);
       throw refuse(asLancelotError(error));
     }
-    return { capabilities: { textDocumentSync: TextDocumentSyncKind.None }, serverInfo: { name: "lancelot" }, lancelot: serving.info };
+    return { capabilities: languageCapabilities, serverInfo: { name: "lancelot" }, lancelot: serving.info };
   });
   connection.onInitialized(() => {
     serving?.events.listen(
@@ -82,6 +82,7 @@ export function serveRpc(options: RpcOptions): void {
       }
     });
   }
+  serveLanguage(connection, { dispatch: () => serving?.dispatch ?? null, log: options.log });
   connection.onShutdown(end);
   connection.onExit(() => void end().finally(() => options.exit(0)));
   // The editor was killed: the channel closes without a word.

@@ -63,7 +63,7 @@ const LocalConfig = z.looseObject({
 });
 
 const ProviderName = z.string().regex(/^[A-Za-z0-9_.-]{1,100}$/, "must be letters, digits, dots, dashes and underscores");
-const ModelsConfig = z.looseObject({
+export const ModelsConfig = z.looseObject({
   version: z.union([z.string(), z.number()]).optional(),
   active: z.string().min(1).max(100).optional(),
   local: LocalConfig.prefault({}),

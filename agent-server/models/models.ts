@@ -11,6 +11,8 @@ import { redactRequest } from "./outbound.ts";
 import type { Provider } from "./providers/provider.ts";
 import { createProvider, createSelection, type Candidate } from "./selection.ts";
 
+export { ModelsConfig } from "./config.ts";
+
 /** A conversation as every provider can be told it. */
 export type ModelMessage =
   | { role: "user"; content: UserContent[] }

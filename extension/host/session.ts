@@ -11,6 +11,7 @@ import {
 } from "vscode-languageclient/node";
 import { type Handshake, wire } from "../../agent-server/contract/editor.ts";
 import { type HostEvent, parseEvent } from "../../agent-server/contract/events.ts";
+import { documentSelector } from "./documents.ts";
 import { type Session, StartRefused } from "./supervisor.ts";
 
 const startTimeoutMs = 30_000;
@@ -51,7 +52,7 @@ export async function startSession(deps: SessionDeps, signal: AbortSignal): Prom
       return Promise.resolve({ reader: new IPCMessageReader(child), writer: new IPCMessageWriter(child), detached: true });
     },
     {
-      documentSelector: [],
+      documentSelector: documentSelector(deps.handshake.dataDir),
       outputChannel: deps.log,
       revealOutputChannelOn: RevealOutputChannelOn.Never,
       initializationOptions: deps.handshake,
