@@ -6,20 +6,27 @@ import type { Storage } from "../storage/storage.ts";
 import { boundFields, boundText } from "./bounds.ts";
 import { type CloseEntry, type Entry, type EntryRow, newReceiptId, OpenEntry, readEntry, toReceipt, toRow } from "./entry.ts";
 import { exportReceipts } from "./export.ts";
-import { type ClosedAction, createProjection, receiptOfRow } from "./projection.ts";
+import { createProjection, receiptOfRow } from "./projection.ts";
 import type { Ledger, ReceiptClosing, ReceiptOpening } from "./receipts.ts";
-import { createTextIndex, searchReceipts } from "./search.ts";
+import { readsTextIndex, searchReceipts } from "./search.ts";
 import { createHeadSigner } from "./signed-heads.ts";
 import { createSigningKeys } from "./signing-keys.ts";
 import { recorded } from "./recorded.ts";
+import { createTextIndex } from "./text-index.ts";
 import { traceReceipts } from "./trace.ts";
 import { verifyLedger } from "./verify.ts";
 
 /** Receipts of T0 actions that wait in memory, at most, and for how long (ms). */
 const batchSize = 64;
 const batchDelay = 250;
-/** Ledger entries that one tick of the timer adds to the text index: a few milliseconds of work. */
-const indexedPerTick = 200;
+/** Ledger entries that one tick of the timer takes into the derived tables: a few milliseconds of work each. */
+const perTick = { projected: 500, indexed: 200 };
+
+/** Both entries of an action that is over. */
+interface ClosedAction {
+  open: OpenEntry;
+  close: CloseEntry;
+}
 
 export interface LedgerDeps {
   storage: Storage;
@@ -43,17 +50,21 @@ export function createLedger(deps: LedgerDeps): Ledger {
   const ledgerId = db.prepare<[], string>("SELECT ledger_id FROM ledger_identity").pluck().get() ?? "";
   const keys = deps.secrets === undefined ? null : createSigningKeys({ secrets: deps.secrets, storage, ledgerId, now });
   const signer = createHeadSigner({ storage, ledgerId, keys, now, log });
-  const projection = createProjection(db);
+  const projection = createProjection(storage);
   const textIndex = createTextIndex(storage);
   const listeners = new Set<(receipt: Receipt) => void>();
   /** T0 actions that are over, waiting to be written. */
   let batch: ClosedAction[] = [];
   let timer: NodeJS.Timeout | null = null;
+  /** Receipts that this host opened and did not close, as far as `seen` (SQLite's count of other connections' writes) tells. */
+  const opened = new Map<string, { entry: OpenEntry; written: boolean }>();
+  let seen = -1;
 
   const readHead = db.prepare<[], { seq: number; hash: string }>("SELECT seq, hash FROM ledger_head");
   const moveHead = db.prepare("UPDATE ledger_head SET seq = ?, hash = ? WHERE id = 1");
   const insert = prepareInsert(db, 1);
   const insertMany = prepareInsert(db, rowsAtOnce);
+  const dataVersion = db.prepare<[], number>("PRAGMA data_version").pluck();
   const openOfHosts = db.prepare<[], { id: string; host_id: string }>(
     "SELECT id, host_id FROM receipts WHERE close_seq IS NULL ORDER BY open_seq",
   );
@@ -105,7 +116,6 @@ export function createLedger(deps: LedgerDeps): Ledger {
         announce(due.map(({ open, close }, index) => toReceipt(open, close, rows[index * 2 + 1] ?? notWritten())));
     });
     rows = append(due.flatMap(({ open, close }) => [open, close]));
-    projection.addClosed(due, (rows[0] ?? notWritten()).seq);
   };
 
   const flush = (): void => {
@@ -117,7 +127,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
     if (!db.open) return;
     try {
       flush();
-      if (!textIndex.advance(indexedPerTick)) wake();
+      if (!projection.advance(perTick.projected) || !textIndex.advance(perTick.indexed)) wake();
     } catch {
       // Locked or full: the batch is kept, `open`, `record` and `flush` will say so, and this tries again.
       wake();
@@ -163,7 +173,6 @@ export function createLedger(deps: LedgerDeps): Ledger {
 
   const appendOne = (entry: Entry, receipt: (row: { hash: string; prev_hash: string }) => Receipt): Receipt => {
     const row = append([entry])[0] ?? notWritten();
-    projection.add(entry, row.seq);
     const result = receipt(row);
     storage.afterTransaction((committed) => {
       if (committed) announce([result]);
@@ -172,18 +181,47 @@ export function createLedger(deps: LedgerDeps): Ledger {
     return result;
   };
 
-  /** Closes inside the running transaction. */
-  const closeNow = (id: string, closing: ReceiptClosing): Receipt => {
+  /** The opening of a receipt that can be closed, inside the running transaction. */
+  const openingOf = (id: string): { entry: OpenEntry; written: boolean } => {
+    const version = dataVersion.get() ?? 0;
+    if (version !== seen) {
+      // Another host wrote: what it closed is in the table, once that is up to date.
+      seen = version;
+      projection.settle();
+      for (const other of opened.keys()) if (projection.find(other)?.close_seq !== null) opened.delete(other);
+    }
+    const known = opened.get(id);
+    if (known !== undefined) return known;
+    projection.settle();
     const row = projection.find(id);
     if (row === null) throw new LancelotError("not_found", `There is no receipt ${id.slice(0, 200)}.`);
     if (row.close_seq !== null) throw new LancelotError("conflict", `The receipt ${id} is closed already.`);
-    const open = readEntry(OpenEntry, row.open_body);
-    if (open === null) throw damagedLedger();
-    const close = toClose(id, closing, Math.max(0, now() - open.at));
-    return appendOne(close, (last) => toReceipt(open, close, last));
+    return { entry: readEntry(OpenEntry, row.open_body) ?? damaged(), written: true };
   };
 
-  storage.transaction(() => projection.repair(readHead.get()?.seq ?? 0));
+  /** Closes inside the running transaction. */
+  const closeNow = (id: string, closing: ReceiptClosing): Receipt => {
+    const open = openingOf(id);
+    const close = toClose(id, closing, Math.max(0, now() - open.entry.at));
+    opened.delete(id);
+    storage.afterTransaction((committed) => {
+      // Undone: open again, unless its opening was undone with it.
+      if (!committed && open.written) opened.set(id, open);
+    });
+    return appendOne(close, (last) => toReceipt(open.entry, close, last));
+  };
+
+  const openNow = (entry: OpenEntry): void => {
+    const open = { entry, written: false };
+    opened.set(entry.id, open);
+    storage.afterTransaction((committed) => {
+      if (committed) open.written = true;
+      else opened.delete(entry.id);
+    });
+    appendOne(entry, (row) => toReceipt(entry, null, row));
+  };
+
+  storage.transaction(() => projection.repair());
   storage.beforeClose(() => {
     if (timer !== null) clearTimeout(timer);
     timer = null;
@@ -192,7 +230,8 @@ export function createLedger(deps: LedgerDeps): Ledger {
 
   const search: Ledger["search"] = (filter) => {
     flush();
-    if (filter.query !== undefined) while (!textIndex.advance(1_000));
+    projection.settle();
+    if (readsTextIndex(filter)) while (!textIndex.advance(1_000));
     return searchReceipts(db, filter);
   };
 
@@ -201,7 +240,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
       const open = toOpen(opening);
       storage.transaction(() => {
         writeBatch();
-        appendOne(open, (row) => toReceipt(open, null, row));
+        openNow(open);
       });
       return open.id;
     },
@@ -221,12 +260,14 @@ export function createLedger(deps: LedgerDeps): Ledger {
     flush,
     get: (id) => {
       flush();
+      projection.settle();
       const row = projection.find(id);
       return row === null ? null : receiptOfRow(row);
     },
     search,
     trace: (of) => {
       flush();
+      projection.settle();
       return traceReceipts(db, of);
     },
     verify: async (signal, progress) => {
@@ -253,6 +294,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
     },
     reconcile: () =>
       storage.transaction(() => {
+        projection.settle();
         const dead = new Map<string, boolean>();
         const isDead = (host: string): boolean => {
           const known = dead.get(host) ?? !storage.hostAlive(host);
@@ -286,6 +328,10 @@ function prepareInsert(db: Database.Database, count: number): (rows: readonly En
     for (const row of rows) bound.push(row.seq, row.receipt_id, row.kind, row.body, row.hash, row.prev_hash);
     statement.run(bound);
   };
+}
+
+function damaged(): never {
+  throw damagedLedger();
 }
 
 function damagedLedger(cause?: unknown): LancelotError {

@@ -1,6 +1,8 @@
 import type Database from "better-sqlite3";
 import type { Receipt } from "../contract/receipts.ts";
-import { CloseEntry, type Entry, OpenEntry, readEntry, toReceipt } from "./entry.ts";
+import type { Storage } from "../storage/storage.ts";
+import { CloseEntry, type EntryRow, OpenEntry, readEntry, toReceipt } from "./entry.ts";
+import { dropTextIndex } from "./text-index.ts";
 
 /** A row of the derived table `receipts`, with the bodies and hashes of its entries. */
 export interface ProjectedRow {
@@ -27,67 +29,90 @@ export const selectReceipts = `SELECT r.*, o.body AS open_body, o.hash AS open_h
   c.body AS close_body, c.hash AS close_hash, c.prev_hash AS close_prev_hash
   FROM receipts r JOIN ledger o ON o.seq = r.open_seq LEFT JOIN ledger c ON c.seq = r.close_seq`;
 
-/** Both entries of an action that is over. */
-export interface ClosedAction {
-  open: OpenEntry;
-  close: CloseEntry;
-}
+/** Entries that one step takes. */
+const pageSize = 512;
 
-/** The derived table that makes the ledger searchable. Everything in it can be made again from the ledger. */
+/** The derived table that makes the ledger searchable. It follows the ledger off the path of a write. */
 export interface Projection {
-  /** Adds an entry that was just appended at `seq`. */
-  add(entry: Entry, seq: number): void;
-  /** Adds actions whose entries were appended in pairs from `seq` on. */
-  addClosed(actions: readonly ClosedAction[], seq: number): void;
+  /** Takes at most `limit` entries more. True when the end of the ledger is reached. */
+  advance(limit: number): boolean;
+  /** Takes all there is. What reads the table calls it first. */
+  settle(): void;
   find(id: string): ProjectedRow | null;
-  /** Makes the table again from the ledger when the two disagree about how much there is. */
-  repair(headSeq: number): void;
+  /** Begins again when the table and how far it should have come disagree. */
+  repair(): void;
 }
 
-export function createProjection(db: Database.Database): Projection {
+export function createProjection(storage: Storage): Projection {
+  const { db } = storage;
   const insert = prepareInsert(db, 1);
   const insertMany = prepareInsert(db, rowsAtOnce);
-  const finish = db.prepare("UPDATE receipts SET close_seq = ?, status = ? WHERE id = ? AND close_seq IS NULL");
+  const finish = db.prepare("UPDATE receipts SET close_seq = ?, status = ?, host_id = NULL WHERE id = ? AND close_seq IS NULL");
   const byId = db.prepare<[string], ProjectedRow>(`${selectReceipts} WHERE r.id = ?`);
+  const position = db.prepare<[], { at: number; head: number }>(
+    "SELECT projected_seq AS at, coalesce((SELECT seq FROM ledger_head), 0) AS head FROM receipts_progress",
+  );
+  const move = db.prepare("UPDATE receipts_progress SET projected_seq = ?");
+  const page = db.prepare<[number, number], Pick<EntryRow, "seq" | "kind" | "body">>(
+    "SELECT seq, kind, body FROM ledger WHERE seq > ? ORDER BY seq LIMIT ?",
+  );
 
-  const add = (entry: Entry, seq: number): void => {
-    if (entry.kind === "open") insert(columns(entry, seq, null, "pending"));
-    else finish.run(seq, entry.status, entry.id);
+  /** An entry that was changed from outside may be unreadable or claim an id that is taken: `verify` is what reports it. */
+  const add = (rows: readonly Pick<EntryRow, "seq" | "kind" | "body">[]): void => {
+    const opened = new Map<string, Columns>();
+    const closings: { seq: number; entry: CloseEntry }[] = [];
+    for (const { seq, kind, body } of rows) {
+      if (kind === "open") {
+        const entry = readEntry(OpenEntry, body);
+        if (entry !== null && !opened.has(entry.id)) opened.set(entry.id, columns(entry, seq));
+        continue;
+      }
+      const entry = readEntry(CloseEntry, body);
+      if (entry === null) continue;
+      const open = opened.get(entry.id);
+      if (open === undefined) closings.push({ seq, entry });
+      else if (open[closeSeqColumn] === null) close(open, seq, entry.status);
+    }
+    const all = [...opened.values()];
+    let next = 0;
+    for (; next + rowsAtOnce <= all.length; next += rowsAtOnce) insertMany(all.slice(next, next + rowsAtOnce).flat());
+    for (; next < all.length; next += 1) insert(all[next] ?? []);
+    for (const { seq, entry } of closings) finish.run(seq, entry.status, entry.id);
   };
 
-  const rebuild = (): void => {
-    db.exec(
-      "DELETE FROM receipts; INSERT INTO receipts_fts (receipts_fts) VALUES ('delete-all'); UPDATE receipts_index SET indexed_seq = 0;",
-    );
-    const page = db.prepare<[number], { seq: number; kind: string; body: string }>(
-      "SELECT seq, kind, body FROM ledger WHERE seq > ? ORDER BY seq LIMIT 1000",
-    );
-    const seen = new Set<string>();
-    for (let after = 0, rows = page.all(after); rows.length > 0; rows = page.all(after)) {
-      for (const row of rows) {
-        after = row.seq;
-        const entry: Entry | null = row.kind === "open" ? readEntry(OpenEntry, row.body) : readEntry(CloseEntry, row.body);
-        // An entry that was changed from outside may be unreadable or claim an id that is taken; `verify` is what reports it.
-        if (entry === null || (entry.kind === "open" && seen.has(entry.id))) continue;
-        if (entry.kind === "open") seen.add(entry.id);
-        add(entry, row.seq);
-      }
-    }
+  const advance = (limit: number): boolean => {
+    const { at, head } = position.get() ?? { at: 0, head: 0 };
+    if (at >= head) return true;
+    return storage.transaction(() => {
+      // Read again: another host may have come further.
+      const from = position.get() ?? { at: 0, head: 0 };
+      const rows = page.all(from.at, limit);
+      add(rows);
+      const done = rows.length < limit;
+      // Past entries that are missing, so that a cut tail is not looked for at every search.
+      const to = done ? Math.max(from.head, rows.at(-1)?.seq ?? 0) : (rows.at(-1)?.seq ?? from.at);
+      move.run(to);
+      return to >= from.head;
+    });
   };
 
   return {
-    add,
-    addClosed: (actions, seq) => {
-      const rows = actions.map(({ open, close }, index) => columns(open, seq + index * 2, seq + index * 2 + 1, close.status));
-      let next = 0;
-      for (; next + rowsAtOnce <= rows.length; next += rowsAtOnce) insertMany(rows.slice(next, next + rowsAtOnce).flat());
-      for (; next < rows.length; next += 1) insert(rows[next] ?? []);
+    advance,
+    settle: () => {
+      while (!advance(pageSize));
     },
     find: (id) => byId.get(id) ?? null,
-    repair: (headSeq) => {
+    repair: () => {
       // Each receipt stands for its opening entry, and for its closing one if it has it.
-      const entries = db.prepare<[], number>("SELECT count(*) + count(close_seq) FROM receipts").pluck().get();
-      if (entries !== headSeq) rebuild();
+      const state = db
+        .prepare<[], { entries: number; expected: number }>(
+          `SELECT (SELECT count(*) + count(close_seq) FROM receipts) AS entries,
+            projected_seq - coalesce((SELECT min(seq) - 1 FROM ledger), projected_seq) AS expected FROM receipts_progress`,
+        )
+        .get();
+      if (state === undefined || state.entries === Math.max(0, state.expected)) return;
+      db.exec("DELETE FROM receipts; UPDATE receipts_progress SET projected_seq = 0, indexed_seq = 0;");
+      dropTextIndex(db);
     },
   };
 }
@@ -95,18 +120,27 @@ export function createProjection(db: Database.Database): Projection {
 /** Rows that one statement inserts. */
 const rowsAtOnce = 16;
 
+type Columns = (string | number | null)[];
+const closeSeqColumn = 1;
+
 function prepareInsert(db: Database.Database, count: number): (values: readonly (string | number | null)[]) => void {
   const rows = Array.from({ length: count }, () => "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").join(", ");
   const statement = db.prepare(
-    `INSERT INTO receipts (open_seq, close_seq, id, opened_at, host_id, status, action_type, risk_tier, quest_id, parent_id) VALUES ${rows}`,
+    `INSERT INTO receipts (open_seq, close_seq, id, opened_at, host_id, status, action_type, risk_tier, quest_id, parent_id)
+      VALUES ${rows} ON CONFLICT DO NOTHING`,
   );
   return (values) => void statement.run(values);
 }
 
-function columns(open: OpenEntry, openSeq: number, closeSeq: number | null, status: string): (string | number | null)[] {
-  // Whose host it was is asked only of receipts that are open.
-  const host = closeSeq === null ? open.host : null;
-  return [openSeq, closeSeq, open.id, open.at, host, status, open.actionType, open.riskTier, open.questId, open.parentId];
+function columns(open: OpenEntry, seq: number): Columns {
+  return [seq, null, open.id, open.at, open.host, "pending", open.actionType, open.riskTier, open.questId, open.parentId];
+}
+
+/** Whose host it was is asked only of receipts that are open. */
+function close(row: Columns, seq: number, status: string): void {
+  row[closeSeqColumn] = seq;
+  row[4] = null;
+  row[5] = status;
 }
 
 /** The receipt of a row. One whose entries cannot be read any more is shown as just that. */

@@ -3,7 +3,8 @@ import type { Migration } from "../storage/storage.ts";
 /**
  * `ledger` is the truth: rows are only ever added, each with the hash of the one before. `ledger_head` is written with every
  * append, so that a cut tail shows. Signed heads, the keys they verify with and the sealed segments that old entries went to stay
- * for good; an entry may be removed only when a segment holds it. `receipts` and `receipts_fts` are derived from it for search and may be rebuilt at any time.
+ * for good; an entry may be removed only when a segment holds it. `receipts`, and for closed receipts one text index
+ * `receipts_fts_<part>` for each stretch of the ledger, are derived from it, behind the writes, and may be made again at any time.
  */
 export const receiptsMigrations: readonly Migration[] = [
   {
@@ -109,6 +110,26 @@ export const receiptsMigrations: readonly Migration[] = [
         name TEXT PRIMARY KEY,
         host_id TEXT NOT NULL,
         until INTEGER NOT NULL
+      ) STRICT;
+    `,
+  },
+  {
+    // The derived tables follow the ledger from its beginning again: projected and indexed behind the writes, in slices.
+    name: "receipts-3-derived-behind-the-writes",
+    sql: `
+      DROP TABLE receipts_fts;
+      DROP TABLE receipts_index;
+      DELETE FROM receipts;
+      CREATE TABLE receipts_progress (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        projected_seq INTEGER NOT NULL,
+        indexed_seq INTEGER NOT NULL
+      ) STRICT;
+      INSERT INTO receipts_progress (id, projected_seq, indexed_seq) VALUES (1, 0, 0);
+      CREATE TABLE receipts_parts (
+        part INTEGER PRIMARY KEY,
+        min_at INTEGER NOT NULL,
+        max_at INTEGER NOT NULL
       ) STRICT;
     `,
   },

@@ -2,36 +2,125 @@ import type Database from "better-sqlite3";
 import { LancelotError } from "../contract/errors.ts";
 import type { Receipt } from "../contract/receipts.ts";
 import type { Params } from "../contract/table.ts";
-import type { Storage } from "../storage/storage.ts";
-import { CloseEntry, type EntryRow, OpenEntry, readEntry } from "./entry.ts";
+import { OpenEntry, readEntry } from "./entry.ts";
 import { type ProjectedRow, receiptOfRow, selectReceipts } from "./projection.ts";
+import { facetWords, firstOfPart, openingText, partOf, tableOfPart, textParts } from "./text-index.ts";
 
-/** Receipts, newest first, that match every given filter. `query`: every word of it begins a word of the receipt. */
-export function searchReceipts(db: Database.Database, filter: Params<"receipts.search">): { items: Receipt[]; nextCursor?: string } {
-  const conditions: string[] = [];
-  const values: (string | number)[] = [];
-  const where = (condition: string, ...bound: (string | number)[]): void => {
-    conditions.push(condition);
-    values.push(...bound);
-  };
-  if (filter.cursor !== undefined) where("r.open_seq < ?", readCursor(filter.cursor));
-  if (filter.questId !== undefined) where("r.quest_id = ?", filter.questId);
-  if (filter.actionType !== undefined) where("r.action_type = ?", filter.actionType);
-  if (filter.status !== undefined) where("r.status = ?", filter.status);
-  if (filter.tier !== undefined) where("r.risk_tier = ?", filter.tier);
-  if (filter.from !== undefined) where("r.opened_at >= ?", Date.parse(filter.from));
-  if (filter.to !== undefined) where("r.opened_at <= ?", Date.parse(filter.to));
-  const match = filter.query === undefined ? "" : toMatch(filter.query);
-  if (match !== "") {
-    const matching = "(SELECT rowid FROM receipts_fts WHERE receipts_fts MATCH ?)";
-    where(`(r.open_seq IN ${matching} OR r.close_seq IN ${matching} OR r.id = ?)`, match, match, filter.query?.trim() ?? "");
-  }
-  const sql = `${selectReceipts}${conditions.length === 0 ? "" : ` WHERE ${conditions.join(" AND ")}`} ORDER BY r.open_seq DESC LIMIT ?`;
-  const rows = db.prepare<(string | number)[], ProjectedRow>(sql).all(...values, filter.limit + 1);
-  const page = rows.slice(0, filter.limit);
+type Filter = Params<"receipts.search">;
+type Value = string | number;
+
+/** Receipts that are open at a time are few; of more the newest are searched by their words. */
+const maxPending = 2_000;
+
+/** True when a search with this filter reads the text index, which must then be up to date. */
+export function readsTextIndex(filter: Filter): boolean {
+  return (
+    wordsOf(filter.query).length > 0 ||
+    filter.status !== undefined ||
+    filter.actionType !== undefined ||
+    filter.tier !== undefined ||
+    isTimed(filter)
+  );
+}
+
+/**
+ * Receipts, newest first, that match every given filter. `query`: every word of it begins a word of the receipt, or it is its id.
+ * The table `receipts` must be up to date, and the text index where `readsTextIndex` says so.
+ */
+export function searchReceipts(db: Database.Database, filter: Filter): { items: Receipt[]; nextCursor?: string } {
+  const before = filter.cursor === undefined ? Number.MAX_SAFE_INTEGER : readCursor(filter.cursor);
+  const wanted = filter.limit + 1;
+  const rows = readsTextIndex(filter)
+    ? [...pendingRows(db, filter, before), ...closedRows(db, filter, before, wanted), ...rowOfId(db, filter, before)]
+    : plainRows(db, filter, before, wanted);
+  const unique = [...new Map(rows.map((row) => [row.open_seq, row])).values()].sort((a, b) => b.open_seq - a.open_seq);
+  const page = unique.slice(0, filter.limit);
   const last = page.at(-1);
   const items = page.map(receiptOfRow);
-  return rows.length > page.length && last !== undefined ? { items, nextCursor: String(last.open_seq) } : { items };
+  return unique.length > page.length && last !== undefined ? { items, nextCursor: String(last.open_seq) } : { items };
+}
+
+/** Conditions and their values, in the order in which they are bound. */
+function conditions(filter: Filter, before: number): { where: string[]; values: Value[] } {
+  const where = ["r.open_seq < ?"];
+  const values: Value[] = [before];
+  const add = (condition: string, value: Value | undefined): void => {
+    if (value === undefined) return;
+    where.push(condition);
+    values.push(value);
+  };
+  add("r.quest_id = ?", filter.questId);
+  add("r.action_type = ?", filter.actionType);
+  add("r.status = ?", filter.status);
+  add("r.risk_tier = ?", filter.tier);
+  add("r.opened_at >= ?", filter.from === undefined ? undefined : Date.parse(filter.from));
+  add("r.opened_at <= ?", filter.to === undefined ? undefined : Date.parse(filter.to));
+  return { where, values };
+}
+
+function select(db: Database.Database, sql: string, values: readonly Value[]): ProjectedRow[] {
+  return db.prepare<Value[], ProjectedRow>(sql).all(...values);
+}
+
+/** Everything, or a quest's: the table and its index tell the order. */
+function plainRows(db: Database.Database, filter: Filter, before: number, wanted: number): ProjectedRow[] {
+  const { where, values } = conditions(filter, before);
+  return select(db, `${selectReceipts} WHERE ${where.join(" AND ")} ORDER BY r.open_seq DESC LIMIT ?`, [...values, wanted]);
+}
+
+/** Open receipts are not in the text index. */
+function pendingRows(db: Database.Database, filter: Filter, before: number): ProjectedRow[] {
+  if (filter.status !== undefined && filter.status !== "pending") return [];
+  const { where, values } = conditions(filter, before);
+  const rows = select(db, `${selectReceipts} WHERE r.close_seq IS NULL AND ${where.join(" AND ")} ORDER BY r.open_seq DESC LIMIT ?`, [
+    ...values,
+    maxPending,
+  ]);
+  const query = wordsOf(filter.query).flatMap(tokens);
+  if (query.length === 0) return rows;
+  return rows.filter((row) => {
+    const open = readEntry(OpenEntry, row.open_body);
+    const words = open === null ? [] : tokens(openingText(open));
+    return query.every((start) => words.some((word) => word.startsWith(start)));
+  });
+}
+
+/** Part by part of the text index, the newest first, until there are enough. */
+function closedRows(db: Database.Database, filter: Filter, before: number, wanted: number): ProjectedRow[] {
+  if (filter.status === "pending") return [];
+  const { where, values } = conditions(filter, before);
+  const from = filter.from === undefined ? Number.NEGATIVE_INFINITY : Date.parse(filter.from);
+  const to = filter.to === undefined ? Number.POSITIVE_INFINITY : Date.parse(filter.to);
+  const match = toMatch(filter);
+  const found: ProjectedRow[] = [];
+  for (const { part, min_at, max_at } of textParts(db)) {
+    if (part > partOf(before) || max_at < from || min_at > to) continue;
+    if (match === "") {
+      const inPart = [firstOfPart(part), firstOfPart(part + 1)];
+      const sql = `${selectReceipts} WHERE r.close_seq IS NOT NULL AND r.open_seq >= ? AND r.open_seq < ? AND ${where.join(" AND ")}
+        ORDER BY r.open_seq DESC LIMIT ?`;
+      found.push(...select(db, sql, [...inPart, ...values, wanted - found.length]));
+    } else {
+      const table = tableOfPart(part);
+      // The index gives its rows in order, so it stops as soon as there are enough; CROSS JOIN keeps it in front.
+      const sql = `${selectReceipts.replace("FROM receipts r JOIN", `FROM ${table} f CROSS JOIN receipts r ON r.open_seq = f.rowid CROSS JOIN`)}
+        WHERE ${table} MATCH ? AND f.rowid < ? AND ${where.join(" AND ")} ORDER BY f.rowid DESC LIMIT ?`;
+      found.push(...select(db, sql, [match, before, ...values, wanted - found.length]));
+    }
+    if (found.length >= wanted) break;
+  }
+  return found;
+}
+
+function rowOfId(db: Database.Database, filter: Filter, before: number): ProjectedRow[] {
+  const id = filter.query?.trim() ?? "";
+  if (!/^[\w-]{8,200}$/.test(id)) return [];
+  const { where, values } = conditions(filter, before);
+  return select(db, `${selectReceipts} WHERE r.id = ? AND ${where.join(" AND ")}`, [id, ...values]);
+}
+
+function isTimed(filter: Filter): boolean {
+  return filter.from !== undefined || filter.to !== undefined;
 }
 
 function readCursor(cursor: string): number {
@@ -39,76 +128,28 @@ function readCursor(cursor: string): number {
   return Number(cursor);
 }
 
-/** Words as quoted prefixes, so that nothing a user types is an operator of the index. */
-function toMatch(query: string): string {
-  return query
+/** What of a query says something. */
+function wordsOf(query: string | undefined): string[] {
+  return (query ?? "")
     .split(/\s+/)
     .filter((word) => /[\p{L}\p{N}]/u.test(word))
-    .slice(0, 20)
-    .map((word) => `"${word.replaceAll('"', '""').replaceAll("\0", "")}"*`)
-    .join(" ");
+    .slice(0, 20);
 }
 
-/** Characters of each part of a receipt that the index reads. */
-const indexedCharacters = 4_000;
-
-/** The full-text index follows the ledger with a delay, off the path of a write. */
-export interface TextIndex {
-  /** Indexes at most `limit` entries more. True when the end of the ledger is reached. */
-  advance(limit: number): boolean;
+/** Filters as words of their column, then words of the query as quoted prefixes: nothing a user types is an operator of the index. */
+function toMatch(filter: Filter): string {
+  const facets = facetWords(filter).map((word) => `facets : ${word}`);
+  const words = wordsOf(filter.query).map((word) => `content : "${word.replaceAll('"', '""').replaceAll("\0", "")}"*`);
+  return [...facets, ...words].join(" AND ");
 }
 
-export function createTextIndex(storage: Storage): TextIndex {
-  const { db } = storage;
-  const position = db.prepare<[], number>("SELECT indexed_seq FROM receipts_index").pluck();
-  const behind = db.prepare<[], number>("SELECT (SELECT seq FROM ledger_head) > (SELECT indexed_seq FROM receipts_index)").pluck();
-  const next = db.prepare<[number, number], EntryRow>("SELECT * FROM ledger WHERE seq > ? ORDER BY seq LIMIT ?");
-  const openingOf = db
-    .prepare<[string], string>("SELECT body FROM ledger WHERE seq = (SELECT open_seq FROM receipts WHERE id = ?)")
-    .pluck();
-  const closedAt = db.prepare<[string], number | null>("SELECT close_seq FROM receipts WHERE id = ?").pluck();
-  const insert = db.prepare("INSERT INTO receipts_fts (rowid, content) VALUES (?, ?)");
-  const move = db.prepare("UPDATE receipts_index SET indexed_seq = ?");
-  const head = db.prepare<[], number>("SELECT seq FROM ledger_head").pluck();
-
-  const content = (row: EntryRow): string | null => {
-    if (row.kind === "open") {
-      // The closing entry is indexed with the words of the opening one.
-      const open = (closedAt.get(row.receipt_id) ?? null) === null ? readEntry(OpenEntry, row.body) : null;
-      return open === null ? null : openingText(open);
-    }
-    const close = readEntry(CloseEntry, row.body);
-    const open = readEntry(OpenEntry, openingOf.get(row.receipt_id) ?? "");
-    return [open === null ? "" : openingText(open), close === null ? "" : closingText(close)].join("\n");
-  };
-
-  return {
-    advance: (limit) =>
-      behind.get() !== 1 ||
-      storage.transaction(() => {
-        const rows = next.all(position.get() ?? 0, limit);
-        for (const row of rows) {
-          const text = content(row);
-          if (text !== null) insert.run(row.seq, text);
-        }
-        const done = rows.length < limit;
-        // Past entries that are missing, so that a cut tail is not looked for at every search.
-        move.run(done ? Math.max(head.get() ?? 0, rows.at(-1)?.seq ?? 0) : rows.at(-1)?.seq);
-        return done;
-      }),
-  };
-}
-
-function openingText(open: OpenEntry): string {
-  return [open.actionName, open.actionType, words(open.inputs), words(open.metadata)].join("\n");
-}
-
-function closingText(close: CloseEntry): string {
-  return [close.status, close.errorMessage ?? "", words(close.outputs), words(close.metadata)].join("\n");
-}
-
-function words(fields: Record<string, unknown>): string {
-  return JSON.stringify(fields)
-    .slice(0, indexedCharacters)
-    .replaceAll(/\\[nrt]/g, " ");
+/** Words as the index sees them: in any case, without marks. */
+function tokens(text: string): string[] {
+  return (
+    text
+      .toLowerCase()
+      .normalize("NFD")
+      .replaceAll(/\p{M}/gu, "")
+      .match(/[\p{L}\p{N}]+/gu) ?? []
+  );
 }

@@ -120,8 +120,7 @@ describe("an exported ledger", () => {
     end.end.head = previous;
     all[all.length - 1] = JSON.stringify(end);
   };
-  const entryAt = (all: string[], seq: number) =>
-    all.findIndex((line) => line.includes(`"seq":${seq},`) && line.startsWith('{"entry"'));
+  const entryAt = (all: string[], seq: number) => all.findIndex((line) => line.includes(`"seq":${seq},`) && line.startsWith('{"entry"'));
   // Header, ten entries and a signature three times, end.
   it.each<[what: string, edit: Edit, seq: number, problem: string]>([
     ["a changed entry", (all) => (all[7] = all[7]?.replace("read", "seen").replace("action", "acting") ?? ""), 7, "changed"],

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import { Receipt } from "../../../agent-server/contract/receipts.ts";
+import type { Storage } from "../../../agent-server/storage/storage.ts";
 import { dropTriggers, LedgerFolder, opening, rows } from "../../support/receipts/ledger-folder.ts";
 
 let folder: LedgerFolder;
@@ -149,6 +150,41 @@ describe("a receipt", () => {
     const inputs: Record<string, unknown> = { name: "loop" };
     inputs["self"] = inputs;
     expect(ledger.get(ledger.open(opening("loop", { inputs })))?.inputs).toEqual({ name: "loop", self: "[circular]" });
+  });
+});
+
+describe("a transaction that is undone", () => {
+  const undo = (storage: Storage, work: () => void) =>
+    expect(() =>
+      storage.transaction(() => {
+        work();
+        throw new Error("undone");
+      }),
+    ).toThrow("undone");
+
+  it("leaves a receipt open that it closed, and none that it opened", async () => {
+    const { ledger, storage } = folder.host();
+    const id = ledger.open(opening());
+    let inner = "";
+    undo(storage, () => {
+      ledger.close(id, success);
+      inner = ledger.open(opening());
+      ledger.close(inner, success);
+    });
+    expect(codeOf(() => ledger.close(inner, success))).toBe("not_found");
+    expect(ledger.get(id)?.status).toBe("pending");
+    expect(ledger.close(id, success).status).toBe("success");
+    expect(codeOf(() => ledger.close(id, success))).toBe("conflict");
+    expect(await ledger.verify()).toMatchObject({ ok: true, entries: 2 });
+  });
+
+  it("leaves it open for another host to close, after which it is closed here too", () => {
+    const { ledger, storage } = folder.host();
+    const id = ledger.open(opening());
+    undo(storage, () => void ledger.close(id, success));
+    folder.host().ledger.close(id, { status: "cancelled" });
+    expect(codeOf(() => ledger.close(id, success))).toBe("conflict");
+    expect(ledger.get(id)?.status).toBe("cancelled");
   });
 });
 
@@ -318,6 +354,7 @@ describe("the derived table", () => {
   it("shows a receipt whose entry was destroyed as just that", () => {
     const { ledger, storage } = folder.host();
     const id = ledger.open(opening());
+    expect(ledger.get(id)?.status).toBe("pending");
     dropTriggers(storage);
     storage.db.exec("UPDATE ledger SET body = 'garbage'");
     expect(ledger.get(id)).toMatchObject({ id, status: "failure", errorMessage: expect.stringMatching(/not as it was written/) as string });

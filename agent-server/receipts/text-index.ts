@@ -1,0 +1,128 @@
+import type Database from "better-sqlite3";
+import type { Storage } from "../storage/storage.ts";
+import { CloseEntry, OpenEntry, readEntry } from "./entry.ts";
+
+/** Ledger entries that one part of the text index covers. Small enough that a word which is in all of them is found in milliseconds. */
+const entriesInPart = 131_072;
+/** Characters of each part of a receipt that the index reads. */
+const indexedCharacters = 4_000;
+
+export const partOf = (seq: number): number => Math.floor(seq / entriesInPart);
+export const firstOfPart = (part: number): number => part * entriesInPart;
+export const tableOfPart = (part: number): string => `receipts_fts_${part}`;
+
+/** What receipts are filtered by, as words of a column of their own: a rare one is then found as fast as any rare word. */
+export interface Facets {
+  status?: string | undefined;
+  actionType?: string | undefined;
+  tier?: string | undefined;
+  questId?: string | undefined;
+}
+
+/** Letters and digits only, or the tokenizer would split them. */
+export function facetWords({ status, actionType, tier, questId }: Facets): string[] {
+  const word = (kind: string, value: string | undefined): string[] =>
+    value === undefined ? [] : [`${kind}${Buffer.from(value.toLowerCase()).toString("hex")}`];
+  return [...word("s", status), ...word("a", actionType), ...word("t", tier), ...word("q", questId)];
+}
+
+/** The text index of closed receipts follows the table `receipts`, off the path of a write. */
+export interface TextIndex {
+  /** Takes at most `limit` entries more. True when all that is projected is indexed. */
+  advance(limit: number): boolean;
+}
+
+export function createTextIndex(storage: Storage): TextIndex {
+  const { db } = storage;
+  const position = db.prepare<[], { at: number; to: number }>('SELECT indexed_seq AS at, projected_seq AS "to" FROM receipts_progress');
+  const closed = db.prepare<[number, number], { seq: number; at: number; opening: string; closing: string }>(
+    `SELECT r.open_seq AS seq, r.opened_at AS at, o.body AS opening, c.body AS closing
+      FROM ledger c JOIN receipts r ON r.id = c.receipt_id AND r.close_seq = c.seq JOIN ledger o ON o.seq = r.open_seq
+      WHERE c.seq > ? AND c.seq <= ? AND c.kind = 'close' ORDER BY r.open_seq`,
+  );
+  const extend = db.prepare(
+    "INSERT INTO receipts_parts (part, min_at, max_at) VALUES (?, ?, ?) ON CONFLICT (part) DO UPDATE SET min_at = min(min_at, excluded.min_at), max_at = max(max_at, excluded.max_at)",
+  );
+  const move = db.prepare("UPDATE receipts_progress SET indexed_seq = ?");
+  const inserts = new Map<number, Database.Statement>();
+
+  const insertInto = (part: number): Database.Statement => {
+    const known = inserts.get(part);
+    if (known !== undefined) return known;
+    db.exec(
+      `CREATE VIRTUAL TABLE IF NOT EXISTS ${tableOfPart(part)} USING fts5(content, facets, content='', detail='full', tokenize='unicode61')`,
+    );
+    const statement = db.prepare(`INSERT INTO ${tableOfPart(part)} (rowid, content, facets) VALUES (?, ?, ?)`);
+    inserts.set(part, statement);
+    return statement;
+  };
+
+  const index = (from: number, to: number): void => {
+    const spans = new Map<number, [min: number, max: number]>();
+    for (const { seq, at, opening, closing } of closed.all(from, to)) {
+      const open = readEntry(OpenEntry, opening);
+      const close = readEntry(CloseEntry, closing);
+      if (open === null) continue;
+      const facets = facetWords({
+        status: close?.status ?? "failure",
+        actionType: open.actionType,
+        tier: open.riskTier,
+        questId: open.questId ?? undefined,
+      });
+      const part = partOf(seq);
+      insertInto(part).run(seq, [openingText(open), close === null ? "" : closingText(close)].join("\n"), facets.join(" "));
+      const [min, max] = spans.get(part) ?? [at, at];
+      spans.set(part, [Math.min(min, at), Math.max(max, at)]);
+    }
+    for (const [part, [min, max]] of spans) extend.run(part, min, max);
+  };
+
+  return {
+    advance: (limit) => {
+      const { at, to } = position.get() ?? { at: 0, to: 0 };
+      if (at >= to) return true;
+      try {
+        return storage.transaction(() => {
+          // Read again: another host may have come further.
+          const now = position.get() ?? { at: 0, to: 0 };
+          const end = Math.min(now.to, now.at + limit);
+          index(now.at, end);
+          move.run(end);
+          return end >= now.to;
+        });
+      } catch (error) {
+        // A table made in a transaction that was undone is not there.
+        inserts.clear();
+        throw error;
+      }
+    },
+  };
+}
+
+/** The parts there are, the newest first. */
+export function textParts(db: Database.Database): { part: number; min_at: number; max_at: number }[] {
+  return db.prepare<[], { part: number; min_at: number; max_at: number }>("SELECT * FROM receipts_parts ORDER BY part DESC").all();
+}
+
+/** Removes the parts that cover nothing but entries before `seq`; all of them without it. */
+export function dropTextIndex(db: Database.Database, seq = Number.POSITIVE_INFINITY): void {
+  for (const { part } of textParts(db)) {
+    if (firstOfPart(part + 1) > seq) continue;
+    db.exec(`DROP TABLE IF EXISTS ${tableOfPart(part)}`);
+    db.prepare("DELETE FROM receipts_parts WHERE part = ?").run(part);
+  }
+}
+
+export function openingText(open: OpenEntry): string {
+  return [open.actionName, open.actionType, words(open.inputs), words(open.metadata)].join("\n");
+}
+
+function closingText(close: CloseEntry): string {
+  return [close.status, close.errorMessage ?? "", words(close.outputs), words(close.metadata)].join("\n");
+}
+
+function words(fields: Record<string, unknown>): string {
+  return JSON.stringify(fields)
+    .slice(0, indexedCharacters)
+    .replaceAll(/\\[nrt]/g, " ");
+}
