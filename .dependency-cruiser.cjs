@@ -10,6 +10,7 @@ const floors = [
   ["tools"],
   ["memory", "models", "governance", "health"],
   ["receipts"],
+  ["flags"],
   ["security", "storage"],
   ["contract"],
 ];

@@ -1,0 +1,70 @@
+/** What ships: every flag, whether it is on by default, and what it switches (requirement F1). Governance itself has none. */
+export interface FlagEntry {
+  readonly default: boolean;
+  readonly needs?: readonly FlagName[];
+  /** What it switches and what is left when it is off, as it is in this version. */
+  readonly effect: string;
+}
+
+export const flagNames = [
+  "SOUL",
+  "SKILLS",
+  "HEALTH_MONITOR",
+  "SCHEDULER",
+  "MEMORY_VNEXT",
+  "TOOLS_FABRIC",
+  "STRUCTURED_OUTPUT",
+  "CLAIM_VERIFICATION",
+  "UNIFIED_CLASSIFICATION",
+  "PROVIDER_SDK",
+  "GITHUB_SEARCH",
+  "TOOLS_CLI_PROVIDERS",
+  "TOOLS_ANTIGRAVITY",
+  "TOOLS_NETWORK",
+  "TOOLS_HOST_EXECUTION",
+  "COMPETITIVE_SCAN",
+  "DEEP_REASONING_LOOP",
+  "ANTHROPIC_OAUTH",
+  "GOOGLE_OAUTH",
+] as const;
+export type FlagName = (typeof flagNames)[number];
+
+const notYet = (what: string): string => `Nothing yet: ${what} not part of this version.`;
+
+export const flagTable: Readonly<Record<FlagName, FlagEntry>> = {
+  SOUL: {
+    default: true,
+    effect:
+      "The soul: what may be done without asking, and what never. Off: no soul is read or proposed; policy, tiers and approvals decide as before.",
+  },
+  SKILLS: { default: true, effect: notYet("skills are") },
+  HEALTH_MONITOR: { default: true, effect: notYet("the health monitor is") },
+  SCHEDULER: { default: true, effect: notYet("scheduled jobs are") },
+  MEMORY_VNEXT: { default: true, effect: notYet("memory is") },
+  TOOLS_FABRIC: {
+    default: true,
+    effect: "The tools: reading, searching and editing files, git, repl.run. Off: the model is offered no tools and can only talk.",
+  },
+  STRUCTURED_OUTPUT: { default: true, effect: notYet("structured output is") },
+  CLAIM_VERIFICATION: { default: true, effect: notYet("the verification of claims is") },
+  UNIFIED_CLASSIFICATION: { default: true, effect: notYet("the classification of requests is") },
+  PROVIDER_SDK: { default: true, effect: notYet("the choice between SDK and plain REST is") },
+  GITHUB_SEARCH: { default: true, needs: ["TOOLS_NETWORK"], effect: notYet("the search of GitHub is") },
+  TOOLS_CLI_PROVIDERS: { default: false, needs: ["TOOLS_FABRIC"], effect: notYet("other agents' command lines as tools are") },
+  TOOLS_ANTIGRAVITY: { default: false, needs: ["TOOLS_FABRIC"], effect: notYet("the Antigravity adapters are") },
+  TOOLS_NETWORK: {
+    default: false,
+    needs: ["TOOLS_FABRIC"],
+    effect:
+      "Tools that reach the internet. Off: policy denies every one. On: it allows the hosts of config/network.yaml; none of the tools of this version goes there yet.",
+  },
+  TOOLS_HOST_EXECUTION: { default: false, needs: ["TOOLS_FABRIC"], effect: notYet("running commands is") },
+  COMPETITIVE_SCAN: { default: false, needs: ["MEMORY_VNEXT"], effect: notYet("the competitive scan is") },
+  DEEP_REASONING_LOOP: { default: false, effect: notYet("the deep reasoning pass is") },
+  ANTHROPIC_OAUTH: { default: false, effect: notYet("signing in to Anthropic is") },
+  GOOGLE_OAUTH: { default: false, effect: notYet("signing in to Google is") },
+};
+
+export function isFlagName(name: string): name is FlagName {
+  return Object.hasOwn(flagTable, name);
+}
