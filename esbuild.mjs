@@ -59,6 +59,8 @@ const builds = {
     splitting: true,
     chunkNames: "chunks/[name]-[hash]",
     external: ["*.node", "node-llama-cpp"],
+    // Its `main` is UMD, whose inner requires a bundle cannot follow.
+    alias: { "jsonc-parser": "jsonc-parser/lib/esm/main.js" },
     // CJS packages in an ESM bundle need a `require`.
     banner: { js: 'import { createRequire as lancelotRequire } from "node:module"; const require = lancelotRequire(import.meta.url);' },
   },
