@@ -12,6 +12,8 @@ export function readTable<T extends z.ZodType>(configDir: string, name: string, 
   try {
     return schema.parse(parse(readFileSync(join(configDir, name), "utf8"), { maxAliasCount: 0 }));
   } catch (error) {
-    throw new LancelotError("internal", `config/${name} cannot be read or is malformed. Restore the file, or reinstall Lancelot.`, { cause: error });
+    throw new LancelotError("internal", `config/${name} cannot be read or is malformed. Restore the file, or reinstall Lancelot.`, {
+      cause: error,
+    });
   }
 }
