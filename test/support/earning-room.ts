@@ -74,7 +74,7 @@ export function createEarningRoom(): EarningRoom {
             .search({ limit: 500 })
             .items.map(({ actionName }) => actionName)
             .filter((name) => name.startsWith(prefix))
-            .reverse(),
+            .toReversed(),
         close() {
           hosts.delete(host);
           storage.close();

@@ -590,7 +590,7 @@ describe("whatever happens", () => {
                     at.learning.observe({
                       ...{
                         key: about,
-                        verdict: one.do as "allow" | "deny",
+                        verdict: one.do,
                         tier: "T2",
                         riskLevel: "medium",
                         held: one.held ? "held" : null,

@@ -144,18 +144,18 @@ describe("the published numbers", () => {
   });
 
   it.each([
-    { defaultTier: "T1", then: "T2" },
-    { defaultTier: "T2", then: "T3" },
-    { defaultTier: "T3", then: null },
-  ] as const)("a rollback of what begins at $defaultTier makes it one tier stricter", ({ defaultTier, then }) => {
+    { defaultTier: "T1", becomes: "T2" },
+    { defaultTier: "T2", becomes: "T3" },
+    { defaultTier: "T3", becomes: null },
+  ] as const)("a rollback of what begins at $defaultTier makes it one tier stricter", ({ defaultTier, becomes }) => {
     const receiptId = tell("success", { defaultTier });
     host.trust.rolledBack([receiptId]);
-    expect(host.trust.tier(key, defaultTier)).toBe(then);
+    expect(host.trust.tier(key, defaultTier)).toBe(becomes);
     expect(record()).toMatchObject({ rollbacks: 1, successes: 0 });
     // A failure does not make it milder, and another rollback not stricter.
     tell("failure", { defaultTier });
     host.trust.rolledBack([tell("success", { defaultTier })]);
-    expect(host.trust.tier(key, defaultTier)).toBe(then);
+    expect(host.trust.tier(key, defaultTier)).toBe(becomes);
   });
 
   it("a rollback takes back what was accepted, and the way back is earned at the stricter tier", () => {
