@@ -29,7 +29,15 @@ export async function createCommandWorkspace(): Promise<CommandWorkspace> {
     home: tree.home,
     platform: "linux",
   });
-  const policy = createCommandPolicy({ configDir: tree.configDir, workspace: tree.workspace, resolvePath: paths.resolve, home: tree.home });
+  const policy = createCommandPolicy({
+    configDir: tree.configDir,
+    workspace: tree.workspace,
+    resolvePath: paths.resolve,
+    judgeName: paths.judgeName,
+    ruleMessage: paths.message,
+    home: tree.home,
+  });
+  if (policy.problem !== null) throw new Error(policy.problem);
   return { ...tree, judge: (command, cwd) => policy.judge(tree.expand(command), cwd === undefined ? undefined : tree.expand(cwd)) };
 }
 

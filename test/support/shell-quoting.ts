@@ -31,16 +31,25 @@ export function spelled(word: string): fc.Arbitrary<string> {
     singleQuoted(word),
     `"${word}"`,
     `$'${word}'`,
-    `$'${[...word].map((char) => `\\x${hex(char, 2)}`).join("")}'`,
+    `$'${word
+      .split("")
+      .map((char) => `\\x${hex(char, 2)}`)
+      .join("")}'`,
     `${word}''`,
     `""${word}`,
     `${word.slice(0, 1)}''${word.slice(1)}`,
     `${word.slice(0, 1)}\\${word.slice(1)}`.replace(/\\$/, ""),
-    [...word].map((char) => `\\${char}`).join(""),
+    word
+      .split("")
+      .map((char) => `\\${char}`)
+      .join(""),
   );
-  const perCharacter = fc
-    .array(fc.constantFrom(...styles), { minLength: word.length, maxLength: word.length })
-    .map((chosen) => [...word].map((char, at) => chosen[at]?.(char) ?? char).join(""));
+  const perCharacter = fc.array(fc.constantFrom(...styles), { minLength: word.length, maxLength: word.length }).map((chosen) =>
+    word
+      .split("")
+      .map((char, at) => chosen[at]?.(char) ?? char)
+      .join(""),
+  );
   return fc.oneof(whole, perCharacter);
 }
 
