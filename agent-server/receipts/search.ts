@@ -72,7 +72,9 @@ function plainRows(db: Database.Database, filter: Filter, before: number, wanted
 function pendingRows(db: Database.Database, filter: Filter, before: number): ProjectedRow[] {
   if (filter.status !== undefined && filter.status !== "pending") return [];
   const { where, values } = conditions(filter, before);
-  const rows = select(db, `${selectReceipts} WHERE r.close_seq IS NULL AND ${where.join(" AND ")} ORDER BY r.open_seq DESC LIMIT ?`, [
+  // Named, or the planner walks the whole table in its order.
+  const pending = selectReceipts.replace("receipts r JOIN", "receipts r INDEXED BY receipts_open CROSS JOIN");
+  const rows = select(db, `${pending} WHERE r.close_seq IS NULL AND ${where.join(" AND ")} ORDER BY r.open_seq DESC LIMIT ?`, [
     ...values,
     maxPending,
   ]);
