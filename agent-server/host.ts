@@ -7,11 +7,12 @@ import type { Emit } from "./contract/events.ts";
 import type { Posture } from "./contract/governance.ts";
 import type { HostInfo } from "./contract/host.ts";
 import type { Handlers } from "./contract/table.ts";
-import { createGovernance, governanceMigrations } from "./governance/governance.ts";
+import { createFlags, createSafeMode, flagHandlers, flagsMigrations, safeModeHandlers } from "./flags/flags.ts";
+import { createGovernance, governanceHandlers, governanceMigrations } from "./governance/governance.ts";
 import { createModels } from "./models/models.ts";
 import { createOrchestrator, orchestratorMigrations } from "./orchestrator/orchestrator.ts";
 import type { ProductPaths } from "./paths.ts";
-import { createLedger, receiptsHandlers, receiptsMigrations, recorded } from "./receipts/receipts.ts";
+import { type Audit, createAudit, createLedger, receiptsHandlers, receiptsMigrations, recorded } from "./receipts/receipts.ts";
 import {
   createGatedFetch,
   createRedactor,
@@ -32,6 +33,8 @@ export interface HostOptions {
   trusted: boolean;
   posture: Posture;
   approvalTimeoutSeconds: number;
+  /** Flags as the editor's settings have them. */
+  features?: Readonly<Record<string, boolean>>;
   /** False where nobody can answer a question. */
   canAsk: boolean;
   askEditor: AskEditor | null;
@@ -44,6 +47,8 @@ export interface HostOptions {
 export interface Host {
   readonly handlers: Handlers;
   readonly redactor: Redactor;
+  /** For what the ways in turn away. */
+  readonly audit: Pick<Audit, "note">;
   info(): HostInfo;
   /** Stops quests, closes streams and processes, writes what is open. */
   close(): Promise<void>;
@@ -64,7 +69,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const sanitizer = createSanitizer(paths.configDir, options.log);
   const storage = openStorage({
     dataDir,
-    migrations: [...receiptsMigrations, ...governanceMigrations, ...toolsMigrations, ...orchestratorMigrations],
+    migrations: [...flagsMigrations, ...receiptsMigrations, ...governanceMigrations, ...toolsMigrations, ...orchestratorMigrations],
   });
   const secrets = createSecrets({ dataDir, env: options.env, ...(options.askEditor ? { editor: editorSecrets(options.askEditor) } : {}) });
   const ledger = createLedger({ storage, redactor, secrets, log: options.log });
@@ -207,11 +212,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       return { ok: true };
     },
     "vault.list": async () => ({ items: await secrets.list() }),
-    "policy.evaluate": ({ mode, ...intent }) => governance.evaluate({ ...intent, mode: mode ?? "normal" }),
-    "approvals.list": ({ status, questId, limit }) => ({
-      items: governance.approvals.list({ status: status ?? "pending", limit, ...(questId === undefined ? {} : { questId }) }),
-    }),
-    "approvals.decide": ({ id, decision, reason }) => governance.approvals.decide(id, decision, reason),
+    ...governanceHandlers(governance, tools.verifications.stats),
     ...receiptsHandlers({ ledger, emit }),
     "tools.list": () => ({ items: tools.list() }),
     "tools.invoke": async ({ tool, args, questId }, call) => {

@@ -1,5 +1,16 @@
+import { createHash } from "node:crypto";
+import { join } from "node:path";
 import type { Emit } from "../contract/events.ts";
-import type { Approval, ApprovalDecision, ApprovalStatus, Decision, Intent, Posture } from "../contract/governance.ts";
+import type {
+  Approval,
+  ApprovalDecision,
+  ApprovalStatus,
+  CommandPart,
+  Decision,
+  GovernanceStats,
+  Intent,
+  Posture,
+} from "../contract/governance.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Log, Redactor } from "../security/security.ts";
 import type { Migration, Storage } from "../storage/storage.ts";
@@ -10,16 +21,29 @@ import { createEvaluate } from "./evaluate.ts";
 import type { Facts } from "./facts.ts";
 import { approvalMigrations } from "./migrations.ts";
 import type { OutcomeReport, RolledBackReport } from "./outcome.ts";
+import { createCommandPolicy } from "./policy/commands.ts";
 import { createNetworkPolicy } from "./policy/network.ts";
 import { createPathPolicy, type ResolvedPath } from "./policy/paths.ts";
-import { createTrust, trustMigrations } from "./trust/trust.ts";
+import { createLearning, type Learning, learningMigrations } from "./learning/learning.ts";
+import { createSoulRoom, type SoulRoom, soulMigrations } from "./soul/soul.ts";
+import { createStats, statsMigrations } from "./stats.ts";
+import { createTrust, type Trust, trustMigrations } from "./trust/trust.ts";
+import { createWitness, tellOutcome } from "./witness.ts";
 
 export type { Question } from "./approvals.ts";
+export { governanceHandlers } from "./handlers.ts";
 export type { Authorization, AuthorizeContext, RefusedAction } from "./authorize.ts";
 export type { OutcomeReport, OutcomeStep, RolledBackReport } from "./outcome.ts";
+export { kinds as soulKinds } from "./vocabulary.ts";
 
 /** Tables of this room. */
-export const governanceMigrations: readonly Migration[] = [...approvalMigrations, ...trustMigrations];
+export const governanceMigrations: readonly Migration[] = [
+  ...approvalMigrations,
+  ...trustMigrations,
+  ...learningMigrations,
+  ...statsMigrations,
+  ...soulMigrations,
+];
 
 /** The one gate (governance.md). Everything that has an effect asks it first. */
 export interface Governance {
@@ -42,6 +66,13 @@ export interface Governance {
   outcome(report: OutcomeReport): void;
   /** Effects of these receipts were taken back by the owner. Never throws. */
   rolledBack(report: RolledBackReport): void;
+  /** Why a command is judged as it is, part by part. */
+  explain(command: string, cwd: string | undefined): { decision: Decision; parts: CommandPart[] };
+  readonly soul: SoulRoom;
+  readonly trust: Trust;
+  readonly learning: Learning;
+  /** Decisions of the last days and the state of the safeguards; `verifications` as the road has them. */
+  stats(days: number, verifications: GovernanceStats["verifications"]): GovernanceStats;
   /** Resolves a path as the system would and judges it; the result is the only path a tool may use. Never throws. */
   resolvePath(path: string): ResolvedPath;
   /**
@@ -93,6 +124,8 @@ export interface GovernanceDeps {
   emit: Emit;
   /** Whether the flag TOOLS_NETWORK is on; off unless said. */
   networkEnabled?: () => boolean;
+  /** Whether the flag SOUL is on; on unless said. */
+  soulEnabled?: () => boolean;
   /** Off unless said. */
   safeMode?: () => boolean;
   /** The owner's home folder; the system's unless said. */
@@ -112,22 +145,44 @@ export function createGovernance(deps: GovernanceDeps): Governance {
   let timeoutSeconds = deps.approvalTimeoutSeconds;
   const home = deps.home === undefined ? {} : { home: deps.home };
   const paths = createPathPolicy({ workspace, dataDir, configDir, ...home });
+  const commands = createCommandPolicy({
+    configDir,
+    workspace,
+    resolvePath: paths.resolve,
+    judgeName: paths.judgeName,
+    ruleMessage: paths.message,
+    ...home,
+  });
   const network = createNetworkPolicy({ configDir, dataDir, enabled: deps.networkEnabled ?? (() => false), redactor });
   const trust = createTrust({ storage, ledger, emit, configDir, now, log });
+  const learning = createLearning({ storage, ledger, emit, configDir, now, log });
+  const stats = createStats({ storage, now, log });
+  const soul = createSoulRoom({
+    storage,
+    ledger,
+    redactor,
+    dataDir,
+    shippedDir: join(configDir, "..", "soul"),
+    configDir,
+    enabled: deps.soulEnabled ?? (() => true),
+    emit,
+    now,
+    log,
+  });
 
   const facts = (): Facts => ({
     resolve: paths.resolve,
     ruleMessage: paths.message,
-    command: interimCommand,
+    command: commands.judge,
     network: network.judge,
     trusted,
     posture,
     broad: paths.broad,
     safeMode: deps.safeMode?.() ?? false,
-    soul: null,
+    soul: soul.active(),
     trust,
-    learned: { find: () => null },
-    neverAutomate: () => false,
+    learned: learning,
+    neverAutomate: learning.neverAutomate,
   });
   const judge = createEvaluate(facts, log);
   /** What trust and learning need of a decision that was given out. */
@@ -143,31 +198,53 @@ export function createGovernance(deps: GovernanceDeps): Governance {
     ledger,
     redactor,
     workspace,
-    rules: () => ({ timeoutSeconds, channels: ["war_room", "chat", "notification", "terminal"] }),
+    rules() {
+      const rules = soul.active()?.document.approval_rules;
+      // The owner's setting may shorten what the soul says, not lengthen it.
+      return {
+        timeoutSeconds: Math.min(timeoutSeconds, rules?.default_timeout_seconds ?? timeoutSeconds),
+        channels: rules?.channels ?? allChannels,
+      };
+    },
     emit,
     now,
   });
   const { authorize, redeem, setCanAsk } = createAuthorizer({
     evaluate,
-    escalation: () => "skip_and_log",
-    witness: { decided: () => undefined, answered: () => undefined, useLearned: () => false },
+    escalation: () => soul.active()?.document.approval_rules.escalation_on_timeout ?? "skip_and_log",
+    witness: createWitness({ stats, trust, learning }),
     approvals,
     ledger,
     redactor,
     log,
   });
+  const tableProblems = (): string[] => [paths.problem, commands.problem, network.problem].filter((problem) => problem !== null);
+  const policyVersion = createHash("sha256").update(`${paths.version}${commands.version}${network.version}`).digest("hex");
 
   return {
     evaluate: (intent) => evaluate(intent).decision,
+    explain: (command, cwd) => ({
+      decision: evaluate({
+        capability: "shell_exec",
+        action: "run",
+        args: { command },
+        mode: "normal",
+        ...(cwd === undefined ? {} : { cwd }),
+      }).decision,
+      parts: commands.judge(command, cwd).parts.map((part) => ({ ...part, text: redactor.text(part.text).text })),
+    }),
     authorize,
     redeem,
-    outcome: () => undefined,
-    rolledBack: () => undefined,
+    outcome: (report) => tellOutcome(report, (step) => judgements.get(step.decision) ?? judge(step.intent), { trust, learning }),
+    rolledBack({ receiptIds }) {
+      trust.rolledBack(receiptIds);
+      for (const receiptId of receiptIds) learning.outcome({ receiptId, result: "rollback" });
+    },
     resolvePath: paths.resolve,
     stillSame: paths.stillSame,
     judgeName: paths.judgeName,
-    posture: () => effectivePosture({ posture, soul: null }),
-    tone: () => null,
+    posture: () => effectivePosture({ posture, soul: soul.active() }),
+    tone: () => soul.active()?.tone ?? null,
     setPosture(next) {
       posture = next;
     },
@@ -175,6 +252,20 @@ export function createGovernance(deps: GovernanceDeps): Governance {
       timeoutSeconds = seconds;
     },
     setCanAsk,
+    soul,
+    trust,
+    learning,
+    stats: (days, verifications) =>
+      stats.report(days, {
+        approvals: approvals.counts,
+        verifications: () => verifications,
+        soulVersion: () => soul.active()?.version ?? null,
+        policyVersion: () => (tableProblems().length === 0 ? policyVersion : null),
+        posture: () => effectivePosture({ posture, soul: soul.active() }),
+        safeMode: () => deps.safeMode?.() ?? false,
+        problems: () =>
+          [...tableProblems(), trust.problem(), learning.problem(), soul.status().problem].filter((problem) => problem !== null),
+      }),
     approvals: {
       list: approvals.list,
       get: approvals.get,
@@ -184,13 +275,5 @@ export function createGovernance(deps: GovernanceDeps): Governance {
   };
 }
 
-const interimCommand: Facts["command"] = () => ({
-  verdict: "deny",
-  tier: "T3",
-  riskLevel: "high",
-  rules: [{ id: "command.table-failed", source: "policy", message: "The rules for commands cannot be used." }],
-  alternatives: ["Ask the owner."],
-  scope: "any",
-  tags: [],
-  parts: [],
-});
+/** Where the owner is asked while no soul says otherwise. */
+const allChannels: readonly string[] = ["war_room", "chat", "notification", "terminal"];

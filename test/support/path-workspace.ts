@@ -65,7 +65,8 @@ export async function createPathWorkspace(): Promise<PathWorkspace> {
   write("data/soul/ACTIVE", "soul_v1\n");
   write("data/USER.md", "The owner.\n");
   write("lancelot/soul/soul_v1.yaml", "version: v1\n");
-  cpSync(join(import.meta.dirname, "../../config/paths.yaml"), at("lancelot/config/paths.yaml"), { recursive: true });
+  for (const folder of ["config", "soul"])
+    cpSync(join(import.meta.dirname, "../..", folder), at(`lancelot/${folder}`), { recursive: true });
 
   link("proj-link", "proj");
   link("proj/link-file.ts", "src/main.ts");

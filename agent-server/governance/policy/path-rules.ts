@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import picomatch from "picomatch";
@@ -34,6 +35,8 @@ export interface PathRules {
   judge(absolute: string, relative: string): NameVerdict[];
   /** The sentence of a rule. */
   message(rule: string): string | null;
+  /** SHA-256 (hex) over the table. */
+  readonly version: string;
 }
 
 interface CompiledRule extends NameVerdict {
@@ -105,6 +108,7 @@ export function parsePathRules(text: string): PathRules {
       return verdicts;
     },
     message: (rule) => messages.get(rule) ?? null,
+    version: hash("sha256", text, "hex"),
   };
 }
 

@@ -48,6 +48,10 @@ export interface PathPolicy {
   readonly message: (rule: string) => string;
   /** Why the workspace is too wide to be written without asking (a home or a whole disk); null for an ordinary folder. */
   readonly broad: string | null;
+  /** SHA-256 (hex) over the rule table. */
+  readonly version: string;
+  /** Why the table cannot be used; then every path is refused. */
+  readonly problem: string | null;
 }
 
 export interface PathPolicyDeps {
@@ -81,7 +85,15 @@ export function createPathPolicy(deps: PathPolicyDeps): PathPolicy {
     rules = loadPathRules(deps.configDir);
   } catch (error) {
     const refused: ResolvedPath = { ok: false, rule: "path.table", message: error instanceof Error ? error.message : String(error) };
-    return { resolve: () => refused, stillSame: () => false, judgeName: () => "secret", message: () => refused.message, broad: null };
+    return {
+      resolve: () => refused,
+      stillSame: () => false,
+      judgeName: () => "secret",
+      message: () => refused.message,
+      broad: null,
+      version: "",
+      problem: refused.message,
+    };
   }
 
   function resolve(input: string): ResolvedPath {
@@ -212,6 +224,8 @@ export function createPathPolicy(deps: PathPolicyDeps): PathPolicy {
     },
     message: (rule) => ownMessages.get(rule) ?? rules.message(rule) ?? "This file is sensitive.",
     broad: root === null ? null : broadness(root, real(home)),
+    version: rules.version,
+    problem: null,
   };
 }
 

@@ -129,10 +129,10 @@ describe("leave", () => {
     const error = await refusal(
       authorize(room, intent("shell_exec", "run", { command: "rm -rf / # API_KEY=sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789" })),
     );
-    expect(error).toMatchObject({ code: "denied", message: "Commands cannot be run: the sandbox they need is not part of this version." });
-    expect(error.data?.["decision"]).toMatchObject({ verdict: "deny", rules: [{ id: "policy.commands-unavailable" }] });
+    expect(error).toMatchObject({ code: "denied" });
+    expect(error.data?.["decision"]).toMatchObject({ verdict: "deny", rules: [{ id: expect.stringMatching(/^command\./) as unknown }] });
     const [receipt] = receipts("governance.deny");
-    expect(receipt).toMatchObject({ status: "failure", riskTier: "T2", errorMessage: error.message, inputs: { capability: "shell_exec" } });
+    expect(receipt).toMatchObject({ status: "failure", riskTier: "T3", errorMessage: error.message, inputs: { capability: "shell_exec" } });
     expect(JSON.stringify(receipt)).not.toContain("abcdefghijklmnopqrstuvwxyz");
   });
 
@@ -167,7 +167,7 @@ describe("a question", () => {
       ...question,
       tier: "T3",
       status: "pending",
-      rules: [{ id: "tier.T3" }],
+      rules: [{ id: "soul.requires-approval" }],
       createdAt: "2026-11-20T10:00:00.000Z",
       expiresAt: "2026-11-20T10:01:00.000Z",
       decidedAt: null,
