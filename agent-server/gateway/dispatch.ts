@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { LancelotError } from "../contract/errors.ts";
 import { laterMethods } from "../contract/later.ts";
+import { maxTextBytes } from "../contract/security.ts";
 import { type CallContext, type Handlers, isMethodName, type MethodName, methods } from "../contract/table.ts";
 
 /** Runs a method by name with params as they came over a wire. Always rejects with a LancelotError. */
@@ -9,8 +10,13 @@ export type Dispatch = (name: string, params: unknown, call: CallContext) => Pro
 /**
  * The one place where calls of every transport meet the handlers: name, owner, params and result are checked here.
  * @param onInternal told of errors whose text must not leave the host.
+ * @param onRefused told of calls that were refused before their handler: without the owner token, or with too much text.
  */
-export function createDispatch(handlers: Handlers, onInternal: (method: string, error: unknown) => void): Dispatch {
+export function createDispatch(
+  handlers: Handlers,
+  onInternal: (method: string, error: unknown) => void,
+  onRefused: (why: "unauthorized" | "too-large", method: string) => void = () => undefined,
+): Dispatch {
   const later = new Set(laterMethods);
   return async (name, params, call) => {
     if (!isMethodName(name)) {
@@ -21,7 +27,16 @@ export function createDispatch(handlers: Handlers, onInternal: (method: string, 
       throw new LancelotError("not_found", `There is no method ${name}.`, { data: { method: name } });
     }
     const method = methods[name];
-    if (method.access === "owner" && !call.owner) throw new LancelotError("unauthorized", `${name} needs the owner token.`);
+    if (method.access === "owner" && !call.owner) {
+      onRefused("unauthorized", name);
+      throw new LancelotError("unauthorized", `${name} needs the owner token.`);
+    }
+    if (hasTooMuchText(name, params)) {
+      onRefused("too-large", name);
+      throw new LancelotError("too_large", `${name} takes texts of at most ${maxTextBytes} bytes. Send less, or attach it as a file.`, {
+        data: { maxBytes: maxTextBytes },
+      });
+    }
     const parsed = method.params.safeParse(params ?? {});
     if (!parsed.success)
       throw new LancelotError("invalid_params", `${name}: ${z.prettifyError(parsed.error)}`, {
@@ -37,6 +52,24 @@ export function createDispatch(handlers: Handlers, onInternal: (method: string, 
       throw new LancelotError("internal", `${name} failed inside the host. The log says why (Lancelot: Show log).`, { cause: error });
     }
   };
+}
+
+/** What a tool writes is bounded by the tool; pictures and selections by their own schema. */
+const boundedElsewhere: ReadonlySet<string> = new Set(["attachments"]);
+
+/** True when a text among the params is longer than 1 MB in UTF-8 (requirement X2). */
+function hasTooMuchText(name: MethodName, params: unknown): boolean {
+  if (name === "tools.invoke") return false;
+  let left = 100_000;
+  const walk = (value: unknown): boolean => {
+    left -= 1;
+    if (left < 0) return true;
+    // A UTF-16 unit is at most three bytes.
+    if (typeof value === "string") return value.length * 3 > maxTextBytes && Buffer.byteLength(value) > maxTextBytes;
+    if (typeof value !== "object" || value === null) return false;
+    return Object.entries(value).some(([key, field]) => !boundedElsewhere.has(key) && walk(field));
+  };
+  return walk(params);
 }
 
 /** The table guarantees that `params` are those of `name`; the compiler cannot follow that through a union of methods. */

@@ -40,7 +40,7 @@ export function runMain(argv: readonly string[]): void {
     transport,
     // Over its own pipe the editor that started this process names the token; a program must know the one it was started with.
     isOwner: (token) =>
-      transport === "ipc" ? token.length >= 32 : createOwnerGate(process.env["LANCELOT_OWNER_TOKEN"] ?? null).check(token),
+      transport === "ipc" ? token.trim().length >= 32 : createOwnerGate(process.env["LANCELOT_OWNER_TOKEN"] ?? null).check(token),
     start: (handshake, askEditor) => start(handshake, askEditor, String(values.workspace ?? ""), String(values.data ?? "")),
     exit(code) {
       log.flush();
@@ -60,6 +60,7 @@ export function runMain(argv: readonly string[]): void {
       trusted: handshake?.trusted ?? true,
       posture: handshake?.posture ?? "supervised",
       approvalTimeoutSeconds: handshake?.approvalTimeoutSeconds ?? 3600,
+      features: handshake?.features ?? {},
       canAsk: true,
       askEditor: transport === "ipc" ? askEditor : null,
       env: process.env,
@@ -68,7 +69,11 @@ export function runMain(argv: readonly string[]): void {
       log: logError,
     });
     return {
-      dispatch: createDispatch(host.handlers, (method, error) => log.error({ err: error, method }, "a method failed")),
+      dispatch: createDispatch(
+        host.handlers,
+        (method, error) => log.error({ err: error, method }, "a method failed"),
+        (why, method) => host.audit.note(why, { title: method, way: transport }),
+      ),
       events,
       info: host.info(),
       async close() {

@@ -24,6 +24,8 @@ export interface GatewayOptions {
   rights(bearer: string | undefined): "owner" | "any" | null;
   rate: { limit: number; windowMs: number };
   now(): number;
+  /** Told of what is turned away at the door; for the audit log. */
+  onRefused?(why: "unauthorized" | "rate-limited" | "too-large", path: string): void;
 }
 
 export interface Gateway {
@@ -44,10 +46,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const foreign = foreignRequest(c.req.header("host"), c.req.header("origin"));
     if (foreign !== null) return fail(c, new LancelotError("denied", foreign), 403);
     if (c.req.method === "GET" && c.req.path === "/health/live") return next();
-    if (options.rights(bearerOf(c.req.header("authorization"))) === null)
+    if (options.rights(bearerOf(c.req.header("authorization"))) === null) {
+      options.onRefused?.("unauthorized", c.req.path);
       return fail(c, new LancelotError("unauthorized", "Send the gateway's token: Authorization: Bearer <token>."));
+    }
     const wait = rate.take(options.now());
     if (wait !== null) {
+      options.onRefused?.("rate-limited", c.req.path);
       c.header("Retry-After", String(wait));
       return fail(
         c,
@@ -56,7 +61,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     }
     return next();
   });
-  app.use(bodyLimit({ maxSize: maxBodyBytes, onError: refuseBody }));
+  app.use(
+    bodyLimit({
+      maxSize: maxBodyBytes,
+      onError: (c) => {
+        options.onRefused?.("too-large", c.req.path);
+        return refuseBody(c);
+      },
+    }),
+  );
 
   const callOf = (c: Context): CallContext => ({
     owner: options.rights(bearerOf(c.req.header("authorization"))) === "owner",
@@ -113,6 +126,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
             ? 401
             : null;
     if (refused !== null) {
+      if (refused === 401) options.onRefused?.("unauthorized", url.pathname);
       socket.end(`HTTP/1.1 ${refused} Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
       return;
     }

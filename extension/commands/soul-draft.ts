@@ -1,15 +1,5 @@
 import * as vscode from "vscode";
-
-/** The number after the highest; versions are `v` and a number. */
-export function nextVersion(versions: readonly string[]): string {
-  const numbers = versions.map((version) => Number(version.slice(1))).filter(Number.isInteger);
-  return `v${Math.max(0, ...numbers) + 1}`;
-}
-
-/** The text with its version raised; comments and layout stay. */
-export function withVersion(yaml: string, version: string): string {
-  return yaml.replace(/^(version:[ \t]*)(["']?)v\d+\2/m, (_, key: string, quote: string) => `${key}${quote}${version}${quote}`);
-}
+import { nextVersion, withVersion } from "../review/soul-text.ts";
 
 /**
  * Opens a copy of a soul to work on, unsaved and named after what to do with it. A copy that is open already is shown as it is,

@@ -2,26 +2,17 @@ import * as vscode from "vscode";
 import type { SoulIssue, SoulProposal } from "../../agent-server/contract/soul.ts";
 import type { AgentHost } from "../host/agent-host.ts";
 import { findProposal, proposalIdOf, showProposal, soulScheme, versionUri } from "../review/soul-documents.ts";
+import { changedLines } from "../review/soul-text.ts";
 import { askOwner, ownerAct } from "./ask-owner.ts";
 import { type Commands, field } from "./commands.ts";
 import { openSoulDraft } from "./soul-draft.ts";
-
-/** Lines of a diff that the editor's dialog shows whole. */
-const dialogLines = 22;
-
-/** What a proposal changes, short enough for a dialog. */
-export function changedLines(diff: string): string {
-  const lines = diff.split("\n").filter((line) => /^[+-](?![+-]{2} )/.test(line));
-  const shown = lines.slice(0, dialogLines);
-  return lines.length > shown.length ? `${shown.join("\n")}\n…` : shown.join("\n");
-}
 
 function issueText({ severity, message, rule, line }: SoulIssue): string {
   const where = line === undefined ? "" : ` ${vscode.l10n.t("(line {0})", line)}`;
   return `• ${severity === "critical" ? vscode.l10n.t("Critical") : vscode.l10n.t("Warning")}: ${message} [${rule}]${where}`;
 }
 
-export function issueList(issues: readonly SoulIssue[]): string {
+function issueList(issues: readonly SoulIssue[]): string {
   return issues.map(issueText).join("\n");
 }
 

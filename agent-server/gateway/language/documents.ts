@@ -10,7 +10,7 @@ import type {
 import { TextDocument } from "vscode-languageserver-textdocument";
 import type { Dispatch } from "../dispatch.ts";
 import { kindOf } from "./kinds.ts";
-import { checkYaml, completeYaml, hoverYaml } from "./yaml-service.ts";
+import { checkYaml, completeYaml, forgetYaml, hoverYaml } from "./yaml-service.ts";
 
 export interface LanguageDocumentsDeps {
   publish(uri: string, version: number, diagnostics: Diagnostic[]): void;
@@ -49,7 +49,7 @@ export function createLanguageDocuments({ publish, dispatch, log, restMs = defau
     if (kind === null) return;
     const { uri, version } = document;
     try {
-      const diagnostics = document.getText().length > largest ? [] : await checkYaml(document, kind, dispatch(), abort.signal);
+      const diagnostics = document.getText().length > largest ? [] : await checkYaml(document, kind, dispatch(), abort.signal, log);
       if (!abort.signal.aborted) publish(uri, version, diagnostics);
     } catch (error) {
       if (!abort.signal.aborted) log("a document was not checked", error);
@@ -72,6 +72,7 @@ export function createLanguageDocuments({ publish, dispatch, log, restMs = defau
   return {
     open({ uri, languageId, version, text }) {
       const entry: Open = { document: TextDocument.create(uri, languageId, version, text), timer: null, abort: new AbortController() };
+      forgetYaml();
       open.set(uri, entry);
       schedule(entry, 0);
     },
@@ -87,6 +88,7 @@ export function createLanguageDocuments({ publish, dispatch, log, restMs = defau
       entry.abort.abort();
       if (entry.timer !== null) clearTimeout(entry.timer);
       open.delete(uri);
+      forgetYaml();
       publish(uri, entry.document.version, []);
     },
     async complete(uri, position, token) {

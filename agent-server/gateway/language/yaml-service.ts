@@ -1,5 +1,6 @@
 import type { CompletionList, Diagnostic, Hover, Position } from "vscode-languageserver/node";
 import type { TextDocument } from "vscode-languageserver-textdocument";
+import { yamlDocumentsCache } from "yaml-language-server/out/src/languageservice/parser/yaml-documents.js";
 import { getLanguageService, type LanguageService } from "yaml-language-server/out/src/languageservice/yamlLanguageService.js";
 import type { SoulIssue } from "../../contract/soul.ts";
 import type { Dispatch } from "../dispatch.ts";
@@ -36,20 +37,32 @@ function serviceOf(kind: DocumentKind): LanguageService {
   return service;
 }
 
+/** To be called as documents open and close: the service keeps texts by address and version, and an address may come back with another text. */
+export function forgetYaml(): void {
+  yamlDocumentsCache.clear();
+}
+
 /** Problems of a text: its syntax and schema, and what the host's own rules say. */
 export async function checkYaml(
   document: TextDocument,
   kind: DocumentKind,
   dispatch: Dispatch | null,
   signal: AbortSignal,
+  log: (message: string, error?: unknown) => void,
 ): Promise<Diagnostic[]> {
-  const text = document.getText();
-  const [byService, issues] = await Promise.all([
-    serviceOf(kind).doValidation(document, false),
-    kind.lint === undefined || dispatch === null ? [] : kind.lint(text, dispatch, signal),
-  ]);
+  const lint = async (): Promise<readonly SoulIssue[]> => {
+    if (kind.lint === undefined || dispatch === null) return [];
+    try {
+      return await kind.lint(document.getText(), dispatch, signal);
+    } catch (error) {
+      // Syntax and schema are told all the same, for example while the flag of the soul is off.
+      if (!signal.aborted) log(`a ${kind.name} document was checked by its schema alone`, error);
+      return [];
+    }
+  };
+  const [byService, issues] = await Promise.all([serviceOf(kind).doValidation(document, false), lint()]);
   const found = byService.map(ours);
-  const lines = new Set(found.map(({ range }) => range.start.line));
+  const lines = new Set(found.filter(({ severity }) => severity === severities.critical).map(({ range }) => range.start.line));
   for (const issue of issues) {
     const diagnostic = diagnosticOf(document, issue);
     // The service shows the same with a better range; said by the host alone it stays.
