@@ -19,6 +19,7 @@ import {
   createSanitizer,
   createSecrets,
   refuseReservedSecret,
+  reservedSecrets,
   type Redactor,
 } from "./security/security.ts";
 import { openStorage } from "./storage/storage.ts";
@@ -71,8 +72,42 @@ export async function createHost(options: HostOptions): Promise<Host> {
     dataDir,
     migrations: [...flagsMigrations, ...receiptsMigrations, ...governanceMigrations, ...toolsMigrations, ...orchestratorMigrations],
   });
-  const secrets = createSecrets({ dataDir, env: options.env, ...(options.askEditor ? { editor: editorSecrets(options.askEditor) } : {}) });
+  let audit: Audit | null = null;
+  const secrets = createSecrets({
+    dataDir,
+    env: options.env,
+    ...(options.askEditor ? { editor: editorSecrets(options.askEditor) } : {}),
+    onAccess: ({ operation, name }) => {
+      // The ledger's own keys are used for every head it signs; noting that would make another head.
+      const own = name !== undefined && Object.values<string>(reservedSecrets).includes(name);
+      if (!own) audit?.note("vault", { title: name === undefined ? operation : `${operation} ${name}` });
+    },
+  });
   const ledger = createLedger({ storage, redactor, secrets, log: options.log });
+  const noted = createAudit({ ledger, log: options.log });
+  audit = noted;
+  const flags = createFlags({
+    dataDir,
+    env: options.env,
+    log: options.log,
+    onChange: ({ name, enabled, by }) => {
+      noted.note("flag", { title: `${name} ${enabled ? "on" : "off"}`, name, enabled, by });
+      emit("flags", {});
+    },
+  });
+  flags.useSettings(options.features ?? {});
+  const safeMode = createSafeMode({
+    storage,
+    onChange: (enabled, here) => {
+      noted.note("safe-mode", { title: `Safe mode ${enabled ? "on" : "off"}`, enabled, ...(here ? {} : { by: "another window" }) });
+      emit("flags", {});
+    },
+  });
+  // What another window switched shows here without a decision in between.
+  const watching = setInterval(() => {
+    flags.enabled("SOUL");
+    safeMode.enabled();
+  }, 2_000).unref();
   const governance = createGovernance({
     storage,
     ledger,
@@ -84,6 +119,9 @@ export async function createHost(options: HostOptions): Promise<Host> {
     posture: options.posture,
     approvalTimeoutSeconds: options.approvalTimeoutSeconds,
     emit,
+    networkEnabled: () => flags.enabled("TOOLS_NETWORK"),
+    soulEnabled: () => flags.enabled("SOUL"),
+    safeMode: () => safeMode.enabled(),
     log: options.log,
   });
   governance.setCanAsk(options.canAsk);
@@ -103,6 +141,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     governance,
     redactor,
     sanitizer,
+    enabled: () => flags.enabled("TOOLS_FABRIC"),
     workspace,
     dataDir,
     ripgrepPath: paths.ripgrepPath,
@@ -140,13 +179,15 @@ export async function createHost(options: HostOptions): Promise<Host> {
     workspace: workspace === null ? null : basename(workspace),
     trusted: options.trusted,
     posture: governance.posture(),
+    safeMode: safeMode.enabled(),
     startedAt,
     lastEventSeq: options.lastEventSeq(),
   });
 
   const handlers: Handlers = {
     "host.info": info,
-    "host.configure": ({ posture, approvalTimeoutSeconds }) => {
+    "host.configure": ({ posture, approvalTimeoutSeconds, features }) => {
+      if (features !== undefined) flags.useSettings(features);
       if (posture !== undefined) governance.setPosture(posture);
       if (approvalTimeoutSeconds !== undefined) governance.setApprovalTimeout(approvalTimeoutSeconds);
       return info();
@@ -214,8 +255,11 @@ export async function createHost(options: HostOptions): Promise<Host> {
     "vault.list": async () => ({ items: await secrets.list() }),
     ...governanceHandlers(governance, tools.verifications.stats),
     ...receiptsHandlers({ ledger, emit }),
+    ...flagHandlers(flags),
+    ...safeModeHandlers(safeMode),
     "tools.list": () => ({ items: tools.list() }),
     "tools.invoke": async ({ tool, args, questId }, call) => {
+      flags.require("TOOLS_FABRIC");
       const outcome = await tools.invoke({ tool, args, questId: questId ?? null, parentId: null, mode: "normal", signal: call.signal });
       if (outcome.isError || outcome.receiptId === null)
         throw outcome.error ?? new LancelotError("conflict", outcome.text, { data: { receiptId: outcome.receiptId } });
@@ -244,11 +288,14 @@ export async function createHost(options: HostOptions): Promise<Host> {
   return {
     handlers,
     redactor,
+    audit: noted,
     info,
     async close() {
+      clearInterval(watching);
       await orchestrator.close();
       await tools.close();
       await models.close();
+      noted.close();
       stopReceipts();
       stopModels();
       await ledger.end();

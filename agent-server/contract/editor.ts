@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { protocolVersion } from "./common.ts";
 import { Posture } from "./governance.ts";
+import { Features } from "./host.ts";
 
 /** What the extension tells the host at start, in LSP's `initializationOptions`. */
 export const Handshake = z.object({
@@ -15,6 +16,8 @@ export const Handshake = z.object({
   trusted: z.boolean(),
   posture: Posture,
   approvalTimeoutSeconds: z.int().min(10).max(86_400),
+  /** Flags the owner set in the editor's settings (application scope, so that no workspace has a say). */
+  features: Features.optional(),
 });
 export type Handshake = z.infer<typeof Handshake>;
 

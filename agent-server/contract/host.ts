@@ -3,6 +3,9 @@ import { Timestamp } from "./common.ts";
 import { Posture } from "./governance.ts";
 import { method } from "./method.ts";
 
+/** Flags by name, as the editor's settings have them. */
+export const Features = z.record(z.string().max(100), z.boolean());
+
 export const HostInfo = z.object({
   name: z.literal("lancelot"),
   version: z.string(),
@@ -13,6 +16,8 @@ export const HostInfo = z.object({
   /** The owner trusts the workspace; in another one nothing is written. */
   trusted: z.boolean(),
   posture: Posture,
+  /** Only what works on this machine is left. */
+  safeMode: z.boolean(),
   startedAt: Timestamp,
   /** Last event sequence number of this host. */
   lastEventSeq: z.int(),
@@ -30,7 +35,12 @@ export const hostMethods = {
   "host.configure": method({
     summary: "Sets what the owner's editor settings decide.",
     access: "owner",
-    params: z.object({ posture: Posture.optional(), approvalTimeoutSeconds: z.int().min(10).max(86_400).optional() }),
+    params: z.object({
+      posture: Posture.optional(),
+      approvalTimeoutSeconds: z.int().min(10).max(86_400).optional(),
+      /** Flags the owner set in the editor, all of them; what is not named is left to the owner's file and the environment. */
+      features: Features.optional(),
+    }),
     result: HostInfo,
   }),
   "health.live": method({

@@ -89,7 +89,8 @@ export function createAudit({ ledger, log = () => undefined, perMinute = 30, now
 
   const endMinute = (event: SecurityEvent, minute: Minute): void => {
     minutes.delete(event);
-    if (minute.more > 0) write(event, { title: `${String(minute.more)} more` }, { more: minute.more, since: new Date(minute.since).toISOString() });
+    if (minute.more > 0)
+      write(event, { title: `${String(minute.more)} more` }, { more: minute.more, since: new Date(minute.since).toISOString() });
   };
   const sweep = (all: boolean): void => {
     for (const [event, minute] of minutes) if (all || Math.abs(now() - minute.since) >= windowMs) endMinute(event, minute);

@@ -25,6 +25,7 @@ export async function serve(line: CommandLine): Promise<number> {
     rights: (bearer) => (bearer === undefined ? null : owner.check(bearer) ? "owner" : caller.check(bearer) ? "any" : null),
     rate,
     now: Date.now,
+    onRefused: (why, path) => session.host.audit.note(why, { title: path, way: "gateway" }),
   });
   process.stdout.write(`${JSON.stringify({ url: gateway.url, token })}\n`);
   await new Promise<void>((resolve) => {

@@ -39,7 +39,11 @@ export async function openSession(line: CommandLine, workspace: string | null, c
     lastEventSeq: events.lastSeq,
     log: (message, error) => (error === undefined ? log.info(message) : log.error({ err: error }, message)),
   });
-  const dispatch = createDispatch(host.handlers, (method, error) => log.error({ err: error, method }, "a method failed"));
+  const dispatch = createDispatch(
+    host.handlers,
+    (method, error) => log.error({ err: error, method }, "a method failed"),
+    (why, method) => host.audit.note(why, { title: method, way: "terminal" }),
+  );
   return {
     host,
     events,

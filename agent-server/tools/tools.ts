@@ -113,6 +113,8 @@ export interface ToolsDeps {
   redactor: Redactor;
   /** Looks for orders in what tools give back; found ones are on the card and the receipt. Without one nothing is looked for. */
   sanitizer?: Sanitizer;
+  /** False while the flag TOOLS_FABRIC is off: then no tool is offered or run. True unless said. */
+  enabled?: () => boolean;
   /** Absolute; null while no folder is open: then file tools say so. */
   workspace: string | null;
   dataDir: string;
@@ -134,6 +136,8 @@ export interface ToolsDeps {
 /** How long (ms) a host that closes waits for verifications. */
 const closeTimeout = 2_000;
 
+const switchedOff =
+  "The tools are switched off (flag TOOLS_FABRIC), so nothing can be read or changed. Answer from what you know, and say so.";
 const noWorkspace = "No folder is open, so there are no files to work on. Open a folder first.";
 
 /** The tools of one workspace, their proposed changes and their checkpoints. Removes what writes of dead hosts left beside files. */
@@ -173,6 +177,7 @@ export function createTools(deps: ToolsDeps): Tools {
   verifications.resume();
 
   const problem = (tool: Tool): string | null => {
+    if (deps.enabled?.() === false) return switchedOff;
     if (workspace === null && tool.capability !== "quest") return noWorkspace;
     return tool.problem?.({ workspace, askEditor }) ?? null;
   };
