@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { CommandJudgement } from "../../agent-server/governance/facts.ts";
 import { createCommandPolicy } from "../../agent-server/governance/policy/commands.ts";
@@ -22,6 +22,7 @@ export async function createCommandWorkspace(): Promise<CommandWorkspace> {
   };
   cpSync(configDir, tree.configDir, { recursive: true });
   for (const [path, text] of Object.entries(files)) write(path, text);
+  symlinkSync("src/deep", join(tree.workspace, "deep-link"));
   const paths = createPathPolicy({
     workspace: tree.workspace,
     dataDir: tree.dataDir,
@@ -115,4 +116,12 @@ const files: Record<string, string> = {
   "k8s/app.yaml": "kind: Pod\n",
   Dockerfile: "FROM node:20\n",
   "fix.patch": "patch\n",
+  "node_modules/vitest/index.js": "export {};\n",
+  // Names that a program takes for flags.
+  "tricky/--compress-program=sh": "x\n",
+  "tricky/--output=pwned": "x\n",
+  "tricky/--pre=sh": "x\n",
+  "tricky/-delete": "x\n",
+  "tricky/-f.env": "x\n",
+  "tricky/README.md": "x\n",
 };
