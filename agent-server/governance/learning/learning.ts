@@ -36,11 +36,14 @@ export interface Observation {
 export interface Learning extends LearnedView {
   /** Counts an answer, once for each approval. Never throws: where it cannot be written, no rule allows that any more in this window. */
   observe(observation: Observation): void;
-  /** Counts a decision of a rule. False when it may not decide any more, or that cannot be written: then the owner is asked. Never throws. */
+  /**
+   * Counts a decision of a rule, each call one; `receiptId` is what it happens under. False when it may not decide any more, or that
+   * cannot be written: then the owner is asked. Never throws.
+   */
   used(ruleId: string, of: { questId: string | null; receiptId: string | null }): boolean;
   /**
-   * What came of an action that a rule allowed, found by the receipt its use was counted with, or by the rule. A failure, and a
-   * rollback by the owner, suspend the rule until the owner confirms it. Never throws.
+   * What came of an action that a rule allowed. With `ruleId` the action's receipt is remembered with its rule, so that a rollback needs
+   * the receipt alone. A failure, and a rollback by the owner, suspend the rule until the owner confirms it. Never throws.
    */
   outcome(of: { receiptId: string; ruleId?: string | null; result: "success" | "failure" | "rollback" }): void;
   /** True for a kind of action that is never automated, by trust neither. */
@@ -297,14 +300,10 @@ export function createLearning(deps: LearningDeps): Learning {
 
     observe,
 
-    used(ruleId, { questId, receiptId }) {
+    used(ruleId, { receiptId }) {
       try {
         return storage.transaction(() => {
-          if (receiptId !== null && !store.addUse(ruleId, receiptId, questId, now())) return store.rule(ruleId)?.status !== "revoked";
-          if (!store.use(ruleId, today())) {
-            if (receiptId !== null) store.dropUse(ruleId, receiptId);
-            return false;
-          }
+          if (!store.use(ruleId, today())) return false;
           known.touched();
           const row = store.rule(ruleId);
           if (row !== null && row.decided_in_all >= row.max_in_all) suspend(row, `It has decided ${row.max_in_all} times.`, receiptId);
@@ -318,12 +317,14 @@ export function createLearning(deps: LearningDeps): Learning {
     },
 
     outcome({ receiptId, ruleId, result }) {
-      if (result === "success") return;
       const ids = new Set(ruleId === undefined || ruleId === null ? [] : [ruleId]);
+      // What no rule decided costs nothing.
+      if (result === "success" && ids.size === 0) return;
       try {
         storage.transaction(() => {
-          for (const id of store.usedBy(receiptId)) ids.add(id);
-          for (const id of ids) {
+          for (const id of ids) store.addUse(id, receiptId, now());
+          if (result === "success") return;
+          for (const id of store.usedBy(receiptId)) {
             const row = store.rule(id);
             // A rule that refuses has done nothing that could fail.
             if (row?.verdict === "allow")
@@ -332,7 +333,7 @@ export function createLearning(deps: LearningDeps): Learning {
         });
       } catch (error) {
         for (const id of ids) unwritten.add(id);
-        log("a learned rule could not be suspended", error);
+        log("what came of a learned rule could not be written", error);
       }
     },
 

@@ -60,10 +60,10 @@ export const learningMigrations: readonly Migration[] = [
         confirmed_at INTEGER NOT NULL
       ) STRICT;
       CREATE UNIQUE INDEX learned_rules_pattern ON learned_rules (capability, action, ifnull(scope, char(0))) WHERE status <> 'revoked';
+      -- Which rule allowed the action of a receipt, for when the owner undoes it.
       CREATE TABLE learned_uses (
         receipt_id TEXT NOT NULL,
         rule_id TEXT NOT NULL,
-        quest_id TEXT,
         at INTEGER NOT NULL,
         PRIMARY KEY (receipt_id, rule_id)
       ) STRICT, WITHOUT ROWID;

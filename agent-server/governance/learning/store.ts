@@ -127,8 +127,7 @@ export function createLearningStore({ db }: Pick<Storage, "db">) {
     UPDATE learned_rules SET decided_today = CASE WHEN @day > day THEN 1 ELSE decided_today + 1 END, day = max(@day, day),
       decided_in_all = decided_in_all + 1
     WHERE id = @id AND status = 'active' AND decided_in_all < max_in_all AND (@day > day OR decided_today < max_per_day)`);
-  const addUse = db.prepare("INSERT INTO learned_uses (receipt_id, rule_id, quest_id, at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING");
-  const dropUse = db.prepare("DELETE FROM learned_uses WHERE rule_id = ? AND receipt_id = ?");
+  const addUse = db.prepare("INSERT INTO learned_uses (receipt_id, rule_id, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING");
   const usedBy = db.prepare<[string], string>("SELECT rule_id FROM learned_uses WHERE receipt_id = ?").pluck();
   const forget = [db.prepare("DELETE FROM learning_observations WHERE at < ?"), db.prepare("DELETE FROM learned_uses WHERE at < ?")];
 
@@ -190,11 +189,9 @@ export function createLearningStore({ db }: Pick<Storage, "db">) {
     revoke: (id: string, seenUntil: number): boolean => revoke.run({ id, seenUntil }).changes === 1,
     /** False when the rule may not decide now. */
     use: (id: string, day: string): boolean => use.run({ id, day }).changes === 1,
-    /** False when this use was counted before. */
-    addUse: (ruleId: string, receiptId: string, questId: string | null, at: number): boolean =>
-      addUse.run(receiptId, ruleId, questId, at).changes === 1,
-    dropUse(ruleId: string, receiptId: string): void {
-      dropUse.run(ruleId, receiptId);
+    /** Remembers which rule allowed the action of a receipt. */
+    addUse(ruleId: string, receiptId: string, at: number): void {
+      addUse.run(receiptId, ruleId, at);
     },
     usedBy: (receiptId: string): string[] => usedBy.all(receiptId),
     forgetBefore(at: number): void {

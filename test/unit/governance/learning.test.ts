@@ -456,22 +456,27 @@ describe("the circuit breaker", () => {
     ["rollback", "You undid what it had allowed."],
   ] as const)("suspends a rule after a %s of what it allowed", (result, waitsFor) => {
     const id = learn();
-    host.learning.used(id, { questId: "q", receiptId: "done" });
+    host.learning.used(id, { questId: "q", receiptId: "turn" });
+    host.learning.outcome({ receiptId: "done", ruleId: id, result: "success" });
     host.learning.outcome({ receiptId: "another", result });
-    host.learning.outcome({ receiptId: "done", result: "success" });
     expect(host.learning.find(key)).not.toBeNull();
-    host.learning.outcome({ receiptId: "done", result });
+    // Told with the receipt alone, in another window.
+    room.open().learning.outcome({ receiptId: "done", result });
     expect(host.learning.find(key)).toBeNull();
     expect(host.learning.rules(undefined, 10)).toMatchObject([{ id, status: "needs_confirmation", waitsFor }]);
     expect(use(id, 1)).toBe(0);
   });
 
-  it("counts one receipt once", () => {
+  it("suspends a rule whose action fails at once", () => {
     const id = learn();
-    for (let index = 0; index < 5; index += 1) expect(host.learning.used(id, { questId: null, receiptId: "same" })).toBe(true);
-    expect(host.learning.rules(undefined, 10)).toMatchObject([{ decidedInAll: 1 }]);
-    host.learning.used(id, { questId: null, receiptId: null });
-    expect(host.learning.rules(undefined, 10)).toMatchObject([{ decidedInAll: 2 }]);
+    host.learning.outcome({ receiptId: "done", ruleId: id, result: "failure" });
+    expect(host.learning.find(key)).toBeNull();
+  });
+
+  it("counts every decision, also several under one receipt", () => {
+    const id = learn();
+    for (let index = 0; index < 5; index += 1) expect(host.learning.used(id, { questId: null, receiptId: "turn" })).toBe(true);
+    expect(host.learning.rules(undefined, 10)).toMatchObject([{ decidedInAll: 5 }]);
   });
 });
 
