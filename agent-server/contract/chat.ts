@@ -73,6 +73,8 @@ export const ToolPart = z.object({
   tier: Tier.nullable(),
   verdict: Verdict.nullable(),
   rules: z.array(Rule),
+  /** Of a call that was not permitted: what the model was told it can do instead. */
+  alternatives: z.array(z.string()).optional(),
   /** What the model was given back, bounded and redacted. */
   output: z.string().nullable(),
   /** Rules of the sanitizer that found words in the output that read like orders to the model; absent when none did. */

@@ -33,6 +33,7 @@ import { createWitness, tellOutcome } from "./witness.ts";
 export type { Question } from "./approvals.ts";
 export { governanceHandlers } from "./handlers.ts";
 export type { Authorization, AuthorizeContext, RefusedAction } from "./authorize.ts";
+export { feedbackFor, type GovernanceFeedback } from "./negotiation.ts";
 export type { OutcomeReport, OutcomeStep, RolledBackReport } from "./outcome.ts";
 export { kinds as soulKinds } from "./vocabulary.ts";
 

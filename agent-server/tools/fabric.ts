@@ -4,9 +4,9 @@ import type { Decision } from "../contract/governance.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Log, Redactor, Sanitizer } from "../security/security.ts";
 import { asRecord, parseArguments } from "./arguments.ts";
-import { feedback, isRefusal } from "./feedback.ts";
+import { feedback, isRefusal, refusalOf } from "./feedback.ts";
 import type { Locks } from "./locks.ts";
-import type { RefusedAction } from "../governance/governance.ts";
+import { feedbackFor, type GovernanceFeedback, type RefusedAction } from "../governance/governance.ts";
 import { brief, decisionOf, highestTier, receiptOf, type Road, type Traveller } from "./road.ts";
 import { boundText } from "./text/bounds.ts";
 import type { Answer, Effect, Scope, Tool } from "./tool.ts";
@@ -102,6 +102,14 @@ export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<Tool
     }
     show({ title: redactor.text(tool.title(parsed.args)).text, status: "running" });
 
+    /** What the model, and the owner on the card, are told can be done instead of what was not permitted. */
+    const negotiate = (tool: Tool, error: LancelotError, decision: Decision | null): GovernanceFeedback | null => {
+      if (decision === null || !isRefusal(error)) return null;
+      const tools = deps.catalog.filter((one) => deps.problem(one) === null).map(({ name }) => name);
+      const intent = { capability: tool.capability, action: tool.action, args: asRecord(call.args) };
+      return feedbackFor(intent, decision, { tool: tool.name, tools, ...refusalOf(error) });
+    };
+
     let decisions: readonly Decision[] = [];
     const decided = (made: readonly Decision[], approvalId: string | null) => {
       decisions = made;
@@ -191,7 +199,9 @@ export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<Tool
       if (refusal !== null) show({ receiptId: refusal });
       if (card.receiptId === undefined || card.receiptId === null)
         record("failure", tool, decisions, suspicion(tool, problem.message), problem.message);
-      const text = feedback(tool.name, problem, decision);
+      const negotiation = negotiate(tool, problem, decision);
+      if (negotiation !== null) show({ alternatives: [...negotiation.alternatives] });
+      const text = feedback(tool.name, problem, negotiation);
       return finish(isRefusal(problem) ? "denied" : "failure", text, { isError: true, error: problem });
     }
   };
