@@ -1,0 +1,283 @@
+// @vitest-environment jsdom
+import { type JSX, render } from "preact";
+import { act } from "preact/test-utils";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { notForViews } from "../../../agent-server/contract/webview.ts";
+import { createStore } from "../../../webviews/shared/store.ts";
+import { createViewState } from "../../../webviews/shared/view-state.ts";
+import { GovernancePanel } from "../../../webviews/war-room/governance/panel.tsx";
+import { LearningPanel } from "../../../webviews/war-room/learning/panel.tsx";
+import { exportRange } from "../../../webviews/war-room/receipts/state.ts";
+import { useVerify } from "../../../webviews/war-room/receipts/verify.tsx";
+import { SoulPanel } from "../../../webviews/war-room/soul/panel.tsx";
+import { createWarRoom, emptyRoom, noFilters, SavedRoom, type WarRoom } from "../../../webviews/war-room/state.ts";
+import { TrustPanel } from "../../../webviews/war-room/trust/panel.tsx";
+import { createFakeView, type FakeView, settled } from "../../support/fake-view.ts";
+import {
+  sampleApproval,
+  sampleFlag,
+  sampleLearningProposal,
+  sampleRule,
+  sampleSoul,
+  sampleSoulProposal,
+  sampleSoulStatus,
+  sampleSoulYaml,
+  sampleStats,
+  sampleTrust,
+  sampleTrustProposal,
+} from "../../support/webview-harness/samples.ts";
+
+let root: HTMLElement;
+let view: FakeView;
+let room: WarRoom;
+
+// The list of receipts itself needs a browser: test/integration/webviews.test.ts.
+const shown: Record<string, (props: { room: WarRoom }) => JSX.Element> = {
+  governance: GovernancePanel,
+  soul: SoulPanel,
+  trust: TrustPanel,
+  learning: LearningPanel,
+  receipts({ room: of }) {
+    const { button: verify, result } = useVerify(of);
+    return (
+      <div>
+        {verify}
+        {result}
+      </div>
+    );
+  },
+};
+
+async function settle(): Promise<void> {
+  await act(async () => {
+    await settled();
+    await settled();
+  });
+}
+
+async function open(tab: string, answers: Record<string, unknown> = {}): Promise<void> {
+  view = createFakeView();
+  const all: Record<string, unknown> = {
+    "quests.list": { items: [] },
+    "approvals.list": { items: [] },
+    "changes.list": { items: [] },
+    "receipts.search": { items: [] },
+    "governance.stats": sampleStats(),
+    "soul.status": sampleSoulStatus(),
+    "soul.get": { version: "v2", yaml: sampleSoulYaml, document: sampleSoul, active: true },
+    "soul.lint": { valid: true, issues: [] },
+    "soul.proposals": { items: [sampleSoulProposal()] },
+    "flags.list": { items: [sampleFlag()] },
+    "trust.list": { items: [sampleTrust()] },
+    "trust.proposals": { items: [sampleTrustProposal(), sampleTrustProposal({ id: "trust-2", status: "accepted" })] },
+    "learning.rules": { items: [sampleRule({ status: "needs_confirmation" })] },
+    "learning.proposals": { items: [sampleLearningProposal()] },
+    ...answers,
+  };
+  for (const [name, answer] of Object.entries(all)) view.answer(name, () => answer);
+  const api = { postMessage: () => undefined, getState: () => ({ ...emptyRoom, tab }), setState: () => undefined };
+  room = createWarRoom(view.bridge, createStore(view.bridge), createViewState(api, SavedRoom, emptyRoom));
+  const Panel = shown[tab] ?? GovernancePanel;
+  void act(() => render(<Panel room={room} />, root));
+  await view.hostReady();
+  await settle();
+}
+
+beforeEach(() => {
+  root = document.createElement("div");
+  document.body.append(root);
+  vi.spyOn(window, "requestAnimationFrame").mockImplementation((work) => {
+    work(0);
+    return 0;
+  });
+});
+
+afterEach(() => {
+  render(null, root);
+  root.remove();
+  vi.restoreAllMocks();
+});
+
+function button(name: string): HTMLElement {
+  const found = [...root.querySelectorAll("button")].find((one) => (one.getAttribute("aria-label") ?? one.textContent).startsWith(name));
+  if (found === undefined) throw new Error(`There is no button ${name}: ${root.textContent}`);
+  return found;
+}
+
+async function press(name: string): Promise<unknown> {
+  const before = view.posted.length;
+  void act(() => button(name).click());
+  await settle();
+  return view.posted.slice(before).find(({ type }) => type === "ui")?.["ui"];
+}
+
+const command = (id: string, args?: Record<string, string>) => ({
+  action: "command",
+  command: `lancelot.${id}`,
+  ...(args === undefined ? {} : { args: [args] }),
+});
+
+describe("what changes the safeguards is left to the editor's own dialog", () => {
+  it.each([
+    ["soul", "Approve v3", command("approveSoul", { id: "proposal-1" })],
+    ["soul", "Reject v3", command("rejectSoul", { id: "proposal-1" })],
+    ["soul", "Compare in the editor: v3", command("reviewSoulProposals", { id: "proposal-1" })],
+    ["soul", "Roll back to v1", command("rollBackSoul", { version: "v1" })],
+    ["soul", "Compare v1", command("compareSoul", { version: "v1" })],
+    ["soul", "Edit…", command("editSoul")],
+    ["trust", "Accept: ", command("decideTrust", { id: "trust-1", decision: "accept" })],
+    ["trust", "Decline: ", command("decideTrust", { id: "trust-1", decision: "decline" })],
+    ["trust", "Withdraw: ", command("decideTrust", { id: "trust-2", decision: "revoke" })],
+    ["learning", "Accept: ", command("decideLearning", { id: "learning-1", decision: "accept" })],
+    ["learning", "Decline: ", command("decideLearning", { id: "learning-1", decision: "decline" })],
+    ["learning", "Confirm: ", command("decideLearning", { id: "rule-1", decision: "confirm" })],
+    ["learning", "Withdraw: ", command("decideLearning", { id: "rule-1", decision: "revoke" })],
+  ])("%s: %s", async (tab, name, wanted) => {
+    await open(tab);
+    expect(await press(name)).toEqual(wanted);
+    for (const method of notForViews) expect(view.calls(method)).toEqual([]);
+  });
+
+  it("safe mode is a switch that says its state and asks for the other", async () => {
+    await open("governance", { "governance.stats": sampleStats({ safeMode: true }) });
+    const box = root.querySelector<HTMLElement>('[role="switch"]');
+    expect(box?.getAttribute("aria-checked")).toBe("true");
+    void act(() => box?.click());
+    expect(view.posted.at(-1)?.["ui"]).toEqual(command("toggleSafeMode", { enabled: "false" }));
+    // Nothing is shown before the host says so.
+    expect(box?.getAttribute("aria-checked")).toBe("true");
+  });
+
+  it("an approved proposal is activated, one with a critical issue is not approved", async () => {
+    await open("soul", {
+      "soul.status": sampleSoulStatus({
+        pendingProposals: [
+          sampleSoulProposal({ id: "p-1", status: "approved", issues: [] }),
+          sampleSoulProposal({ id: "p-2", toVersion: "v4", issues: [{ rule: "schema", severity: "critical", message: "No." }] }),
+        ],
+      }),
+    });
+    expect(await press("Activate v3")).toEqual(command("activateSoul", { id: "p-1" }));
+    expect(button("Approve v4").hasAttribute("disabled")).toBe(true);
+  });
+});
+
+describe("panels follow the host", () => {
+  it("a new proposal of the soul appears, and goes when it was decided elsewhere", async () => {
+    await open("soul", { "soul.status": sampleSoulStatus({ pendingProposals: [] }), "soul.proposals": { items: [] } });
+    expect(root.textContent).toContain("No change of the soul is proposed.");
+    view.answer("soul.status", () => sampleSoulStatus());
+    view.event("soul", sampleSoulStatus());
+    await settle();
+    expect(root.textContent).toContain("v2 becomes v3");
+    view.answer("soul.status", () => sampleSoulStatus({ activeVersion: "v3", versions: ["v1", "v2", "v3"], pendingProposals: [] }));
+    view.event("soul", sampleSoulStatus({ pendingProposals: [] }));
+    await settle();
+    expect(root.textContent).not.toContain("v2 becomes v3");
+    expect(root.querySelector(".version")?.textContent).toContain("v3active");
+  });
+
+  it("an earlier version is read when it is asked for", async () => {
+    await open("soul");
+    view.answer("soul.get", ({ version }) => ({
+      version,
+      yaml: "version: v1\n",
+      document: { ...sampleSoul, version: "v1", mission: "The first mission." },
+      active: false,
+    }));
+    await press("v1");
+    expect(view.calls("soul.get").at(-1)).toEqual({ version: "v1" });
+    expect(root.textContent).toContain("The first mission.");
+    expect(root.textContent).toContain("Earlier soul, v1");
+  });
+
+  it("an approval joins the queue of the governance panel and leaves it when it is answered", async () => {
+    await open("governance");
+    expect(root.textContent).toContain("Nothing waits for your approval.");
+    view.event("approval", sampleApproval());
+    await settle();
+    expect(root.querySelectorAll(".approval")).toHaveLength(1);
+    view.event("approval", sampleApproval({ status: "denied" }));
+    await settle();
+    expect(root.querySelectorAll(".approval")).toHaveLength(0);
+  });
+
+  it("other days are read when they are chosen", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    await open("governance");
+    await press("30 days");
+    vi.advanceTimersByTime(2000);
+    await settle();
+    expect(view.calls("governance.stats").map(({ days }) => days)).toEqual([7, 30]);
+    expect(button("30 days").getAttribute("aria-pressed")).toBe("true");
+    vi.useRealTimers();
+  });
+});
+
+describe("links to receipts", () => {
+  it.each([
+    ["governance", "T2 controlled", { tier: "T2" }],
+    ["governance", "1 failed and undone", { actionType: "verification", status: "failure" }],
+    ["governance", "soul.not-named", { query: "soul.not-named" }],
+    ["trust", "shell_exec.run", { query: "run" }],
+    ["learning", "Receipts of", { query: "rule-1" }],
+  ])("%s: %s", async (tab, name, wanted) => {
+    await open(tab);
+    await press(name);
+    expect(room.tab.value).toBe("receipts");
+    expect(room.receipts.filters.value).toEqual({ ...noFilters, ...wanted });
+  });
+});
+
+describe("when the soul is switched off", () => {
+  it("says what is left, and offers to switch it on", async () => {
+    await open("soul", {
+      "flags.list": { items: [sampleFlag({ enabled: false })] },
+      "soul.status": sampleSoulStatus({ activeVersion: null, pendingProposals: [] }),
+    });
+    expect(root.textContent).toContain("The soul is switched off.");
+    expect(root.textContent).toContain(sampleFlag().effect);
+    expect(await press("Switch on…")).toEqual(command("setFlag", { name: "SOUL", enabled: "true" }));
+  });
+});
+
+describe("verifying the ledger", () => {
+  const damaged = { seq: 812, receiptId: null, problem: "signature", message: "The signed head does not fit." };
+  it.each([
+    [
+      {
+        ok: true,
+        entries: 2000,
+        head: "ab".repeat(32),
+        signed: { seq: 1990, at: "2026-03-04T10:00:00.000Z", keyId: "7d0c", heads: 4 },
+        segments: { count: 2, entries: 900 },
+      },
+      ["2,000 entries checked", "4 signed heads checked", "entry 1,990", "key 7d0c", "2 sealed segments with 900 entries"],
+    ],
+    [{ ok: true, entries: 2, head: null, signed: null, segments: { count: 0, entries: 0 } }, ["No head is signed yet"]],
+    [
+      { ok: false, entries: 811, head: null, signed: null, segments: { count: 0, entries: 0 }, firstBad: damaged },
+      ["entry 812", "signature does not fit"],
+    ],
+  ])("%#: says what was checked", async (result, texts) => {
+    await open("receipts", { "receipts.verify": result });
+    view.hold("receipts.verify");
+    await press("Verify ledger");
+    view.event("verifying", { done: 500, total: 2000 });
+    await settle();
+    expect(root.textContent).toContain("500 of 2,000");
+    await act(async () => view.release("receipts.verify"));
+    await settle();
+    for (const text of texts) expect(root.textContent).toContain(text);
+  });
+
+  it("exports the task and the days that are chosen, and no other filter", () => {
+    expect(exportRange({ ...noFilters, query: "delete", tier: "T3" })).toEqual({});
+    const range = exportRange({ ...noFilters, questId: "quest-1", from: "2026-03-01", to: "2026-03-02" });
+    expect(range).toEqual({
+      questId: "quest-1",
+      from: new Date(2026, 2, 1).toISOString(),
+      to: new Date(2026, 2, 2, 23, 59, 59, 999).toISOString(),
+    });
+  });
+});
