@@ -21,26 +21,42 @@ export const appraiseDeployment: Appraise = (intent, base, facts) => {
         : ["Give the owner the exact command.", askOwner],
   });
   if (!facts.trusted) {
-    return { ...common, denial: denial("policy.untrusted", "This workspace is restricted: nothing in it is run until you trust it.", ["Ask the owner to trust the workspace."], { tier: base.tier }) };
+    return {
+      ...common,
+      denial: denial(
+        "policy.untrusted",
+        "This workspace is restricted: nothing in it is run until you trust it.",
+        ["Ask the owner to trust the workspace."],
+        { tier: base.tier },
+      ),
+    };
   }
   if (intent.args["command"] === undefined) return common;
   const command = appraiseCommand(intent, base, facts);
   return { ...command, scope: common.scope };
 };
 
-const destructiveWords = /\b(?:delete|remove|destroy|drop|purchase|buy|pay|order|send|submit|publish|transfer|confirm|sign|accept|unsubscribe|cancel)\b/i;
+const destructiveWords =
+  /\b(?:delete|remove|destroy|drop|purchase|buy|pay|order|send|submit|publish|transfer|confirm|sign|accept|unsubscribe|cancel)\b/i;
 
 /** Policy for a screen that is seen or operated: only pages the network policy permits. */
 export const appraiseVision: Appraise = (intent, base, facts) => {
   const url = textArgument(intent, "url");
   const tags: Tag[] = [];
-  if (intent.action === "perform_action" && destructiveWords.test(textArgument(intent, "description") ?? textArgument(intent, "action") ?? ""))
+  if (
+    intent.action === "perform_action" &&
+    destructiveWords.test(textArgument(intent, "description") ?? textArgument(intent, "action") ?? "")
+  )
     tags.push("destroy");
   const common = { tags, alternatives: ["Describe what should be done and let the owner do it.", askOwner] };
   if (url === null) return appraisal({ ...common, scope: "screen" });
   const judged = facts.network(url, "read");
   if (judged.verdict === "deny") {
-    return appraisal({ ...common, scope: judged.host, denial: { tier: base.tier, riskLevel: "high", rules: [judged.rule], alternatives: judged.alternatives } });
+    return appraisal({
+      ...common,
+      scope: judged.host,
+      denial: { tier: base.tier, riskLevel: "high", rules: [judged.rule], alternatives: judged.alternatives },
+    });
   }
   return appraisal({ ...common, scope: judged.host });
 };
@@ -53,19 +69,30 @@ const maxMemory = 100_000;
 /** Policy for memory: the persona is the soul's; what the soul's ethics forbid is not kept. */
 export const appraiseMemory: Appraise = (intent, _base, facts) => {
   if (intent.action !== "write") return appraisal({ scope: "memory", key: "" });
-  const target = textArgument(intent, "target") ?? "";
-  const block = target.startsWith("core:") ? target.slice("core:".length).trim().toLowerCase() : null;
+  // However it is spelled: what memory itself takes for the same block is not looked up here.
+  const target = (textArgument(intent, "target") ?? "").normalize("NFKC").trim().toLowerCase();
+  const block = target.startsWith("core:") ? target.slice("core:".length).trim() : null;
   if (block !== null && fixedBlocks.has(block)) {
     return appraisal({
       scope: "core",
-      denial: denial("memory.persona", "The persona comes from the soul and is never edited.", ["Propose a change of the soul.", "Write to another block."], {
-        tier: "T1",
-      }),
+      denial: denial(
+        "memory.persona",
+        "The persona comes from the soul and is never edited.",
+        ["Propose a change of the soul.", "Write to another block."],
+        {
+          tier: "T1",
+        },
+      ),
     });
   }
-  const content = [intent.args["content"], intent.args["old_text"], intent.args["new_text"]].filter((text) => typeof text === "string").join("\n");
+  const content = [intent.args["content"], intent.args["old_text"], intent.args["new_text"]]
+    .filter((text) => typeof text === "string")
+    .join("\n");
   if (content.length > maxMemory) {
-    return appraisal({ scope: "memory", denial: denial("memory.size", "This is too much for a memory.", ["Write down the fact, not the source."], { tier: "T1" }) });
+    return appraisal({
+      scope: "memory",
+      denial: denial("memory.size", "This is too much for a memory.", ["Write down the fact, not the source."], { tier: "T1" }),
+    });
   }
   const forbidden = facts.soul?.forbidsMemory(content) ?? null;
   if (forbidden !== null) {
@@ -89,20 +116,30 @@ const harmlessPermissions = new Set(["read_input", "write_output", "read_config"
 export const appraiseSkill: Appraise = (intent, base, facts) => {
   const name = textArgument(intent, "name");
   if (name === null || !/^[a-z][a-z0-9_]{0,63}$/.test(name)) {
-    return appraisal({ denial: denial("skill.name", "The skill is not named as skills are.", ["Name an installed skill."], { tier: base.tier }) });
+    return appraisal({
+      denial: denial("skill.name", "The skill is not named as skills are.", ["Name an installed skill."], { tier: base.tier }),
+    });
   }
   const common = { scope: name, alternatives: ["Do it with the tools that are listed.", askOwner] };
   if (!facts.trusted) {
     return appraisal({
       ...common,
-      denial: denial("policy.untrusted", "This workspace is restricted: nothing in it is run until you trust it.", ["Ask the owner to trust the workspace."], {
-        tier: base.tier,
-      }),
+      denial: denial(
+        "policy.untrusted",
+        "This workspace is restricted: nothing in it is run until you trust it.",
+        ["Ask the owner to trust the workspace."],
+        {
+          tier: base.tier,
+        },
+      ),
     });
   }
   const { permissions } = intent.args;
   const harmless = Array.isArray(permissions) && permissions.every((one) => typeof one === "string" && harmlessPermissions.has(one));
-  return appraisal({ ...common, asks: harmless ? [] : [rule("skill.permissions", "The skill may do more than read its input and write its output.")] });
+  return appraisal({
+    ...common,
+    asks: harmless ? [] : [rule("skill.permissions", "The skill may do more than read its input and write its output.")],
+  });
 };
 
 /** Policy for messages to people. */
