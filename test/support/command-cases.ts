@@ -14,7 +14,7 @@ const Row = z.strictObject({
   cwd: z.string().optional(),
   expect: Expectation,
   tier: z.enum(["T2", "T3"]).optional(),
-  why: z.string().min(3),
+  why: z.string().min(2),
 });
 export type CommandRow = z.infer<typeof Row>;
 
