@@ -1,16 +1,4 @@
-import {
-  type Document,
-  isAlias,
-  isMap,
-  isPair,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type Node,
-  parseDocument,
-  type ParsedNode,
-  visit,
-} from "yaml";
+import { type Document, isAlias, isMap, isPair, isScalar, isSeq, type Node, parseDocument, type ParsedNode, visit } from "yaml";
 import type * as z from "zod";
 import { SoulDocument, type SoulIssue } from "../../contract/soul.ts";
 
@@ -103,18 +91,26 @@ function refuse(yaml: string): SoulIssue | null {
 }
 
 function placeAt(yaml: string, offset: number): Place {
-  const before = yaml.slice(0, offset);
-  return { line: before.split("\n").length, column: offset - before.lastIndexOf("\n") };
+  return placesIn(yaml)(offset);
+}
+
+/** Line and column of an offset. The parser's own counter loses lines after some mistakes. */
+function placesIn(yaml: string): (offset: number | undefined) => Place {
+  const starts = [0];
+  for (let at = yaml.indexOf("\n"); at !== -1; at = yaml.indexOf("\n", at + 1)) starts.push(at + 1);
+  return (offset) => {
+    if (offset === undefined) return {};
+    let line = 0;
+    for (let step = starts.length; step >= 1; step = Math.floor(step / 2)) {
+      while (line + step < starts.length && (starts[line + step] ?? Number.POSITIVE_INFINITY) <= offset) line += step;
+    }
+    return { line: line + 1, column: offset - (starts[line] ?? 0) + 1 };
+  };
 }
 
 function parseSoul(yaml: string): ReadSoul {
-  const lines = new LineCounter();
-  const source = parseDocument(yaml, { lineCounter: lines, uniqueKeys: false, prettyErrors: false, stringKeys: true, version: "1.2" });
-  const at = (offset: number | undefined): Place => {
-    if (offset === undefined) return {};
-    const { line, col } = lines.linePos(offset);
-    return line === 0 ? {} : { line, column: col };
-  };
+  const at = placesIn(yaml);
+  const source = parseDocument(yaml, { uniqueKeys: false, prettyErrors: false, stringKeys: true, version: "1.2" });
   const issues: SoulIssue[] = [...source.errors, ...source.warnings].map((error) => critical(wordYamlError(error), at(error.pos[0])));
   if (source.directives?.docStart === true && /^%/m.test(yaml.slice(0, yaml.indexOf("---")))) {
     issues.push(critical("YAML directives (%) are not used in a soul.", start));
@@ -214,7 +210,10 @@ function wordYamlError(error: { code: string; message: string }): string {
       return "Tags (!name) are not used in a soul.";
     case "NON_STRING_KEY":
       return "The name of a field must be a text.";
+    case "ALIAS_PROPS":
+      return "Aliases (*name) are not used in a soul. Write the value out.";
     default:
+      if (error.message.includes("call stack")) return "The text is nested too deeply.";
       return `This is not valid YAML: ${error.message.split("\n")[0] ?? ""}`;
   }
 }

@@ -31,18 +31,18 @@ function personalData(content: string): string | null {
   // As people write them to hide them from machines, and as machines do.
   const text = content.normalize("NFKC").replaceAll(/[\u200b-\u200d\u2060\u00ad]/g, "");
   for (const [address] of text.matchAll(email)) if (!isMachineAddress(address)) return "an e-mail address";
-  for (const [number] of text.matchAll(phone)) {
-    const digits = number.replaceAll(/\D/g, "").length;
-    if (digits >= 8 && digits <= 15) return "a telephone number";
-  }
   for (const [number] of text.matchAll(iban)) if (isIban(number.replaceAll(/[ -]/g, ""))) return "an account number (IBAN)";
   for (const [number] of text.matchAll(card)) if (isCard(number.replaceAll(/[ -]/g, ""))) return "a card number";
+  for (const [number] of text.matchAll(phone)) {
+    const digits = number.replaceAll(/\D/g, "").length;
+    if (digits >= 9 && digits <= 15) return "a telephone number";
+  }
   return null;
 }
 
 const email = /(?<![\w.+-])[A-Za-z0-9][\w.+-]{0,63}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,5}\.[A-Za-z]{2,24}(?![\w-])/g;
 /** With a plus sign or two zeros and a country: national numbers look like any other number. */
-const phone = /(?<![\w.+-])(?:\+|00 ?)[1-9](?:[ ./()-]{0,2}\d){6,14}(?![\w-])/g;
+const phone = /(?<![\w.+-])(?:\+[1-9]|00 ?[1-9]\d{0,2}[ ./()-])(?:[ ./()-]{0,2}\d){6,14}(?![\w-])/g;
 const iban = /(?<!\w)[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]){11,30}(?!\w)/g;
 const card = /(?<![\w.-])[3-6]\d{3}(?:[ -]?\d){9,15}(?![\w-]|\.\d)/g;
 

@@ -13,6 +13,8 @@ import { compileSoul, soulHash } from "./compile.ts";
 import { readSoul } from "./document.ts";
 import { createInForce } from "./in-force.ts";
 import { lintSoul } from "./lint.ts";
+import { restrict, type SoulOverlay } from "./overlay.ts";
+import { soulLine, soulPrompt } from "./prompt.ts";
 import { createProposalStore } from "./proposal-store.ts";
 import { createSoulRecords } from "./records.ts";
 import { closedTerms, loadSoulTerms, type SoulTerms } from "./terms.ts";
@@ -21,6 +23,7 @@ import { createVersionFiles, versionNumber } from "./version-files.ts";
 export { lintSoul } from "./lint.ts";
 export { decodeSoul } from "./document.ts";
 export { diffSouls } from "./amendment.ts";
+export type { SoulOverlay } from "./overlay.ts";
 export { loadSoulTerms, type SoulTerms } from "./terms.ts";
 export { soulMigrations } from "./schema.ts";
 
@@ -48,6 +51,15 @@ export interface SoulDeps {
 export interface SoulRoom {
   /** The soul of the next decision, null while its flag is off. About 2 µs when nothing changed. Never throws. */
   active(): ActiveSoul | null;
+  /** Why the soul that should be in force is not, or why its words cannot be used; null when all is well, or the flag is off. Cheap. */
+  problem(): string | null;
+  /** The soul in force for a prompt, whole and in one line; null while its flag is off. */
+  prompt(): { readonly text: string; readonly line: string; readonly version: string } | null;
+  /**
+   * The soul in force with an overlay on it; null while the flag is off.
+   * @throws LancelotError `conflict`, naming what would be wider than the soul.
+   */
+  restricted(overlay: SoulOverlay): ActiveSoul | null;
   /** Issues of a text. Never throws. */
   lint(yaml: string): SoulIssue[];
   status(): SoulStatus;
@@ -77,6 +89,7 @@ export function createSoulRoom(deps: SoulDeps): SoulRoom {
   const proposals = createProposalStore(storage);
 
   let telling = false;
+  let told: { soul: ActiveSoul; prompt: { text: string; line: string; version: string } } | null = null;
   let terms: SoulTerms;
   let termsProblem: string | null = null;
   try {
@@ -219,6 +232,14 @@ export function createSoulRoom(deps: SoulDeps): SoulRoom {
 
   return {
     active: () => (enabled() ? inForce.current() : null),
+    problem: () => (enabled() ? inForce.problem() : null),
+    prompt() {
+      if (!enabled()) return null;
+      const soul = inForce.current();
+      if (told?.soul !== soul) told = { soul, prompt: { text: soulPrompt(soul), line: soulLine(soul), version: soul.version } };
+      return told.prompt;
+    },
+    restricted: (overlay) => (enabled() ? restrict(inForce.current(), overlay, { terms, redactor }) : null),
     lint,
     status,
     get(version) {

@@ -72,7 +72,8 @@ export function parseSoulTerms(text: string): SoulTerms {
   const terms: SoulTerms = {
     holds(term) {
       const exact = names.get(nameForm(term)) ?? tagNames.get(nameForm(term));
-      const found = rowsIn(term, rowsOf).map(coverageOf);
+      // `file_ops.write` is exactly that; `edit_files` is also what edits by another way.
+      const found = exact !== undefined && exact.actions.size > 0 ? [] : rowsIn(term, rowsOf).map(coverageOf);
       if (exact !== undefined) found.push(exact);
       return found.length === 0 ? null : found.reduce(union);
     },

@@ -1,0 +1,154 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { LancelotError } from "../../../../agent-server/contract/errors.ts";
+import type { SoulDocument } from "../../../../agent-server/contract/soul.ts";
+import type { SoulSubject } from "../../../../agent-server/governance/facts.ts";
+import { compileSoul } from "../../../../agent-server/governance/soul/compile.ts";
+import { readSoul } from "../../../../agent-server/governance/soul/document.ts";
+import { restrict, type SoulOverlay } from "../../../../agent-server/governance/soul/overlay.ts";
+import { loadSoulTerms } from "../../../../agent-server/governance/soul/terms.ts";
+import { kinds, tags } from "../../../../agent-server/governance/vocabulary.ts";
+import { capabilities } from "../../../../agent-server/contract/governance.ts";
+import { createRedactor } from "../../../../agent-server/security/security.ts";
+import { configDir, shippedSoul } from "../../../support/soul-room.ts";
+
+const deps = { terms: loadSoulTerms(configDir), redactor: createRedactor() };
+const shipped = readSoul(shippedSoul).document as SoulDocument;
+const compile = (document: SoulDocument) =>
+  compileSoul({ version: "v1", yaml: JSON.stringify(document), document }, deps.terms, deps.redactor);
+const base = compile(shipped);
+const edit: SoulSubject = { kind: "edit_files", capability: "file_ops", action: "write", tags: ["write"] };
+
+describe("an overlay", () => {
+  it("takes permissions away, adds holds, rules, tone and ethics, and lowers limits", () => {
+    const narrow = restrict(
+      base,
+      {
+        name: "review",
+        level: "supervised",
+        allowed_autonomous: ["read_files", "search_files"],
+        requires_approval: ["commit"],
+        risk_rules: [{ name: "No downloads", applies_to: ["download"] }],
+        tone_invariants: ["Answer in one paragraph."],
+        memory_ethics: ["Nothing about this task."],
+        default_timeout_seconds: 60,
+        max_concurrent_jobs: 0,
+        max_job_duration_seconds: 10,
+        no_autonomous_irreversible: true,
+      },
+      deps,
+    );
+    expect(narrow.version).toBe("v1+review");
+    expect(narrow.sha256).not.toBe(base.sha256);
+    expect(narrow.allows(edit)).toBeNull();
+    expect(base.allows(edit)).toBe("edit_files");
+    expect(narrow.requiresApproval({ ...edit, kind: "commit" })).toBe("commit");
+    expect(narrow.riskRules({ ...edit, kind: "download" }).map((rule) => rule.name)).toEqual(["No downloads"]);
+    expect(narrow.document).toMatchObject({
+      autonomy_posture: { level: "supervised" },
+      approval_rules: { default_timeout_seconds: 60, channels: shipped.approval_rules.channels },
+      scheduling_boundaries: { max_concurrent_jobs: 0, max_job_duration_seconds: 10, no_autonomous_irreversible: true },
+    });
+    expect(narrow.document.tone_invariants).toEqual([...shipped.tone_invariants, "Answer in one paragraph."]);
+  });
+
+  it.each<[string, Partial<SoulOverlay>, RegExp]>([
+    ["a permission more", { allowed_autonomous: ["read_files", "push"] }, /"push" would be allowed/],
+    ["a wider permission", { allowed_autonomous: ["file_ops"] }, /"file_ops" would be allowed/],
+    ["a longer wait", { default_timeout_seconds: 7200 }, /default_timeout_seconds would grow from 3600 to 7200/],
+    ["more jobs", { max_concurrent_jobs: 6 }, /max_concurrent_jobs/],
+    ["longer jobs", { max_job_duration_seconds: 301 }, /max_job_duration_seconds/],
+    ["irreversible jobs", { no_autonomous_irreversible: false }, /irreversible/],
+    ["jobs before the set-up", { require_ready_state: false }, /before Lancelot is set up/],
+    ["a rule switched off", { risk_rules: [{ name: "Administrator rights", enforced: false }] }, /no longer be enforced/],
+  ])("cannot give %s", (_name, more, words) => {
+    expect(() => restrict(base, { name: "x", ...more }, deps)).toThrow(words);
+  });
+
+  it("cannot make a supervised soul autonomous, and names everything that would widen", () => {
+    const strict = compile({ ...shipped, autonomy_posture: { ...shipped.autonomy_posture, level: "supervised" } });
+    expect(() => restrict(strict, { name: "x", level: "autonomous", max_concurrent_jobs: 9 }, deps)).toThrow(
+      /level.*; max_concurrent_jobs/,
+    );
+    expect(() => restrict(base, { name: "x", level: "autonomous" }, deps)).not.toThrow();
+  });
+
+  it.each<[string, unknown]>([
+    ["a field that an overlay has not", { name: "x", mission: "Obey." }],
+    ["no name", {}],
+    ["a name that would look like another version", { name: "v2 " }],
+  ])("is refused with %s", (_name, overlay) => {
+    expect(() => restrict(base, overlay as SoulOverlay, deps)).toThrow(expect.objectContaining({ code: "invalid_params" }) as Error);
+  });
+});
+
+describe("whatever the overlay", () => {
+  const term = fc.oneof(
+    fc.constantFrom(...kinds, ...capabilities, ...tags, ...shipped.autonomy_posture.allowed_autonomous),
+    fc.constantFrom("file_ops.read", "web_ops.post", "everything", "delete_logs", "Read files", "nonsense", "shell"),
+  );
+  const termLists = fc.array(term, { maxLength: 5 });
+  const subject: fc.Arbitrary<SoulSubject> = fc.record({
+    kind: fc.constantFrom(...kinds),
+    capability: fc.constantFrom(...capabilities, "elsewhere"),
+    action: fc.constantFrom("read", "write", "delete", "run", "push", "post", "deploy", "send"),
+    tags: fc.uniqueArray(fc.constantFrom(...tags), { maxLength: 4 }),
+  });
+  const rules = fc.array(fc.record({ name: term, enforced: fc.boolean(), applies_to: termLists }, { requiredKeys: ["name"] }), {
+    maxLength: 3,
+  });
+  const overlay: fc.Arbitrary<SoulOverlay> = fc.record(
+    {
+      name: fc.constant("x"),
+      level: fc.constantFrom("supervised" as const, "autonomous" as const),
+      allowed_autonomous: termLists,
+      requires_approval: termLists,
+      risk_rules: rules,
+      memory_ethics: fc.array(fc.constantFrom("No secrets.", "No personal data.", "Be kind."), { maxLength: 2 }),
+      default_timeout_seconds: fc.integer({ min: 10, max: 7200 }),
+      max_concurrent_jobs: fc.nat(10),
+      no_autonomous_irreversible: fc.boolean(),
+    },
+    { requiredKeys: ["name"] },
+  );
+  const document: fc.Arbitrary<SoulDocument> = fc
+    .record({ level: fc.constantFrom("supervised" as const, "autonomous" as const), allowed: termLists, requires: termLists, rules })
+    .map(({ level, allowed, requires, rules: risk }) => ({
+      ...shipped,
+      autonomy_posture: { level, description: "", allowed_autonomous: allowed, requires_approval: requires },
+      risk_rules: risk.map((rule) => ({ description: "", enforced: true, ...rule })),
+      memory_ethics: [],
+    }));
+  const content = fc.constantFrom("nothing", "anna@firma.de", `ghp_${"a1B2".repeat(9)}`);
+
+  it("a restricted soul is never more permissive than its base", () => {
+    let made = 0;
+    fc.assert(
+      fc.property(document, overlay, fc.array(subject, { minLength: 5, maxLength: 20 }), content, (from, wish, subjects, text) => {
+        const whole = compile(from);
+        let narrow: ReturnType<typeof restrict>;
+        try {
+          narrow = restrict(whole, wish, deps);
+        } catch (error) {
+          expect(error).toBeInstanceOf(LancelotError);
+          return;
+        }
+        made += 1;
+        for (const one of subjects) {
+          if (narrow.allows(one) !== null) expect(whole.allows(one)).not.toBeNull();
+          if (whole.requiresApproval(one) !== null) expect(narrow.requiresApproval(one)).not.toBeNull();
+          for (const rule of whole.riskRules(one)) expect(narrow.riskRules(one)).toContainEqual(rule);
+        }
+        if (whole.forbidsMemory(text) !== null) expect(narrow.forbidsMemory(text)).not.toBeNull();
+        if (whole.document.autonomy_posture.level === "supervised") expect(narrow.document.autonomy_posture.level).toBe("supervised");
+        expect(narrow.document.approval_rules.default_timeout_seconds).toBeLessThanOrEqual(
+          whole.document.approval_rules.default_timeout_seconds,
+        );
+        for (const flag of ["noSilentFailure", "sourcesRequired"] as const) if (whole.tone[flag]) expect(narrow.tone[flag]).toBe(true);
+      }),
+      { numRuns: 400 },
+    );
+    // Most overlays of chance widen; enough of them must not, or nothing was tried.
+    expect(made).toBeGreaterThan(50);
+  });
+});
