@@ -217,6 +217,35 @@ describe("the contract's methods", () => {
   });
 });
 
+describe("two windows at once", () => {
+  it("of two activations one is refused, and the one under way is not mistaken for a change by hand", () => {
+    let meanwhile: (step: string) => void = () => undefined;
+    const here = room({ between: (step) => meanwhile(step) });
+    const there = createSoulTestRoom({}, here.base);
+    rooms.push(there);
+    const first = here.soul.propose({ yaml: pushFree, ...owner });
+    const second = here.soul.propose({ yaml: numbered(1), ...owner });
+    here.soul.approve(first.id);
+    there.soul.approve(second.id);
+    const seen: unknown[] = [];
+    meanwhile = (step) => {
+      seen.push([step, there.soul.active()?.version, there.soul.status().activeVersion]);
+      expect(() => there.soul.activate(second.id)).toThrow(conflict(/Another window/));
+      expect(() => there.soul.rollback("v1")).toThrow(conflict(/Another window/));
+    };
+    here.soul.activate(first.id);
+    expect(seen).toEqual([
+      ["prepared", "v1", "v1"],
+      ["written", "v1", "v1"],
+      ["pointed", "v2", "v2"],
+    ]);
+    const activations = here.storage.db.prepare("SELECT version FROM soul_activations ORDER BY seq").pluck().all();
+    expect(activations).toEqual(["v1", "v2"]);
+    expect(() => there.soul.activate(second.id)).toThrow(conflict(/against soul v1/));
+    expect(here.receipts().filter((name) => name.startsWith("soul.activate"))).toEqual(["soul.activate success"]);
+  });
+});
+
 describe("an activation that fails between its steps", () => {
   const steps = ["prepared", "written"] as const;
   it.each(steps)("is taken back when the disk refuses after it was %s", (step) => {
