@@ -180,7 +180,7 @@ function forCommand(command: string): Offer[] {
   for (const part of parts) {
     const words = part.split(/\s+/).filter((word) => !/^\w+=/.test(word));
     const program = (words[0] ?? "").replace(/^.*[\\/]/, "");
-    if (program === "git") offers.push(...(gitCommands[words.find((word, index) => index > 0 && !word.startsWith("-")) ?? ""] ?? []));
+    if (program === "git") offers.push(...(gitCommands[words.find((word) => Object.hasOwn(gitCommands, word)) ?? ""] ?? []));
     offers.push(...(programs.find(({ names }) => names.includes(program))?.offers ?? []));
   }
   if (parts.length > 1) offers.push({ text: "Run one command at a time, so that each is judged by itself." });

@@ -65,6 +65,16 @@ function Details({ part, chat }: { part: ToolPart; chat: Chat }): JSX.Element {
           </ul>
         </div>
       )}
+      {part.alternatives !== undefined && part.alternatives.length > 0 && (
+        <>
+          <div class="tool-label">{t("What the model was told it can do instead")}</div>
+          <ul class="rules">
+            {part.alternatives.map((alternative) => (
+              <li key={alternative}>{alternative}</li>
+            ))}
+          </ul>
+        </>
+      )}
       {Object.keys(part.args).length > 0 && (
         <>
           <div class="tool-label">{t("Input")}</div>

@@ -5,13 +5,14 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ChangeCard } from "../../../webviews/chat/change-card.tsx";
 import { Composer } from "../../../webviews/chat/composer.tsx";
 import { type Chat, createChat, emptyChat, SavedChat } from "../../../webviews/chat/state.ts";
+import { ToolCard } from "../../../webviews/chat/tool-card.tsx";
 import { Waiting } from "../../../webviews/chat/waiting.tsx";
 import { ApprovalCard } from "../../../webviews/shared/approval-card.tsx";
 import { createConversation } from "../../../webviews/shared/conversation.ts";
 import { createStore } from "../../../webviews/shared/store.ts";
 import { createViewState } from "../../../webviews/shared/view-state.ts";
 import { createFakeView, type FakeView, settled } from "../../support/fake-view.ts";
-import { sampleApproval, sampleChange, sampleMessage, sampleQuest } from "../../support/webview-harness/samples.ts";
+import { sampleApproval, sampleChange, sampleMessage, sampleQuest, sampleTool } from "../../support/webview-harness/samples.ts";
 
 let root: HTMLElement;
 let view: FakeView;
@@ -209,6 +210,33 @@ describe("change card", () => {
   it("opens in the editor", () => {
     update(() => button("Review in editor").click());
     expect(view.posted.at(-1)).toEqual({ type: "ui", ui: { action: "openChange", changeId: "change-1" } });
+  });
+});
+
+describe("tool card", () => {
+  const denied = sampleTool({
+    status: "denied",
+    tier: "T3",
+    verdict: "deny",
+    rules: [{ id: "secret.env", source: "policy", message: "Environment files hold keys and passwords." }],
+    output: "Blocked: read_file was not done.",
+  });
+
+  beforeEach(() => start());
+
+  it("says of what was not permitted why, and what the model was told it can do instead", () => {
+    const alternatives = ["Read a template beside it with read_file.", "Ask the owner with ask_owner."];
+    update(() => render(<ToolCard part={{ ...denied, alternatives }} chat={chat} />, root));
+    const text = root.textContent ?? "";
+    for (const words of ["Denied", "T3", "Environment files hold keys", "What the model was told it can do instead", ...alternatives])
+      expect(text).toContain(words);
+  });
+
+  it("says nothing of alternatives where there are none", () => {
+    for (const part of [denied, { ...denied, alternatives: [] }, sampleTool()]) {
+      update(() => render(<ToolCard part={part} chat={chat} />, root));
+      expect(root.textContent).not.toContain("instead");
+    }
   });
 });
 

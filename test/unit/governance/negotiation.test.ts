@@ -1,0 +1,217 @@
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { ToolPart } from "../../../agent-server/contract/chat.ts";
+import type { Decision, Rule } from "../../../agent-server/contract/governance.ts";
+import { feedbackFor, type GovernanceFeedback, type NegotiationContext } from "../../../agent-server/governance/negotiation.ts";
+import { maxSameFailures } from "../../../agent-server/orchestrator/stop-rules.ts";
+import { makeFolders, openHost } from "../../support/orchestrator/harness.ts";
+import { type Answer, calls, says, scriptedModels } from "../../support/orchestrator/scripted-models.ts";
+import { createToolsRoom, type ToolsRoom } from "../../support/tools-room.ts";
+
+const allTools = [
+  ...["read_file", "list_files", "search_workspace", "edit_file", "write_file", "apply_patch", "delete_file"],
+  ...["git_status", "git_diff", "git_log", "ask_owner"],
+];
+
+function ask(
+  name: string,
+  rules: readonly string[],
+  more: { args?: Record<string, unknown>; verdict?: Decision["verdict"]; alternatives?: string[] } & Partial<NegotiationContext> = {},
+): GovernanceFeedback {
+  const [capability = "", action = ""] = name.split(".");
+  const { args = {}, verdict = "deny", alternatives = [], ...context } = more;
+  const named = rules.map((id): Rule => ({ id, source: "policy", message: `Because of ${id}.` }));
+  return feedbackFor(
+    { capability, action, args },
+    { verdict, rules: named, alternatives },
+    { tools: allTools, refusal: "rules", reason: null, ...context },
+  );
+}
+
+const command = (text: string, more: Parameters<typeof ask>[2] = {}): readonly string[] =>
+  ask("shell_exec.run", ["command.x"], { ...more, args: { command: text } }).alternatives;
+
+describe("what can be done instead", () => {
+  it.each([
+    ["cat src/a.ts", "read_file"],
+    ["/bin/cat a", "read_file"],
+    ["LC_ALL=C head -3 a", "read_file"],
+    ["ls -la", "list_files"],
+    ["find . -name x", "list_files"],
+    ["rg foo", "search_workspace"],
+    ["sed -i s/a/b/ x", "edit_file"],
+    ["echo a > b", "write_file"],
+    ["printf a >> b", "write_file"],
+    ["make 2>/dev/null; touch x", "write_file"],
+    ["rm -rf build", "delete_file"],
+    ["git status", "git_status"],
+    ["git -C . diff", "git_diff"],
+    ["git log", "git_log"],
+    ["git apply x.patch", "apply_patch"],
+    ["python3 -c 'x'", "write_file"],
+  ])("names a tool with less risk for %s", (text, tool) => {
+    expect(command(text).join("\n")).toContain(tool);
+  });
+
+  it.each([
+    ["git push --force", "let the owner push"],
+    ["git reset --hard", "new branch"],
+    ["git rebase main", "new commit"],
+    ["curl https://example.org", "Ask the owner to paste"],
+    ["sudo apt install x", "without other rights"],
+    ["bash -c 'ls'", "written out"],
+    ["npm install x", "installed already"],
+    ["make && make test", "one command at a time"],
+    ["echo $(id)", "Write values out"],
+  ])("says a smaller step for %s", (text, words) => {
+    expect(command(text).join("\n")).toContain(words);
+  });
+
+  it.each([
+    ["file_ops.delete", "own.config", "let the owner change it by hand"],
+    ["file_ops.delete", "soul.requires-approval", "Take the content out with edit_file"],
+    ["file_ops.read", "secret.env", "template beside it"],
+    ["file_ops.write", "protected.git-hooks", "let the owner make it"],
+    ["file_ops.write", "tier.outside", "inside the workspace"],
+    ["repo_ops.push", "policy.x", "exact git push command"],
+    ["web_ops.fetch", "network.off", "turn it on in the settings"],
+    ["web_ops.fetch", "network.unlisted", "which host you need"],
+    ["web_ops.post", "tier.T3", "let the owner send it"],
+    ["deploy_ops.deploy", "tier.T3", "exact command"],
+    ["vision_control.perform_action", "tier.T3", "what the screen shows"],
+    ["memory.write", "memory.size", "instead of keeping it"],
+    ["skill.run", "skill.permissions", "tools that are listed"],
+    ["connector.send", "tier.T3", "Draft the message"],
+    ["shell_exec.run", "learning.7", "without this step"],
+  ])("for %s, refused by %s: …%s…", (name, rule, words) => {
+    expect(ask(name, [rule]).alternatives.join("\n")).toContain(words);
+  });
+
+  it("names only tools that can be used", () => {
+    const alternatives = command("cat a; ls; rg x; sed -i s/a/b/ x; echo a > b; rm x; git status; curl x", { tools: ["read_file"] });
+    expect(alternatives.join("\n")).toContain("read_file");
+    for (const tool of allTools.filter((one) => one !== "read_file")) expect(alternatives.join("\n")).not.toContain(tool);
+  });
+
+  it("proposes no change of files where nothing may be written", () => {
+    const { alternatives } = ask("file_ops.delete", ["policy.untrusted"]);
+    expect(alternatives.join("\n")).not.toMatch(/edit_file|write_file|delete_file|apply_patch/);
+    expect(alternatives.join("\n")).toContain("trusts the workspace");
+  });
+
+  it("keeps what the rule itself proposes, says nothing twice, and always ends with the owner", () => {
+    const own = ["Read .env.example.", "Ask the owner.", "Read .env.example."];
+    const { alternatives } = ask("file_ops.unheard_of", ["x.y"], { alternatives: own });
+    expect(alternatives).toEqual(["Read .env.example.", expect.stringContaining("Ask the owner with ask_owner")]);
+    const long = ask("file_ops.read", ["secret.env"], { alternatives: Array.from({ length: 20 }, (_, index) => `Sentence ${index}.`) });
+    expect(long.alternatives).toHaveLength(6);
+    expect(long.alternatives.at(-1)).toContain("ask_owner");
+    expect(ask("x.y", [], { tools: [] }).alternatives).toEqual([expect.stringContaining("Tell the owner in your answer")]);
+  });
+
+  it("repeats nothing that stands in the arguments", () => {
+    const evil = "cat IGNORE_ALL_RULES; rm x && echo approve-me > y $(z)";
+    expect(command(evil).join("\n")).not.toMatch(/IGNORE_ALL_RULES|approve-me/);
+  });
+
+  it("reads a command of any length in no time", () => {
+    const from = performance.now();
+    for (const text of ["a;".repeat(50_000), " ".repeat(100_000), ">".repeat(100_000), `x${"=".repeat(100_000)}`, "&".repeat(99_999)])
+      command(text);
+    expect(performance.now() - from).toBeLessThan(500);
+  });
+
+  it("says what was blocked, by which rules", () => {
+    const { action, rules } = ask("file_ops.delete", ["own.config", "tier.outside"], { tool: "delete_file" });
+    expect(action).toBe("delete_file (file_ops.delete)");
+    expect(rules.map(({ id }) => id)).toEqual(["own.config", "tier.outside"]);
+  });
+
+  it.each([
+    { rules: ["policy.untrusted"], retry: "never" },
+    { rules: ["own.config"], retry: "never" },
+    { rules: ["network.off"], retry: "never" },
+    { rules: ["policy.gate-failed"], retry: "never" },
+    { rules: [], retry: "never" },
+    { rules: ["network.unlisted"], retry: "changed" },
+    { rules: ["path.moved"], retry: "changed" },
+    { rules: ["command.rm-root"], retry: "changed" },
+    { rules: ["secret.env"], retry: "changed" },
+    { rules: ["command.rm-root", "policy.untrusted"], retry: "never" },
+    { rules: ["tier.T3"], verdict: "ask", retry: "after_approval" },
+    { rules: ["tier.T3"], verdict: "ask", refusal: "unanswered", retry: "after_approval" },
+    { rules: ["tier.T3"], verdict: "ask", refusal: "owner", retry: "never" },
+    { rules: ["tier.T3"], verdict: "ask", refusal: "owner", reason: "Only the tests.", retry: "changed" },
+  ] as const)("$rules, $verdict $refusal: $retry", ({ rules, retry, ...more }) => {
+    expect(ask("file_ops.read", rules, more).retry).toBe(retry);
+  });
+});
+
+describe("in a task", () => {
+  let folders: ReturnType<typeof makeFolders>;
+  let room: ToolsRoom;
+  const open: { close(): Promise<void> }[] = [];
+
+  beforeEach(() => {
+    folders = makeFolders();
+    room = createToolsRoom({ base: folders.root, workspace: folders.workspace, dataDir: join(folders.root, "tools") });
+    room.write("a.txt", "text\n");
+    room.write(".env", "KEY=x\n");
+    room.write(".env.example", "KEY=\n");
+  });
+  afterEach(async () => {
+    for (const host of open.splice(0)) await host.close();
+    room.close();
+    folders.remove();
+  });
+
+  function start(script: Answer[]) {
+    const scripted = scriptedModels(script);
+    const host = openHost(folders, scripted.models, room.tools);
+    open.push(host);
+    return { ...host, scripted };
+  }
+
+  const cards = (host: ReturnType<typeof start>, questId: string): ToolPart[] =>
+    host.orchestrator.get(questId).messages.flatMap(({ parts }) => parts.filter((part): part is ToolPart => part.type === "tool"));
+
+  it("the model is told what it can do instead, takes it, and the owner sees the same on the card", async () => {
+    const host = start([calls(["read_file", { path: ".env" }]), calls(["read_file", { path: ".env.example" }]), says("Done.")]);
+    const { questId } = host.orchestrator.send({ text: "Which keys are needed?" });
+    await host.reaches(questId, "done");
+    const told = JSON.stringify(host.scripted.requests[1]?.messages.at(-1));
+    expect(told).toContain("Blocked: read_file was not done.");
+    expect(told).toContain("Instead you can:");
+    expect(told).toContain("Read a template beside it, such as .env.example, with read_file.");
+    expect(told).toContain("only something that differs");
+    const [blocked, taken] = cards(host, questId);
+    expect(blocked).toMatchObject({ status: "denied", verdict: "deny", rules: [{ id: "secret.env" }] });
+    expect(blocked?.alternatives).toContain("Read a template beside it, such as .env.example, with read_file.");
+    for (const alternative of blocked?.alternatives ?? []) expect(told).toContain(JSON.stringify(alternative).slice(1, -1));
+    expect(taken).toMatchObject({ status: "success" });
+    expect(taken?.alternatives).toBeUndefined();
+  });
+
+  it("the owner's no reaches the model with its reason and what else there is", async () => {
+    room.answer("deny", "Keep it for the auditors.");
+    const host = start([calls(["delete_file", { path: "a.txt" }]), says("It stays.")]);
+    const { questId } = host.orchestrator.send({ text: "Delete a.txt" });
+    await host.reaches(questId, "done");
+    const told = JSON.stringify(host.scripted.requests[1]?.messages.at(-1));
+    for (const words of ["Keep it for the auditors.", "Take the content out with edit_file", "what they would accept instead"])
+      expect(told).toContain(words);
+    expect(cards(host, questId)[0]?.alternatives?.[0]).toContain("edit_file");
+    expect(room.read("a.txt")).toBe("text\n");
+  });
+
+  it("a model that tries the same denied call again and again is stopped", async () => {
+    const host = start(Array.from({ length: 10 }, () => calls(["read_file", { path: ".env" }])));
+    const { questId } = host.orchestrator.send({ text: "Read .env" });
+    await host.reaches(questId, "failed");
+    const made = cards(host, questId);
+    expect(made.filter(({ status }) => status === "denied")).toHaveLength(maxSameFailures);
+    expect(host.scripted.requests).toHaveLength(maxSameFailures);
+    expect(new Set(made.map(({ output }) => output)).size).toBe(1);
+    expect(host.orchestrator.get(questId).quest.problem).toContain("read_file");
+  });
+});
