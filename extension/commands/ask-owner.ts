@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 import { LancelotError } from "../../agent-server/contract/errors.ts";
-import { codeOf, plain } from "../host/report.ts";
+import { codeOf, plain, report } from "../host/report.ts";
 
 export interface OwnerQuestion {
   readonly question: string;
@@ -22,6 +22,14 @@ export async function askOwner({ question, detail, yes, other }: OwnerQuestion):
   );
   if (answer === yes) return "yes";
   return answer !== undefined && answer === other ? "other" : "no";
+}
+
+/** Says what was done and offers the next step; the command that did it is over, whether the owner takes the offer or not. */
+export function sayAndOffer(message: string, button: string, next: () => Promise<void>): void {
+  const offer = async () => {
+    if ((await vscode.window.showInformationMessage(message, button)) === button) await next();
+  };
+  void offer().catch(report);
 }
 
 /** Runs an act of the owner; says so when it was decided elsewhere (another window, the terminal) meanwhile. */

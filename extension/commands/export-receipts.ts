@@ -1,5 +1,6 @@
 import * as vscode from "vscode";
 import type { AgentHost } from "../host/agent-host.ts";
+import { report } from "../host/report.ts";
 import { dataFolder } from "../host/settings.ts";
 import { type Commands, field } from "./commands.ts";
 
@@ -46,13 +47,17 @@ export function exportCommands(context: vscode.ExtensionContext, host: AgentHost
       const reveal = vscode.l10n.t("Show in folder");
       // In a remote window the file is on the other machine, where no file manager can be opened.
       const local = vscode.env.remoteName === undefined && vscode.env.uiKind === vscode.UIKind.Desktop;
-      const answer = await vscode.window.showInformationMessage(
-        vscode.l10n.t("{0} entries were written to {1} (SHA-256 {2}…).", result.entries, result.file, result.sha256.slice(0, 12)),
-        open,
-        ...(local ? [reveal] : []),
-      );
-      if (answer === open) await vscode.commands.executeCommand("vscode.open", uri);
-      if (answer === reveal) await vscode.commands.executeCommand("revealFileInOS", uri);
+      void vscode.window
+        .showInformationMessage(
+          vscode.l10n.t("{0} entries were written to {1} (SHA-256 {2}…).", result.entries, result.file, result.sha256.slice(0, 12)),
+          open,
+          ...(local ? [reveal] : []),
+        )
+        .then(async (answer) => {
+          if (answer === open) await vscode.commands.executeCommand("vscode.open", uri);
+          if (answer === reveal) await vscode.commands.executeCommand("revealFileInOS", uri);
+        })
+        .then(undefined, report);
     },
   };
 }

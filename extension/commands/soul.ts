@@ -3,7 +3,7 @@ import type { SoulIssue, SoulProposal } from "../../agent-server/contract/soul.t
 import type { AgentHost } from "../host/agent-host.ts";
 import { findProposal, proposalIdOf, showProposal, soulScheme, versionUri } from "../review/soul-documents.ts";
 import { changedLines } from "../review/soul-text.ts";
-import { askOwner, ownerAct } from "./ask-owner.ts";
+import { askOwner, ownerAct, sayAndOffer } from "./ask-owner.ts";
 import { type Commands, field } from "./commands.ts";
 import { openSoulDraft } from "./soul-draft.ts";
 
@@ -62,12 +62,11 @@ export function soulCommands(host: AgentHost): Commands {
     if (answer === "no") return;
     const approved = await ownerAct(() => host.call("soul.approve", { id: proposal.id }));
     if (approved === null) return;
-    const go = vscode.l10n.t("Activate…");
-    const next = await vscode.window.showInformationMessage(
+    sayAndOffer(
       vscode.l10n.t("Soul {0} is approved. It takes effect when you activate it.", approved.toVersion),
-      go,
+      vscode.l10n.t("Activate…"),
+      () => activate(approved),
     );
-    if (next === go) await activate(approved);
   };
   const activate = async (proposal: SoulProposal) => {
     const answer = await askOwner({
@@ -164,12 +163,11 @@ export function soulCommands(host: AgentHost): Commands {
     });
     if (reason === undefined) return;
     const proposal = await host.call("soul.propose", { yaml, reason: reason.trim() });
-    const review = vscode.l10n.t("Review…");
-    const answer = await vscode.window.showInformationMessage(
+    sayAndOffer(
       vscode.l10n.t("Soul {0} is proposed. Nothing changes until you approve and activate it.", proposal.toVersion),
-      review,
+      vscode.l10n.t("Review…"),
+      () => showProposal(proposal),
     );
-    if (answer === review) await showProposal(proposal);
   };
 
   return {

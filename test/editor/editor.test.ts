@@ -2,9 +2,24 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as esbuild from "esbuild";
+import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { root } from "../support/setup/project.mjs";
-import { openWorkbench } from "../support/workbench/workbench.ts";
+import { openWorkbench, type Workbench } from "../support/workbench/workbench.ts";
+
+/** What a suite asks the owner's hand to do, as it says it: `@press Approve`, `@type some words`, `@pick Receipts`. */
+const hand = /^@(press|type|pick) (.+)$/;
+
+/** The owner's part in the real workbench: the editor's own dialogs and inputs cannot be answered from inside. */
+async function play(page: Page, act: string, text: string): Promise<void> {
+  if (act === "press") return page.locator(".monaco-dialog-box").getByRole("button", { name: text, exact: true }).click();
+  const input = page.locator(".quick-input-widget input.input");
+  await input.waitFor();
+  if (act === "type") await input.fill(text);
+  else await page.locator(".quick-input-list").getByRole("option", { name: text }).first().waitFor();
+  if (act === "pick") await page.locator(".quick-input-list").getByRole("option", { name: text }).first().click();
+  else await input.press("Enter");
+}
 
 /** The suites of test/editor/suite run by Mocha inside a real extension host; their lines are shown and their failures fail this test. */
 test("suites inside the extension host", async () => {
@@ -25,17 +40,21 @@ test("suites inside the extension host", async () => {
   cpSync(join(root, "media/sample"), workspace, { recursive: true });
   const lines: string[] = [];
   const exit = Promise.withResolvers<number>();
+  const opened = Promise.withResolvers<Workbench>();
   const workbench = await openWorkbench({
     workspace,
     development: {
       testsPath: outfile,
       onLog: (line) => {
         lines.push(line);
-        console.log(line);
+        const wish = hand.exec(line);
+        if (wish === null) console.log(line);
+        else void opened.promise.then(({ page }) => play(page, wish[1] ?? "", wish[2] ?? "")).catch(exit.reject);
       },
       onExit: exit.resolve,
     },
   });
+  opened.resolve(workbench);
   const timer = setTimeout(() => exit.reject(new Error(`The suites did not end in 150 s.\n${lines.join("\n")}`)), 150_000);
   try {
     const code = await exit.promise;

@@ -7,6 +7,9 @@ export async function run(): Promise<void> {
   await import("./activation.ts");
   await import("./apply-text.ts");
   await import("./review.ts");
+  await import("./soul.ts");
+  await import("./yaml.ts");
+  await import("./safeguards.ts");
   await import("./supervision.ts");
   await new Promise<void>((resolve, reject) => {
     mocha.run((failures) => (failures === 0 ? resolve() : reject(new Error(`${failures} tests failed`))));

@@ -1,0 +1,118 @@
+import * as assert from "node:assert/strict";
+import * as vscode from "vscode";
+import type { TestApi } from "../../../extension/activate.ts";
+import { cleanUp, lancelot, owner, until } from "./lancelot.ts";
+
+const onEditor = vscode.window.onDidChangeActiveTextEditor as (listener: (e: never) => void) => vscode.Disposable;
+const run = (command: string, argument?: Record<string, string>) => vscode.commands.executeCommand(`lancelot.${command}`, argument);
+const shown = () => vscode.window.activeTextEditor?.document;
+
+/** A draft of the owner's, changed so that there is something to propose. */
+async function draft(): Promise<vscode.TextEditor> {
+  await run("editSoul");
+  const editor = vscode.window.activeTextEditor;
+  assert.equal(editor?.document.uri.scheme, "untitled");
+  const line = editor.document
+    .getText()
+    .split("\n")
+    .findIndex((text) => text.includes("max_concurrent_jobs"));
+  const { range } = editor.document.lineAt(line);
+  await editor.edit((edit) => edit.replace(range, "  max_concurrent_jobs: 3"));
+  return editor;
+}
+
+/** Proposes a draft with the owner's hand, and gives the proposal. */
+async function proposed(api: TestApi, reason: string) {
+  await draft();
+  owner("type", reason);
+  await run("proposeSoul");
+  const { pendingProposals } = await api.call("soul.status", {});
+  const proposal = pendingProposals.find((candidate) => candidate.reason === reason);
+  assert.ok(proposal, "the proposal is there");
+  return proposal;
+}
+
+suite("the soul in the editor", () => {
+  let api: TestApi;
+  let first: string;
+  suiteSetup(async () => {
+    api = await lancelot();
+    const { activeVersion } = await api.call("soul.status", {});
+    assert.ok(activeVersion, "a soul is in effect");
+    first = activeVersion;
+  });
+  teardown(() => cleanUp(api));
+
+  test("the active version opens as YAML that cannot be edited", async () => {
+    await run("showSoul");
+    const document = shown();
+    assert.equal(document?.uri.toString(), `lancelot-soul:/soul_${first}.yaml`);
+    assert.equal(document.languageId, "yaml");
+    assert.equal(document.getText(), (await api.call("soul.get", {})).yaml);
+    await vscode.commands.executeCommand("type", { text: "x" });
+    assert.equal(document.getText(), (await api.call("soul.get", {})).yaml);
+  });
+
+  test("a copy to work on has the next version and a name that says how to propose it; opened again it keeps the edits", async () => {
+    const editor = await draft();
+    assert.match(editor.document.getText(), /^version: v2$/m);
+    assert.match(editor.document.uri.path, /soul_v2 \(run “Propose this soul” when done\)\.yaml$/);
+    await vscode.commands.executeCommand("workbench.action.files.newUntitledFile");
+    await run("editSoul");
+    assert.match(shown()?.getText() ?? "", /max_concurrent_jobs: 3/);
+  });
+
+  test("proposed, compared, approved, activated and rolled back, each with the owner's word in the editor's dialog", async () => {
+    const proposal = await proposed(api, "Fewer jobs at once");
+    assert.equal(proposal.fromVersion, first);
+    assert.equal(proposal.proposedBy, "owner");
+
+    await run("reviewSoulProposals", { id: proposal.id });
+    const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
+    assert.ok(input instanceof vscode.TabInputTextDiff, "a diff is shown");
+    assert.equal(input.original.toString(), `lancelot-soul:/soul_${first}.yaml`);
+    const document = await vscode.workspace.openTextDocument(input.modified);
+    assert.equal(document.getText(), proposal.yaml);
+
+    owner("press", "Cancel");
+    await run("approveSoul", { id: proposal.id });
+    assert.equal((await api.call("soul.status", {})).pendingProposals.find(({ id }) => id === proposal.id)?.status, "pending");
+
+    owner("press", "Approve");
+    await run("approveSoul", { id: proposal.id });
+    assert.equal((await api.call("soul.status", {})).activeVersion, first, "nothing changes before it is activated");
+
+    owner("press", "Activate");
+    await run("activateSoul", { id: proposal.id });
+    assert.equal((await api.call("soul.status", {})).activeVersion, proposal.toVersion);
+    assert.match((await api.call("soul.get", {})).yaml, /max_concurrent_jobs: 3/);
+
+    owner("press", "Roll back");
+    await run("rollBackSoul", { version: first });
+    assert.equal((await api.call("soul.status", {})).activeVersion, first);
+  });
+
+  test("the dialog leads to the diff before the owner decides", async () => {
+    const proposal = await proposed(api, "Look first");
+    owner("press", "Show the diff");
+    await run("approveSoul", { id: proposal.id });
+    await until(onEditor, () => shown()?.uri.query === proposal.id);
+    // Without an argument it is the proposal on show.
+    owner("type", "Not now");
+    owner("press", "Reject");
+    await run("rejectSoul");
+    const { items } = await api.call("soul.proposals", { status: "rejected" });
+    assert.ok(items.some(({ id }) => id === proposal.id));
+  });
+
+  test("a soul with a critical issue is not proposed; the owner is told why", async () => {
+    const editor = await draft();
+    const text = editor.document.getText();
+    const whole = new vscode.Range(editor.document.positionAt(0), editor.document.positionAt(text.length));
+    await editor.edit((edit) => edit.replace(whole, text.replace("no_autonomous_irreversible: true", "no_autonomous_irreversible: false")));
+    const before = (await api.call("soul.proposals", {})).items.length;
+    owner("press", "Cancel");
+    await run("proposeSoul");
+    assert.equal((await api.call("soul.proposals", {})).items.length, before);
+  });
+});
