@@ -50,7 +50,7 @@ export function createTextIndex(storage: Storage): TextIndex {
     const known = inserts.get(part);
     if (known !== undefined) return known;
     db.exec(
-      `CREATE VIRTUAL TABLE IF NOT EXISTS ${tableOfPart(part)} USING fts5(content, facets, content='', detail='full', tokenize='unicode61')`,
+      `CREATE VIRTUAL TABLE IF NOT EXISTS ${tableOfPart(part)} USING fts5(content, facets, content='', detail='full', prefix='3 4', tokenize='unicode61')`,
     );
     const statement = db.prepare(`INSERT INTO ${tableOfPart(part)} (rowid, content, facets) VALUES (?, ?, ?)`);
     inserts.set(part, statement);
