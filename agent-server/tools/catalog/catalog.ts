@@ -10,6 +10,7 @@ import { gitStatus } from "./git-status.ts";
 import { listFiles } from "./list-files.ts";
 import { readFile } from "./read-file.ts";
 import { searchWorkspace } from "./search-workspace.ts";
+import { soulProposeAmendment } from "./soul-propose-amendment.ts";
 import { updatePlan } from "./update-plan.ts";
 import { writeFile } from "./write-file.ts";
 
@@ -28,4 +29,5 @@ export const catalog: readonly Tool[] = [
   diagnostics,
   askOwner,
   updatePlan,
+  soulProposeAmendment,
 ];
