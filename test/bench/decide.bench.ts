@@ -1,10 +1,11 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Intent } from "../../agent-server/contract/governance.ts";
 import { decide } from "../../agent-server/governance/decide.ts";
-import { createEvaluate } from "../../agent-server/governance/evaluate.ts";
 import { createPathPolicy } from "../../agent-server/governance/policy/paths.ts";
+import { gateFacts } from "../support/gate-facts.ts";
+import { createGovernanceRoom } from "../support/governance-room.ts";
 import type { BenchRow } from "./bench-row.ts";
 
 const files = 500;
@@ -24,13 +25,7 @@ export async function run(): Promise<BenchRow[]> {
     for (const path of paths) writeFileSync(join(workspace, path), "x\n");
     const configDir = join(import.meta.dirname, "../../config");
     const newPolicy = () => createPathPolicy({ workspace, dataDir: join(base, "data"), configDir });
-    const factsOf = (policy: ReturnType<typeof newPolicy>) => ({
-      resolve: policy.resolve,
-      ruleMessage: policy.message,
-      trusted: true,
-      posture: "supervised" as const,
-      broad: policy.broad,
-    });
+    const factsOf = ({ resolve, message, broad }: ReturnType<typeof newPolicy>) => gateFacts({ resolve, ruleMessage: message, broad });
     const intents = paths.map((path): Intent => ({ capability: "file_ops", action: "write", args: { path }, mode: "normal" }));
     const absolutes = paths.map((path) => join(workspace, path));
 
@@ -45,18 +40,26 @@ export async function run(): Promise<BenchRow[]> {
       bareRealpath.push(...perCall(absolutes, (absolute) => realpathSync.native(absolute)));
     }
 
-    const facts = factsOf(newPolicy());
-    const evaluate = createEvaluate(() => facts);
+    // The whole gate of a host, with its soul looked up each time.
+    const room = createGovernanceRoom();
+    const { evaluate } = room.governance;
     const status: Intent = { capability: "repo_ops", action: "status", args: {}, mode: "normal" };
-    const cached = Array.from({ length: 20_000 }, () => status);
+    const read: Intent = { capability: "file_ops", action: "read", args: { path: "src/a.ts" }, mode: "normal" };
+    const many = (intent: Intent) => Array.from({ length: 20_000 }, () => intent);
     const kept = new Map([["repo_ops\nstatus\nnormal\nsupervised\n10", evaluate(status)]]);
-    const cachedDecision = perCall(cached, evaluate);
-    const bareLook = perCall(cached, (intent) => kept.get(`${intent.capability}\n${intent.action}\n${intent.mode}\nsupervised\n10`));
+    const cachedDecision = perCall(many(status), evaluate);
+    const cachedRead = perCall(many(read), evaluate);
+    const bareLook = perCall(many(status), (intent) => kept.get(`${intent.capability}\n${intent.action}\n${intent.mode}\nsupervised\n10`));
+    const bareStat = perCall(many(status), () => statSync(join(room.dataDir, "soul/ACTIVE")));
+    const bareRead = perCall(many(read), () => realpathSync.native(join(room.workspace, "src/a.ts")));
+    room.dispose();
 
     return [
       row("file decision, name seen for the first time, p50", median(cold), median(bareRealpath), "bare: realpath of the same file"),
       row("file decision, p50", median(warm), median(bareRealpath), "bare: realpath of the same file"),
       row("T0 decision from the cache, p50", median(cachedDecision), median(bareLook), "bare: a look in a Map"),
+      row("the same, beside a bare stat of one file", median(cachedDecision), median(bareStat), "bare: stat of the soul's ACTIVE"),
+      row("T0 decision about a file from the cache, p50", median(cachedRead), median(bareRead), "bare: realpath of the same file"),
     ];
   } finally {
     rmSync(base, { recursive: true, force: true });
