@@ -83,7 +83,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       if (!own) audit?.note("vault", { title: name === undefined ? operation : `${operation} ${name}` });
     },
   });
-  const ledger = createLedger({ storage, redactor, secrets, log: options.log });
+  const ledger = createLedger({ storage, redactor, secrets, log: options.log, configDir: paths.configDir });
   const noted = createAudit({ ledger, log: options.log });
   audit = noted;
   const flags = createFlags({
@@ -264,6 +264,12 @@ export async function createHost(options: HostOptions): Promise<Host> {
       if (outcome.isError || outcome.receiptId === null)
         throw outcome.error ?? new LancelotError("conflict", outcome.text, { data: { receiptId: outcome.receiptId } });
       return { output: outcome.text, receiptId: outcome.receiptId, changeId: outcome.changeId };
+    },
+    "repl.run": async ({ command, questId }, call) => {
+      flags.require("TOOLS_FABRIC");
+      const outcome = await tools.repl(command, { questId: questId ?? null, signal: call.signal });
+      if (outcome.isError) throw outcome.error ?? new LancelotError("conflict", outcome.text, { data: { receiptId: outcome.receiptId } });
+      return { output: outcome.text, receiptId: outcome.receiptId };
     },
     "workspace.search": ({ query, regex, glob, limit }, call) =>
       tools.search({ query, regex, limit, ...(glob === undefined ? {} : { glob }) }, call.signal),

@@ -25,7 +25,7 @@ export const securityMethods = {
     result: z.object({ text: z.string(), findings: z.array(z.object({ kind: z.string(), placeholder: z.string() })) }),
   }),
   "repl.run": method({
-    summary: "ls, cat, grep, find, cp and mv in the workspace, without a shell, by the full road.",
+    summary: "Runs ls, cat, grep, find, cp or mv in the workspace, without a shell, by the full road.",
     access: "owner",
     params: z.object({ command: z.string().min(1).max(10_000), questId: Id.optional() }),
     result: z.object({ output: z.string(), receiptId: Id.nullable() }),

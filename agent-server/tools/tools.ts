@@ -21,6 +21,7 @@ import { createObjectStore } from "./checkpoints-objects.ts";
 import { createRestore } from "./checkpoints-restore.ts";
 import { createFabric } from "./fabric.ts";
 import { createLocks } from "./locks.ts";
+import { parseCommand, replCatalog } from "./repl/repl.ts";
 import { createRoad } from "./road.ts";
 import type { Tool } from "./tool.ts";
 import { createVerifications } from "./verifications.ts";
@@ -72,6 +73,8 @@ export interface Tools {
   schemas(names?: readonly string[]): ToolSchema[];
   /** The full road. Never throws for a failed tool: that is an outcome the model can read. @throws LancelotError `cancelled`. */
   invoke(call: ToolCall): Promise<ToolOutcome>;
+  /** The owner's `ls`, `cat`, `grep`, `find`, `cp` or `mv` by the full road. @throws LancelotError `invalid_params` for any other command. */
+  repl(command: string, call: { questId: string | null; signal: AbortSignal }): Promise<ToolOutcome>;
   search(
     query: { query: string; regex: boolean; glob?: string; limit: number },
     signal: AbortSignal,
@@ -178,11 +181,10 @@ export function createTools(deps: ToolsDeps): Tools {
 
   const problem = (tool: Tool): string | null => {
     if (deps.enabled?.() === false) return switchedOff;
-    if (workspace === null && tool.capability !== "quest") return noWorkspace;
+    if (workspace === null && tool.capability !== "quest" && tool.capability !== "soul") return noWorkspace;
     return tool.problem?.({ workspace, askEditor }) ?? null;
   };
-  const invoke = createFabric({
-    catalog,
+  const fabric = {
     road,
     ledger,
     redactor,
@@ -190,9 +192,11 @@ export function createTools(deps: ToolsDeps): Tools {
     locks,
     problem,
     log,
-    takeFailures: (questId) => toldWords(verifications.take(questId)),
-    scope: (call) => ({ call, workspace: owner, governance, files, changes, askEditor, ripgrepPath, locks }),
-  });
+    takeFailures: (questId: string) => toldWords(verifications.take(questId)),
+    scope: (call: ToolCall) => ({ call, workspace: owner, governance, files, changes, askEditor, ripgrepPath, locks }),
+  };
+  const invoke = createFabric({ ...fabric, catalog });
+  const runCommand = createFabric({ ...fabric, catalog: replCatalog });
   const searchable = () => {
     if (workspace === null) throw new LancelotError("unavailable", noWorkspace);
     return { governance, ripgrepPath, workspace };
@@ -214,6 +218,7 @@ export function createTools(deps: ToolsDeps): Tools {
         .filter((tool) => problem(tool) === null && (names === undefined || names.includes(tool.name)))
         .map((tool) => ({ name: tool.name, description: tool.description, parameters: parametersOf(tool) })),
     invoke,
+    repl: async (command, { questId, signal }) => runCommand({ ...parseCommand(command), questId, parentId: null, mode: "normal", signal }),
     search: async (query, signal) => {
       const found = await searchWorkspace(searchable(), query, signal);
       return { ...found, items: found.items.map((item) => ({ ...item, text: redactor.text(item.text).text })) };

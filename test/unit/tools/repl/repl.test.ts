@@ -1,0 +1,295 @@
+import { chmodSync, existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createToolsRoom, snapshotTree, type ToolsRoom } from "../../../support/tools-room.ts";
+
+let room: ToolsRoom;
+
+beforeEach(() => {
+  room = createToolsRoom();
+  room.write("src/a.ts", "export const a = 1;\nexport const total = a + 1;\n");
+  room.write("src/b.ts", "import { a } from './a.ts';\n");
+  room.write("docs/read me.md", "# Title\nTotal is a word.\n");
+  room.write(".hidden", "h\n");
+  room.write(".env", "API_KEY=abc123def456ghi789\n");
+  room.write("bin.dat", Buffer.from([0, 1, 2, 255, 0]));
+  room.write("empty.txt", "");
+});
+afterEach(() => room.close());
+
+const signal = () => new AbortController().signal;
+const run = (command: string, questId: string | null = null) => room.tools.repl(command, { questId, signal: signal() });
+const textOf = async (command: string): Promise<string> => {
+  const outcome = await run(command);
+  expect([command, outcome.isError, outcome.error?.message]).toEqual([command, false, undefined]);
+  return outcome.text;
+};
+const refusal = async (command: string): Promise<{ code: string | undefined; text: string }> => {
+  const outcome = await run(command);
+  expect([command, outcome.isError]).toEqual([command, true]);
+  return { code: outcome.error?.code, text: outcome.text };
+};
+const last = () => room.ledger.search({ limit: 1 }).items[0];
+
+describe("ls", () => {
+  it("lists a folder by name, hidden files on request", async () => {
+    expect(await textOf("ls")).toBe("bin.dat\ndocs\nempty.txt\nsrc");
+    expect(await textOf("ls -A")).toContain(".hidden");
+    expect(await textOf("ls src docs")).toBe("src:\na.ts\nb.ts\n\ndocs:\nread me.md");
+    expect(await textOf("ls -F")).toContain("src/");
+    expect(await textOf("ls -R")).toContain("./src/a.ts");
+    expect(await textOf("ls -l src/a.ts")).toMatch(/^-rw.{7} +48 \d{4}-\d\d-\d\d \d\d:\d\d src\/a\.ts$/);
+    expect(await textOf("ls -ld src")).toMatch(/^d.* src$/);
+    expect(await textOf("ls -r src")).toBe("b.ts\na.ts");
+  });
+
+  it("shows a name with a line feed in it on one line", async () => {
+    room.write("src/odd\nname", "");
+    expect(await textOf("ls src")).toBe("a.ts\nb.ts\nodd?name");
+  });
+
+  it("leaves a receipt on the same road as any tool", async () => {
+    const outcome = await run("ls -la src");
+    expect(room.ledger.get(outcome.receiptId ?? "")).toMatchObject({
+      actionName: "repl.ls",
+      status: "success",
+      riskTier: "T0",
+      inputs: { argv: ["-la", "src"] },
+      metadata: { decision: [{ verdict: "allow" }] },
+    });
+  });
+});
+
+describe("cat", () => {
+  it("shows files whole, one after the other, with numbers on request", async () => {
+    expect(await textOf("cat 'docs/read me.md' src/b.ts")).toBe("# Title\nTotal is a word.\nimport { a } from './a.ts';\n");
+    expect(await textOf("cat -n src/a.ts")).toBe("     1\texport const a = 1;\n     2\texport const total = a + 1;");
+    expect(await textOf("cat empty.txt")).toBe("");
+  });
+
+  it("bounds long files and says so", async () => {
+    room.write("long.txt", `${"x".repeat(80)}\n`.repeat(5_000));
+    const text = await textOf("cat long.txt");
+    expect(Buffer.byteLength(text)).toBeLessThan(27_000);
+    expect(text).toMatch(/\[cut: \d+ more lines/);
+  });
+
+  it("takes secrets out of what it shows", async () => {
+    room.write("notes.txt", "token ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8 end\n");
+    const text = await textOf("cat notes.txt");
+    expect(text).toContain("[redacted:");
+    expect(text).not.toContain("ghp_A1b2");
+  });
+
+  it.each([
+    ["cat missing.txt", "not_found", /does not exist/],
+    ["cat src", "invalid_params", /is a folder/],
+    ["cat bin.dat", "invalid_params", /not a text file/],
+    ["cat", "invalid_params", /Name a file/],
+    ["cat -z a", "invalid_params", /There is no option -z/],
+    ["cat .env", "denied", /Tools do not read them/],
+    ["cat src/../.env", "denied", /Tools do not read them/],
+    ["cat ./src/.././/.env", "denied", /Tools do not read them/],
+  ])("%s", async (command, code, words) => {
+    const { code: got, text } = await refusal(command);
+    expect(got).toBe(code);
+    expect(text).toMatch(words);
+    expect(last()?.status).toBe("failure");
+  });
+
+  it.runIf(process.platform !== "win32")(
+    "does not get at a secret through a link, and not out of the workspace without a word from the owner",
+    async () => {
+      symlinkSync(join(room.workspace, ".env"), room.path("innocent.txt"));
+      expect((await refusal("cat innocent.txt")).code).toBe("denied");
+      const outside = join(room.workspace, "../outside.txt");
+      writeFileSync(outside, "beyond\n");
+      symlinkSync(outside, room.path("out.txt"));
+      room.answer("deny", "No.");
+      for (const command of ["cat out.txt", "cat ../outside.txt", `cat ${outside}`]) {
+        const { text } = await refusal(command);
+        expect(text).not.toContain("beyond");
+      }
+      room.answer("allow_once");
+      expect(await textOf("cat out.txt")).toBe("beyond\n");
+    },
+  );
+});
+
+describe("grep", () => {
+  it.each([
+    ["grep total src/a.ts", "export const total = a + 1;"],
+    ["grep -n total src/a.ts", "2:export const total = a + 1;"],
+    ["grep -in TOTAL 'docs/read me.md'", "2:Total is a word."],
+    ["grep -c export src/a.ts", "2"],
+    ["grep -v total src/a.ts", "export const a = 1;"],
+    ["grep -rl total src", "src/a.ts"],
+    ["grep -rn total src", "src/a.ts:2:export const total = a + 1;"],
+    ["grep -F 'a + 1' src/a.ts", "export const total = a + 1;"],
+    ["grep -o 'a [+] 1' src/a.ts", "a + 1"],
+    ["grep -E '^import|^export const t' src/a.ts src/b.ts", "src/a.ts:export const total = a + 1;\nsrc/b.ts:import { a } from './a.ts';"],
+    ["grep -e total -e import -h src/a.ts src/b.ts", "export const total = a + 1;\nimport { a } from './a.ts';"],
+    ["grep -m1 export src/a.ts", "export const a = 1;"],
+    ["grep -w nothing src/a.ts", "Nothing matches."],
+    ["grep -- -x src/a.ts", "Nothing matches."],
+  ])("%s", async (command, text) => expect(await textOf(command)).toBe(text));
+
+  it("never shows a line of a secret file, asked by name or found in a folder", async () => {
+    expect((await refusal("grep KEY .env")).code).toBe("denied");
+    expect(await textOf("grep -rn API_KEY .")).toBe("Nothing matches.");
+    expect(await textOf("grep -rl API_KEY")).toBe("Nothing matches.");
+  });
+
+  it.each([
+    ["grep '(' src/a.ts", /did not work/],
+    ["grep x", /Name a file/],
+    ["grep", /Name what to look for/],
+    ["grep x src", /Search it with -r/],
+    ["grep -f patterns src/a.ts", /not read from files/],
+    ["grep --pre=sh x src/a.ts", /There is no option --pre/],
+    ["grep -A many x src/a.ts", /takes a number/],
+  ])("%s", async (command, words) => expect((await refusal(command)).text).toMatch(words));
+
+  it("takes a pattern that looks like an option of the search program for what it is", async () => {
+    expect(await textOf("grep -e --pre=sh src/a.ts")).toBe("Nothing matches.");
+  });
+});
+
+describe("find", () => {
+  it.each([
+    ["find . -name '*.ts'", "./src/a.ts\n./src/b.ts"],
+    ["find src -type f", "src/a.ts\nsrc/b.ts"],
+    ["find . -type d", ".\n./docs\n./src"],
+    ["find . -iname 'READ*'", "./docs/read me.md"],
+    ["find . -maxdepth 1 -type f -empty", "./empty.txt"],
+    ["find . -type f -not -name '*.ts' -size +20c", "./.env\n./docs/read me.md"],
+    ["find src ! -name 'a*' -type f", "src/b.ts"],
+    ["find . -path './src/*' -name 'b*'", "./src/b.ts"],
+    ["find . -name 'nothing*'", "Nothing matches."],
+  ])("%s", async (command, text) => expect(await textOf(command)).toBe(text));
+
+  it.each(["-exec rm {} +", "-execdir sh", "-ok rm", "-delete", "-fprint x", "-fprintf x y", "-fls x", "-files0-from x"])(
+    "does nothing with what it finds: %s",
+    async (expression) => {
+      const before = snapshotTree(room.workspace);
+      const { code, text } = await refusal(`find . -name '*.ts' ${expression}`);
+      expect([code, text]).toEqual(["invalid_params", expect.stringMatching(/is not run here/)]);
+      expect(snapshotTree(room.workspace)).toEqual(before);
+    },
+  );
+
+  it.runIf(process.platform !== "win32")("does not follow links", async () => {
+    const outside = join(room.workspace, "../elsewhere");
+    mkdirSync(outside);
+    writeFileSync(join(outside, "deep.ts"), "");
+    symlinkSync(outside, room.path("link"));
+    symlinkSync(room.workspace, room.path("loop"));
+    expect(await textOf("find . -name '*.ts'")).toBe("./src/a.ts\n./src/b.ts");
+    expect(await textOf("find . -type l")).toBe("./link\n./loop");
+  });
+});
+
+describe("cp", () => {
+  it("copies a file with its rights, after a checkpoint that brings back what was there", async () => {
+    chmodSync(room.path("src/a.ts"), 0o755);
+    room.write("dist/a.ts", "old\n");
+    const outcome = await run("cp src/a.ts dist/a.ts", "q1");
+    expect([outcome.isError, outcome.text]).toEqual([false, "src/a.ts → dist/a.ts"]);
+    expect(room.read("dist/a.ts")).toBe(room.read("src/a.ts"));
+    if (process.platform !== "win32") expect(statSync(room.path("dist/a.ts")).mode & 0o777).toBe(0o755);
+    const receipt = room.ledger.get(outcome.receiptId ?? "");
+    expect(receipt).toMatchObject({
+      actionName: "repl.cp",
+      status: "success",
+      riskTier: "T1",
+      outputs: { checkpointId: expect.any(String) as string },
+    });
+    await room.tools.checkpoints.restore({ id: String(receipt?.outputs["checkpointId"]) });
+    expect(room.read("dist/a.ts")).toBe("old\n");
+  });
+
+  it.each([
+    ["cp src/a.ts docs", ["docs/a.ts"]],
+    ["cp src/a.ts src/b.ts docs", ["docs/a.ts", "docs/b.ts"]],
+    ["cp -r src copy", ["copy/a.ts", "copy/b.ts"]],
+    ["cp -r src docs", ["docs/src/a.ts", "docs/src/b.ts"]],
+    ["cp bin.dat other.dat", ["other.dat"]],
+    ["cp 'docs/read me.md' \"new name.md\"", ["new name.md"]],
+  ])("%s", async (command, made) => {
+    await textOf(command);
+    for (const path of made) expect(existsSync(room.path(path))).toBe(true);
+  });
+
+  it("keeps what is there with -n", async () => {
+    expect(await textOf("cp -n src/a.ts src/b.ts")).toContain("Nothing was done");
+    expect(room.read("src/b.ts")).toContain("import");
+  });
+
+  it.each([
+    ["cp src/a.ts", /Name what, and where to/],
+    ["cp missing x", /does not exist/],
+    ["cp src copy", /Copy it with -r/],
+    ["cp src/a.ts src/a.ts", /same file/],
+    ["cp src/a.ts ./src/../src/a.ts", /same file/],
+    ["cp src/a.ts src/b.ts x", /is not a folder/],
+    ["cp -r src src/inner", /into itself/],
+    ["cp src/a.ts nowhere/", /does not exist/],
+    ["cp -s src/a.ts link", /Links are not made/],
+    ["cp .env env.txt", /Tools do not read them/],
+    ["cp -r . copy", /into itself/],
+  ])("%s", async (command, words) => {
+    const before = snapshotTree(room.workspace);
+    expect((await refusal(command)).text).toMatch(words);
+    expect(snapshotTree(room.workspace)).toEqual(before);
+  });
+
+  it("does not carry a secret along in a folder", async () => {
+    room.write("conf/.env", "PASSWORD=hunter2hunter2\n");
+    room.write("conf/plain.txt", "x\n");
+    const { code } = await refusal("cp -r conf copy");
+    expect(code).toBe("denied");
+    expect(existsSync(room.path("copy"))).toBe(false);
+  });
+
+  it.each(["cp src/a.ts .vscode/settings.json", "cp src/a.ts .git/hooks/pre-commit", "cp src/a.ts ../beyond.ts"])(
+    "%s waits for the owner, whose no leaves nothing",
+    async (command) => {
+      room.answer("deny", "No.");
+      const before = snapshotTree(join(room.workspace, ".."), (path) => path.includes("/data"));
+      expect((await refusal(command)).code).toBe("denied");
+      expect(snapshotTree(join(room.workspace, ".."), (path) => path.includes("/data"))).toEqual(before);
+    },
+  );
+
+  it("writes nothing in a restricted workspace", async () => {
+    room.close();
+    room = createToolsRoom({ trusted: false });
+    room.write("a.txt", "x");
+    expect((await refusal("cp a.txt b.txt")).code).toBe("denied");
+    expect(existsSync(room.path("b.txt"))).toBe(false);
+  });
+});
+
+describe("mv", () => {
+  it("is a write and a deletion, which the owner is asked for", async () => {
+    room.answer("allow_once");
+    const outcome = await run("mv src/b.ts src/c.ts");
+    expect([outcome.isError, outcome.text]).toEqual([false, "src/b.ts → src/c.ts"]);
+    expect([existsSync(room.path("src/b.ts")), room.read("src/c.ts")]).toEqual([false, "import { a } from './a.ts';\n"]);
+    const receipt = room.ledger.get(outcome.receiptId ?? "");
+    expect(receipt?.riskTier).toBe("T3");
+    await room.tools.checkpoints.restore({ id: String(receipt?.outputs["checkpointId"]) });
+    expect([existsSync(room.path("src/c.ts")), existsSync(room.path("src/b.ts"))]).toEqual([false, true]);
+  });
+
+  it("leaves everything when the owner says no", async () => {
+    room.answer("deny", "Keep it.");
+    const before = snapshotTree(room.workspace);
+    expect((await refusal("mv src/b.ts src/c.ts")).text).toContain("Keep it.");
+    expect(snapshotTree(room.workspace)).toEqual(before);
+  });
+
+  it("does not move folders", async () => {
+    expect((await refusal("mv src lib")).text).toMatch(/only single files are moved/);
+  });
+});
