@@ -7,12 +7,14 @@ import { expect, test } from "vitest";
 import { root } from "../support/setup/project.mjs";
 import { openWorkbench, type Workbench } from "../support/workbench/workbench.ts";
 
-/** What a suite asks the owner's hand to do, as it says it: `@press Approve`, `@type some words`, `@pick Receipts`. */
-const hand = /^@(press|type|pick) (.+)$/;
+/** What a suite asks the owner's hand to do, as it says it: `@type some words`, `@pick Receipts`. */
+const hand = /^@(type|pick) (.+)$/;
 
-/** The owner's part in the real workbench: the editor's own dialogs and inputs cannot be answered from inside. */
+/**
+ * The owner's part in the real workbench: the editor's inputs cannot be answered from inside. Its modal dialogs are not shown to
+ * tests in the extension host at all (each counts as cancelled); test/e2e/soul.test.ts presses those.
+ */
 async function play(page: Page, act: string, text: string): Promise<void> {
-  if (act === "press") return page.locator(".monaco-dialog-box").getByRole("button", { name: text, exact: true }).click();
   const input = page.locator(".quick-input-widget input.input");
   await input.waitFor();
   if (act === "type") await input.fill(text);

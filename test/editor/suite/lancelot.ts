@@ -52,8 +52,8 @@ export async function write(name: string, text: string): Promise<vscode.Uri> {
   return uri;
 }
 
-/** Asks the owner's hand (test/editor/editor.test.ts) for a click or a text in what the editor is about to show. */
-export function owner(act: "press" | "type" | "pick", text: string): void {
+/** Asks the owner's hand (test/editor/editor.test.ts) for a choice or a text in what the editor is about to show. */
+export function owner(act: "type" | "pick", text: string): void {
   console.log(`@${act} ${text}`);
 }
 
