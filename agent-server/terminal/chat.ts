@@ -118,7 +118,8 @@ function covers(line: CommandLine, tier: Tier): boolean {
   return line.yesTier !== null && tier <= line.yesTier;
 }
 
-async function answerApproval(
+/** Answers a question of the gate: by `--yes-tier`, at the terminal, or with no where nobody is there. */
+export async function answerApproval(
   session: Session,
   line: CommandLine,
   prompts: Prompts,

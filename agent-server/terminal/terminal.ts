@@ -61,6 +61,8 @@ export async function runCli(argv: readonly string[]): Promise<number> {
         return await (await import("./call.ts")).call(line);
       case "serve":
         return await (await import("./serve.ts")).serve(line);
+      case "repl":
+        return await (await import("./repl.ts")).repl(line);
       case "receipts":
         return await (await import("./receipts.ts")).receipts(line);
       case "models":

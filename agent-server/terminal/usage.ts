@@ -8,6 +8,7 @@ export const usageText = `Lancelot: an engineer that asks before it acts, and ke
       --download                 fetch the local model if nothing else can answer
   lancelot call METHOD '{…}'     one method of the contract; owner methods need LANCELOT_OWNER_TOKEN
   lancelot serve --port 0        HTTP and WebSocket gateway on loopback
+  lancelot repl "COMMAND"        ls, cat, grep, find, cp or mv here: no shell, judged, recorded
   lancelot receipts verify [F [K]]  check the ledger, or the exported one in file F (signed by key K)
   lancelot receipts export [ledger|receipts]  write it to exports/ of the data folder
   lancelot models [download]     what can answer; fetch the local model

@@ -1,0 +1,37 @@
+import { LancelotError } from "../contract/errors.ts";
+import { answerApproval } from "./chat.ts";
+import { createPrompts } from "./prompts.ts";
+import { openSession } from "./session.ts";
+import type { CommandLine } from "./terminal.ts";
+
+/** `lancelot repl "<command>"`: one of ls, cat, grep, find, cp, mv in the workspace, without a shell, judged and recorded. */
+export async function repl(line: CommandLine): Promise<number> {
+  const [command, ...more] = line.words;
+  if (command === undefined || more.length > 0)
+    throw new LancelotError("invalid_params", 'Write the command as one quoted argument: lancelot repl "ls -la src"');
+  const prompts = createPrompts(process.stdin.isTTY === true && process.stdout.isTTY === true);
+  const session = await openSession(line, line.workspace, true);
+  const asked = new Set<string>();
+  const failed = Promise.withResolvers<never>();
+  const print = (text: string): void => void process.stderr.write(`${text}\n`);
+  const stop = session.events.listen((event) => {
+    if (event.topic !== "approval" || event.payload.status !== "pending" || asked.has(event.payload.id)) return;
+    asked.add(event.payload.id);
+    void answerApproval(session, line, prompts, print, event.payload).catch(failed.reject);
+  });
+  try {
+    const result = await Promise.race([session.call("repl.run", { command }), failed.promise]);
+    process.stdout.write(
+      line.json
+        ? `${JSON.stringify(result)}\n`
+        : result.output.endsWith("\n") || result.output === ""
+          ? result.output
+          : `${result.output}\n`,
+    );
+    return 0;
+  } finally {
+    stop();
+    prompts.close();
+    await session.close();
+  }
+}
