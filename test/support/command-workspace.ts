@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { CommandJudgement } from "../../agent-server/governance/facts.ts";
 import { createCommandPolicy } from "../../agent-server/governance/policy/commands.ts";
@@ -11,8 +11,6 @@ export interface CommandWorkspace extends PathWorkspace {
   judge(command: string, cwd?: string): CommandJudgement;
 }
 
-const configDir = join(import.meta.dirname, "../../config");
-
 export async function createCommandWorkspace(): Promise<CommandWorkspace> {
   const tree = await createPathWorkspace();
   const write = (path: string, text: string): void => {
@@ -20,7 +18,8 @@ export async function createCommandWorkspace(): Promise<CommandWorkspace> {
     mkdirSync(dirname(at), { recursive: true });
     writeFileSync(at, text);
   };
-  cpSync(configDir, tree.configDir, { recursive: true });
+  // An ordinary project hides its secrets in dot files; one that does not is searched with a question, which is right and not measured here.
+  for (const path of plainSecrets) rmSync(join(tree.workspace, path), { recursive: true });
   for (const [path, text] of Object.entries(files)) write(path, text);
   symlinkSync("src/deep", join(tree.workspace, "deep-link"));
   const paths = createPathPolicy({
@@ -41,6 +40,19 @@ export async function createCommandWorkspace(): Promise<CommandWorkspace> {
   if (policy.problem !== null) throw new Error(policy.problem);
   return { ...tree, judge: (command, cwd) => policy.judge(tree.expand(command), cwd === undefined ? undefined : tree.expand(cwd)) };
 }
+
+const plainSecrets = [
+  "prod.env",
+  "id_rsa",
+  "id_rsa_deploy",
+  "keys",
+  "android",
+  "kubeconfig",
+  "infra",
+  "config",
+  "account",
+  "terraform.tfstate",
+];
 
 const scripts = {
   start: "node src/index.js",
