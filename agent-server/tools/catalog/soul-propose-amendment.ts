@@ -24,25 +24,31 @@ export const soulProposeAmendment = defineTool({
   looks: () => [],
   plan({ yaml, reason }, { governance, call }) {
     const { soul } = governance;
-    if (soul.active() === null) {
-      return Promise.reject(
-        new LancelotError("disabled", "The soul is switched off (flag SOUL), so it is not changed.", { data: { flag: "SOUL" } }),
-      );
-    }
-    const issues = soul.lint(yaml);
-    const broken = issues.filter((issue) => issue.rule === "schema" && issue.severity === "critical");
-    if (broken.length > 0) {
-      const current = soul.get();
-      const text = `This is not a soul:\n${toLines(broken)}\n\nThe active soul, ${current.version}, reads:\n${current.yaml.slice(0, shownSoul)}`;
-      return Promise.resolve({ kind: "answer" as const, isError: true, text, outputs: { issues: broken.length } });
-    }
+    let made: string | null = null;
     return Promise.resolve({
       kind: "effect" as const,
       steps: [{ capability: "soul", action: "propose", args: { yaml, reason } }],
       question: { title: "Propose a change of the soul", detail: `${reason}\n\n${yaml}` },
       touches: [],
       run: ({ receiptId }) => {
+        if (soul.active() === null) {
+          return Promise.reject(
+            new LancelotError("disabled", "The soul is switched off (flag SOUL), so it is not changed.", { data: { flag: "SOUL" } }),
+          );
+        }
+        const broken = soul.lint(yaml).filter((issue) => issue.rule === "schema" && issue.severity === "critical");
+        if (broken.length > 0) {
+          const current = soul.get();
+          const text = `This is not a soul, and was not proposed:\n${toLines(broken)}\n\nThe active soul, ${current.version}, reads:\n${current.yaml.slice(0, shownSoul)}`;
+          const outputs = { issues: broken.length };
+          return Promise.resolve({
+            value: { kind: "answer" as const, isError: true, text, outputs },
+            outputs,
+            failure: "The text is not a soul.",
+          });
+        }
         const proposal = soul.propose({ yaml, reason, by: "agent", questId: call.questId, parentId: receiptId });
+        made = proposal.id;
         const unsound = proposal.issues.filter((issue) => issue.severity === "critical");
         const text = [
           `Proposed as ${proposal.toVersion} (${proposal.id}). Soul ${proposal.fromVersion} stays in force until the owner approves and activates the proposal.`,
@@ -61,9 +67,9 @@ export const soulProposeAmendment = defineTool({
       },
       verify: () =>
         Promise.resolve(
-          soul.proposals({ limit: 200 }).some((one) => one.yaml === yaml && one.proposedBy === "agent")
+          made === null || soul.proposals({ limit: 200 }).some((one) => one.id === made && one.yaml === yaml)
             ? null
-            : "The proposal is not among those that wait for the owner.",
+            : "The proposal was not kept as it was made.",
         ),
     });
   },

@@ -4,6 +4,7 @@ import type { ToolPart } from "../../../agent-server/contract/chat.ts";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { Intent } from "../../../agent-server/contract/governance.ts";
 import type { Governance } from "../../../agent-server/governance/governance.ts";
+import { shippedSoul } from "../../support/soul-room.ts";
 import { createToolsRoom, snapshotTree, type ToolsRoom, type ToolsRoomOptions } from "../../support/tools-room.ts";
 
 /** A call of every tool that works, and the capability and action the gate must be asked for last. */
@@ -29,6 +30,7 @@ const calls: Record<string, { args: Record<string, unknown>; asks: string[]; pat
   diagnostics: { args: { path: "src/a.ts" }, asks: ["file_ops.read"], path: "src/a.ts" },
   ask_owner: { args: { question: "Which?" }, asks: ["quest.ask"] },
   update_plan: { args: { steps: [{ title: "One", status: "active" }] }, asks: ["quest.plan"] },
+  soul_propose_amendment: { args: { yaml: shippedSoul.replace("    - push\n", ""), reason: "Why." }, asks: ["soul.propose"] },
 };
 
 interface Spied {

@@ -13,6 +13,7 @@ import { fileProvider } from "../../../agent-server/tools/providers/file-ops.ts"
 import { defineTool, fileStep, resolveFile, type Tool } from "../../../agent-server/tools/tool.ts";
 import type { ToolCall, ToolOutcome } from "../../../agent-server/tools/tools.ts";
 import { watch, watchProcesses } from "../../support/tools/effects.ts";
+import { shippedSoul } from "../../support/soul-room.ts";
 import { createToolsRoom, snapshotTree, type ToolsRoom, type ToolsRoomOptions } from "../../support/tools-room.ts";
 
 vi.mock("node:fs/promises", async (original) => {
@@ -38,6 +39,7 @@ const calls: Record<string, { args: Record<string, unknown>; acts: string | null
   diagnostics: { args: { path: "alias/a.ts" }, acts: "path" },
   ask_owner: { args: { question: "Which?" }, acts: "question" },
   update_plan: { args: { steps: [{ title: "One", status: "active" }] }, acts: null },
+  soul_propose_amendment: { args: { yaml: shippedSoul.replace("    - push\n", ""), reason: "Why." }, acts: null },
 };
 const known = catalog.filter(({ name }) => calls[name] !== undefined);
 const rows = known.map((tool) => [tool.name, calls[tool.name]?.args ?? {}] as const);
