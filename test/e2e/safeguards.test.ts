@@ -1,0 +1,180 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Frame, Locator } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { sampleWorkspace } from "../support/host/built-host.ts";
+import { byWords } from "../support/model-server/script.ts";
+import { type ModelServer, startModelServer } from "../support/model-server/server.ts";
+import { useModelServer } from "../support/tasks/two-file-change.ts";
+import { openWorkbench, type Workbench } from "../support/workbench/workbench.ts";
+
+const axe = readFileSync(new URL("../../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+const shipped = readFileSync(new URL("../../soul/soul_versions/soul_v1.yaml", import.meta.url), "utf8");
+
+/** What axe finds in a view. */
+async function faults(view: Frame): Promise<string[]> {
+  await view.evaluate(axe);
+  return view.evaluate(async () => {
+    type Violations = { violations: { id: string; nodes: { html: string }[] }[] };
+    const { axe: tool } = globalThis as unknown as { axe: { run(root: Document): Promise<Violations> } };
+    const { violations } = await tool.run(document);
+    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));
+  });
+}
+
+/** The owner's word is given in the editor's own dialogs, which no page of ours draws. */
+describe("the owner's word on the safeguards", () => {
+  const workspace = sampleWorkspace();
+  const data = mkdtempSync(join(tmpdir(), "lancelot-safeguards-"));
+  let server: ModelServer;
+  let workbench: Workbench;
+  let room: Frame;
+
+  const dialog = (): Locator => workbench.page.locator(".monaco-dialog-box");
+  const press = async (name: string): Promise<void> => {
+    await dialog().getByRole("button", { name, exact: true }).click();
+    await dialog().waitFor({ state: "hidden" });
+  };
+  const tab = (name: string): Promise<void> => room.getByRole("tab", { name }).click();
+
+  beforeAll(async () => {
+    server = await startModelServer({
+      script: byWords({
+        "Amend the soul": [
+          {
+            text: "I propose it.",
+            toolCalls: [
+              {
+                name: "soul_propose_amendment",
+                args: { yaml: shipped.replace("max_concurrent_jobs: 5", "max_concurrent_jobs: 4"), reason: "Four jobs are enough." },
+              },
+            ],
+          },
+          { text: "It waits for your word." },
+        ],
+      }),
+    });
+    useModelServer(data, server.url("openai_compatible"));
+    workbench = await openWorkbench({ workspace: workspace.path, settings: { "lancelot.dataFolder": data } });
+    workbench.page.setDefaultTimeout(15_000);
+    await workbench.command("Lancelot: Open War Room");
+    room = await workbench.view("war-room");
+  });
+  afterAll(async () => {
+    await workbench?.close();
+    await server?.close();
+    workspace[Symbol.dispose]();
+    rmSync(data, { recursive: true, force: true, maxRetries: 5 });
+  });
+
+  it("safe mode is switched in the War Room by the editor's dialog, and shown when it is so", async () => {
+    await tab("Governance");
+    const toggle = room.getByRole("switch", { name: /Safe mode/ });
+    await toggle.click();
+    await dialog().getByText("no network, no connectors, no deployment, no push").waitFor();
+    await press("Cancel");
+    expect(await toggle.getAttribute("aria-checked")).toBe("false");
+    await toggle.click();
+    await press("Switch on");
+    await room.locator('[role="switch"][aria-checked="true"]').waitFor();
+    expect(await faults(room)).toEqual([]);
+    await workbench.shot("30-governance");
+    await toggle.click();
+    await press("Switch off");
+    await room.locator('[role="switch"][aria-checked="false"]').waitFor();
+  });
+
+  it("the agent's amendment is announced, compared, approved, activated and rolled back", async () => {
+    const { page } = workbench;
+    await tab("Soul");
+    await room.getByText("No change of the soul is proposed.").waitFor();
+    await room.getByText("Active soul, v1").waitFor();
+    await page.locator('.activitybar a[aria-label^="Lancelot"]').click();
+    const chat = await workbench.view("chat");
+    await chat.locator("textarea").fill("Amend the soul");
+    await chat.locator("textarea").press("Enter");
+
+    await chat.getByRole("log").getByText("It waits for your word.").first().waitFor();
+    await workbench.shot("31-soul-announced");
+    await workbench.command("Notifications: Show Notifications");
+    await page
+      .locator(".notifications-center")
+      .getByText("Lancelot proposes a change of its soul (v1 → v2): Four jobs are enough.")
+      .waitFor();
+    await page.locator(".notifications-center").getByRole("button", { name: "Review", exact: true }).click();
+    await page.locator(".tab.active", { hasText: "Soul v1 → v2 (proposed)" }).waitFor();
+    await page.locator(".modified-in-monaco-diff-editor .view-line", { hasText: "max_concurrent_jobs: 4" }).waitFor();
+    await workbench.shot("31-soul-diff");
+
+    await workbench.command("Lancelot: Open War Room");
+    await room.getByText("v1 becomes v2").waitFor();
+    await room.getByText("+  max_concurrent_jobs: 4").waitFor();
+    expect(await faults(room)).toEqual([]);
+    await workbench.shot("32-soul-proposal");
+
+    await room.getByRole("button", { name: "Approve v2" }).click();
+    await dialog().getByText("Nothing changes yet").waitFor();
+    await workbench.shot("33-soul-approve");
+    await press("Approve");
+    await room.getByText("Approved, not in effect yet").waitFor();
+    await room.getByRole("button", { name: "Activate v2" }).click();
+    await dialog().getByText("It governs every action from the next decision on").waitFor();
+    await press("Activate");
+    await room.getByText("Active soul, v2").waitFor();
+    await workbench.shot("34-soul-activated");
+
+    await room.getByRole("button", { name: "Roll back to v1" }).click();
+    await press("Roll back");
+    await room.getByText("Active soul, v1").waitFor();
+  });
+
+  it("a change of the owner's is written with help, proposed with a reason, and rejected", async () => {
+    const { page } = workbench;
+    await room.getByRole("button", { name: "Edit…" }).click();
+    await page.locator(".tab.active", { hasText: "run “Propose this soul” when done" }).waitFor();
+    await page.locator(".editor-instance .view-line", { hasText: "The constitution of Lancelot" }).first().click();
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type("extra: 1");
+    await page.keyboard.press("Escape");
+    await page.locator(".squiggly-warning").first().waitFor();
+    await workbench.shot("35-soul-draft");
+    await workbench.command("Lancelot: Propose this soul");
+    const input = page.locator(".quick-input-widget input.input");
+    await page.getByText("Why this change?").waitFor();
+    await input.fill("To see what happens");
+    await page.keyboard.press("Enter");
+    await page.getByText("is proposed. Nothing changes until you approve and activate it.").first().waitFor();
+
+    await workbench.command("Lancelot: Reject soul proposal");
+    await page.getByText("Tell why (may be empty).").waitFor();
+    await page.keyboard.press("Enter");
+    await press("Reject");
+    await workbench.command("Lancelot: Open War Room");
+    await room.getByText("No change of the soul is proposed.").waitFor();
+  });
+
+  it("the ledger is exported and verified", async () => {
+    const { page } = workbench;
+    await tab("Receipts");
+    await room.getByRole("button", { name: "Verify ledger" }).click();
+    await room.getByText("The ledger is whole").waitFor();
+    await room.getByRole("button", { name: "Export…" }).click();
+    await page
+      .locator(".quick-input-list")
+      .getByRole("option", { name: /Whole ledger/ })
+      .click();
+    await page
+      .getByText(/entries were written to/)
+      .first()
+      .waitFor();
+    await workbench.command("Notifications: Show Notifications");
+    await page.locator(".notifications-center").getByRole("button", { name: "Open", exact: true }).click();
+    await page
+      .locator(".editor-instance .view-line", { hasText: "prevHash" })
+      .or(page.locator(".editor-instance .view-line", { hasText: "sha256" }))
+      .first()
+      .waitFor();
+    await workbench.shot("36-export");
+  });
+});
