@@ -12,6 +12,8 @@ import type { LearnedView, SoulSubject, TrustKey } from "../facts.ts";
 import { createSnapshot } from "../snapshot.ts";
 import { agreement } from "./agreement.ts";
 import { loadLearningNumbers, type LearningNumbers, neverAutomate } from "./numbers.ts";
+import { createOwnersWord, type LearningDecision, type LearningReceipt } from "./owners-word.ts";
+import { patternsOf, patternText } from "./patterns.ts";
 import { createLearningStore, type RuleRow, shownRule, type StoredProposal } from "./store.ts";
 import { coverageWords, decidedWords, patternName } from "./words.ts";
 
@@ -55,10 +57,7 @@ export interface Learning extends LearnedView {
    * The owner's answer to a proposal (accept, decline) or about a rule (confirm, revoke).
    * @throws LancelotError `not_found`, `conflict` (decided already, too many rules, its reason has gone), `unavailable`.
    */
-  decide(
-    id: string,
-    decision: "accept" | "decline" | "confirm" | "revoke",
-  ): { rule: LearnedRule | null; proposal: LearningProposal | null };
+  decide(id: string, decision: LearningDecision): { rule: LearnedRule | null; proposal: LearningProposal | null };
   /** What is wrong with its numbers, in words for the owner; null when all is well. */
   problem(): string | null;
 }
@@ -102,10 +101,7 @@ export function createLearning(deps: LearningDeps): Learning {
   const unwritten = new Set<string>();
 
   /** Opened and closed inside the running transaction, so that it is undone with it. */
-  function receipt(
-    name: string,
-    of: { pattern: LearnedPattern; id: string; verdict: string; parentId?: string | null; byOwner?: boolean; why?: string },
-  ): string {
+  const receipt: LearningReceipt = (name, of) => {
     const { capability, action, scope } = of.pattern;
     const id = ledger.open({
       actionType: of.byOwner === true ? "user_interaction" : "system",
@@ -116,7 +112,7 @@ export function createLearning(deps: LearningDeps): Learning {
     });
     ledger.close(id, { status: "success", outputs: of.why === undefined ? {} : { why: of.why } });
     return id;
-  }
+  };
 
   function changed(): void {
     known.touched();
@@ -226,68 +222,7 @@ export function createLearning(deps: LearningDeps): Learning {
     }
   }
 
-  function decideProposal({ proposal, receiptId }: StoredProposal, decision: "accept" | "decline"): LancelotError | null {
-    const { id, pattern, verdict } = proposal;
-    if (proposal.status !== "pending")
-      return new LancelotError("conflict", `This proposal was already ${proposal.status}.`, { data: { status: proposal.status } });
-    if (decision === "decline") {
-      store.settle(id, "declined", now(), store.lastObservation());
-      receipt("decline", { pattern, id, verdict, parentId: receiptId, byOwner: true });
-      changed();
-      return null;
-    }
-    if (numbers === null) return new LancelotError("unavailable", problem ?? "Nothing can be learned now.");
-    if (verdict === "allow" && never.key({ ...pattern, scope: pattern.scope ?? "" })) {
-      withdraw({ proposal, receiptId }, "It is on the list of what is never automated.");
-      return new LancelotError(
-        "conflict",
-        "This is on the list of what is never automated, so the proposal was withdrawn. Nothing was changed.",
-      );
-    }
-    const standing = store.standing();
-    if (standing.some((row) => patternText(row) === patternText(pattern))) {
-      withdraw({ proposal, receiptId }, "There is a rule for this.");
-      return new LancelotError("conflict", "There is a rule for exactly this already, so the proposal was withdrawn.");
-    }
-    if (standing.length >= numbers.rules.most) {
-      return new LancelotError(
-        "conflict",
-        `There are ${standing.length} learned rules, which is the most there may be. Withdraw one, then accept this again.`,
-      );
-    }
-    store.settle(id, "accepted", now(), null);
-    const ruleId = randomUUID();
-    const accepted = receipt("accept", { pattern, id: ruleId, verdict, parentId: receiptId, byOwner: true, why: proposal.scope });
-    store.addRule({
-      ...pattern,
-      id: ruleId,
-      verdict,
-      maxPerDay: numbers.rules.per_day,
-      maxInAll: numbers.rules.in_all,
-      receiptId: accepted,
-      at: now(),
-    });
-    changed();
-    return null;
-  }
-
-  function decideRule(row: RuleRow, decision: "confirm" | "revoke"): LancelotError | null {
-    const about = { pattern: row, id: row.id, verdict: row.verdict, parentId: row.receipt_id, byOwner: true };
-    if (row.status === "revoked")
-      return new LancelotError("conflict", "This rule was already withdrawn.", { data: { status: row.status } });
-    if (decision === "revoke") {
-      store.revoke(row.id, store.lastObservation());
-      receipt("revoke", about);
-    } else {
-      if (row.status === "active")
-        return new LancelotError("conflict", "This rule is in use; there is nothing to confirm.", { data: { status: row.status } });
-      if (numbers === null) return new LancelotError("unavailable", problem ?? "Nothing can be learned now.");
-      store.confirm(row.id, { maxPerDay: numbers.rules.per_day, maxInAll: numbers.rules.in_all, at: now() });
-      receipt("confirm", about);
-    }
-    changed();
-    return null;
-  }
+  const owner = createOwnersWord({ store, numbers, never, now, problem, receipt, changed, withdraw });
 
   return {
     find(key) {
@@ -342,47 +277,14 @@ export function createLearning(deps: LearningDeps): Learning {
     proposals: (status, limit) => store.proposals(status, limit),
 
     decide(id, decision) {
-      const result = storage.transaction(() => {
-        const proposal = store.proposal(id);
-        const row = store.rule(id);
-        let refusal: LancelotError | null;
-        if (proposal !== null && (decision === "accept" || decision === "decline")) refusal = decideProposal(proposal, decision);
-        else if (row !== null && (decision === "confirm" || decision === "revoke")) refusal = decideRule(row, decision);
-        else if (proposal === null && row === null)
-          refusal = new LancelotError("not_found", `There is no proposal and no rule ${id.slice(0, 200)}.`);
-        else
-          refusal = new LancelotError(
-            "conflict",
-            proposal === null ? "A rule is confirmed or withdrawn." : "A proposal is accepted or declined.",
-          );
-        if (refusal !== null) return refusal;
-        const after = store.proposal(id)?.proposal ?? null;
-        const rule =
-          row ??
-          (decision === "accept" && after !== null
-            ? store.standing().find((one) => patternText(one) === patternText(after.pattern))
-            : null);
-        const shown = rule === null || rule === undefined ? null : store.rule(rule.id);
-        return { rule: shown === null ? null : shownRule(shown, today()), proposal: after };
-      });
-      if (result instanceof LancelotError) throw result;
-      return result;
+      const decided = storage.transaction(() => owner.decide(id, decision));
+      if (decided instanceof LancelotError) throw decided;
+      const { rule, proposal } = decided;
+      return { rule: rule === null ? null : shownRule(rule, today()), proposal };
     },
 
     problem: () => problem,
   };
-}
-
-/** A key as patterns, the most specific first. */
-function patternsOf({ capability, action, scope }: TrustKey): LearnedPattern[] {
-  return [
-    { capability, action, scope },
-    { capability, action, scope: null },
-  ];
-}
-
-function patternText({ capability, action, scope }: LearnedPattern): string {
-  return scope === null ? `${capability}\0${action}` : `${capability}\0${action}\0${scope}`;
 }
 
 /** What was learned from the owner's answers, and the owner's word on it. */

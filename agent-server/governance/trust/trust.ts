@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import type { Tier } from "../../contract/common.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Emit } from "../../contract/events.ts";
@@ -9,10 +8,13 @@ import type { Log } from "../../security/security.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { TrustKey, TrustView } from "../facts.ts";
 import { createSnapshot } from "../snapshot.ts";
+import { createBook } from "./book.ts";
+import { countOutcome } from "./counting.ts";
 import { loadTrustNumbers, type TrustNumbers } from "./numbers.ts";
-import { after, dueStep, firstStanding, isStricter, nextStep, type TrustResult } from "./standing.ts";
-import { createTrustStore, type RecordKey, type StoredProposal, type StoredRecord } from "./store.ts";
-import { confirmationWords, nameOf, proposalWords, suspendedWords } from "./words.ts";
+import { decideStep, type TrustDecision } from "./owners-word.ts";
+import { isStricter, nextStep, type TrustResult } from "./standing.ts";
+import { createTrustStore, type StoredRecord } from "./store.ts";
+import { suspendedWords } from "./words.ts";
 
 export { trustMigrations } from "./schema.ts";
 
@@ -49,7 +51,7 @@ export interface Trust extends TrustView {
    * The owner's answer.
    * @throws LancelotError `not_found`, `conflict` (decided already, or its reason has gone), `unavailable` (the numbers cannot be used).
    */
-  decide(id: string, decision: "accept" | "decline" | "revoke"): TrustProposal;
+  decide(id: string, decision: TrustDecision): TrustProposal;
   /** What is wrong with its numbers, in words for the owner; null when all is well. */
   problem(): string | null;
 }
@@ -66,9 +68,6 @@ export interface TrustDeps {
 
 /** Longest part of a key that is kept; longer ones are never trusted. */
 const maxPart = 300;
-/** How bad a result is: told twice, the worse one counts. */
-const badness: Readonly<Record<TrustResult, number>> = { success: 0, refused: 1, failure: 2, rollback: 3 };
-
 /** With numbers that cannot be used nothing is lifted and nothing proposed; what was lost stays lost. */
 export function createTrust(deps: TrustDeps): Trust {
   const { storage, ledger, emit, log } = deps;
@@ -95,137 +94,7 @@ export function createTrust(deps: TrustDeps): Trust {
   /** Keys whose bad outcome could not be written. */
   const unwritten = new Set<string>();
 
-  /** Opened and closed inside the running transaction, so that it is undone with it. */
-  function receipt(
-    name: string,
-    of: { key: TrustKey; from: Tier; to: Tier; id?: string; parentId?: string | null; byOwner?: boolean; why?: string },
-  ): string {
-    const { capability, action, scope } = of.key;
-    const id = ledger.open({
-      actionType: of.byOwner === true ? "user_interaction" : "system",
-      actionName: `trust.${name}`,
-      inputs: {
-        title: nameOf(of.key),
-        capability,
-        action,
-        scope,
-        from: of.from,
-        to: of.to,
-        ...(of.id === undefined ? {} : { proposalId: of.id }),
-      },
-      riskTier: isStricter(of.from, of.to) ? of.from : of.to,
-      parentId: of.parentId ?? null,
-    });
-    ledger.close(id, { status: "success", outputs: of.why === undefined ? {} : { why: of.why } });
-    return id;
-  }
-
-  function changed(): void {
-    storage.afterTransaction((committed) => {
-      if (committed) emit("trust", {});
-    });
-  }
-
-  function put(record: StoredRecord): void {
-    store.put(record);
-    moved.touched();
-  }
-
-  /** Ends proposals of a record that stand no more. */
-  function withdraw(record: RecordKey, stale: readonly StoredProposal[], why: string): void {
-    for (const { proposal, receiptId } of stale) {
-      if (!store.settle(proposal.id, proposal.status, "withdrawn", now())) continue;
-      const accepted = proposal.status === "accepted";
-      receipt(accepted ? "reset" : "withdraw", {
-        key: record,
-        from: accepted ? proposal.to : proposal.from,
-        to: accepted ? proposal.from : proposal.to,
-        id: proposal.id,
-        parentId: receiptId,
-        why,
-      });
-      changed();
-    }
-  }
-
-  function propose(record: StoredRecord, to: Tier, of: { reason: string; confirms: boolean; parentId: string }): void {
-    const id = randomUUID();
-    const { tier: from } = record;
-    const receiptId = receipt("propose", { key: record, from, to, id, parentId: of.parentId, why: of.reason });
-    store.propose({ ...recordKey(record), id, from, to, reason: of.reason, confirms: of.confirms, receiptId, at: now() });
-    changed();
-  }
-
-  /** Counts one outcome inside the running transaction. */
-  function count(key: RecordKey, seen: Omit<TrustOutcome, "key" | "defaultTier" | "questId">): void {
-    const { receiptId, result } = seen;
-    const told = store.result(receiptId, key);
-    if (told !== null && badness[told] >= badness[result]) return;
-    const at = now();
-    const lifted = isStricter(key.defaultTier, seen.decidedTier);
-    store.putResult(receiptId, key, { result, lifted, at });
-    const before: StoredRecord = store.record(key) ?? { ...key, ...firstStanding(key.defaultTier), updatedAt: at };
-    const record: StoredRecord = { ...before, ...after(before, seen, numbers), updatedAt: at };
-    put(record);
-    if (result === "rollback" && isStricter(record.tier, before.tier)) {
-      receipt("rollback", {
-        key,
-        from: before.tier,
-        to: record.tier,
-        parentId: receiptId,
-        why: "You undid it, so it is one tier stricter than it began.",
-      });
-      changed();
-    }
-    withdraw(
-      key,
-      store.proposalsOf(key, "accepted").filter(({ proposal }) => isStricter(record.tier, proposal.to)),
-      lostWords[result],
-    );
-    withdraw(
-      key,
-      store.proposalsOf(key, "pending").filter((pending) => isGone(pending, record, result)),
-      "The reason for it has gone.",
-    );
-    if (result === "failure" || result === "rollback") {
-      if (lifted) breakCircuit(key.capability, receiptId, at);
-      return;
-    }
-    const due = result === "success" ? dueStep(record, numbers) : null;
-    if (due !== null && store.proposalsOf(key, "pending").length === 0) {
-      propose(record, due.to, {
-        reason: proposalWords(key, record.tier, due.to, record.successes),
-        confirms: false,
-        parentId: receiptId,
-      });
-    }
-  }
-
-  function isGone({ proposal, confirms }: StoredProposal, record: StoredRecord, result: TrustResult): boolean {
-    if (proposal.from !== record.tier || record.heldBy !== null) return true;
-    if (confirms) return result !== "success" || (record.changesFiles && proposal.to === "T0");
-    return dueStep(record, numbers)?.to !== proposal.to;
-  }
-
-  /** Several failures at lowered tiers within a short time: what the capability was granted waits to be confirmed. */
-  function breakCircuit(capability: string, parentId: string, at: number): void {
-    // Without numbers nothing is lifted that could be suspended.
-    if (numbers === null) return;
-    const { failures, minutes } = numbers.breaker;
-    const since = Math.max(at - minutes * 60_000, store.trippedAt(capability) ?? 0);
-    const bad = store.badSince(capability, since);
-    if (bad < failures) return;
-    store.trip(capability, at);
-    for (const record of store.lifted(capability)) {
-      const key = recordKey(record);
-      const suspended: StoredRecord = { ...record, tier: record.defaultTier, successes: 0, updatedAt: at };
-      put(suspended);
-      const why = confirmationWords(key, record.tier, bad, minutes);
-      withdraw(key, store.proposalsOf(key, "accepted"), why);
-      withdraw(key, store.proposalsOf(key, "pending"), why);
-      propose(suspended, record.tier, { reason: why, confirms: true, parentId });
-    }
-  }
+  const book = createBook({ storage, ledger, emit, store, numbers, now, touched: moved.touched });
 
   let forgotAt = 0;
   function forget(): void {
@@ -242,7 +111,7 @@ export function createTrust(deps: TrustDeps): Trust {
     try {
       storage.transaction(() => {
         forget();
-        count({ capability, action, scope, defaultTier }, seen);
+        countOutcome(book, { capability, action, scope, defaultTier }, seen);
       });
       unwritten.delete(name);
     } catch (error) {
@@ -273,16 +142,10 @@ export function createTrust(deps: TrustDeps): Trust {
               if (result === "refused") continue;
               const record = store.record({ ...key, defaultTier });
               if (record === null) continue;
-              count(
-                { ...key, defaultTier },
-                {
-                  receiptId,
-                  result: "rollback",
-                  decidedTier: lifted ? record.tier : defaultTier,
-                  held: record.heldBy,
-                  changesFiles: record.changesFiles,
-                },
-              );
+              const { heldBy: held, changesFiles } = record;
+              // Of the tier it was decided at only whether it was lifted matters now.
+              const decidedTier = lifted ? "T0" : defaultTier;
+              countOutcome(book, { ...key, defaultTier }, { receiptId, result: "rollback", decidedTier, held, changesFiles });
             }
           });
         } catch (error) {
@@ -316,46 +179,7 @@ export function createTrust(deps: TrustDeps): Trust {
     proposals: (status, limit) => store.proposals(status, limit),
 
     decide(id, decision) {
-      const decided = storage.transaction((): TrustProposal | LancelotError => {
-        const one = store.proposal(id);
-        if (one === null) return new LancelotError("not_found", `There is no trust proposal ${id.slice(0, 200)}.`);
-        const { proposal, defaultTier, receiptId } = one;
-        const was = decision === "revoke" ? "accepted" : "pending";
-        if (proposal.status !== was)
-          return new LancelotError("conflict", cannotWords(proposal.status, decision), { data: { status: proposal.status } });
-        const { capability, action, scope } = proposal;
-        const key: RecordKey = { capability, action, scope, defaultTier };
-        const record = store.record(key);
-        if (record === null) return new LancelotError("not_found", "What this proposal is about is no longer recorded.");
-        const settle = (status: TrustProposal["status"], from: Tier, to: Tier): void => {
-          store.settle(id, was, status, now());
-          receipt(decision, { key, from, to, id, parentId: receiptId, byOwner: true });
-          changed();
-        };
-        switch (decision) {
-          case "accept":
-            if (numbers === null) return new LancelotError("unavailable", problem ?? "Trust lifts nothing.");
-            if (isGone(one, record, "success")) {
-              withdraw(key, [one], "The reason for it had gone when it was accepted.");
-              return new LancelotError("conflict", "The reason for this proposal has gone, so it was withdrawn. Nothing was changed.");
-            }
-            settle("accepted", proposal.from, proposal.to);
-            put({ ...record, tier: proposal.to, successes: 0 });
-            break;
-          case "decline":
-            settle("declined", proposal.from, proposal.from);
-            put({ ...record, coolDown: Math.max(record.coolDown, numbers?.cool_down.refused ?? 0) });
-            break;
-          case "revoke": {
-            settle("revoked", proposal.to, proposal.from);
-            put({ ...record, tier: proposal.from, successes: 0, coolDown: Math.max(record.coolDown, numbers?.cool_down.revoked ?? 0) });
-            const later = store.proposalsOf(key, "accepted").filter((other) => isStricter(proposal.from, other.proposal.to));
-            withdraw(key, [...later, ...store.proposalsOf(key, "pending")], "You withdrew the step before it.");
-            break;
-          }
-        }
-        return store.proposal(id)?.proposal ?? proposal;
-      });
+      const decided = storage.transaction(() => decideStep(book, id, decision, problem));
       if (decided instanceof LancelotError) throw decided;
       return decided;
     },
@@ -364,24 +188,8 @@ export function createTrust(deps: TrustDeps): Trust {
   };
 }
 
-const lostWords: Readonly<Record<TrustResult, string>> = {
-  success: "It changes files, so it keeps its checkpoint.",
-  failure: "It failed, so it is back at the tier it began with.",
-  rollback: "You undid it, so what it had earned is lost.",
-  refused: "It changes files, so it keeps its checkpoint.",
-};
-
-function cannotWords(status: TrustProposal["status"], decision: string): string {
-  if (decision === "revoke") return `Only a step that was accepted can be withdrawn; this one is ${status}.`;
-  return status === "withdrawn" ? "The reason for this proposal has gone; it was withdrawn." : `This proposal was already ${status}.`;
-}
-
 function keyText({ capability, action, scope }: TrustKey): string {
   return `${capability}\0${action}\0${scope}`;
-}
-
-function recordKey({ capability, action, scope, defaultTier }: RecordKey): RecordKey {
-  return { capability, action, scope, defaultTier };
 }
 
 function isKept({ capability, action, scope }: TrustKey): boolean {

@@ -386,6 +386,24 @@ describe("the circuit breaker", () => {
     expect(host.trust.tier(scopes[3] ?? key, "T3")).toBe("T2");
   });
 
+  it("counts what the owner undid as well, also after it was reset", () => {
+    const undone = scopes.slice(0, 3).map((one) => tell("success", { key: one }));
+    tell("failure", { key: scopes[2] ?? key });
+    host.trust.rolledBack(undone.slice(0, 1));
+    expect(host.trust.tier(scopes[3] ?? key, "T3")).toBe("T2");
+    host.trust.rolledBack(undone.slice(2));
+    expect(host.trust.tier(scopes[3] ?? key, "T3")).toBeNull();
+  });
+
+  it("does not sleep when the clock was set back after it tripped", () => {
+    for (const one of scopes.slice(0, 3)) tell("failure", { key: one });
+    host.trust.decide(pending()[0]?.id ?? "", "accept");
+    room.clock -= 30 * 86_400_000;
+    for (const one of scopes.slice(0, 3)) graduate(50, { key: one });
+    for (const one of scopes.slice(0, 3)) tell("failure", { key: one });
+    expect(host.trust.tier(scopes[3] ?? key, "T3")).toBeNull();
+  });
+
   it("withdraws the question when what was suspended fails meanwhile", () => {
     for (const one of scopes.slice(0, 3)) tell("failure", { key: one });
     tell("failure", { key: scopes[3] ?? key });
