@@ -1,0 +1,87 @@
+/** A word after expansion, as the program would get it. */
+export type Field = { readonly text: string } & (
+  | { readonly kind: "static"; readonly value: string; readonly quoted?: boolean }
+  /** A file name pattern in shell syntax; quoted characters are escaped by a backslash. */
+  | { readonly kind: "glob"; readonly value: string }
+  /** Unknown until it runs; `prefix` is what stands before the unknown part. `number`: digits and a sign at most. */
+  | { readonly kind: "dynamic"; readonly prefix: string; readonly number?: boolean }
+  /** Every file below a folder whose name matches: what `find` hands on. */
+  | { readonly kind: "tree"; readonly root: Field; readonly name: RegExp | null; readonly skipsHidden?: boolean }
+);
+
+export function literal(value: string, text: string = value): Field {
+  return { kind: "static", value, text };
+}
+
+export function unknown(text: string, prefix = ""): Field {
+  return { kind: "dynamic", prefix, text };
+}
+
+/** The static value, or null. */
+export function valueOf(field: Field | undefined): string | null {
+  return field?.kind === "static" ? field.value : null;
+}
+
+/** The same field without its first characters, as the value of `--flag=value` and `-fvalue`. */
+export function dropStart(field: Field, count: number): Field {
+  switch (field.kind) {
+    case "static":
+      return { ...field, value: field.value.slice(count) };
+    case "glob":
+      return { ...field, value: field.value.slice(count) };
+    case "dynamic":
+      return { ...field, prefix: field.prefix.slice(count) };
+    case "tree":
+    default:
+      return field;
+  }
+}
+
+/** What stands at the start for certain. */
+export function startOf(field: Field): string {
+  switch (field.kind) {
+    case "static":
+      return field.value;
+    case "glob":
+      return /^[^*?[\\({]*/.exec(field.value)?.[0] ?? "";
+    case "dynamic":
+      return field.prefix;
+    case "tree":
+    default:
+      return startOf(field.root);
+  }
+}
+
+/** A file name pattern of the shell as a regular expression over one name; null when it cannot be read. */
+export function patternOf(glob: string): RegExp | null {
+  let source = "";
+  for (let index = 0; index < glob.length; index += 1) {
+    const char = glob.charAt(index);
+    if (char === "\\") {
+      index += 1;
+      source += escape(glob.charAt(index));
+    } else if (char === "*") source += "[^/]*";
+    else if (char === "?") source += "[^/]";
+    else if (char === "[") {
+      const end = glob.indexOf("]", index + 2);
+      const inner = end < 0 ? "" : glob.slice(index + 1, end);
+      // Classes, ranges by locale and nested brackets: any one character, which can only match more.
+      source += end < 0 ? "\\[" : inner.includes("[") || inner.includes("\\") ? "[^/]+" : "[^/]";
+      if (end >= 0) index = end;
+    } else if ("@+!(".includes(char) && (char === "(" || glob.charAt(index + 1) === "(")) return null;
+    else source += escape(char);
+  }
+  return new RegExp(`^${source}$`, "is");
+}
+
+function escape(char: string): string {
+  return char.replaceAll(/[.*+?^${}()|[\]\\/]/g, "\\$&");
+}
+
+/** Words as a program joins them before it gives them to a shell. */
+export function joined(words: readonly Field[]): Field {
+  const values = words.map(valueOf);
+  const text = words.map((word) => word.text).join(" ");
+  if (values.every((value) => value !== null)) return literal(values.join(" "), text);
+  return { kind: "dynamic", prefix: words.map(startOf).join(" "), text };
+}

@@ -1,0 +1,484 @@
+import type { ArithmeticExpression, DoubleQuotedChild, ParameterExpansionPart, ParsedScript, Word, WordPart } from "unbash";
+import { type Field, literal, unknown } from "./command-fields.ts";
+import { asks, type Finding, holds } from "./command-findings.ts";
+
+/** Values a shell variable may have at this point; null: anything. A name that is not in the map comes from outside. */
+export type Variables = Map<string, readonly Field[] | null>;
+
+export interface WordContext {
+  readonly home: string;
+  /** Null when it is not known for certain. */
+  readonly cwd: string | null;
+  readonly variables: Variables;
+  /** Commands inside the word. Undefined when the parser could not read them. */
+  readonly onScript: (script: ParsedScript | undefined, within: "$(…)" | "<(…)" | ">(…)") => void;
+  readonly onFinding: (finding: Finding) => void;
+}
+
+/** One reading of a word under construction. */
+interface Reading {
+  value: string;
+  /** As `value`, with what was quoted escaped. */
+  pattern: string;
+  isPattern: boolean;
+  /** What stood before the first unknown part. */
+  prefix: string | null;
+  isNumber: boolean;
+  /** Something stands here even if it is empty. */
+  isPresent: boolean;
+}
+
+const maxReadings = 200;
+const number: Field = { kind: "dynamic", prefix: "", number: true, text: "number" };
+
+/** Names that hold nothing private and that an ordinary environment has. */
+const openNames =
+  /^(?:[0-9]+|[@*?#$!_-]|USER|LOGNAME|SHELL|HOSTNAME|LANG|LC_[A-Z]+|TERM|PATH|TMPDIR|OSTYPE|HOSTTYPE|MACHTYPE|OLDPWD|SHLVL|COLUMNS|LINES|TZ|CI|NODE_ENV|BASH_VERSION|PIPESTATUS|FUNCNAME|BASH_SOURCE|DIRSTACK|GROUPS|OPTIND|OPTARG|REPLY|IFS)$/;
+const numberNames = /^(?:[?#$!]|RANDOM|SRANDOM|SECONDS|LINENO|EPOCHSECONDS|UID|EUID|PPID|BASHPID|SHLVL|COLUMNS|LINES|OPTIND)$/;
+const secretNames = /key|token|secret|pass|credential|auth|cookie|session|private|dsn|database_url|_pat$|^pat_/i;
+/** Never known, whatever was assigned. */
+const volatileNames = /^(?:RANDOM|SRANDOM|SECONDS|LINENO|_|OLDPWD|REPLY|OPTARG|OPTIND|PIPESTATUS|BASH_.*)$/;
+
+/** What the program gets for a word: none, one or several fields. What is risky about the word itself is told to the context. */
+export function expandWord(word: Word, context: WordContext): Field[] {
+  const parts = word.parts;
+  if (parts === undefined) {
+    if (word.text.startsWith("~")) return [tilde(word.value, word.text, context)];
+    if (hasLooseBraces(word.text)) return [unknown(word.text)];
+    return [{ kind: "static", value: word.value, text: word.text, quoted: word.text !== word.value }];
+  }
+  let readings: Reading[] = [{ value: "", pattern: "", isPattern: false, prefix: null, isNumber: false, isPresent: false }];
+  let hasBraces = false;
+  let loose = "";
+  for (const [index, part] of parts.entries()) {
+    hasBraces ||= part.type === "BraceExpansion";
+    if (part.type === "Literal") loose += part.text;
+    else
+      loose +=
+        part.type === "SingleQuoted" || part.type === "DoubleQuoted" || part.type === "AnsiCQuoted"
+          ? "q"
+          : part.type === "BraceExpansion"
+            ? ""
+            : "x";
+    if (index === 0 && part.type === "Literal" && part.text.startsWith("~")) {
+      appendField(readings, tilde(part.value, part.text, context), true);
+      continue;
+    }
+    readings = appendPart(readings, part, context);
+    if (readings.length > maxReadings) {
+      context.onFinding(holds("too-many", "A word stands for too many values to look at each.", ["Name the files one by one."]));
+      return [unknown(word.text)];
+    }
+  }
+  // Braces that the parser left alone although a shell might not.
+  if (!hasBraces && hasLooseBraces(loose)) return [unknown(word.text)];
+  return readings.flatMap((reading) => finish(reading, word));
+}
+
+function hasLooseBraces(text: string): boolean {
+  return text.includes("{") && /\{[^{}]*(?:,|\.\.)[^{}]*\}/s.test(text);
+}
+
+function finish(reading: Reading, word: Word): Field[] {
+  if (reading.prefix !== null) {
+    const isNumber = reading.isNumber && /^[0-9+-]*$/.test(reading.value);
+    return [{ kind: "dynamic", prefix: reading.prefix, text: word.text, ...(isNumber && { number: true }) }];
+  }
+  if (reading.isPattern) return [{ kind: "glob", value: reading.pattern, text: word.text }];
+  if (!reading.isPresent && reading.value === "") return [];
+  return [{ kind: "static", value: reading.value, text: word.text, quoted: reading.value !== word.text }];
+}
+
+function tilde(value: string, text: string, context: WordContext): Field {
+  const name = /^~[^/]*/.exec(text)?.[0] ?? "~";
+  const rest = value.slice(name.length);
+  if (name === "~") return literal(context.home + rest, text);
+  if (name === "~+" && context.cwd !== null) return literal(context.cwd + rest, text);
+  return unknown(text);
+}
+
+function appendText(readings: readonly Reading[], text: string, quoted: boolean): void {
+  const pattern = text.replaceAll(/[*?[\]\\(){}!@+]/g, "\\$&");
+  for (const reading of readings) {
+    reading.value += text;
+    reading.pattern += pattern;
+    if (quoted || text !== "") reading.isPresent = true;
+  }
+}
+
+function appendUnknown(readings: readonly Reading[], quoted: boolean, isNumber = false): void {
+  for (const reading of readings) {
+    if (reading.prefix === null) reading.isNumber = isNumber;
+    else reading.isNumber &&= isNumber;
+    reading.prefix ??= reading.value;
+    if (quoted) reading.isPresent = true;
+  }
+}
+
+function appendField(readings: readonly Reading[], field: Field, quoted: boolean): void {
+  switch (field.kind) {
+    case "static":
+      if (!quoted && /[\s*?[\\]/.test(field.value)) appendUnknown(readings, quoted);
+      else appendText(readings, field.value, quoted);
+      return;
+    case "glob":
+      if (quoted) appendUnknown(readings, true);
+      else
+        for (const reading of readings) {
+          reading.pattern += field.value;
+          reading.value += field.value;
+          reading.isPattern = true;
+        }
+      return;
+    case "dynamic":
+      appendText(readings, field.prefix, quoted);
+      appendUnknown(readings, quoted, field.number === true);
+      return;
+    case "tree":
+    default:
+      appendUnknown(readings, quoted);
+  }
+}
+
+/** As `appendField` for each of several values, which multiplies the readings. */
+function appendChoices(readings: readonly Reading[], choices: readonly Field[], quoted: boolean): Reading[] {
+  if (choices.length * readings.length > maxReadings) {
+    const one = readings.map((reading) => ({ ...reading }));
+    appendUnknown(one, quoted);
+    return one;
+  }
+  return choices.flatMap((choice) => {
+    const copy = readings.map((reading) => ({ ...reading }));
+    appendField(copy, choice, quoted);
+    return copy;
+  });
+}
+
+function appendPart(readings: Reading[], part: WordPart, context: WordContext): Reading[] {
+  switch (part.type) {
+    case "Literal":
+      appendText(readings, part.value, false);
+      return readings;
+    case "SingleQuoted":
+    case "AnsiCQuoted":
+      appendText(readings, part.value, true);
+      return readings;
+    case "DoubleQuoted":
+      appendText(readings, "", true);
+      return part.parts.reduce((before, child) => appendQuoted(before, child, context), readings);
+    case "LocaleString":
+      part.parts.reduce((before, child) => appendQuoted(before, child, context), readings);
+      appendUnknown(readings, true);
+      return readings;
+    case "Glob":
+      for (const reading of readings) {
+        reading.value += part.text;
+        reading.pattern += part.text;
+        reading.isPattern = true;
+        reading.isPresent = true;
+      }
+      return readings;
+    case "ExtendedGlob":
+      for (const child of part.parts ?? []) appendPart([], child, context);
+      for (const reading of readings) {
+        reading.value += part.text;
+        reading.pattern += part.text;
+        reading.isPattern = true;
+        reading.isPresent = true;
+      }
+      return readings;
+    case "BraceExpansion": {
+      for (const child of part.parts ?? []) appendPart([], child, context);
+      const choices = expandBraces(part.text);
+      if (choices !== null)
+        return appendChoices(
+          readings,
+          choices.map((choice) => choiceField(choice)),
+          false,
+        );
+      appendUnknown(readings, true);
+      return readings;
+    }
+    case "ProcessSubstitution":
+      context.onScript(part.script, part.operator === "<" ? "<(…)" : ">(…)");
+      // The program gets /dev/fd/N, which leads nowhere else.
+      appendText(readings, part.operator === "<" ? "/dev/fd/63" : "/dev/fd/64", true);
+      return readings;
+    default:
+      return appendExpansion(readings, part, false, context);
+  }
+}
+
+function choiceField(choice: string): Field {
+  return /[*?[]/.test(choice) ? { kind: "glob", value: choice, text: choice } : { kind: "static", value: choice, text: choice };
+}
+
+function appendQuoted(readings: Reading[], part: DoubleQuotedChild, context: WordContext): Reading[] {
+  if (part.type !== "Literal") return appendExpansion(readings, part, true, context);
+  appendText(readings, part.value, true);
+  return readings;
+}
+
+function appendExpansion(
+  readings: Reading[],
+  part: Exclude<DoubleQuotedChild, { type: "Literal" }>,
+  quoted: boolean,
+  context: WordContext,
+): Reading[] {
+  switch (part.type) {
+    case "SimpleExpansion":
+      return appendVariable(readings, part.text.slice(1), quoted, context);
+    case "ParameterExpansion":
+      return appendParameter(readings, part, quoted, context);
+    case "CommandExpansion":
+      context.onScript(part.script, "$(…)");
+      appendUnknown(readings, quoted);
+      return readings;
+    case "ArithmeticExpansion":
+    default:
+      inspectArithmetic(part.expression, context);
+      appendUnknown(readings, true, true);
+      return readings;
+  }
+}
+
+function appendVariable(readings: Reading[], name: string, quoted: boolean, context: WordContext): Reading[] {
+  const values = lookUp(name, context);
+  if (values === null) appendUnknown(readings, quoted);
+  else return appendChoices(readings, values, quoted);
+  return readings;
+}
+
+/** The values of a variable, or null; one that comes from outside and may be private is told to the context. */
+function lookUp(name: string, context: WordContext): readonly Field[] | null {
+  if (numberNames.test(name)) return [number];
+  if (volatileNames.test(name)) return null;
+  if (context.variables.has(name)) return context.variables.get(name) ?? null;
+  if (name === "HOME") return [literal(context.home, "$HOME")];
+  if (name === "PWD") return context.cwd === null ? null : [literal(context.cwd, "$PWD")];
+  if (openNames.test(name)) return null;
+  if (secretNames.test(name)) {
+    context.onFinding(
+      holds("secret-variable", `The variable ${name} may hold a password or key.`, ["Leave secrets out of commands."], ["credentials"]),
+    );
+  } else {
+    context.onFinding(
+      asks("variable", `What the variable ${name} holds is not known here.`, ["Write the value itself instead of the variable."]),
+    );
+  }
+  return null;
+}
+
+function appendParameter(readings: Reading[], part: ParameterExpansionPart, quoted: boolean, context: WordContext): Reading[] {
+  const { operation, index, parameter } = part;
+  if (index !== undefined) inspectIndex(index, context);
+  if (part.prefix === "!" || operation?.type === "Names") {
+    context.onFinding(
+      holds("indirect", "The expansion ${!name} reads a variable that another one names.", ["Name the variable itself."], ["execute"]),
+    );
+    appendUnknown(readings, quoted);
+    return readings;
+  }
+  if (operation === undefined) {
+    if (part.prefix === "#") appendUnknown(readings, true, true);
+    else if (index !== undefined) appendUnknown(readings, quoted);
+    else return appendVariable(readings, parameter, quoted, context);
+    return readings;
+  }
+  switch (operation.type) {
+    case "Transform":
+    case "Unknown":
+      context.onFinding(
+        holds(
+          "transform",
+          "An expansion such as ${name@P} can run commands that a variable holds.",
+          ["Use the plain variable."],
+          ["execute"],
+        ),
+      );
+      break;
+    case "Default":
+      expandWord(operation.operand, context);
+      if (operation.operator.endsWith("=")) {
+        if (isSensitiveVariable(parameter)) context.onFinding(changesExecution(parameter));
+        context.variables.set(parameter, null);
+      }
+      break;
+    case "Slice":
+      for (const word of [operation.offset, operation.length]) if (word !== undefined) inspectIndex(word, context);
+      break;
+    case "Replace":
+      expandWord(operation.pattern, context);
+      expandWord(operation.replacement, context);
+      break;
+    case "Remove":
+      expandWord(operation.operand, context);
+      break;
+    case "CaseModification":
+    default:
+      if (operation.operand !== undefined) expandWord(operation.operand, context);
+  }
+  if (!context.variables.has(parameter)) lookUp(parameter, context);
+  appendUnknown(readings, quoted);
+  return readings;
+}
+
+/** A subscript or offset is evaluated as arithmetic, and arithmetic can run commands. */
+function inspectIndex(word: Word, context: WordContext): void {
+  if (/^\s*(?:-?\d+|[@*])\s*$/.test(word.text)) return;
+  if (word.text.includes("$(") || word.text.includes("`")) context.onFinding(arithmeticRuns);
+  const fields = expandWord(word, context);
+  const isSafe =
+    fields.length > 0 && fields.every((field) => isNumeric(field) || (field.kind === "static" && isNumericName(field.value, context)));
+  if (!isSafe) context.onFinding(arithmeticUnknown);
+}
+
+const arithmeticRuns = holds(
+  "arithmetic-runs",
+  "A subscript or sum with a command in it runs that command, and what it answers as well.",
+  ["Do the sum without a command in it."],
+  ["execute"],
+);
+const arithmeticUnknown = asks(
+  "arithmetic",
+  "A sum over a value that is not known can run commands hidden in that value.",
+  ["Use numbers, or variables that were set to numbers in the same command."],
+  ["execute"],
+);
+
+function isNumeric(field: Field): boolean {
+  return field.kind === "static"
+    ? /^\s*[-+]?(?:\d+|0x[\da-f]+)\s*$/i.test(field.value)
+    : field.kind === "dynamic" && field.number === true && /^[-+0-9]*$/.test(field.prefix);
+}
+
+function isNumericName(name: string, context: WordContext): boolean {
+  if (!/^[a-z_]\w*$/i.test(name)) return /^[-+*/%()\s\d]+$/.test(name);
+  if (numberNames.test(name)) return true;
+  const values = context.variables.get(name);
+  return values !== undefined && values !== null && values.length > 0 && values.every(isNumeric);
+}
+
+/** Judges a sum: which commands it holds, which variables it sets, and whether what it reads is known to be numbers. */
+export function inspectArithmetic(expression: ArithmeticExpression | undefined, context: WordContext): void {
+  if (expression === undefined) return;
+  switch (expression.type) {
+    case "ArithmeticBinary": {
+      inspectArithmetic(expression.right, context);
+      const isAssignment = /^(?:[-+*/%&|^]|<<|>>)?=$/.test(expression.operator);
+      if (isAssignment && expression.left.type === "ArithmeticWord" && expression.left.parts === undefined) {
+        const name = expression.left.value;
+        if (isSensitiveVariable(name)) context.onFinding(changesExecution(name));
+        if (!/^[a-z_]\w*$/i.test(name)) context.onFinding(arithmeticUnknown);
+        else if (expression.operator !== "=") inspectArithmetic(expression.left, context);
+        context.variables.set(name, [number]);
+      } else inspectArithmetic(expression.left, context);
+      return;
+    }
+    case "ArithmeticUnary":
+      inspectArithmetic(expression.operand, context);
+      return;
+    case "ArithmeticTernary":
+      for (const one of [expression.test, expression.consequent, expression.alternate]) inspectArithmetic(one, context);
+      return;
+    case "ArithmeticGroup":
+      inspectArithmetic(expression.expression, context);
+      return;
+    case "ArithmeticCommandExpansion":
+      context.onScript(expression.script, "$(…)");
+      context.onFinding(arithmeticRuns);
+      return;
+    case "ArithmeticWord":
+    default: {
+      const { parts, value } = expression;
+      if (parts === undefined) {
+        if (!/^(?:\d+(?:#\w+)?|0x[\da-f]+)$/i.test(value) && !isNumericName(value, context)) context.onFinding(arithmeticUnknown);
+        return;
+      }
+      if (parts.some((part) => part.type === "CommandExpansion")) context.onFinding(arithmeticRuns);
+      const fields = expandWord({ type: "Word", text: value, value, pos: expression.pos, end: expression.end, parts }, context);
+      if (!fields.every(isNumeric)) context.onFinding(arithmeticUnknown);
+    }
+  }
+}
+
+/** The words a brace expansion stands for, as shells make them; null when that is not plain. */
+export function expandBraces(text: string): string[] | null {
+  if (/[$`'"\\]/.test(text) || text.length > 500) return null;
+  return braceWord(text);
+}
+
+function braceWord(text: string): string[] | null {
+  const open = text.indexOf("{");
+  if (open < 0) return [text];
+  let depth = 0;
+  let close = -1;
+  const commas: number[] = [];
+  for (let index = open; index < text.length; index += 1) {
+    const char = text.charAt(index);
+    if (char === "{") depth += 1;
+    else if (char === "}") {
+      depth -= 1;
+      if (depth === 0) {
+        close = index;
+        break;
+      }
+    } else if (char === "," && depth === 1) commas.push(index);
+  }
+  if (close < 0) return null;
+  const tails = braceWord(text.slice(close + 1));
+  const heads = commas.length === 0 ? braceRange(text.slice(open + 1, close)) : choices(text, [open, ...commas, close]);
+  if (tails === null || heads === null || heads.length * tails.length > maxReadings) return null;
+  return heads.flatMap((head) => tails.map((tail) => text.slice(0, open) + head + tail));
+}
+
+function choices(text: string, marks: readonly number[]): string[] | null {
+  const found: string[] = [];
+  for (const [index, mark] of marks.slice(0, -1).entries()) {
+    const one = braceWord(text.slice(mark + 1, marks[index + 1]));
+    if (one === null) return null;
+    found.push(...one);
+  }
+  return found;
+}
+
+function braceRange(text: string): string[] | null {
+  const range = /^(-?\d+)\.\.(-?\d+)(?:\.\.-?\d+)?$/.exec(text);
+  if (range === null) return null;
+  const from = Number(range[1]);
+  const to = Number(range[2]);
+  if (Math.abs(to - from) > maxReadings) return null;
+  const low = Math.min(from, to);
+  // Every number of the range, whatever the step: more can only be stricter.
+  return Array.from({ length: Math.abs(to - from) + 1 }, (_, index) => String(low + index));
+}
+
+const sensitiveVariable =
+  /^(?:PATH|HOME|PWD|OLDPWD|SHELL|IFS|ENV|BASH_.*|BASHOPTS|SHELLOPTS|PS[0-4]|PROMPT_COMMAND|CDPATH|FPATH|ZDOTDIR|GLOBIGNORE|EXECIGNORE|INPUTRC|HIST.*|MAIL.*|LD_.*|DYLD_.*|GCONV_PATH|LOCPATH|GETCONF_DIR|MALLOC_.*|HOSTALIASES|RES_OPTIONS|NLSPATH|TERMINFO.*|TMPDIR|TMP|TEMP|PAGER|.*_?PAGER|LESS.*|MAN.*|EDITOR|VISUAL|.*_EDITOR|BROWSER|GIT_.*|SSH_.*|GPG_.*|SUDO_.*|DISPLAY|XDG_.*|NODE_.*|NPM_CONFIG_.*|YARN_.*|PNPM_.*|BUN_.*|DENO_.*|COREPACK_.*|PYTHON.*|PIP_.*|UV_.*|VIRTUAL_ENV|CONDA_.*|PERL.*|RUBY.*|GEM_.*|BUNDLE_.*|RBENV.*|PHP.*|COMPOSER_.*|LUA_.*|JAVA_.*|_JAVA_OPTIONS|JDK_.*|CLASSPATH|MAVEN_.*|MVN_.*|GRADLE_.*|SBT_.*|CARGO.*|RUSTC.*|RUSTFLAGS|RUSTDOC.*|RUSTUP_.*|GO(?:FLAGS|PATH|ROOT|PROXY|PRIVATE|NOSUMDB|NOSUMCHECK|TOOLCHAIN|ENV|BIN)|CGO_.*|CC|CXX|CPP|LD|AR|AS|CFLAGS|CXXFLAGS|CPPFLAGS|LDFLAGS|MAKE.*|MFLAGS|CMAKE_.*|CTEST_.*|PKG_CONFIG.*|ACLOCAL.*|LIBRARY_PATH|CPATH|C_INCLUDE_PATH|CPLUS_INCLUDE_PATH|COMPILER_PATH|GCC_.*|DOTNET_.*|COR_.*|CORECLR_.*|COMPLUS_.*|NUGET_.*|MSBUILD.*|DOCKER_.*|CONTAINER_.*|PODMAN.*|KUBE.*|HELM_.*|AWS_.*|AZURE_.*|GOOGLE_.*|CLOUDSDK_.*|TF_.*|VAULT_.*|ANSIBLE_.*|TAR_OPTIONS|GREP_OPTIONS|RIPGREP_CONFIG_PATH|FZF_.*|BAT_.*|LS_COLORS|DIFF_.*|RSYNC_.*|CVS_.*|SVN_.*|HG.*|OPENSSL_.*|SSL_.*|CURL_.*|WGETRC|NETRC|KRB5.*|(?:HTTPS?|FTP|ALL|NO)_PROXY|LANCELOT.*|ANTHROPIC_.*|OPENAI_.*|GEMINI_.*|VSCODE_.*|ELECTRON_.*|VIM.*|MYVIMRC|EXINIT|EMACS.*|SCREENRC|TMUX.*|AWK.*|ERL_.*|ELIXIR_.*|MIX_(?!ENV).*|R_.*|JULIA_.*|SWIFT_.*|DEVELOPER_DIR|SDKROOT|TOOLCHAINS|FLUTTER_.*|ANDROID_.*|PRE_COMMIT_.*|TOX_.*|NOX.*|JUST_.*|DIRENV_.*|OPTIND|OPTERR|TIMEFORMAT|POSIXLY_CORRECT|COPROC|FIGNORE|FCEDIT|histchars)$/i;
+
+const harmlessVariable =
+  /^(?:NODE_ENV|CI|FORCE_COLOR|NO_COLOR|CLICOLOR|CLICOLOR_FORCE|COLOR|COLORTERM|DEBUG|VERBOSE|RUST_BACKTRACE|RUST_LOG|LOG_LEVEL|TZ|LANG|LANGUAGE|LC_[A-Z]+|TERM|COLUMNS|LINES|PORT|HOST|TEST_[A-Z_]*|VITEST_[A-Z_]*|JEST_[A-Z_]*|PYTEST_[A-Z_]*|UPDATE_[A-Z_]*|GOOS|GOARCH|GOARM|CGO_ENABLED|GO111MODULE|GOMAXPROCS|PYTHONDONTWRITEBYTECODE|PYTHONUNBUFFERED|PYTHONIOENCODING|PYTHONHASHSEED|PYTHONUTF8|RAILS_ENV|RACK_ENV|APP_ENV|FLASK_ENV|MIX_ENV|ENVIRONMENT|DOTNET_CLI_TELEMETRY_OPTOUT|DOTNET_NOLOGO|NEXT_TELEMETRY_DISABLED|DO_NOT_TRACK|SOURCE_DATE_EPOCH|CARGO_TERM_COLOR|CARGO_INCREMENTAL|GIT_OPTIONAL_LOCKS|GIT_TERMINAL_PROMPT|NODE_NO_WARNINGS|HUSKY|TERM_PROGRAM|BROWSERSLIST_IGNORE_OLD_DATA|TAP|BABEL_ENV|STORYBOOK_DISABLE_TELEMETRY|PUPPETEER_SKIP_DOWNLOAD|SKIP_[A-Z_]*)$/;
+
+/** A variable that changes what later commands do, or how a program is started. */
+export function isSensitiveVariable(name: string): boolean {
+  return sensitiveVariable.test(name) && !harmlessVariable.test(name);
+}
+
+/** A variable that only sets how a program talks or which variant of a build is made. */
+export function isHarmlessVariable(name: string): boolean {
+  return harmlessVariable.test(name);
+}
+
+/** `PAGER=cat`: turns a pager off. */
+export function isPagerOff(name: string, value: string | null): boolean {
+  return /^(?:PAGER|GIT_PAGER|MANPAGER|GH_PAGER|BAT_PAGER|AWS_PAGER|SYSTEMD_PAGER)$/.test(name) && (value === "cat" || value === "");
+}
+
+export function changesExecution(name: string): Finding {
+  return holds(
+    "changes-execution",
+    `Setting ${name} changes what other commands do.`,
+    ["Leave the environment as it is and call the program with its own flags."],
+    ["settings"],
+  );
+}

@@ -1,0 +1,192 @@
+import { homedir } from "node:os";
+import * as nodePath from "node:path";
+import type { Rule } from "../../contract/governance.ts";
+import { LancelotError } from "../../contract/errors.ts";
+import type { CommandJudgement } from "../facts.ts";
+import { denies, type Finding, holds, severity, strictest } from "./command-findings.ts";
+import { type CommandTable, loadCommandTable } from "./command-rules.ts";
+import type { Engine, Run, Scope } from "./command-scope.ts";
+import { judgeText } from "./command-tree.ts";
+import type { ResolvedPath } from "./paths.ts";
+
+export interface CommandPolicy {
+  /**
+   * Judges a command line as it would run in `cwd` (the workspace without one). Never throws: what fails is denied.
+   * Pure apart from looking up paths; a few tens of microseconds for an ordinary command.
+   */
+  readonly judge: (command: string, cwd: string | undefined) => CommandJudgement;
+  /** SHA-256 over the tables; empty when they cannot be used. */
+  readonly version: string;
+  /** Why the tables cannot be used, and then every command is denied; null when they can. */
+  readonly problem: string | null;
+}
+
+export interface CommandPolicyDeps {
+  configDir: string;
+  /** Absolute; null without a workspace. */
+  workspace: string | null;
+  /** The path policy. */
+  resolvePath: (path: string) => ResolvedPath;
+  /** The path policy's look at a name alone; makes searches through folders quick. */
+  judgeName?: (relative: string) => "secret" | "protected" | null;
+  /** The sentence of a path rule. */
+  ruleMessage?: (rule: string) => string;
+  home?: string;
+}
+
+const maxCommandLength = 50_000;
+
+/** The command policy of one workspace. With an unusable table it denies every command. */
+export function createCommandPolicy(deps: CommandPolicyDeps): CommandPolicy {
+  let table: CommandTable;
+  try {
+    table = loadCommandTable(deps.configDir);
+    const [fault] = commandTableFaults(table);
+    if (fault !== undefined)
+      throw new LancelotError("internal", `The command rule ${fault} (config/commands). Restore the file, or reinstall Lancelot.`);
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    return {
+      judge: () => verdictOf([[denies("table-failed", problem, ["Ask the owner to restore the file."])]], []),
+      version: "",
+      problem,
+    };
+  }
+  const engine: Engine = {
+    table,
+    home: deps.home ?? homedir(),
+    paths: {
+      resolve: deps.resolvePath,
+      judgeName: deps.judgeName ?? null,
+      ruleMessage: deps.ruleMessage ?? (() => "The path policy calls this file sensitive."),
+      home: deps.home ?? homedir(),
+    },
+  };
+  return {
+    judge(command, cwd) {
+      try {
+        return judge(command, cwd ?? (deps.workspace === null ? null : "."), engine);
+      } catch {
+        return verdictOf(
+          [[denies("failed", "The command policy failed on this command, so it is denied.", ["Write the command more simply."])]],
+          [],
+        );
+      }
+    },
+    version: table.version,
+    problem: null,
+  };
+}
+
+function judge(command: string, cwd: string | null, engine: Engine): CommandJudgement {
+  const refused = refuse(command);
+  if (refused !== null) return verdictOf([[refused]], []);
+  const run = walkCommand(command, cwd, engine);
+  if (run.found.length === 0) return verdictOf([[holds("empty", "There is no command here.", ["Write the command to run."])]], []);
+  return verdictOf(
+    run.found.map(({ findings }) => findings),
+    run.found.map(({ part }) => part),
+  );
+}
+
+function walkCommand(command: string, cwd: string | null, engine: Engine): Run {
+  const run: Run = { engine, judgeText, found: [], count: 0, isOver: false, moves: 0, sets: [], fetches: false };
+  const scope: Scope = {
+    run,
+    within: [],
+    depth: 0,
+    state: { cwds: cwd === null ? null : [cwd], variables: new Map() },
+    functions: new Map(),
+    input: { kind: "none" },
+  };
+  judgeText(command, scope);
+  return run;
+}
+
+/** What is not even parsed: characters that a reader does not see, or that a shell and a parser take differently. */
+function refuse(command: string): Finding | null {
+  const plainly = ["Write the command again in plain characters."];
+  if (command.length > maxCommandLength) {
+    return holds("too-large", `The command is longer than ${maxCommandLength} characters.`, [
+      "Put the content into a file with write_file, and run shorter commands.",
+    ]);
+  }
+  if (/[^\n\t -~]/.test(command)) {
+    if (/[\0-\x08\x0B-\x1F\x7F-\x9F]/.test(command)) {
+      return denies(
+        "control-character",
+        "The command holds a control character, such as a carriage return, which a shell reads differently.",
+        plainly,
+      );
+    }
+    if (!command.isWellFormed()) return denies("encoding", "The command is not valid Unicode.", plainly);
+    if (
+      /[\p{Bidi_Control}\u200B-\u200F\u2028\u2029\u2060-\u2064\uFEFF\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u3164\uFFA0\u{E0000}-\u{E0FFF}\u{1D173}-\u{1D17A}]/u.test(
+        command,
+      )
+    ) {
+      return denies("invisible", "The command holds invisible or direction-changing characters, which disguise what it does.", plainly);
+    }
+  }
+  return null;
+}
+
+/** The judgement over every simple command: the strictest decides. */
+function verdictOf(found: readonly (readonly Finding[])[], parts: CommandJudgement["parts"]): CommandJudgement {
+  const all = found.flat();
+  const worst = strictest(all) ?? denies("failed", "Nothing was found out about this command.");
+  const deciding = all.filter(({ verdict }) => verdict === worst.verdict).toSorted((one, other) => severity(other) - severity(one));
+  const rules = new Map<string, Rule>();
+  for (const { id, message } of deciding) {
+    if (!rules.has(`${id}\n${message}`)) rules.set(`${id}\n${message}`, { id: `command.${id}`, source: "policy", message });
+  }
+  const risky = all.reduce((risk, finding) => Math.max(risk, riskOrder.indexOf(finding.risk)), 0);
+  return {
+    verdict: worst.verdict,
+    tier: all.some(({ tier }) => tier === "T3") ? "T3" : "T2",
+    riskLevel: riskOrder[risky] ?? "critical",
+    rules: [...rules.values()].slice(0, 50),
+    alternatives: worst.verdict === "allow" ? [] : [...new Set(deciding.flatMap(({ instead }) => instead))].slice(0, 10),
+    scope: worst.id,
+    tags: [...new Set(["shell" as const, ...all.flatMap((finding) => finding.tags)])],
+    parts,
+  };
+}
+
+const riskOrder = ["low", "medium", "high", "critical"] as const;
+
+/**
+ * Tries each rule's examples in a workspace where every path is an ordinary missing file.
+ * @returns what is wrong, a sentence each
+ */
+export function commandTableFaults(table: CommandTable): string[] {
+  const faults: string[] = [];
+  const resolve = (path: string): ResolvedPath => ({
+    ok: true,
+    absolute: nodePath.resolve("/example/workspace", path),
+    display: path,
+    inside: true,
+    type: "missing",
+    sensitive: null,
+    rule: null,
+  });
+  const engine: Engine = {
+    table,
+    home: "/example/home",
+    paths: { resolve, judgeName: () => null, ruleMessage: () => "", home: "/example/home" },
+  };
+  const idsOf = (command: string) =>
+    new Set(walkCommand(command, ".", engine).found.flatMap(({ findings }) => findings.map(({ id }) => id)));
+  const seen = new Set<unknown>();
+  for (const program of table.programs.values()) {
+    if (seen.has(program)) continue;
+    seen.add(program);
+    for (const { finding, match, notMatch } of program.rules) {
+      for (const example of match)
+        if (!idsOf(example).has(finding.id)) faults.push(`${finding.id} does not match its example "${example}"`);
+      for (const example of notMatch)
+        if (idsOf(example).has(finding.id)) faults.push(`${finding.id} matches "${example}", which it must not`);
+    }
+  }
+  return faults;
+}
