@@ -11,6 +11,7 @@ import { fitConversation } from "./budget.ts";
 import { createDataFence } from "./fence.ts";
 import type { Instruction } from "./instruction-files.ts";
 import { readInstructions } from "./instruction-files.ts";
+import { describeSelf, type SelfFacts } from "./self-knowledge.ts";
 import { composeSmallPrompt, composeSystemPrompt } from "./system-prompt.ts";
 import { estimateTokens, estimateTools } from "./tokens.ts";
 import type { WorkspaceFacts } from "./workspace-facts.ts";
@@ -19,6 +20,7 @@ import { readWorkspaceFacts } from "./workspace-facts.ts";
 export type { AttachedFile } from "./attached-file.ts";
 export type { ContextMessage, ContextToolResult, ContextUserContent } from "./budget.ts";
 export { headByTokens } from "./budget.ts";
+export type { SelfFacts } from "./self-knowledge.ts";
 export { createDataFence, type DataFence, fence, newMarker } from "./fence.ts";
 export { estimateTokens } from "./tokens.ts";
 
@@ -66,9 +68,13 @@ export interface ContextDeps {
   dataDir: string;
   /** Looks for orders in repository text, which are told to the model and on the receipt; without one nothing is looked for. */
   sanitizer?: Sanitizer | undefined;
+  /** The soul in force, whole and in one line; null while it is switched off. Without it the prompt has none. */
+  soul?: (() => { readonly text: string; readonly line: string; readonly version: string } | null) | undefined;
+  /** The live state the model is told about; without it nothing is said. */
+  self?: (() => SelfFacts) | undefined;
 }
 
-export function createContext({ governance, ledger, redactor, workspace, dataDir, sanitizer }: ContextDeps): Context {
+export function createContext({ governance, ledger, redactor, workspace, dataDir, sanitizer, soul, self }: ContextDeps): Context {
   const inspect = (text: string): string[] => sanitizer?.inspect(text).findings.map(({ rule }) => rule) ?? [];
   const recordRead = (actionName: string, inputs: Record<string, unknown>, trace: Trace, error?: string): void => {
     ledger.record(
@@ -104,10 +110,21 @@ export function createContext({ governance, ledger, redactor, workspace, dataDir
 
     assemble({ workspace: facts, instructions }, wish, trace) {
       const data = createDataFence(wish.marker);
-      const compose = (plan: readonly PlanStep[]): string =>
-        wish.small
-          ? composeSmallPrompt(facts, wish.canEdit, wish.marker)
-          : composeSystemPrompt({ workspace: facts, instructions, posture: governance.posture(), mode: wish.mode, plan, data });
+      const active = soul?.() ?? null;
+      const compose = (plan: readonly PlanStep[]): string => {
+        if (wish.small) return composeSmallPrompt(facts, wish.canEdit, wish.marker, active?.line ?? null);
+        const limits = { soulVersion: active?.version ?? null, window: wish.window, answer: wish.answer };
+        return composeSystemPrompt({
+          workspace: facts,
+          instructions,
+          posture: governance.posture(),
+          mode: wish.mode,
+          plan,
+          data,
+          soul: active?.text ?? null,
+          self: self === undefined ? null : describeSelf(self(), limits),
+        });
+      };
       let system = compose([]);
       const toolTokens = estimateTools(wish.tools);
       const room = (): number => Math.max(wish.window - wish.answer - toolTokens - estimateTokens(system), 0);

@@ -2,6 +2,7 @@ import { realpathSync } from "node:fs";
 import type { Attachment, Message, Quest } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
+import type { Flag } from "../contract/flags.ts";
 import type { Params, Result } from "../contract/table.ts";
 import { createContext } from "../context/context.ts";
 import type { Governance } from "../governance/governance.ts";
@@ -60,6 +61,8 @@ export interface OrchestratorDeps {
   dataDir?: string;
   /** False where nobody can answer a question: then ask_owner says so at once. True unless said. */
   canAsk?: boolean;
+  /** Switches the model is told of: flags and safe mode. None unless said. */
+  switches?: () => { readonly flags: readonly Flag[]; readonly safeMode: boolean };
   /** Told of errors whose text the owner is not shown. */
   log?: Log;
   now?: () => Date;
@@ -81,6 +84,8 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
     ledger,
     redactor,
     sanitizer,
+    soul: governance.soul.prompt,
+    self: () => ({ tools: tools.list(), canAsk: deps.canAsk ?? true, ...(deps.switches?.() ?? { flags: [], safeMode: false }) }),
     workspace: deps.workspace,
     dataDir: deps.dataDir ?? storage.dataDir,
   });

@@ -28,10 +28,12 @@ export function soulPrompt({ version, document }: Pick<ActiveSoul, "version" | "
   return sections.filter((section) => section !== "").join("\n");
 }
 
-/** For models with little room: one line. */
+/** For models with little room: one line of about 25 tokens. */
 export function soulLine({ document }: Pick<ActiveSoul, "document">): string {
-  const held = terms(document.autonomy_posture.requires_approval.slice(0, 12));
-  return `The owner is asked before: ${held}. Never hide an error or a failure.`.slice(0, 300);
+  const held = document.autonomy_posture.requires_approval.map(line);
+  let told = "";
+  for (const term of held) if (told.length + term.length < 60) told += told === "" ? term : `, ${term}`;
+  return `The owner is asked before you ${told}. Never hide a failure.`;
 }
 
 function line(text: string): string {

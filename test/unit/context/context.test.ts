@@ -112,7 +112,7 @@ describe("what leads the prompt", () => {
       more: 9,
       branch: "main",
     };
-    expect(estimateTokens(composeSmallPrompt(facts, true, marker))).toBeLessThan(250);
+    expect(estimateTokens(composeSmallPrompt(facts, true, marker, host.governance.soul.prompt()?.line))).toBeLessThan(250);
   });
 
   it.each([

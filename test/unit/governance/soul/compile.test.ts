@@ -232,7 +232,9 @@ describe("the prompt", () => {
     ])
       expect(text).toContain(part);
     expect(text.length).toBeLessThan(6_000);
-    expect(soulLine(soul())).toMatch(/^The owner is asked before: delete, .{10,280}$/);
+    expect(soulLine(soul())).toBe(
+      "The owner is asked before you delete, destroy, drop, deploy, publish, push, post, upload. Never hide a failure.",
+    );
   });
 
   it("leaves out rules that are off, and is bounded", () => {
