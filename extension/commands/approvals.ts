@@ -5,6 +5,7 @@ import { codeOf, report } from "../host/report.ts";
 import type { createDetails } from "../review/documents.ts";
 import type { Approvals } from "../views/approvals.ts";
 import type { ChatView } from "../views/chat-view.ts";
+import { isAnnounced } from "./approval-channels.ts";
 import { type Commands, field } from "./commands.ts";
 
 /** More than this the editor's dialog cannot show whole. */
@@ -101,8 +102,8 @@ export function announceApprovals(host: AgentHost, approvals: Approvals, chat: C
   const questions = new Set<string>();
   return vscode.Disposable.from(
     approvals.onAsked((approval) => {
-      // The soul names where the owner is asked; the chat card and the tree are there always.
-      if (!chat.visible && approval.channels.includes("notification")) void announce(approval).catch(report);
+      // The chat card and the tree are there always.
+      if (isAnnounced(approval, chat.visible)) void announce(approval).catch(report);
     }),
     host.onEvent((event) => {
       if (event.topic !== "quest") return;

@@ -1,5 +1,4 @@
 import * as vscode from "vscode";
-import { LancelotError } from "../../agent-server/contract/errors.ts";
 import { codeOf, plain, report } from "../host/report.ts";
 
 export interface OwnerQuestion {
@@ -38,9 +37,7 @@ export async function ownerAct<T>(act: () => Promise<T>): Promise<T | null> {
     return await act();
   } catch (error) {
     if (codeOf(error) !== "conflict") throw error;
-    void vscode.window.showInformationMessage(
-      error instanceof LancelotError ? plain(error.message) : vscode.l10n.t("This was decided meanwhile."),
-    );
+    void vscode.window.showInformationMessage(plain(error instanceof Error ? error.message : String(error)));
     return null;
   }
 }

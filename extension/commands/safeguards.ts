@@ -1,5 +1,4 @@
 import * as vscode from "vscode";
-import { LancelotError } from "../../agent-server/contract/errors.ts";
 import type { LearnedPattern } from "../../agent-server/contract/trust.ts";
 import type { AgentHost } from "../host/agent-host.ts";
 import { askOwner, ownerAct } from "./ask-owner.ts";
@@ -11,7 +10,7 @@ function patternText({ capability, action, scope }: LearnedPattern): string {
 
 /** What the owner decides about the safeguards themselves: trust, learned rules, safe mode, flags. Each is asked in the editor's dialog. */
 export function safeguardCommands(host: AgentHost): Commands {
-  const gone = () => new LancelotError("not_found", vscode.l10n.t("That is no longer there; it may have been decided elsewhere."));
+  const gone = () => new Error(vscode.l10n.t("That is no longer there; it may have been decided elsewhere."));
 
   const decideTrust = async (id: string, decision: "accept" | "decline" | "revoke") => {
     const status = decision === "revoke" ? "accepted" : "pending";

@@ -1,5 +1,4 @@
 import * as vscode from "vscode";
-import { LancelotError } from "../../agent-server/contract/errors.ts";
 import type { SoulProposal } from "../../agent-server/contract/soul.ts";
 import type { AgentHost } from "../host/agent-host.ts";
 
@@ -24,11 +23,11 @@ export function versionOf(uri: vscode.Uri): string | null {
   return /\/soul_(v\d+)[^/]*\.yaml$/.exec(uri.path)?.[1] ?? null;
 }
 
-/** One of the proposals, whatever became of it. @throws LancelotError `not_found` */
+/** One of the proposals, whatever became of it. @throws Error with words for the owner when it is gone. */
 export async function findProposal(host: AgentHost, id: string): Promise<SoulProposal> {
   const { items } = await host.call("soul.proposals", { limit: 200 });
   const found = items.find((proposal) => proposal.id === id);
-  if (found === undefined) throw new LancelotError("not_found", vscode.l10n.t("This proposal is no longer there."));
+  if (found === undefined) throw new Error(vscode.l10n.t("This proposal is no longer there."));
   return found;
 }
 

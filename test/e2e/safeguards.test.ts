@@ -85,6 +85,33 @@ describe("the owner's word on the safeguards", () => {
     await room.locator('[role="switch"][aria-checked="false"]').waitFor();
   });
 
+  it("trust and learning say what will appear", async () => {
+    await tab("Trust");
+    await room.getByText("Nothing has been earned yet.").waitFor();
+    expect(await faults(room)).toEqual([]);
+    await tab("Learning");
+    await room.getByText("No rule answers for you.").waitFor();
+    expect(await faults(room)).toEqual([]);
+  });
+
+  it("the soul's flag is switched off from the palette and on from the panel", async () => {
+    const { page } = workbench;
+    await tab("Soul");
+    await room.getByText("Active soul, v1").waitFor();
+    await workbench.command("Lancelot: Switch a flag on or off");
+    await page
+      .locator(".quick-input-list")
+      .getByRole("option", { name: /\bSOUL\b/ })
+      .click();
+    await press("Switch off");
+    await room.getByText("The soul is switched off.").waitFor();
+    expect(await faults(room)).toEqual([]);
+    await workbench.shot("31-soul-off");
+    await room.getByRole("button", { name: "Switch on…" }).click();
+    await press("Switch on");
+    await room.getByText("Active soul, v1").waitFor();
+  });
+
   it("the agent's amendment is announced, compared, approved, activated and rolled back", async () => {
     const { page } = workbench;
     await tab("Soul");

@@ -15,7 +15,7 @@ import type { LanguageDocuments } from "./documents.ts";
 /** What the host tells the editor that it can do with the documents of its client's selector. */
 export const languageCapabilities: ServerCapabilities = {
   textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental },
-  completionProvider: { triggerCharacters: [":", "-", " "] },
+  completionProvider: { triggerCharacters: [":", " "] },
   hoverProvider: true,
 };
 

@@ -52,6 +52,19 @@ export async function buildViews(): Promise<ReadonlyMap<string, string>> {
   return files;
 }
 
+/** What the editor itself puts into the page of every webview, as far as it shows. */
+const editorStyles = `
+html { scrollbar-color: var(--vscode-scrollbarSlider-background) var(--vscode-editor-background); }
+body { background-color: transparent; color: var(--vscode-editor-foreground); font-family: var(--vscode-font-family); font-size: var(--vscode-font-size); margin: 0; padding: 0 20px; }
+a, a code { color: var(--vscode-textLink-foreground); }
+a:hover { color: var(--vscode-textLink-activeForeground); }
+a:focus, input:focus, select:focus, textarea:focus { outline: 1px solid -webkit-focus-ring-color; outline-offset: -1px; }
+code { font-family: monospace; color: var(--vscode-textPreformat-foreground); background-color: var(--vscode-textPreformat-background); padding: 1px 3px; border-radius: 4px; }
+pre code { padding: 0; }
+blockquote { background: var(--vscode-textBlockQuote-background); border-color: var(--vscode-textBlockQuote-border); }
+kbd { background-color: var(--vscode-keybindingLabel-background); color: var(--vscode-keybindingLabel-foreground); border: 1px solid var(--vscode-keybindingLabel-border); border-radius: 3px; vertical-align: middle; padding: 1px 3px; }
+`;
+
 const origin = "https://views.test";
 const nonce = "abc123";
 // As strict as the page of the extension.
@@ -63,7 +76,7 @@ function html(state: ViewState, theme: ThemeName): string {
     .join("");
   return `<!DOCTYPE html><html lang="en" style="${variables.replaceAll('"', "&quot;")}--vscode-font-size: 13px; --vscode-font-family: system-ui, sans-serif; --vscode-editor-font-family: monospace; --vscode-editor-font-size: 12px"><head><meta charset="utf-8"><title>Lancelot</title>
 <meta http-equiv="Content-Security-Policy" content="${policy}">
-<link id="vscode-codicon-stylesheet" rel="stylesheet" href="${origin}/codicon.css"><link rel="stylesheet" href="${origin}/${state.view}.css"></head>
+<style>${editorStyles}</style><link id="vscode-codicon-stylesheet" rel="stylesheet" href="${origin}/codicon.css"><link rel="stylesheet" href="${origin}/${state.view}.css"></head>
 <body class="${bodyClasses[theme]}" data-view="${state.view}"><div id="root"></div>
 <script nonce="${nonce}">window.recording = ${JSON.stringify(state.recording).replaceAll("<", "\\u003c")}</script>
 <script nonce="${nonce}" src="${origin}/fake-host.js"></script><script nonce="${nonce}" src="${origin}/${state.view}.js"></script></body></html>`;

@@ -69,6 +69,7 @@ function RuleRow({ room, rule }: { room: WarRoom; rule: LearnedRule }): JSX.Elem
       </th>
       <td>
         <State {...look(rule)} />
+        {rule.waitsFor !== undefined && rule.waitsFor !== null && <div>{rule.waitsFor}</div>}
         <div class="quiet">
           {t("confirmed")} <RelativeTime at={rule.confirmedAt} />
         </div>
