@@ -161,6 +161,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     workspace,
     dataDir,
     canAsk: options.canAsk,
+    switches: () => ({ flags: flags.list(), safeMode: safeMode.enabled() }),
     log: options.log,
   });
 
