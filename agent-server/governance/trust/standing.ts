@@ -68,7 +68,7 @@ export function after(standing: Standing, seen: Seen, numbers: TrustNumbers | nu
       return { ...now, coolDown, successes: 0, failures: now.failures + 1, tier: stricterOf(now.tier, now.defaultTier) };
     case "rollback":
       // It was counted as an action when it was done.
-      return { ...now, successes: 0, rollbacks: now.rollbacks + 1, tier: stricterOf(now.tier, oneStricter(now.defaultTier)) };
+      return { ...now, successes: 0, rollbacks: now.rollbacks + 1, tier: oneStricter(now.defaultTier) };
     case "refused":
       return { ...now, coolDown: Math.max(now.coolDown, numbers?.cool_down.refused ?? 0) };
   }

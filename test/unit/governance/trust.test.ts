@@ -102,6 +102,12 @@ describe("the published numbers", () => {
     expect(record()).toMatchObject({ tier: "T1", nextAt: null, heldBy: expect.stringContaining("checkpoint") });
   });
 
+  it("is never T0 either when it changed files once", () => {
+    tell("success", { defaultTier: "T1", changesFiles: true });
+    many(300, "success", { defaultTier: "T1" });
+    expect(pending()).toEqual([]);
+  });
+
   it("takes T0 back when it turns out to change files", () => {
     graduate(200, { defaultTier: "T1" });
     tell("success", { defaultTier: "T1", changesFiles: true });
@@ -154,6 +160,7 @@ describe("the published numbers", () => {
     expect(record()).toMatchObject({ rollbacks: 1, successes: 0 });
     // A failure does not make it milder, and another rollback not stricter.
     tell("failure", { defaultTier });
+    expect(host.trust.tier(key, defaultTier)).toBe(becomes);
     host.trust.rolledBack([tell("success", { defaultTier })]);
     expect(host.trust.tier(key, defaultTier)).toBe(becomes);
   });
