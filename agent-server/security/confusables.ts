@@ -5,7 +5,7 @@
 const lookAlikes: Readonly<Record<string, string>> = {
   a: "аɑαаᴀаѧ",
   b: "вьβʙƅбᏏ",
-  c: "сϲᴄↄҫ",
+  c: "сςᴄↄҫ",
   d: "ԁɗᴅđժ",
   e: "еєεҽᴇɛӗ",
   f: "ƒꜰғϝք",

@@ -6,8 +6,8 @@ export interface NormalText {
   readonly shown: string;
   /** For rules: the same in small letters, without accents, look-alikes as what they look like; line ends kept. */
   readonly matched: string;
-  /** Letters alone, where invisible characters may have stood for spaces; null where none were found. */
-  readonly compact: string | null;
+  /** Letters alone, of each place with invisible characters, which may have stood for spaces. */
+  readonly compact: readonly string[];
   /** Words that were spelled with gaps (`i g n o r e`), without their gaps. */
   readonly spelled: readonly string[];
 }
@@ -20,8 +20,9 @@ const shortestSpelled = 8;
 /** Format characters, fillers and selectors: nothing of them shows. */
 const invisible = /[\p{Cf}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu;
 const controls = /[\0-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]/g;
-/** What belongs to an emoji, and the mark at the start of a file. */
-const innocent = /(?<=\p{Extended_Pictographic}[\ufe0f\u{1f3fb}-\u{1f3ff}]?)\u200d(?=\p{Extended_Pictographic})|[\ufe0e\ufe0f]|^\ufeff/gu;
+/** What belongs to an emoji or a flag, and the mark at the start of a file. */
+const innocent =
+  /(?<=\p{Extended_Pictographic}[\ufe0f\u{1f3fb}-\u{1f3ff}]?)\u200d(?=\p{Extended_Pictographic})|(?<=[\p{Extended_Pictographic}0-9#*])[\ufe0e\ufe0f]|(?<=\u{1f3f4})[\u{e0020}-\u{e007e}]{2,6}\u{e007f}|^\ufeff/gu;
 const tagCharacters = /[\u{e0020}-\u{e007e}]/gu;
 
 export function normalizeText(text: string): NormalText {
@@ -32,7 +33,6 @@ export function normalizeText(text: string): NormalText {
     .replace(tagCharacters, (tag) => String.fromCharCode((tag.codePointAt(0) ?? 0xe0020) - 0xe0000))
     .replace(controls, "");
   const visible = plain.replace(invisible, "");
-  const hidden = visible.length !== plain.length;
   const lines = visible
     .normalize("NFKC")
     .slice(0, maxInspected * 2)
@@ -42,7 +42,7 @@ export function normalizeText(text: string): NormalText {
   return {
     shown: mixedWords(lines.replaceAll("\n", " ")),
     matched,
-    compact: hidden ? matched.replace(/[^\p{L}\p{N}]+/gu, "") : null,
+    compact: visible.length === plain.length ? [] : aroundInvisible(plain),
     spelled: spelledWords(matched),
   };
 }
@@ -104,6 +104,29 @@ function mixedWords(text: string): string {
   return text.replace(/[\p{L}\p{M}]+/gu, (word) =>
     /\p{Script=Latin}/u.test(word) && /[^\p{Script=Latin}\p{M}]/u.test(word) ? skeleton(word) : word,
   );
+}
+
+/** Characters around an invisible one that are looked at without gaps: the longest phrase is shorter. */
+const reach = 100;
+
+function aroundInvisible(text: string): string[] {
+  const places: string[] = [];
+  let start = -1;
+  let end = -1;
+  const add = (): void => {
+    if (start === -1) return;
+    const place = text.slice(start, end).toWellFormed().replace(invisible, "").normalize("NFKC");
+    places.push(fold(place).replace(/[^\p{L}\p{N}]+/gu, ""));
+  };
+  for (const { index } of text.matchAll(invisible)) {
+    if (index > end || start === -1) {
+      add();
+      start = Math.max(0, index - reach);
+    }
+    end = index + reach;
+  }
+  add();
+  return places;
 }
 
 /** Runs of at least eight single letters with short gaps between them. */

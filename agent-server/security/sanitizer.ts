@@ -154,7 +154,7 @@ function phraseFinder(variants: readonly string[], ordinary: RegExp): CompiledRu
       if (isWhole(matched, found.index, end) && !ordinary.test(matched.slice(end, end + 80))) return found[0];
       pattern.lastIndex = found.index + 1;
     }
-    for (const text of compact === null ? spelled : [compact, ...spelled]) {
+    for (const text of [...compact, ...spelled]) {
       const found = withoutGaps.exec(text);
       if (found !== null) return found[0];
     }
