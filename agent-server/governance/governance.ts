@@ -35,6 +35,7 @@ export { governanceHandlers } from "./handlers.ts";
 export type { Authorization, AuthorizeContext, RefusedAction } from "./authorize.ts";
 export { feedbackFor, type GovernanceFeedback } from "./negotiation.ts";
 export type { OutcomeReport, OutcomeStep, RolledBackReport } from "./outcome.ts";
+export { decodeSoul, diffSouls, lintSoul, loadSoulTerms } from "./soul/soul.ts";
 export { kinds as soulKinds } from "./vocabulary.ts";
 
 /** Tables of this room. */

@@ -65,6 +65,8 @@ export async function runCli(argv: readonly string[]): Promise<number> {
         return await (await import("./repl.ts")).repl(line);
       case "receipts":
         return await (await import("./receipts.ts")).receipts(line);
+      case "soul":
+        return await (await import("./soul.ts")).soul(line);
       case "models":
         return await (await import("./models.ts")).models(line);
       case "key":

@@ -11,6 +11,9 @@ export const usageText = `Lancelot: an engineer that asks before it acts, and ke
   lancelot repl "COMMAND"        ls, cat, grep, find, cp or mv here: no shell, judged, recorded
   lancelot receipts verify [F [K]]  check the ledger, or the exported one in file F (signed by key K)
   lancelot receipts export [ledger|receipts]  write it to exports/ of the data folder
+  lancelot soul status           the soul in force, its versions, what waits
+  lancelot soul lint FILE        check a soul; exit 1 when it could not be activated
+  lancelot soul diff [V1] [V2]   what changed between versions; or soul diff PROPOSAL
   lancelot models [download]     what can answer; fetch the local model
   lancelot models choose P [M]   make provider P (and model M) the active one
   lancelot key set NAME          store a key (read from the terminal or standard input)

@@ -1,0 +1,84 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { shippedSoul } from "../support/soul-room.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "lancelot-soul-cli-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const cli = join(import.meta.dirname, "../../agent-server/cli.ts");
+function lancelot(...words: string[]) {
+  const env = { ...process.env, LANCELOT_DATA: join(folder, "data"), LANCELOT_OWNER_TOKEN: "t".repeat(40) };
+  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...words], { cwd: folder, encoding: "utf8", env });
+  return { status, stdout, stderr };
+}
+const call = (method: string, params: unknown) => lancelot("call", method, JSON.stringify(params));
+
+describe("lancelot soul lint", () => {
+  it("passes a sound soul, and says where an unsound one is wrong, as editors read it", () => {
+    writeFileSync(join(folder, "mine.yaml"), shippedSoul);
+    expect(lancelot("soul", "lint", "mine.yaml")).toEqual({ status: 0, stdout: "mine.yaml: a sound soul.\n", stderr: "" });
+    writeFileSync(
+      join(folder, "bad.yaml"),
+      shippedSoul
+        .replace("channels: [war_room, chat, notification, terminal]", "channels: []")
+        .replace("    - plan\n", "    - plans_of_mine\n"),
+    );
+    const bad = lancelot("soul", "lint", "bad.yaml");
+    expect(bad.status).toBe(1);
+    const at = (text: string) => shippedSoul.split("\n").findIndex((line) => line.includes(text)) + 1;
+    expect(bad.stdout.trim().split("\n")).toEqual([
+      expect.stringMatching(`^bad\\.yaml:${at("channels: [")}:13: critical approval_channels_required: `),
+      expect.stringMatching(`^bad\\.yaml:${at("    - plan")}:7: warning unknown_term: "plans_of_mine"`),
+    ]);
+    expect(JSON.parse(lancelot("soul", "lint", "bad.yaml", "--json").stdout)).toMatchObject({
+      valid: false,
+      issues: [{ rule: "approval_channels_required" }, {}],
+    });
+  });
+
+  it.each<[string, () => string[], number, RegExp]>([
+    ["a file that is not there", () => ["lint", "nowhere.yaml"], 1, /nowhere\.yaml cannot be read/],
+    ["a folder", () => ["lint", "."], 1, /is not a file/],
+    ["no file", () => ["lint"], 1, /Use: lancelot soul/],
+    ["another word", () => ["bless"], 1, /Use: lancelot soul/],
+  ])("says so of %s", (_name, words, status, said) => {
+    const done = lancelot("soul", ...words());
+    expect(done.status).toBe(status);
+    expect(done.stderr).toMatch(said);
+  });
+
+  it("refuses bytes that are no text", () => {
+    writeFileSync(join(folder, "x.yaml"), Buffer.from([0xff, 0xfe, 0x00]));
+    expect(lancelot("soul", "lint", "x.yaml")).toMatchObject({
+      status: 1,
+      stdout: expect.stringContaining("x.yaml:1:1: critical schema: The file is not UTF-8") as string,
+    });
+  });
+});
+
+describe("lancelot soul status and diff", () => {
+  it("show what is in force, what waits, and what changed", () => {
+    expect(lancelot("soul", "status").stdout).toBe("Soul v1 is in force.\nVersions: v1\n");
+    expect(lancelot("soul", "diff").stdout).toContain("nothing to compare");
+    const yaml = shippedSoul.replace("    - push\n", "");
+    const { id } = JSON.parse(call("soul.propose", { yaml, reason: "Pushing is fine." }).stdout) as { id: string };
+    expect(lancelot("soul").stdout).toContain(`${id}  pending by owner, from v1: Pushing is fine.`);
+    const shown = lancelot("soul", "diff", id.slice(0, 8)).stdout;
+    expect(shown).toContain("--- soul_v1.yaml\n+++ soul_v2.yaml\n");
+    expect(shown).toContain("\n-    - push\n");
+    for (const step of ["soul.approve", "soul.activate"]) expect(call(step, { id }).status).toBe(0);
+    expect(lancelot("soul", "status").stdout).toBe("Soul v2 is in force.\nVersions: v1, v2\n");
+    expect(lancelot("soul", "diff").stdout).toContain("\n-    - push\n");
+    expect(lancelot("soul", "diff", "v2", "v1").stdout).toContain("\n+    - push\n");
+    expect(lancelot("soul", "diff", "v7")).toMatchObject({ status: 1, stderr: expect.stringContaining("There is no soul v7") as string });
+    expect(lancelot("soul", "diff", "zzz")).toMatchObject({ status: 1, stderr: expect.stringContaining("no proposal zzz") as string });
+    writeFileSync(join(folder, "data/soul/ACTIVE"), "nonsense");
+    expect(lancelot("soul", "status")).toMatchObject({ status: 1, stdout: expect.stringContaining("Soul v2 stays in force") as string });
+  });
+});
