@@ -17,7 +17,8 @@ export const appraiseCommand: Appraise = (intent, _base, facts) => {
   const judged = facts.command(command, cwd);
   const { scope, tags, alternatives, riskLevel, rules } = judged;
   const common = { scope, tags, alternatives: alternatives.length > 0 ? alternatives : [askOwner], riskLevel };
-  if (judged.verdict === "deny") return appraisal({ ...common, denial: { tier: judged.tier, riskLevel, rules, alternatives: common.alternatives } });
+  if (judged.verdict === "deny")
+    return appraisal({ ...common, denial: { tier: judged.tier, riskLevel, rules, alternatives: common.alternatives } });
   if (judged.verdict === "allow") return appraisal({ ...common, notes: rules });
   return judged.tier === "T3" ? appraisal({ ...common, raises: rules }) : appraisal({ ...common, asks: rules });
 };

@@ -86,8 +86,7 @@ function pathDenial(scopes: readonly Scope[], effect: FileEffect, changes: boole
   for (const scope of scopes) {
     if (scope.kind === "refused")
       return denial(scope.rule, scope.message, ["Name an ordinary file or folder by its path in the workspace.", askOwner]);
-    if (scope.special)
-      return denial("path.special", "This is a device, a pipe or a socket, not a file.", ["Name an ordinary file."]);
+    if (scope.special) return denial("path.special", "This is a device, a pipe or a socket, not a file.", ["Name an ordinary file."]);
     if (changes && scope.rule?.startsWith("own.") === true) {
       return denial(scope.rule, facts.ruleMessage(scope.rule), ["Ask the owner to change the setting by hand."], { riskLevel: "critical" });
     }
@@ -104,12 +103,9 @@ function pathDenial(scopes: readonly Scope[], effect: FileEffect, changes: boole
       );
     }
     if (effect === "delete" && scope.root) {
-      return denial(
-        "policy.destructive",
-        "The workspace itself, or the whole disk, is never deleted.",
-        ["Delete single files."],
-        { riskLevel: "critical" },
-      );
+      return denial("policy.destructive", "The workspace itself, or the whole disk, is never deleted.", ["Delete single files."], {
+        riskLevel: "critical",
+      });
     }
   }
   return null;
@@ -125,8 +121,7 @@ function pathRaises(scopes: readonly Scope[], changes: boolean, noTarget: boolea
   for (const scope of scopes) {
     if (scope.kind === "refused") continue;
     if (!scope.inside) add(rule("tier.outside", "This lies outside the workspace.", "tier"));
-    if (changes && scope.rule !== null)
-      add(rule(scope.rule, `${facts.ruleMessage(scope.rule)} It is changed with your approval only.`));
+    if (changes && scope.rule !== null) add(rule(scope.rule, `${facts.ruleMessage(scope.rule)} It is changed with your approval only.`));
   }
   if (changes && facts.broad !== null) add(rule("tier.broad-workspace", facts.broad, "tier"));
   return rules;

@@ -70,7 +70,8 @@ function push(intent: Intent): Appraisal {
 
 function clone(intent: Intent, facts: Facts, paths: readonly unknown[]): Appraisal {
   const url = textArgument(intent, "url");
-  if (url === null) return appraisal({ denial: denial("repository.url", "No repository is named.", ["Name the repository by its https address."]) });
+  if (url === null)
+    return appraisal({ denial: denial("repository.url", "No repository is named.", ["Name the repository by its https address."]) });
   const remote = cloneTarget(url);
   if (remote === "program") {
     return appraisal({
@@ -87,7 +88,10 @@ function clone(intent: Intent, facts: Facts, paths: readonly unknown[]): Apprais
   const network = facts.network(remote, "read");
   return {
     ...target,
-    denial: network.verdict === "deny" ? { tier: "T2", riskLevel: "high", rules: [network.rule], alternatives: network.alternatives } : target.denial,
+    denial:
+      network.verdict === "deny"
+        ? { tier: "T2", riskLevel: "high", rules: [network.rule], alternatives: network.alternatives }
+        : target.denial,
     scope: network.host,
     key: null,
   };
@@ -101,12 +105,15 @@ function cloneTarget(url: string): string {
   if (scheme === "ssh" || scheme === "git+ssh" || scheme === "git") {
     const parsed = URL.canParse(url) ? new URL(url) : null;
     // An ssh host that begins with a dash is an option of ssh.
-    return parsed === null || parsed.hostname.startsWith("-") || parsed.hostname === "" ? "program" : `https://${parsed.host}${parsed.pathname}`;
+    return parsed === null || parsed.hostname.startsWith("-") || parsed.hostname === ""
+      ? "program"
+      : `https://${parsed.host}${parsed.pathname}`;
   }
   if (scheme === "file") return "local";
   if (scheme !== undefined) return "program";
   const scp = /^(?:[^@/\s]+@)?([^:/\s]+):(.*)$/.exec(url);
-  if (scp !== null && scp[1] !== undefined && scp[1].length > 1) return scp[1].startsWith("-") ? "program" : `https://${scp[1]}/${scp[2] ?? ""}`;
+  if (scp !== null && scp[1] !== undefined && scp[1].length > 1)
+    return scp[1].startsWith("-") ? "program" : `https://${scp[1]}/${scp[2] ?? ""}`;
   return "local";
 }
 

@@ -35,7 +35,10 @@ export const appraisers: Readonly<Record<string, Appraise>> = {
 /** What policy says of an intent whose capability and action are known. May throw what `facts` throw. */
 export function appraise(intent: Intent, base: BaseTier, facts: Facts): Appraisal {
   const appraiser = Object.hasOwn(appraisers, intent.capability) ? appraisers[intent.capability] : undefined;
-  if (appraiser === undefined) return appraisal({ denial: denial("policy.unknown", "There is no policy for this kind of action.", ["Use one of the tools that are listed."]) });
+  if (appraiser === undefined)
+    return appraisal({
+      denial: denial("policy.unknown", "There is no policy for this kind of action.", ["Use one of the tools that are listed."]),
+    });
   const found = appraiser(intent, base, facts);
   if (found.denial !== null || facts.trusted) return found;
   const acts = base.effect === "write" || base.effect === "delete" || intent.capability === "shell_exec" || commits.has(intent.action);

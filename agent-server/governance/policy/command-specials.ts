@@ -67,6 +67,9 @@ export const specials: Readonly<Record<string, Special>> = {
   tests: { judge: testRunner },
   container: { judge: container },
   transfer: { judge: transfer },
+  channel: { judge: channel },
+  "remote-copy": { judge: remoteCopy },
+  "names-lookup": { judge: namesLookup },
 };
 
 function given(call: Call, ...flags: readonly string[]): boolean {
@@ -1012,5 +1015,36 @@ function transfer(call: Call): boolean {
           ["network", "download"],
         ),
   );
+  return true;
+}
+
+/** `nc` and its like: what is piped in goes out, what comes back may be run. */
+function channel(call: Call): boolean {
+  call.outer.run.fetches = true;
+  return false;
+}
+
+/** `scp`, `rsync`: operands with a colon are of another machine. */
+function remoteCopy(call: Call): boolean {
+  const context = pathContext(call.scope);
+  const isRemote = (field: Field) => /^[^/]*:/.test(startOf(field));
+  for (const [index, operand] of call.operands.entries()) {
+    if (isRemote(operand)) continue;
+    const isTarget = index === call.operands.length - 1 && index > 0;
+    call.findings.push(...judgePath(operand, isTarget ? "write" : "search", context));
+  }
+  if (given(call, "--delete*", "--delete", "--remove-source-files")) {
+    for (const operand of call.operands.filter((field) => !isRemote(field))) call.findings.push(...judgePath(operand, "delete-tree", context));
+  }
+  return true;
+}
+
+/** A name to look up is itself a message to whoever answers for it. */
+function namesLookup(call: Call): boolean {
+  if (call.operands.some((operand) => operand.kind !== "static")) {
+    call.findings.push(
+      denies("exfiltrates", "A name with something in it that is known only when it runs sends that out with the question.", ["Write the name itself."], ["network", "upload"]),
+    );
+  }
   return true;
 }

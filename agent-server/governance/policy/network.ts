@@ -7,7 +7,9 @@ import { isLoopbackHost, reachOf, type Redactor } from "../../security/security.
 import type { NetworkJudgement, NetworkUse } from "../facts.ts";
 
 /** A host, or `*.` and a host. Labels as DNS has them. */
-const HostPattern = z.string().regex(/^(?:\*\.)?(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z0-9-]{2,63}$/, "Write a host such as example.org or *.example.org.");
+const HostPattern = z
+  .string()
+  .regex(/^(?:\*\.)?(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z0-9-]{2,63}$/, "Write a host such as example.org or *.example.org.");
 
 const NetworkTable = z.strictObject({
   version: z.literal(1),
@@ -58,7 +60,12 @@ export function createNetworkPolicy(deps: {
   const version = digest.digest("hex");
 
   function no(id: string, message: string, host: string, ...alternatives: string[]): NetworkJudgement {
-    return { verdict: "deny", host, rule: { id: `network.${id}`, source: "policy", message }, alternatives: [...alternatives, ownerPastes] };
+    return {
+      verdict: "deny",
+      host,
+      rule: { id: `network.${id}`, source: "policy", message },
+      alternatives: [...alternatives, ownerPastes],
+    };
   }
 
   return {
@@ -69,7 +76,12 @@ export function createNetworkPolicy(deps: {
     judge(text, use) {
       if (problem !== null) return no("table-failed", problem, "");
       if (!deps.enabled()) {
-        return no("off", "The network is off. The owner can switch it on with the flag TOOLS_NETWORK.", "", "Look for the information in the workspace.");
+        return no(
+          "off",
+          "The network is off. The owner can switch it on with the flag TOOLS_NETWORK.",
+          "",
+          "Look for the information in the workspace.",
+        );
       }
       // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
       if (text.length > maxUrl || /[\u0000-\u0020\u007f\\]/.test(text) || !URL.canParse(text)) {
@@ -88,7 +100,8 @@ export function createNetworkPolicy(deps: {
       if (deps.redactor.text(decoded(text)).findings.length > 0) {
         return no("secret", "The address carries something that looks like a secret.", host, "Leave the secret out.");
       }
-      if (deny.some((pattern) => covers(pattern, host))) return no("denied-host", `${host} is on the owner's list of hosts to refuse.`, host);
+      if (deny.some((pattern) => covers(pattern, host)))
+        return no("denied-host", `${host} is on the owner's list of hosts to refuse.`, host);
       const pattern = allow.find((one) => covers(one, host));
       if (pattern === undefined) {
         return no(
@@ -102,7 +115,11 @@ export function createNetworkPolicy(deps: {
       return {
         verdict: "allow",
         host,
-        rule: { id: "network.listed", source: "policy", message: use === "read" ? `${host} may be read.` : `${host} is on the list of hosts.` },
+        rule: {
+          id: "network.listed",
+          source: "policy",
+          message: use === "read" ? `${host} may be read.` : `${host} is on the list of hosts.`,
+        },
         alternatives: [],
       };
     },
