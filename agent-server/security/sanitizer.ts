@@ -110,8 +110,10 @@ function patternFinder(source: string, raw: boolean): CompiledRule["find"] {
 
 const cjk = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
 const letterOrDigit = /[\p{L}\p{N}]/u;
-/** Between the words of a phrase: white space and what people and attackers put in its place, but no end of a sentence. */
-const gap = String.raw`(?:[\s_+*~|/\\"'\x60,-]|\.(?!\s)){1,4}`;
+/** Between the words of a phrase: white space and what people and attackers put in its place. */
+const gap = String.raw`[\s_+*~|/\\"'\x60,.-]+`;
+/** A phrase does not go on into the next sentence. */
+const sentenceEnd = /\.\s/;
 const cjkGap = String.raw`[\s、，]{0,2}`;
 /** Places of one phrase in one text that are looked at, at most. */
 const maxPlaces = 1_000;
@@ -151,7 +153,8 @@ function phraseFinder(variants: readonly string[], ordinary: RegExp): CompiledRu
       const found = pattern.exec(matched);
       if (found === null) break;
       const end = found.index + found[0].length;
-      if (isWhole(matched, found.index, end) && !ordinary.test(matched.slice(end, end + 80))) return found[0];
+      if (isWhole(matched, found.index, end) && !sentenceEnd.test(found[0]) && !ordinary.test(matched.slice(end, end + 80)))
+        return found[0];
       pattern.lastIndex = found.index + 1;
     }
     for (const text of [...compact, ...spelled]) {
