@@ -89,9 +89,15 @@ export function createApprovalStore(storage: Storage, workspace: string): Approv
 
   return {
     insert(approval, { receiptId, deferred }) {
-      insert.run({ ...approval, workspace, hostId, rules: JSON.stringify(approval.rules),
+      insert.run({
+        ...approval,
+        workspace,
+        hostId,
+        rules: JSON.stringify(approval.rules),
         channels: JSON.stringify(approval.channels),
-        deferred: deferred ? 1 : 0, receiptId });
+        deferred: deferred ? 1 : 0,
+        receiptId,
+      });
     },
     get(id) {
       const row = get.get(id);

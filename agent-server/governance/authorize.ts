@@ -65,7 +65,11 @@ export function createAuthorizer(deps: {
 
   function grant({ decision, learnedRule }: Judged, hash: string, approval: Approval | null): Authorization {
     const authorization: Authorization = Object.freeze({ decision, intentHash: hash, approvalId: approval?.id ?? null });
-    given.set(authorization, { used: false, once: approval?.status === "allowed_once", learned: approval === null && learnedRule !== null });
+    given.set(authorization, {
+      used: false,
+      once: approval?.status === "allowed_once",
+      learned: approval === null && learnedRule !== null,
+    });
     return authorization;
   }
 
@@ -104,13 +108,7 @@ export function createAuthorizer(deps: {
     return { judged, mustAsk };
   }
 
-  async function ask(
-    intent: Intent,
-    hash: string,
-    judged: Judged,
-    question: Question,
-    context: AuthorizeContext,
-  ): Promise<Authorization> {
+  async function ask(intent: Intent, hash: string, judged: Judged, question: Question, context: AuthorizeContext): Promise<Authorization> {
     const { decision } = judged;
     const { questId, parentId, signal } = context;
     const standing = approvals.standing(hash, questId);
@@ -133,7 +131,8 @@ export function createAuthorizer(deps: {
       throw error;
     }
     const data = { approvalId: answer.id, decision };
-    if (answer.status === "allowed_once" || answer.status === "allowed_quest" || answer.status === "denied") witness.answered(judged, answer);
+    if (answer.status === "allowed_once" || answer.status === "allowed_quest" || answer.status === "denied")
+      witness.answered(judged, answer);
     switch (answer.status) {
       case "allowed_once":
       case "allowed_quest":

@@ -51,7 +51,8 @@ export function situate(intent: Intent, facts: Facts): Situation {
   const tags = appraisal === null || base === null ? [] : [...base.tags, ...appraisal.tags];
   const subject: SoulSubject = { kind: base?.kind ?? "other", capability, action, tags };
   const trustKey: TrustKey = { capability, action, scope: appraisal?.scope ?? "any" };
-  const kept = appraisal !== null && appraisal.key !== null && intent.job === undefined && base !== null && (base.tier === "T0" || base.tier === "T1");
+  const kept =
+    appraisal !== null && appraisal.key !== null && intent.job === undefined && base !== null && (base.tier === "T0" || base.tier === "T1");
   const key = kept
     ? `${capability}\n${action}\n${mode}\n${facts.posture}\n${facts.trusted ? 1 : 0}${facts.broad === null ? 0 : 1}${facts.safeMode ? 1 : 0}\n${facts.soul?.sha256 ?? ""}${appraisal.key}`
     : null;
@@ -87,7 +88,9 @@ export function judge(situation: Situation, facts: Facts): Judged {
   const term = soul?.requiresApproval(subject) ?? null;
   if (term !== null) held.push(rule("soul.requires-approval", `The soul holds "${term}" for your approval.`, "soul"));
   for (const { name, description } of soul?.riskRules(subject) ?? []) {
-    held.push(rule(`soul.risk.${slug(name)}`, description === "" ? `The soul's rule "${name}" asks for your approval.` : description, "soul"));
+    held.push(
+      rule(`soul.risk.${slug(name)}`, description === "" ? `The soul's rule "${name}" asks for your approval.` : description, "soul"),
+    );
   }
 
   // 3. Tier.
@@ -95,7 +98,11 @@ export function judge(situation: Situation, facts: Facts): Judged {
   const defaultTier: Tier = raised ? "T3" : base.tier;
   const holders = [...appraisal.raises, ...held];
   const holdReason =
-    holders.length > 0 ? words(holders) : facts.neverAutomate(subject) ? "This kind of action is on the list of what is never automated." : null;
+    holders.length > 0
+      ? words(holders)
+      : facts.neverAutomate(subject)
+        ? "This kind of action is on the list of what is never automated."
+        : null;
 
   // 4. Trust and learned rules. What was lost makes stricter even where nothing may be lifted.
   const earned = base.tier === "T0" ? null : facts.trust.tier(trustKey, defaultTier);
@@ -118,7 +125,10 @@ export function judge(situation: Situation, facts: Facts): Judged {
     if (learned === null) return about(decision("ask", tier, risk(appraisal, tier), soft, questions(appraisal)), facing);
     const learnedBy = rule(`learning.${learned.id}`, learned.message, "learning");
     if (learned.verdict === "deny") {
-      return about(decision("deny", tier, risk(appraisal, tier), [learnedBy], questions(appraisal)), { ...facing, learnedRule: learned.id });
+      return about(decision("deny", tier, risk(appraisal, tier), [learnedBy], questions(appraisal)), {
+        ...facing,
+        learnedRule: learned.id,
+      });
     }
     return about(decision("allow", tier, risk(appraisal, tier), [learnedBy, ...allowRules(situation, base, tier, facts)], []), {
       ...facing,
@@ -139,7 +149,12 @@ const beyondThisMachine: ReadonlySet<string> = new Set(["web_ops", "connector", 
 function modeDenial({ intent }: Situation, base: BaseTier, facts: Facts): Appraisal["denial"] {
   if (facts.safeMode) {
     const { capability, action } = intent;
-    if (beyondThisMachine.has(capability) || action === "push" || action === "clone" || (capability === "deploy_ops" && action === "deploy")) {
+    if (
+      beyondThisMachine.has(capability) ||
+      action === "push" ||
+      action === "clone" ||
+      (capability === "deploy_ops" && action === "deploy")
+    ) {
       return {
         tier: base.tier,
         riskLevel: "high",
@@ -160,7 +175,11 @@ function modeDenial({ intent }: Situation, base: BaseTier, facts: Facts): Apprai
   if (limits.require_ready_state && !job.ready)
     return refuse("not-ready", "The soul lets jobs do nothing before Lancelot is set up.", "Finish the set-up first.");
   if (job.running > limits.max_concurrent_jobs) {
-    return refuse("concurrent", `The soul lets ${limits.max_concurrent_jobs} jobs run at once, and more than that run now.`, "Wait until another job has ended.");
+    return refuse(
+      "concurrent",
+      `The soul lets ${limits.max_concurrent_jobs} jobs run at once, and more than that run now.`,
+      "Wait until another job has ended.",
+    );
   }
   if (job.elapsedSeconds > limits.max_job_duration_seconds) {
     return refuse("duration", `The soul gives a job ${limits.max_job_duration_seconds} seconds, and they are over.`, "Do less in one run.");

@@ -15,11 +15,17 @@ const remove = intent("file_ops", "delete", { path: "src/a.ts" });
 const run = (command: string) => intent("shell_exec", "run", { command });
 const operate = intent("vision_control", "perform_action", { description: "click" });
 const earned = (tier: Tier): Partial<Facts> => ({ trust: { tier: () => tier } });
-const learnt = (verdict: "allow" | "deny"): Partial<Facts> => ({ learned: { find: () => ({ id: "L1", verdict, message: "You always say so." }) } });
+const learnt = (verdict: "allow" | "deny"): Partial<Facts> => ({
+  learned: { find: () => ({ id: "L1", verdict, message: "You always say so." }) },
+});
 
 describe("soul", () => {
   it("what it requires approval for is held at T3, whatever was earned, learned or switched on", () => {
-    const held = gateFacts({ soul: soul({ requiresApproval: ({ kind }) => (kind === "edit_files" ? "writing" : null) }), ...earned("T0"), ...learnt("allow") });
+    const held = gateFacts({
+      soul: soul({ requiresApproval: ({ kind }) => (kind === "edit_files" ? "writing" : null) }),
+      ...earned("T0"),
+      ...learnt("allow"),
+    });
     for (const mode of ["normal", "crusader"] as const) {
       const decision = decide({ ...edit, mode }, { ...held, posture: "autonomous" });
       expect(decision).toMatchObject({ verdict: "ask", tier: "T3" });
@@ -30,7 +36,11 @@ describe("soul", () => {
   });
 
   it("an enforced risk rule asks at the tier there is, and nothing lifts it", () => {
-    const risky = gateFacts({ soul: soul({ riskRules: () => [{ name: "No Surprises!", description: "Ask before commands." }] }), ...earned("T1"), ...learnt("allow") });
+    const risky = gateFacts({
+      soul: soul({ riskRules: () => [{ name: "No Surprises!", description: "Ask before commands." }] }),
+      ...earned("T1"),
+      ...learnt("allow"),
+    });
     const decision = decide(run("harmless"), risky);
     expect(decision).toMatchObject({ verdict: "ask", tier: "T2" });
     expect(decision.rules).toEqual([{ id: "soul.risk.no-surprises", source: "soul", message: "Ask before commands." }]);
@@ -56,7 +66,9 @@ describe("soul", () => {
   });
 
   it("its memory ethics refuse what they forbid", () => {
-    const ethical = gateFacts({ soul: soul({ forbidsMemory: (text) => (text.includes("@") ? { rule: "personal", message: "No addresses." } : null) }) });
+    const ethical = gateFacts({
+      soul: soul({ forbidsMemory: (text) => (text.includes("@") ? { rule: "personal", message: "No addresses." } : null) }),
+    });
     expect(decide(intent("memory", "write", { target: "working", content: "a@b.example" }), ethical)).toMatchObject({
       verdict: "deny",
       rules: [{ id: "soul.memory-ethics.personal", source: "soul" }],
@@ -160,7 +172,12 @@ describe("learned rules", () => {
 
   it("the judgement names the rule, so that its use is counted", () => {
     const facts = gateFacts(learnt("allow"));
-    expect(judge(situate(run("risky"), facts), facts)).toMatchObject({ learnedRule: "L1", held: null, defaultTier: "T2", changesFiles: true });
+    expect(judge(situate(run("risky"), facts), facts)).toMatchObject({
+      learnedRule: "L1",
+      held: null,
+      defaultTier: "T2",
+      changesFiles: true,
+    });
     expect(judge(situate(run("grave"), facts), facts)).toMatchObject({ learnedRule: null, held: "It deletes." });
   });
 });
@@ -189,15 +206,19 @@ describe("safe mode", () => {
 
 const order = { allow: 0, ask: 1, deny: 2 };
 const anyIntent: fc.Arbitrary<Intent> = fc
-  .constantFrom(...Object.entries(baseTiers).flatMap(([capability, actions]) => Object.keys(actions).map((action) => [capability, action] as const)))
+  .constantFrom(
+    ...Object.entries(baseTiers).flatMap(([capability, actions]) => Object.keys(actions).map((action) => [capability, action] as const)),
+  )
   .chain(([capability, action]) =>
-    fc.record({
-      command: fc.constantFrom(...Object.keys(commands)),
-      path: fc.constantFrom("src/a.ts", "b.md"),
-      url: fc.constantFrom("https://listed.example/x", "https://elsewhere.example/"),
-      name: fc.constantFrom("echo", "main"),
-      force: fc.boolean(),
-    }).map((args) => intent(capability, action === "*" ? "run" : action, args)),
+    fc
+      .record({
+        command: fc.constantFrom(...Object.keys(commands)),
+        path: fc.constantFrom("src/a.ts", "b.md"),
+        url: fc.constantFrom("https://listed.example/x", "https://elsewhere.example/"),
+        name: fc.constantFrom("echo", "main"),
+        force: fc.boolean(),
+      })
+      .map((args) => intent(capability, action === "*" ? "run" : action, args)),
   );
 const anyFacts: fc.Arbitrary<Facts> = fc
   .record({
@@ -210,7 +231,13 @@ const anyFacts: fc.Arbitrary<Facts> = fc
     never: fc.boolean(),
   })
   .map(({ tier, verdict, never, ...more }) =>
-    gateFacts({ ...more, trust: { tier: () => tier }, ...(verdict === null ? {} : learnt(verdict)), neverAutomate: () => never, soul: soul() }),
+    gateFacts({
+      ...more,
+      trust: { tier: () => tier },
+      ...(verdict === null ? {} : learnt(verdict)),
+      neverAutomate: () => never,
+      soul: soul(),
+    }),
   );
 
 describe("whatever is asked", () => {

@@ -215,7 +215,10 @@ describe("what is decided about everything else", () => {
       intent("skill", "run", { name: "echo", permissions: ["read_input"] }),
       intent("ui_builder", "scaffold", { target: "inside" }),
     ])
-      expect(decide(one, restricted), `${one.capability} ${one.action}`).toMatchObject({ verdict: "deny", rules: [{ id: "policy.untrusted" }] });
+      expect(decide(one, restricted), `${one.capability} ${one.action}`).toMatchObject({
+        verdict: "deny",
+        rules: [{ id: "policy.untrusted" }],
+      });
     expect(decide(intent("repo_ops", "status"), restricted).verdict).toBe("allow");
   });
 });
