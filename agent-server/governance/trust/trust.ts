@@ -91,7 +91,7 @@ export function createTrust(deps: TrustDeps): Trust {
     }
     return byKey;
   });
-  /** Keys whose bad outcome could not be written. */
+  /** Keys whose bad outcome could not be written: they are not lifted any more while this window is open. */
   const unwritten = new Set<string>();
 
   const book = createBook({ storage, ledger, emit, store, numbers, now, touched: moved.touched });
@@ -107,15 +107,13 @@ export function createTrust(deps: TrustDeps): Trust {
   function outcome({ key, defaultTier, ...seen }: TrustOutcome): void {
     if (defaultTier === "T0" || !isKept(key)) return;
     const { capability, action, scope } = key;
-    const name = keyText(key);
     try {
       storage.transaction(() => {
         forget();
         countOutcome(book, { capability, action, scope, defaultTier }, seen);
       });
-      unwritten.delete(name);
     } catch (error) {
-      if (seen.result !== "success") unwritten.add(name);
+      if (seen.result !== "success") unwritten.add(keyText(key));
       log("an outcome could not be counted", error);
     }
   }

@@ -204,6 +204,7 @@ describe("the published numbers", () => {
 
   it("a withdrawn step rests for 25 actions, which earn nothing, and then takes the whole row again", () => {
     const accepted = graduate(50);
+    many(30);
     expect(host.trust.decide(accepted.id, "revoke")).toMatchObject({ status: "revoked" });
     expect(host.trust.tier(key, "T3")).toBeNull();
     expect(record()).toMatchObject({ coolDown: 25, successes: 0, tier: "T3" });
@@ -213,6 +214,13 @@ describe("the published numbers", () => {
     expect(pending()).toEqual([]);
     tell("success");
     expect(pending()).toHaveLength(1);
+  });
+
+  it("a withdrawn step does not shorten a rest that is longer", () => {
+    const { id } = graduate(50);
+    tell("refused");
+    host.trust.decide(id, "revoke");
+    expect(record()).toMatchObject({ coolDown: 50 });
   });
 
   it("withdrawing a step withdraws those built on it", () => {
@@ -411,6 +419,16 @@ describe("the circuit breaker", () => {
     expect(host.trust.tier(scopes[3] ?? key, "T3")).toBeNull();
   });
 
+  it("withdraws the question for T0 when what was suspended turns out to change files", () => {
+    const memory = ["a", "b", "c", "d"].map((scope) => ({ capability: "memory", action: "write", scope }));
+    for (const one of memory) graduate(200, { key: one, defaultTier: "T1" });
+    for (const one of memory.slice(0, 3)) tell("failure", { key: one, defaultTier: "T1" });
+    tell("success", { key: memory[3] ?? key, defaultTier: "T1" });
+    expect(pending()).toMatchObject([{ scope: "d", from: "T1", to: "T0" }]);
+    tell("success", { key: memory[3] ?? key, defaultTier: "T1", changesFiles: true });
+    expect(pending()).toEqual([]);
+  });
+
   it("withdraws the question when what was suspended fails meanwhile", () => {
     for (const one of scopes.slice(0, 3)) tell("failure", { key: one });
     tell("failure", { key: scopes[3] ?? key });
@@ -480,6 +498,9 @@ describe("windows, restarts and damage", () => {
     tell("failure");
     expect(host.trust.tier(key, "T3")).toBeNull();
     expect(host.logged).toEqual(["an outcome could not be counted"]);
+    // What goes well later does not bring back what is not known.
+    tell("success");
+    expect(host.trust.tier(key, "T3")).toBeNull();
     expect(room.open().trust.tier(key, "T3")).toBe("T2");
   });
 
