@@ -134,9 +134,11 @@ export function createTrust(deps: TrustDeps): Trust {
 
     rolledBack(receiptIds) {
       for (const receiptId of receiptIds) {
+        let told: ReturnType<typeof store.ofReceipt> = [];
         try {
+          told = store.ofReceipt(receiptId);
           storage.transaction(() => {
-            for (const { defaultTier, result, lifted, ...key } of store.ofReceipt(receiptId)) {
+            for (const { defaultTier, result, lifted, ...key } of told) {
               if (result === "refused") continue;
               const record = store.record({ ...key, defaultTier });
               if (record === null) continue;
@@ -147,6 +149,7 @@ export function createTrust(deps: TrustDeps): Trust {
             }
           });
         } catch (error) {
+          for (const key of told) unwritten.add(keyText(key));
           log("a rollback could not be counted", error);
         }
       }

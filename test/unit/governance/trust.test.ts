@@ -504,6 +504,17 @@ describe("windows, restarts and damage", () => {
     expect(room.open().trust.tier(key, "T3")).toBe("T2");
   });
 
+  it("stops lifting in this window what was undone and could not be written", () => {
+    graduate(50);
+    const receiptId = tell("success");
+    vi.spyOn(host.storage, "transaction").mockImplementationOnce(() => {
+      throw new Error("disk full");
+    });
+    host.trust.rolledBack([receiptId]);
+    expect(host.trust.tier(key, "T3")).toBeNull();
+    expect(host.logged).toEqual(["a rollback could not be counted"]);
+  });
+
   it("keeps nothing of a transaction that is undone", () => {
     many(50);
     const [proposal] = pending();
