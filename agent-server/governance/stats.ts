@@ -1,6 +1,5 @@
 import type { Tier } from "../contract/common.ts";
 import { capabilities, type Decision, type GovernanceStats, type Intent, type Verdict } from "../contract/governance.ts";
-import type { Handlers } from "../contract/table.ts";
 import type { Log } from "../security/security.ts";
 import type { Migration, Storage } from "../storage/storage.ts";
 
@@ -202,9 +201,4 @@ function noTiers(): Record<Tier, number> {
 
 function noVerdicts(): Record<Verdict, number> {
   return { allow: 0, ask: 0, deny: 0 };
-}
-
-/** What the gate decided lately, and the state of every safeguard. */
-export function statsHandlers(stats: Stats, sources: StatsSources): Pick<Handlers, "governance.stats"> {
-  return { "governance.stats": ({ days }) => stats.report(days, sources) };
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Tier } from "../../../agent-server/contract/common.ts";
 import { GovernanceStats, type Verdict } from "../../../agent-server/contract/governance.ts";
-import { type StatsSources, statsHandlers } from "../../../agent-server/governance/stats.ts";
+import type { StatsSources } from "../../../agent-server/governance/stats.ts";
 import { createEarningRoom, type EarningHost, type EarningRoom } from "../../support/earning-room.ts";
 
 const dayMs = 86_400_000;
@@ -44,7 +44,7 @@ describe("statistics of the gate", () => {
     count("T2", "ask", "soul.not-named", 3);
     count("T2", "deny", "command.rm", 2);
     count("T3", "ask", "command.rm", 2);
-    const report = GovernanceStats.parse(statsHandlers(host.stats, sources)["governance.stats"]({ days: 7 }, {} as never));
+    const report = GovernanceStats.parse(host.stats.report(7, sources));
     expect(report).toMatchObject({
       since: "2026-11-14T00:00:00.000Z",
       decisions: 12,
