@@ -134,6 +134,6 @@ const files: Record<string, string> = {
   "tricky/--output=pwned": "x\n",
   "tricky/--pre=sh": "x\n",
   "tricky/-delete": "x\n",
-  "tricky/-f.env": "x\n",
+  "tricky/-file": "x\n",
   "tricky/README.md": "x\n",
 };

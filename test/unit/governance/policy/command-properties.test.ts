@@ -14,14 +14,12 @@ afterAll(() => tree.dispose());
 
 const rank = { allow: 0, ask: 1, deny: 2 } as const;
 
-/** The verdict of a changed command line is at least as strict as that of the row it was made from. */
-function expectNotLower(changed: string, row: CommandCase): void {
+/** What is wrong with a changed command line: its verdict is less strict than that of the row it was made from. Null: nothing. */
+function lowered(changed: string, row: CommandCase): string | null {
   const before = tree.judge(row.command, row.cwd);
   const after = tree.judge(changed, row.cwd);
-  expect(rank[after.verdict], `${before.verdict} became ${after.verdict}:\n${row.command}\n->\n${changed}`).toBeGreaterThanOrEqual(
-    rank[before.verdict],
-  );
-  expect(rank[after.verdict]).toBeGreaterThan(0);
+  if (rank[after.verdict] >= rank[before.verdict]) return null;
+  return `${before.verdict} became ${after.verdict}:\n${row.command}\n->\n${changed}`;
 }
 
 /** Command lines of plain words: what they mean does not change when each word is quoted. */
@@ -36,13 +34,16 @@ const plainWords = plainRows.filter(
   (row) => !/^(?:do|done|esac|fi|for|function|if|in|select|then|time|until|while|case|coproc|!)$/.test(row.command.split(" ")[0] ?? ""),
 );
 
+/** Rows that parse: around half a command line, a wrapper would close what is open. */
+const wholeRows = dangerousCases.filter((row) => !parse(row.command).errors?.length);
+
 describe("a verdict is not lowered", () => {
   it("by another spelling of any word", () => {
     expect(plainWords.length).toBeGreaterThan(300);
     fc.assert(
       fc.property(
         fc.constantFrom(...plainWords).chain((row) => fc.tuple(fc.constant(row), fc.tuple(...row.command.split(" ").map(spelled)))),
-        ([row, words]) => expectNotLower(words.join(" "), row),
+        ([row, words]) => expect(lowered(words.join(" "), row)).toBeNull(),
       ),
       { numRuns: 2000 },
     );
@@ -50,27 +51,30 @@ describe("a verdict is not lowered", () => {
 
   it.each(prefixes)("by %s before a program", (prefix) => {
     expect(programRows.length).toBeGreaterThan(300);
-    for (const row of programRows) {
-      const end = prefix.startsWith("find") ? " \\;" : "";
-      expectNotLower(`${prefix} ${row.command}${end}`, row);
-    }
+    const end = prefix.startsWith("find") ? " \\;" : "";
+    // xargs puts words at the end, where these take their target or join them to a text for a shell.
+    const rows = prefix.startsWith("xargs")
+      ? programRows.filter((row) => !/^(?:cp|mv|ln|install|ssh|watch|entr|chronic) /.test(row.command))
+      : programRows;
+    expect(rows.map((row) => lowered(`${prefix} ${row.command}${end}`, row)).filter((one) => one !== null)).toEqual([]);
   });
 
   it.each(Object.keys(wrappers))("by %s around a command line", (name) => {
     const wrap = wrappers[name] ?? String;
-    for (const row of dangerousCases) expectNotLower(wrap(row.command), row);
+    // find puts names in place of {}, which changes what a row with {} means.
+    const rows = name.startsWith("find") ? wholeRows.filter((row) => !row.command.includes("{}")) : wholeRows;
+    expect(rows.map((row) => lowered(wrap(row.command), row)).filter((one) => one !== null)).toEqual([]);
   });
 
   it("by wrapping one to four deep", () => {
     fc.assert(
       fc.property(
-        fc.constantFrom(...dangerousCases),
+        fc.constantFrom(...wholeRows.filter((row) => !row.command.includes("{}"))),
         fc.array(fc.constantFrom(...Object.values(wrappers)), { minLength: 1, maxLength: 4 }),
-        (row, layers) =>
-          expectNotLower(
-            layers.reduce((line, wrap) => wrap(line), row.command),
-            row,
-          ),
+        (row, layers) => {
+          const wrapped = layers.reduce((line, wrap) => wrap(line), row.command);
+          expect(lowered(wrapped, row)).toBeNull();
+        },
       ),
       { numRuns: 1000 },
     );
@@ -80,10 +84,9 @@ describe("a verdict is not lowered", () => {
     const harmless = ["ls -la", "git status", "true", "echo hello", "cat README.md | head", "rg foo src", "pwd", "(ls)", "test -f x || ls"];
     const some = fc.array(fc.constantFrom(...harmless), { maxLength: 120 });
     fc.assert(
-      fc.property(fc.constantFrom(...dangerousCases), some, some, fc.constantFrom("\n", " ; ", " && "), (row, before, after, between) => {
-        const glue = between === "\n" ? "\n" : between;
-        const start = before.length === 0 ? "" : `${before.join(glue)}\n`;
-        expectNotLower(`${start}${row.command}\n${after.join("\n")}`, row);
+      fc.property(fc.constantFrom(...wholeRows), some, some, fc.constantFrom("\n", " ; ", " && "), (row, before, after, between) => {
+        const start = before.length === 0 ? "" : `${before.join(between)}\n`;
+        expect(lowered(`${start}${row.command}\n${after.join("\n")}`, row)).toBeNull();
       }),
       { numRuns: 300 },
     );
@@ -91,7 +94,7 @@ describe("a verdict is not lowered", () => {
 
   it("by a thousand harmless commands before a harmful one", () => {
     for (const row of dangerousCases.filter((_row, at) => at % 97 === 0)) {
-      expectNotLower(`${"true; ".repeat(1000)}\n${row.command}`, row);
+      expect(lowered(`${"true; ".repeat(1000)}\n${row.command}`, row)).toBeNull();
     }
   });
 
@@ -100,7 +103,7 @@ describe("a verdict is not lowered", () => {
     fc.assert(
       fc.property(fc.constantFrom(...still), fc.constantFrom(...dangerousCases), (first, second) => {
         if (parse(first.command).errors?.length) return;
-        expectNotLower(`{ ${first.command}\n}\n${second.command}`, second);
+        expect(lowered(`{ ${first.command}\n}\n${second.command}`, second)).toBeNull();
       }),
       { numRuns: 600 },
     );
@@ -118,8 +121,6 @@ describe("anything at all", () => {
       expect(parse(command).errors ?? []).toEqual([]);
       expect(judged.tier).toBe("T2");
       for (const part of judged.parts) expect(part.verdict).toBe("allow");
-    } else {
-      expect(judged.alternatives.length).toBeGreaterThan(0);
     }
     for (const part of judged.parts) expect(rank[part.verdict]).toBeLessThanOrEqual(rank[judged.verdict]);
     return judged;
