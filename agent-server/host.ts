@@ -10,7 +10,7 @@ import type { Handlers } from "./contract/table.ts";
 import { createFlags, createSafeMode, flagHandlers, flagsMigrations, safeModeHandlers } from "./flags/flags.ts";
 import { createGovernance, governanceHandlers, governanceMigrations } from "./governance/governance.ts";
 import { createModels } from "./models/models.ts";
-import { createOrchestrator, orchestratorMigrations } from "./orchestrator/orchestrator.ts";
+import { chatHandlers, createOrchestrator, orchestratorMigrations } from "./orchestrator/orchestrator.ts";
 import type { ProductPaths } from "./paths.ts";
 import { type Audit, createAudit, createLedger, receiptsHandlers, receiptsMigrations, recorded } from "./receipts/receipts.ts";
 import {
@@ -214,23 +214,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
         timestamp: new Date().toISOString(),
       };
     },
-    "chat.send": (params) => orchestrator.send(params),
-    "chat.cancel": ({ questId }) => orchestrator.cancel(questId),
-    "chat.steer": ({ questId, text }) => orchestrator.steer(questId, text),
-    "chat.answer": ({ questId, callId, answer }) => {
-      orchestrator.answer(questId, callId, answer);
-      return { ok: true };
-    },
-    "chat.run": (params, call) => orchestrator.run(params, call.signal),
-    "quests.list": (params) => orchestrator.list(params),
-    "quests.get": ({ id }) => orchestrator.get(id),
-    "quests.resume": ({ id }) => orchestrator.resume(id),
-    "quests.rename": ({ id, title }) => orchestrator.rename(id, title),
-    "quests.export": ({ id }) => ({ markdown: orchestrator.exportMarkdown(id) }),
-    "quests.delete": async ({ id }) => {
-      await orchestrator.delete(id);
-      return { ok: true };
-    },
+    ...chatHandlers(orchestrator),
     "models.list": ({ provider }, call) => models.list(provider, call.signal),
     "models.choose": ({ provider, model }) => models.choose(provider, model),
     "models.local": () => models.local(),

@@ -88,10 +88,13 @@ export const receiptMethods = {
       limit: z.int().min(1).max(500).default(100),
       cursor: Cursor.optional(),
     }),
-    result: page(Receipt),
+    result: page(Receipt).extend({
+      /** At the end of the list, when older receipts were sealed: how many entries, and until when. They are found by `receipts.get` alone. */
+      sealed: z.object({ entries: z.int(), until: Timestamp }).optional(),
+    }),
   }),
   "receipts.get": method({
-    summary: "One receipt.",
+    summary: "One receipt. One that was sealed is read from its file, which its metadata names as `sealed`.",
     access: "any",
     params: z.object({ id: Id }),
     result: Receipt,

@@ -51,6 +51,7 @@ const noted: readonly (readonly [RegExp, SecurityEvent])[] = [
   [/^trust\./, "trust"],
   [/^learning\./, "learning"],
   [/^vault\./, "vault"],
+  [/^crusader\./, "crusader"],
 ];
 
 interface Minute {
@@ -124,9 +125,12 @@ export function createAudit({ ledger, log = () => undefined, perMinute = 30, now
 
   const stop = ledger.onReceipt((receipt: Receipt) => {
     if (receipt.status === "pending") return;
-    const event = noted.find(([name]) => name.test(receipt.actionName))?.[1];
+    const { id, actionName, questId, status, inputs, outputs } = receipt;
+    const rules = outputs["injection"] ?? inputs["injection"];
+    if (Array.isArray(rules) && rules.length > 0)
+      note("injection", { title: `${actionName}: ${rules.join(", ")}`, receiptId: id }, { questId, parentId: id });
+    const event = noted.find(([name]) => name.test(actionName))?.[1];
     if (event === undefined) return;
-    const { id, actionName, questId, status } = receipt;
     note(event, { title: actionName, receiptId: id, status }, { questId, parentId: id });
   });
 

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type Database from "better-sqlite3";
 import { LancelotError } from "../contract/errors.ts";
-import type { Receipt } from "../contract/receipts.ts";
 import type { Params, Result } from "../contract/table.ts";
 import { type EntryLine, writeLine } from "./entry-lines.ts";
 import type { ExportEnd, ExportHeader } from "./export-format.ts";
@@ -24,7 +23,7 @@ export interface ExportDeps {
   keys: readonly PublicKey[];
   now: () => number;
   /** Pages of receipts, newest first. */
-  search(filter: Params<"receipts.search">): { items: Receipt[]; nextCursor?: string };
+  search(filter: Params<"receipts.search">): Result<"receipts.search">;
 }
 
 /**

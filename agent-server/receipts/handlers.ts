@@ -20,11 +20,17 @@ export function receiptsHandlers({
   return {
     "receipts.search": (params) => ledger.search(params),
     "receipts.get": async ({ id }) => {
-      const receipt = ledger.get(id);
+      const receipt = await ledger.find(id);
       if (receipt === null) throw new LancelotError("not_found", `There is no receipt ${id}.`);
       return receipt;
     },
-    "receipts.trace": (of) => ({ roots: ledger.trace(of) }),
+    "receipts.trace": async (of) => {
+      const roots = ledger.trace(of);
+      if (roots.length > 0 || !("id" in of)) return { roots };
+      // Sealed: shown by itself, with the file that holds its tree.
+      const receipt = await ledger.find(of.id);
+      return { roots: receipt === null ? [] : [{ receipt, children: [] }] };
+    },
     "receipts.verify": (_params, call) => {
       let told = now();
       return ledger.verify(call.signal, (done, total) => {

@@ -8,6 +8,8 @@ import { type CloseEntry, type Entry, type EntryRow, newReceiptId, OpenEntry, re
 import { exportReceipts } from "./export.ts";
 import { createProjection, receiptOfRow } from "./projection.ts";
 import type { Ledger, ReceiptClosing, ReceiptOpening } from "./receipts.ts";
+import { createRetention } from "./retention.ts";
+import { findSealed, sealedSpan } from "./sealed-receipts.ts";
 import { readsTextIndex, searchReceipts } from "./search.ts";
 import { createHeadSigner } from "./signed-heads.ts";
 import { createSigningKeys } from "./signing-keys.ts";
@@ -34,6 +36,8 @@ export interface LedgerDeps {
   /** The key store, where the key that signs heads is kept; without one nothing is signed, and `degraded` says so. */
   secrets?: Secrets;
   log?: Log;
+  /** Folder of the shipped settings; without it those of the code hold. The owner's in the data folder are laid over them. */
+  configDir?: string;
   /** Milliseconds since 1970. */
   now?: () => number;
 }
@@ -232,7 +236,16 @@ export function createLedger(deps: LedgerDeps): Ledger {
     flush();
     projection.settle();
     if (readsTextIndex(filter)) while (!textIndex.advance(1_000));
-    return searchReceipts(db, filter);
+    const page = searchReceipts(db, filter);
+    const sealed = page.nextCursor === undefined ? sealedSpan(db) : null;
+    if (sealed === null || (filter.from !== undefined && Date.parse(filter.from) > sealed.until)) return page;
+    return { ...page, sealed: { entries: sealed.entries, until: new Date(sealed.until).toISOString() } };
+  };
+  const get: Ledger["get"] = (id) => {
+    flush();
+    projection.settle();
+    const row = projection.find(id);
+    return row === null ? null : receiptOfRow(row);
   };
 
   const ledger: Ledger = {
@@ -258,11 +271,11 @@ export function createLedger(deps: LedgerDeps): Ledger {
       return open.id;
     },
     flush,
-    get: (id) => {
+    get,
+    find: async (id) => get(id) ?? (await findSealed(db, dataDir, id)),
+    seal: async (signal) => {
       flush();
-      projection.settle();
-      const row = projection.find(id);
-      return row === null ? null : receiptOfRow(row);
+      return retention.seal(signal);
     },
     search,
     trace: (of) => {
@@ -287,8 +300,9 @@ export function createLedger(deps: LedgerDeps): Ledger {
     },
     rotateKey: () =>
       recorded(ledger, { actionType: "system", actionName: "receipts.rotateKey", inputs: {}, riskTier: "T3" }, () => signer.rotate()),
-    degraded: () => signer.degraded(),
+    degraded: () => signer.degraded() ?? retention.problem(),
     end: async () => {
+      await retention.end();
       flush();
       await signer.end();
     },
@@ -310,6 +324,15 @@ export function createLedger(deps: LedgerDeps): Ledger {
       return () => listeners.delete(listener);
     },
   };
+  const retention = createRetention({
+    storage,
+    now,
+    log,
+    configDir: deps.configDir ?? null,
+    advance: projection.advance,
+    sign: signer.sign,
+    ledger,
+  });
   return ledger;
 }
 

@@ -33,9 +33,16 @@ export interface Ledger {
   record(opening: ReceiptOpening, closing: ReceiptClosing & { durationMs?: number }): string;
   /** Makes every batched entry durable. */
   flush(): void;
+  /** Receipts of the database; those that were sealed are found by `find` alone. */
   get(id: string): Receipt | null;
-  search(filter: Params<"receipts.search">): { items: Receipt[]; nextCursor?: string };
+  /** The same, then in the sealed files: its metadata names the file as `sealed`. */
+  find(id: string): Promise<Receipt | null>;
+  /** Receipts of the database. On the last page `sealed` tells what was sealed of the time that was asked for. */
+  search(filter: Params<"receipts.search">): Result<"receipts.search">;
+  /** Receipts of the database. */
   trace(of: { id: string } | { questId: string }): TraceNode[];
+  /** Moves entries past their time into sealed files; happens by itself every hour. Returns how much. */
+  seal(signal?: AbortSignal): Promise<{ segments: number; entries: number }>;
   /** Checks everything, sealed segments and signed heads too; `progress` is told now and then. */
   verify(signal?: AbortSignal, progress?: (done: number, total: number) => void): Promise<Verification>;
   /** Writes receipts, or the whole chain with what verifies it, to a file below `exports/` of the data folder. */

@@ -2,7 +2,6 @@ import { createHash, randomBytes } from "node:crypto";
 import { createReadStream, type ReadStream } from "node:fs";
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { PassThrough } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { StringDecoder } from "node:string_decoder";
 import { createGunzip, createGzip } from "node:zlib";
@@ -75,11 +74,12 @@ export async function writeSegment(file: string, entries: AsyncIterable<readonly
   try {
     const handle = await open(beside, "wx", 0o600);
     try {
-      const sink = handle.createWriteStream({ autoClose: false });
       const lines = async function* (): AsyncGenerator<string> {
         for await (const some of entries) yield `${some.map(writeLine).join("\n")}\n`;
       };
-      await pipeline(lines, createGzip({ level: 6 }), new PassThrough(), sink);
+      await pipeline(lines, createGzip({ level: 6 }), async (packed: AsyncIterable<Buffer>) => {
+        for await (const some of packed) await handle.writeFile(some);
+      });
       await handle.sync();
     } finally {
       await handle.close();

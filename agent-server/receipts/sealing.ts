@@ -1,0 +1,275 @@
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { LancelotError } from "../contract/errors.ts";
+import type { Storage } from "../storage/storage.ts";
+import { bodyOf, isWhole } from "./diagnose.ts";
+import { checkLine, type EntryLine } from "./entry-lines.ts";
+import type { EntryRow } from "./entry.ts";
+import { createLease } from "./lease.ts";
+import { readSegment, type Segment, segmentFolder, segmentName, writeSegment } from "./segment-file.ts";
+import type { RetentionSettings } from "./settings.ts";
+import { dropTextIndex } from "./text-index.ts";
+
+/** Rows that are read, or removed in a transaction, between two turns of the event loop: a few milliseconds of work. */
+const slice = 250;
+/** The lease outlives the slowest step between two renewals (ms). */
+const leaseMs = 60_000;
+const day = 86_400_000;
+/** After so long (ms) past its time an entry is sealed although its file is not full. */
+const waitsForFull = 30 * day;
+
+/** Entries `from` to `to`, which are all due. */
+export interface SealRange {
+  from: number;
+  to: number;
+}
+
+/** Steps of a sealing, in order; a crash after any of them leaves a ledger that verifies. */
+export type SealStep = "begun" | "written" | "checked" | "recorded" | "removing" | "removed";
+
+export interface SealingDeps {
+  storage: Storage;
+  settings: () => RetentionSettings;
+  now: () => number;
+  /** The derived table must know of every entry before its place is judged. True when it does. */
+  advance(limit: number): boolean;
+  /** Signs the head before entries leave the database. */
+  sign(): Promise<unknown>;
+  /** Around one sealing: a receipt of its own. */
+  record(range: SealRange, work: () => Promise<Segment>): Promise<Segment>;
+  reached?: (step: SealStep) => void;
+}
+
+/** Moves old entries into sealed files, one host at a time. */
+export interface Sealing {
+  /**
+   * Seals what is due, and ends what a crash interrupted.
+   * @throws LancelotError `conflict` when the entries are not as they were written: those are not sealed; `cancelled`
+   */
+  run(signal?: AbortSignal): Promise<{ segments: number; entries: number }>;
+}
+
+export function createSealing(deps: SealingDeps): Sealing {
+  const { storage, now } = deps;
+  const { db } = storage;
+  const lease = createLease({ storage, name: "sealing", now });
+  const folder = segmentFolder(storage.dataDir);
+  const reached = deps.reached ?? (() => undefined);
+
+  const sealedTo = db.prepare<[], number>("SELECT coalesce(max(to_seq), 0) FROM ledger_segments").pluck();
+  const head = db.prepare<[], number>("SELECT coalesce((SELECT seq FROM ledger_head), 0)").pluck();
+  const page = db.prepare<[number, number, number], EntryRow>("SELECT * FROM ledger WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?");
+  const bodyAt = db.prepare<[number], string>("SELECT body FROM ledger WHERE seq = ?").pluck();
+  const firstSpanning = db
+    .prepare<[number, number, number], number | null>(
+      "SELECT min(open_seq) FROM receipts WHERE open_seq >= ? AND open_seq <= ? AND (close_seq IS NULL OR close_seq > ?)",
+    )
+    .pluck();
+  const spanned = db.prepare<[number, number], { open: number; close: number | null }>(
+    "SELECT count(*) - count(close_seq) AS open, max(close_seq) AS close FROM receipts WHERE open_seq >= ? AND open_seq <= ?",
+  );
+  const span = db.prepare<[number, number], { first: number | null; last: number | null }>(
+    "SELECT min(opened_at) AS first, max(opened_at) AS last FROM receipts WHERE open_seq >= ? AND open_seq <= ?",
+  );
+  const record = db.prepare(
+    `INSERT INTO ledger_segments (from_seq, to_seq, prev_hash, last_hash, first_at, last_at, file, sha256, bytes, at)
+      VALUES (@from_seq, @to_seq, @prev_hash, @last_hash, @first_at, @last_at, @file, @sha256, @bytes, @at)`,
+  );
+  const endOfSlice = db
+    .prepare<[number, number], number | null>("SELECT max(seq) FROM (SELECT seq FROM ledger WHERE seq <= ? ORDER BY seq LIMIT ?)")
+    .pluck();
+  const removeEntries = db.prepare("DELETE FROM ledger WHERE seq <= ?");
+  const removeReceipts = db.prepare("DELETE FROM receipts WHERE open_seq <= ?");
+
+  const giveWay = async (signal: AbortSignal | undefined): Promise<void> => {
+    await setImmediate();
+    if (signal?.aborted === true || !db.open) throw new LancelotError("cancelled", "The sealing of old receipts was stopped.");
+    if (!lease.take(leaseMs)) throw new LancelotError("conflict", "Another window is sealing old receipts.");
+  };
+
+  const timeOf = (seq: number): number =>
+    (bodyOf({ body: bodyAt.get(seq) ?? "" }) as { at?: number } | null)?.at ?? Number.POSITIVE_INFINITY;
+
+  /** Pages in use, in bytes: what is free in the file is used again. */
+  const usedBytes = (): number =>
+    ((db.pragma("page_count", { simple: true }) as number) - (db.pragma("freelist_count", { simple: true }) as number)) *
+    (db.pragma("page_size", { simple: true }) as number);
+
+  /** The next entries that are due; null when none are. */
+  const next = (): SealRange | null => {
+    const { keep_days, segment_entries, max_bytes } = deps.settings();
+    const from = (sealedTo.get() ?? 0) + 1;
+    const end = head.get() ?? 0;
+    const limit = now() - keep_days * day;
+    const full = from + segment_entries - 1;
+    let to = 0;
+    let due = (seq: number): boolean => timeOf(seq) < limit;
+    if (full <= end && due(full)) to = full;
+    else if (from <= end && timeOf(from) < limit - waitsForFull) to = lastBefore(from, Math.min(full, end), limit);
+    else if (max_bytes > 0 && full < end && usedBytes() > max_bytes) {
+      to = full;
+      due = () => true;
+    }
+    if (to === 0) return null;
+    // A receipt is sealed whole: from its opening to its closing it stays on one side.
+    const smaller = shrink(from, to);
+    if (smaller >= from) return { from, to: smaller };
+    const larger = grow(from, to);
+    return larger !== null && due(larger) ? { from, to: larger } : null;
+  };
+
+  /** The last entry up to `to` that no receipt spans; less than `from` when there is none. */
+  const shrink = (from: number, to: number): number => {
+    let last = to;
+    for (let first = firstSpanning.get(from, last, last); typeof first === "number"; first = firstSpanning.get(from, last, last)) {
+      last = first - 1;
+      if (last < from) break;
+    }
+    return last;
+  };
+
+  /** The first entry from `to` on that no receipt spans; null while one of them is open. */
+  const grow = (from: number, to: number): number | null => {
+    for (let last = to; ; ) {
+      const { open, close } = spanned.get(from, last) ?? { open: 0, close: null };
+      if (open > 0) return null;
+      if (close === null || close <= last) return last;
+      last = close;
+    }
+  };
+
+  /** The last entry of `from` to `to` that was written before `limit`; times of entries grow but for moments. */
+  const lastBefore = (from: number, to: number, limit: number): number => {
+    let low = from;
+    let high = to;
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      if (timeOf(middle) < limit) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  };
+
+  async function* wholeEntries({ from, to }: SealRange, signal: AbortSignal | undefined): AsyncGenerator<EntryLine[]> {
+    let previous: string | null = null;
+    for (let seq = from; seq <= to; ) {
+      const rows = page.all(seq - 1, to, slice);
+      for (const row of rows) {
+        if (row.seq !== seq || (previous !== null && row.prev_hash !== previous) || bodyOf(row)?.seq !== seq || !isWhole(row))
+          throw notWhole(seq);
+        previous = row.hash;
+        seq += 1;
+      }
+      if (rows.length === 0) throw notWhole(seq);
+      yield rows;
+      await giveWay(signal);
+    }
+  }
+
+  /** Reads the file back as a stranger would; only then may entries leave the database for it. */
+  const check = async (
+    file: string,
+    { from, to }: SealRange,
+    prevHash: string,
+  ): Promise<{ lastHash: string; sha256: string; bytes: number }> => {
+    let seq = from;
+    let previous = prevHash;
+    const reader = readSegment(file);
+    for (;;) {
+      const step = await reader.next();
+      if (step.done === true) {
+        if (seq !== to + 1) throw new LancelotError("internal", `The sealed file ends at entry ${seq - 1} instead of ${to}.`);
+        return { lastHash: previous, ...step.value };
+      }
+      for (const line of step.value) {
+        const problem = checkLine(line, seq, previous, "in the sealed file");
+        if (problem !== null) throw new LancelotError("internal", problem.message);
+        previous = line?.hash ?? "";
+        seq += 1;
+      }
+      await setImmediate();
+    }
+  };
+
+  const seal = async (range: SealRange, signal: AbortSignal | undefined): Promise<Segment> => {
+    const name = segmentName(range.from, range.to);
+    const file = join(folder, name);
+    const prevHash = page.get(range.from - 1, range.to, 1)?.prev_hash ?? "";
+    await writeSegment(file, wholeEntries(range, signal));
+    reached("written");
+    const { lastHash, sha256, bytes } = await check(file, range, prevHash);
+    reached("checked");
+    await giveWay(signal);
+    const times = span.get(range.from, range.to);
+    const segment: Segment = {
+      from_seq: range.from,
+      to_seq: range.to,
+      prev_hash: prevHash,
+      last_hash: lastHash,
+      first_at: times?.first ?? 0,
+      last_at: times?.last ?? 0,
+      file: name,
+      sha256,
+      bytes,
+      at: now(),
+    };
+    storage.transaction(() => record.run(segment));
+    reached("recorded");
+    return segment;
+  };
+
+  /** Removes what sealed files hold; also what a crash left of an earlier sealing. */
+  const clear = async (signal: AbortSignal | undefined): Promise<void> => {
+    const to = sealedTo.get() ?? 0;
+    for (let end = endOfSlice.get(to, slice); typeof end === "number"; end = endOfSlice.get(to, slice)) {
+      const last = end;
+      storage.transaction(() => {
+        removeReceipts.run(last);
+        removeEntries.run(last);
+      });
+      reached("removing");
+      await giveWay(signal);
+    }
+    storage.transaction(() => dropTextIndex(db, to + 1));
+    reached("removed");
+  };
+
+  /** Files that a crash left unfinished; no other host is at work while this one holds the lease. */
+  const tidy = async (): Promise<void> => {
+    const names = await readdir(folder).catch(() => []);
+    for (const name of names) if (/^segment-.*\.tmp$/.test(name)) await rm(join(folder, name), { force: true });
+  };
+
+  return {
+    run: async (signal) => {
+      const done = { segments: 0, entries: 0 };
+      if (!lease.take(leaseMs)) return done;
+      try {
+        await tidy();
+        await clear(signal);
+        while (!deps.advance(slice)) await giveWay(signal);
+        for (let range = next(); range !== null; range = next()) {
+          const due = range;
+          reached("begun");
+          await deps.sign();
+          await deps.record(due, () => seal(due, signal));
+          done.segments += 1;
+          done.entries += due.to - due.from + 1;
+          await clear(signal);
+          while (!deps.advance(slice)) await giveWay(signal);
+        }
+        return done;
+      } finally {
+        lease.release();
+      }
+    },
+  };
+}
+
+function notWhole(seq: number): LancelotError {
+  return new LancelotError(
+    "conflict",
+    `Entry ${seq} of the ledger is not as it was written, so it is not sealed. Verify the receipts to see more.`,
+  );
+}

@@ -1,0 +1,117 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import type { SealStep } from "../../agent-server/receipts/sealing.ts";
+import { LedgerFolder, opening, rows } from "../support/receipts/ledger-folder.ts";
+
+const sealer = fileURLToPath(new URL("../support/receipts/sealer.ts", import.meta.url));
+const year = 365 * 86_400_000;
+let folder: LedgerFolder;
+
+beforeEach(() => {
+  folder = new LedgerFolder();
+});
+afterEach(() => folder.remove());
+
+/** 1,000 receipts of a year ago (2,000 entries: three full files of 600), ten of today. Returns the ids of the old ones. */
+function fill(): string[] {
+  let time = Date.now() - year;
+  const { ledger } = folder.host(() => time);
+  const ids = Array.from({ length: 1_000 }, (_, index) => {
+    time += 1_000;
+    return ledger.record(opening(`old ${index}`, { questId: `q${Math.floor(index / 10)}` }), { status: "success", outputs: { index } });
+  });
+  ledger.flush();
+  time = Date.now();
+  for (let index = 0; index < 10; index += 1) ledger.record(opening(`new ${index}`), { status: "success" });
+  ledger.flush();
+  return ids;
+}
+
+async function runSealer(step: string, passes: number, killAfter?: number): Promise<NodeJS.Signals | number> {
+  const child = spawn(process.execPath, ["--no-warnings", sealer, folder.dataDir, step, String(passes)], {
+    stdio: ["ignore", "ignore", "inherit"],
+    env: { ...process.env, NODE_COMPILE_CACHE: join(folder.dataDir, "compile-cache") },
+  });
+  const ended = once(child, "close") as Promise<[number | null, NodeJS.Signals | null]>;
+  if (killAfter !== undefined) {
+    await delay(killAfter);
+    child.kill("SIGKILL");
+  }
+  const [code, signal] = await ended;
+  return signal ?? code ?? -1;
+}
+
+/** Verifies, and finds each of `ids` in the database or in a file. */
+async function expectWhole(ids: readonly string[]): Promise<void> {
+  const { ledger, storage } = folder.host();
+  try {
+    expect((await ledger.verify()).firstBad).toBeUndefined();
+    const looked = ids.filter((_, index) => index % 97 === 0);
+    for (const id of looked) expect(await ledger.find(id)).toMatchObject({ id, status: "success" });
+    const { file } = await ledger.export({ format: "ledger" });
+    expect(statSync(join(folder.dataDir, "exports", file)).size).toBeGreaterThan(100_000);
+  } finally {
+    storage.close();
+  }
+}
+
+it.each<[SealStep, passes: number]>([
+  ["begun", 0],
+  ["written", 0],
+  ["checked", 0],
+  ["recorded", 0],
+  ["removing", 0],
+  ["removing", 1],
+  ["removed", 1],
+  ["begun", 1],
+  ["written", 1],
+  ["recorded", 2],
+  ["removing", 4],
+])(
+  "a host killed after the step '%s' (passed %i times before) leaves a ledger that verifies, and the next one goes on",
+  async (step, passes) => {
+    const ids = fill();
+    expect(await runSealer(step, passes)).toBe("SIGKILL");
+    await expectWhole(ids);
+    expect(await runSealer("none", 0)).toBe(0);
+    await expectWhole(ids);
+    const { ledger, storage } = folder.host();
+    const result = await ledger.verify();
+    expect(result).toMatchObject({ ok: true, segments: { count: 3, entries: 1_800 } });
+    expect(rows(storage)[0]?.seq).toBe(1_801);
+    expect(readdirSync(join(folder.dataDir, "receipts")).filter((name) => name.endsWith(".tmp"))).toEqual([]);
+  },
+);
+
+it("hosts killed at any moment, one after another, lose nothing and seal it all in the end", async () => {
+  const ids = fill();
+  for (let turn = 0; turn < 20; turn += 1) await runSealer("none", 0, 80 + Math.random() * 250);
+  await expectWhole(ids);
+  expect(await runSealer("none", 0)).toBe(0);
+  await expectWhole(ids);
+  expect((await folder.host().ledger.verify()).segments).toEqual({ count: 3, entries: 1_800 });
+});
+
+it("two hosts that seal at once do it once, while a third one writes", async () => {
+  const ids = fill();
+  const writer = folder.host();
+  let writing = true;
+  const write = async () => {
+    for (let index = 0; writing; index += 1) {
+      writer.ledger.close(writer.ledger.open(opening(`meanwhile ${index}`)), { status: "success" });
+      await delay(2);
+    }
+  };
+  const written = write();
+  const ends = await Promise.all([runSealer("none", 0), runSealer("none", 0)]);
+  writing = false;
+  await written;
+  expect(ends).toEqual([0, 0]);
+  await expectWhole(ids);
+  expect((await writer.ledger.verify()).segments).toEqual({ count: 3, entries: 1_800 });
+});
