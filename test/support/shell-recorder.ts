@@ -34,7 +34,8 @@ export function createShellRecorder(programs: readonly string[]): ShellRecorder 
   const places = join(base, "at");
   for (const folder of [stubs, inputs, records, places]) mkdirSync(folder);
 
-  const record = `printf '%s\\0' "\${0##*/}" "$@" >> "$RECORD"; printf '\\1\\0' >> "$RECORD"`;
+  // One write, so that what runs side by side does not mix.
+  const record = `printf '%s\\0' "\${0##*/}" "$@" "$(printf '\\1')" >> "$RECORD"`;
   for (const name of programs) stub(name, `#!/bin/sh\n${record}\nexit 0\n`);
   for (const name of runners) {
     const real =
