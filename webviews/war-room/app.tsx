@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "../shared/components.tsx";
 import { HostBanner } from "../shared/host-state.tsx";
 import { t } from "../shared/l10n.ts";
@@ -26,6 +26,10 @@ export function tabForKey(key: string, index: number, total: number): number | u
 export function App({ room }: { room: WarRoom }): JSX.Element {
   const bar = useRef<HTMLDivElement>(null);
   const current = panelOf(room.tab.value);
+  // In a narrow room the tabs scroll, and a link may lead to one that is out of sight.
+  useEffect(() => {
+    bar.current?.querySelector(`[aria-selected="true"]`)?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [current?.id]);
   const onKeyDown = (event: KeyboardEvent): void => {
     const index = panels.findIndex((panel) => panel.id === current?.id);
     const next = tabForKey(event.key, index, panels.length);

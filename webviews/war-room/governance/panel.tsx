@@ -13,6 +13,9 @@ function Queue({ room }: { room: WarRoom }): JSX.Element {
   const approvals = room.store.pendingApprovals.value;
   return (
     <Block title={t("Waiting for your approval")} wide>
+      <p class="sr-only" role="status">
+        {approvals.length > 0 && count(approvals.length, "{0} approval waits for you", "{0} approvals wait for you")}
+      </p>
       {approvals.length === 0 ? (
         <Empty icon="law" title={t("Nothing waits for your approval.")}>
           {t("When a rule asks, the exact action appears here with the rules that asked. Nothing of it happens before your answer.")}

@@ -85,7 +85,7 @@ function RiskRules({ rules }: { rules: SoulDocument["risk_rules"] }): JSX.Elemen
         <ul class="sentences">
           {rules.map((rule) => (
             <li key={rule.name}>
-              <code>{rule.name}</code> {!rule.enforced && <span class="badge">{t("not enforced")}</span>} {rule.description}
+              <strong>{rule.name}</strong> {!rule.enforced && <span class="badge">{t("not enforced")}</span>} {rule.description}
               {rule.applies_to !== undefined && <span class="quiet"> {t("About: {0}", rule.applies_to.join(", "))}</span>}
             </li>
           ))}

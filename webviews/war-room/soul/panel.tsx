@@ -3,7 +3,7 @@ import type { SoulProposal, SoulStatus } from "../../../agent-server/contract/so
 import { commandAction } from "../../shared/commands.ts";
 import { Button, Problem, RelativeTime, State } from "../../shared/components.tsx";
 import { DiffLines } from "../../shared/diff.tsx";
-import { t } from "../../shared/l10n.ts";
+import { count, t } from "../../shared/l10n.ts";
 import { Block, Empty, FlagOff, LivePanel } from "../live-panel.tsx";
 import type { WarRoom } from "../state.ts";
 import { Issues, SoulSections } from "./document.tsx";
@@ -79,6 +79,9 @@ function Proposals({ room, view }: { room: WarRoom; view: SoulView }): JSX.Eleme
   const open = view.status.pendingProposals;
   return (
     <Block title={t("Proposals")} wide>
+      <p class="sr-only" role="status">
+        {open.length > 0 && count(open.length, "{0} proposal waits for you", "{0} proposals wait for you")}
+      </p>
       {open.length === 0 ? (
         <Empty icon="git-pull-request" title={t("No change of the soul is proposed.")}>
           {t("Lancelot can propose a change but never make one, and you can propose your own with Edit. Both appear here as a diff.")}
