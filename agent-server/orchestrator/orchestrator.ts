@@ -1,5 +1,5 @@
 import { realpathSync } from "node:fs";
-import type { Attachment, Message, Quest } from "../contract/chat.ts";
+import type { Attachment, Message, Part, Quest } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
 import type { Flag } from "../contract/flags.ts";
@@ -8,9 +8,11 @@ import { createContext } from "../context/context.ts";
 import type { Governance } from "../governance/governance.ts";
 import type { Models } from "../models/models.ts";
 import type { Ledger } from "../receipts/receipts.ts";
-import type { Log, Redactor, Sanitizer } from "../security/security.ts";
+import type { InjectionFinding, Log, Redactor, Sanitizer } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Tools } from "../tools/tools.ts";
+import { asksForCrusader, changeMode, recordCrusader, withoutCrusader } from "./crusader.ts";
+import { notice } from "./notices.ts";
 import { attachmentPart, findMentions, protectAttachment } from "./attachments.ts";
 import { questToMarkdown } from "./quest-export.ts";
 import { ownersText, parseCursor, titleOf, toCursor } from "./quest-page.ts";
@@ -22,6 +24,7 @@ import { expandSlashCommand } from "./slash-commands.ts";
 import { maxQuestTokens } from "./stop-rules.ts";
 import { showFailures } from "./verification-notes.ts";
 
+export { chatHandlers } from "./handlers.ts";
 export { orchestratorMigrations } from "./schema.ts";
 
 /** Quests: from the owner's words to an answer, step by step, persisted at each. */
@@ -129,18 +132,48 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
 
   function addOwnersMessage(questId: string, text: string, attached: readonly Attachment[]): Message {
     const safe = redactor.text(text).text;
+    const suspicious = sanitizer?.inspect(text).findings ?? [];
     const mentioned = findMentions(safe, governance).filter((path) => !attached.some((one) => one.type === "file" && one.path === path));
     const attachments = [
       ...attached.map((one) => protectAttachment(one, redactor)),
       ...mentioned.map((path) => ({ type: "file" as const, path })),
     ];
-    return store.addMessage({
+    const asked = withoutCrusader(safe);
+    const message = store.addMessage({
       questId,
       role: "user",
-      parts: [...attachments.map(attachmentPart), { type: "text", text: safe }],
-      turn: { kind: "user", content: [{ type: "text", text: expandSlashCommand(safe) ?? safe }] },
+      parts: [...attachments.map(attachmentPart), { type: "text", text: safe }, ...warning(suspicious)],
+      turn: { kind: "user", content: [{ type: "text", text: expandSlashCommand(asked) ?? asked }] },
       ...(attachments.length === 0 ? {} : { attachments }),
     });
+    if (suspicious.length > 0) {
+      ledger.record(
+        {
+          actionType: "user_interaction",
+          actionName: "message.suspicious",
+          inputs: { messageId: message.id, injection: suspicious.map(({ rule }) => rule) },
+          riskTier: "T0",
+          questId,
+          parentId: store.quest(questId).receiptId,
+        },
+        { status: "success" },
+      );
+    }
+    return message;
+  }
+
+  /** The owner's words are theirs: they are told what reads like an order past them, in case they pasted it, and it is sent as it is. */
+  function warning(suspicious: readonly InjectionFinding[]): Part[] {
+    const [first] = suspicious;
+    if (first === undefined) return [];
+    const quoted = redactor.text(first.match).text;
+    const words = quoted === "" ? "" : ` (“${quoted.length > 80 ? `${quoted.slice(0, 80)}…` : quoted}”)`;
+    return [
+      notice(
+        "warning",
+        `This message holds words that read like orders past you${words}. It was sent as it is. If you pasted it from somewhere, check it; rules and approvals hold whatever it says.`,
+      ),
+    ];
   }
 
   function allowMoreTokens(questId: string): void {
@@ -178,16 +211,20 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
   }
 
   const orchestrator: Orchestrator = {
-    send({ text, questId, mode, attachments = [], replaceMessageId }) {
+    send({ text, questId, mode: named, attachments = [], replaceMessageId }) {
+      const mode = named ?? (asksForCrusader(text) ? "crusader" : undefined);
+      if (asksForCrusader(text) && withoutCrusader(text).trim() === "")
+        throw new LancelotError("invalid_params", "Say after it what is to be done.");
       if (questId === undefined) {
         if (replaceMessageId !== undefined) throw new LancelotError("invalid_params", "replaceMessageId needs the questId it belongs to.");
         const sent = store.transaction(() => {
           const id = store.create({
             workspace,
-            title: titleOf(redactor.text(text).text),
+            title: titleOf(redactor.text(withoutCrusader(text)).text),
             mode: mode ?? "normal",
             tokenLimit: maxQuestTokens,
           });
+          if (mode === "crusader") recordCrusader(ledger, store.quest(id), "start");
           const message = addOwnersMessage(id, text, attachments);
           runner.claim(id);
           return { questId: id, messageId: message.id };
@@ -205,7 +242,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
         if (replaced !== null) before = rewind(questId, replaced, text);
         const message = addOwnersMessage(questId, text, attachments);
         runner.claim(questId);
-        store.patch(questId, { mode: mode ?? "normal" });
+        changeMode({ store, ledger }, questId, mode ?? "normal");
         allowMoreTokens(questId);
         return message.id;
       });
@@ -224,7 +261,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
     steer(questId, text) {
       runner.refuseElsewhere(store.stored(questId));
       if (runner.runOf(questId) === undefined) return { messageId: orchestrator.send({ questId, text }).messageId };
-      return { messageId: join(questId, text, [], undefined) };
+      return { messageId: join(questId, text, [], asksForCrusader(text) ? "crusader" : undefined) };
     },
 
     answer(questId, callId, answer) {
@@ -256,7 +293,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
       try {
         const sent = orchestrator.send({
           text: message,
-          mode: crusader_mode ? "crusader" : "normal",
+          ...(crusader_mode ? { mode: "crusader" as const } : {}),
           ...(quest_id === undefined ? {} : { questId: quest_id }),
         });
         questId = sent.questId;
@@ -329,7 +366,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
   function join(questId: string, text: string, attachments: readonly Attachment[], mode: Quest["mode"] | undefined): string {
     return store.transaction(() => {
       const message = addOwnersMessage(questId, text, attachments);
-      if (mode !== undefined) store.patch(questId, { mode });
+      if (mode !== undefined) changeMode({ store, ledger }, questId, mode);
       allowMoreTokens(questId);
       ledger.record(
         {

@@ -1,6 +1,7 @@
 import type { Quest, QuestStatus } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Storage } from "../storage/storage.ts";
+import { changeMode } from "./crusader.ts";
 import type { LoopDeps } from "./loop-deps.ts";
 import { runLoop } from "./loop.ts";
 import { notice } from "./notices.ts";
@@ -77,9 +78,10 @@ export function createQuestRunner(deps: LoopDeps, storage: Pick<Storage, "hostId
     run.ended = true;
     runs.delete(run.questId);
     const { questId } = run;
+    if (outcome.status !== "waiting") changeMode(deps, questId, "normal");
     if (outcome.status === "waiting") store.patch(questId, { status: "waiting", waitingFor: { kind: "review", id: questId } });
-    else if (outcome.status === "done") store.patch(questId, { status: "done", mode: "normal", waitingFor: null, problem: null });
-    else store.patch(questId, { status: "failed", mode: "normal", waitingFor: null, problem: outcome.problem });
+    else if (outcome.status === "done") store.patch(questId, { status: "done", waitingFor: null, problem: null });
+    else store.patch(questId, { status: "failed", waitingFor: null, problem: outcome.problem });
     ledger.close(run.receiptId, {
       status: outcome.status === "failed" ? "failure" : "success",
       outputs: { status: outcome.status },
@@ -123,9 +125,11 @@ export function createQuestRunner(deps: LoopDeps, storage: Pick<Storage, "hostId
 
   function markEnded(questId: string, status: "cancelled" | "interrupted"): void {
     const { quest } = store.stored(questId);
+    // A host that died ends it too: what was approved beforehand is not taken up again unasked.
+    changeMode(deps, questId, "normal");
     if (status === "cancelled") {
       store.addMessage({ questId, role: "assistant", parts: [notice("info", "You stopped this task.", "resume")] });
-      store.patch(questId, { status, mode: "normal", waitingFor: null, problem: null, answer: null });
+      store.patch(questId, { status, waitingFor: null, problem: null, answer: null });
       return;
     }
     const inReview = quest.waitingFor?.kind === "review";

@@ -7,11 +7,14 @@ import { createGovernance, governanceMigrations } from "../../../agent-server/go
 import type { Models } from "../../../agent-server/models/models.ts";
 import { createOrchestrator, orchestratorMigrations } from "../../../agent-server/orchestrator/orchestrator.ts";
 import { createLedger, receiptsMigrations } from "../../../agent-server/receipts/receipts.ts";
-import { createRedactor } from "../../../agent-server/security/security.ts";
+import { createRedactor, createSanitizer } from "../../../agent-server/security/security.ts";
 import { openStorage } from "../../../agent-server/storage/storage.ts";
 import type { Tools } from "../../../agent-server/tools/tools.ts";
 
 export const configDir = join(import.meta.dirname, "../../../config");
+
+// Its table is read once: it never changes.
+const sanitizer = createSanitizer(configDir);
 
 /** A folder with a data folder and a workspace in it, gone after the test. */
 export function makeFolders(): { root: string; dataDir: string; workspace: string; remove(): void } {
@@ -48,7 +51,17 @@ export function openHost(folders: { dataDir: string; workspace: string }, models
     approvalTimeoutSeconds: 60,
     emit,
   });
-  const orchestrator = createOrchestrator({ storage, models, tools, governance, ledger, redactor, emit, workspace: folders.workspace });
+  const orchestrator = createOrchestrator({
+    storage,
+    models,
+    tools,
+    governance,
+    ledger,
+    redactor,
+    sanitizer,
+    emit,
+    workspace: folders.workspace,
+  });
 
   /** Resolves when `condition` holds, looked at after every event but a delta. */
   function when(condition: () => boolean): Promise<void> {

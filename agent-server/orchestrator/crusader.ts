@@ -1,0 +1,43 @@
+import type { Quest } from "../contract/chat.ts";
+import type { Mode } from "../contract/governance.ts";
+import type { Ledger } from "../receipts/receipts.ts";
+import type { QuestStore } from "./quest-store.ts";
+
+/** How the owner asks for crusader mode in words: at the very start of the message, and nowhere else in it. */
+const phrase = /^\s*(?:\/crusader(?=\s|$)|crusader:)\s*/i;
+
+/**
+ * True when the message begins with `/crusader` or `Crusader:` (requirement A10). The word elsewhere, in a quotation, in code or
+ * in an attachment says nothing.
+ */
+export function asksForCrusader(text: string): boolean {
+  return phrase.test(text);
+}
+
+/** The message without its call for crusader mode: what the model is asked. */
+export function withoutCrusader(text: string): string {
+  return text.replace(phrase, "");
+}
+
+/** Sets the mode of a quest; that crusader mode began or ended is a receipt. */
+export function changeMode({ store, ledger }: { store: QuestStore; ledger: Pick<Ledger, "record"> }, questId: string, mode: Mode): Quest {
+  const before = store.quest(questId);
+  if (before.mode === mode) return before;
+  const after = store.patch(questId, { mode });
+  recordCrusader(ledger, after, mode === "crusader" ? "start" : "end");
+  return after;
+}
+
+export function recordCrusader(ledger: Pick<Ledger, "record">, { id, title, receiptId }: Quest, what: "start" | "end"): void {
+  ledger.record(
+    {
+      actionType: what === "start" ? "user_interaction" : "system",
+      actionName: `crusader.${what}`,
+      inputs: { title },
+      riskTier: "T0",
+      questId: id,
+      parentId: receiptId,
+    },
+    { status: "success" },
+  );
+}
