@@ -77,7 +77,7 @@ export function createStats(deps: { storage: Storage; now?: () => number; log: L
       max(day)
     FROM governance_decisions WHERE day >= ? AND verdict <> 'allow' GROUP BY rule ORDER BY sum(count) DESC, rule LIMIT ?`);
 
-  let batch = new Map<string, Counted>();
+  const batch = new Map<string, Counted>();
   let timer: NodeJS.Timeout | null = null;
   let day = "";
   let dayBegins = 0;
@@ -97,25 +97,19 @@ export function createStats(deps: { storage: Storage; now?: () => number; log: L
     if (timer !== null) clearTimeout(timer);
     timer = null;
     if (batch.size === 0 || !db.open) return;
-    const due = batch;
-    batch = new Map();
     try {
       storage.transaction(() => {
-        for (const counted of due.values()) add.run(counted);
+        for (const counted of batch.values()) add.run(counted);
         const at = now();
         const current = dayOf(at);
         if (current !== forgotDay) {
-          forgotDay = current;
           forget.run(dayOf(at - (keptDays - 1) * dayMs));
+          forgotDay = current;
         }
       });
+      batch.clear();
     } catch (error) {
-      // Locked or full: kept for the next time, together with what comes meanwhile.
-      for (const [key, counted] of due) {
-        const later = batch.get(key);
-        if (later === undefined) batch.set(key, counted);
-        else later.count += counted.count;
-      }
+      // Locked or full: kept for the next time.
       wake();
       log("decisions could not be counted in the database yet", error);
     }

@@ -158,6 +158,15 @@ describe("the published numbers", () => {
     }
   });
 
+  it("counts for the later day what is done while the clock is set back", () => {
+    const id = learn();
+    expect(use(id, 30)).toBe(30);
+    room.clock -= 86_400_000;
+    expect(use(id, 10)).toBe(10);
+    room.clock += 86_400_000;
+    expect(use(id, 50)).toBe(10);
+  });
+
   it("a rule decides 500 times in all, then waits until the owner confirms it", () => {
     const id = learn();
     for (let day = 0; day < 10; day += 1) {
@@ -286,6 +295,16 @@ describe("patterns", () => {
     expect(host.learning.find(fetchKey("anything"))).not.toBeNull();
     expect(host.learning.find(fetchKey("diary"))).toBeNull();
     expect(host.learning.find(fetchKey("letters"))).toBeNull();
+  });
+
+  it("a wide no holds for the single thing as well that the owner did not want allowed", () => {
+    answers(20, "allow", { key: fetchKey("diary") });
+    host.learning.decide(proposalFor("diary").id, "decline");
+    for (let index = 0; index < 120; index += 1) answer("deny", { key: fetchKey(`thing${String.fromCharCode(97 + (index % 20))}`) });
+    const wide = pending().find(({ pattern }) => pattern.scope === null);
+    expect(wide).toMatchObject({ verdict: "deny" });
+    host.learning.decide(wide?.id ?? "", "accept");
+    expect(host.learning.find(fetchKey("diary"))).toMatchObject({ verdict: "deny" });
   });
 
   it("the rule for exactly this speaks before the wide one, also while it waits to be confirmed", () => {
