@@ -107,6 +107,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const watching = setInterval(() => {
     flags.enabled("SOUL");
     safeMode.enabled();
+    governance.soul.notice();
   }, 2_000).unref();
   const governance = createGovernance({
     storage,

@@ -8,8 +8,6 @@ export interface ProductPaths {
   /** Folder with package.json, config/, soul/ and media/. */
   readonly root: string;
   readonly configDir: string;
-  /** The soul that ships: ACTIVE and soul_versions/. */
-  readonly soulDir: string;
   /** `dist/`; null when run from source. */
   readonly distDir: string | null;
   readonly ripgrepPath: string;
@@ -32,7 +30,6 @@ export function productPaths(): ProductPaths {
   return {
     root,
     configDir: join(root, "config"),
-    soulDir: join(root, "soul"),
     distDir: fromSource ? null : join(root, "dist"),
     ripgrepPath: fromSource && existsSync(installed) ? installed : packaged,
   };

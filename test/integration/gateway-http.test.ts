@@ -43,7 +43,7 @@ describe("the gateway", () => {
   it("answers JSON-RPC, single and batch, by the contract", async () => {
     expect(await rpc("host.info", {})).toMatchObject({ jsonrpc: "2.0", id: 1, result: { name: "lancelot" } });
     expect(await rpc("receipts.get", { id: "none" })).toMatchObject({ error: { data: { code: "not_found" } } });
-    expect(await rpc("soul.status", {})).toMatchObject({ error: { data: { code: "unavailable" } } });
+    expect(await rpc("memory.status", {})).toMatchObject({ error: { data: { code: "unavailable" } } });
     const batch = await post("/rpc", [
       { jsonrpc: "2.0", id: 1, method: "health.live" },
       { jsonrpc: "2.0", id: 2, method: "no.such" },
@@ -98,7 +98,7 @@ describe("the gateway", () => {
       expect(document.paths, name).toHaveProperty([`/rpc/${name}`]);
       if ("route" in method && method.route) expect(document.paths).toHaveProperty([(method.route as { path: string }).path]);
     }
-    expect(JSON.stringify(document.paths)).not.toContain("soul.status");
+    expect(JSON.stringify(document.paths)).not.toContain("memory.status");
   });
 
   it("sends events over a WebSocket, in their order, to holders of the token only", async () => {

@@ -72,7 +72,7 @@ export function createSoulTestRoom(more: Partial<SoulDeps> = {}, base = newBase(
         .search({ query: "soul", limit: 500 })
         .items.filter((receipt) => receipt.actionName.startsWith("soul."))
         .map((receipt) => `${receipt.actionName} ${receipt.status}`)
-        .reverse(),
+        .toReversed(),
     adopt: (yaml) => {
       const { id } = soul.propose({ yaml, reason: "A test.", by: "owner", questId: null });
       soul.approve(id);

@@ -135,6 +135,10 @@ export function createAmendments(deps: {
         throw new LancelotError("too_large", `A soul has at most ${maxSoulBytes / 1000} kB. Shorten it.`);
       }
       const words = redactor.text(reason).text.trim().slice(0, maxReason);
+      // It is shown, kept for good and told to models.
+      const secret = redactor.text(yaml).findings[0];
+      if (secret !== undefined)
+        throw new LancelotError("invalid_params", `The text holds a secret (${secret.kind}). Take it out of the soul.`);
       if (words === "") throw new LancelotError("invalid_params", "Say why the soul should be changed.");
       const base = needBase();
       const issues = lint(yaml);

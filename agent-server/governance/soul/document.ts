@@ -173,7 +173,7 @@ function distinct(issues: readonly SoulIssue[]): SoulIssue[] {
 function nodeAt(source: Document.Parsed, path: readonly (string | number)[]): ParsedNode | null {
   let node: ParsedNode | null = source.contents;
   for (const part of path) {
-    const next: unknown = isMap(node) || isSeq(node) ? node.get(part as never, true) : undefined;
+    const next: unknown = isMap(node) || isSeq(node) ? node.get(part, true) : undefined;
     if (!isMap(next) && !isSeq(next) && !isScalar(next)) return node;
     node = next as ParsedNode;
   }
@@ -227,20 +227,17 @@ function wordSchemaIssue(issue: z.core.$ZodIssue, path: readonly (string | numbe
   for (const part of path)
     value = typeof value === "object" && value !== null ? (value as Record<string | number, unknown>)[part] : undefined;
   if (value === undefined) return `The field "${name}" is missing.`;
-  switch (issue.code) {
-    case "invalid_type":
-      return `"${name}" must be ${typeWords[issue.expected] ?? issue.expected}.`;
-    case "invalid_value":
-      return `"${name}" must be ${issue.values.map((one) => String(one)).join(" or ")}.`;
-    case "too_small":
-      return issue.origin === "string" ? `"${name}" must not be empty.` : `"${name}" must be at least ${String(issue.minimum)}.`;
-    case "too_big":
-      return issue.origin === "string"
-        ? `"${name}" is longer than ${String(issue.maximum)} characters.`
-        : `"${name}" must be at most ${String(issue.maximum)}.`;
-    default:
-      return `"${name}": ${issue.message}`;
+  if (issue.code === "invalid_type") return `"${name}" must be ${typeWords[issue.expected] ?? issue.expected}.`;
+  if (issue.code === "invalid_value") return `"${name}" must be ${issue.values.map((one) => String(one)).join(" or ")}.`;
+  if (issue.code === "too_small") {
+    return issue.origin === "string" ? `"${name}" must not be empty.` : `"${name}" must be at least ${String(issue.minimum)}.`;
   }
+  if (issue.code === "too_big") {
+    return issue.origin === "string"
+      ? `"${name}" is longer than ${String(issue.maximum)} characters.`
+      : `"${name}" must be at most ${String(issue.maximum)}.`;
+  }
+  return `"${name}": ${issue.message}`;
 }
 
 const typeWords: Readonly<Record<string, string>> = {

@@ -77,6 +77,8 @@ export function createInForce(deps: {
   compile: (soul: SoulText) => ActiveSoul;
   /** Milliseconds since 1970. */
   now: () => number;
+  /** Told, inside the transaction, of a version that a hand put in force. */
+  found: (version: string, sha256: string) => void;
   /** Told when the soul in force or the problem with it changed. */
   changed: (news: { before: ActiveSoul | null; now: ActiveSoul; problem: string | null }) => void;
   log: Log;
@@ -136,7 +138,9 @@ export function createInForce(deps: {
   function follow(version: string): void {
     if (records.latest() === version || records.activating()?.version === version) return;
     storage.transaction(() => {
-      if (records.latest() !== version && records.activating()?.version !== version) records.activate(version, time());
+      if (records.latest() === version || records.activating()?.version === version) return;
+      records.activate(version, time());
+      deps.found(version, records.get(version)?.sha256 ?? "");
     });
   }
 
@@ -144,6 +148,7 @@ export function createInForce(deps: {
     storage.transaction(() => {
       if (records.get(version) === null) records.add({ version, yaml, sha256: soulHash(yaml), origin: "found", at: time() });
       records.activate(version, time());
+      deps.found(version, soulHash(yaml));
     });
   }
 

@@ -18,8 +18,10 @@ export interface ProposalStore {
     from: readonly SoulProposal["status"][],
     to: { status: SoulProposal["status"]; at: string; toVersion?: string; issues?: readonly SoulIssue[] },
   ) => boolean;
-  /** Newest first; below `before` (a seq) when it is given. */
-  readonly list: (filter: { status?: readonly SoulProposal["status"][]; limit: number; before?: number }) => StoredProposal[];
+  /** Newest first. */
+  readonly list: (filter: { status?: readonly SoulProposal["status"][]; limit: number }) => StoredProposal[];
+  /** Another one after each change of a proposal, in whichever window. */
+  readonly fingerprint: () => string;
 }
 
 interface Row {
@@ -52,11 +54,17 @@ export function createProposalStore({ db }: Pick<Storage, "db">): ProposalStore 
     `UPDATE soul_proposals SET status = @status, decided_at = @at, to_version = COALESCE(@toVersion, to_version), issues = COALESCE(@issues, issues)
      WHERE id = @id AND status IN (SELECT value FROM json_each(@from))`,
   );
-  const list = db.prepare<[{ status: string | null; limit: number; before: number }], Row>(
-    `SELECT * FROM soul_proposals WHERE seq < @before AND (@status IS NULL OR status IN (SELECT value FROM json_each(@status)))
+  const list = db.prepare<[{ status: string | null; limit: number }], Row>(
+    `SELECT * FROM soul_proposals WHERE @status IS NULL OR status IN (SELECT value FROM json_each(@status))
      ORDER BY seq DESC LIMIT @limit`,
   );
+  const fingerprint = db
+    .prepare<[], string>(
+      "SELECT COUNT(*) || ' ' || COALESCE(group_concat(n), '') FROM (SELECT status || COUNT(*) AS n FROM soul_proposals GROUP BY status)",
+    )
+    .pluck();
   return {
+    fingerprint: () => fingerprint.get() ?? "",
     insert: (proposal, fromSha256) => void insert.run({ ...proposal, fromSha256, issues: JSON.stringify(proposal.issues) }),
     get: (id) => {
       const row = get.get(id);
@@ -71,10 +79,7 @@ export function createProposalStore({ db }: Pick<Storage, "db">): ProposalStore 
         toVersion: toVersion ?? null,
         issues: issues === undefined ? null : JSON.stringify(issues),
       }).changes === 1,
-    list: ({ status, limit, before }) =>
-      list
-        .all({ status: status === undefined ? null : JSON.stringify(status), limit, before: before ?? Number.MAX_SAFE_INTEGER })
-        .map(toProposal),
+    list: ({ status, limit }) => list.all({ status: status === undefined ? null : JSON.stringify(status), limit }).map(toProposal),
   };
 }
 

@@ -24,7 +24,7 @@ export { lintSoul } from "./lint.ts";
 export { decodeSoul } from "./document.ts";
 export { diffSouls } from "./amendment.ts";
 export type { SoulOverlay } from "./overlay.ts";
-export { loadSoulTerms, type SoulTerms } from "./terms.ts";
+export { loadSoulTerms } from "./terms.ts";
 export { soulMigrations } from "./schema.ts";
 
 export interface SoulDeps {
@@ -63,6 +63,8 @@ export interface SoulRoom {
   /** Issues of a text. Never throws. */
   lint(yaml: string): SoulIssue[];
   status(): SoulStatus;
+  /** Sends the event for what another window proposed, decided or activated since the last one. Cheap; call it now and then. Never throws. */
+  notice(): void;
   /** @throws LancelotError `not_found`, or `conflict` when its text cannot be read as a soul. */
   get(version?: string): { version: string; yaml: string; document: SoulDocument; active: boolean };
   /** @throws LancelotError `too_large`, `rate_limited` (too many wait), `conflict` (proposed already, or nothing would change). */
@@ -89,6 +91,7 @@ export function createSoulRoom(deps: SoulDeps): SoulRoom {
   const proposals = createProposalStore(storage);
 
   let telling = false;
+  let fingerprint = "";
   let told: { soul: ActiveSoul; prompt: { text: string; line: string; version: string } } | null = null;
   let terms: SoulTerms;
   let termsProblem: string | null = null;
@@ -118,6 +121,16 @@ export function createSoulRoom(deps: SoulDeps): SoulRoom {
     termsProblem,
     compile: (soul) => compileSoul(soul, terms, redactor),
     now,
+    found: (version, sha256) =>
+      receipt(
+        {
+          actionType: "system",
+          actionName: "soul.found",
+          inputs: { title: "soul/ACTIVE was changed by hand", version, sha256 },
+          riskTier: "T3",
+        },
+        { status: "success" },
+      ),
     changed: ({ before, problem }) => {
       noteProblem(problem);
       if (before !== null || problem !== null) tell();
@@ -139,9 +152,17 @@ export function createSoulRoom(deps: SoulDeps): SoulRoom {
     receipt,
   });
 
-  install();
-  activation.recover();
+  files.sweep();
+  for (const start of [install, activation.recover]) {
+    try {
+      start();
+    } catch (error) {
+      // A folder that cannot be written: what is in force is found without it, and `problem` says so.
+      log("the soul's folder could not be put in order", error);
+    }
+  }
   inForce.refresh();
+  fingerprint = proposals.fingerprint();
 
   /** Opened and closed inside the running transaction, so that it is undone with it. */
   function receipt(opening: ReceiptOpening, closing: ReceiptClosing): void {
@@ -205,6 +226,7 @@ export function createSoulRoom(deps: SoulDeps): SoulRoom {
     telling = true;
     try {
       deps.emit("soul", status());
+      fingerprint = proposals.fingerprint();
     } catch (error) {
       log("the soul's event could not be sent", error);
     } finally {
@@ -236,12 +258,23 @@ export function createSoulRoom(deps: SoulDeps): SoulRoom {
     prompt() {
       if (!enabled()) return null;
       const soul = inForce.current();
-      if (told?.soul !== soul) told = { soul, prompt: { text: soulPrompt(soul), line: soulLine(soul), version: soul.version } };
+      if (told?.soul !== soul) {
+        const safe = (text: string): string => redactor.text(text).text;
+        told = { soul, prompt: { text: safe(soulPrompt(soul)), line: safe(soulLine(soul)), version: soul.version } };
+      }
       return told.prompt;
     },
     restricted: (overlay) => (enabled() ? restrict(inForce.current(), overlay, { terms, redactor }) : null),
     lint,
     status,
+    notice() {
+      try {
+        inForce.current();
+        if (proposals.fingerprint() !== fingerprint) tell();
+      } catch (error) {
+        log("the soul's proposals could not be looked at", error);
+      }
+    },
     get(version) {
       const active = inForce.version();
       const wanted = version ?? active;

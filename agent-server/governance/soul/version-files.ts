@@ -29,6 +29,8 @@ export interface VersionFiles {
   readonly readPointer: () => Read<string>;
   readonly readVersion: (version: string) => Read<string>;
   readonly versionStat: (version: string) => Stats | undefined;
+  /** Removes what writes of hosts that died left. */
+  readonly sweep: () => void;
   /** By number. */
   readonly list: () => string[];
   /** Writes a new version; false when its file is there already, which is then left as it is. */
@@ -38,6 +40,9 @@ export interface VersionFiles {
   /** Moves the pointer in one step. */
   readonly point: (version: string) => void;
 }
+
+/** Milliseconds after which an unfinished file is nobody's: writing one takes a moment. */
+const leftOver = 60_000;
 
 export function versionNumber(version: string): number {
   return Number(version.slice(1));
@@ -51,8 +56,8 @@ export function createVersionFiles(root: string): VersionFiles {
   const nameOf = (version: string): string => `soul_${version}.yaml`;
 
   return {
-    pointerStat: () => lstatSync(pointer, { throwIfNoEntry: false }),
-    versionStat: (version) => lstatSync(fileOf(version), { throwIfNoEntry: false }),
+    pointerStat: () => statOf(pointer),
+    versionStat: (version) => statOf(fileOf(version)),
     readPointer() {
       const bytes = readPlain(pointer, "soul/ACTIVE", 100);
       if (!bytes.ok) return bytes;
@@ -67,14 +72,17 @@ export function createVersionFiles(root: string): VersionFiles {
       const text = decodeSoul(bytes.value);
       return typeof text === "string" ? { ok: true, value: text } : { ok: false, problem: `${nameOf(version)}: ${text.message}` };
     },
-    list() {
-      let names: string[];
-      try {
-        names = readdirSync(folder);
-      } catch {
-        return [];
+    sweep() {
+      for (const place of [root, folder]) {
+        for (const name of namesIn(place)) {
+          if (!/^\.[0-9a-f-]{36}\.tmp$/.test(name)) continue;
+          const left = statOf(join(place, name));
+          if (left !== undefined && Date.now() - left.mtimeMs > leftOver) rmSync(join(place, name), { force: true });
+        }
       }
-      return names
+    },
+    list() {
+      return namesIn(folder)
         .flatMap((name) => /^soul_(v[1-9]\d{0,5})\.yaml$/.exec(name)?.[1] ?? [])
         .sort((one, other) => versionNumber(one) - versionNumber(other));
     },
@@ -108,6 +116,23 @@ export function createVersionFiles(root: string): VersionFiles {
       syncFolder(root);
     },
   };
+}
+
+/** Links are not followed; undefined for what is not there or cannot be reached. */
+function statOf(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }
 
 /** Bytes of a plain file; links are not followed. */

@@ -88,9 +88,12 @@ describe("a proposal", () => {
     ]);
   });
 
-  it("hides a secret in its reason", () => {
+  it("hides a secret in its reason, and is refused with one in its text", () => {
     const { soul } = room();
     const token = `ghp_${"a1B2".repeat(9)}`;
+    expect(() => soul.propose({ yaml: pushFree.replace("Never mislead.", `Use ${token}.`), ...agent })).toThrow(
+      /holds a secret \(github-token\)/,
+    );
     expect(soul.propose({ yaml: pushFree, ...agent, reason: `use ${token}` }).reason).not.toContain(token);
   });
 });
@@ -218,6 +221,33 @@ describe("the contract's methods", () => {
 });
 
 describe("two windows at once", () => {
+  it("the other one sends the event for what was proposed, decided and activated here, once each", () => {
+    const here = room();
+    const there = here.beside();
+    rooms.push(there);
+    const seen = (): number => {
+      const before = there.events.length;
+      there.soul.notice();
+      there.soul.notice();
+      return there.events.length - before;
+    };
+    expect(seen()).toBe(0);
+    const { id } = here.soul.propose({ yaml: pushFree, ...agent });
+    expect(seen()).toBe(1);
+    expect(there.events.at(-1)?.pendingProposals).toHaveLength(1);
+    here.soul.approve(id);
+    expect(seen()).toBe(1);
+    here.soul.activate(id);
+    expect(seen()).toBe(1);
+    expect(there.events.at(-1)).toMatchObject({ activeVersion: "v2", pendingProposals: [] });
+    here.soul.rollback("v1");
+    expect(seen()).toBe(1);
+    expect(seen()).toBe(0);
+    const own = here.events.length;
+    here.soul.notice();
+    expect(here.events).toHaveLength(own);
+  });
+
   it("of two activations one is refused, and the one under way is not mistaken for a change by hand", () => {
     let meanwhile: (step: string) => void = () => undefined;
     const here = room({ between: (step) => meanwhile(step) });

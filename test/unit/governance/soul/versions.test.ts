@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { createSoulTestRoom, shippedSoul, type SoulTestRoom } from "../../../support/soul-room.ts";
@@ -186,6 +186,31 @@ describe("a soul folder that is not as it was left", () => {
     one.write("ACTIVE", "v2\n");
     expect(one.soul.active()?.version).toBe("v2");
     expect(one.soul.status().problem).toBeNull();
+    // What a hand did is in the ledger as well, once each, and so is that a problem came and went.
+    expect(one.receipts().slice(3)).toEqual(["soul.found success", "soul.check failure", "soul.found success", "soul.check success"]);
+  });
+
+  it("unfinished files of hosts that died are removed, when they are old enough to be nobody's", () => {
+    const one = room();
+    const name = (digit: string) => `.${digit.repeat(8)}-0000-4000-8000-000000000000.tmp`;
+    for (const at of [name("a"), `soul_versions/${name("b")}`, name("c"), "notes.tmp"]) one.write(at, "x");
+    const old = new Date(Date.now() - 3_600_000);
+    for (const at of [name("a"), `soul_versions/${name("b")}`, "notes.tmp"]) utimesSync(join(one.folder, at), old, old);
+    beside(one);
+    expect(readdirSync(one.folder).sort()).toEqual([name("c"), "ACTIVE", "notes.tmp", "soul_versions"].sort());
+    expect(readdirSync(join(one.folder, "soul_versions"))).toEqual(["soul_v1.yaml"]);
+  });
+
+  it("where the folder cannot be made, the host starts, and the soul that ships is in force", () => {
+    const first = room();
+    first.close();
+    rmSync(join(first.base, "data"), { recursive: true });
+    mkdirSync(join(first.base, "data"));
+    writeFileSync(join(first.base, "data/soul"), "a file");
+    const one = room({}, first.base);
+    expect(one.soul.active()?.requiresApproval(pushing)).toBe("push");
+    expect(one.soul.status().problem).toMatch(/soul that ships/);
+    expect(one.logged).not.toEqual([]);
   });
 
   it("a version put there by hand is signed when ACTIVE first names it, and cannot be changed after", () => {
