@@ -8,7 +8,7 @@ vi.mock("node:fs", async (original) => {
   const counted = Object.fromEntries(
     Object.entries(real).map(([name, value]) => [
       name,
-      typeof value === "function" && /Sync$/.test(name)
+      typeof value === "function" && name.endsWith("Sync")
         ? (...args: unknown[]) => {
             calls.names.push(name);
             return (value as (...args: unknown[]) => unknown)(...args);
