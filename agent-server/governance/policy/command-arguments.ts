@@ -5,6 +5,8 @@ export interface GivenFlag {
   /** `-x`, `--long`, or `-long` in the single style; numbers are `-#`. */
   readonly name: string;
   readonly value: Field | null;
+  /** The value is a word of its own. */
+  readonly apart?: boolean;
 }
 
 /** A program's words, read as the program reads them. */
@@ -75,8 +77,8 @@ function read(fields: readonly Field[], program: Program, values: ReadonlyMap<st
         unclear ??= field;
         flags.push({ name, value: null });
       } else if (values.has(name)) {
-        flags.push({ name, value: next ?? null });
-        index += 1;
+        flags.push({ name, value: next ?? null, apart: true });
+        if (takesNext(next, program)) index += 1;
       } else if (whole !== null) {
         // Perhaps shortened, perhaps another flag: the next word is looked at as both.
         flags.push({ name: whole, value: next ?? null }, { name, value: null });
@@ -85,9 +87,14 @@ function read(fields: readonly Field[], program: Program, values: ReadonlyMap<st
     }
     const taken = cluster(field, start, values, next, flags);
     if (taken === "unclear") unclear ??= field;
-    if (taken === "next") index += 1;
+    if (taken === "next" && takesNext(next, program)) index += 1;
   }
   return { flags, operands, unclear };
+}
+
+/** Where flags are described for several programs at once, a word that looks like a flag is looked at as one too. */
+function takesNext(next: Field | undefined, program: Program): boolean {
+  return !(program.shared && next !== undefined && startOf(next).startsWith("-"));
 }
 
 /** The flag a shortened one may stand for. */
@@ -120,7 +127,7 @@ function cluster(
       flags.push({ name, value: startOf(rest).startsWith("=") ? dropStart(rest, 1) : rest });
       return null;
     }
-    flags.push({ name, value: next ?? null });
+    flags.push({ name, value: next ?? null, apart: true });
     return "next";
   }
   return field.kind === "static" ? null : "unclear";

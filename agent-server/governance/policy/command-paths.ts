@@ -5,7 +5,7 @@ import { asks, denies, type Finding, holds } from "./command-findings.ts";
 import type { ResolvedPath } from "./paths.ts";
 
 /** What a program does with a path: reads it, everything below it, writes or makes or deletes it. `maybe`: reads it if it is one. */
-export type PathUse = "read" | "list" | "search" | "write" | "create" | "delete" | "delete-tree" | "change" | "change-tree" | "maybe";
+export type PathUse = "read" | "list" | "search" | "write" | "output" | "create" | "delete" | "delete-tree" | "change" | "change-tree" | "maybe";
 
 export interface PathContext {
   readonly resolve: (path: string) => ResolvedPath;
@@ -97,7 +97,9 @@ function judgePlace(path: string, resolved: ResolvedPath, use: PathUse, context:
   if (!resolved.ok) return judgeRefused(path, resolved, use, isRead);
   const isOwn = resolved.rule?.startsWith("own.") === true;
   if (isRead) {
-    if (resolved.sensitive === "secret") return [secretRead(path, resolved.rule, context)];
+    // Name, size and date of a file are not its content.
+    const isListed = use === "list" && resolved.type === "file" && resolved.inside;
+    if (resolved.sensitive === "secret" && !isListed) return [secretRead(path, resolved.rule, context)];
     if (use === "search" && resolved.type === "directory") {
       const found = findSecret(resolved.absolute, null, false, resolved.inside, context);
       if (found !== null) return [found, ...(resolved.inside ? [] : outsideRead(resolved.absolute, path))];
@@ -210,15 +212,19 @@ function destroys(path: string, what: string, use: PathUse): Finding {
 /** What a build or a test run makes again. */
 const scratch =
   /(?:^|\/)(?:dist|out|build|target|coverage|\.nyc_output|node_modules|tmp|temp|logs?|\.cache|\.turbo|\.next|\.nuxt|\.svelte-kit|\.parcel-cache|\.vite|__pycache__|\.pytest_cache|\.mypy_cache|\.ruff_cache|\.tox|\.nox|\.gradle|test-results|test-output|playwright-report|storybook-static|htmlcov|\.eggs|[^/]+\.egg-info)(?:\/|$)|\.(?:log|tmp|pyc|tsbuildinfo)$/;
-/** Data and notes: nothing runs or obeys them. */
+/** Data: nothing runs or obeys files of these names. */
 const ordinaryOutput =
-  /(?:^|\/)(?!\.|requirements|constraints|cmakelists|agents|claude|gemini|skill|package|composer|tsconfig|jsconfig|deno|nx|turbo|lerna|project|angular|manifest)[^/]*\.(?:log|txt|out|tmp|csv|tsv|json|jsonl|md|html|svg|diff|patch|lst|dot|prof)$/i;
+  /^(?!(?:.*\/)?\.)(?!.*(?:require|constraint|cmake|config|rule|instruction|prompt|manifest|robots|allow|deny|ignore|list|schema|node_modules|site-packages))(?:.*\/)?[^/]*(?:\.(?:log|txt|out|tmp|csv|tsv|jsonl|html|svg|diff|patch|prof)|(?:report|result|results|output|out|stats|coverage|audit|bench|dump)[^/]*\.json)$/;
 
 function judgeInsideWrite(path: string, isNew: boolean, use: PathUse, display: string): Finding[] {
   const isScratch = scratch.test(display);
   switch (use) {
     case "create":
       return [];
+    case "output":
+      return isNew || isScratch || !/\.[a-z]{1,5}$/i.test(display)
+        ? []
+        : [asks("overwrite", `This writes over ${path} without a review.`, ["Name another file for the result."], ["write"])];
     case "delete":
       return [
         isScratch
@@ -237,7 +243,7 @@ function judgeInsideWrite(path: string, isNew: boolean, use: PathUse, display: s
         asks("change", `This changes ${path} in place.`, ["Change files with edit_file, so that the change can be reviewed."], ["write"]),
       ];
     default:
-      if (isScratch || (isNew && ordinaryOutput.test(display.toLowerCase()))) return [];
+      if (ordinaryOutput.test(display.toLowerCase()) && (isNew || scratch.test(display))) return [];
       return [
         isNew
           ? asks(
@@ -396,6 +402,14 @@ function judgeTree(root: Field, name: RegExp | null, skipsHidden: boolean, use: 
 function isWorkspace(path: string, context: PathContext): boolean {
   const resolved = context.resolve(path);
   return resolved.ok && resolved.display === ".";
+}
+
+/** True when a folder holds names that look like flags. */
+export function hasDashNames(context: PathContext): boolean {
+  return (context.cwds ?? []).some((cwd) => {
+    const resolved = context.resolve(cwd);
+    return resolved.ok && (read(resolved.absolute)?.some((entry) => entry.name.startsWith("-")) ?? true);
+  });
 }
 
 /** The first secret file below a folder, by a walk that does not follow links; asked when it is too large to be sure. */

@@ -155,8 +155,11 @@ function judgeKnown(name: string, program: Program, words: readonly Field[], tex
   }
   for (const flag of given.flags) {
     if (flag.value === null) continue;
-    apply(flag.value, useOfFlag(program, valueOf(given.operands[0]), flag.name) ?? "maybe", call);
+    const use = useOfFlag(program, valueOf(given.operands[0]), flag.name) ?? "maybe";
+    apply(flag.value, use, call);
+    if (program.shared && flag.apart === true && use === "text" && flag.value.kind !== "dynamic") apply(flag.value, "maybe", call);
   }
+  if (base?.finding.verdict === "allow" && !usesOfOperands.every((one) => one === "text")) findings.push(...judgeFolder(call.scope));
   const isDone = special?.judge?.(call) ?? false;
   if (!isDone) {
     if (program.runs !== null && isUnder(program.runs.under, given)) runOperands(program.runs, call);
@@ -168,6 +171,19 @@ function judgeKnown(name: string, program: Program, words: readonly Field[], tex
   }
   record(scope, text, findings);
   for (const work of later) work();
+}
+
+/** Reading, building and testing is for the workspace; elsewhere, or where that is not known, it is asked. */
+function judgeFolder(scope: Scope): Finding[] {
+  const { cwds } = scope.state;
+  if (cwds === null) return [asks("unknown-folder", "In which folder this runs is known only when it runs.", ["Name the folder itself."])];
+  for (const cwd of cwds) {
+    if (cwd === ".") continue;
+    const resolved = scope.run.engine.paths.resolve(cwd);
+    if (!resolved.ok) return [asks("outside-folder", resolved.message)];
+    if (!resolved.inside) return [asks("outside-folder", "This runs in a folder outside the workspace.", ["Work inside the workspace."], ["outside"])];
+  }
+  return [];
 }
 
 function isUnder(under: readonly string[] | null, given: Arguments): boolean {

@@ -9,7 +9,7 @@ import type { Finding } from "./command-findings.ts";
 
 /**
  * What a word is to the program: a path it reads (`list`: names only, `search`: everything below), writes, makes, deletes or
- * changes; text that is no path; a folder it works in; shell text or code it runs; a program it starts.
+ * changes (`output`: what a compiler makes); text that is no path; a folder it works in; shell text or code it runs; a program it starts.
  */
 export const uses = [
   "text",
@@ -17,6 +17,7 @@ export const uses = [
   "list",
   "search",
   "write",
+  "output",
   "create",
   "delete",
   "delete-tree",
@@ -110,6 +111,8 @@ export interface Program {
   readonly runs: { readonly after: number; readonly as: "words" | "shell"; readonly under: readonly string[] | null } | null;
   readonly special: string | null;
   readonly tool: boolean;
+  /** Described together with others, so a flag with a value may be one without for this program. */
+  readonly shared: boolean;
   readonly rules: readonly ProgramRule[];
 }
 
@@ -186,6 +189,7 @@ function compileProgram(row: z.output<typeof ProgramRow>): Program {
     runs: row.runs === undefined ? null : { ...row.runs, under: row.runs.under ?? null },
     special: row.special ?? null,
     tool: row.tool,
+    shared: row.program.length > 1,
     rules: row.rules.map((rule) => compileRule(rule, row.program)),
   };
 }

@@ -1,9 +1,10 @@
+import * as nodePath from "node:path";
 import type { Arguments } from "./command-arguments.ts";
 import { hasFlag } from "./command-arguments.ts";
 import { dropStart, type Field, joined, literal, patternOf, startOf, unknown, valueOf } from "./command-fields.ts";
 import { asks, denies, fetchedScript, type Finding, holds } from "./command-findings.ts";
 import { judgeInlineCode } from "./command-code.ts";
-import { isGuarded, judgePath, type PathContext } from "./command-paths.ts";
+import { hasDashNames, isGuarded, judgePath, type PathContext } from "./command-paths.ts";
 import type { Program, ProgramRule, Use } from "./command-rules.ts";
 import { pathContext, type Scope } from "./command-scope.ts";
 import { changesExecution, isHarmlessVariable, isPagerOff, isSensitiveVariable } from "./command-words.ts";
@@ -47,6 +48,8 @@ export const specials: Readonly<Record<string, Special>> = {
   declare: { judge: declare },
   names: { judge: variableNames },
   prefix: { judge: prefix },
+  "shell-settings": { judge: shellSettings },
+  condition: { judge: condition },
   elevate: { judge: elevate },
   flock: { judge: lock },
   isolate: { judge: isolate },
@@ -88,17 +91,25 @@ function changeFolder(call: Call): boolean {
     return true;
   }
   const next: string[] = [];
-  for (const cwd of path.startsWith("/") ? [""] : (state.cwds ?? ["\0"])) {
-    const resolved = run.engine.paths.resolve(cwd === "" || cwd === "." ? path : `${cwd}/${path}`);
-    if (!resolved.ok || resolved.sensitive === "secret") {
-      state.cwds = null;
-      return true;
+  for (const cwd of path.startsWith("/") ? ["/"] : (state.cwds ?? ["\0"])) {
+    const written = path.startsWith("/") ? path : cwd === "." ? path : `${cwd}/${path}`;
+    // A shell takes `..` by the name it came by, a system by where that leads; both are kept when they differ.
+    const named = nodePath.normalize(written).replace(/(?<=.)\/$/, "");
+    const places = [run.engine.paths.resolve(named), run.engine.paths.resolve(written)];
+    for (const [index, place] of places.entries()) {
+      if (!place.ok || place.sensitive === "secret") {
+        state.cwds = null;
+        return true;
+      }
+      const other = places[0];
+      if (index === 0) next.push(named === "" ? "." : named);
+      else if (other?.ok === true && other.absolute !== place.absolute) next.push(place.inside ? place.display : place.absolute);
+      // The folder may be made first, or the command may fail and the next one run where it stood.
+      if (place.type !== "directory") next.push(...(state.cwds ?? []));
     }
-    next.push(resolved.inside ? resolved.display : resolved.absolute);
-    // The folder may be made first, or the command may fail and the next one run where it stood.
-    if (resolved.type !== "directory") next.push(...(state.cwds ?? []));
   }
-  state.cwds = next.length > 4 ? null : [...new Set(next)];
+  const different = [...new Set(next)];
+  state.cwds = different.length > 4 ? null : different;
   return true;
 }
 
@@ -116,13 +127,13 @@ function environment(call: Call): boolean {
     if (start === "-" || start === "-i" || start === "--ignore-environment") {
       isCleared = true;
       words.shift();
-    } else if (/^-(?:u|C|S)$|^--(?:unset|chdir|split-string)$/.test(start)) {
+    } else if (/^-[i0v]*[uCSP]$|^--(?:unset|chdir|split-string)$/.test(start)) {
       words.shift();
       const value = words.shift();
-      if (value !== undefined && /^-S$|^--split/.test(start)) return splitString(value, words, call);
+      if (value !== undefined && /S$|^--split/.test(start)) return splitString(value, words, call);
       if (/^-C$|^--chdir/.test(start))
         call.findings.push(asks("unknown-folder", "The program works in another folder.", ["Use cd in front of the command."]));
-    } else if (/^--split-string=|^-v?S/.test(start)) {
+    } else if (/^--split-string=|^-[i0v]*S/.test(start)) {
       words.shift();
       return splitString(
         dropStart(word, start.indexOf("S") > 0 && !start.startsWith("--") ? start.indexOf("S") + 1 : "--split-string=".length),
@@ -285,7 +296,7 @@ function runsFile(file: Field, call: Call): void {
 }
 
 function evaluate(call: Call): boolean {
-  const text = joined(call.args);
+  const text = joined(valueOf(call.args[0]) === "--" ? call.args.slice(1) : call.args);
   const value = valueOf(text);
   if (value === null) call.judgeShell(text, "eval");
   else if (value !== "") {
@@ -300,6 +311,7 @@ function commandBuiltin(call: Call): boolean {
   const flags = call.given.flags.map(({ name }) => name);
   if (call.name === "command" && flags.some((name) => name === "-v" || name === "-V")) return true;
   if (call.operands.length > 0) call.judgeWords(call.operands, call.name);
+  else if (call.name === "exec") call.findings.push(asks("changes-shell.input", "This changes where later commands read from and write to.", ["Redirect the single command."], ["settings"]));
   return true;
 }
 
@@ -337,7 +349,12 @@ function declare(call: Call): boolean {
 
 /** Built-ins that set variables they are given the names of: `read`, `mapfile`, `unset`, `printf -v`, `getopts`. */
 function variableNames(call: Call): boolean {
-  const names = call.name === "printf" ? call.given.flags.filter(({ name }) => name === "-v").map(({ value }) => value) : call.operands;
+  const names = call.name === "printf" ? call.given.flags.filter(({ name }) => name === "-v").map(({ value }) => value) : [...call.operands];
+  const format = call.name === "printf" ? call.operands[0] : undefined;
+  if (format !== undefined && (format.kind !== "static" || /%[^%a-mo-zA-Z]*n|%\(/.test(format.value.replaceAll(/%\([^)]*\)T/g, "")))) {
+    call.findings.push(holds("changes-execution", "This format sets a variable, or is known only when it runs.", ["Write the format itself, without %n."], ["settings"]));
+  }
+  if (call.name === "getopts") names.shift();
   for (const field of names) {
     const name = field === null ? null : valueOf(field);
     if (name === null || !/^\w+$/.test(name)) {
@@ -361,18 +378,33 @@ function variableNames(call: Call): boolean {
 
 // ---- those that run others ---------------------------------------------------------------------------------------------
 
-/** `timeout 5 ls`, `taskset 0x1 ls`: a number or a mask, then the command. `time -o` and `perf -o` write a file. */
+/** `timeout 5 ls`, `taskset -c 0 ls`: a number or a mask, then the command. */
 function prefix(call: Call): boolean {
-  const skip = /timeout$|^taskset$|^chrt$/.test(call.name) ? 1 : 0;
-  for (const { name, value } of call.given.flags) {
-    if (call.name === "time" && (name === "-o" || name === "--output") && value !== null) call.apply(value, "write");
-  }
-  if (call.name === "taskset" && given(call, "-p"))
-    call.findings.push(holds("process", "This changes a running process.", [], ["process"]));
-  const words = call.operands
-    .slice(skip)
-    .filter((word, index) => !(index === 0 && call.name === "taskset" && /^[\d,x-]+$/.test(startOf(word))));
+  const words = [...call.operands];
+  // A wrong guess of what is a number and what the command would hide the command, so only what looks like a number goes.
+  if (/timeout$/.test(call.name)) words.shift();
+  else if (/^(?:taskset|chrt|choom)$/.test(call.name) && /^[\da-fx,-]+$/.test(startOf(words[0] ?? literal("")))) words.shift();
+  else if (/^setarch$/.test(call.name) && words.length > 1) words.shift();
+  if (valueOf(words[0]) === "--") words.shift();
   if (words.length > 0) call.judgeWords(words, call.name);
+  return true;
+}
+
+/** `trap 'commands' EXIT`: what it would run is judged, though it is always asked. */
+function shellSettings(call: Call): boolean {
+  const [first] = call.operands;
+  if (call.name === "trap" && first !== undefined && !startOf(first).startsWith("-")) call.judgeShell(first, "trap");
+  return call.name === "trap";
+}
+
+/** `test`, `[`: `-v` and `-R` evaluate a subscript. */
+function condition(call: Call): boolean {
+  for (const [index, field] of call.args.entries()) {
+    const value = valueOf(field);
+    if ((value === "-v" || value === "-R") && valueOf(call.args[index + 1])?.includes("[") !== false) {
+      call.findings.push(holds("arithmetic-runs", "A test of an element can run a command in its subscript.", [], ["execute"]));
+    }
+  }
   return true;
 }
 
@@ -420,7 +452,12 @@ function xargs(call: Call): boolean {
   const words = call.operands;
   const { input } = call.scope;
   let handed: readonly Field[] = [unknown("input")];
-  if (input.kind === "names") handed = input.fields;
+  if (input.kind === "names") {
+    handed = input.fields;
+    if (input.fields.some((field) => field.kind === "tree" && field.skipsHidden === true) && hasDashNames(pathContext(call.scope))) {
+      call.findings.push(holds("pattern-flag", "A file here has a name that a program would take for a flag.", ["Put ./ in front of the names."], ["execute"]));
+    }
+  }
   else if (input.kind === "text" && !/["'\\]/.test(input.text))
     handed = input.text
       .split(/\s+/)
@@ -540,6 +577,9 @@ function fd(call: Call): boolean {
   const before = at < 0 ? call.operands : call.args.slice(0, at).filter((field) => !startOf(field).startsWith("-"));
   const roots = before.slice(1);
   for (const root of roots) call.findings.push(...judgePath(root, "list", pathContext(call.scope)));
+  if (at < 0 && call.given.flags.some(({ name }) => /^(?:-x|-X|--exec|--exec-batch)$/.test(name))) {
+    call.findings.push(holds("computed-name", "What fd runs cannot be told from its words.", ["Write -x and the command as words of their own."], ["execute"]));
+  }
   if (at < 0) return true;
   const tree: Field[] = (roots.length === 0 ? [literal(".")] : roots).map((root) => ({ kind: "tree", root, name: /^/, text: "files" }));
   const words = call.args.slice(at + 1);
@@ -744,6 +784,19 @@ function git(call: Call): boolean {
     if (alias?.[1] !== undefined) call.judgeShell(literal(setting?.includes("=!") === true ? alias[1] : `git ${alias[1]}`), "git alias");
   }
   const sub = valueOf(call.given.operands[0]);
+  for (const field of call.args) {
+    const word = startOf(field);
+    if (!word.startsWith("-")) break;
+    if (!/^(?:-C.*|-c.*|--no-pager|-P|--version|-v|--help|-h|--no-optional-locks|--literal-pathspecs|--glob-pathspecs|--icase-pathspecs|--no-replace-objects|--git-dir.*|--work-tree.*)$/.test(word)) {
+      call.findings.push(holds("git.global", `The flag ${word} changes how git works before the sub-command.`, ["Leave the flag out."], ["settings"]));
+    }
+    if (word === "-C" || word === "-c") break;
+  }
+  for (const { name, value } of call.given.flags) {
+    if (name !== "-L" || value === null) continue;
+    const range = startOf(value);
+    call.findings.push(...judgePath(literal(range.slice(range.lastIndexOf(":") + 1)), "maybe", context).filter(({ verdict }) => verdict === "deny"));
+  }
   for (const operand of call.operands) {
     const value = valueOf(operand);
     if (value === null) continue;

@@ -64,6 +64,11 @@ function judgeScript(script: ParsedScript | undefined, source: string, scope: Sc
 }
 
 function judgeStatement(statement: Statement, source: string, scope: Scope): void {
+  if (statement.background === true && scope.within.some((one) => one === "while" || one === "until")) {
+    record(scope, source.slice(statement.pos, statement.end), [
+      asks("background-loop", "A loop that starts programs in the background can fill the machine with them.", ["Wait for each program."], ["process"]),
+    ]);
+  }
   if (statement.background === true) judgeNode(statement.command, source, { ...scope, state: cloneState(scope.state) });
   else judgeNode(statement.command, source, scope);
 }
@@ -403,7 +408,9 @@ function oddCharacters(word: Word): Finding | null {
 export function wordContext(scope: Scope, findings: Finding[], source = ""): WordContext {
   const { state, run } = scope;
   const [cwd, ...others] = state.cwds ?? [];
-  const here = cwd === undefined || others.length > 0 ? null : run.engine.paths.resolve(cwd);
+  const found = cwd === undefined || others.length > 0 ? null : run.engine.paths.resolve(cwd);
+  // Through a link the shell keeps the name it was given.
+  const here = found?.ok === true && (cwd === "." || cwd === found.display || cwd === found.absolute) ? found : null;
   return {
     home: run.engine.home,
     cwd: here?.ok === true ? here.absolute : null,
