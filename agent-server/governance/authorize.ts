@@ -96,11 +96,11 @@ export function createAuthorizer(deps: {
     return new LancelotError("denied", words(decision), { data: { decision, receiptId } });
   }
 
-  /** The judgement, with the use of a learned rule counted; one that is used up does not decide. */
+  /** The judgement, with the use of a learned rule counted; one that is used up does not allow anything. */
   function decideNow(intent: Intent, context: AuthorizeContext): { judged: Judged; mustAsk: boolean } {
     let judged = evaluate(intent);
     let mustAsk = false;
-    if (judged.learnedRule !== null && judged.decision.verdict === "allow" && !witness.useLearned(judged.learnedRule, context)) {
+    if (judged.learnedRule !== null && !witness.useLearned(judged.learnedRule, context)) {
       judged = evaluate(intent);
       mustAsk = judged.learnedRule !== null;
     }

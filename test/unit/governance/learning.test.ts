@@ -559,16 +559,6 @@ describe("windows, restarts and damage", () => {
     answer("deny", {}, other);
     expect(other.learning.find(key)).toBeNull();
   });
-
-  it("answers in at most 5 µs", () => {
-    learn();
-    const times = Array.from({ length: 60 }, () => {
-      const from = performance.now();
-      for (let index = 0; index < 500; index += 1) host.learning.find(key);
-      return ((performance.now() - from) * 1000) / 500;
-    });
-    expect(times.sort((a, b) => a - b)[30]).toBeLessThan(5);
-  });
 });
 
 describe("whatever happens", () => {

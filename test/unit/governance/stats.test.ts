@@ -146,15 +146,4 @@ describe("statistics of the gate", () => {
     host.stats.flush();
     expect(rows()).toEqual([{ day: "2026-11-20", capability: "other", tier: "T3", verdict: "ask", rule: "tier.unknown", count: 5000 }]);
   });
-
-  it("cost at most a microsecond a decision", () => {
-    const rules = [{ id: "tier.T0", source: "tier" as const, message: "This only looks." }];
-    const decision = { tier: "T0" as const, verdict: "allow" as const, rules };
-    const times = Array.from({ length: 40 }, () => {
-      const from = performance.now();
-      for (let index = 0; index < 5000; index += 1) host.stats.count({ capability: "file_ops" }, decision);
-      return ((performance.now() - from) * 1000) / 5000;
-    });
-    expect(times.sort((a, b) => a - b)[20]).toBeLessThan(1);
-  });
 });
