@@ -103,12 +103,13 @@ async function runOne(
   const update = (card: Partial<ToolPart>): void => {
     if (run.ended) return;
     Object.assign(part, card, { type: "tool", callId: call.id });
+    // Before the task is seen to wait: a host that dies right after leaves a call that certainly did not run.
+    store.saveMessage(message);
     if (part.status === "waiting" && part.approvalId !== null) {
       wait({ kind: "approval", id: part.approvalId });
     } else if (part.status !== "waiting") {
       noWait();
     }
-    store.saveMessage(message);
   };
   const wait = (waitingFor: WaitingFor): void => {
     run.waits.set(call.id, waitingFor);
