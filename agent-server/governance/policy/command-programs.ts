@@ -52,7 +52,7 @@ function isComputed(written: string): boolean {
 }
 
 const systemFolder = /^(?:\/usr(?:\/local)?)?\/s?bin\/([^/]+)$|^\/opt\/homebrew\/bin\/([^/]+)$/;
-const projectFolder = /(?:^|\/)(?:node_modules\/\.bin|vendor\/bin|\.?venv\/bin|env\/bin)\/([^/]+)$/;
+const projectFolder = /(?:^|\/)(?:node_modules\/\.bin|vendor\/bin|\.?venv\/bin|env\/bin)\/([^/]+)$|^(?:\.\/)?bin\/(?:rails|rake|rspec|bundle|rubocop|phpunit|pest|phpstan)$/;
 
 function findProgram(written: string, scope: Scope, findings: Finding[]): { name: string; program: Program } | null {
   const { programs } = scope.run.engine.table;

@@ -4,6 +4,7 @@ import { hasFlag } from "./command-arguments.ts";
 import { dropStart, type Field, joined, literal, patternOf, startOf, unknown, valueOf } from "./command-fields.ts";
 import { asks, denies, fetchedScript, type Finding, holds } from "./command-findings.ts";
 import { judgeInlineCode } from "./command-code.ts";
+import { judgePackageScript } from "./command-scripts.ts";
 import { hasDashNames, isGuarded, judgePath, type PathContext } from "./command-paths.ts";
 import type { Program, ProgramRule, Use } from "./command-rules.ts";
 import { pathContext, type Scope } from "./command-scope.ts";
@@ -64,6 +65,7 @@ export const specials: Readonly<Record<string, Special>> = {
   rm: { judge: remove },
   copy: { judge: copy },
   git: { judge: git },
+  scripts: { judge: packageScripts },
   interpreter: { prepare: moduleLast, judge: interpreter },
   "package-runner": { judge: packageRunner },
   "project-runner": { judge: projectRunner },
@@ -385,6 +387,7 @@ function prefix(call: Call): boolean {
   if (/timeout$/.test(call.name)) words.shift();
   else if (/^(?:taskset|chrt|choom)$/.test(call.name) && /^[\da-fx,-]+$/.test(startOf(words[0] ?? literal("")))) words.shift();
   else if (/^setarch$/.test(call.name) && words.length > 1) words.shift();
+  while (call.name === "setarch" && startOf(words[0] ?? literal("")).startsWith("-")) words.shift();
   if (valueOf(words[0]) === "--") words.shift();
   if (words.length > 0) call.judgeWords(words, call.name);
   return true;
@@ -512,8 +515,8 @@ function findPlan(args: readonly Field[]): { roots: Field[]; rest: Field[]; tree
   if (roots.length === 0) roots.push(literal("."));
   const values = rest.map(valueOf);
   // A name narrows what is found only when nothing widens it again.
-  const isNarrow = !values.some((value) => value === "-o" || value === "-or" || value === "!" || value === "-not" || value === ",");
-  const at = values.findIndex((value) => value === "-name" || value === "-iname");
+  const isNarrow = !values.some((value) => value === "-o" || value === "-or" || value === ",");
+  const at = values.findIndex((value, index) => /^-i?name$/.test(value ?? "") && !/^(?:!|-not)$/.test(values[index - 1] ?? ""));
   const pattern = at < 0 || !isNarrow ? null : (values[at + 1] ?? null);
   const name = pattern === null ? null : patternOf(pattern);
   return { roots, rest, tree: roots.map((root) => ({ kind: "tree", root, name, text: `${root.text}/…` })) };
@@ -880,24 +883,42 @@ function runsModule(call: Call): boolean {
   return true;
 }
 
+/** `npm test`, `npm run build`, `pnpm exec tsc`: what the script in package.json runs is looked at too. */
+function packageScripts(call: Call): boolean {
+  if (call.name === "bun" && given(call, "-r", "--preload")) {
+    call.findings.push(holds("packages.preload", "This loads other code first.", ["Leave the option out."], ["execute"]));
+  }
+  if (call.base?.finding.id === "packages.exec") {
+    const at = call.args.findIndex((field) => valueOf(field) === "exec");
+    const words = call.args.slice(at + 1);
+    if (valueOf(words[0]) === "--") words.shift();
+    runsTool(words, call);
+    return true;
+  }
+  if (call.base === null || !/^packages\.(?:test|build|script)$/.test(call.base.finding.id)) return false;
+  const [first, second] = call.given.operands.map(valueOf);
+  const name = first === "run" || first === "run-script" ? second : first === "t" || first === "tst" ? "test" : first;
+  if (name !== undefined && name !== null) judgePackageScript(name, call);
+  return false;
+}
+
+function runsTool(words: readonly Field[], call: Call): void {
+  const [tool] = words;
+  const name = valueOf(tool);
+  const program = name === null ? undefined : call.scope.run.engine.table.programs.get(name);
+  if (program?.tool !== true) {
+    call.findings.push(holds("package-runner.unknown", `This may fetch the package ${tool?.text ?? ""} and run it.`, ["Use a tool the project has installed."], ["network", "download", "execute"]));
+  }
+  if (program !== undefined) call.judgeWords(words, call.name);
+}
+
 /** `npx tool …`: a tool of the project. */
 function packageRunner(call: Call): boolean {
   const [tool] = call.operands;
   const name = valueOf(tool);
   if (tool === undefined) return true;
-  const program = name === null ? undefined : call.scope.run.engine.table.programs.get(name);
-  if (program?.tool === true) call.judgeWords(call.operands, call.name);
-  else if (call.base?.finding.verdict === "allow") {
-    call.findings.push(
-      holds(
-        "package-runner.unknown",
-        `This may fetch the package ${tool.text} and run it.`,
-        ["Use a tool the project has installed."],
-        ["network", "download", "execute"],
-      ),
-    );
-    if (name !== null && call.scope.run.engine.table.programs.has(name)) call.judgeWords(call.operands, call.name);
-  }
+  if (call.base?.finding.verdict === "allow") runsTool(call.operands, call);
+  else if (name !== null && call.scope.run.engine.table.programs.has(name)) call.judgeWords(call.operands, call.name);
   return true;
 }
 
@@ -962,7 +983,13 @@ function interpreter(call: Call): boolean {
     readsScript(call, file);
     return true;
   }
-  runsFile(file, call);
+  const isTask = /(?:^|\/)(?:manage\.py|artisan)$/.test(valueOf(file) ?? "") && /^(?:test|check|showmigrations|route:list)$/.test(valueOf(rest[0]) ?? "");
+  if (isTask) {
+    call.findings.push(...judgePath(file, "read", pathContext(call.scope)));
+    // The rule asks for any script; the project's own test runner is what it is made for.
+    call.findings.splice(0, call.findings.length, ...call.findings.filter((finding) => finding !== call.base?.finding));
+    call.findings.push({ ...(call.base?.finding ?? holds("interpreter", "")), id: "interpreter.project-test", verdict: "allow", tier: "T2", risk: "low", message: "Runs the project's tests or checks.", instead: [] });
+  } else runsFile(file, call);
   for (const field of rest) call.apply(field, "maybe");
   return true;
 }
