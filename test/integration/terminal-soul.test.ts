@@ -1,5 +1,6 @@
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -59,6 +60,26 @@ describe("lancelot soul lint", () => {
       status: 1,
       stdout: expect.stringContaining("x.yaml:1:1: critical schema: The file is not UTF-8") as string,
     });
+  });
+});
+
+describe("hosts that start at once on a new data folder", () => {
+  it("are ruled by the same soul, which was copied once", async () => {
+    const starts = Array.from({ length: 4 }, () => {
+      const child = spawn(process.execPath, [cli, "soul", "status"], {
+        cwd: folder,
+        env: { ...process.env, LANCELOT_DATA: join(folder, "data") },
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      let said = "";
+      child.stdout.on("data", (chunk: Buffer) => {
+        said += chunk.toString();
+      });
+      return once(child, "close").then(() => said);
+    });
+    for (const said of await Promise.all(starts)) expect(said).toBe("Soul v1 is in force.\nVersions: v1\n");
+    expect(readdirSync(join(folder, "data/soul")).sort()).toEqual(["ACTIVE", "soul_versions"]);
+    expect(readdirSync(join(folder, "data/soul/soul_versions"))).toEqual(["soul_v1.yaml"]);
   });
 });
 

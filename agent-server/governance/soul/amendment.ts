@@ -11,7 +11,9 @@ export function withVersion(yaml: string, version: string): string {
   const { versionRange, document } = readSoul(yaml);
   if (document?.version === version) return yaml;
   if (versionRange !== null) {
-    const next = yaml.slice(0, versionRange[0]) + version + yaml.slice(versionRange[1]);
+    // A block scalar (`>-`) includes the end of its last line.
+    const end = /\r?\n\s*$/.exec(yaml.slice(...versionRange))?.[0] ?? "";
+    const next = yaml.slice(0, versionRange[0]) + version + end + yaml.slice(versionRange[1]);
     if (saysTheSame(yaml, next, version)) return next;
   }
   throw new LancelotError(
@@ -27,17 +29,24 @@ function saysTheSame(before: string, after: string, version: string): boolean {
 }
 
 /** Unified diff from one version's text to the next. */
-export function diffSouls(from: { version: string; yaml: string }, to: { version: string; yaml: string }): string {
+export function diffSouls(from: { version: string; yaml: string }, to: { version: string; yaml: string }, timeoutMs = diffTimeout): string {
   const [oldName, newName] = [`soul_${from.version}.yaml`, `soul_${to.version}.yaml`];
   const patch: string | undefined = createTwoFilesPatch(oldName, newName, from.yaml, to.yaml, undefined, undefined, {
     context: 3,
-    timeout: diffTimeout,
+    timeout: timeoutMs,
   });
-  return patch ?? wholeDiff(oldName, newName, from.yaml, to.yaml);
+  return patch?.replace(/^=+\n/, "") ?? wholeDiff(oldName, newName, from.yaml, to.yaml);
 }
 
 function wholeDiff(oldName: string, newName: string, from: string, to: string): string {
-  const [before, after] = [from, to].map((text) => text.replace(/\n$/, "").split("\n"));
-  const lines = [...(before ?? []).map((line) => `-${line}`), ...(after ?? []).map((line) => `+${line}`)];
-  return `--- ${oldName}\n+++ ${newName}\n@@ -1,${before?.length ?? 0} +1,${after?.length ?? 0} @@\n${lines.join("\n")}\n`;
+  const side = (mark: string, text: string): { count: number; lines: string } => {
+    const lines = text.replace(/\n$/, "").split("\n");
+    const end = text.endsWith("\n") ? "" : "\\ No newline at end of file\n";
+    return text === ""
+      ? { count: 0, lines: "" }
+      : { count: lines.length, lines: `${lines.map((line) => `${mark}${line}\n`).join("")}${end}` };
+  };
+  const [before, after] = [side("-", from), side("+", to)];
+  const range = (count: number): string => (count === 0 ? "0,0" : `1,${count}`);
+  return `--- ${oldName}\n+++ ${newName}\n@@ -${range(before.count)} +${range(after.count)} @@\n${before.lines}${after.lines}`;
 }

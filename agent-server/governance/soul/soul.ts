@@ -2,7 +2,6 @@ import { LancelotError } from "../../contract/errors.ts";
 import { join } from "node:path";
 import type { Emit } from "../../contract/events.ts";
 import type { SoulDocument, SoulIssue, SoulProposal, SoulStatus } from "../../contract/soul.ts";
-import type { Handlers } from "../../contract/table.ts";
 import type { Ledger, ReceiptClosing, ReceiptOpening } from "../../receipts/receipts.ts";
 import type { Log, Redactor } from "../../security/security.ts";
 import type { Storage } from "../../storage/storage.ts";
@@ -20,6 +19,7 @@ import { createSoulRecords } from "./records.ts";
 import { closedTerms, loadSoulTerms, type SoulTerms } from "./terms.ts";
 import { createVersionFiles, versionNumber } from "./version-files.ts";
 
+export { soulHandlers } from "./handlers.ts";
 export { lintSoul } from "./lint.ts";
 export { decodeSoul } from "./document.ts";
 export { diffSouls } from "./amendment.ts";
@@ -329,37 +329,5 @@ export function createSoulRoom(deps: SoulDeps): SoulRoom {
       tell();
       return status();
     },
-  };
-}
-
-/** The methods of the contract over the room. */
-export function soulHandlers(
-  soul: SoulRoom,
-): Pick<
-  Handlers,
-  | "soul.status"
-  | "soul.get"
-  | "soul.lint"
-  | "soul.propose"
-  | "soul.proposals"
-  | "soul.approve"
-  | "soul.reject"
-  | "soul.activate"
-  | "soul.rollback"
-> {
-  return {
-    "soul.status": () => soul.status(),
-    "soul.get": ({ version }) => soul.get(version),
-    "soul.lint": ({ yaml }) => {
-      const issues = soul.lint(yaml);
-      return { valid: !issues.some((issue) => issue.severity === "critical"), issues };
-    },
-    // Whoever does not show the owner's token proposes as anything else that runs here would.
-    "soul.propose": ({ yaml, reason }, call) => soul.propose({ yaml, reason, by: call.owner ? "owner" : "agent", questId: null }),
-    "soul.proposals": ({ status, limit }) => ({ items: soul.proposals({ status, limit }) }),
-    "soul.approve": ({ id }) => soul.approve(id),
-    "soul.reject": ({ id, reason }) => soul.reject(id, reason),
-    "soul.activate": ({ id }) => soul.activate(id),
-    "soul.rollback": ({ version }) => soul.rollback(version),
   };
 }

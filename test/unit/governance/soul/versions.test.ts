@@ -263,6 +263,22 @@ describe("a soul folder that is not as it was left", () => {
     expect(soul.status()).toMatchObject({ activeVersion: null, problem: expect.stringMatching(/everything is asked/) as string });
   });
 
+  it("while the database does not answer, what is in force stays, and it is looked at again by itself", () => {
+    let at = Date.now();
+    const one = room({ now: () => at });
+    one.adopt(pushFree);
+    one.storage.db.exec("ALTER TABLE soul_versions RENAME TO away");
+    one.write("ACTIVE", "v1\n");
+    expect(one.soul.active()?.version).toBe("v2");
+    expect(one.soul.problem()).toMatch(/records could not be read\. Soul v2 stays in force/);
+    one.storage.db.exec("ALTER TABLE away RENAME TO soul_versions");
+    expect(one.soul.active()?.version).toBe("v2");
+    // Nobody touches ACTIVE again.
+    at += 1000;
+    expect(one.soul.active()?.version).toBe("v1");
+    expect(one.soul.problem()).toBeNull();
+  });
+
   it("with a broken table of words, everything is asked and nothing is permitted", () => {
     const base = room();
     base.close();

@@ -1,0 +1,34 @@
+import type { Handlers } from "../../contract/table.ts";
+import type { SoulRoom } from "./soul.ts";
+
+/** The methods of the contract over the room. */
+export function soulHandlers(
+  soul: SoulRoom,
+): Pick<
+  Handlers,
+  | "soul.status"
+  | "soul.get"
+  | "soul.lint"
+  | "soul.propose"
+  | "soul.proposals"
+  | "soul.approve"
+  | "soul.reject"
+  | "soul.activate"
+  | "soul.rollback"
+> {
+  return {
+    "soul.status": () => soul.status(),
+    "soul.get": ({ version }) => soul.get(version),
+    "soul.lint": ({ yaml }) => {
+      const issues = soul.lint(yaml);
+      return { valid: !issues.some((issue) => issue.severity === "critical"), issues };
+    },
+    // Whoever does not show the owner's token proposes as anything else that runs here would.
+    "soul.propose": ({ yaml, reason }, call) => soul.propose({ yaml, reason, by: call.owner ? "owner" : "agent", questId: null }),
+    "soul.proposals": ({ status, limit }) => ({ items: soul.proposals({ status, limit }) }),
+    "soul.approve": ({ id }) => soul.approve(id),
+    "soul.reject": ({ id, reason }) => soul.reject(id, reason),
+    "soul.activate": ({ id }) => soul.activate(id),
+    "soul.rollback": ({ version }) => soul.rollback(version),
+  };
+}
