@@ -84,6 +84,16 @@ export async function createHost(options: HostOptions): Promise<Host> {
     },
   });
   const ledger = createLedger({ storage, redactor, secrets, log: options.log, configDir: paths.configDir });
+  const gatedFetch = createGatedFetch();
+  const telemetry = createTelemetry({
+    ledger,
+    configDir: paths.configDir,
+    dataDir,
+    env: options.env,
+    gatedFetch,
+    log: options.log,
+    version,
+  });
   const noted = createAudit({ ledger, log: options.log });
   audit = noted;
   const flags = createFlags({
@@ -131,7 +141,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     dataDir,
     distDir: paths.distDir,
     secrets,
-    gatedFetch: createGatedFetch(),
+    gatedFetch,
     ledger,
     redactor,
     env: options.env,
@@ -201,8 +211,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
         degradedReasons.push(error instanceof LancelotError ? error.message : "The state of the models could not be read.");
         return null;
       });
-      const unsigned = ledger.degraded();
-      if (unsigned !== null) degradedReasons.push(unsigned);
+      for (const reason of [ledger.degraded(), telemetry.state().problem]) if (reason !== null) degradedReasons.push(reason);
       const local = models.local().status;
       return {
         ready: answers !== null,
@@ -290,6 +299,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       noted.close();
       stopReceipts();
       stopModels();
+      await telemetry.end();
       await ledger.end();
       storage.close();
     },

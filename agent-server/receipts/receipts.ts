@@ -66,3 +66,4 @@ export { receiptsHandlers } from "./handlers.ts";
 export { recorded } from "./recorded.ts";
 export { receiptsMigrations } from "./schema.ts";
 export { type ExportVerification, verifyExport } from "./verify-export.ts";
+export { createTelemetry, type Telemetry, type TelemetryState } from "./otel/telemetry.ts";
