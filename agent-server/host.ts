@@ -12,7 +12,15 @@ import { createGovernance, governanceHandlers, governanceMigrations } from "./go
 import { createModels } from "./models/models.ts";
 import { chatHandlers, createOrchestrator, orchestratorMigrations } from "./orchestrator/orchestrator.ts";
 import type { ProductPaths } from "./paths.ts";
-import { type Audit, createAudit, createLedger, receiptsHandlers, receiptsMigrations, recorded } from "./receipts/receipts.ts";
+import {
+  type Audit,
+  createAudit,
+  createLedger,
+  createTelemetry,
+  receiptsHandlers,
+  receiptsMigrations,
+  recorded,
+} from "./receipts/receipts.ts";
 import {
   createGatedFetch,
   createRedactor,

@@ -38,7 +38,7 @@ export function createPipeline(deps: { url: string; content: boolean; version: s
     export: (spans: ReadableSpan[], done) => {
       exporter.export(spans, (result) => {
         waiting -= spans.length;
-        if (result.code === 0) sent += spans.length;
+        if (Number(result.code) === 0) sent += spans.length;
         else dropped += spans.length;
         // A failure is counted and no more: thrown on, it would be reported as an error of the host.
         done({ code: 0 });
