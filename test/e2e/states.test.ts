@@ -145,7 +145,9 @@ describe("with a model", () => {
       }),
     });
     useModelServer(data, server.url("openai_compatible"));
-    workbench = await openWorkbench({ workspace: workspace.path, settings: { "lancelot.dataFolder": data } });
+    // A browser's workbench saves by itself after a second, unless told otherwise; a busy machine takes longer than that.
+    const settings = { "lancelot.dataFolder": data, "files.autoSave": "off" };
+    workbench = await openWorkbench({ workspace: workspace.path, settings });
     chat = await openChat(workbench);
   });
   afterAll(async () => {

@@ -45,6 +45,8 @@ test("suites inside the extension host", async () => {
   const opened = Promise.withResolvers<Workbench>();
   const workbench = await openWorkbench({
     workspace,
+    // A browser's workbench saves by itself after a second, unless told otherwise.
+    settings: { "files.autoSave": "off" },
     development: {
       testsPath: outfile,
       onLog: (line) => {
