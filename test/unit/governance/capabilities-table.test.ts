@@ -65,7 +65,7 @@ describe("the gate obeys the table of capabilities", () => {
       if (row.tier !== undefined) expect(decision.tier).toBe(row.tier);
       if (row.risk !== undefined) expect(decision.riskLevel).toBe(row.risk);
       expect(decision.rules.length).toBeGreaterThan(0);
-      for (const rule of decision.rules) expect(rule.message).toMatch(/^\S.{8,}[.!?]$/s);
+      for (const rule of decision.rules) expect(rule.message).toMatch(/^\S.{8,}[.!?)]$/s);
       if (decision.verdict !== "allow") expect(decision.alternatives.length).toBeGreaterThan(0);
     }
   });

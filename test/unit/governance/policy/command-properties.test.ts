@@ -34,8 +34,11 @@ const plainWords = plainRows.filter(
   (row) => !/^(?:do|done|esac|fi|for|function|if|in|select|then|time|until|while|case|coproc|!)$/.test(row.command.split(" ")[0] ?? ""),
 );
 
-/** Rows that parse: around half a command line, a wrapper would close what is open. */
-const wholeRows = dangerousCases.filter((row) => !parse(row.command).errors?.length);
+/**
+ * Rows that parse: around half a command line, a wrapper would close what is open. A ripgrep without a folder reads its standard
+ * input where it has one, which is another thing than reading the workspace.
+ */
+const wholeRows = dangerousCases.filter((row) => !parse(row.command).errors?.length && !/^rg -\S*(?: --\S+)* KEY$/.test(row.command));
 
 describe("a verdict is not lowered", () => {
   it("by another spelling of any word", () => {
