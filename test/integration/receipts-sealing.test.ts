@@ -100,16 +100,16 @@ it("hosts killed at any moment, one after another, lose nothing and seal it all 
 it("two hosts that seal at once do it once, while a third one writes", async () => {
   const ids = fill();
   const writer = folder.host();
-  let writing = true;
+  const writing = new AbortController();
   const write = async () => {
-    for (let index = 0; writing; index += 1) {
+    for (let index = 0; !writing.signal.aborted; index += 1) {
       writer.ledger.close(writer.ledger.open(opening(`meanwhile ${index}`)), { status: "success" });
       await delay(2);
     }
   };
   const written = write();
   const ends = await Promise.all([runSealer("none", 0), runSealer("none", 0)]);
-  writing = false;
+  writing.abort();
   await written;
   expect(ends).toEqual([0, 0]);
   await expectWhole(ids);

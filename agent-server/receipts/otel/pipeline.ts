@@ -1,4 +1,3 @@
-import type { LookupFunction } from "node:net";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { resourceFromAttributes } from "@opentelemetry/resources";
 import { BatchSpanProcessor, type ReadableSpan, type SpanExporter } from "@opentelemetry/sdk-trace-base";
@@ -32,13 +31,14 @@ export function createPipeline(deps: { url: string; content: boolean; version: s
   const exporter = new OTLPTraceExporter({
     url: deps.url,
     timeoutMillis: sendTimeout,
-    httpAgentOptions: { keepAlive: true, maxSockets: 1, lookup: checkedLookup() as LookupFunction },
+    httpAgentOptions: { keepAlive: true, maxSockets: 1, lookup: checkedLookup() },
   });
   const counting: SpanExporter = {
     export: (spans: ReadableSpan[], done) => {
       exporter.export(spans, (result) => {
         waiting -= spans.length;
-        if (Number(result.code) === 0) sent += spans.length;
+        const code: number = result.code;
+        if (code === 0) sent += spans.length;
         else dropped += spans.length;
         // A failure is counted and no more: thrown on, it would be reported as an error of the host.
         done({ code: 0 });
