@@ -12,8 +12,11 @@ export interface SecretFormat {
   readonly check?: (secret: string) => boolean;
 }
 
-/** A token starts where no word runs on, or right after an escape that only looks like a letter (`\n`, `%3D`, a colour code). */
-const start = String.raw`(?:(?<![\w-])|(?<=\\[nrtbf]|%[0-9A-Fa-f]{2}|\\u00[0-9A-Fa-f]{2}|\u001b\[[0-9;]{1,8}m))`;
+/**
+ * A token starts where no word runs on (a dash or an underscore may stand before it: `old-ghp_….txt` is a file name), or right
+ * after an escape that only looks like a letter (`\n`, `%3D`, a colour code).
+ */
+const start = String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf]|%[0-9A-Fa-f]{2}|\\u00[0-9A-Fa-f]{2}|\u001b\[[0-9;]{1,8}m))`;
 
 function prefixed(kind: string, hints: readonly string[], body: string, check?: (secret: string) => boolean): SecretFormat {
   const format = { kind, hints, pattern: new RegExp(start + body, "g") };

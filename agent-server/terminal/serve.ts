@@ -14,15 +14,12 @@ export async function serve(line: CommandLine): Promise<number> {
   const rate = parseRateLimit(process.env["LANCELOT_RATE_LIMIT"]);
   const session = await openSession(line, line.workspace, true);
   const token = randomBytes(32).toString("base64url");
-  const set = process.env["LANCELOT_OWNER_TOKEN"];
-  const owner = createOwnerGate(set ?? token);
-  const caller = createOwnerGate(token);
   const gateway = await startGateway({
     dispatch: session.dispatch,
     events: session.events,
     version: productVersion(),
     port: line.port,
-    rights: (bearer) => (bearer === undefined ? null : owner.check(bearer) ? "owner" : caller.check(bearer) ? "any" : null),
+    rights: rightsOf(token, process.env["LANCELOT_OWNER_TOKEN"]),
     rate,
     now: Date.now,
     onRefused: (why, path) => session.host.audit.note(why, { title: path, way: "gateway" }),
@@ -34,4 +31,13 @@ export async function serve(line: CommandLine): Promise<number> {
   await gateway.close();
   await session.close();
   return 0;
+}
+
+/**
+ * What the bearer of a token may do. `set` is LANCELOT_OWNER_TOKEN: where it is set but blank, nobody is the owner.
+ */
+export function rightsOf(token: string, set: string | undefined): (bearer: string | undefined) => "owner" | "any" | null {
+  const owner = createOwnerGate(set ?? token);
+  const caller = createOwnerGate(token);
+  return (bearer) => (bearer === undefined ? null : owner.check(bearer) ? "owner" : caller.check(bearer) ? "any" : null);
 }
