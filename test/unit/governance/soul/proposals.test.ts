@@ -163,6 +163,29 @@ describe("the owner's answer", () => {
   });
 });
 
+describe("the lint", () => {
+  it("is asked again when a proposal is activated", () => {
+    const { soul, storage } = room();
+    const { id } = soul.propose({ yaml: pushFree, ...owner });
+    soul.approve(id);
+    // As it is when a newer Lancelot knows of a rule that the one before did not.
+    storage.db.prepare("UPDATE soul_proposals SET yaml = ? WHERE id = ?").run(unsound, id);
+    expect(() => soul.activate(id)).toThrow(conflict(/cannot be activated.*irreversible/));
+    expect(soul.status()).toMatchObject({ activeVersion: "v1", versions: ["v1"], problem: null });
+  });
+
+  it("is asked again when a version comes back", () => {
+    const { soul, write } = room();
+    write("soul_versions/soul_v5.yaml", unsound.replace("version: v1", "version: v5"));
+    expect(() => soul.rollback("v5")).toThrow(conflict(/v5 cannot be activated.*irreversible/));
+    write("soul_versions/soul_v6.yaml", pushFree);
+    expect(() => soul.rollback("v6")).toThrow(conflict(/says that it is v1/));
+    write("soul_versions/soul_v7.yaml", pushFree.replace("version: v1", "version: v7"));
+    expect(soul.rollback("v7")).toMatchObject({ activeVersion: "v7", versions: ["v1", "v5", "v6", "v7"], problem: null });
+    expect(soul.active()?.allows({ kind: "plan", capability: "quest", action: "plan", tags: [] })).toBe("plan");
+  });
+});
+
 describe("the text that is activated", () => {
   it.each([
     ["plain", "version: v1", "version: v2"],
