@@ -2,13 +2,15 @@ import * as z from "zod";
 import { LancelotError } from "../contract/errors.ts";
 import { laterMethods } from "../contract/later.ts";
 import { maxTextBytes } from "../contract/security.ts";
+import { createRedactor } from "../security/security.ts";
 import { type CallContext, type Handlers, isMethodName, type MethodName, methods } from "../contract/table.ts";
 
 /** Runs a method by name with params as they came over a wire. Always rejects with a LancelotError. */
 export type Dispatch = (name: string, params: unknown, call: CallContext) => Promise<unknown>;
 
 /**
- * The one place where calls of every transport meet the handlers: name, owner, params and result are checked here.
+ * The one place where calls of every transport meet the handlers: name, owner, params and result are checked here, and what an
+ * error says leaves without secrets.
  * @param onInternal told of errors whose text must not leave the host.
  * @param onRefused told of calls that were refused before their handler: without the owner token, or with too much text.
  */
@@ -18,7 +20,20 @@ export function createDispatch(
   onRefused: (why: "unauthorized" | "too-large", method: string) => void = () => undefined,
 ): Dispatch {
   const later = new Set(laterMethods);
-  return async (name, params, call) => {
+  const redactor = createRedactor();
+  return (name, params, call) =>
+    answer(name, params, call).catch((error: unknown) => {
+      throw error instanceof LancelotError ? withoutSecrets(error) : error;
+    });
+
+  function withoutSecrets(error: LancelotError): LancelotError {
+    const message = redactor.text(error.message).text;
+    const data = error.data === undefined ? undefined : redactor.value(error.data);
+    if (message === error.message && JSON.stringify(data) === JSON.stringify(error.data)) return error;
+    return new LancelotError(error.code, message, { ...(data === undefined ? {} : { data }), cause: error });
+  }
+
+  async function answer(name: string, params: unknown, call: CallContext): Promise<unknown> {
     if (!isMethodName(name)) {
       if (later.has(name))
         throw new LancelotError("unavailable", `${name} is not part of this version of Lancelot.`, {
@@ -51,7 +66,7 @@ export function createDispatch(
       onInternal(name, error);
       throw new LancelotError("internal", `${name} failed inside the host. The log says why (Lancelot: Show log).`, { cause: error });
     }
-  };
+  }
 }
 
 /** What a tool writes is bounded by the tool; pictures and selections by their own schema. */
