@@ -266,7 +266,7 @@ export function createGovernance(deps: GovernanceDeps): Governance {
         posture: () => effectivePosture({ posture, soul: soul.active() }),
         safeMode: () => deps.safeMode?.() ?? false,
         problems: () =>
-          [...tableProblems(), trust.problem(), learning.problem(), soul.status().problem].filter((problem) => problem !== null),
+          [...tableProblems(), trust.problem(), learning.problem(), soul.problem()].filter((problem) => problem !== null),
       }),
     approvals: {
       list: approvals.list,
