@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import * as z from "zod";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { AskEditor } from "../../../agent-server/contract/editor.ts";
@@ -9,6 +10,7 @@ import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { Decision, Intent } from "../../../agent-server/contract/governance.ts";
 import type { Governance } from "../../../agent-server/governance/governance.ts";
 import { catalog } from "../../../agent-server/tools/catalog/catalog.ts";
+import { replCatalog } from "../../../agent-server/tools/repl/repl.ts";
 import { fileProvider } from "../../../agent-server/tools/providers/file-ops.ts";
 import { defineTool, fileStep, resolveFile, type Tool } from "../../../agent-server/tools/tool.ts";
 import type { ToolCall, ToolOutcome } from "../../../agent-server/tools/tools.ts";
@@ -39,14 +41,25 @@ const calls: Record<string, { args: Record<string, unknown>; acts: string | null
   diagnostics: { args: { path: "alias/a.ts" }, acts: "path" },
   ask_owner: { args: { question: "Which?" }, acts: "question" },
   update_plan: { args: { steps: [{ title: "One", status: "active" }] }, acts: null },
-  soul_propose_amendment: { args: { yaml: shippedSoul.replace("    - push\n", ""), reason: "Why." }, acts: null },
+  soul_propose_amendment: { args: { yaml: shippedSoul.replace("    - push\n", ""), reason: "Why." }, acts: "yaml" },
+  "repl.ls": { args: { argv: ["alias"] }, acts: "path" },
+  "repl.cat": { args: { argv: ["alias/a.ts"] }, acts: "path" },
+  "repl.grep": { args: { argv: ["alpha", "alias/a.ts"] }, acts: "path" },
+  "repl.find": { args: { argv: ["alias"] }, acts: "path" },
+  "repl.cp": { args: { argv: ["alias/a.ts", "copy.ts"] }, acts: "path" },
+  "repl.mv": { args: { argv: ["alias/a.ts", "moved.ts"] }, acts: "path" },
 };
-const known = catalog.filter(({ name }) => calls[name] !== undefined);
+/** The model's tools, and the commands of the REPL, which are tools of the same fabric. */
+const everyTool = [...catalog, ...replCatalog];
+const known = everyTool.filter(({ name }) => calls[name] !== undefined);
 const rows = known.map((tool) => [tool.name, calls[tool.name]?.args ?? {}] as const);
 const changing = new Set(["write", "delete", "apply_patch"]);
+/** A room a test: in memory, where there is such a disk. */
+const memoryDisk = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
 describe("there is one road", () => {
   let room: ToolsRoom;
+  let base = "";
   let stopWatching: () => void;
   let asked: Intent[] = [];
   let redeemed: Intent[] = [];
@@ -58,6 +71,7 @@ describe("there is one road", () => {
   afterEach(() => {
     watch.stop();
     room.close();
+    rmSync(base, { recursive: true, force: true });
   });
 
   const editor = (async (name: string, { path = "", text = "" }: { path?: string; text?: string | null } = {}) => {
@@ -74,7 +88,8 @@ describe("there is one road", () => {
     asked = [];
     redeemed = [];
     problems = [];
-    room = createToolsRoom({ posture: "autonomous", askEditor: editor, ...options });
+    base = realpathSync(mkdtempSync(join(memoryDisk, "lancelot-road-")));
+    room = createToolsRoom({ posture: "autonomous", askEditor: editor, catalog: everyTool, base, ...options });
     room.write("src/a.ts", "alpha secret words\n");
     symlinkSync("src", room.path("alias"));
     if (!expect.getState().currentTestName?.includes("git_")) return;
@@ -166,7 +181,7 @@ describe("there is one road", () => {
 
   it("with a row here for every tool of the catalog", () => {
     open();
-    expect(catalog.map(({ name }) => name).sort()).toEqual(Object.keys(calls).sort());
+    expect(everyTool.map(({ name }) => name).sort()).toEqual(Object.keys(calls).sort());
   });
 
   it.each(rows)("%s asks first, for exactly what it then does", async (tool, args) => {
@@ -415,7 +430,7 @@ describe("there is one road", () => {
     };
 
     it.each(Object.entries(planted))("%s", async (_name, tool) => {
-      open({ wrap: spying, catalog: [...catalog, tool] });
+      open({ wrap: spying, catalog: [...everyTool, tool] });
       expect(await offTheRoad("planted", { path: "alias/a.ts" })).not.toEqual([]);
     });
 
@@ -438,7 +453,7 @@ describe("there is one road", () => {
           });
         },
       });
-      open({ wrap: spying, catalog: [...catalog, honest] });
+      open({ wrap: spying, catalog: [...everyTool, honest] });
       expect(await offTheRoad("planted", { path: "alias/a.ts" })).toEqual([]);
       expect(room.read("src/a.ts")).toBe("mine");
     });
@@ -528,7 +543,7 @@ describe("there is one road", () => {
           });
         },
       });
-      open({ askEditor: null, wrap, catalog: [...catalog, liar] });
+      open({ askEditor: null, wrap, catalog: [...everyTool, liar] });
       await run("liar", {});
       await room.tools.verifications.settle("q1", { timeoutMs: 20_000 });
       expect(room.read("src/a.ts")).toBe("garbage");
