@@ -171,6 +171,12 @@ function appendPart(readings: Reading[], part: WordPart, context: WordContext): 
       appendUnknown(readings, true);
       return readings;
     case "Glob":
+      if (part.parts !== undefined) {
+        // What stands in brackets is expanded, and run, before it is a pattern.
+        for (const child of part.parts) appendPart([], child, context);
+        appendUnknown(readings, true);
+        return readings;
+      }
       for (const reading of readings) {
         reading.value += part.text;
         reading.pattern += part.text;
