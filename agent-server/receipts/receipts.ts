@@ -65,5 +65,5 @@ export { createLedger } from "./ledger.ts";
 export { receiptsHandlers } from "./handlers.ts";
 export { recorded } from "./recorded.ts";
 export { receiptsMigrations } from "./schema.ts";
-export { type ExportVerification, verifyExport } from "./verify-export.ts";
-export { createTelemetry, type Telemetry, type TelemetryState } from "./otel/telemetry.ts";
+export { verifyExport } from "./verify-export.ts";
+export { createTelemetry, type Telemetry } from "./otel/telemetry.ts";
