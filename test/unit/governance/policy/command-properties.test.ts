@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { parse } from "unbash";
+import { forEachChild, parse, type SyntaxNode } from "unbash";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CommandJudgement } from "../../../../agent-server/governance/facts.ts";
 import { type CommandCase, commandCases, dangerousCases } from "../../../support/command-cases.ts";
@@ -109,6 +109,79 @@ describe("a verdict is not lowered", () => {
         expect(lowered(`{ ${first.command}\n}\n${second.command}`, second)).toBeNull();
       }),
       { numRuns: 600 },
+    );
+  });
+});
+
+describe("every command that stands anywhere in the tree", () => {
+  /** The programs of all simple commands, wherever the parser found one. */
+  function programsIn(command: string): string[] {
+    const found: string[] = [];
+    const visit = (node: SyntaxNode): void => {
+      if (node.type === "Command" && node.name !== undefined) found.push(node.name.text);
+      forEachChild(node, visit);
+    };
+    visit(parse(command));
+    return found;
+  }
+
+  /** The program a part is about: not those that stand inside its words. */
+  function programOf(part: string): string | null {
+    const [statement] = parse(part).commands;
+    return statement?.command.type === "Command" ? (statement.command.name?.text ?? null) : null;
+  }
+
+  /** Programs that no part is about: they were passed by. */
+  function passedBy(command: string, cwd?: string): string[] {
+    const judged = new Set(tree.judge(command, cwd).parts.map((part) => programOf(part.text)));
+    return programsIn(command).filter((program) => !judged.has(program));
+  }
+
+  it("of the table is among the parts", () => {
+    const wrong = commandCases
+      .filter((row) => !parse(row.command).errors?.length && row.command.length < 2000)
+      // What holds a character no shell reads alike is refused before it is parsed.
+      .filter((row) => /^[\n\t -~]*$/.test(row.command))
+      .map((row) => ({ command: row.command, passed: passedBy(row.command, row.cwd) }))
+      .filter(({ passed }) => passed.length > 0);
+    expect(wrong).toEqual([]);
+  });
+
+  it("of a wrapped or mixed row is among the parts", () => {
+    const rows = commandCases.filter((row) => !parse(row.command).errors?.length && /^[\n\t -~]{1,200}$/.test(row.command));
+    const contexts: ((line: string) => string)[] = [
+      (line) => `echo \${x:-$(${line}\n)}`,
+      (line) => `echo "\${x/a/$(${line}\n)}"`,
+      (line) => `ls [$(${line}\n)]`,
+      (line) => `ls {a,$(${line}\n)}`,
+      (line) => `ls @(a|$(${line}\n))`,
+      (line) => `case $(${line}\n) in *) ls;; esac`,
+      (line) => `case a in $(${line}\n)) ls;; esac`,
+      (line) => `[[ a == $(${line}\n) ]]`,
+      (line) => `(( 1 + $(${line}\n) ))`,
+      (line) => `echo $(( $(${line}\n) ))`,
+      (line) => `a[$(${line}\n)]=1`,
+      (line) => `a=(1 $(${line}\n))`,
+      (line) => `ls > "$(${line}\n)"`,
+      (line) => `ls <<< "$(${line}\n)"`,
+      (line) => `cat <<END_OF_IT\n$(${line}\n)\nEND_OF_IT`,
+      (line) => `for i in $(${line}\n); do ls; done`,
+      (line) => `for ((i = $(${line}\n); i < 1; i++)); do ls; done`,
+      (line) => `ls <(${line}\n) >(${line}\n)`,
+      (line) => `export X="$(${line}\n)"`,
+      (line) => `X=$(${line}\n) ls`,
+      (line) => `coproc { ${line}\n}`,
+      (line) => `if ls; then ls; elif ${line}\nthen ls; fi`,
+      (line) => `f() {\n${line}\n} > out.txt; f`,
+      (line) => `time ! { ${line}\n}`,
+    ];
+    fc.assert(
+      fc.property(fc.constantFrom(...rows), fc.array(fc.constantFrom(...contexts), { minLength: 1, maxLength: 2 }), (row, layers) => {
+        const line = layers.reduce((inner, wrap) => wrap(inner), row.command);
+        if (parse(line).errors?.length) return;
+        expect(passedBy(line, row.cwd)).toEqual([]);
+      }),
+      { numRuns: 1500 },
     );
   });
 });
