@@ -204,14 +204,31 @@ export async function createHost(options: HostOptions): Promise<Host> {
     lastEventSeq: options.lastEventSeq(),
   });
 
+  let configured = options.posture;
   const handlers: Handlers = {
     "host.info": info,
-    "host.configure": ({ posture, approvalTimeoutSeconds, features }) => {
-      if (features !== undefined) flags.useSettings(features);
-      if (posture !== undefined) governance.setPosture(posture);
-      if (approvalTimeoutSeconds !== undefined) governance.setApprovalTimeout(approvalTimeoutSeconds);
-      return info();
-    },
+    "host.configure": (settings) =>
+      recorded(ledger, { actionType: "user_interaction", actionName: "host.configure", inputs: settings, riskTier: "T1" }, () => {
+        const { posture, approvalTimeoutSeconds, features } = settings;
+        if (features !== undefined) flags.useSettings(features);
+        if (posture !== undefined) {
+          // It decides whether edits wait for review, so the change of it is on the record.
+          if (posture !== configured)
+            ledger.record(
+              {
+                actionType: "system",
+                actionName: "host.configure",
+                inputs: { title: `Posture ${posture}`, posture, before: configured },
+                riskTier: "T3",
+              },
+              { status: "success" },
+            );
+          configured = posture;
+          governance.setPosture(posture);
+        }
+        if (approvalTimeoutSeconds !== undefined) governance.setApprovalTimeout(approvalTimeoutSeconds);
+        return info();
+      }),
     "health.live": () => ({ status: "alive" }),
     "health.ready": async () => {
       const degradedReasons = workspace === null ? ["No folder is open: files cannot be read or changed."] : [];
@@ -237,7 +254,10 @@ export async function createHost(options: HostOptions): Promise<Host> {
     "models.choose": ({ provider, model }) => models.choose(provider, model),
     "models.local": () => models.local(),
     "models.local.download": () => models.downloadLocal(),
-    "models.local.cancel": () => models.cancelDownload(),
+    "models.local.cancel": () =>
+      recorded(ledger, { actionType: "user_interaction", actionName: "models.local.cancel", inputs: {}, riskTier: "T0" }, () =>
+        models.cancelDownload(),
+      ),
     "vault.set": async ({ name, value }) => {
       refuseReservedSecret(name);
       // The name alone: a value never reaches the ledger.

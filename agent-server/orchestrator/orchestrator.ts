@@ -7,7 +7,7 @@ import type { Params, Result } from "../contract/table.ts";
 import { createContext } from "../context/context.ts";
 import type { Governance } from "../governance/governance.ts";
 import type { Models } from "../models/models.ts";
-import type { Ledger } from "../receipts/receipts.ts";
+import { type Ledger, type ReceiptOpening, recorded } from "../receipts/receipts.ts";
 import type { InjectionFinding, Log, Redactor, Sanitizer } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Tools } from "../tools/tools.ts";
@@ -335,7 +335,11 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
 
     rename(id, title) {
       store.stored(id);
-      return store.patch(id, { title: redactor.text(title).text });
+      const clean = redactor.text(title).text;
+      return store.transaction(() => {
+        ledger.record({ ...byHand("quests.rename", id), inputs: { title: clean } }, { status: "success" });
+        return store.patch(id, { title: clean });
+      });
     },
 
     exportMarkdown(id) {
@@ -345,11 +349,14 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
 
     async delete(id) {
       runner.refuseElsewhere(store.stored(id));
-      const unwound = runner.runOf(id) === undefined ? Promise.resolve() : runner.end(id, "cancelled");
-      governance.approvals.cancelQuest(id);
-      tools.changes.discard(id);
-      await unwound;
-      store.deleteQuest(id);
+      // Its messages go; its receipts stay.
+      await recorded(ledger, byHand("quests.delete", id), async () => {
+        const unwound = runner.runOf(id) === undefined ? Promise.resolve() : runner.end(id, "cancelled");
+        governance.approvals.cancelQuest(id);
+        tools.changes.discard(id);
+        await unwound;
+        store.deleteQuest(id);
+      });
     },
 
     reconcile: () => runner.reconcile(),
@@ -384,4 +391,9 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
   }
 
   return orchestrator;
+}
+
+/** What the owner does to a task beside it, as its receipt begins. */
+function byHand(actionName: string, questId: string): ReceiptOpening {
+  return { actionType: "user_interaction", actionName, inputs: {}, riskTier: "T1", questId };
 }

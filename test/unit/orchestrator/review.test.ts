@@ -129,10 +129,18 @@ it("deletes a quest with its messages and proposals; its receipts stay", async (
   const { orchestrator, reaches, recorded, ledger, events } = start([calls(["edit_file", { id: "a", hunks: 1 }]), says("Proposed.")]);
   const { questId } = orchestrator.send({ text: "Change a." });
   await reaches(questId, "waiting");
+  orchestrator.rename(questId, "Another name");
   await orchestrator.delete(questId);
   expect(() => orchestrator.get(questId)).toThrow(/no such quest/);
   expect(recorded.changes.get("a")?.status).toBe("rejected");
-  expect(ledger.search({ questId, limit: 50 }).items.length).toBeGreaterThan(0);
+  // Its receipts stay, those of renaming and deleting too.
+  const byHand = ledger
+    .search({ questId, actionType: "user_interaction", limit: 50 })
+    .items.filter(({ actionName }) => actionName.startsWith("quests."));
+  expect(byHand.map(({ actionName, status, inputs }) => [actionName, status, inputs])).toEqual([
+    ["quests.delete", "success", {}],
+    ["quests.rename", "success", { title: "Another name" }],
+  ]);
   expect(events.at(-1)).toMatchObject({ topic: "questDeleted", payload: { id: questId } });
 });
 
