@@ -51,6 +51,8 @@ export const ToView = z.discriminatedUnion("type", [
     compose: z.string().optional(),
     focus: z.boolean().optional(),
     newQuest: z.boolean().optional(),
+    /** The next message of the composer is sent in crusader mode. */
+    crusader: z.boolean().optional(),
   }),
 ]);
 export type ToView = z.infer<typeof ToView>;

@@ -73,6 +73,7 @@ export function chatCommands(host: AgentHost, chat: ChatView, quests: Quests): C
       const words = field(argument, "text");
       return chat.show({ newQuest: true, focus: true, ...(words === undefined ? {} : { compose: words }) });
     },
+    "lancelot.crusader": () => chat.show({ crusader: true, focus: true }),
     async "lancelot.stopTask"() {
       const [only, ...others] = quests.active();
       if (only === undefined) {

@@ -100,7 +100,7 @@ export function safeguardCommands(host: AgentHost): Commands {
         : "";
     const answer = await askOwner({
       question: enabled ? vscode.l10n.t("Switch {0} on?", name) : vscode.l10n.t("Switch {0} off?", name),
-      detail: `${flag.effect}${needs}\n\n${vscode.l10n.t("It holds until the agent host ends.")}`,
+      detail: `${flag.effect}${needs}\n\n${vscode.l10n.t("It is kept in config/flags.yaml of Lancelot's data folder.")}`,
       yes: enabled ? vscode.l10n.t("Switch on") : vscode.l10n.t("Switch off"),
     });
     if (answer === "yes") await ownerAct(() => host.call("flags.set", { name, enabled }));

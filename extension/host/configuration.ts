@@ -6,8 +6,8 @@ import { readSettings } from "./settings.ts";
 /** Tells the host what the owner's settings and the workspace's trust decide, as they change. */
 export function registerConfiguration(host: AgentHost): vscode.Disposable {
   const configure = async () => {
-    const { posture, approvalTimeoutSeconds } = readSettings();
-    await host.call("host.configure", { posture, approvalTimeoutSeconds });
+    const { posture, approvalTimeoutSeconds, features } = readSettings();
+    await host.call("host.configure", { posture, approvalTimeoutSeconds, features });
   };
   const root = () => vscode.workspace.workspaceFolders?.[0]?.uri.toString();
   let served = root();

@@ -63,6 +63,7 @@ export function runHost({ context, log, onState, onEvent }: RunDeps): { supervis
             trusted: vscode.workspace.isTrusted,
             posture: settings.posture,
             approvalTimeoutSeconds: settings.approvalTimeoutSeconds,
+            features: settings.features,
           },
           log,
           onEvent,

@@ -7,6 +7,18 @@ export interface Settings {
   /** Absolute path; empty for the extension's own global storage. */
   dataFolder: string;
   logLevel: string;
+  /** Flags the owner set, and those alone: a default must not go before the owner's file. */
+  features: Record<string, boolean>;
+}
+
+/** Of settings with application scope only the owner's own value exists; a workspace's is not looked at. */
+function readFeatures(settings: vscode.WorkspaceConfiguration): Record<string, boolean> {
+  const features: Record<string, boolean> = {};
+  for (const name of Object.keys(settings.get<Record<string, unknown>>("features", {}))) {
+    const own = settings.inspect<unknown>(`features.${name}`)?.globalValue;
+    if (typeof own === "boolean") features[name] = own;
+  }
+  return features;
 }
 
 /** What the owner set. Governance settings have application scope, so a workspace has no say; values out of range fall back. */
@@ -18,6 +30,7 @@ export function readSettings(): Settings {
     approvalTimeoutSeconds: Number.isInteger(timeout) ? Math.min(Math.max(timeout, 10), 86_400) : 3600,
     dataFolder: settings.get<string>("dataFolder", "").trim(),
     logLevel: settings.get<string>("logLevel", "info"),
+    features: readFeatures(settings),
   };
 }
 

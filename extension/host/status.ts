@@ -2,12 +2,15 @@ import * as vscode from "vscode";
 import type { AgentHost } from "./agent-host.ts";
 import { report } from "./report.ts";
 
-/** The status bar item: how the host is, and which model answers. A click opens the actions. */
+/** The status bar item: how the host is, which model answers, and whether safe mode or a crusade is on. A click opens the actions. */
 export function registerStatus(host: AgentHost, log: vscode.LogOutputChannel): vscode.Disposable {
   const item = vscode.window.createStatusBarItem("lancelot.status", vscode.StatusBarAlignment.Right, 100);
   item.name = vscode.l10n.t("Lancelot");
   item.command = "lancelot.status";
   let model: string | null = null;
+  let safeMode = false;
+  /** Tasks that run in crusader mode. */
+  const crusades = new Set<string>();
 
   const show = () => {
     const { state, detail } = host.state;
@@ -25,10 +28,25 @@ export function registerStatus(host: AgentHost, log: vscode.LogOutputChannel): v
       stopped: vscode.l10n.t("Lancelot: stopped"),
       failed: vscode.l10n.t("Lancelot: failed"),
     }[state];
-    item.text = `${icon} ${words}`;
-    item.tooltip = state === "ready" ? vscode.l10n.t("Lancelot is ready. Active model: {0}", model ?? vscode.l10n.t("none")) : detail;
-    item.accessibilityInformation = { label: detail === "" ? vscode.l10n.t("Lancelot, {0}", words) : detail, role: "button" };
-    item.backgroundColor = state === "failed" ? new vscode.ThemeColor("statusBarItem.errorBackground") : undefined;
+    const modes =
+      state === "ready"
+        ? [...(safeMode ? [vscode.l10n.t("safe mode")] : []), ...(crusades.size > 0 ? [vscode.l10n.t("crusader mode")] : [])]
+        : [];
+    item.text = [`${icon} ${words}`, ...(modes.length > 0 ? [`${safeMode ? "$(lock)" : "$(flame)"} ${modes.join(", ")}`] : [])].join("  ");
+    const standing = [
+      ...(safeMode ? [vscode.l10n.t("Safe mode: only what works on this machine is left.")] : []),
+      ...(crusades.size > 0 ? [vscode.l10n.t("Crusader mode: edits of the running task are applied after a checkpoint.")] : []),
+    ];
+    const tooltip = state === "ready" ? vscode.l10n.t("Lancelot is ready. Active model: {0}", model ?? vscode.l10n.t("none")) : detail;
+    item.tooltip = state === "ready" ? [tooltip, ...standing].join("\n") : tooltip;
+    const said = detail === "" ? vscode.l10n.t("Lancelot, {0}", words) : detail;
+    item.accessibilityInformation = { label: [said, ...modes].join(", "), role: "button" };
+    item.backgroundColor =
+      state === "failed"
+        ? new vscode.ThemeColor("statusBarItem.errorBackground")
+        : modes.length > 0
+          ? new vscode.ThemeColor("statusBarItem.warningBackground")
+          : undefined;
     void vscode.commands.executeCommand("setContext", "lancelot.hostState", state);
   };
   const readModel = async () => {
@@ -39,7 +57,15 @@ export function registerStatus(host: AgentHost, log: vscode.LogOutputChannel): v
     show();
   };
 
-  const unread = (error: unknown) => log.warn(`the active model was not read: ${error instanceof Error ? error.message : String(error)}`);
+  const readModes = async () => {
+    safeMode = (await host.call("host.info", {})).safeMode;
+    crusades.clear();
+    for (const { id, mode } of (await host.call("quests.list", { limit: 50 })).items) if (mode === "crusader") crusades.add(id);
+    show();
+  };
+
+  const unread = (error: unknown) =>
+    log.warn(`the state for the status bar was not read: ${error instanceof Error ? error.message : String(error)}`);
 
   show();
   item.show();
@@ -47,11 +73,20 @@ export function registerStatus(host: AgentHost, log: vscode.LogOutputChannel): v
     item,
     host.onState(({ state }) => {
       show();
-      if (state === "ready") void readModel().catch(unread);
+      if (state === "ready") {
+        void readModel().catch(unread);
+        void readModes().catch(unread);
+      }
       if (state === "failed") report(new Error(host.state.detail));
     }),
     host.onEvent((event) => {
       if (event.topic === "models") void readModel().catch(unread);
+      if (event.topic === "flags") void readModes().catch(unread);
+      if (event.topic !== "quest" && event.topic !== "questDeleted") return;
+      const before = crusades.size;
+      if (event.topic === "quest" && event.payload.mode === "crusader") crusades.add(event.payload.id);
+      else crusades.delete(event.payload.id);
+      if (before !== crusades.size) show();
     }),
   );
 }

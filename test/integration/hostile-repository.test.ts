@@ -132,9 +132,7 @@ describe("a repository with configuration of its own", () => {
     server = await startModelServer({ script: inOrder({ text: "I will not." }) });
     useModelServer(folders.dataDir, server.url("openai_compatible"), "openai_compatible");
     const host = await open(folders);
-    const { questId } = await host.handlers["chat.run"]({ message: "What is in this repository?", crusader_mode: false }, owner).then(
-      ({ quest_id }) => ({ questId: quest_id }),
-    );
+    const { quest_id: questId } = await host.handlers["chat.run"]({ message: "What is in this repository?", crusader_mode: false }, owner);
     const raw = JSON.stringify(server.requests.at(-1)?.raw);
     const marker = /\[data ([0-9a-f]{16}) from AGENTS\.md/.exec(raw)?.[1] ?? "";
     expect(marker).toMatch(/^[0-9a-f]{16}$/);

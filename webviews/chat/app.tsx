@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import { IconButton, Problem } from "../shared/components.tsx";
+import { CrusaderBadge, IconButton, Problem } from "../shared/components.tsx";
 import { HostBanner } from "../shared/host-state.tsx";
 import { t } from "../shared/l10n.ts";
 import { plainText } from "../shared/message-log.ts";
@@ -62,6 +62,7 @@ function Header({ chat }: { chat: Chat }): JSX.Element {
       <h1 class="header-title" title={quest?.title}>
         {listing ? t("Tasks") : (quest?.title ?? t("New task"))}
       </h1>
+      {!listing && quest?.mode === "crusader" && <CrusaderBadge />}
       <IconButton icon="add" label={t("New task")} onClick={chat.newQuest} />
     </header>
   );

@@ -13,6 +13,7 @@ export function slashCommands(): readonly SlashCommand[] {
     { kind: "prompt", name: "fix", description: t("Find and fix a problem") },
     { kind: "prompt", name: "test", description: t("Write or repair tests") },
     { kind: "prompt", name: "review", description: t("Review code and name what is wrong") },
+    { kind: "prompt", name: "crusader", description: t("Do it without waiting for a review of edits; they can be undone") },
     { kind: "action", name: "new", description: t("Start a new task") },
     { kind: "action", name: "undo", description: t("Undo what this task changed") },
     { kind: "action", name: "model", description: t("Choose the model") },

@@ -281,6 +281,16 @@ export function Composer({ chat }: { chat: Chat }): JSX.Element {
           <IconButton icon="close" label={t("Stop editing")} onClick={chat.cancelEdit} />
         </div>
       )}
+      {chat.crusader.value && (
+        <div class="editing crusader" role="status">
+          <Icon name="flame" />
+          <span>
+            {t(
+              "Crusader mode for the next message: edits in the workspace are applied after a checkpoint. Approvals and the soul still hold.",
+            )}
+          </span>
+        </div>
+      )}
       {shown !== null && (
         <div class="suggestions" id="suggestions" role="listbox" aria-label={shown.trigger.kind === "command" ? t("Commands") : t("Files")}>
           {shown.items.map((item, index) => (
@@ -359,6 +369,14 @@ export function Composer({ chat }: { chat: Chat }): JSX.Element {
             onChange={(event) => {
               void attach([...(event.currentTarget.files ?? [])]);
               event.currentTarget.value = "";
+            }}
+          />
+          <IconButton
+            icon="flame"
+            label={t("Crusader mode for the next message")}
+            pressed={chat.crusader.value}
+            onClick={() => {
+              chat.crusader.value = !chat.crusader.peek();
             }}
           />
           <span class="spring" />

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Quest, QuestStatus } from "../../agent-server/contract/chat.ts";
 import { isCancelled, problemOf } from "../shared/bridge.ts";
-import { Button, Icon, IconButton, Problem, RelativeTime, State } from "../shared/components.tsx";
+import { Button, CrusaderBadge, Icon, IconButton, Problem, RelativeTime, State } from "../shared/components.tsx";
 import { t } from "../shared/l10n.ts";
 import type { Chat } from "./state.ts";
 
@@ -110,6 +110,7 @@ function QuestRow({ quest, chat, onProblem }: { quest: Quest; chat: Chat; onProb
       <button type="button" class="quest-open" onClick={() => chat.openQuest(id)}>
         <State {...lookOf(quest.status)} quiet />
         <span class="quest-title">{quest.title}</span>
+        {quest.mode === "crusader" && <CrusaderBadge />}
         <span class="quiet">
           <RelativeTime at={quest.updatedAt} />
         </span>

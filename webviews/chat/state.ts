@@ -40,6 +40,8 @@ export interface Chat {
   /** The message that is being edited to be sent again. */
   readonly editing: ReadonlySignal<Message | null>;
   readonly sending: ReadonlySignal<boolean>;
+  /** The next message is sent in crusader mode: its edits are applied after a checkpoint, unasked. */
+  readonly crusader: Signal<boolean>;
   readonly problem: Signal<string | null>;
   /** For each change of this quest, the last tool call that belongs to it: where the change is shown. */
   readonly changeAt: ReadonlySignal<ReadonlyMap<string, string>>;
@@ -76,6 +78,7 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
   const images = signal<readonly ImageAttachment[]>([]);
   const editing = signal<Message | null>(null);
   const sending = signal(false);
+  const crusader = signal(false);
   const problem = signal<string | null>(null);
   const history = signal<readonly string[]>(initial.history);
   const focusRequests = signal(0);
@@ -120,7 +123,7 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
     // While changes wait for a review no loop runs that words could join: they start the next turn.
     const joins = running.value && current?.waitingFor?.kind !== "review";
     const waiting = current?.waitingFor;
-    if (current !== null && joins && replaced === null && attachments.length === 0) {
+    if (current !== null && joins && replaced === null && attachments.length === 0 && (!crusader.value || waiting?.kind === "answer")) {
       if (waiting?.kind === "answer") await bridge.call("chat.answer", { questId: current.id, callId: waiting.id, answer: text });
       else await bridge.call("chat.steer", { questId: current.id, text });
       return;
@@ -130,6 +133,7 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
       text,
       ...(current === null ? {} : { questId: current.id }),
       ...(attachments.length === 0 ? {} : { attachments }),
+      ...(crusader.value ? { mode: "crusader" as const } : {}),
       ...(replaced === null ? {} : { replaceMessageId: replaced.id }),
     });
     conversation.open(sent.questId);
@@ -158,6 +162,7 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
     chosen.value = [];
     images.value = [];
     editing.value = null;
+    crusader.value = false;
   }
 
   function newQuest(): void {
@@ -190,6 +195,10 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
     if (wanted.compose !== undefined) {
       page.value = "conversation";
       draft.value = draft.value.trim() === "" ? wanted.compose : `${draft.value.trimEnd()}\n${wanted.compose}`;
+    }
+    if (wanted.crusader) {
+      page.value = "conversation";
+      crusader.value = true;
     }
     if (wanted.focus || wanted.compose !== undefined) focus();
   });
@@ -224,6 +233,7 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
     images,
     editing,
     sending,
+    crusader,
     problem,
     changeAt,
     history,

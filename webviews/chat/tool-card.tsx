@@ -75,6 +75,12 @@ function Details({ part, chat }: { part: ToolPart; chat: Chat }): JSX.Element {
           </ul>
         </>
       )}
+      {part.findings !== undefined && (
+        <p class="tool-suspicious">
+          <Icon name="warning" />
+          {t("The output holds words that read like orders to the model. It was given them as data: {0}", part.findings.join(", "))}
+        </p>
+      )}
       {Object.keys(part.args).length > 0 && (
         <>
           <div class="tool-label">{t("Input")}</div>
@@ -119,6 +125,12 @@ export const ToolCard = memo(function ToolCard({ part, chat }: { part: ToolPart;
           <span class="tool-title" title={part.title}>
             {part.title}
           </span>
+          {part.findings !== undefined && (
+            <span class="attention" title={t("The output holds words that read like orders to the model")}>
+              <Icon name="warning" />
+              <span class="sr-only">{t("The output holds words that read like orders to the model")}</span>
+            </span>
+          )}
           {part.durationMs !== null && <span class="quiet duration">{formatDuration(part.durationMs)}</span>}
           {part.tier !== null && <TierBadge tier={part.tier} />}
           <State {...look} spin={part.status === "running"} quiet={part.status !== "denied" && part.status !== "waiting"} />

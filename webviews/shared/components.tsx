@@ -127,6 +127,19 @@ export function tierMeaning(tier: Tier): string {
   }
 }
 
+/** Says that a task runs in crusader mode. */
+export function CrusaderBadge(): JSX.Element {
+  return (
+    <span
+      class="badge crusader"
+      title={t("Edits of this task are applied after a checkpoint and can be undone. Approvals and the soul still hold.")}
+    >
+      <Icon name="flame" />
+      {t("Crusader")}
+    </span>
+  );
+}
+
 export function TierBadge({ tier }: { tier: Tier }): JSX.Element {
   return (
     <span class={`badge tier-${tier}`} title={tierMeaning(tier)}>

@@ -164,7 +164,7 @@ const table: [`lancelot.${string}`, Record<string, string> | undefined, string, 
     "lancelot.setFlag",
     { name: "SOUL", enabled: "true" },
     "Switch on",
-    [sampleFlag().effect, "only with: TOOLS_FABRIC", "until the agent host ends"],
+    [sampleFlag().effect, "only with: TOOLS_FABRIC", "config/flags.yaml"],
     { method: "flags.set", params: { name: "SOUL", enabled: true } },
   ],
   [

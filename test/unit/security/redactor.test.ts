@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createRedactor } from "../../../agent-server/security/security.ts";
-import { base64, letters, long, secretSamples, token } from "../../support/secret-samples.ts";
+import { letters, long, secretSamples, token } from "../../support/secret-samples.ts";
 
 const redactor = createRedactor();
 const redact = (text: string): string => redactor.text(text).text;

@@ -1,0 +1,21 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { flagNames } from "../../../agent-server/flags/flags.ts";
+import { flagTable } from "../../../agent-server/flags/table.ts";
+
+const read = <T>(name: string): T => JSON.parse(readFileSync(join(import.meta.dirname, "../../..", name), "utf8")) as T;
+const { properties } = read<{
+  contributes: { configuration: { properties: Record<string, { type?: string; default?: unknown; scope?: string; markdownDescription?: string }> } };
+}>("package.json").contributes.configuration;
+const words = read<Record<string, string>>("package.nls.json");
+
+it("each flag is a setting of the editor with its default and its words, which no workspace can set", () => {
+  const settings = Object.keys(properties).filter((name) => name.startsWith("lancelot.features."));
+  expect(settings).toEqual(flagNames.map((name) => `lancelot.features.${name}`));
+  for (const name of flagNames) {
+    const setting = properties[`lancelot.features.${name}`];
+    expect([name, setting?.type, setting?.default, setting?.scope]).toEqual([name, "boolean", flagTable[name].default, "application"]);
+    expect(words[setting?.markdownDescription?.replaceAll("%", "") ?? ""]).toBe(flagTable[name].effect);
+  }
+});
