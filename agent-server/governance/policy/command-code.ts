@@ -35,7 +35,7 @@ function judgeString(text: string, call: Call): void {
   const { scope } = call;
   call.findings.push(...judgePath(literal(text), "maybe", pathContext(scope)).filter((finding) => finding.verdict === "deny"));
   if (!/\s|\|/.test(text)) return;
-  const run: Run = { ...scope.run, found: [], sets: [] };
+  const run: Run = { ...scope.run, found: [] };
   const state = { cwds: scope.state.cwds, variables: new Map() };
   run.judgeText(text, inside({ ...scope, run }, "text", { state, functions: new Map(), input: { kind: "none" } }));
   scope.run.count = Math.max(scope.run.count, run.count);

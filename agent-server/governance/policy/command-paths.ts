@@ -2,6 +2,7 @@ import { readdirSync, type Dirent } from "node:fs";
 import * as nodePath from "node:path";
 import { type Field, patternOf, startOf } from "./command-fields.ts";
 import { asks, denies, type Finding, holds } from "./command-findings.ts";
+import type { EntryType } from "./path-walk.ts";
 import type { ResolvedPath } from "./paths.ts";
 
 /** What a program does with a path: reads it, everything below it, writes or makes or deletes it. `maybe`: reads it if it is one. */
@@ -126,7 +127,7 @@ function judgePlace(path: string, resolved: ResolvedPath, use: PathUse, context:
   if (!resolved.inside) {
     return [holds("outside-write", `${path} lies outside the workspace.`, ["Work inside the workspace."], ["outside", "write"])];
   }
-  return judgeInsideWrite(path, resolved.type === "missing", use, resolved.display);
+  return judgeInsideWrite(path, resolved.type, use, resolved.display);
 }
 
 function judgeRefused(path: string, refused: Extract<ResolvedPath, { ok: false }>, use: PathUse, isRead: boolean): Finding[] {
@@ -216,13 +217,14 @@ const scratch =
 const ordinaryOutput =
   /^(?!(?:.*\/)?\.)(?!.*(?:require|constraint|cmake|config|rule|instruction|prompt|manifest|robots|allow|deny|ignore|list|schema|node_modules|site-packages))(?:.*\/)?[^/]*(?:\.(?:log|txt|out|tmp|csv|tsv|jsonl|html|svg|diff|patch|prof)|(?:report|result|results|output|out|stats|coverage|audit|bench|dump)[^/]*\.json)$/;
 
-function judgeInsideWrite(path: string, isNew: boolean, use: PathUse, display: string): Finding[] {
+function judgeInsideWrite(path: string, type: EntryType, use: PathUse, display: string): Finding[] {
+  const isNew = type === "missing";
   const isScratch = scratch.test(display);
   switch (use) {
     case "create":
       return [];
     case "output":
-      return isNew || isScratch || !/\.[a-z]{1,5}$/i.test(display)
+      return isNew || isScratch || (type === "file" && !/\.[a-z]{1,5}$/i.test(display))
         ? []
         : [asks("overwrite", `This writes over ${path} without a review.`, ["Name another file for the result."], ["write"])];
     case "delete":

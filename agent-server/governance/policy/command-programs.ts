@@ -4,7 +4,7 @@ import { allowed, asks, fetchedScript, type Finding, holds } from "./command-fin
 import { judgeInlineCode } from "./command-code.ts";
 import { judgePath } from "./command-paths.ts";
 import type { Program, Use } from "./command-rules.ts";
-import { inside, pathContext, record, type Scope, tooDeep, maxDepth } from "./command-scope.ts";
+import { type Input, inside, maxDepth, pathContext, record, type Scope, tooDeep } from "./command-scope.ts";
 import { type Call, specials } from "./command-specials.ts";
 
 /** Judges one simple command: a program's name and its words. `written` is the name as it stands in the source. */
@@ -28,11 +28,9 @@ export function judgeProgram(fields: readonly Field[], text: string, scope: Scop
   const own = scope.functions.get(name);
   if (own !== undefined) {
     findings.push(allowed("function", "Calls a function of this command line, whose commands are judged themselves."));
-    if (own.movesFolder) scope.state.cwds = null;
-    for (const set of own.sets) {
-      if (scope.state.variables.has(set)) scope.state.variables.set(set, null);
-    }
+    for (const field of args) findings.push(...judgePath(field, "maybe", pathContext(scope)).filter((finding) => finding.verdict === "deny"));
     record(scope, text, findings);
+    own(scope);
     return;
   }
   const known = findProgram(name, scope, findings);
@@ -142,7 +140,7 @@ function judgeKnown(name: string, program: Program, words: readonly Field[], tex
     findings,
     later: (work) => later.push(work),
     judgeWords: (fields, label, more) => later.push(() => judgeInner(fields, label, call.scope, more)),
-    judgeShell: (field, label) => judgeShell(field, label, call),
+    judgeShell: (field, label, input) => judgeShell(field, label, call, input),
     apply: (field, use) => apply(field, use, call),
   };
   const usesOfOperands = base?.operands ?? program.operands;
@@ -227,7 +225,7 @@ function judgeInner(words: readonly Field[], label: string, scope: Scope, more: 
 }
 
 /** Judges text that a shell will run. Its variables are those of another shell. */
-function judgeShell(field: Field, label: string, call: Call): void {
+function judgeShell(field: Field, label: string, call: Call, input: Input = call.scope.input): void {
   const text = valueOf(field);
   if (text === null) {
     call.findings.push(
@@ -240,6 +238,7 @@ function judgeShell(field: Field, label: string, call: Call): void {
   const scope = inside(call.scope, label, {
     state: { cwds: call.scope.state.cwds, variables: new Map() },
     functions: new Map(),
+    input,
   });
   call.later(() => scope.run.judgeText(text, scope));
 }

@@ -20,11 +20,8 @@ export type Input =
   | { readonly kind: "names"; readonly fields: readonly Field[] }
   | { readonly kind: "unknown" };
 
-export interface FunctionFacts {
-  readonly movesFolder: boolean;
-  /** Variables it sets. */
-  readonly sets: readonly string[];
-}
+/** A function of the command line: judges its body as it runs where it is called. */
+export type FunctionBody = (scope: Scope) => void;
 
 /** The deps of a judgement, the same for every command. */
 export interface Engine {
@@ -42,10 +39,6 @@ export interface Run {
   /** Simple commands judged so far, those in loops that are walked twice counted twice. */
   count: number;
   isOver: boolean;
-  /** How often a command moved to another folder. */
-  moves: number;
-  /** Names set so far, in order. */
-  readonly sets: string[];
   /** Programs that fetch from the network were seen. */
   fetches: boolean;
 }
@@ -56,7 +49,7 @@ export interface Scope {
   readonly within: readonly string[];
   readonly depth: number;
   readonly state: State;
-  readonly functions: Map<string, FunctionFacts>;
+  readonly functions: Map<string, FunctionBody>;
   readonly input: Input;
 }
 

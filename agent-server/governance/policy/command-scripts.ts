@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { type Dirent, existsSync, readdirSync, readFileSync } from "node:fs";
 import * as nodePath from "node:path";
 import { asks, type Finding, severity } from "./command-findings.ts";
 import { inside, type Run } from "./command-scope.ts";
@@ -27,9 +27,67 @@ export function judgePackageScript(name: string, call: Call): void {
   }
 }
 
+/** As `judgePackageScript`, for the packages below that a filter names, or every one. */
+export function judgeWorkspaceScripts(name: string, filter: string | null, call: Call): void {
+  const { cwds } = call.scope.state;
+  for (const cwd of cwds ?? []) {
+    const folder = call.scope.run.engine.paths.resolve(cwd);
+    if (!folder.ok || !folder.inside) continue;
+    const packages = findPackages(folder.absolute);
+    if (packages === null) {
+      call.findings.push(asks("packages.many", "There are too many packages here to look at the scripts of each.", ["Run the script in one package."]));
+      continue;
+    }
+    const named = filter === null ? [] : packages.filter((path) => isNamed(path, filter));
+    for (const path of named.length > 0 ? named : packages) {
+      const state = { cwds: [path], variables: call.scope.state.variables };
+      judgePackageScript(name, { ...call, scope: { ...call.scope, state } });
+    }
+  }
+}
+
+function isNamed(path: string, filter: string): boolean {
+  const plain = filter.replace(/^\.\//, "").replace(/\/$/, "");
+  if (path.endsWith(`/${plain}`)) return true;
+  try {
+    const manifest: unknown = JSON.parse(readFileSync(nodePath.join(path, "package.json"), "utf8"));
+    return typeof manifest === "object" && manifest !== null && "name" in manifest && manifest.name === plain;
+  } catch {
+    return false;
+  }
+}
+
+const maxPackages = 100;
+
+/** Folders at most three deep that hold a package.json. */
+function findPackages(root: string): string[] | null {
+  let folders = [root];
+  const found: string[] = [];
+  for (let depth = 0; depth < 3; depth += 1) {
+    const next: string[] = [];
+    for (const folder of folders) {
+      let entries: Dirent[];
+      try {
+        entries = readdirSync(folder, { withFileTypes: true });
+      } catch {
+        continue;
+      }
+      for (const entry of entries) {
+        if (!entry.isDirectory() || entry.name.startsWith(".") || entry.name === "node_modules") continue;
+        const path = nodePath.join(folder, entry.name);
+        next.push(path);
+        if (existsSync(nodePath.join(path, "package.json"))) found.push(path);
+      }
+      if (found.length > maxPackages || next.length > 1000) return null;
+    }
+    folders = next;
+  }
+  return found;
+}
+
 function judgeScript(name: string, text: string, call: Call): void {
   const { scope } = call;
-  const run: Run = { ...scope.run, found: [], sets: [], fetches: false };
+  const run: Run = { ...scope.run, found: [], fetches: false };
   const state = { cwds: scope.state.cwds, variables: new Map() };
   // One script that starts another is followed, a circle is not.
   if (scope.within.filter((one) => one.startsWith("script ")).length >= 4) return;
@@ -42,7 +100,7 @@ function judgeScript(name: string, text: string, call: Call): void {
 }
 
 /** Denied, or reaches out of the workspace or to the network. */
-function isSerious(finding: Finding): boolean {
+export function isSerious(finding: Finding): boolean {
   if (finding.verdict === "deny") return true;
   return severity(finding) >= 110 && finding.tags.some((tag) => /^(?:network|upload|download|outside|privilege|sensitive|credentials|publish|deploy|system|destroy)$/.test(tag));
 }

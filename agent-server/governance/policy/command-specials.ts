@@ -4,10 +4,11 @@ import { hasFlag } from "./command-arguments.ts";
 import { dropStart, type Field, joined, literal, patternOf, startOf, unknown, valueOf } from "./command-fields.ts";
 import { asks, denies, fetchedScript, type Finding, holds } from "./command-findings.ts";
 import { judgeInlineCode } from "./command-code.ts";
-import { judgePackageScript } from "./command-scripts.ts";
+import { judgeMakeTargets } from "./command-makefile.ts";
+import { judgePackageScript, judgeWorkspaceScripts } from "./command-scripts.ts";
 import { hasDashNames, isGuarded, judgePath, type PathContext } from "./command-paths.ts";
 import type { Program, ProgramRule, Use } from "./command-rules.ts";
-import { pathContext, type Scope } from "./command-scope.ts";
+import { type Input, pathContext, type Scope } from "./command-scope.ts";
 import { changesExecution, isHarmlessVariable, isPagerOff, isSensitiveVariable } from "./command-words.ts";
 
 /** One program call on its way through the policy. */
@@ -28,7 +29,8 @@ export interface Call {
   /** Done after this call is recorded, so that parts stand in reading order. */
   readonly later: (work: () => void) => void;
   readonly judgeWords: (words: readonly Field[], label: string, more?: Partial<Scope>) => void;
-  readonly judgeShell: (text: Field, label: string) => void;
+  /** `input`: what the commands in it can read, when that is not what the shell reads. */
+  readonly judgeShell: (text: Field, label: string, input?: Input) => void;
   readonly apply: (field: Field, use: Use) => void;
 }
 
@@ -70,6 +72,8 @@ export const specials: Readonly<Record<string, Special>> = {
   "package-runner": { judge: packageRunner },
   "project-runner": { judge: projectRunner },
   tests: { judge: testRunner },
+  goals: { judge: goals },
+  targets: { judge: makeTargets },
   container: { judge: container },
   transfer: { judge: transfer },
   channel: { judge: channel },
@@ -85,7 +89,6 @@ function given(call: Call, ...flags: readonly string[]): boolean {
 
 function changeFolder(call: Call): boolean {
   const { state, run } = call.outer;
-  run.moves += 1;
   const [target] = call.operands;
   const path = target === undefined ? (call.name === "cd" ? run.engine.home : null) : valueOf(target);
   if (path === null || path === "-" || call.name === "popd" || /^[+-]\d/.test(path)) {
@@ -251,7 +254,7 @@ function isStandardInput(field: Field): boolean {
 function readsScript(call: Call, operand: Field | undefined): void {
   const { input, run } = call.scope;
   if (input.kind === "text" && (operand === undefined || /^\/dev\/stdin$/.test(valueOf(operand) ?? ""))) {
-    if (call.program.special === "shell") call.judgeShell(literal(input.text), `${call.name} <`);
+    if (call.program.special === "shell") call.judgeShell(literal(input.text), `${call.name} <`, { kind: "unknown" });
     else judgeInlineCode(literal(input.text), call);
     return;
   }
@@ -335,10 +338,7 @@ function declare(call: Call): boolean {
     else if (isExport && !isHarmlessVariable(start))
       findings.push(asks("environment", `The variable ${start} is handed to every program after it.`, [], ["settings"]));
     const name = start.replace(/\+?=.*$/s, "");
-    if (field.kind === "static" && start.includes("=") && field.quoted === true) {
-      outer.state.variables.set(name, null);
-      outer.run.sets.push(name);
-    }
+    if (field.kind === "static" && start.includes("=") && field.quoted === true) outer.state.variables.set(name, null);
   }
   // `-n` makes a reference, `-i` evaluates each value as a sum, `-f` is about functions.
   if (flags.flags.some(({ name }) => name === "-n" || name === "-i")) {
@@ -372,7 +372,6 @@ function variableNames(call: Call): boolean {
     else {
       if (call.name === "unset") call.outer.state.variables.delete(name);
       else call.outer.state.variables.set(name, null);
-      call.outer.run.sets.push(name);
     }
   }
   return true;
@@ -455,7 +454,8 @@ function xargs(call: Call): boolean {
   const words = call.operands;
   const { input } = call.scope;
   let handed: readonly Field[] = [unknown("input")];
-  if (input.kind === "names") {
+  if (given(call, "-a", "--arg-file")) handed = [unknown("arguments")];
+  else if (input.kind === "names") {
     handed = input.fields;
     if (input.fields.some((field) => field.kind === "tree" && field.skipsHidden === true) && hasDashNames(pathContext(call.scope))) {
       call.findings.push(holds("pattern-flag", "A file here has a name that a program would take for a flag.", ["Put ./ in front of the names."], ["execute"]));
@@ -615,7 +615,7 @@ function grep(call: Call): boolean {
   const narrowed = pattern === null || pattern.startsWith("!") || pattern.includes("/") ? null : pattern;
   const name = narrowed === null ? null : patternOf(narrowed.replace(/\{.*\}/, "*"));
   const reads = call.scope.input.kind === "none" || call.scope.input.kind === "names";
-  const roots = files.length > 0 ? files : isRipgrep && !reads ? [] : [literal(".")];
+  const roots = files.length > 0 ? files : isRipgrep && !reads && !showsHidden ? [] : [literal(".")];
   for (const root of roots) {
     if (isList) call.findings.push(...judgePath(root, "read", context));
     else if (root.kind === "static")
@@ -859,7 +859,7 @@ function moduleLast(args: readonly Field[], name: string): readonly Field[] {
 }
 
 const harmlessModules =
-  /^(?:unittest|doctest|compileall|py_compile|json\.tool|tabnanny|platform|sysconfig|calendar|this|dis|ast|tokenize|trace|timeit)$/;
+  /^(?:unittest|compileall|py_compile|json\.tool|tabnanny|platform|sysconfig|calendar|this|dis|ast|tokenize)$/;
 
 function runsModule(call: Call): boolean {
   const module = call.given.flags.find(({ name }) => name === "-m")?.value ?? null;
@@ -868,7 +868,7 @@ function runsModule(call: Call): boolean {
   const program = name === null ? undefined : call.scope.run.engine.table.programs.get(name);
   if (program?.tool === true || program?.special === "project-runner") call.judgeWords([module, ...call.operands], "python -m");
   else {
-    if (name === null || !harmlessModules.test(name) || name === "timeit" || name === "trace") {
+    if (name === null || !harmlessModules.test(name) || (name === "json.tool" && call.operands.length > 1)) {
       call.findings.push(
         holds(
           "run-module",
@@ -898,7 +898,12 @@ function packageScripts(call: Call): boolean {
   if (call.base === null || !/^packages\.(?:test|build|script)$/.test(call.base.finding.id)) return false;
   const [first, second] = call.given.operands.map(valueOf);
   const name = first === "run" || first === "run-script" ? second : first === "t" || first === "tst" ? "test" : first;
-  if (name !== undefined && name !== null) judgePackageScript(name, call);
+  if (name === undefined || name === null) return false;
+  const isYarn = first === "workspace" || first === "workspaces";
+  const filters = call.given.flags.filter((flag) => /^(?:-w|-ws|--workspaces?|--filter|-F|-r|--recursive)$/.test(flag.name));
+  if (isYarn) judgeWorkspaceScripts(valueOf(call.given.operands.at(-1)) ?? "", first === "workspace" ? (second ?? null) : null, call);
+  else if (filters.length > 0) judgeWorkspaceScripts(name, filters.length > 1 ? null : valueOf(filters[0]?.value ?? undefined), call);
+  judgePackageScript(name, call);
   return false;
 }
 
@@ -948,6 +953,25 @@ function projectRunner(call: Call): boolean {
   }
   if (first !== undefined) call.judgeWords(words, `${call.name} run`);
   return true;
+}
+
+const harmlessSettings = /^(?:skipTests|skipITs|test|it\.test|maven\.test\.skip|failIfNoTests|surefire\.failIfNoSpecifiedTests|checkstyle\.skip|spring\.profiles\.active|style\.color)(?:=|$)/;
+
+/** Settings given to a build (`-Dname=value`, `-p:Name=value`) can name programs to start and places to write. */
+function goals(call: Call): boolean {
+  for (const { name, value } of call.given.flags) {
+    const isSetting = name === "-D" || (name === "-P" && call.name.startsWith("gradle")) || ((name === "-p" || name === "--property" || name === "-property") && call.name === "dotnet");
+    if (isSetting && !harmlessSettings.test(valueOf(value ?? undefined) ?? "")) {
+      call.findings.push(holds("goals.setting", "This setting can make the build start another program or write elsewhere.", ["Leave the setting out."], ["execute"]));
+    }
+  }
+  return false;
+}
+
+/** What the recipes of a Makefile run is looked at too. */
+function makeTargets(call: Call): boolean {
+  if ((call.name === "make" || call.name === "gmake") && call.base?.finding.verdict !== "deny") judgeMakeTargets(call);
+  return false;
 }
 
 function testRunner(call: Call): boolean {

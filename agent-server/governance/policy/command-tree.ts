@@ -278,7 +278,9 @@ function judgeLoop(label: string, scope: Scope, walk: (inner: Scope) => void): v
         : null,
     );
   }
-  run.found.length = before;
+  // What the first round would do stays when it is denied: later rounds know less.
+  const denied = run.found.splice(before).filter(({ part }) => part.verdict === "deny");
+  run.found.push(...denied);
   const second = inside(scope, label, { state: cloneState(later) });
   walk(second);
   takeState(scope.state, mergeStates([later, second.state]));
@@ -318,16 +320,16 @@ function judgeFunction(node: Extract<CommandNode, { type: "Function" }>, source:
     findings.push(denies("fork-bomb", "A function that starts itself over and over brings the machine down.", [], ["process", "destroy"]));
   }
   record(scope, `${name}()`, findings);
-  const moves = run.moves;
-  const sets = run.sets.length;
-  // It may be called from anywhere, with anything set; it may call itself.
-  const inner = inside(scope, `${name}()`, { state: { cwds: null, variables: new Map() }, input: { kind: "unknown" } });
-  const known = new Map(scope.functions);
-  known.set(name, { movesFolder: true, sets: [] });
-  const bodyScope = { ...inner, functions: known };
-  if (node.body.type === "CompoundList") judgeList(node.body, source, bodyScope);
-  else judgeNode(node.body, source, bodyScope);
-  scope.functions.set(name, { movesFolder: run.moves > moves, sets: run.sets.slice(sets) });
+  const label = `${name}()`;
+  const walk = (from: Scope): void => {
+    if (from.within.filter((one) => one === label).length > 1) return;
+    const inner = inside(from, label);
+    if (node.body.type === "CompoundList") judgeList(node.body, source, inner);
+    else judgeNode(node.body, source, inner);
+  };
+  scope.functions.set(name, walk);
+  // It may never be called here, or by something that is not seen: its commands are judged where they stand, with nothing set.
+  walk({ ...scope, state: { cwds: scope.state.cwds, variables: new Map() }, input: { kind: "unknown" } });
 }
 
 function selfInBackground(name: string, body: string): boolean {
@@ -495,7 +497,6 @@ function judgeAssignment(node: Assignment, source: string, scope: Scope, finding
 
 function assign(name: string, values: readonly Field[] | null, scope: Scope): void {
   scope.state.variables.set(name, values);
-  scope.run.sets.push(name);
 }
 
 function judgeRedirects(redirects: readonly Redirection[], source: string, scope: Scope, findings: Finding[]): void {

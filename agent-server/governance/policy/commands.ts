@@ -90,7 +90,7 @@ function judge(command: string, cwd: string | null, engine: Engine): CommandJudg
 }
 
 function walkCommand(command: string, cwd: string | null, engine: Engine): Run {
-  const run: Run = { engine, judgeText, found: [], count: 0, isOver: false, moves: 0, sets: [], fetches: false };
+  const run: Run = { engine, judgeText, found: [], count: 0, isOver: false, fetches: false };
   const scope: Scope = {
     run,
     within: [],
