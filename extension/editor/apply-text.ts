@@ -1,8 +1,8 @@
 import * as vscode from "vscode";
 import { normalized, replacement, withLineEnds, withoutMark } from "./text.ts";
 
-/** How long (ms) a document may take to notice that its file changed on disk. */
-const reloadTimeoutMs = 3000;
+/** How long (ms) a document may take to notice that its file changed on disk; a busy machine's watcher needed more than three seconds. */
+const reloadTimeoutMs = 10_000;
 
 interface Applied {
   applied: boolean;
