@@ -98,8 +98,8 @@ function judgePlace(path: string, resolved: ResolvedPath, use: PathUse, context:
   if (!resolved.ok) return judgeRefused(path, resolved, use, isRead);
   const isOwn = resolved.rule?.startsWith("own.") === true;
   if (isRead) {
-    // Name, size and date of a file are not its content.
-    const isListed = use === "list" && resolved.type === "file" && resolved.inside;
+    // Names, sizes and dates of files are not their content.
+    const isListed = use === "list" && resolved.inside;
     if (resolved.sensitive === "secret" && !isListed) return [secretRead(path, resolved.rule, context)];
     if (use === "search" && resolved.type === "directory") {
       const found = findSecret(resolved.absolute, null, false, resolved.inside, context);

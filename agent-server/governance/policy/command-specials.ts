@@ -986,6 +986,9 @@ function testRunner(call: Call): boolean {
       asks("run-script", `This runs ${file?.text ?? "a module"}, whose commands are not judged.`, ["Run the tests with it."], ["execute"]),
     );
   }
+  if (call.name === "tox" && given(call, "-x", "--override")) {
+    call.findings.push(holds("test.sets", "This gives tox other commands to run.", ["Name an environment of the project."], ["execute"]));
+  }
   if ((call.name === "nyc" || call.name === "c8") && sub !== null && !/^(?:report|check-coverage|merge)$/.test(sub)) {
     call.judgeWords(call.args.slice(call.args.findIndex((field) => field === first)), call.name);
     return true;
