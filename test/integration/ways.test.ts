@@ -26,16 +26,14 @@ const ways: Record<MethodName, "looks" | "road" | "recorded" | "quest" | "settle
   "quests.list": "looks",
   "quests.get": "looks",
   "quests.resume": "quest",
-  // A task's own title, and nothing else.
-  "quests.rename": "quest",
+  "quests.rename": "recorded",
   "quests.export": "looks",
   "quests.delete": "recorded",
   "models.list": "looks",
   "models.choose": "recorded",
   "models.local": "looks",
   "models.local.download": "recorded",
-  // Ends a download, whose receipt tells it.
-  "models.local.cancel": "settles",
+  "models.local.cancel": "recorded",
   "vault.set": "recorded",
   "vault.delete": "recorded",
   "vault.list": "looks",
@@ -131,13 +129,12 @@ describe("ways to an effect", () => {
     const open = (Object.keys(ways) as MethodName[]).filter(
       (name) => ways[name] !== "looks" && ways[name] !== "quest" && methods[name].access !== "owner",
     );
-    // A task's history, an export into the data folder, and a proposal that has no effect before the owner's word.
-    expect(open.sort()).toEqual(["quests.delete", "receipts.export", "soul.propose"]);
+    // A task's title and history, an export into the data folder, and a proposal that has no effect before the owner's word.
+    expect(open.sort()).toEqual(["quests.delete", "quests.rename", "receipts.export", "soul.propose"]);
   });
 
   it.each<[MethodName, () => Promise<unknown>, string[]]>([
     ["host.configure", () => at.call("host.configure", { posture: "autonomous" }), ["host.configure success"]],
-    ["host.configure", () => at.call("host.configure", { posture: "autonomous" }), []],
     ["host.configure", () => at.call("host.configure", { posture: "supervised" }), ["host.configure success"]],
     ["models.choose", () => at.call("models.choose", { provider: "work", model: "test-model" }), ["models.choose success"]],
     ["vault.set", () => at.call("vault.set", { name: "SOME_KEY", value: "value-of-the-key" }), ["vault.set success"]],
@@ -146,6 +143,7 @@ describe("ways to an effect", () => {
     ["tools.safeMode", () => at.call("tools.safeMode", { enabled: true }), ["security.safe-mode success"]],
     ["tools.safeMode", () => at.call("tools.safeMode", { enabled: false }), ["security.safe-mode success"]],
     ["receipts.export", () => at.call("receipts.export", {}), ["receipts.export success"]],
+    ["models.local.cancel", () => at.call("models.local.cancel", {}), ["models.local.cancel success"]],
     ["repl.run", () => at.call("repl.run", { command: "ls" }), ["repl.ls success"]],
     ["tools.invoke", () => at.call("tools.invoke", { tool: "read_file", args: { path: "a.txt" } }), ["read_file success"]],
   ])("%s leaves its receipt", async (_name, work, expected) => {
@@ -180,6 +178,7 @@ describe("ways to an effect", () => {
       expect.arrayContaining(["checkpoint_restore success", "checkpoint_restore.verify success"]),
     );
     expect(readFileSync(join(base, "proj/a.txt"), "utf8")).toBe("a\n");
+    expect(await leaves(() => at.call("quests.rename", { id: questId, title: "Another" }))).toEqual(["quests.rename success"]);
     expect(await leaves(() => at.call("quests.delete", { id: questId }))).toEqual(["quests.delete success"]);
     expect(existsSync(join(base, "proj/a.txt"))).toBe(true);
   });
