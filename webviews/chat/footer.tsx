@@ -26,6 +26,12 @@ export function Footer({ chat }: { chat: Chat }): JSX.Element {
         <span class="ellipsis">{model}</span>
       </button>
       {info !== null && <Edits info={info} />}
+      {info?.safeMode === true && (
+        <span class="footer-item" title={t("Safe mode: only what works on this machine is left")}>
+          <Icon name="lock" />
+          <span>{t("Safe mode")}</span>
+        </span>
+      )}
       <span class="spring" />
       {usage !== undefined && used > 0 && (
         <span

@@ -100,6 +100,14 @@ export function createStore(bridge: Bridge): Store {
       case "trust":
       case "learning":
       case "flags":
+        // Safe mode is shown everywhere; the rest is of the War Room's panels.
+        void bridge.call("host.info", {}).then(
+          (now) => {
+            info.value = now;
+          },
+          () => undefined,
+        );
+        return;
       case "verifying":
         return; // of the War Room's panels
     }

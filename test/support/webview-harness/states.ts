@@ -137,6 +137,7 @@ function answersWith(patch: Record<string, unknown> = {}): Record<string, unknow
       trusted: true,
       posture: "supervised",
       startedAt: at(5000),
+      safeMode: false,
       lastEventSeq: 0,
     },
     "models.list": models,

@@ -31,7 +31,7 @@ async function start(saved: SavedChat = emptyChat, quest = sampleQuest()): Promi
   view.answer("chat.cancel", () => ({ ...quest, status: "cancelled" }));
   view.answer("host.info", () => ({
     ...{ name: "lancelot", version: "1", protocolVersion: 1, pid: 1, workspace: "shop", trusted: true, posture: "supervised" },
-    ...{ startedAt: "2026-01-01T00:00:00.000Z", lastEventSeq: 0 },
+    ...{ startedAt: "2026-01-01T00:00:00.000Z", safeMode: false, lastEventSeq: 0 },
   }));
   view.answer("workspace.files", ({ query }) => ({
     items: ["src/total.ts", "src/line.ts"].filter((path) => path.includes(String(query))),
@@ -453,6 +453,46 @@ describe("composer", () => {
     paste(new File(["<svg/>"], "a.svg", { type: "image/svg+xml" }));
     await vi.waitFor(() => expect(chat.problem.value).toContain("a.svg"));
     expect(chat.images.value).toHaveLength(1);
+  });
+});
+
+describe("crusader mode", () => {
+  it("is for the one message it was switched on for, and is seen before it is sent", async () => {
+    await start();
+    act(() => render(<Composer chat={chat} />, root));
+    const button = root.querySelector<HTMLButtonElement>('[aria-label="Crusader mode for the next message"]');
+    expect(button?.getAttribute("aria-pressed")).toBe("false");
+    await act(() => button?.click());
+    expect(root.textContent).toContain("Approvals and the soul still hold.");
+    chat.draft.value = "Fix it";
+    await act(() => chat.send());
+    chat.newQuest();
+    chat.draft.value = "And that";
+    await act(() => chat.send());
+    expect(view.calls("chat.send")).toEqual([{ text: "Fix it", mode: "crusader" }, { text: "And that" }]);
+    expect(root.textContent).not.toContain("Approvals and the soul still hold.");
+  });
+
+  it("joins a running task as a message, not as plain steering", async () => {
+    await start({ ...emptyChat, questId: "quest-1" }, sampleQuest({ status: "active" }));
+    chat.crusader.value = true;
+    chat.draft.value = "Faster";
+    await act(() => chat.send());
+    expect(view.calls("chat.send")).toEqual([{ text: "Faster", questId: "quest-1", mode: "crusader" }]);
+    expect(view.calls("chat.steer")).toEqual([]);
+  });
+
+  it("is switched on by the command of the editor", async () => {
+    await start();
+    view.send({ type: "show", crusader: true, focus: true });
+    expect(chat.crusader.value).toBe(true);
+  });
+
+  it("a card whose output reads like orders says so", async () => {
+    await start();
+    act(() => render(<ToolCard part={sampleTool({ findings: ["override.previous"] })} chat={chat} />, root));
+    expect(root.textContent).toContain("words that read like orders to the model");
+    expect(root.textContent).toContain("override.previous");
   });
 });
 
