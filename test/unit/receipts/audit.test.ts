@@ -25,7 +25,11 @@ afterEach(() => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-const found = (query = "security") => ledger.search({ query, limit: 100 }).items.toReversed();
+const found = (query = "security") => {
+  // Batched receipts are told when they are written.
+  ledger.flush();
+  return ledger.search({ query, limit: 100 }).items.toReversed();
+};
 
 describe("the audit log", () => {
   it("is receipts of names of their own, found by one search", () => {
