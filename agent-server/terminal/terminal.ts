@@ -6,6 +6,7 @@ import { usageText } from "./usage.ts";
 
 const options = {
   workspace: { type: "string" },
+  cwd: { type: "string" },
   data: { type: "string" },
   port: { type: "string" },
   "yes-tier": { type: "string" },
@@ -25,6 +26,8 @@ export interface CommandLine {
   yesTier: Tier | null;
   json: boolean;
   questId: string | undefined;
+  /** The folder a command would run in, for `policy explain`. */
+  cwd: string | undefined;
   /** Fetch the local model without asking when nothing else can answer. */
   download: boolean;
 }
@@ -48,6 +51,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
       json: values.json ?? false,
       questId: values.quest,
       download: values.download ?? false,
+      cwd: values.cwd,
     };
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usageText}`);
@@ -67,6 +71,8 @@ export async function runCli(argv: readonly string[]): Promise<number> {
         return await (await import("./receipts.ts")).receipts(line);
       case "soul":
         return await (await import("./soul.ts")).soul(line);
+      case "policy":
+        return await (await import("./policy.ts")).policy(line);
       case "models":
         return await (await import("./models.ts")).models(line);
       case "key":

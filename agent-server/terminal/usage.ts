@@ -14,6 +14,8 @@ export const usageText = `Lancelot: an engineer that asks before it acts, and ke
   lancelot soul status           the soul in force, its versions, what waits
   lancelot soul lint FILE        check a soul; exit 1 when it could not be activated
   lancelot soul diff [V1] [V2]   what changed between versions; or soul diff PROPOSAL
+  lancelot policy explain "CMD"  what the policy makes of a command, and why
+      --cwd DIR                  the folder it would run in (the workspace)
   lancelot models [download]     what can answer; fetch the local model
   lancelot models choose P [M]   make provider P (and model M) the active one
   lancelot key set NAME          store a key (read from the terminal or standard input)

@@ -141,4 +141,3 @@ function expand(line: string, variables: ReadonlyMap<string, string>, depth: num
     })
     .replaceAll(/\$[@<^+*?%|]/g, "target");
 }
-

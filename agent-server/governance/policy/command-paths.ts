@@ -6,7 +6,18 @@ import type { EntryType } from "./path-walk.ts";
 import type { ResolvedPath } from "./paths.ts";
 
 /** What a program does with a path: reads it, everything below it, writes or makes or deletes it. `maybe`: reads it if it is one. */
-export type PathUse = "read" | "list" | "search" | "write" | "output" | "create" | "delete" | "delete-tree" | "change" | "change-tree" | "maybe";
+export type PathUse =
+  | "read"
+  | "list"
+  | "search"
+  | "write"
+  | "output"
+  | "create"
+  | "delete"
+  | "delete-tree"
+  | "change"
+  | "change-tree"
+  | "maybe";
 
 export interface PathContext {
   readonly resolve: (path: string) => ResolvedPath;

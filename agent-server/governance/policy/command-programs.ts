@@ -28,7 +28,8 @@ export function judgeProgram(fields: readonly Field[], text: string, scope: Scop
   const own = scope.functions.get(name);
   if (own !== undefined) {
     findings.push(allowed("function", "Calls a function of this command line, whose commands are judged themselves."));
-    for (const field of args) findings.push(...judgePath(field, "maybe", pathContext(scope)).filter((finding) => finding.verdict === "deny"));
+    for (const field of args)
+      findings.push(...judgePath(field, "maybe", pathContext(scope)).filter((finding) => finding.verdict === "deny"));
     record(scope, text, findings);
     own(scope);
     return;
@@ -50,7 +51,8 @@ function isComputed(written: string): boolean {
 }
 
 const systemFolder = /^(?:\/usr(?:\/local)?)?\/s?bin\/([^/]+)$|^\/opt\/homebrew\/bin\/([^/]+)$/;
-const projectFolder = /(?:^|\/)(?:node_modules\/\.bin|vendor\/bin|\.?venv\/bin|env\/bin)\/([^/]+)$|^(?:\.\/)?bin\/(?:rails|rake|rspec|bundle|rubocop|phpunit|pest|phpstan)$/;
+const projectFolder =
+  /(?:^|\/)(?:node_modules\/\.bin|vendor\/bin|\.?venv\/bin|env\/bin)\/([^/]+)$|^(?:\.\/)?bin\/(?:rails|rake|rspec|bundle|rubocop|phpunit|pest|phpstan)$/;
 
 function findProgram(written: string, scope: Scope, findings: Finding[]): { name: string; program: Program } | null {
   const { programs } = scope.run.engine.table;
@@ -179,7 +181,8 @@ function judgeFolder(scope: Scope): Finding[] {
     if (cwd === ".") continue;
     const resolved = scope.run.engine.paths.resolve(cwd);
     if (!resolved.ok) return [asks("outside-folder", resolved.message)];
-    if (!resolved.inside) return [asks("outside-folder", "This runs in a folder outside the workspace.", ["Work inside the workspace."], ["outside"])];
+    if (!resolved.inside)
+      return [asks("outside-folder", "This runs in a folder outside the workspace.", ["Work inside the workspace."], ["outside"])];
   }
   return [];
 }

@@ -35,7 +35,9 @@ export function judgeWorkspaceScripts(name: string, filter: string | null, call:
     if (!folder.ok || !folder.inside) continue;
     const packages = findPackages(folder.absolute);
     if (packages === null) {
-      call.findings.push(asks("packages.many", "There are too many packages here to look at the scripts of each.", ["Run the script in one package."]));
+      call.findings.push(
+        asks("packages.many", "There are too many packages here to look at the scripts of each.", ["Run the script in one package."]),
+      );
       continue;
     }
     const named = filter === null ? [] : packages.filter((path) => isNamed(path, filter));
@@ -95,14 +97,24 @@ function judgeScript(name: string, text: string, call: Call): void {
   scope.run.count = Math.max(scope.run.count, run.count);
   for (const { part, findings } of run.found) {
     const serious = findings.filter(isSerious);
-    call.findings.push(...serious.map((finding) => ({ ...finding, message: `The script ${name} runs this: ${part.text.slice(0, 200)}. ${finding.message}` })));
+    call.findings.push(
+      ...serious.map((finding) => ({
+        ...finding,
+        message: `The script ${name} runs this: ${part.text.slice(0, 200)}. ${finding.message}`,
+      })),
+    );
   }
 }
 
 /** Denied, or reaches out of the workspace or to the network. */
 export function isSerious(finding: Finding): boolean {
   if (finding.verdict === "deny") return true;
-  return severity(finding) >= 110 && finding.tags.some((tag) => /^(?:network|upload|download|outside|privilege|sensitive|credentials|publish|deploy|system|destroy)$/.test(tag));
+  return (
+    severity(finding) >= 110 &&
+    finding.tags.some((tag) =>
+      /^(?:network|upload|download|outside|privilege|sensitive|credentials|publish|deploy|system|destroy)$/.test(tag),
+    )
+  );
 }
 
 function readScripts(path: string): ReadonlyMap<string, string> | "unreadable" {

@@ -316,7 +316,15 @@ function commandBuiltin(call: Call): boolean {
   const flags = call.given.flags.map(({ name }) => name);
   if (call.name === "command" && flags.some((name) => name === "-v" || name === "-V")) return true;
   if (call.operands.length > 0) call.judgeWords(call.operands, call.name);
-  else if (call.name === "exec") call.findings.push(asks("changes-shell.input", "This changes where later commands read from and write to.", ["Redirect the single command."], ["settings"]));
+  else if (call.name === "exec")
+    call.findings.push(
+      asks(
+        "changes-shell.input",
+        "This changes where later commands read from and write to.",
+        ["Redirect the single command."],
+        ["settings"],
+      ),
+    );
   return true;
 }
 
@@ -351,10 +359,18 @@ function declare(call: Call): boolean {
 
 /** Built-ins that set variables they are given the names of: `read`, `mapfile`, `unset`, `printf -v`, `getopts`. */
 function variableNames(call: Call): boolean {
-  const names = call.name === "printf" ? call.given.flags.filter(({ name }) => name === "-v").map(({ value }) => value) : [...call.operands];
+  const names =
+    call.name === "printf" ? call.given.flags.filter(({ name }) => name === "-v").map(({ value }) => value) : [...call.operands];
   const format = call.name === "printf" ? call.operands[0] : undefined;
   if (format !== undefined && (format.kind !== "static" || /%[^%a-mo-zA-Z]*n|%\(/.test(format.value.replaceAll(/%\([^)]*\)T/g, "")))) {
-    call.findings.push(holds("changes-execution", "This format sets a variable, or is known only when it runs.", ["Write the format itself, without %n."], ["settings"]));
+    call.findings.push(
+      holds(
+        "changes-execution",
+        "This format sets a variable, or is known only when it runs.",
+        ["Write the format itself, without %n."],
+        ["settings"],
+      ),
+    );
   }
   if (call.name === "getopts") names.shift();
   for (const field of names) {
@@ -458,10 +474,16 @@ function xargs(call: Call): boolean {
   else if (input.kind === "names") {
     handed = input.fields;
     if (input.fields.some((field) => field.kind === "tree" && field.skipsHidden === true) && hasDashNames(pathContext(call.scope))) {
-      call.findings.push(holds("pattern-flag", "A file here has a name that a program would take for a flag.", ["Put ./ in front of the names."], ["execute"]));
+      call.findings.push(
+        holds(
+          "pattern-flag",
+          "A file here has a name that a program would take for a flag.",
+          ["Put ./ in front of the names."],
+          ["execute"],
+        ),
+      );
     }
-  }
-  else if (input.kind === "text" && !/["'\\]/.test(input.text))
+  } else if (input.kind === "text" && !/["'\\]/.test(input.text))
     handed = input.text
       .split(/\s+/)
       .filter((word) => word !== "")
@@ -581,7 +603,14 @@ function fd(call: Call): boolean {
   const roots = before.slice(1);
   for (const root of roots) call.findings.push(...judgePath(root, "list", pathContext(call.scope)));
   if (at < 0 && call.given.flags.some(({ name }) => /^(?:-x|-X|--exec|--exec-batch)$/.test(name))) {
-    call.findings.push(holds("computed-name", "What fd runs cannot be told from its words.", ["Write -x and the command as words of their own."], ["execute"]));
+    call.findings.push(
+      holds(
+        "computed-name",
+        "What fd runs cannot be told from its words.",
+        ["Write -x and the command as words of their own."],
+        ["execute"],
+      ),
+    );
   }
   if (at < 0) return true;
   const tree: Field[] = (roots.length === 0 ? [literal(".")] : roots).map((root) => ({ kind: "tree", root, name: /^/, text: "files" }));
@@ -790,15 +819,23 @@ function git(call: Call): boolean {
   for (const field of call.args) {
     const word = startOf(field);
     if (!word.startsWith("-")) break;
-    if (!/^(?:-C.*|-c.*|--no-pager|-P|--version|-v|--help|-h|--no-optional-locks|--literal-pathspecs|--glob-pathspecs|--icase-pathspecs|--no-replace-objects|--git-dir.*|--work-tree.*)$/.test(word)) {
-      call.findings.push(holds("git.global", `The flag ${word} changes how git works before the sub-command.`, ["Leave the flag out."], ["settings"]));
+    if (
+      !/^(?:-C.*|-c.*|--no-pager|-P|--version|-v|--help|-h|--no-optional-locks|--literal-pathspecs|--glob-pathspecs|--icase-pathspecs|--no-replace-objects|--git-dir.*|--work-tree.*)$/.test(
+        word,
+      )
+    ) {
+      call.findings.push(
+        holds("git.global", `The flag ${word} changes how git works before the sub-command.`, ["Leave the flag out."], ["settings"]),
+      );
     }
     if (word === "-C" || word === "-c") break;
   }
   for (const { name, value } of call.given.flags) {
     if (name !== "-L" || value === null) continue;
     const range = startOf(value);
-    call.findings.push(...judgePath(literal(range.slice(range.lastIndexOf(":") + 1)), "maybe", context).filter(({ verdict }) => verdict === "deny"));
+    call.findings.push(
+      ...judgePath(literal(range.slice(range.lastIndexOf(":") + 1)), "maybe", context).filter(({ verdict }) => verdict === "deny"),
+    );
   }
   for (const operand of call.operands) {
     const value = valueOf(operand);
@@ -858,8 +895,7 @@ function moduleLast(args: readonly Field[], name: string): readonly Field[] {
   return [...args.slice(0, at + 2), literal("--"), ...args.slice(at + 2)];
 }
 
-const harmlessModules =
-  /^(?:unittest|compileall|py_compile|json\.tool|tabnanny|platform|sysconfig|calendar|this|dis|ast|tokenize)$/;
+const harmlessModules = /^(?:unittest|compileall|py_compile|json\.tool|tabnanny|platform|sysconfig|calendar|this|dis|ast|tokenize)$/;
 
 function runsModule(call: Call): boolean {
   const module = call.given.flags.find(({ name }) => name === "-m")?.value ?? null;
@@ -912,7 +948,14 @@ function runsTool(words: readonly Field[], call: Call): void {
   const name = valueOf(tool);
   const program = name === null ? undefined : call.scope.run.engine.table.programs.get(name);
   if (program?.tool !== true) {
-    call.findings.push(holds("package-runner.unknown", `This may fetch the package ${tool?.text ?? ""} and run it.`, ["Use a tool the project has installed."], ["network", "download", "execute"]));
+    call.findings.push(
+      holds(
+        "package-runner.unknown",
+        `This may fetch the package ${tool?.text ?? ""} and run it.`,
+        ["Use a tool the project has installed."],
+        ["network", "download", "execute"],
+      ),
+    );
   }
   if (program !== undefined) call.judgeWords(words, call.name);
 }
@@ -955,14 +998,25 @@ function projectRunner(call: Call): boolean {
   return true;
 }
 
-const harmlessSettings = /^(?:skipTests|skipITs|test|it\.test|maven\.test\.skip|failIfNoTests|surefire\.failIfNoSpecifiedTests|checkstyle\.skip|spring\.profiles\.active|style\.color)(?:=|$)/;
+const harmlessSettings =
+  /^(?:skipTests|skipITs|test|it\.test|maven\.test\.skip|failIfNoTests|surefire\.failIfNoSpecifiedTests|checkstyle\.skip|spring\.profiles\.active|style\.color)(?:=|$)/;
 
 /** Settings given to a build (`-Dname=value`, `-p:Name=value`) can name programs to start and places to write. */
 function goals(call: Call): boolean {
   for (const { name, value } of call.given.flags) {
-    const isSetting = name === "-D" || (name === "-P" && call.name.startsWith("gradle")) || ((name === "-p" || name === "--property" || name === "-property") && call.name === "dotnet");
+    const isSetting =
+      name === "-D" ||
+      (name === "-P" && call.name.startsWith("gradle")) ||
+      ((name === "-p" || name === "--property" || name === "-property") && call.name === "dotnet");
     if (isSetting && !harmlessSettings.test(valueOf(value ?? undefined) ?? "")) {
-      call.findings.push(holds("goals.setting", "This setting can make the build start another program or write elsewhere.", ["Leave the setting out."], ["execute"]));
+      call.findings.push(
+        holds(
+          "goals.setting",
+          "This setting can make the build start another program or write elsewhere.",
+          ["Leave the setting out."],
+          ["execute"],
+        ),
+      );
     }
   }
   return false;
@@ -1010,12 +1064,22 @@ function interpreter(call: Call): boolean {
     readsScript(call, file);
     return true;
   }
-  const isTask = /(?:^|\/)(?:manage\.py|artisan)$/.test(valueOf(file) ?? "") && /^(?:test|check|showmigrations|route:list)$/.test(valueOf(rest[0]) ?? "");
+  const isTask =
+    /(?:^|\/)(?:manage\.py|artisan)$/.test(valueOf(file) ?? "") &&
+    /^(?:test|check|showmigrations|route:list)$/.test(valueOf(rest[0]) ?? "");
   if (isTask) {
     call.findings.push(...judgePath(file, "read", pathContext(call.scope)));
     // The rule asks for any script; the project's own test runner is what it is made for.
     call.findings.splice(0, call.findings.length, ...call.findings.filter((finding) => finding !== call.base?.finding));
-    call.findings.push({ ...(call.base?.finding ?? holds("interpreter", "")), id: "interpreter.project-test", verdict: "allow", tier: "T2", risk: "low", message: "Runs the project's tests or checks.", instead: [] });
+    call.findings.push({
+      ...(call.base?.finding ?? holds("interpreter", "")),
+      id: "interpreter.project-test",
+      verdict: "allow",
+      tier: "T2",
+      risk: "low",
+      message: "Runs the project's tests or checks.",
+      instead: [],
+    });
   } else runsFile(file, call);
   for (const field of rest) call.apply(field, "maybe");
   return true;
@@ -1141,7 +1205,8 @@ function remoteCopy(call: Call): boolean {
     call.findings.push(...judgePath(operand, isTarget ? "write" : "search", context));
   }
   if (given(call, "--delete*", "--delete", "--remove-source-files")) {
-    for (const operand of call.operands.filter((field) => !isRemote(field))) call.findings.push(...judgePath(operand, "delete-tree", context));
+    for (const operand of call.operands.filter((field) => !isRemote(field)))
+      call.findings.push(...judgePath(operand, "delete-tree", context));
   }
   return true;
 }
@@ -1150,7 +1215,12 @@ function remoteCopy(call: Call): boolean {
 function namesLookup(call: Call): boolean {
   if (call.operands.some((operand) => operand.kind !== "static")) {
     call.findings.push(
-      denies("exfiltrates", "A name with something in it that is known only when it runs sends that out with the question.", ["Write the name itself."], ["network", "upload"]),
+      denies(
+        "exfiltrates",
+        "A name with something in it that is known only when it runs sends that out with the question.",
+        ["Write the name itself."],
+        ["network", "upload"],
+      ),
     );
   }
   return true;

@@ -66,7 +66,12 @@ function judgeScript(script: ParsedScript | undefined, source: string, scope: Sc
 function judgeStatement(statement: Statement, source: string, scope: Scope): void {
   if (statement.background === true && scope.within.some((one) => one === "while" || one === "until")) {
     record(scope, source.slice(statement.pos, statement.end), [
-      asks("background-loop", "A loop that starts programs in the background can fill the machine with them.", ["Wait for each program."], ["process"]),
+      asks(
+        "background-loop",
+        "A loop that starts programs in the background can fill the machine with them.",
+        ["Wait for each program."],
+        ["process"],
+      ),
     ]);
   }
   if (statement.background === true) judgeNode(statement.command, source, { ...scope, state: cloneState(scope.state) });
