@@ -1,5 +1,6 @@
 // `npm run mutation`: changes the code of the gate and the ledger in small ways and counts how many changes the unit tests notice.
-// `npm run mutation -- --mutate agent-server/receipts/verify.ts` does one file. The report is test-output/mutation/index.html.
+// `npm run mutation -- --mutate agent-server/receipts/lease.ts --testFiles test/unit/receipts/lease.test.ts` does one file with some
+// tests, which is much faster. The report is test-output/mutation/index.html.
 export default {
   testRunner: "vitest",
   plugins: ["@stryker-mutator/vitest-runner"],
