@@ -88,8 +88,8 @@ async function* ledgerLines({ db, dataDir, ledgerId, keys, now }: ExportDeps): A
       "SELECT seq, hash, at, key_id AS keyId, signature FROM ledger_signatures WHERE seq <= ? ORDER BY seq, at",
     )
     .all(head.seq);
-  const page = db.prepare<[number, number, number], EntryLine>(
-    "SELECT body, hash FROM ledger WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
+  const page = db.prepare<[number, number, number], EntryLine & { seq: number }>(
+    "SELECT seq, body, hash FROM ledger WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
   );
   const segmentOf = db.prepare<[number, number], Segment>("SELECT * FROM ledger_segments WHERE from_seq <= ? AND to_seq >= ?");
   const header: ExportHeader = {
@@ -124,8 +124,10 @@ async function* ledgerLines({ db, dataDir, ledgerId, keys, now }: ExportDeps): A
     const segment = segmentOf.get(seq + 1, seq + 1);
     if (segment === undefined) {
       const rows = page.all(seq, head.seq, chunk);
-      if (rows.length === 0 && segmentOf.get(seq + 1, seq + 1) === undefined) throw notWhole(seq + 1);
-      yield write(rows);
+      const gap = rows.length === 0 ? 0 : rows.findIndex((row, index) => row.seq !== seq + 1 + index);
+      if (gap === -1) yield write(rows);
+      // Sealed since it was looked for: the next turn finds its file.
+      else if (segmentOf.get(seq + 1, seq + 1) === undefined) throw notWhole(seq + 1 + gap);
       continue;
     }
     // Exported as it lies there: a changed line is for whoever verifies the export to find.

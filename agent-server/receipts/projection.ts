@@ -105,12 +105,14 @@ export function createProjection(storage: Storage): Projection {
     repair: () => {
       // Each receipt stands for its opening entry, and for its closing one if it has it.
       const state = db
-        .prepare<[], { entries: number; expected: number }>(
+        .prepare<[], { entries: number; expected: number; clearing: number }>(
           `SELECT (SELECT count(*) + count(close_seq) FROM receipts) AS entries,
+            coalesce((SELECT min(seq) FROM ledger) <= (SELECT max(to_seq) FROM ledger_segments), 0) AS clearing,
             projected_seq - coalesce((SELECT min(seq) - 1 FROM ledger), projected_seq) AS expected FROM receipts_progress`,
         )
         .get();
-      if (state === undefined || state.entries === Math.max(0, state.expected)) return;
+      // While sealed entries are being removed, a receipt may be half there.
+      if (state === undefined || state.clearing === 1 || state.entries === Math.max(0, state.expected)) return;
       db.exec("DELETE FROM receipts; UPDATE receipts_progress SET projected_seq = 0, indexed_seq = 0;");
       dropTextIndex(db);
     },

@@ -62,6 +62,16 @@ function select(db: Database.Database, sql: string, values: readonly Value[]): P
   return db.prepare<Value[], ProjectedRow>(sql).all(...values);
 }
 
+/** The same for a part of the index, which another window may have dropped since the parts were listed: its receipts were sealed. */
+function selectOfPart(db: Database.Database, sql: string, values: readonly Value[]): ProjectedRow[] {
+  try {
+    return select(db, sql, values);
+  } catch (error) {
+    if (error instanceof Error && error.message.startsWith("no such table: receipts_fts_")) return [];
+    throw error;
+  }
+}
+
 /** Everything, or a quest's: the table and its index tell the order. */
 function plainRows(db: Database.Database, filter: Filter, before: number, wanted: number): ProjectedRow[] {
   const { where, values } = conditions(filter, before);
@@ -107,7 +117,7 @@ function closedRows(db: Database.Database, filter: Filter, before: number, wante
       // The index gives its rows in order, so it stops as soon as there are enough; CROSS JOIN keeps it in front.
       const sql = `${selectReceipts.replace("FROM receipts r JOIN", `FROM ${table} f CROSS JOIN receipts r ON r.open_seq = f.rowid CROSS JOIN`)}
         WHERE ${table} MATCH ? AND f.rowid < ? AND ${where.join(" AND ")} ORDER BY f.rowid DESC LIMIT ?`;
-      found.push(...select(db, sql, [match, before, ...values, wanted - found.length]));
+      found.push(...selectOfPart(db, sql, [match, before, ...values, wanted - found.length]));
     }
     if (found.length >= wanted) break;
   }

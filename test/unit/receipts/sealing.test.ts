@@ -241,6 +241,47 @@ describe("what was sealed", () => {
     expect(result.head).toBe((await ledger.verify()).head);
   });
 
+  it("meanwhile is in an export that was begun before", async () => {
+    settings("keep_days: 10\nsegment_entries: 1000\n");
+    fill(2_000);
+    time += 11 * day;
+    const exporting = ledger.export({ format: "ledger" });
+    await ledger.seal();
+    const { file } = await exporting;
+    expect(await verifyExport(join(folder.dataDir, "exports", file))).toMatchObject({ ok: true, entries: 4_000 });
+  });
+
+  it("is not missed by an export when it was removed by hand", async () => {
+    fill(400);
+    dropTriggers(storage);
+    run("DELETE FROM ledger WHERE seq = 300");
+    await expect(ledger.export({ format: "ledger" })).rejects.toThrow("Entry 300 of the ledger is missing");
+  });
+
+  it("does not stop a search when another window drops its part of the index meanwhile", async () => {
+    await sealed();
+    expect(ledger.search({ query: "action", limit: 3 }).items).toHaveLength(3);
+    storage.db.exec("DROP TABLE receipts_fts_0");
+    expect(ledger.search({ query: "action", limit: 3 }).items).toEqual([]);
+  });
+
+  it("half removed does not make a host that starts take the derived table anew", async () => {
+    const ids = fill(110);
+    time += 11 * day;
+    const before = rows(storage);
+    await ledger.seal();
+    dropTriggers(storage);
+    // As a crash in the middle leaves it: the closing of a receipt whose opening is gone, and those after it.
+    for (const row of before.filter(({ seq }) => seq >= 160 && seq <= 200))
+      run("INSERT INTO ledger VALUES (?, ?, ?, ?, ?, ?)", row.seq, row.receipt_id, row.kind, row.body, row.hash, row.prev_hash);
+    const projected = () => storage.db.prepare("SELECT projected_seq FROM receipts_progress").pluck().get();
+    const at = projected();
+    expect(at).toBeGreaterThan(200);
+    const next = folder.host(() => time).ledger;
+    expect(projected()).toBe(at);
+    expect((await next.find(ids[105] ?? ""))?.actionName).toBe("action 105");
+  });
+
   it("makes an export impossible, in words, when its file is gone", async () => {
     await sealed();
     rmSync(path("segment-101-200.jsonl.gz"));
