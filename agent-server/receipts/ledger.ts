@@ -1,10 +1,10 @@
-import type Database from "better-sqlite3";
 import { LancelotError } from "../contract/errors.ts";
 import type { Receipt } from "../contract/receipts.ts";
 import type { Log, Redactor, Secrets } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
+import { createAppend, damagedLedger } from "./append.ts";
 import { boundFields, boundText } from "./bounds.ts";
-import { type CloseEntry, type Entry, type EntryRow, newReceiptId, OpenEntry, readEntry, toReceipt, toRow } from "./entry.ts";
+import { type CloseEntry, type Entry, type EntryRow, newReceiptId, OpenEntry, readEntry, toReceipt } from "./entry.ts";
 import { exportReceipts } from "./export.ts";
 import { createProjection, receiptOfRow } from "./projection.ts";
 import type { Ledger, ReceiptClosing, ReceiptOpening } from "./receipts.ts";
@@ -64,10 +64,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
   const opened = new Map<string, { entry: OpenEntry; written: boolean }>();
   let seen = -1;
 
-  const readHead = db.prepare<[], { seq: number; hash: string }>("SELECT seq, hash FROM ledger_head");
-  const moveHead = db.prepare("UPDATE ledger_head SET seq = ?, hash = ? WHERE id = 1");
-  const insert = prepareInsert(db, 1);
-  const insertMany = prepareInsert(db, rowsAtOnce);
+  const appendEntries = createAppend(db);
   const dataVersion = db.prepare<[], number>("PRAGMA data_version").pluck();
   const openOfHosts = db.prepare<[], { id: string; host_id: string }>(
     "SELECT id, host_id FROM receipts WHERE close_seq IS NULL ORDER BY open_seq",
@@ -75,24 +72,8 @@ export function createLedger(deps: LedgerDeps): Ledger {
 
   /** Appends inside the running transaction; returns each entry's row, in order. */
   const append = (entries: readonly Entry[]): EntryRow[] => {
-    const head = readHead.get();
-    if (head === undefined) throw damagedLedger();
-    let { seq, hash } = head;
-    const rows = entries.map((entry) => {
-      seq += 1;
-      const row = toRow(entry, seq, hash);
-      hash = row.hash;
-      return row;
-    });
-    try {
-      let next = 0;
-      for (; next + rowsAtOnce <= rows.length; next += rowsAtOnce) insertMany(rows.slice(next, next + rowsAtOnce));
-      for (; next < rows.length; next += 1) insert(rows.slice(next, next + 1));
-    } catch (error) {
-      throw (error as { code?: string }).code === "SQLITE_CONSTRAINT_PRIMARYKEY" ? damagedLedger(error) : error;
-    }
-    moveHead.run(seq, hash);
-    signer.noticed(seq);
+    const rows = appendEntries(entries);
+    signer.noticed(rows.at(-1)?.seq ?? 0);
     return rows;
   };
 
@@ -340,27 +321,6 @@ function notWritten(): never {
   throw new LancelotError("internal", "An entry of the ledger was not written.");
 }
 
-/** Rows that one statement inserts: the fewer calls into SQLite, the less a row costs. */
-const rowsAtOnce = 16;
-
-function prepareInsert(db: Database.Database, count: number): (rows: readonly EntryRow[]) => void {
-  const values = Array.from({ length: count }, () => "(?, ?, ?, ?, ?, ?)").join(", ");
-  const statement = db.prepare(`INSERT INTO ledger (seq, receipt_id, kind, body, hash, prev_hash) VALUES ${values}`);
-  return (rows) => {
-    const bound: (string | number)[] = [];
-    for (const row of rows) bound.push(row.seq, row.receipt_id, row.kind, row.body, row.hash, row.prev_hash);
-    statement.run(bound);
-  };
-}
-
 function damaged(): never {
   throw damagedLedger();
-}
-
-function damagedLedger(cause?: unknown): LancelotError {
-  return new LancelotError(
-    "unavailable",
-    "The ledger was changed from outside, so nothing can be recorded and nothing is done. Verify the receipts to see where.",
-    { cause },
-  );
 }

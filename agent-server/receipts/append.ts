@@ -1,0 +1,56 @@
+import type Database from "better-sqlite3";
+import { LancelotError } from "../contract/errors.ts";
+import { type Entry, type EntryRow, toRow } from "./entry.ts";
+
+/** Appends entries inside the running transaction, which must be `IMMEDIATE`; returns each one's row, in order. */
+export type Append = (entries: readonly Entry[]) => EntryRow[];
+
+/** The one place that writes to the table `ledger` and to its head. */
+export function createAppend(db: Database.Database): Append {
+  const readHead = db.prepare<[], { seq: number; hash: string }>("SELECT seq, hash FROM ledger_head");
+  const moveHead = db.prepare("UPDATE ledger_head SET seq = ?, hash = ? WHERE id = 1");
+  const insert = prepareInsert(db, 1);
+  const insertMany = prepareInsert(db, rowsAtOnce);
+
+  return (entries) => {
+    const head = readHead.get();
+    if (head === undefined) throw damagedLedger();
+    let { seq, hash } = head;
+    const rows = entries.map((entry) => {
+      seq += 1;
+      const row = toRow(entry, seq, hash);
+      hash = row.hash;
+      return row;
+    });
+    try {
+      let next = 0;
+      for (; next + rowsAtOnce <= rows.length; next += rowsAtOnce) insertMany(rows.slice(next, next + rowsAtOnce));
+      for (; next < rows.length; next += 1) insert(rows.slice(next, next + 1));
+    } catch (error) {
+      throw (error as { code?: string }).code === "SQLITE_CONSTRAINT_PRIMARYKEY" ? damagedLedger(error) : error;
+    }
+    moveHead.run(seq, hash);
+    return rows;
+  };
+}
+
+/** Rows that one statement inserts: the fewer calls into SQLite, the less a row costs. */
+const rowsAtOnce = 16;
+
+function prepareInsert(db: Database.Database, count: number): (rows: readonly EntryRow[]) => void {
+  const values = Array.from({ length: count }, () => "(?, ?, ?, ?, ?, ?)").join(", ");
+  const statement = db.prepare(`INSERT INTO ledger (seq, receipt_id, kind, body, hash, prev_hash) VALUES ${values}`);
+  return (rows) => {
+    const bound: (string | number)[] = [];
+    for (const row of rows) bound.push(row.seq, row.receipt_id, row.kind, row.body, row.hash, row.prev_hash);
+    statement.run(bound);
+  };
+}
+
+export function damagedLedger(cause?: unknown): LancelotError {
+  return new LancelotError(
+    "unavailable",
+    "The ledger was changed from outside, so nothing can be recorded and nothing is done. Verify the receipts to see where.",
+    { cause },
+  );
+}
