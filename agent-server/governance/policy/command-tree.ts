@@ -18,7 +18,7 @@ import { type Field, literal, valueOf } from "./command-fields.ts";
 import { allowed, asks, denies, type Finding, holds } from "./command-findings.ts";
 import { judgePath } from "./command-paths.ts";
 import { judgeProgram } from "./command-programs.ts";
-import { namesOf } from "./command-specials.ts";
+import { namesOf } from "./command-wrappers.ts";
 import {
   cloneState,
   count,
@@ -33,6 +33,7 @@ import {
   tooDeep,
   maxDepth,
 } from "./command-scope.ts";
+import { dropsCommands, dropsWords, isPlainMark } from "./command-source.ts";
 import {
   changesExecution,
   expandWord,
@@ -60,6 +61,7 @@ function judgeScript(script: ParsedScript | undefined, source: string, scope: Sc
   }
   if (script === undefined || (script.errors?.length ?? 0) > 0)
     record(scope, script === undefined ? "…" : source.slice(script.pos, script.end), [unreadable]);
+  else if (dropsCommands(script, script.source ?? source)) record(scope, source.slice(script.pos, script.end), [unreadable]);
   for (const statement of script?.commands ?? []) judgeStatement(statement, script?.source ?? source, scope);
 }
 
@@ -437,6 +439,7 @@ function judgeSimple(node: Command, source: string, scope: Scope): void {
   if (!count(scope)) return;
   const findings: Finding[] = [];
   const text = source.slice(node.pos, node.end);
+  if (dropsWords(node, source)) findings.push(unreadable);
   const assignments = node.prefix.filter((one): one is Assignment => one.type === "Assignment");
   for (const assignment of assignments) judgeAssignment(assignment, source, scope, findings, node.name !== undefined);
   judgeRedirects(node.redirects, source, scope, findings);
@@ -507,6 +510,7 @@ function assign(name: string, values: readonly Field[] | null, scope: Scope): vo
 function judgeRedirects(redirects: readonly Redirection[], source: string, scope: Scope, findings: Finding[]): void {
   for (const redirect of redirects) {
     if (redirect.type === "HereDoc") {
+      if (redirect.delimiter === undefined || !isPlainMark(redirect.delimiter)) findings.push(unreadable);
       if (redirect.body.parts === undefined || redirect.delimiter?.quoted === true) continue;
       const { text, pos, end, parts } = redirect.body;
       expandWord({ type: "Word", text, value: text, pos, end, parts }, wordContext(scope, findings, source));

@@ -1,6 +1,7 @@
 import type { ArithmeticExpression, DoubleQuotedChild, ParameterExpansionPart, ParsedScript, Word, WordPart } from "unbash";
 import { type Field, literal, unknown } from "./command-fields.ts";
 import { asks, type Finding, holds } from "./command-findings.ts";
+import { isOpenExpansion } from "./command-source.ts";
 
 /** Values a shell variable may have at this point; null: anything. A name that is not in the map comes from outside. */
 export type Variables = Map<string, readonly Field[] | null>;
@@ -231,6 +232,11 @@ function appendExpansion(
   quoted: boolean,
   context: WordContext,
 ): Reading[] {
+  if (isOpenExpansion(part)) {
+    context.onFinding(
+      holds("syntax", "An expansion is left open, or is one that only some shells know.", ["Write it more simply."], ["execute"]),
+    );
+  }
   switch (part.type) {
     case "SimpleExpansion":
       return appendVariable(readings, part.text.slice(1), quoted, context);

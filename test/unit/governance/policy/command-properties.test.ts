@@ -46,7 +46,7 @@ describe("a verdict is not lowered", () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...plainWords).chain((row) => fc.tuple(fc.constant(row), fc.tuple(...row.command.split(" ").map(spelled)))),
-        ([row, words]) => expect(lowered(words.join(" "), row)).toBeNull(),
+        ([row, words]) => void expect(lowered(words.join(" "), row)).toBeNull(),
       ),
       { numRuns: 2000 },
     );
@@ -57,7 +57,7 @@ describe("a verdict is not lowered", () => {
     const end = prefix.startsWith("find") ? " \\;" : "";
     // xargs puts words at the end, where these take their target or join them to a text for a shell.
     const rows = prefix.startsWith("xargs")
-      ? programRows.filter((row) => !/^(?:cp|mv|ln|install|ssh|watch|entr|chronic) /.test(row.command))
+      ? programRows.filter((row) => !/^(?:cp|mv|ln|install|ssh|watch|entr|chronic|yarn workspace) /.test(row.command))
       : programRows;
     expect(rows.map((row) => lowered(`${prefix} ${row.command}${end}`, row)).filter((one) => one !== null)).toEqual([]);
   });
