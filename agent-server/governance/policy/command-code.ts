@@ -2,7 +2,7 @@ import { type Field, literal, valueOf } from "./command-fields.ts";
 import { holds } from "./command-findings.ts";
 import { judgePath } from "./command-paths.ts";
 import { inside, pathContext, type Run } from "./command-scope.ts";
-import type { Call } from "./command-specials.ts";
+import type { Call } from "./command-call.ts";
 
 const maxStrings = 200;
 

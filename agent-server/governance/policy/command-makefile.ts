@@ -4,7 +4,7 @@ import { asks } from "./command-findings.ts";
 import { valueOf } from "./command-fields.ts";
 import { inside, type Run } from "./command-scope.ts";
 import { isSerious } from "./command-scripts.ts";
-import type { Call } from "./command-specials.ts";
+import type { Call } from "./command-call.ts";
 
 const maxBytes = 256 * 1024;
 

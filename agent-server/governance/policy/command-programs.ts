@@ -5,7 +5,8 @@ import { judgeInlineCode } from "./command-code.ts";
 import { judgePath } from "./command-paths.ts";
 import type { Program, Use } from "./command-rules.ts";
 import { type Input, inside, maxDepth, pathContext, record, type Scope, tooDeep } from "./command-scope.ts";
-import { type Call, specials } from "./command-specials.ts";
+import type { Call } from "./command-call.ts";
+import { specials } from "./command-specials.ts";
 
 /** Judges one simple command: a program's name and its words. `written` is the name as it stands in the source. */
 export function judgeProgram(fields: readonly Field[], text: string, scope: Scope, findings: Finding[], written: string): void {

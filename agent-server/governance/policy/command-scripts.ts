@@ -2,7 +2,7 @@ import { type Dirent, existsSync, readdirSync, readFileSync } from "node:fs";
 import * as nodePath from "node:path";
 import { asks, type Finding, severity } from "./command-findings.ts";
 import { inside, type Run } from "./command-scope.ts";
-import type { Call } from "./command-specials.ts";
+import type { Call } from "./command-call.ts";
 
 const maxManifestBytes = 512 * 1024;
 
