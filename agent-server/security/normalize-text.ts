@@ -18,11 +18,11 @@ const maxSpelledRuns = 500;
 const shortestSpelled = 8;
 
 /** Format characters, fillers and selectors: nothing of them shows. */
-const invisible = /[\p{Cf}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu;
-const controls = /[\0-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]/g;
+const invisible = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
+const controls = /[^\P{Cc}\t\n\v\f\r\u0085]/gu;
 /** What belongs to an emoji or a flag, and the mark at the start of a file. */
 const innocent =
-  /(?<=\p{Extended_Pictographic}[\ufe0f\u{1f3fb}-\u{1f3ff}]?)\u200d(?=\p{Extended_Pictographic})|(?<=[\p{Extended_Pictographic}0-9#*])[\ufe0e\ufe0f]|(?<=\u{1f3f4})[\u{e0020}-\u{e007e}]{2,6}\u{e007f}|^\ufeff/gu;
+  /(?<=\p{Extended_Pictographic}(?:\ufe0f|\p{Emoji_Modifier})?)\u200d(?=\p{Extended_Pictographic})|(?<=[\p{Extended_Pictographic}0-9#*])[\ufe0e\ufe0f]|(?<=\u{1f3f4})[\u{e0020}-\u{e007e}]{2,6}\u{e007f}|^\ufeff/gu;
 const tagCharacters = /[\u{e0020}-\u{e007e}]/gu;
 
 export function normalizeText(text: string): NormalText {

@@ -9,7 +9,7 @@ export async function repl(line: CommandLine): Promise<number> {
   const [command, ...more] = line.words;
   if (command === undefined || more.length > 0)
     throw new LancelotError("invalid_params", 'Write the command as one quoted argument: lancelot repl "ls -la src"');
-  const prompts = createPrompts(process.stdin.isTTY === true && process.stdout.isTTY === true);
+  const prompts = createPrompts(process.stdin.isTTY && process.stdout.isTTY);
   const session = await openSession(line, line.workspace, true);
   const asked = new Set<string>();
   const failed = Promise.withResolvers<never>();

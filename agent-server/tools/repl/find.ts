@@ -1,4 +1,3 @@
-import picomatch from "picomatch";
 import { readdir } from "node:fs/promises";
 import { basename } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
@@ -7,6 +6,7 @@ import { maxOutputLines } from "../text/bounds.ts";
 import { defineTool, fileStep, resolveFile } from "../tool.ts";
 import { Argv, hint, titleOf } from "./command.ts";
 import { type Entry, typeLetter, walk } from "./entries.ts";
+import { wildcard } from "./wildcard.ts";
 
 type Test = (entry: Entry) => boolean | Promise<boolean>;
 
@@ -52,7 +52,7 @@ export const find = defineTool({
       const walked = await walk(scope, start, maxDepth, async (entry) => {
         if (entry.depth < minDepth || found.length > maxOutputLines) return;
         for (const test of tests) if (!(await test(entry))) return;
-        found.push(entry.shown.replace(/[\0-\x1f\x7f]/g, "?"));
+        found.push(entry.shown.replace(/\p{Cc}/gu, "?"));
       });
       cut ||= walked.cut;
     }
@@ -88,14 +88,14 @@ function wantedOf(argv: readonly string[]): Wanted {
     switch (word) {
       case "-name":
       case "-iname": {
-        const matches = glob(value(), word === "-iname");
+        const matches = wildcard(value(), word === "-iname");
         add(({ shown, absolute }) => matches(basename(shown === "." ? absolute : shown)));
         break;
       }
       case "-path":
       case "-ipath":
       case "-wholename": {
-        const matches = glob(value().replaceAll("*", "**"), word === "-ipath");
+        const matches = wildcard(value(), word === "-ipath");
         add(({ shown }) => matches(shown));
         break;
       }
@@ -138,11 +138,6 @@ function wantedOf(argv: readonly string[]): Wanted {
     }
   }
   return { paths: paths.length === 0 ? ["."] : paths, tests, maxDepth, minDepth };
-}
-
-/** As find's patterns: `*`, `?` and `[…]`, no braces and no negated groups. */
-function glob(pattern: string, nocase: boolean): (name: string) => boolean {
-  return picomatch(pattern, { dot: true, nocase, nobrace: true, noextglob: true, nonegate: true, maxLength: 500 });
 }
 
 function depth(option: string, text: string): number {

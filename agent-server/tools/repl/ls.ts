@@ -68,9 +68,9 @@ function line(name: string, stats: Stats, options: Options): string {
   const kind = typeLetter(stats);
   const mark = kind === "d" && (options.on.has("F") || options.on.has("p")) ? "/" : kind === "l" && options.on.has("F") ? "@" : "";
   // A name is shown on one line, whatever is in it.
-  const shown = `${name.replace(/[\0-\x1f\x7f]/g, "?")}${mark}`;
+  const shown = `${name.replace(/\p{Cc}/gu, "?")}${mark}`;
   if (!options.on.has("l")) return shown;
-  const rights = [...(stats.mode & 0o777).toString(2).padStart(9, "0")]
+  const rights = Array.from((stats.mode & 0o777).toString(2).padStart(9, "0"))
     .map((bit, at) => (bit === "1" ? "rwx".charAt(at % 3) : "-"))
     .join("");
   const size = options.on.has("h") ? human(stats.size) : String(stats.size);

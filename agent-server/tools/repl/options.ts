@@ -35,7 +35,7 @@ export function parseOptions(words: readonly string[], table: OptionTable): Opti
       break;
     }
     if (word.startsWith("--")) {
-      const [name = "", value] = splitOnce(word.slice(2), "=");
+      const [name, value] = splitOnce(word.slice(2), "=");
       const letter = table.long?.[name];
       if (letter === undefined) throw unknown(table, `--${name}`);
       if (table.valued?.includes(letter) === true) {
@@ -71,7 +71,7 @@ export function numberOf(options: Options, letter: string, name: string): number
 function unknown(table: OptionTable, option: string): LancelotError {
   const refused = table.refused?.[option];
   if (refused !== undefined) return wrong(table, refused);
-  const known = [...`${table.flags}${table.valued ?? ""}`].map((letter) => `-${letter}`);
+  const known = Array.from(`${table.flags}${table.valued ?? ""}`).map((letter) => `-${letter}`);
   const long = Object.keys(table.long ?? {}).map((name) => `--${name}`);
   return wrong(table, `There is no option ${option} here. There are: ${[...known, ...long].join(" ")}.`);
 }

@@ -19,7 +19,7 @@ const operators: Readonly<Record<string, string>> = {
  * @throws LancelotError `invalid_params` for what a shell would do more with.
  */
 export function splitWords(command: string): string[] {
-  if (/[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/.test(command)) throw refuse("There are control characters in it.");
+  if (/[^\P{Cc}\t\n\r]/u.test(command)) throw refuse("There are control characters in it.");
   const words: string[] = [];
   let word: string | null = null;
   let quote: "'" | '"' | null = null;

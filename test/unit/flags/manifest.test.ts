@@ -4,11 +4,14 @@ import { expect, it } from "vitest";
 import { flagNames } from "../../../agent-server/flags/flags.ts";
 import { flagTable } from "../../../agent-server/flags/table.ts";
 
-const read = <T>(name: string): T => JSON.parse(readFileSync(join(import.meta.dirname, "../../..", name), "utf8")) as T;
-const { properties } = read<{
-  contributes: { configuration: { properties: Record<string, { type?: string; default?: unknown; scope?: string; markdownDescription?: string }> } };
-}>("package.json").contributes.configuration;
-const words = read<Record<string, string>>("package.nls.json");
+const read = (name: string): unknown => JSON.parse(readFileSync(join(import.meta.dirname, "../../..", name), "utf8"));
+interface Manifest {
+  contributes: {
+    configuration: { properties: Record<string, { type?: string; default?: unknown; scope?: string; markdownDescription?: string }> };
+  };
+}
+const { properties } = (read("package.json") as Manifest).contributes.configuration;
+const words = read("package.nls.json") as Record<string, string>;
 
 it("each flag is a setting of the editor with its default and its words, which no workspace can set", () => {
   const settings = Object.keys(properties).filter((name) => name.startsWith("lancelot.features."));

@@ -43,7 +43,7 @@ describe("the words of a command", () => {
   ])("refuses what a shell would do more with: %j", (command, why) => expect(() => splitWords(command)).toThrow(why));
 
   it("gives any word back as it was, quoted the way shells quote", () => {
-    const word = fc.string({ unit: "binary", maxLength: 40 }).filter((text) => !/[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/.test(text));
+    const word = fc.string({ unit: "binary", maxLength: 40 }).filter((text) => !/[^\P{Cc}\t\n\r]/u.test(text));
     fc.assert(
       fc.property(fc.array(word, { minLength: 1, maxLength: 6 }), (words) => {
         expect(splitWords(words.map((one) => `'${one.replaceAll("'", `'\\''`)}'`).join(" "))).toEqual(words);
