@@ -92,9 +92,12 @@ function read(fields: readonly Field[], program: Program, values: ReadonlyMap<st
   return { flags, operands, unclear };
 }
 
-/** Where flags are described for several programs at once, a word that looks like a flag is looked at as one too. */
+/**
+ * Where flags are described for several programs at once, one that takes a word there may take none here: a word that looks like
+ * a flag, or is not known, is looked at by itself as well.
+ */
 function takesNext(next: Field | undefined, program: Program): boolean {
-  return !(program.shared && next !== undefined && startOf(next).startsWith("-"));
+  return !(program.shared && next !== undefined && (next.kind !== "static" || next.value.startsWith("-")));
 }
 
 /** The flag a shortened one may stand for. */

@@ -116,6 +116,10 @@ function judgeAndOr(node: AndOr, source: string, scope: Scope): void {
 }
 
 function judgePipeline(node: Pipeline, source: string, scope: Scope): void {
+  if (node.commands.length === 0) {
+    record(scope, source.slice(node.pos, node.end), [unreadable]);
+    return;
+  }
   if (node.commands.length === 1) {
     for (const command of node.commands) judgeNode(command, source, scope);
     return;
@@ -405,7 +409,7 @@ const mixedScripts =
   /\p{Script=Latin}[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}]|[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}]\p{Script=Latin}/u;
 
 function oddCharacters(word: Word): Finding | null {
-  if (!/[^ -~\s]/.test(word.text)) return null;
+  if (!/[^\0-\x7F]/.test(word.text)) return null;
   const bare = word.parts === undefined ? word.text : word.parts.map((part) => (part.type === "Literal" ? part.text : "")).join("");
   return lookalike.test(bare) || mixedScripts.test(word.value)
     ? holds("lookalike", "A word holds characters that look like others, so it is not what it seems.", [
@@ -510,6 +514,7 @@ function assign(name: string, values: readonly Field[] | null, scope: Scope): vo
 function judgeRedirects(redirects: readonly Redirection[], source: string, scope: Scope, findings: Finding[]): void {
   for (const redirect of redirects) {
     if (redirect.type === "HereDoc") {
+      if (redirect.closing === undefined) findings.push(unreadable);
       if (redirect.delimiter === undefined || !isPlainMark(redirect.delimiter)) findings.push(unreadable);
       if (redirect.body.parts === undefined || redirect.delimiter?.quoted === true) continue;
       const { text, pos, end, parts } = redirect.body;

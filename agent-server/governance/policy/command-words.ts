@@ -1,7 +1,7 @@
 import type { ArithmeticExpression, DoubleQuotedChild, ParameterExpansionPart, ParsedScript, Word, WordPart } from "unbash";
 import { type Field, literal, unknown } from "./command-fields.ts";
 import { asks, type Finding, holds } from "./command-findings.ts";
-import { isOpenExpansion } from "./command-source.ts";
+import { hasOpenSum, isOpenExpansion } from "./command-source.ts";
 
 /** Values a shell variable may have at this point; null: anything. A name that is not in the map comes from outside. */
 export type Variables = Map<string, readonly Field[] | null>;
@@ -40,9 +40,17 @@ const secretNames = /key|token|secret|pass|credential|auth|cookie|session|privat
 /** Never known, whatever was assigned. */
 const volatileNames = /^(?:RANDOM|SRANDOM|SECONDS|LINENO|_|OLDPWD|REPLY|OPTARG|OPTIND|PIPESTATUS|BASH_.*)$/;
 
+const openExpansion = holds(
+  "syntax",
+  "An expansion is left open, or is one that only some shells know.",
+  ["Write it more simply."],
+  ["execute"],
+);
+
 /** What the program gets for a word: none, one or several fields. What is risky about the word itself is told to the context. */
 export function expandWord(word: Word, context: WordContext): Field[] {
   const parts = word.parts;
+  if (hasOpenSum(word)) context.onFinding(openExpansion);
   if (parts === undefined) {
     if (word.text.startsWith("~")) return [tilde(word.value, word.text, context)];
     if (hasLooseBraces(word.text)) return [unknown(word.text)];
@@ -172,7 +180,7 @@ function appendPart(readings: Reading[], part: WordPart, context: WordContext): 
       appendUnknown(readings, true);
       return readings;
     case "Glob":
-      if (part.parts !== undefined) {
+      if (part.parts?.some((child) => child.type !== "Literal" && child.type !== "SingleQuoted") === true) {
         // What stands in brackets is expanded, and run, before it is a pattern.
         for (const child of part.parts) appendPart([], child, context);
         appendUnknown(readings, true);
@@ -186,6 +194,15 @@ function appendPart(readings: Reading[], part: WordPart, context: WordContext): 
       }
       return readings;
     case "ExtendedGlob":
+      // Without shopt -s extglob a shell does not read it at all.
+      context.onFinding(
+        asks(
+          "extended-pattern",
+          "Only some shells read a pattern such as @(a|b).",
+          ["Name the files, or use plain patterns."],
+          ["execute"],
+        ),
+      );
       for (const child of part.parts ?? []) appendPart([], child, context);
       for (const reading of readings) {
         reading.value += part.text;
@@ -232,11 +249,7 @@ function appendExpansion(
   quoted: boolean,
   context: WordContext,
 ): Reading[] {
-  if (isOpenExpansion(part)) {
-    context.onFinding(
-      holds("syntax", "An expansion is left open, or is one that only some shells know.", ["Write it more simply."], ["execute"]),
-    );
-  }
+  if (isOpenExpansion(part)) context.onFinding(openExpansion);
   switch (part.type) {
     case "SimpleExpansion":
       return appendVariable(readings, part.text.slice(1), quoted, context);
