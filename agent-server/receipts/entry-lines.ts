@@ -9,13 +9,11 @@ export interface EntryLine {
 }
 
 const before = '{"entry":';
-const between = ',"hash":"';
-const after = '"}';
-const tail = between.length + 64 + after.length;
+const whole = /^\{"entry":(?<body>.*),"hash":"(?<hash>[0-9a-f]{64})"\}$/s;
 
 /** The line, without its end: JSON that holds the body as it stands, so that the hash can be taken of it again. */
 export function writeLine({ body, hash }: EntryLine): string {
-  return before + body + between + hash + after;
+  return `${before}${body},"hash":"${hash}"}`;
 }
 
 export function isEntryLine(line: string): boolean {
@@ -23,9 +21,8 @@ export function isEntryLine(line: string): boolean {
 }
 
 export function readLine(line: string): EntryLine | null {
-  if (!isEntryLine(line) || line.length < before.length + tail || !line.endsWith(after)) return null;
-  if (line.slice(-tail, -tail + between.length) !== between) return null;
-  return { body: line.slice(before.length, -tail), hash: line.slice(-tail + between.length, -after.length) };
+  const groups = whole.exec(line)?.groups;
+  return groups === undefined ? null : { body: groups["body"] ?? "", hash: groups["hash"] ?? "" };
 }
 
 /**
