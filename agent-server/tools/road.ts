@@ -1,5 +1,5 @@
 import { LancelotError } from "../contract/errors.ts";
-import { type Approval, Decision, type Intent, type Mode } from "../contract/governance.ts";
+import type { Approval, Decision, Intent, Mode } from "../contract/governance.ts";
 import type { ActionType } from "../contract/receipts.ts";
 import type { Tier } from "../contract/common.ts";
 import type { Authorization, Governance, OutcomeReport, OutcomeStep, Question, RefusedAction } from "../governance/governance.ts";
@@ -7,6 +7,7 @@ import type { Ledger } from "../receipts/receipts.ts";
 import type { Log } from "../security/security.ts";
 import type { Boundary } from "./boundary.ts";
 import type { Checkpoints, FileImage, Touch } from "./checkpoints.ts";
+import { brief, decisionOf, highestTier, receiptOf, refused } from "./decisions.ts";
 import { isRefusal } from "./feedback.ts";
 import type { Verifications, VerifyOwn } from "./verifications.ts";
 import type { Verification } from "./verifications-store.ts";
@@ -295,11 +296,13 @@ export function createRoad(deps: RoadDeps): Road {
         if (consent === "ask") tell({ receiptId, questId, steps, result });
       };
       let checkpointId: string | null = null;
+      let begun = false;
       let ended = false;
       try {
         if (undertaking.touches.length > 0) checkpointId = await checkpoints.take({ questId, receiptId, touches: undertaking.touches });
         if (undertaking.signal.aborted) throw new LancelotError("cancelled", "Stopped before anything was done.");
         for (const leave of leaves) redeem(leave, undertaking);
+        begun = true;
         const result = await undertaking.run({ receiptId, checkpointId });
         const expectations = checkpointId === null ? [] : await finishFiles(checkpointId, undertaking.touches, result.left);
         ended = true;
@@ -342,7 +345,9 @@ export function createRoad(deps: RoadDeps): Road {
           errorMessage: problem?.message ?? "An internal error stopped it.",
           ...(checkpointId === null ? {} : { outputs: { checkpointId } }),
         });
-        if (problem?.code !== "cancelled") outcome(problem !== null && !ended && isRefusal(problem) ? "refused" : "failure");
+        if (problem !== null && !ended && isRefusal(problem)) outcome("refused");
+        // What was never begun, for want of disk space say, tells nothing of the action.
+        else if (begun && problem?.code !== "cancelled") outcome("failure");
         throw error;
       } finally {
         if (checkpointId !== null) checkpoints.finish(checkpointId);
@@ -358,32 +363,4 @@ function toOutcomeStep({ intent, decision, authorization }: Leave): OutcomeStep 
 /** Before these, earlier effects are on the record and verified. */
 function isBounded(tier: Tier): boolean {
   return tier === "T2" || tier === "T3";
-}
-
-/** The receipt the gate wrote of a denial; null when it wrote none. */
-export function receiptOf(error: LancelotError): string | null {
-  const id = error.data?.["receiptId"];
-  return typeof id === "string" ? id : null;
-}
-
-/** The decision an error of the gate carries; null when it carries none. */
-export function decisionOf(error: LancelotError): Decision | null {
-  const parsed = Decision.safeParse(error.data?.["decision"] ?? error.data);
-  return parsed.success ? parsed.data : null;
-}
-
-export function highestTier(decisions: readonly Decision[]): Tier {
-  const tiers: Tier[] = ["T3", "T2", "T1"];
-  return tiers.find((tier) => decisions.some((decision) => decision.tier === tier)) ?? "T0";
-}
-
-/** What of decisions goes into a receipt. */
-export function brief(decisions: readonly Decision[]): Record<string, unknown>[] {
-  return decisions.map(({ verdict, tier, riskLevel, rules }) => ({ verdict, tier, riskLevel, rules }));
-}
-
-/** The error of a decision that denies. */
-export function refused(decision: Decision): LancelotError {
-  const why = decision.rules.map((rule) => rule.message).join(" ");
-  return new LancelotError("denied", why === "" ? "This is not permitted." : why, { data: { decision } });
 }
