@@ -318,6 +318,30 @@ describe("verification", () => {
     expect(outcomes.filter(({ result }) => result === "failure")).toEqual([]);
   });
 
+  it("is not all that trust is told: what was refused, what failed, and nothing of what was never begun", async () => {
+    open();
+    room.write(".env", "KEY=hunter2hunter2\n");
+    const refusedRead = await room.run("read_file", { path: ".env" });
+    expect(outcomes).toMatchObject([{ result: "refused", receiptId: refusedRead.receiptId, steps: [{ decision: { verdict: "deny" } }] }]);
+    room.answer("deny");
+    const refusedByOwner = await room.run("delete_file", { path: "a.txt" });
+    expect(outcomes.at(-1)).toMatchObject({ result: "refused", receiptId: refusedByOwner.receiptId });
+    expect(outcomes.at(-1)?.steps[0]?.approvalId).toMatch(/./);
+    planted = {
+      plans: { "a.txt": "planned" },
+      does: () => {
+        throw new Error("broken");
+      },
+    };
+    const failed = await plant();
+    expect(outcomes.at(-1)).toMatchObject({ result: "failure", receiptId: failed.receiptId });
+    const told = outcomes.length;
+    rmSync(`${room.dataDir}/objects`, { recursive: true, force: true });
+    writeFileSync(`${room.dataDir}/objects`, "in the way");
+    expect((await room.run("write_file", { path: "a.txt", content: "x\n" })).isError).toBe(true);
+    expect([outcomes.length, room.read("a.txt")]).toEqual([told, "one\n"]);
+  });
+
   it("tells trust what was undone: the agent's actions, not the owner's", async () => {
     const undone: string[][] = [];
     open({
