@@ -26,7 +26,7 @@ export function dropsWords(node: Command, source: string): boolean {
     if (child.type !== "Word" && child.type !== "Assignment" && child.pos === digits) return true;
     if (child.pos > at && !isBlank(source.slice(at, child.pos))) return true;
     at = Math.max(at, child.end);
-    digits = child.type === "Redirect" && /^\d+$/.test(child.target?.text ?? "") ? child.end : -1;
+    digits = "target" in child && /^\d+$/.test(child.target?.text ?? "") ? child.end : -1;
   }
   return at < node.end && !isBlank(source.slice(at, node.end));
 }
