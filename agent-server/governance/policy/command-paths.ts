@@ -1,7 +1,7 @@
-import { readdirSync, type Dirent } from "node:fs";
 import * as nodePath from "node:path";
-import { type Field, patternOf, startOf } from "./command-fields.ts";
+import { type Field, startOf } from "./command-fields.ts";
 import { asks, denies, type Finding, holds } from "./command-findings.ts";
+import { expandGlob, findSecret, openFolders } from "./command-walk.ts";
 import type { EntryType } from "./path-walk.ts";
 import type { ResolvedPath } from "./paths.ts";
 
@@ -28,9 +28,6 @@ export interface PathContext {
   /** The folders a relative path may start from; null when that is not known. */
   readonly cwds: readonly string[] | null;
 }
-
-const maxGlobMatches = 256;
-const maxWalkEntries = 4000;
 
 const deleteOne = "Delete single files with delete_file, which can be undone.";
 
@@ -98,11 +95,8 @@ function looksLikePath(word: string): boolean {
 }
 
 const harmlessDevices = /^\/dev\/(?:null|zero|full|stdin|stdout|stderr|tty|u?random|fd\/\d+)$/;
-const socketDevices = /^\/dev\/(?:tcp|udp)\//;
 
-/** What any program may read of a system: headers, documentation, what says which system it is. */
-const openFolders =
-  /^\/(?:usr\/(?:include|share|lib|lib64|libexec|bin|sbin|src|local\/(?:include|share|lib|bin|opt|go))|lib|lib64|bin|sbin|opt\/homebrew\/(?:include|share|lib|bin|opt))(?:\/|$)|^\/(?:private\/)?etc\/(?:os-release|lsb-release|debian_version|alpine-release|redhat-release|issue|timezone|localtime|hosts|hostname|services|protocols|shells|mime\.types)$/;
+const socketDevices = /^\/dev\/(?:tcp|udp)\//;
 
 function judgePlace(path: string, resolved: ResolvedPath, use: PathUse, context: PathContext): Finding[] {
   const isRead = use === "read" || use === "list" || use === "search" || use === "maybe";
@@ -224,6 +218,7 @@ function destroys(path: string, what: string, use: PathUse): Finding {
 /** What a build or a test run makes again. */
 const scratch =
   /(?:^|\/)(?:dist|out|build|target|coverage|\.nyc_output|node_modules|tmp|temp|logs?|\.cache|\.turbo|\.next|\.nuxt|\.svelte-kit|\.parcel-cache|\.vite|__pycache__|\.pytest_cache|\.mypy_cache|\.ruff_cache|\.tox|\.nox|\.gradle|test-results|test-output|playwright-report|storybook-static|htmlcov|\.eggs|[^/]+\.egg-info)(?:\/|$)|\.(?:log|tmp|pyc|tsbuildinfo)$/;
+
 /** Data: nothing runs or obeys files of these names. */
 const ordinaryOutput =
   /^(?!(?:.*\/)?\.)(?!.*(?:require|constraint|cmake|config|rule|instruction|prompt|manifest|robots|allow|deny|ignore|list|schema|node_modules|site-packages))(?:.*\/)?[^/]*(?:\.(?:log|txt|out|tmp|csv|tsv|jsonl|html|svg|diff|patch|prof)|(?:report|result|results|output|out|stats|coverage|audit|bench|dump)[^/]*\.json)$/;
@@ -255,6 +250,11 @@ function judgeInsideWrite(path: string, type: EntryType, use: PathUse, display: 
       return [
         asks("change", `This changes ${path} in place.`, ["Change files with edit_file, so that the change can be reviewed."], ["write"]),
       ];
+    case "write":
+    case "read":
+    case "list":
+    case "search":
+    case "maybe":
     default:
       if (ordinaryOutput.test(display.toLowerCase()) && (isNew || scratch.test(display))) return [];
       return [
@@ -330,61 +330,6 @@ function judgeGlob(pattern: string, use: PathUse, context: PathContext): Finding
   return findings;
 }
 
-/** The files a pattern means; null when they are too many or the pattern cannot be read. Hidden names need a written dot. */
-function expandGlob(root: string, segments: readonly string[]): { absolute: string; relative: string }[] | null {
-  let found = [{ absolute: root, relative: "" }];
-  let looked = 0;
-  for (const [index, segment] of segments.entries()) {
-    if (segment === "") continue;
-    const isLast = index === segments.length - 1;
-    const next: typeof found = [];
-    const plain = !/[*?[\\({]/.test(segment);
-    const pattern = plain ? null : patternOf(segment);
-    if (!plain && pattern === null) return null;
-    for (const folder of found) {
-      if (plain) {
-        next.push({ absolute: nodePath.join(folder.absolute, segment), relative: folder.relative + segment + (isLast ? "" : "/") });
-        continue;
-      }
-      const entries = read(folder.absolute);
-      if (entries === null) continue;
-      looked += entries.length;
-      if (looked > maxWalkEntries) return null;
-      for (const entry of entries) {
-        if (entry.name.startsWith(".") && !segment.startsWith(".") && !segment.startsWith("\\.")) continue;
-        if (pattern?.test(entry.name) !== true || (!isLast && entry.isFile())) continue;
-        next.push({ absolute: nodePath.join(folder.absolute, entry.name), relative: folder.relative + entry.name + (isLast ? "" : "/") });
-      }
-    }
-    found = next;
-    if (found.length > maxGlobMatches) return null;
-  }
-  return found;
-}
-
-function read(folder: string): Dirent[] | null {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    return null;
-  }
-}
-
-/** Folders of software of others and of build results; searches pass them by or find nothing private in them. */
-const passedBy = new Set([
-  "node_modules",
-  ".git",
-  "target",
-  ".venv",
-  "venv",
-  "vendor",
-  "__pycache__",
-  ".cache",
-  "dist",
-  ".next",
-  ".gradle",
-]);
-
 function judgeTree(root: Field, name: RegExp | null, skipsHidden: boolean, use: PathUse, context: PathContext): Finding[] {
   const value = root.kind === "static" ? root.value : null;
   if (value === null) return judgePath(root, use, context);
@@ -402,7 +347,7 @@ function judgeTree(root: Field, name: RegExp | null, skipsHidden: boolean, use: 
   if (use === "delete" || use === "delete-tree" || use === "change-tree") {
     const own = judgeStatic(value, "delete-tree", context, false).filter((finding) => finding.verdict !== "allow");
     const isRoot = own.some((finding) => finding.id === "destroys");
-    if (isRoot && (name === null || context.resolve(value).ok === false || !isWorkspace(value, context))) return own;
+    if (isRoot && (name === null || !context.resolve(value).ok || !isWorkspace(value, context))) return own;
     return own.map((finding) =>
       finding.id === "destroys"
         ? holds("delete-many", `This deletes or changes every file that is found below ${value}.`, [deleteOne], ["delete", "destroy"])
@@ -415,56 +360,4 @@ function judgeTree(root: Field, name: RegExp | null, skipsHidden: boolean, use: 
 function isWorkspace(path: string, context: PathContext): boolean {
   const resolved = context.resolve(path);
   return resolved.ok && resolved.display === ".";
-}
-
-/** True when a folder holds names that look like flags. */
-export function hasDashNames(context: PathContext): boolean {
-  return (context.cwds ?? []).some((cwd) => {
-    const resolved = context.resolve(cwd);
-    return resolved.ok && (read(resolved.absolute)?.some((entry) => entry.name.startsWith("-")) ?? true);
-  });
-}
-
-/** The first secret file below a folder, by a walk that does not follow links; asked when it is too large to be sure. */
-function findSecret(root: string, name: RegExp | null, skipsHidden: boolean, inside: boolean, context: PathContext): Finding | null {
-  if (!inside && openFolders.test(root)) return null;
-  const folders = [root];
-  let looked = 0;
-  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    for (const entry of read(folder) ?? []) {
-      looked += 1;
-      if (looked > maxWalkEntries) {
-        return asks(
-          "search-large",
-          "The folder is too large to be sure that no secret file is read.",
-          ["Search with search_files, or name a smaller folder."],
-          ["read"],
-        );
-      }
-      if (skipsHidden && entry.name.startsWith(".")) continue;
-      const absolute = nodePath.join(folder, entry.name);
-      if (entry.isDirectory()) {
-        if (!passedBy.has(entry.name)) folders.push(absolute);
-        if (!couldBeSecret(absolute, entry.name, context)) continue;
-      } else if (name !== null && !name.test(entry.name)) continue;
-      else if (!couldBeSecret(absolute, entry.name, context)) continue;
-      const resolved = context.resolve(absolute);
-      if (resolved.ok && resolved.sensitive === "secret") {
-        return holds(
-          "secret-search",
-          `This reads every file below a folder, and ${resolved.display} among them is a secret file.`,
-          ["Search with search_files or git grep, which leave secret files out.", "Name the folders to search."],
-          ["sensitive", "credentials", "read"],
-        );
-      }
-    }
-  }
-  return null;
-}
-
-function couldBeSecret(absolute: string, name: string, context: PathContext): boolean {
-  if (context.judgeName === null) return true;
-  const root = context.resolve(".");
-  const relative = root.ok ? nodePath.relative(root.absolute, absolute) : name;
-  return relative.startsWith("..") || context.judgeName(relative) === "secret";
 }

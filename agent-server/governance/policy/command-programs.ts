@@ -248,20 +248,9 @@ function judgeShell(field: Field, label: string, call: Call, input: Input = call
 }
 
 function apply(field: Field, use: Use, call: Call): void {
-  switch (use) {
-    case "text":
-    case "cwd":
-      return;
-    case "shell":
-      judgeShell(field, `${call.name} -c`, call);
-      return;
-    case "program":
-      judgeShell(field, call.name, call);
-      return;
-    case "code":
-      judgeInlineCode(field, call);
-      return;
-    default:
-      call.findings.push(...judgePath(field, use, pathContext(call.scope)));
-  }
+  if (use === "text" || use === "cwd") return;
+  if (use === "shell") judgeShell(field, `${call.name} -c`, call);
+  else if (use === "program") judgeShell(field, call.name, call);
+  else if (use === "code") judgeInlineCode(field, call);
+  else call.findings.push(...judgePath(field, use, pathContext(call.scope)));
 }

@@ -1,3 +1,4 @@
+import type { ParsedScript } from "unbash";
 import type { CommandPart } from "../../contract/governance.ts";
 import type { Field } from "./command-fields.ts";
 import { type Finding, holds, strictest } from "./command-findings.ts";
@@ -35,6 +36,8 @@ export interface Run {
   readonly engine: Engine;
   /** Judges the text of a script inside a scope. */
   readonly judgeText: (text: string, scope: Scope) => void;
+  /** Judges a parsed script inside a scope; undefined when it could not be read. `source` is what its positions count. */
+  readonly judgeScript: (script: ParsedScript | undefined, source: string, scope: Scope) => void;
   found: { readonly part: CommandPart; readonly findings: readonly Finding[] }[];
   /** Simple commands judged so far, those in loops that are walked twice counted twice. */
   count: number;

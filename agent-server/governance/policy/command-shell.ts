@@ -5,7 +5,7 @@ import { judgeInlineCode } from "./command-code.ts";
 import { dropStart, type Field, joined, literal, startOf, valueOf } from "./command-fields.ts";
 import { asks, fetchedScript, type Finding, holds } from "./command-findings.ts";
 import { pathContext } from "./command-scope.ts";
-import { changesExecution, isHarmlessVariable, isPagerOff, isSensitiveVariable } from "./command-words.ts";
+import { changesExecution, isHarmlessVariable, isPagerOff, isSensitiveVariable } from "./command-variables.ts";
 
 export function changeFolder(call: Call): boolean {
   const { state, run } = call.outer;

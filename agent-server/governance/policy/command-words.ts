@@ -1,7 +1,9 @@
-import type { ArithmeticExpression, DoubleQuotedChild, ParameterExpansionPart, ParsedScript, Word, WordPart } from "unbash";
+import { expandBraces, maxReadings } from "./command-braces.ts";
 import { type Field, literal, unknown } from "./command-fields.ts";
 import { asks, type Finding, holds } from "./command-findings.ts";
 import { hasOpenSum, isOpenExpansion } from "./command-source.ts";
+import { changesExecution, isSensitiveVariable } from "./command-variables.ts";
+import type { ArithmeticExpression, DoubleQuotedChild, ParameterExpansionPart, ParsedScript, Word, WordPart } from "unbash";
 
 /** Values a shell variable may have at this point; null: anything. A name that is not in the map comes from outside. */
 export type Variables = Map<string, readonly Field[] | null>;
@@ -29,14 +31,16 @@ interface Reading {
   isPresent: boolean;
 }
 
-const maxReadings = 200;
-const number: Field = { kind: "dynamic", prefix: "", number: true, text: "number" };
+export const number: Field = { kind: "dynamic", prefix: "", number: true, text: "number" };
 
 /** Names that hold nothing private and that an ordinary environment has. */
 const openNames =
   /^(?:[0-9]+|[@*?#$!_-]|USER|LOGNAME|SHELL|HOSTNAME|LANG|LC_[A-Z]+|TERM|PATH|TMPDIR|OSTYPE|HOSTTYPE|MACHTYPE|OLDPWD|SHLVL|COLUMNS|LINES|TZ|CI|NODE_ENV|BASH_VERSION|PIPESTATUS|FUNCNAME|BASH_SOURCE|DIRSTACK|GROUPS|OPTIND|OPTARG|REPLY|IFS)$/;
+
 const numberNames = /^(?:[?#$!]|RANDOM|SRANDOM|SECONDS|LINENO|EPOCHSECONDS|UID|EUID|PPID|BASHPID|SHLVL|COLUMNS|LINES|OPTIND)$/;
+
 const secretNames = /key|token|secret|pass|credential|auth|cookie|session|private|dsn|database_url|_pat$|^pat_/i;
+
 /** Never known, whatever was assigned. */
 const volatileNames = /^(?:RANDOM|SRANDOM|SECONDS|LINENO|_|OLDPWD|REPLY|OPTARG|OPTIND|PIPESTATUS|BASH_.*)$/;
 
@@ -228,6 +232,10 @@ function appendPart(readings: Reading[], part: WordPart, context: WordContext): 
       // The program gets /dev/fd/N, which leads nowhere else.
       appendText(readings, part.operator === "<" ? "/dev/fd/63" : "/dev/fd/64", true);
       return readings;
+    case "SimpleExpansion":
+    case "ParameterExpansion":
+    case "CommandExpansion":
+    case "ArithmeticExpansion":
     default:
       return appendExpansion(readings, part, false, context);
   }
@@ -364,6 +372,7 @@ const arithmeticRuns = holds(
   ["Do the sum without a command in it."],
   ["execute"],
 );
+
 const arithmeticUnknown = asks(
   "arithmetic",
   "A sum over a value that is not known can run commands hidden in that value.",
@@ -425,85 +434,4 @@ export function inspectArithmetic(expression: ArithmeticExpression | undefined, 
       if (!fields.every(isNumeric)) context.onFinding(arithmeticUnknown);
     }
   }
-}
-
-/** The words a brace expansion stands for, as shells make them; null when that is not plain. */
-export function expandBraces(text: string): string[] | null {
-  if (/[$`'"\\]/.test(text) || text.length > 500) return null;
-  return braceWord(text);
-}
-
-function braceWord(text: string): string[] | null {
-  const open = text.indexOf("{");
-  if (open < 0) return [text];
-  let depth = 0;
-  let close = -1;
-  const commas: number[] = [];
-  for (let index = open; index < text.length; index += 1) {
-    const char = text.charAt(index);
-    if (char === "{") depth += 1;
-    else if (char === "}") {
-      depth -= 1;
-      if (depth === 0) {
-        close = index;
-        break;
-      }
-    } else if (char === "," && depth === 1) commas.push(index);
-  }
-  if (close < 0) return null;
-  const tails = braceWord(text.slice(close + 1));
-  const heads = commas.length === 0 ? braceRange(text.slice(open + 1, close)) : choices(text, [open, ...commas, close]);
-  if (tails === null || heads === null || heads.length * tails.length > maxReadings) return null;
-  return heads.flatMap((head) => tails.map((tail) => text.slice(0, open) + head + tail));
-}
-
-function choices(text: string, marks: readonly number[]): string[] | null {
-  const found: string[] = [];
-  for (const [index, mark] of marks.slice(0, -1).entries()) {
-    const one = braceWord(text.slice(mark + 1, marks[index + 1]));
-    if (one === null) return null;
-    found.push(...one);
-  }
-  return found;
-}
-
-function braceRange(text: string): string[] | null {
-  const range = /^(-?\d+)\.\.(-?\d+)(?:\.\.-?\d+)?$/.exec(text);
-  if (range === null) return null;
-  const from = Number(range[1]);
-  const to = Number(range[2]);
-  if (Math.abs(to - from) > maxReadings) return null;
-  const low = Math.min(from, to);
-  // Every number of the range, whatever the step: more can only be stricter.
-  return Array.from({ length: Math.abs(to - from) + 1 }, (_, index) => String(low + index));
-}
-
-const sensitiveVariable =
-  /^(?:PATH|HOME|PWD|OLDPWD|SHELL|IFS|ENV|BASH_.*|BASHOPTS|SHELLOPTS|PS[0-4]|PROMPT_COMMAND|CDPATH|FPATH|ZDOTDIR|GLOBIGNORE|EXECIGNORE|INPUTRC|HIST.*|MAIL.*|LD_.*|DYLD_.*|GCONV_PATH|LOCPATH|GETCONF_DIR|MALLOC_.*|HOSTALIASES|RES_OPTIONS|NLSPATH|TERMINFO.*|TMPDIR|TMP|TEMP|PAGER|.*_?PAGER|LESS.*|MAN.*|EDITOR|VISUAL|.*_EDITOR|BROWSER|GIT_.*|SSH_.*|GPG_.*|SUDO_.*|DISPLAY|XDG_.*|NODE_.*|NPM_CONFIG_.*|YARN_.*|PNPM_.*|BUN_.*|DENO_.*|COREPACK_.*|PYTHON.*|PIP_.*|UV_.*|VIRTUAL_ENV|CONDA_.*|PERL.*|RUBY.*|GEM_.*|BUNDLE_.*|RBENV.*|PHP.*|COMPOSER_.*|LUA_.*|JAVA_.*|_JAVA_OPTIONS|JDK_.*|CLASSPATH|MAVEN_.*|MVN_.*|GRADLE_.*|SBT_.*|CARGO.*|RUSTC.*|RUSTFLAGS|RUSTDOC.*|RUSTUP_.*|GO(?:FLAGS|PATH|ROOT|PROXY|PRIVATE|NOSUMDB|NOSUMCHECK|TOOLCHAIN|ENV|BIN)|CGO_.*|CC|CXX|CPP|LD|AR|AS|CFLAGS|CXXFLAGS|CPPFLAGS|LDFLAGS|MAKE.*|MFLAGS|CMAKE_.*|CTEST_.*|PKG_CONFIG.*|ACLOCAL.*|LIBRARY_PATH|CPATH|C_INCLUDE_PATH|CPLUS_INCLUDE_PATH|COMPILER_PATH|GCC_.*|DOTNET_.*|COR_.*|CORECLR_.*|COMPLUS_.*|NUGET_.*|MSBUILD.*|DOCKER_.*|CONTAINER_.*|PODMAN.*|KUBE.*|HELM_.*|AWS_.*|AZURE_.*|GOOGLE_.*|CLOUDSDK_.*|TF_.*|VAULT_.*|ANSIBLE_.*|TAR_OPTIONS|GREP_OPTIONS|RIPGREP_CONFIG_PATH|FZF_.*|BAT_.*|LS_COLORS|DIFF_.*|RSYNC_.*|CVS_.*|SVN_.*|HG.*|OPENSSL_.*|SSL_.*|CURL_.*|WGETRC|NETRC|KRB5.*|(?:HTTPS?|FTP|ALL|NO)_PROXY|LANCELOT.*|ANTHROPIC_.*|OPENAI_.*|GEMINI_.*|VSCODE_.*|ELECTRON_.*|VIM.*|MYVIMRC|EXINIT|EMACS.*|SCREENRC|TMUX.*|AWK.*|ERL_.*|ELIXIR_.*|MIX_(?!ENV).*|R_.*|JULIA_.*|SWIFT_.*|DEVELOPER_DIR|SDKROOT|TOOLCHAINS|FLUTTER_.*|ANDROID_.*|PRE_COMMIT_.*|TOX_.*|NOX.*|JUST_.*|DIRENV_.*|OPTIND|OPTERR|TIMEFORMAT|POSIXLY_CORRECT|COPROC|FIGNORE|FCEDIT|histchars)$/i;
-
-const harmlessVariable =
-  /^(?:NODE_ENV|CI|FORCE_COLOR|NO_COLOR|CLICOLOR|CLICOLOR_FORCE|COLOR|COLORTERM|DEBUG|VERBOSE|RUST_BACKTRACE|RUST_LOG|LOG_LEVEL|TZ|LANG|LANGUAGE|LC_[A-Z]+|TERM|COLUMNS|LINES|PORT|HOST|TEST_[A-Z_]*|UPDATE_[A-Z_]*|DJANGO_SETTINGS_MODULE|GOOS|GOARCH|GOARM|CGO_ENABLED|GO111MODULE|GOMAXPROCS|PYTHONDONTWRITEBYTECODE|PYTHONUNBUFFERED|PYTHONIOENCODING|PYTHONHASHSEED|PYTHONUTF8|RAILS_ENV|RACK_ENV|APP_ENV|FLASK_ENV|MIX_ENV|ENVIRONMENT|DOTNET_CLI_TELEMETRY_OPTOUT|DOTNET_NOLOGO|NEXT_TELEMETRY_DISABLED|DO_NOT_TRACK|SOURCE_DATE_EPOCH|CARGO_TERM_COLOR|CARGO_INCREMENTAL|GIT_OPTIONAL_LOCKS|GIT_TERMINAL_PROMPT|NODE_NO_WARNINGS|HUSKY|TERM_PROGRAM|BROWSERSLIST_IGNORE_OLD_DATA|TAP|BABEL_ENV|STORYBOOK_DISABLE_TELEMETRY|PUPPETEER_SKIP_DOWNLOAD|SKIP_[A-Z_]*)$/;
-
-/** A variable that changes what later commands do, or how a program is started. */
-export function isSensitiveVariable(name: string): boolean {
-  return sensitiveVariable.test(name) && !harmlessVariable.test(name);
-}
-
-/** A variable that only sets how a program talks or which variant of a build is made. */
-export function isHarmlessVariable(name: string): boolean {
-  return harmlessVariable.test(name);
-}
-
-/** `PAGER=cat`: turns a pager off. */
-export function isPagerOff(name: string, value: string | null): boolean {
-  return /^(?:PAGER|GIT_PAGER|MANPAGER|GH_PAGER|BAT_PAGER|AWS_PAGER|SYSTEMD_PAGER)$/.test(name) && (value === "cat" || value === "");
-}
-
-export function changesExecution(name: string): Finding {
-  return holds(
-    "changes-execution",
-    `Setting ${name} changes what other commands do.`,
-    ["Leave the environment as it is and call the program with its own flags."],
-    ["settings"],
-  );
 }

@@ -1,15 +1,16 @@
 import { type Call, given } from "./command-call.ts";
 import { type Field, literal, patternOf, startOf, unknown, valueOf } from "./command-fields.ts";
 import { holds } from "./command-findings.ts";
-import { hasDashNames, judgePath } from "./command-paths.ts";
+import { judgePath } from "./command-paths.ts";
 import { pathContext } from "./command-scope.ts";
+import { hasDashNames } from "./command-walk.ts";
 import { judgeSetting } from "./command-shell.ts";
 
 /** `timeout 5 ls`, `taskset -c 0 ls`: a number or a mask, then the command. */
 export function prefix(call: Call): boolean {
   const words = [...call.operands];
   // A wrong guess of what is a number and what the command would hide the command, so only what looks like a number goes.
-  if (/timeout$/.test(call.name)) words.shift();
+  if (call.name.endsWith("timeout")) words.shift();
   else if (/^(?:taskset|chrt|choom)$/.test(call.name) && /^[\da-fx,-]+$/.test(startOf(words[0] ?? literal("")))) words.shift();
   else if (/^setarch$/.test(call.name) && words.length > 1) words.shift();
   while (call.name === "setarch" && startOf(words[0] ?? literal("")).startsWith("-")) words.shift();

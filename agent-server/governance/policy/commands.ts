@@ -6,7 +6,7 @@ import type { CommandJudgement } from "../facts.ts";
 import { denies, type Finding, holds, severity, strictest } from "./command-findings.ts";
 import { type CommandTable, loadCommandTable } from "./command-rules.ts";
 import type { Engine, Run, Scope } from "./command-scope.ts";
-import { judgeText } from "./command-tree.ts";
+import { judgeScript, judgeText } from "./command-tree.ts";
 import type { ResolvedPath } from "./paths.ts";
 
 export interface CommandPolicy {
@@ -90,7 +90,7 @@ function judge(command: string, cwd: string | null, engine: Engine): CommandJudg
 }
 
 function walkCommand(command: string, cwd: string | null, engine: Engine): Run {
-  const run: Run = { engine, judgeText, found: [], count: 0, isOver: false, fetches: false };
+  const run: Run = { engine, judgeText, judgeScript, found: [], count: 0, isOver: false, fetches: false };
   const scope: Scope = {
     run,
     within: [],
@@ -103,6 +103,11 @@ function walkCommand(command: string, cwd: string | null, engine: Engine): Run {
   return run;
 }
 
+const invisible = /\p{Default_Ignorable_Code_Point}|\p{Bidi_Control}|\p{Cf}|\p{Zl}|\p{Zp}/u;
+// Joiners between letters of scripts that need them, and inside emoji, are spelling.
+const spelling =
+  /(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\u{FE0F}\p{Script=Arabic}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Malayalam}\p{Script=Sinhala}])[\u200C\u200D]|(?<=[^ -~])[\u{FE0E}\u{FE0F}]/gu;
+
 /** What is not even parsed: characters that a reader does not see, or that a shell and a parser take differently. */
 function refuse(command: string): Finding | null {
   const plainly = ["Write the command again in plain characters."];
@@ -112,7 +117,7 @@ function refuse(command: string): Finding | null {
     ]);
   }
   if (/[^\n\t -~]/.test(command)) {
-    if (/[\0-\x08\x0B-\x1F\x7F-\x9F]/.test(command)) {
+    if (/[^\P{Cc}\n\t]/u.test(command)) {
       return denies(
         "control-character",
         "The command holds a control character, such as a carriage return, which a shell reads differently.",
@@ -120,11 +125,7 @@ function refuse(command: string): Finding | null {
       );
     }
     if (!command.isWellFormed()) return denies("encoding", "The command is not valid Unicode.", plainly);
-    if (
-      /[\p{Bidi_Control}\u200B-\u200F\u2028\u2029\u2060-\u2064\uFEFF\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u3164\uFFA0\u{E0000}-\u{E0FFF}\u{1D173}-\u{1D17A}]/u.test(
-        command,
-      )
-    ) {
+    if (invisible.test(command.replaceAll(spelling, ""))) {
       return denies("invisible", "The command holds invisible or direction-changing characters, which disguise what it does.", plainly);
     }
   }
