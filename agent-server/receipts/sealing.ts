@@ -15,6 +15,7 @@ import { dropTextIndex } from "./text-index.ts";
 const slice = 250;
 /** The lease outlives the slowest step between two renewals (ms). */
 const leaseMs = 60_000;
+const renewEvery = 10_000;
 const day = 86_400_000;
 /** After so long (ms) past its time an entry is sealed although its file is not full. */
 const waitsForFull = 30 * day;
@@ -56,6 +57,7 @@ export function createSealing(deps: SealingDeps): Sealing {
   const lease = createLease({ storage, name: "sealing", now });
   const folder = segmentFolder(storage.dataDir);
   const reached = deps.reached ?? (() => undefined);
+  let takenAt = 0;
 
   const sealedTo = db.prepare<[], number>("SELECT coalesce(max(to_seq), 0) FROM ledger_segments").pluck();
   const head = db.prepare<[], number>("SELECT coalesce((SELECT seq FROM ledger_head), 0)").pluck();
@@ -85,7 +87,9 @@ export function createSealing(deps: SealingDeps): Sealing {
   const giveWay = async (signal: AbortSignal | undefined): Promise<void> => {
     await setImmediate();
     if (signal?.aborted === true || !db.open) throw new LancelotError("cancelled", "The sealing of old receipts was stopped.");
+    if (now() - takenAt < renewEvery) return;
     if (!lease.take(leaseMs)) throw new LancelotError("conflict", "Another window is sealing old receipts.");
+    takenAt = now();
   };
 
   const timeOf = (seq: number): number =>
@@ -245,6 +249,7 @@ export function createSealing(deps: SealingDeps): Sealing {
     run: async (signal) => {
       const done = { segments: 0, entries: 0 };
       if (!lease.take(leaseMs)) return done;
+      takenAt = now();
       try {
         await tidy();
         await clear(signal);

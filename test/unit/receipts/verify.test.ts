@@ -130,7 +130,8 @@ describe("verification", () => {
     const verification = await ledger.verify();
     expect(verification.firstBad).toMatchObject(expected);
     expect(verification.ok).toBe(false);
-    expect(verification.firstBad?.message).toContain(`Entry ${expected.seq} `);
+    expect(verification.firstBad?.message).toMatch(new RegExp(`^Entry ${expected.seq} \\S.{8,}\\.$`));
+    expect(verification).toMatchObject({ head: verification.entries === 0 ? null : (expect.stringMatching(/^[0-9a-f]{64}$/) as string) });
   });
 
   it("does not take what is appended meanwhile for damage", async () => {
@@ -140,6 +141,40 @@ describe("verification", () => {
     other.ledger.close(other.ledger.open(opening("meanwhile")), { status: "success" });
     expect((await running).ok).toBe(true);
     expect((await ledger.verify()).entries).toBe(4_002);
+  });
+
+  it("says how far it is after every 10,000 entries, and at the end", async () => {
+    fill(5_100);
+    const told: [number, number][] = [];
+    await ledger.verify(undefined, (done, total) => told.push([done, total]));
+    expect(told).toEqual([
+      [10_000, 10_200],
+      [10_200, 10_200],
+    ]);
+  });
+
+  it("says its end once", async () => {
+    fill(5_000);
+    const told: [number, number][] = [];
+    await ledger.verify(undefined, (done, total) => told.push([done, total]));
+    expect(told).toEqual([[10_000, 10_000]]);
+  });
+
+  it.each([
+    ["a byte", () => sql("UPDATE ledger SET body = replace(body, 'action 3', 'action 4') WHERE seq = 7"), 7, true],
+    ["an entry that is gone", () => sql("DELETE FROM ledger WHERE seq = 7"), 7, false],
+    ["an entry moved away", () => sql("UPDATE ledger SET seq = 21 WHERE seq = 7"), 7, true],
+    ["an entry gone and the gap closed", () => removeAndCloseUp(storage, 7), 7, false],
+    ["the recorded head", () => sql("UPDATE ledger_head SET hash = 'x'"), 20, true],
+    ["one written past the head", () => insertRow(storage, forged(21, rowAt(20).hash)), 21, true],
+  ])("names the receipt where there is one: %s", async (_, tamper, seq, named) => {
+    fill(10);
+    const ids = new Map(rows(storage).map((row) => [row.seq, row.receipt_id]));
+    dropTriggers(storage);
+    tamper();
+    const { firstBad, entries } = await ledger.verify();
+    expect(firstBad).toMatchObject({ seq, receiptId: named ? (ids.get(seq) ?? "forged") : null });
+    expect(entries).toBe(seq > 20 || seq === 20 ? 20 : seq - 1);
   });
 
   it("stops when it is told to", async () => {
