@@ -21,7 +21,7 @@ export type { AttachedFile } from "./attached-file.ts";
 export type { ContextMessage, ContextToolResult, ContextUserContent } from "./budget.ts";
 export { headByTokens } from "./budget.ts";
 export type { SelfFacts } from "./self-knowledge.ts";
-export { createDataFence, type DataFence, fence, newMarker } from "./fence.ts";
+export { createDataFence, fence, newMarker } from "./fence.ts";
 export { estimateTokens } from "./tokens.ts";
 
 /** Under which quest and receipt a read is recorded. */

@@ -4,7 +4,7 @@ import type { Handlers } from "../contract/table.ts";
 import { createOwnersFlags } from "./owners-flags.ts";
 import { type FlagName, flagNames, flagTable, isFlagName } from "./table.ts";
 
-export { createSafeMode, type SafeMode, safeModeHandlers } from "./safe-mode.ts";
+export { createSafeMode, safeModeHandlers } from "./safe-mode.ts";
 export { flagsMigrations } from "./schema.ts";
 export { type FlagName, flagNames } from "./table.ts";
 

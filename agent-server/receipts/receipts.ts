@@ -60,7 +60,7 @@ export interface Ledger {
   onReceipt(listener: (receipt: Receipt) => void): () => void;
 }
 
-export { type Audit, createAudit, type SecurityEvent } from "./audit.ts";
+export { type Audit, createAudit } from "./audit.ts";
 export { createLedger } from "./ledger.ts";
 export { receiptsHandlers } from "./handlers.ts";
 export { recorded } from "./recorded.ts";

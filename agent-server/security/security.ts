@@ -27,7 +27,7 @@ export type GatedFetch = (origins: readonly string[]) => typeof fetch;
 
 export { createRedactor } from "./redactor.ts";
 export { createOwnerGate } from "./owner-gate.ts";
-export { createSanitizer, type Inspection, type InjectionFinding, type Sanitizer } from "./sanitizer.ts";
+export { createSanitizer, type InjectionFinding, type Sanitizer } from "./sanitizer.ts";
 export { checkedLookup, isLoopbackHost, reachOf } from "./addresses.ts";
 export { createGatedFetch } from "./gated-fetch.ts";
 export { createSecrets, type EditorSecrets } from "./secrets.ts";
