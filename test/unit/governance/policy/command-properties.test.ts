@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { forEachChild, parse, type SyntaxNode } from "unbash";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Verdict } from "../../../../agent-server/contract/governance.ts";
 import type { CommandJudgement } from "../../../../agent-server/governance/facts.ts";
 import { type CommandCase, commandCases, dangerousCases } from "../../../support/command-cases.ts";
 import { type CommandWorkspace, createCommandWorkspace } from "../../../support/command-workspace.ts";
@@ -14,12 +15,16 @@ afterAll(() => tree.dispose());
 
 const rank = { allow: 0, ask: 1, deny: 2 } as const;
 
+/** Of each row as it stands. */
+const verdicts = new Map<CommandCase, Verdict>();
+
 /** What is wrong with a changed command line: its verdict is less strict than that of the row it was made from. Null: nothing. */
 function lowered(changed: string, row: CommandCase): string | null {
-  const before = tree.judge(row.command, row.cwd);
+  const before = verdicts.get(row) ?? tree.judge(row.command, row.cwd).verdict;
+  verdicts.set(row, before);
   const after = tree.judge(changed, row.cwd);
-  if (rank[after.verdict] >= rank[before.verdict]) return null;
-  return `${before.verdict} became ${after.verdict}:\n${row.command}\n->\n${changed}`;
+  if (rank[after.verdict] >= rank[before]) return null;
+  return `${before} became ${after.verdict}:\n${row.command}\n->\n${changed}`;
 }
 
 /** Command lines of plain words: what they mean does not change when each word is quoted. */
@@ -38,7 +43,13 @@ const plainWords = plainRows.filter(
  * Rows that parse: around half a command line, a wrapper would close what is open. A ripgrep without a folder reads its standard
  * input where it has one, which is another thing than reading the workspace.
  */
-const wholeRows = dangerousCases.filter((row) => !parse(row.command).errors?.length && !/^rg -\S*(?: --\S+)* KEY$/.test(row.command));
+let wholeRows: CommandCase[] = [];
+beforeAll(() => {
+  wholeRows = dangerousCases
+    .filter((row) => !/^rg -\S*(?: --\S+)* KEY$/.test(row.command))
+    .filter((row) => !tree.judge(row.command, row.cwd).rules.some((rule) => rule.id === "command.syntax"));
+  expect(wholeRows.length).toBeGreaterThan(3000);
+});
 
 describe("a verdict is not lowered", () => {
   it("by another spelling of any word", () => {
@@ -68,7 +79,9 @@ describe("a verdict is not lowered", () => {
     const wrap = wrappers[name] ?? String;
     // find puts names in place of {}, which changes what a row with {} means.
     const rows = name.startsWith("find") ? wholeRows.filter((row) => !row.command.includes("{}")) : wholeRows;
-    expect(rows.map((row) => lowered(wrap(row.command), row)).filter((one) => one !== null)).toEqual([]);
+    // A third of the rows each, another third for the next wrapper; all of them, at random, one to four deep below.
+    const third = rows.filter((_row, at) => at % 3 === Object.keys(wrappers).indexOf(name) % 3);
+    expect(third.map((row) => lowered(wrap(row.command), row)).filter((one) => one !== null)).toEqual([]);
   });
 
   it("by wrapping one to four deep", () => {
@@ -249,8 +262,8 @@ describe("anything at all", () => {
     );
   });
 
-  it("every prefix of every fifth row", () => {
-    for (const row of commandCases.filter((_row, at) => at % 5 === 0)) {
+  it("every prefix of every twenty-fifth row", () => {
+    for (const row of commandCases.filter((_row, at) => at % 25 === 0)) {
       for (let end = 0; end < Math.min(row.command.length, 120); end += 1) expectSane(row.command.slice(0, end), row.cwd);
     }
   });
