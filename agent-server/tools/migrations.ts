@@ -74,4 +74,19 @@ export const toolsMigrations: readonly Migration[] = [
       CREATE INDEX verifications_workspace ON verifications (workspace, status);
     `,
   },
+  {
+    name: "tools-3-repository-moves",
+    sql: `
+      CREATE TABLE repository_moves (
+        id INTEGER PRIMARY KEY,
+        workspace TEXT NOT NULL,
+        quest_id TEXT,
+        receipt_id TEXT NOT NULL,
+        move TEXT NOT NULL,
+        taken_back INTEGER NOT NULL DEFAULT 0,
+        created_at TEXT NOT NULL
+      ) STRICT;
+      CREATE INDEX repository_moves_quest ON repository_moves (workspace, quest_id, id);
+    `,
+  },
 ];

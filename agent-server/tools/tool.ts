@@ -7,6 +7,8 @@ import type { Governance, Question } from "../governance/governance.ts";
 import type { Changes, Overlay } from "./changes.ts";
 import type { Locks } from "./locks.ts";
 import type { Touch } from "./checkpoints.ts";
+import type { FilePath } from "./providers/file-ops.ts";
+import type { RepositoryMoves } from "./repository-moves.ts";
 import type { IntentSpec, Provider, Result } from "./road.ts";
 import type { ToolCall } from "./tools.ts";
 import type { VerifyOwn } from "./verifications.ts";
@@ -23,6 +25,10 @@ export interface Scope {
   readonly ripgrepPath: string;
   /** Held on a file's absolute path while it, or its change, is written. */
   readonly locks: Locks;
+  /** What is done to the repository is written down here, right before it is done, so that undo knows it. */
+  readonly moves: RepositoryMoves;
+  /** The files a quest changed on disk. */
+  readonly questFiles: (questId: string) => FilePath[];
 }
 
 /** What a tool says when it is done. */

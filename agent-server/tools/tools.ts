@@ -21,7 +21,10 @@ import { createObjectStore } from "./checkpoints-objects.ts";
 import { createRestore } from "./checkpoints-restore.ts";
 import { createFabric } from "./fabric.ts";
 import { createLocks } from "./locks.ts";
+import type { FilePath } from "./providers/file-ops.ts";
 import { parseCommand, replCatalog } from "./repl/repl.ts";
+import { createRepositoryMoves } from "./repository-moves.ts";
+import { createRepositoryUndo } from "./repository-undo.ts";
 import { createRoad } from "./road.ts";
 import type { Tool } from "./tool.ts";
 import { createVerifications } from "./verifications.ts";
@@ -176,8 +179,36 @@ export function createTools(deps: ToolsDeps): Tools {
   const files = createWorkspaceFiles(askEditor);
   const changes = createChanges({ store: createChangesStore(storage, owner), files, road, governance, ledger, locks, emit, now });
   const restore = createRestore({ checkpoints, objects, files, governance, road, locks, ledger, verifications });
+  const moves = createRepositoryMoves({ storage, workspace: owner, now });
+  const repository = createRepositoryUndo({ moves, road, locks, governance, workspace: owner });
   checkpoints.sweep();
   verifications.resume();
+
+  /** The files a quest left otherwise than it found them, as far as is known. */
+  const questFiles = (questId: string): FilePath[] => {
+    const byPath = Map.groupBy(checkpoints.files({ questId }), ({ path }) => path.absolute);
+    return [...byPath.values()].flatMap((files) => {
+      const [first, last] = [files[0], files.at(-1)];
+      if (first === undefined || last === undefined) return [];
+      return JSON.stringify(first.before) === JSON.stringify(last.after) ? [] : [first.path];
+    });
+  };
+
+  /** Undo of a task: first what it did to the repository, then its files; what the files were in the way of is tried again. */
+  async function restoreAll(of: { id: string } | { questId: string }): Promise<RestoreResult> {
+    if ("id" in of) return restore.restore(of);
+    const before = await repository.undo(of.questId);
+    const files = await restore.restore(of);
+    const after =
+      before.conflicts.length === 0 || files.restored.length === 0
+        ? { restored: [], conflicts: before.conflicts }
+        : await repository.undo(of.questId);
+    return {
+      ...files,
+      restored: [...before.restored, ...files.restored, ...after.restored],
+      conflicts: [...after.conflicts, ...files.conflicts],
+    };
+  }
 
   const problem = (tool: Tool): string | null => {
     if (deps.enabled?.() === false) return switchedOff;
@@ -193,7 +224,7 @@ export function createTools(deps: ToolsDeps): Tools {
     problem,
     log,
     takeFailures: (questId: string) => toldWords(verifications.take(questId)),
-    scope: (call: ToolCall) => ({ call, workspace: owner, governance, files, changes, askEditor, ripgrepPath, locks }),
+    scope: (call: ToolCall) => ({ call, workspace: owner, governance, files, changes, askEditor, ripgrepPath, locks, moves, questFiles }),
   };
   const invoke = createFabric({ ...fabric, catalog });
   const runCommand = createFabric({ ...fabric, catalog: replCatalog });
@@ -228,7 +259,7 @@ export function createTools(deps: ToolsDeps): Tools {
     checkpoints: {
       list: (filter) => checkpoints.list(filter),
       diff: async (of) => restore.diff(of),
-      restore: async (of) => restore.restore(of),
+      restore: restoreAll,
     },
     verifications: {
       stats: verifications.stats,

@@ -4,8 +4,14 @@ import { askOwner } from "./ask-owner.ts";
 import { deleteFile } from "./delete-file.ts";
 import { diagnostics } from "./diagnostics.ts";
 import { editFile } from "./edit-file.ts";
+import { gitBranch } from "./git-branch.ts";
+import { gitCheckout } from "./git-checkout.ts";
+import { gitClone } from "./git-clone.ts";
+import { gitCommit } from "./git-commit.ts";
 import { gitDiff } from "./git-diff.ts";
 import { gitLog } from "./git-log.ts";
+import { gitPush } from "./git-push.ts";
+import { gitShow } from "./git-show.ts";
 import { gitStatus } from "./git-status.ts";
 import { listFiles } from "./list-files.ts";
 import { readFile } from "./read-file.ts";
@@ -26,6 +32,12 @@ export const catalog: readonly Tool[] = [
   gitStatus,
   gitDiff,
   gitLog,
+  gitShow,
+  gitCommit,
+  gitBranch,
+  gitCheckout,
+  gitPush,
+  gitClone,
   diagnostics,
   askOwner,
   updatePlan,

@@ -1,80 +1,162 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
 import { simpleGit } from "simple-git";
 import { LancelotError } from "../../contract/errors.ts";
+import { gitError } from "./git-errors.ts";
+import { findRepository, type Repository } from "./git-repository.ts";
+import {
+  fixedSettings,
+  type ListedSetting,
+  namedSettings,
+  nothing,
+  type OwnerSettings,
+  ownerSettings,
+  parseSettings,
+  type Setting,
+} from "./git-settings.ts";
 
 export const gitProvider = { name: "git", version: "cli" } as const;
 
 const timeoutMs = 30_000;
-const nothing = process.platform === "win32" ? "NUL" : "/dev/null";
+/** Most a command may print, in bytes. */
+const maxOutput = 64 * 1024 * 1024;
 
-/** Settings of a repository that name a program or reach out; each is put out of force for our calls. */
-const fixedSettings: readonly (readonly [string, string])[] = [
-  ["core.hooksPath", nothing],
-  ["core.fsmonitor", "false"],
-  ["core.pager", "cat"],
-  ["core.editor", "true"],
-  ["core.sshCommand", "false"],
-  ["core.askPass", ""],
-  ["core.attributesFile", nothing],
-  ["core.alternateRefsCommand", "true"],
-  ["credential.helper", ""],
-  ["diff.external", ""],
-  ["log.showSignature", "false"],
-  ["gpg.program", "false"],
-  ["interactive.diffFilter", "cat"],
-  ["protocol.allow", "never"],
-  ["submodule.recurse", "false"],
-];
+/** What git is ever asked to do to a repository here. None of these talks to another one. */
+export type GitCommand =
+  | "status"
+  | "diff"
+  | "log"
+  | "diff-tree"
+  | "diff-index"
+  | "ls-files"
+  | "ls-tree"
+  | "cat-file"
+  | "check-attr"
+  | "check-ref-format"
+  | "rev-parse"
+  | "merge-base"
+  | "symbolic-ref"
+  | "for-each-ref"
+  | "read-tree"
+  | "add"
+  | "write-tree"
+  | "commit-tree"
+  | "update-ref"
+  | "reset"
+  | "rm"
+  | "checkout";
+
+export interface GitOptions {
+  /** Written to its standard input. */
+  readonly input?: string;
+  /** Instead of the repository's index. */
+  readonly index?: string;
+  /** How long (ms) it may work without printing anything; half a minute unless said. */
+  readonly quietMs?: number;
+  /** Who is named as author and committer. */
+  readonly author?: { readonly name: string; readonly email: string };
+}
 
 export interface Git {
+  readonly repository: Repository;
+  readonly owner: OwnerSettings;
+  /** Every setting there is, by the scope that gives it. */
+  readonly settings: readonly ListedSetting[];
   /**
-   * Runs a reading command whose arguments are ours; `paths` are the caller's and come after `--`, as literal names.
+   * Runs a reading command in the workspace whose arguments are ours; `paths` are the caller's and come after `--`, as literal names.
    * @throws LancelotError `unavailable` (no git, no repository), `cancelled`.
    */
-  read(command: "status" | "diff" | "log", args: readonly string[], paths: readonly string[]): Promise<string>;
+  read(command: GitCommand, args: readonly string[], paths: readonly string[]): Promise<string>;
+  /** The same at the root of the work tree, for commands that change something too. */
+  run(command: GitCommand, args: readonly string[], paths?: readonly string[], options?: GitOptions): Promise<string>;
+  /** As `run`; null where git says no by its exit code alone. */
+  ask(command: GitCommand, args: readonly string[], options?: GitOptions): Promise<string | null>;
 }
 
 /**
- * Git that reads a repository and executes nothing of it: no hooks, filters, external diffs, pagers, file system monitors,
- * transports or signatures checks, whatever its configuration says, and none of the system's or the user's configuration.
+ * Git that executes nothing of a repository: no hooks, filters, external diffs, pagers, file system monitors, merge drivers,
+ * transports or signature checks, whatever its settings say. Of the system's and the user's settings it knows the values named in
+ * `OwnerSettings` alone.
+ * @throws LancelotError `unavailable`, `denied` (a repository that leads elsewhere), `cancelled`.
  */
 export async function openGit(workspace: string, signal: AbortSignal): Promise<Git> {
   const repository = findRepository(workspace);
   if (repository === null)
     throw new LancelotError("unavailable", "This workspace is not a git repository, so there is nothing to show. Use the file tools.");
+  return gitOf(repository, workspace, signal);
+}
+
+/** The same for a repository that was found, or made, already. */
+export async function gitOf(repository: Repository, workspace: string, signal: AbortSignal): Promise<Git> {
   const place = { GIT_DIR: repository.gitDir, GIT_WORK_TREE: repository.workTree };
-  const programs = filterSettings(await run(workspace, place, [], ["config", "--list", "--name-only", "-z"], signal));
-  const settings = [...fixedSettings, ...programs];
+  const listed = parseSettings(await listSettings(place, repository.workTree, signal));
+  const owner = ownerSettings(listed);
+  const settings = [
+    ...fixedSettings,
+    ["core.excludesFile", nothing] as const,
+    ...owner.files,
+    ...namedSettings(listed.map(({ name }) => name)),
+  ];
+  const start = (cwd: string, command: GitCommand, args: readonly string[], paths: readonly string[] | null, options: GitOptions) => {
+    const { index, author } = options;
+    const env = {
+      ...place,
+      ...(index === undefined ? {} : { GIT_INDEX_FILE: index }),
+      ...(author === undefined
+        ? {}
+        : {
+            GIT_AUTHOR_NAME: author.name,
+            GIT_AUTHOR_EMAIL: author.email,
+            GIT_COMMITTER_NAME: author.name,
+            GIT_COMMITTER_EMAIL: author.email,
+          }),
+    };
+    const words = ["--no-pager", "--literal-pathspecs", command, ...args, ...(paths === null ? [] : ["--", ...paths])];
+    return run(cwd, gitEnvironment(env, settings), words, signal, options);
+  };
   return {
-    read: (command, args, paths) =>
-      run(workspace, place, settings, ["--no-pager", "--literal-pathspecs", command, ...args, "--", ...paths], signal),
+    repository,
+    owner,
+    settings: listed,
+    read: (command, args, paths) => start(workspace, command, args, paths, {}),
+    run: (command, args, paths, options = {}) => start(repository.workTree, command, args, paths ?? null, options),
+    ask: async (command, args, options = {}) => {
+      try {
+        return await start(repository.workTree, command, args, null, options);
+      } catch (error) {
+        if (error instanceof LancelotError && error.data?.["said"] === "no") return null;
+        throw error;
+      }
+    },
   };
 }
 
-/** Clean, smudge and process filters run programs when files are compared; with empty commands the bytes are compared as they are. */
-function filterSettings(names: string): [string, string][] {
-  return names.split("\0").flatMap((name): [string, string][] => {
-    if (/^filter\..+\.(clean|smudge|process)$/i.test(name)) return [[name, ""]];
-    if (/^filter\..+\.required$/i.test(name)) return [[name, "false"]];
-    return /^diff\..+\.(command|textconv)$/i.test(name) ? [[name, ""]] : [];
-  });
+/** What `git config` lists: every setting with its scope, the owner's own among them. Reading them starts nothing. */
+export async function listSettings(place: Record<string, string>, cwd: string, signal: AbortSignal): Promise<string> {
+  const { GIT_CONFIG_NOSYSTEM: _, GIT_CONFIG_GLOBAL: __, ...env } = gitEnvironment(place, []);
+  return run(
+    cwd,
+    { ...env, ...ownEnvironment(["HOME", "USERPROFILE", "XDG_CONFIG_HOME", "PROGRAMDATA", "ALLUSERSPROFILE"]) },
+    ["config", "--list", "--show-scope", "--includes", "-z"],
+    signal,
+  );
 }
 
 async function run(
   cwd: string,
-  place: Record<string, string>,
-  settings: readonly (readonly [string, string])[],
+  env: Record<string, string>,
   args: readonly string[],
   signal: AbortSignal,
+  { input, quietMs = timeoutMs }: Pick<GitOptions, "input" | "quietMs"> = {},
 ): Promise<string> {
-  const env = environment(place, settings);
+  const flood = new AbortController();
   const git = simpleGit({
     baseDir: cwd,
-    abort: signal,
-    timeout: { block: timeoutMs },
+    abort: AbortSignal.any([signal, flood.signal]),
+    timeout: { block: quietMs },
     maxConcurrentProcesses: 1,
     allowEnvironment: Object.keys(env),
+    // An exit code counts even where nothing is said with it.
+    errors: (error, { exitCode, stdErr }) => error ?? (exitCode === 0 ? undefined : Buffer.concat(stdErr)),
+    ...(input === undefined ? {} : { input: () => input }),
     // These are set here to nothing; the check that forbids setting them is for values that others choose.
     unsafe: {
       allowUnsafeConfigEnvCount: true,
@@ -84,27 +166,43 @@ async function run(
       allowUnsafePager: true,
       allowUnsafeEditor: true,
       allowUnsafeSshCommand: true,
+      allowUnsafeGitProxy: true,
       allowUnsafeAskPass: true,
       allowUnsafeCredentialHelper: true,
       allowUnsafeDiffExternal: true,
       allowUnsafeDiffTextConv: true,
       allowUnsafeFilter: true,
+      allowUnsafeMergeDriver: true,
       allowUnsafeGpgProgram: true,
       allowUnsafeProtocolOverride: true,
       allowUnsafeCommandBinaries: true,
       allowUnsafeSubmodule: true,
       allowUnsafeInclude: true,
+      allowUnsafePack: true,
     },
-  }).env(env);
+  })
+    .env(env)
+    .outputHandler((_command, out, err) => {
+      let bytes = 0;
+      const count = (chunk: Buffer): void => {
+        bytes += chunk.length;
+        if (bytes > maxOutput) flood.abort();
+      };
+      out.on("data", count);
+      err.on("data", count);
+    });
   try {
     return await git.raw([...args]);
   } catch (error) {
     if (signal.aborted) throw new LancelotError("cancelled", "Git was stopped.", { cause: error });
+    if (flood.signal.aborted)
+      throw new LancelotError("too_large", "Git had more to say than can be taken in. Name a path to see less.", { cause: error });
     throw gitError(error);
   }
 }
 
-function environment(place: Record<string, string>, settings: readonly (readonly [string, string])[]): Record<string, string> {
+/** The whole environment of a git process: nothing of it comes from ours but where programs are. */
+export function gitEnvironment(place: Readonly<Record<string, string>>, settings: readonly Setting[]): Record<string, string> {
   const env: Record<string, string> = {
     ...place,
     GIT_CONFIG_NOSYSTEM: "1",
@@ -113,15 +211,12 @@ function environment(place: Record<string, string>, settings: readonly (readonly
     GIT_TERMINAL_PROMPT: "0",
     GIT_NO_LAZY_FETCH: "1",
     GIT_NO_REPLACE_OBJECTS: "1",
-    GIT_ALLOW_PROTOCOL: "none",
+    GIT_ALLOW_PROTOCOL: place["GIT_ALLOW_PROTOCOL"] ?? "none",
     GIT_PAGER: "cat",
     GIT_CONFIG_COUNT: String(settings.length),
     LC_ALL: "C.UTF-8",
+    ...ownEnvironment(["PATH", "SystemRoot"]),
   };
-  for (const name of ["PATH", "SystemRoot"]) {
-    const value = process.env[name];
-    if (value !== undefined) env[name] = value;
-  }
   settings.forEach(([key, value], index) => {
     env[`GIT_CONFIG_KEY_${index}`] = key;
     env[`GIT_CONFIG_VALUE_${index}`] = value;
@@ -129,30 +224,12 @@ function environment(place: Record<string, string>, settings: readonly (readonly
   return env;
 }
 
-/** The repository a folder is in. Found here, because a repository's own settings could point git's search elsewhere. */
-function findRepository(workspace: string): { gitDir: string; workTree: string } | null {
-  for (let at = workspace; ; at = dirname(at)) {
-    const entry = join(at, ".git");
-    if (existsSync(entry)) {
-      if (statSync(entry).isDirectory()) return { gitDir: entry, workTree: at };
-      const link = /^gitdir: (.+?)\s*$/.exec(readFileSync(entry, "utf8").slice(0, 4096))?.[1];
-      return link === undefined ? null : { gitDir: resolve(at, link), workTree: at };
-    }
-    if (dirname(at) === at) return null;
-  }
-}
-
-function gitError(error: unknown): LancelotError {
-  const message = error instanceof Error ? error.message : String(error);
-  if (/ENOENT/.test(message))
-    return new LancelotError("unavailable", "Git is not installed or not on the PATH. Install git to use this.", { cause: error });
-  if (/not a git repository/i.test(message)) {
-    return new LancelotError("unavailable", "This workspace is not a git repository, or a damaged one. Use the file tools.", {
-      cause: error,
-    });
-  }
-  if (/does not have any commits/i.test(message))
-    return new LancelotError("not_found", "This repository has no commits yet.", { cause: error });
-  const first = message.trim().split("\n")[0] ?? "";
-  return new LancelotError("unavailable", `Git could not do this: ${first.replace(/^fatal: /, "").slice(0, 300)}`, { cause: error });
+/** Variables of our own environment, where they are set. */
+export function ownEnvironment(names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = process.env[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
 }

@@ -38,6 +38,12 @@ const calls: Record<string, { args: Record<string, unknown>; acts: string | null
   git_status: { args: { path: "alias" }, acts: "path" },
   git_diff: { args: { path: "alias/a.ts" }, acts: "path" },
   git_log: { args: { path: "alias" }, acts: "path" },
+  git_show: { args: { ref: "HEAD", path: "alias" }, acts: "path" },
+  git_commit: { args: { message: "More", paths: ["alias/b.ts"] }, acts: "message" },
+  git_branch: { args: { name: "topic" }, acts: "name" },
+  git_checkout: { args: { ref: "other" }, acts: "ref" },
+  git_push: { args: { remote: "origin", branch: "other" }, acts: "branch" },
+  git_clone: { args: { url: "remote.git", path: "alias/clone" }, acts: "path" },
   diagnostics: { args: { path: "alias/a.ts" }, acts: "path" },
   ask_owner: { args: { question: "Which?" }, acts: "question" },
   update_plan: { args: { steps: [{ title: "One", status: "active" }] }, acts: null },
@@ -98,6 +104,12 @@ describe("there is one road", () => {
     git("init", "-q");
     git("add", "src");
     git("commit", "-qm", "alpha secret words");
+    git("branch", "other");
+    git("config", "user.name", "o");
+    git("config", "user.email", "o@o");
+    git("clone", "-q", "--bare", ".", "remote.git");
+    git("config", "remote.origin.url", "./remote.git");
+    room.write("src/b.ts", "more\n");
     room.write("src/a.ts", "alpha secret words\n");
   }
 
@@ -172,8 +184,10 @@ describe("there is one road", () => {
     }
     const after = snapshotTree(room.workspace, (path) => path.includes("/.git/"));
     const allowed = redeemed.filter(({ action }) => changing.has(action)).map(({ args }) => String(args["absolute"]));
+    const cloned = redeemed.filter(({ action }) => action === "clone").map(({ args }) => String(args["absolute"]));
     for (const path of new Set([...Object.keys(before), ...Object.keys(after)])) {
       if (before[path] === after[path]) continue;
+      if (cloned.some((one) => one === path || path.startsWith(`${one}/`))) continue;
       if (!allowed.some((one) => one === path || one.startsWith(`${path}/`))) problems.push(`${path} was changed without leave`);
     }
     return problems;

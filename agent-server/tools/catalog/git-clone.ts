@@ -1,0 +1,182 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, lstatSync } from "node:fs";
+import { mkdir, readFile, rename, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import * as z from "zod";
+import { LancelotError } from "../../contract/errors.ts";
+import { type Git, gitOf, gitProvider, listSettings } from "../providers/git.ts";
+import { type ListedSetting, ownerSettings, parseSettings } from "../providers/git-settings.ts";
+import { inPrivateFolder, type Remote, remoteOf, tooLarge, transfer, uploadPack } from "../providers/git-transfer.ts";
+import { count, defineTool, fileStep, PathArgument, resolveFile, type Scope } from "../tool.ts";
+import { headOf, list, shortHash } from "./git-write.ts";
+
+/** Most bytes of a clone, in its objects and then again in its files, and most files. */
+const maxBytes = 1024 * 1024 * 1024;
+const maxFiles = 200_000;
+const timeoutMs = 15 * 60_000;
+const quietMs = 10 * 60_000;
+
+export const gitClone = defineTool({
+  name: "git_clone",
+  description:
+    "Clone a repository by its https address into a new folder of the workspace. Submodules are not fetched and files of Git LFS stay pointers. depth 1 fetches the latest commit alone.",
+  args: z.strictObject({
+    url: z.string().trim().min(1).max(2000).describe("https address of the repository"),
+    path: PathArgument.optional().describe("New folder, relative to the workspace; the repository's name if left out"),
+    depth: count(1, 1_000_000).optional().describe("Latest commits only, this many"),
+  }),
+  capability: "repo_ops",
+  action: "clone",
+  baseTier: "T2",
+  actionType: "tool_call",
+  provider: gitProvider,
+  title: ({ url, path }) => `Git clone ${shownUrl(url)}${path === undefined ? "" : ` into ${path}`}`,
+  // That something is in the way only who may look is told.
+  looks: ({ url, path }, scope) => [fileStep("list", resolveFile(scope, path ?? nameOf(url)))],
+  async plan({ url, path, depth }, scope) {
+    const target = resolveFile(scope, path ?? nameOf(url));
+    if (!target.inside) throw new LancelotError("denied", "Repositories are cloned into the workspace only. Name a folder in it.");
+    if (target.type !== "missing") throw new LancelotError("conflict", `${target.display} exists already. Name a folder that does not.`);
+    const remote = remoteOf(url, scope.workspace);
+    if (remote.protocol === "file") await expectPlainSource(scope, remote);
+    return {
+      kind: "effect",
+      steps: [
+        { capability: "repo_ops", action: "clone", args: { url, path: target.asked, absolute: target.absolute, depth: depth ?? null } },
+      ],
+      question: {
+        title: `Clone ${remote.shown}`,
+        detail: `Into ${target.display}${depth === undefined ? "" : `, the latest ${depth} commits`}.`,
+      },
+      touches: [],
+      run: async ({ receiptId }) => {
+        const { commit, files, notes } = await scope.locks.hold([target.absolute], () =>
+          clone(scope, remote, target.absolute, depth ?? null),
+        );
+        const { questId } = scope.call;
+        scope.moves.record({ questId, receiptId, move: { kind: "clone", path: target.absolute, commit } });
+        const what = commit === null ? "It has no commits yet." : `${files} files at ${shortHash(commit)}.`;
+        return {
+          value: { kind: "answer", text: [`Cloned ${remote.shown} into ${target.display}. ${what}`, ...notes].join("\n") },
+          outputs: { url: remote.shown, path: target.display, commit, files },
+        };
+      },
+      verify: () => Promise.resolve(existsSync(join(target.absolute, ".git", "HEAD")) ? null : `${target.display} holds no repository`),
+    };
+  },
+});
+
+/** The folder git itself would choose. */
+function nameOf(url: string): string {
+  const last = url
+    .replace(/[/\\]+$/, "")
+    .split(/[/\\:]/)
+    .at(-1)
+    ?.replace(/\.git$/i, "");
+  return last === undefined || last === "" ? "repository" : last;
+}
+
+/** An address may have a password in it; cards and questions never do. */
+function shownUrl(url: string): string {
+  return url.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/@]*@/i, "$1");
+}
+
+/**
+ * A local repository is served by a git that reads its settings, so one that would fetch what it lacks by a program is refused.
+ * @throws LancelotError `denied`, `not_found`.
+ */
+async function expectPlainSource(scope: Scope, remote: Remote): Promise<void> {
+  const { absolute } = resolveFile(scope, remote.url);
+  const gitDir = existsSync(join(absolute, ".git")) ? join(absolute, ".git") : absolute;
+  if (lstatSync(gitDir, { throwIfNoEntry: false })?.isDirectory() !== true || !existsSync(join(gitDir, "HEAD")))
+    throw new LancelotError("not_found", `There is no repository at ${remote.shown}.`);
+  expectNoPromises(parseSettings(await listSettings({ GIT_DIR: gitDir }, gitDir, scope.call.signal)));
+}
+
+export function expectNoPromises(settings: readonly ListedSetting[]): void {
+  const promises = settings.some(
+    ({ scope, name }) =>
+      scope !== "system" &&
+      scope !== "global" &&
+      /^(?:extensions\.partialclone|remote\..+\.(?:promisor|vcs)|uploadpack\.packobjectshook)$/is.test(name),
+  );
+  if (promises)
+    throw new LancelotError(
+      "denied",
+      "That repository lacks objects it would fetch by a program of its own, so it is not used. The owner can do it by hand.",
+    );
+}
+
+/** Beside its place first, so that what is stopped half-way, or too large, leaves nothing behind. */
+async function clone(
+  scope: Scope,
+  remote: Remote,
+  target: string,
+  depth: number | null,
+): Promise<{ commit: string | null; files: number; notes: string[] }> {
+  const { signal } = scope.call;
+  await mkdir(dirname(target), { recursive: true });
+  const staging = join(dirname(target), `.lancelot-clone-${randomBytes(8).toString("hex")}`);
+  try {
+    return await inPrivateFolder(async (folder) => {
+      const owner = ownerSettings(parseSettings(await listSettings({ GIT_DIR: join(folder, "none") }, folder, signal)));
+      const args = [
+        "clone",
+        "--quiet",
+        "--no-checkout",
+        "--no-recurse-submodules",
+        "--no-local",
+        "--template=",
+        ...(depth === null ? [] : [`--depth=${depth}`]),
+        ...(remote.protocol === "file" ? [uploadPack] : []),
+        "--",
+        remote.url,
+        staging,
+      ];
+      await transfer({ remote, gitDir: null, cwd: folder, owner }, args, { timeoutMs, grows: { folder: staging, maxBytes } }, signal);
+      const repository = { gitDir: join(staging, ".git"), commonDir: join(staging, ".git"), workTree: staging };
+      const git = await gitOf(repository, staging, signal);
+      const { commit } = await headOf(git);
+      const { files, notes } = commit === null ? { files: 0, notes: [] } : await writeFiles(git, commit);
+      if (existsSync(target)) throw new LancelotError("conflict", `${basename(target)} appeared meanwhile, so nothing was kept.`);
+      await rename(staging, target);
+      return { commit, files, notes };
+    });
+  } finally {
+    await rm(staging, { recursive: true, force: true });
+  }
+}
+
+/** Writes the files of a fresh clone, when they are not too many. */
+async function writeFiles(git: Git, commit: string): Promise<{ files: number; notes: string[] }> {
+  const entries = (await git.run("ls-tree", ["-r", "-l", "-z", commit], undefined, { quietMs }))
+    .split("\0")
+    .filter((entry) => entry !== "");
+  let bytes = 0;
+  let submodules = 0;
+  const names: string[] = [];
+  for (const entry of entries) {
+    const [head = "", name = ""] = entry.split("\t");
+    const [mode, , , size] = head.split(/ +/);
+    if (mode === "160000") submodules += 1;
+    else names.push(name);
+    bytes += Number(size) || 0;
+  }
+  if (bytes > maxBytes || names.length > maxFiles) throw tooLarge(maxBytes);
+  await git.run("checkout", ["--quiet", "--force", "--no-recurse-submodules", "HEAD"], [], { quietMs });
+  const attributes = await readFile(join(git.repository.workTree, ".gitattributes"), "utf8").catch(() => "");
+  const pointers = /\bfilter=/.test(attributes);
+  return {
+    files: names.length,
+    notes: [
+      ...(pointers
+        ? ["Files that go through a filter (such as Git LFS) are as the repository keeps them: pointers, not their content."]
+        : []),
+      ...(submodules === 0 ? [] : [`${submodules} submodules were not fetched: ${list(submoduleNames(entries), 4)}.`]),
+    ],
+  };
+}
+
+function submoduleNames(entries: readonly string[]): string[] {
+  return entries.filter((entry) => entry.startsWith("160000")).map((entry) => entry.split("\t")[1] ?? "");
+}

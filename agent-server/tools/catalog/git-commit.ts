@@ -1,0 +1,248 @@
+import { statSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as z from "zod";
+import { LancelotError } from "../../contract/errors.ts";
+import { type Git, gitProvider } from "../providers/git.ts";
+import { expectPlain } from "../providers/git-repository.ts";
+import { defineTool, PathArgument, resolveFile, type Scope } from "../tool.ts";
+import { gitStep } from "./git.ts";
+import {
+  branchName,
+  changedFiles,
+  filtered,
+  type Head,
+  holdRepository,
+  hooksOf,
+  list,
+  nameInTree,
+  nameInWorkspace,
+  openIdle,
+  refuseFiltered,
+  reopen,
+  shortHash,
+} from "./git-write.ts";
+
+/** Most files of one commit. */
+const maxFiles = 5_000;
+const quietMs = 120_000;
+
+export const gitCommit = defineTool({
+  name: "git_commit",
+  description:
+    "Commit files as they are on disk: those this task changed, or those of paths (files or folders). What the owner has staged of other files stays staged and is not committed. Changes that still wait for review are not on disk yet. Hooks are not run.",
+  args: z.strictObject({
+    message: z.string().trim().min(1).max(10_000).describe("First line: a short summary"),
+    paths: z
+      .preprocess((value) => (typeof value === "string" ? [value] : value), z.array(PathArgument).min(1).max(200))
+      .optional()
+      .describe("Files or folders, relative to the workspace; what this task changed if left out"),
+  }),
+  capability: "repo_ops",
+  action: "commit",
+  baseTier: "T1",
+  actionType: "tool_call",
+  provider: gitProvider,
+  title: ({ message }) => `Git commit: ${message.split("\n")[0]?.slice(0, 80) ?? ""}`,
+  looks: ({ paths = ["."] }, scope) => paths.map((path) => gitStep(scope, "status", path)),
+  async plan({ message, paths }, scope) {
+    const opened = await openIdle(scope);
+    const { git, head } = opened;
+    const { ref } = head;
+    if (ref === null) {
+      throw new LancelotError(
+        "conflict",
+        "No branch is checked out (HEAD is detached), so a commit would be lost easily. Make a branch with git_branch and check it out first.",
+      );
+    }
+    const author = identity(git);
+    const wanted = paths === undefined ? questNames(scope, git) : paths.map((path) => nameInTree(git, resolveFile(scope, path).absolute));
+    const { names, notes } = await committable(scope, git, wanted, paths === undefined);
+    const shown = names.map((name) => nameInWorkspace(git, scope, name) ?? name);
+    if (git.owner.signs)
+      notes.push("The commit is not signed: signing starts a program. The owner can sign it with git commit --amend -S.");
+    const hooks = hooksOf(git);
+    if (hooks.length > 0) notes.push(`Hooks were not run (${list(hooks, 4)}).`);
+    let after: { commit: string; indexTime: number } | null = null;
+    return {
+      kind: "effect",
+      steps: [{ capability: "repo_ops", action: "commit", args: { message, paths: shown, branch: branchName(ref) } }],
+      question: {
+        title: `Commit ${names.length} ${names.length === 1 ? "file" : "files"} to ${branchName(ref)}`,
+        detail: [message, "", `By ${author.name} <${author.email}>`, ...shown.slice(0, 100).map((name) => `  ${name}`), ...notes].join(
+          "\n",
+        ),
+      },
+      touches: [],
+      run: async ({ receiptId }) => {
+        const done = await holdRepository(scope, git.repository, async () => {
+          const fresh = await reopen(scope, opened);
+          expectPlain(fresh.repository, [ref]);
+          return commit(scope, fresh, { head, ref, author, message, names, receiptId });
+        });
+        after = done;
+        const count = `${names.length} ${names.length === 1 ? "file" : "files"}`;
+        return {
+          value: {
+            kind: "answer",
+            text: [`Committed ${count} to ${branchName(ref)} as ${shortHash(done.commit)}: ${list(shown)}.`, ...notes].join("\n"),
+          },
+          outputs: { commit: done.commit, branch: branchName(ref), refBefore: head.commit, refAfter: done.commit, files: shown, author },
+        };
+      },
+      verify: async () => (after === null ? null : verifyCommit(git, ref, names, after)),
+    };
+  },
+});
+
+/** Who commits. @throws LancelotError `unavailable` when the owner's git does not say. */
+function identity(git: Git): { name: string; email: string } {
+  const { name, email } = git.owner;
+  if (name !== null && email !== null) return { name: plain(name), email: plain(email) };
+  throw new LancelotError(
+    "unavailable",
+    'Git does not know who commits. The owner sets it once: git config --global user.name "Name", and git config --global user.email "address".',
+  );
+}
+
+/** Names go into the commit's header, line by line. */
+function plain(text: string): string {
+  return text.replace(/[\p{Cc}<>]/gu, "").slice(0, 300);
+}
+
+/** The files of the workspace that this quest left otherwise than it found them. */
+function questNames(scope: Scope, git: Git): string[] {
+  const { questId } = scope.call;
+  const files = questId === null ? [] : scope.questFiles(questId);
+  if (files.length === 0) {
+    throw new LancelotError(
+      "not_found",
+      "This task has changed no files on disk yet, so there is nothing to commit. Changes that wait for review count once they are accepted; to commit other files name them in paths.",
+    );
+  }
+  return files.map(({ absolute }) => nameInTree(git, absolute)).filter((name) => !name.startsWith("../"));
+}
+
+/** What of the wanted files can be committed, and what is to be said of the rest. @throws LancelotError `not_found`, `conflict`, … */
+async function committable(
+  scope: Scope,
+  git: Git,
+  wanted: readonly string[],
+  quietly: boolean,
+): Promise<{ names: string[]; notes: string[] }> {
+  const { entries, unreadable } = await changedFiles(git, wanted, "all");
+  const notes: string[] = [];
+  const names: string[] = [];
+  const secret: string[] = [];
+  const repositories: string[] = [];
+  const outside: string[] = [];
+  for (const { code, name } of entries) {
+    if (code.includes("U") || code === "AA" || code === "DD")
+      throw new LancelotError("conflict", `${name} has conflicts that are not resolved. The owner resolves them first.`);
+    const resolved = scope.governance.resolvePath(join(git.repository.workTree, name));
+    if (name.endsWith("/")) repositories.push(name);
+    else if (resolved.ok && !resolved.inside) outside.push(name);
+    else if (!resolved.ok || resolved.sensitive === "secret") secret.push(name);
+    else names.push(name);
+  }
+  if (secret.length > 0) notes.push(`Left out, because it may hold secrets: ${list(secret)}.`);
+  if (outside.length > 0) notes.push(`Left out, because it lies outside the workspace: ${list(outside)}.`);
+  if (repositories.length > 0) notes.push(`Left out, because it is a repository of its own: ${list(repositories)}.`);
+  if (unreadable > 0) notes.push(`Left out, because the name is no text: ${unreadable} files.`);
+  if (names.length > maxFiles) {
+    throw new LancelotError(
+      "too_large",
+      `That would commit ${names.length} files; at most ${maxFiles} are taken at once. Name fewer in paths.`,
+    );
+  }
+  if (names.length === 0) {
+    const why = quietly
+      ? "What this task changed reads as in the last commit, or is ignored by git"
+      : "Nothing in these paths differs from the last commit, or git ignores it";
+    throw new LancelotError("not_found", [`There is nothing to commit. ${why}.`, ...notes].join(" "));
+  }
+  refuseFiltered(await filtered(git, names), "The owner commits these with git itself; name the others in paths.");
+  return { names, notes };
+}
+
+interface Planned {
+  readonly head: Head;
+  readonly ref: string;
+  readonly author: { name: string; email: string };
+  readonly message: string;
+  readonly names: readonly string[];
+  readonly receiptId: string;
+}
+
+/** Through an index of our own, so that what the owner has staged is neither committed nor lost. */
+async function commit(scope: Scope, git: Git, of: Planned): Promise<{ commit: string; indexTime: number }> {
+  const { head, ref, names } = of;
+  const folder = await mkdtemp(join(tmpdir(), "lancelot-git-"));
+  try {
+    const index = join(folder, "index");
+    const list = { input: `${names.join("\0")}\0`, quietMs };
+    const fromList = ["--pathspec-from-file=-", "--pathspec-file-nul"];
+    if (head.commit !== null) await git.run("read-tree", [head.commit], undefined, { index, quietMs });
+    await git.run("add", ["--all", ...fromList], undefined, { ...list, index });
+    const tree = (await git.run("write-tree", [], undefined, { index })).trim();
+    const before = head.commit === null ? null : (await git.run("rev-parse", ["--verify", `${head.commit}^{tree}`])).trim();
+    if (tree === before) throw new LancelotError("not_found", "There is nothing to commit: the files read as in the last commit.");
+    const parent = head.commit === null ? [] : ["-p", head.commit];
+    const made = await git.run("commit-tree", ["--no-gpg-sign", ...parent, "-F", "-", tree], undefined, {
+      input: tidy(of.message),
+      author: of.author,
+    });
+    const commit = made.trim();
+    scope.moves.record({
+      questId: scope.call.questId,
+      receiptId: of.receiptId,
+      move: { kind: "commit", ref, before: head.commit, after: commit, paths: [...names] },
+    });
+    const subject = of.message.split("\n")[0]?.slice(0, 200) ?? "";
+    const old = head.commit ?? "0".repeat(commit.length);
+    await git.run("update-ref", ["-m", `commit: ${subject}`, ref, commit, old], undefined, { author: of.author });
+    try {
+      await git.run("reset", ["--quiet", ...fromList, commit], undefined, list);
+    } catch (error) {
+      // Half of it would look as if the owner had staged the opposite.
+      const back = head.commit === null ? ["-d", ref, commit] : [ref, head.commit, commit];
+      await git.run("update-ref", back, undefined, { author: of.author });
+      throw error;
+    }
+    return { commit, indexTime: indexTime(git) };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** As git itself tidies messages: no white space at the ends of lines, one line end at the end. */
+function tidy(message: string): string {
+  return `${message
+    .replace(/\r\n?/g, "\n")
+    .replaceAll("\0", "")
+    .split("\n")
+    .map((line) => line.trimEnd())
+    .join("\n")
+    .trim()}\n`;
+}
+
+function indexTime(git: Git): number {
+  return statSync(join(git.repository.gitDir, "index"), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}
+
+/** The branch holds the commit; the index holds its files, unless somebody wrote the index since. */
+async function verifyCommit(
+  git: Git,
+  ref: string,
+  names: readonly string[],
+  { commit, indexTime: time }: { commit: string; indexTime: number },
+): Promise<string | null> {
+  const at = (await git.ask("rev-parse", ["--quiet", "--verify", ref]))?.trim();
+  if (at === undefined) return `${branchName(ref)} is gone`;
+  if (at !== commit && (await git.ask("merge-base", ["--is-ancestor", commit, ref])) === null)
+    return `${branchName(ref)} does not hold the commit ${shortHash(commit)}`;
+  if (at !== commit || indexTime(git) !== time) return null;
+  const differing = await git.run("diff-index", ["--cached", "--name-only", "-z", "--no-renames", commit], names.slice(0, 500));
+  return differing === "" ? null : `${list(differing.split("\0").filter((name) => name !== ""))} is not staged as it was committed`;
+}

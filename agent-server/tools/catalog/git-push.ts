@@ -1,0 +1,139 @@
+import * as z from "zod";
+import { LancelotError } from "../../contract/errors.ts";
+import { type Git, gitProvider, listSettings } from "../providers/git.ts";
+import { parseSettings } from "../providers/git-settings.ts";
+import { borrowObjects, inPrivateFolder, receivePack, type Remote, remoteOf, transfer, uploadPack } from "../providers/git-transfer.ts";
+import { defineTool, flag, resolveFile, type Scope } from "../tool.ts";
+import { commitOf, RefArgument, refStep } from "./git-branch.ts";
+import { expectNoPromises } from "./git-clone.ts";
+import { branchName, holdRepository, openIdle, reopen, shortHash } from "./git-write.ts";
+
+const timeoutMs = 10 * 60_000;
+
+export const gitPush = defineTool({
+  name: "git_push",
+  description:
+    "Push a branch to a remote of this repository. The owner is asked each time. The other side is never rewritten unless force is given, and approved.",
+  args: z.strictObject({
+    remote: RefArgument.optional().describe("Name of the remote; origin if left out"),
+    branch: RefArgument.optional().describe("Branch; the one that is checked out if left out"),
+    force: flag().optional().describe("Replace commits of the other side that this branch lacks"),
+  }),
+  capability: "repo_ops",
+  action: "push",
+  baseTier: "T3",
+  actionType: "tool_call",
+  provider: gitProvider,
+  title: ({ remote = "origin", branch, force }) =>
+    `Git push${force === true ? " --force" : ""} ${remote}${branch === undefined ? "" : ` ${branch}`}`,
+  looks: ({ remote = "origin", branch }, scope) => [refStep(scope, { remote, ...(branch === undefined ? {} : { branch }) })],
+  async plan({ remote: named = "origin", branch: asked, force = false }, scope) {
+    const opened = await openIdle(scope);
+    const { git, head } = opened;
+    if (asked !== undefined && /^[+:]/.test(asked)) {
+      throw new LancelotError(
+        "invalid_params",
+        "Name the branch alone. To replace what the other side has give force: true; branches of the other side are not deleted.",
+      );
+    }
+    const ref = asked === undefined ? head.ref : `refs/heads/${asked.replace(/^refs\/heads\//, "")}`;
+    if (ref === null) throw new LancelotError("conflict", "No branch is checked out (HEAD is detached). Name the branch to push.");
+    const branch = branchName(ref);
+    const commit = await commitOf(git, ref);
+    if (commit === null) throw new LancelotError("not_found", `There is no branch ${branch} with a commit in it here.`);
+    const remote = addressOf(git, named);
+    if (remote.protocol === "file") await expectPlainTarget(scope, remote);
+    const known = await git.ask("rev-parse", ["--quiet", "--verify", `refs/remotes/${named}/${branch}`]);
+    const args = { remote: named, branch, commit, url: remote.shown, ...(force ? { force } : {}) };
+    return {
+      kind: "effect",
+      steps: [{ capability: "repo_ops", action: "push", args }],
+      question: {
+        title: `${force ? "Force-push" : "Push"} ${branch} to ${named}`,
+        detail: [
+          `To ${remote.shown}, branch ${branch}, commit ${shortHash(commit)}.`,
+          ...(force ? ["Commits the other side has and this branch lacks are removed there."] : []),
+          ...(await newCommits(git, commit, known?.trim() ?? null)),
+        ].join("\n"),
+      },
+      touches: [],
+      run: async () => {
+        await holdRepository(scope, git.repository, async () => {
+          const fresh = await reopen(scope, opened);
+          if ((await commitOf(fresh, ref)) !== commit || addressOf(fresh, named).url !== remote.url)
+            throw new LancelotError("conflict", `${branch}, or the address of ${named}, was changed meanwhile, so nothing was pushed.`);
+          const words = [
+            "push",
+            "--porcelain",
+            "--no-verify",
+            "--no-signed",
+            "--no-follow-tags",
+            "--recurse-submodules=no",
+            ...(remote.protocol === "file" ? [receivePack] : []),
+            // What the owner was told of the other side is what is replaced, nothing newer.
+            ...(force ? [known === null ? "--force" : `--force-with-lease=${ref}:${known.trim()}`] : []),
+            "--",
+            remote.url,
+            `${commit}:${ref}`,
+          ];
+          await toRemote(fresh, remote, words, scope.call.signal);
+          await remember(fresh, named, branch, commit);
+        });
+        return {
+          value: { kind: "answer", text: `Pushed ${branch} (${shortHash(commit)}) to ${named}, ${remote.shown}. Hooks were not run here.` },
+          outputs: { remote: named, url: remote.shown, branch, refBefore: known?.trim() ?? null, refAfter: commit, force },
+        };
+      },
+      verify: async (signal) => {
+        const args = ["ls-remote", ...(remote.protocol === "file" ? [uploadPack] : []), "--", remote.url, ref];
+        const there = (await toRemote(git, remote, args, signal)).split("\t")[0]?.trim();
+        return there === commit ? null : `${branch} of ${named} is not at ${shortHash(commit)}`;
+      },
+    };
+  },
+});
+
+/** The address a push goes to, as the repository names it. Rewriting of addresses (url.*.insteadOf) is not followed. */
+function addressOf(git: Git, remote: string): Remote {
+  const values = (name: string) => git.settings.filter((setting) => setting.name === `remote.${remote}.${name}`).map(({ value }) => value);
+  const pushTo = values("pushurl");
+  const addresses = pushTo.length > 0 ? pushTo : values("url");
+  const [address] = addresses;
+  if (address === undefined) throw new LancelotError("not_found", `This repository has no remote ${remote}.`);
+  if (addresses.length > 1)
+    throw new LancelotError("unavailable", `${remote} has several addresses, and a push goes to one only. The owner pushes by hand.`);
+  return remoteOf(address, git.repository.workTree);
+}
+
+/** @throws LancelotError `denied` for a folder the path rules refuse. */
+async function expectPlainTarget(scope: Scope, remote: Remote): Promise<void> {
+  const { absolute, type } = resolveFile(scope, remote.url);
+  if (type !== "directory") throw new LancelotError("not_found", `There is no repository at ${remote.shown}.`);
+  expectNoPromises(parseSettings(await listSettings({ GIT_DIR: absolute }, absolute, scope.call.signal)));
+}
+
+/** From a repository without settings, so that nothing but the owner's own has a say in it. */
+async function toRemote(git: Git, remote: Remote, args: readonly string[], signal: AbortSignal): Promise<string> {
+  const format = git.settings.find(({ name }) => name === "extensions.objectformat")?.value ?? "sha1";
+  return inPrivateFolder(async (folder) => {
+    const gitDir = await borrowObjects(git.repository, folder, format === "sha256" ? "sha256" : "sha1");
+    return transfer({ remote, gitDir, cwd: folder, owner: git.owner }, args, { timeoutMs }, signal);
+  });
+}
+
+/** What git notes itself after a push: where the remote's branch is now. That it cannot be noted undoes nothing. */
+async function remember(git: Git, remote: string, branch: string, commit: string): Promise<void> {
+  const fetches = git.settings.some(({ name, value }) => name === `remote.${remote}.fetch` && value.endsWith(`refs/remotes/${remote}/*`));
+  if (!fetches) return;
+  const author = { name: git.owner.name ?? "Lancelot", email: git.owner.email ?? "lancelot@localhost" };
+  await git
+    .run("update-ref", ["-m", "update by push", `refs/remotes/${remote}/${branch}`, commit], undefined, { author })
+    .catch(() => undefined);
+}
+
+/** Subjects of what would be new on the other side, as far as is known here. */
+async function newCommits(git: Git, commit: string, known: string | null): Promise<string[]> {
+  const range = known === null ? [commit] : [commit, `^${known}`];
+  const text = await git.run("log", ["--max-count=20", "--no-color", "--no-show-signature", "--pretty=format:  %h %s", ...range], []);
+  return text.trim() === "" ? [] : ["Commits:", ...text.trimEnd().split("\n")];
+}

@@ -1,0 +1,301 @@
+import { spawn } from "node:child_process";
+import { lookup } from "node:dns";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { LancelotError } from "../../contract/errors.ts";
+import { checkedLookup, isLoopbackHost } from "../../security/security.ts";
+import { gitEnvironment, ownEnvironment } from "./git.ts";
+import { gitError } from "./git-errors.ts";
+import type { Repository } from "./git-repository.ts";
+import { fixedSettings, nothing, type OwnerSettings, type Setting } from "./git-settings.ts";
+
+/** Where a repository is fetched from or sent to. */
+export interface Remote {
+  /** As git is told. */
+  readonly url: string;
+  readonly protocol: "https" | "http" | "file";
+  /** Without name, password and what follows them that could be a secret; for people and receipts. */
+  readonly shown: string;
+}
+
+/**
+ * Reads an address. https reaches anywhere the gate allows, http this machine alone, `file:` and plain paths a folder.
+ * @param folder what relative paths start from.
+ * @throws LancelotError `unavailable` for ssh and other ways, which start programs of the owner's.
+ */
+export function remoteOf(address: string, folder: string): Remote {
+  if (/^https?:\/\//i.test(address) && URL.canParse(address)) {
+    const url = new URL(address);
+    const protocol = url.protocol === "https:" ? "https" : "http";
+    if (protocol === "http" && !isLoopbackHost(url.hostname))
+      throw new LancelotError("denied", "Repositories are reached over https only. Name the https address.");
+    return { url: address, protocol, shown: `${url.protocol}//${url.host}${url.pathname}` };
+  }
+  if (/^file:\/\//i.test(address)) {
+    const path = fileURLToPath(address);
+    return { url: path, protocol: "file", shown: path };
+  }
+  if (/^[a-z0-9+.-]+::|^[a-z][a-z0-9+.-]*:\/\//i.test(address) || /^[^/\\]{2,}:/.test(address) || address.startsWith("-")) {
+    throw new LancelotError(
+      "unavailable",
+      "Repositories are reached over https only; ssh and other ways start programs. The owner runs this git command, or names the https address.",
+    );
+  }
+  const path = /^(?:\/|[a-z]:[\\/])/i.test(address) ? address : join(folder, address);
+  return { url: path, protocol: "file", shown: path };
+}
+
+/** Overall limits of one transfer. */
+export interface TransferLimits {
+  /** In ms. */
+  readonly timeoutMs: number;
+  /** Most bytes below `folder`. */
+  readonly grows?: { readonly folder: string; readonly maxBytes: number };
+}
+
+const maxOutput = 4 * 1024 * 1024;
+const lookMs = 250;
+/** How long (ms) a process tree may take to end before it is ended. */
+const graceMs = 2_000;
+
+/** What serves a local repository there: none of its hooks, and nothing of it that is started by itself. */
+const servedWith =
+  `git -c core.hooksPath=${nothing} -c core.fsmonitor=false -c core.alternateRefsCommand=true -c gc.auto=0 -c maintenance.auto=false ` +
+  `-c receive.autogc=false -c receive.denyCurrentBranch=refuse -c gc.recentObjectsHook=true -c core.attributesFile=${nothing}`;
+export const uploadPack = `--upload-pack=${servedWith} upload-pack`;
+export const receivePack = `--receive-pack=${servedWith} receive-pack`;
+
+/**
+ * Runs a git command that talks to another repository. Nothing of a repository's settings is in force: it runs where there is
+ * none, or in a bare one made for it. When it is stopped, runs too long or grows too large, the whole tree of its processes ends.
+ * @throws LancelotError `cancelled`, `too_large`, `unavailable`, `denied` (an address that leads inside), `conflict` (a push that is refused).
+ */
+export async function transfer(
+  of: { readonly remote: Remote; readonly gitDir: string | null; readonly cwd: string; readonly owner: OwnerSettings },
+  args: readonly string[],
+  limits: TransferLimits,
+  signal: AbortSignal,
+): Promise<string> {
+  const { remote, gitDir, cwd, owner } = of;
+  const place: Record<string, string> = {
+    GIT_ALLOW_PROTOCOL: remote.protocol,
+    GIT_CEILING_DIRECTORIES: dirname(cwd),
+    ...(gitDir === null ? {} : { GIT_DIR: gitDir }),
+  };
+  const web = remote.protocol === "file" ? [] : [...owner.https, ...(await webSettings(remote, owner))];
+  const settings: Setting[] = [...fixedSettings.filter(([name]) => name !== "protocol.allow"), ...fsckSettings, ...web];
+  const env = { ...gitEnvironment(place, settings), ...ownEnvironment(ownVariables) };
+  return start(args, { cwd, env, limits, signal, remote });
+}
+
+/** What the owner's credential helpers and certificates need of the environment. */
+const ownVariables = [
+  "HOME",
+  "USERPROFILE",
+  "USER",
+  "LOGNAME",
+  "XDG_CONFIG_HOME",
+  "XDG_RUNTIME_DIR",
+  "APPDATA",
+  "LOCALAPPDATA",
+  "PROGRAMDATA",
+  "DBUS_SESSION_BUS_ADDRESS",
+  "TMPDIR",
+  "TEMP",
+  "TMP",
+];
+
+/** Objects that come in are checked; mistakes of old programs that hurt nobody are let through. */
+const fsckSettings: readonly Setting[] = [
+  ["transfer.fsckObjects", "true"],
+  ...["badTimezone", "missingSpaceBeforeDate", "zeroPaddedFilemode", "missingEmail", "badEmail", "missingNameBeforeEmail"].map(
+    (id): Setting => [`fetch.fsck.${id}`, "ignore"],
+  ),
+];
+
+/** https to the very address that was checked, without following it elsewhere, and without questions. */
+async function webSettings({ url }: Remote, owner: OwnerSettings): Promise<Setting[]> {
+  const { hostname, port, protocol } = new URL(url);
+  const settings: Setting[] = [
+    ["http.followRedirects", "false"],
+    ["http.sslVerify", "true"],
+    ["http.lowSpeedLimit", "1000"],
+    ["http.lowSpeedTime", "30"],
+    ["credential.interactive", "false"],
+  ];
+  // Behind the owner's proxy it is the proxy that looks names up.
+  if (owner.https.some(([name]) => name === "http.proxy")) return settings;
+  const addresses = await publicAddresses(hostname);
+  const number = port === "" ? (protocol === "https:" ? "443" : "80") : port;
+  settings.push(["http.curloptResolve", `${hostname}:${number}:${addresses.join(",")}`]);
+  return settings;
+}
+
+async function publicAddresses(hostname: string): Promise<string[]> {
+  const { promise, resolve, reject } = Promise.withResolvers<string[]>();
+  checkedLookup(lookup)(hostname.replace(/^\[|\]$/g, ""), { all: true }, (error, found) => {
+    if (error === null)
+      resolve(typeof found === "string" ? [found] : found.map(({ address, family }) => (family === 6 ? `[${address}]` : address)));
+    else if (error instanceof LancelotError) reject(error);
+    else reject(new LancelotError("unavailable", `${hostname} was not found. Check the address and the connection.`, { cause: error }));
+  });
+  return promise;
+}
+
+async function start(
+  args: readonly string[],
+  of: { cwd: string; env: Record<string, string>; limits: TransferLimits; signal: AbortSignal; remote: Remote },
+): Promise<string> {
+  const { limits, signal } = of;
+  if (signal.aborted) throw new LancelotError("cancelled", "Git was stopped.");
+  // A group of its own, so that all of it can be ended at once.
+  const child = spawn("git", [...args], {
+    cwd: of.cwd,
+    env: of.env,
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: process.platform !== "win32",
+    windowsHide: true,
+  });
+  let problem: LancelotError | null = null;
+  let hard: NodeJS.Timeout | undefined;
+  const stop = (error: LancelotError): void => {
+    if (problem !== null) return;
+    problem = error;
+    endTree(child.pid, "SIGTERM");
+    hard = setTimeout(() => endTree(child.pid, "SIGKILL"), graceMs);
+  };
+  const onAbort = (): void => stop(new LancelotError("cancelled", "Git was stopped."));
+  const timer = setTimeout(
+    () => stop(new LancelotError("unavailable", `Git took longer than ${Math.round(limits.timeoutMs / 60_000)} minutes and was stopped.`)),
+    limits.timeoutMs,
+  );
+  const { grows } = limits;
+  const watch =
+    grows === undefined
+      ? undefined
+      : setInterval(() => {
+          void sizeOf(grows.folder).then((bytes) => {
+            if (bytes > grows.maxBytes) stop(tooLarge(grows.maxBytes));
+          });
+        }, lookMs);
+  signal.addEventListener("abort", onAbort, { once: true });
+  let out = "";
+  let err = "";
+  const take = (chunk: Buffer, kind: "out" | "err"): void => {
+    if (kind === "out") out += chunk.toString("utf8");
+    else err += chunk.toString("utf8");
+    if (out.length + err.length > maxOutput) stop(new LancelotError("too_large", "The other side had more to say than can be taken in."));
+  };
+  child.stdout.on("data", (chunk: Buffer) => take(chunk, "out"));
+  child.stderr.on("data", (chunk: Buffer) => take(chunk, "err"));
+  try {
+    const code = await new Promise<number | null>((resolve, reject) => {
+      child.once("error", reject);
+      child.once("close", resolve);
+    });
+    if (problem !== null) throw problem;
+    if (code !== 0) throw transferError(`${err}\n${out}`, of.remote);
+    return out;
+  } catch (error) {
+    throw error instanceof LancelotError ? error : gitError(error);
+  } finally {
+    clearTimeout(timer);
+    clearTimeout(hard);
+    clearInterval(watch);
+    signal.removeEventListener("abort", onAbort);
+    // What it started may outlive it.
+    if (problem !== null) endTree(child.pid, "SIGKILL");
+  }
+}
+
+function endTree(pid: number | undefined, how: NodeJS.Signals): void {
+  if (pid === undefined) return;
+  if (process.platform === "win32") {
+    spawn("taskkill", ["/pid", String(pid), "/T", "/F"], { stdio: "ignore", windowsHide: true });
+    return;
+  }
+  try {
+    process.kill(-pid, how);
+  } catch {
+    // All of it has ended already.
+  }
+}
+
+export function tooLarge(maxBytes: number): LancelotError {
+  return new LancelotError(
+    "too_large",
+    `The repository has more than ${Math.round(maxBytes / 1024 / 1024)} MB, so it was not kept. Give a depth of 1, or ask the owner to clone it.`,
+  );
+}
+
+/** Bytes of a folder's files, links not followed. */
+async function sizeOf(folder: string): Promise<number> {
+  let bytes = 0;
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => []);
+  for (const entry of entries) {
+    if (!entry.isFile()) continue;
+    const stats = await stat(join(entry.parentPath, entry.name)).catch(() => null);
+    bytes += stats?.size ?? 0;
+  }
+  return bytes;
+}
+
+/** What the other side, or git about it, said; addresses with passwords in them are never repeated. */
+function transferError(said: string, remote: Remote): LancelotError {
+  const message = said.replaceAll(remote.url, remote.shown);
+  const of = (code: LancelotError["code"], words: string) => new LancelotError(code, words, { cause: new Error(message.slice(0, 2000)) });
+  if (/could not read Username|Authentication failed|terminal prompts disabled|returned error: 40[13]/i.test(message)) {
+    return of(
+      "unavailable",
+      `${remote.shown} wants the owner to sign in. Git found no credentials in the owner's own git settings (credential.helper); the owner signs in with git once, or does this by hand.`,
+    );
+  }
+  if (/non-fast-forward|fetch first|stale info|\[rejected\]/i.test(message)) {
+    return of(
+      "conflict",
+      "The other side has commits that this branch lacks, so the push was refused. The owner fetches and merges first.",
+    );
+  }
+  if (/\[remote rejected\]/i.test(message)) {
+    const why = /\[remote rejected\].*?\((.+?)\)/i.exec(message)?.[1] ?? "";
+    return of("conflict", `The other side refused the push${why === "" ? "" : `: ${why.slice(0, 200)}`}.`);
+  }
+  if (/unable to update url base from redirection|redirect/i.test(message))
+    return of("unavailable", `${remote.shown} sends on to another address, which is not followed. Name the address it leads to.`);
+  if (/not found|does not exist|does not appear to be a git repository/i.test(message))
+    return of("not_found", `There is no repository at ${remote.shown}, or it is not for everybody.`);
+  return gitError(new Error(message.replace(/^Cloning into .*$/m, "").trim()));
+}
+
+/** A folder for one call, without a repository in or above it; removed afterwards. */
+export async function inPrivateFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), "lancelot-git-"));
+  try {
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * A bare repository without a setting of its own that holds the objects of another one, to send them from: what the other one's
+ * settings say of remotes, addresses, credentials and programs is not even read.
+ */
+export async function borrowObjects(repository: Repository, folder: string, format: string): Promise<string> {
+  const gitDir = join(folder, "repository.git");
+  const objects = join(repository.commonDir, "objects");
+  if (/["\n\\]/.test(objects))
+    throw new LancelotError("unavailable", "The path of this repository holds characters that git cannot take here.");
+  await mkdir(join(gitDir, "objects", "info"), { recursive: true });
+  await mkdir(join(gitDir, "refs"), { recursive: true });
+  await writeFile(join(gitDir, "HEAD"), "ref: refs/heads/none\n");
+  await writeFile(join(gitDir, "objects", "info", "alternates"), `${objects}\n`);
+  const extension = format === "sha1" ? "" : `[extensions]\n\tobjectFormat = ${format}\n`;
+  await writeFile(join(gitDir, "config"), `[core]\n\trepositoryFormatVersion = ${format === "sha1" ? 0 : 1}\n\tbare = true\n${extension}`);
+  const shallow = join(repository.commonDir, "shallow");
+  if (existsSync(shallow)) await writeFile(join(gitDir, "shallow"), await readFile(shallow));
+  return gitDir;
+}
