@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { join } from "node:path";
 import type { Emit } from "../contract/events.ts";
 import type {
@@ -221,7 +221,8 @@ export function createGovernance(deps: GovernanceDeps): Governance {
     log,
   });
   const tableProblems = (): string[] => [paths.problem, commands.problem, network.problem].filter((problem) => problem !== null);
-  const policyVersion = createHash("sha256").update(`${paths.version}${commands.version}${network.version}`).digest("hex");
+  /** Asked for when it is shown: the command table is not read before it is needed. */
+  const policyVersion = (): string => hash("sha256", `${paths.version}${commands.version}${network.version}`, "hex");
 
   return {
     evaluate: (intent) => evaluate(intent).decision,
@@ -262,11 +263,10 @@ export function createGovernance(deps: GovernanceDeps): Governance {
         approvals: approvals.counts,
         verifications: () => verifications,
         soulVersion: () => soul.active()?.version ?? null,
-        policyVersion: () => (tableProblems().length === 0 ? policyVersion : null),
+        policyVersion: () => (tableProblems().length === 0 ? policyVersion() : null),
         posture: () => effectivePosture({ posture, soul: soul.active() }),
         safeMode: () => deps.safeMode?.() ?? false,
-        problems: () =>
-          [...tableProblems(), trust.problem(), learning.problem(), soul.problem()].filter((problem) => problem !== null),
+        problems: () => [...tableProblems(), trust.problem(), learning.problem(), soul.problem()].filter((problem) => problem !== null),
       }),
     approvals: {
       list: approvals.list,

@@ -116,19 +116,22 @@ export interface Program {
   readonly rules: readonly ProgramRule[];
 }
 
+/** A file of the table. */
+export interface TableFile {
+  readonly name: string;
+  readonly text: string;
+}
+
 export interface CommandTable {
   readonly programs: ReadonlyMap<string, Program>;
   /** SHA-256 over the files as they stand on the disk. */
   readonly version: string;
 }
 
-/**
- * Reads `config/commands/*.yaml`. The examples are checked by `checkCommandTable`.
- * @throws LancelotError `internal` when a file is missing or malformed
- */
-export function loadCommandTable(configDir: string): CommandTable {
+/** The files of the table as they stand on the disk. @throws LancelotError `internal` when they cannot be read. */
+export function readCommandTable(configDir: string): readonly TableFile[] {
   const folder = join(configDir, "commands");
-  let files: { name: string; text: string }[];
+  let files: TableFile[];
   try {
     files = readdirSync(folder)
       .filter((name) => name.endsWith(".yaml"))
@@ -138,11 +141,14 @@ export function loadCommandTable(configDir: string): CommandTable {
     throw new LancelotError("internal", "The command rules (config/commands) cannot be read. Reinstall Lancelot.", { cause: error });
   }
   if (files.length === 0) throw new LancelotError("internal", "There are no command rules (config/commands). Reinstall Lancelot.");
-  return parseCommandTable(files);
+  return files;
 }
 
-/** As `loadCommandTable`, from the texts of the files. */
-export function parseCommandTable(files: readonly { readonly name: string; readonly text: string }[]): CommandTable {
+/**
+ * The table, from the texts of its files. The examples are tried by `commandTableFaults`.
+ * @throws LancelotError `internal` when one is malformed.
+ */
+export function parseCommandTable(files: readonly TableFile[]): CommandTable {
   const hash = createHash("sha256");
   const programs = new Map<string, Program>();
   const ids = new Set<string>();

@@ -1,10 +1,11 @@
+import { hash } from "node:crypto";
 import { homedir } from "node:os";
 import * as nodePath from "node:path";
 import type { Rule } from "../../contract/governance.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import type { CommandJudgement } from "../facts.ts";
 import { denies, type Finding, holds, severity, strictest } from "./command-findings.ts";
-import { type CommandTable, loadCommandTable } from "./command-rules.ts";
+import { type CommandTable, parseCommandTable, readCommandTable, type TableFile } from "./command-rules.ts";
 import type { Engine, Run, Scope } from "./command-scope.ts";
 import { judgeScript, judgeText } from "./command-tree.ts";
 import type { ResolvedPath } from "./paths.ts";
@@ -36,36 +37,35 @@ export interface CommandPolicyDeps {
 
 const maxCommandLength = 50_000;
 
-/** The command policy of one workspace. With an unusable table it denies every command. */
+/**
+ * The command policy of one workspace. Its table is read and tried when it is first needed, which takes a tenth of a second or two;
+ * with an unusable one it denies every command.
+ */
 export function createCommandPolicy(deps: CommandPolicyDeps): CommandPolicy {
-  let table: CommandTable;
-  try {
-    table = loadCommandTable(deps.configDir);
-    const [fault] = commandTableFaults(table);
-    if (fault !== undefined)
-      throw new LancelotError("internal", `The command rule ${fault} (config/commands). Restore the file, or reinstall Lancelot.`);
-  } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
-    return {
-      judge: () => verdictOf([[denies("table-failed", problem, ["Ask the owner to restore the file."])]], []),
-      version: "",
-      problem,
-    };
+  const home = deps.home ?? homedir();
+  let loaded: { engine: Engine } | { problem: string } | null = null;
+
+  function load(): { engine: Engine } | { problem: string } {
+    try {
+      const table = checkedTable(readCommandTable(deps.configDir));
+      const paths = {
+        resolve: deps.resolvePath,
+        judgeName: deps.judgeName ?? null,
+        ruleMessage: deps.ruleMessage ?? (() => "The path policy calls this file sensitive."),
+        home,
+      };
+      return { engine: { table, home, paths } };
+    } catch (error) {
+      return { problem: error instanceof Error ? error.message : String(error) };
+    }
   }
-  const engine: Engine = {
-    table,
-    home: deps.home ?? homedir(),
-    paths: {
-      resolve: deps.resolvePath,
-      judgeName: deps.judgeName ?? null,
-      ruleMessage: deps.ruleMessage ?? (() => "The path policy calls this file sensitive."),
-      home: deps.home ?? homedir(),
-    },
-  };
+
   return {
     judge(command, cwd) {
+      loaded ??= load();
+      if ("problem" in loaded) return verdictOf([[denies("table-failed", loaded.problem, ["Ask the owner to restore the file."])]], []);
       try {
-        return judge(command, cwd ?? (deps.workspace === null ? null : "."), engine);
+        return judge(command, cwd ?? (deps.workspace === null ? null : "."), loaded.engine);
       } catch {
         return verdictOf(
           [[denies("failed", "The command policy failed on this command, so it is denied.", ["Write the command more simply."])]],
@@ -73,9 +73,31 @@ export function createCommandPolicy(deps: CommandPolicyDeps): CommandPolicy {
         );
       }
     },
-    version: table.version,
-    problem: null,
+    get version() {
+      loaded ??= load();
+      return "problem" in loaded ? "" : loaded.engine.table.version;
+    },
+    get problem() {
+      loaded ??= load();
+      return "problem" in loaded ? loaded.problem : null;
+    },
   };
+}
+
+/** Tables that passed, by their text: what several workspaces of one process share. They are never changed. */
+const passed = new Map<string, CommandTable>();
+
+/** The table, with every example in it tried. @throws LancelotError `internal` that names the rule which does not hold. */
+function checkedTable(files: readonly TableFile[]): CommandTable {
+  const key = hash("sha256", JSON.stringify(files), "base64");
+  const known = passed.get(key);
+  if (known !== undefined) return known;
+  const table = parseCommandTable(files);
+  const [fault] = commandTableFaults(table);
+  if (fault !== undefined)
+    throw new LancelotError("internal", `The command rule ${fault} (config/commands). Restore the file, or reinstall Lancelot.`);
+  passed.set(key, table);
+  return table;
 }
 
 function judge(command: string, cwd: string | null, engine: Engine): CommandJudgement {
