@@ -11,12 +11,18 @@ export type { Facts } from "./facts.ts";
 export interface Situation {
   readonly intent: Intent;
   readonly mode: Mode;
-  readonly base: BaseTier | null;
-  readonly appraisal: Appraisal | null;
-  readonly subject: SoulSubject;
   readonly trustKey: TrustKey;
+  /** Null: capability or action are not of the contract. */
+  readonly known: Known | null;
   /** Null: the decision is made anew each time. */
   readonly key: string | null;
+}
+
+/** What the tables say of an intent, and policy. */
+interface Known {
+  readonly base: BaseTier;
+  readonly appraisal: Appraisal;
+  readonly subject: SoulSubject;
 }
 
 /** A decision with what trust and learning need to know of it. */
@@ -47,34 +53,34 @@ export function situate(intent: Intent, facts: Facts): Situation {
   const { capability, action } = intent;
   const base = baseTier(capability, action);
   const mode: Mode = intent.mode === "crusader" ? "crusader" : "normal";
-  const appraisal = base === null ? null : appraise(intent, base, facts);
-  const tags = appraisal === null || base === null ? [] : [...base.tags, ...appraisal.tags];
-  const subject: SoulSubject = { kind: base?.kind ?? "other", capability, action, tags };
-  const trustKey: TrustKey = { capability, action, scope: appraisal?.scope ?? "any" };
-  const kept =
-    appraisal !== null && appraisal.key !== null && intent.job === undefined && base !== null && (base.tier === "T0" || base.tier === "T1");
-  const key = kept
-    ? `${capability}\n${action}\n${mode}\n${facts.posture}\n${facts.trusted ? 1 : 0}${facts.broad === null ? 0 : 1}${facts.safeMode ? 1 : 0}\n${facts.soul?.sha256 ?? ""}${appraisal.key}`
-    : null;
-  return { intent, mode, base, appraisal, subject, trustKey, key };
+  if (base === null) return { intent, mode, trustKey: { capability, action, scope: "any" }, known: null, key: null };
+  const appraisal = appraise(intent, base, facts);
+  const subject: SoulSubject = { kind: base.kind, capability, action, tags: [...base.tags, ...appraisal.tags] };
+  const key =
+    appraisal.key === null || intent.job !== undefined
+      ? null
+      : `${capability}\n${action}\n${mode}\n${facts.posture}\n${facts.trusted ? 1 : 0}${facts.broad === null ? 0 : 1}${facts.safeMode ? 1 : 0}\n${facts.soul?.sha256}${appraisal.key}`;
+  return { intent, mode, trustKey: { capability, action, scope: appraisal.scope }, known: { base, appraisal, subject }, key };
 }
 
 /** The decision for a situation: policy, soul, tier, trust and learned rules, mode, in this order. */
 export function judge(situation: Situation, facts: Facts): Judged {
-  const { base, appraisal, subject, trustKey } = situation;
+  const { known, trustKey } = situation;
   const about = (decision: Decision, more: Partial<Judged> = {}): Judged => ({
     decision,
     trustKey,
-    defaultTier: base?.tier ?? "T3",
+    defaultTier: known?.base.tier ?? "T3",
     held: null,
-    changesFiles: changesFiles(base),
+    changesFiles: known !== null && changesFiles(known.base),
     learnedRule: null,
     ...more,
   });
-  if (base === null || appraisal === null) {
+  if (known === null) {
     const unknown = rule("tier.unknown", "This kind of action is not known, so it is treated as irreversible.", "tier");
     return about(decision("ask", "T3", "high", [unknown], ["Use one of the tools that are listed.", askOwner]), { held: unknown.message });
   }
+
+  const { base, appraisal, subject } = known;
 
   // 1. Policy. Nothing after it turns a denial into an allowance. Safe mode and a job's limits only refuse, so they stand beside it.
   const denial = appraisal.denial ?? modeDenial(situation, base, facts);
@@ -96,22 +102,21 @@ export function judge(situation: Situation, facts: Facts): Judged {
   // 3. Tier.
   const raised = appraisal.raises.length > 0 || term !== null;
   const defaultTier: Tier = raised ? "T3" : base.tier;
-  const holders = [...appraisal.raises, ...held];
+  const rules = [...appraisal.raises, ...held];
   const holdReason =
-    holders.length > 0
-      ? words(holders)
+    rules.length > 0
+      ? words(rules)
       : facts.neverAutomate(subject)
         ? "This kind of action is on the list of what is never automated."
         : null;
 
   // 4. Trust and learned rules. What was lost makes stricter even where nothing may be lifted.
-  const earned = base.tier === "T0" ? null : facts.trust.tier(trustKey, defaultTier);
-  const lost = earned !== null && earned > defaultTier;
-  const tier: Tier = earned === null ? defaultTier : lost ? earned : holdReason === null ? floor(earned, base) : defaultTier;
+  const earned = base.tier === "T0" ? defaultTier : (facts.trust.tier(trustKey, defaultTier) ?? defaultTier);
+  const lost = earned > defaultTier;
+  const tier: Tier = lost || holdReason === null ? floor(earned, base) : defaultTier;
   const graduated = tier < defaultTier;
   const facing = { defaultTier, held: holdReason };
 
-  const rules = [...appraisal.raises, ...held];
   if (lost) rules.push(rule("trust.lost", `You undid this before, so it counts as ${tier} until it has gone well again.`, "trust"));
   if (tier === "T3" || held.length > 0) {
     if (rules.length === 0) rules.push(rule("tier.T3", "What counts as irreversible waits for your approval.", "tier"));
@@ -120,8 +125,8 @@ export function judge(situation: Situation, facts: Facts): Judged {
   }
 
   const soft = graduated ? [] : [...appraisal.asks, ...notNamed(soul, subject, tier)];
-  const learned = soft.length === 0 || holdReason !== null ? null : facts.learned.find(trustKey);
   if (soft.length > 0) {
+    const learned = holdReason === null ? facts.learned.find(trustKey) : null;
     if (learned === null) return about(decision("ask", tier, risk(appraisal, tier), soft, questions(appraisal)), facing);
     const learnedBy = rule(`learning.${learned.id}`, learned.message, "learning");
     if (learned.verdict === "deny") {
@@ -130,7 +135,7 @@ export function judge(situation: Situation, facts: Facts): Judged {
         learnedRule: learned.id,
       });
     }
-    return about(decision("allow", tier, risk(appraisal, tier), [learnedBy, ...allowRules(situation, base, tier, facts)], []), {
+    return about(decision("allow", tier, risk(appraisal, tier), [learnedBy, ...allowRules(situation.mode, known, tier, facts)], []), {
       ...facing,
       learnedRule: learned.id,
     });
@@ -140,7 +145,7 @@ export function judge(situation: Situation, facts: Facts): Judged {
   if (graduated) {
     rules.push(rule("trust.earned", `You let this move from ${defaultTier} to ${tier} after it went well often enough.`, "trust"));
   }
-  return about(decision("allow", tier, risk(appraisal, tier), [...rules, ...allowRules(situation, base, tier, facts)], []), facing);
+  return about(decision("allow", tier, risk(appraisal, tier), [...rules, ...allowRules(situation.mode, known, tier, facts)], []), facing);
 }
 
 /** What safe mode leaves out: everything that needs more than this machine. */
@@ -199,8 +204,8 @@ function notNamed(soul: Facts["soul"], subject: SoulSubject, tier: Tier): Rule[]
   return [rule("soul.not-named", "The soul does not name this among what may be done without asking.", "soul")];
 }
 
-function changesFiles(base: BaseTier | null): boolean {
-  return base !== null && (base.effect === "write" || base.effect === "delete" || base.kind === "run_commands" || base.kind === "commit");
+function changesFiles(base: BaseTier): boolean {
+  return base.effect === "write" || base.effect === "delete" || base.kind === "run_commands" || base.kind === "commit";
 }
 
 /** What changes files keeps its checkpoint, so it never gets below T1. */
@@ -208,8 +213,8 @@ function floor(earned: Tier, base: BaseTier): Tier {
   return earned === "T0" && changesFiles(base) ? "T1" : earned;
 }
 
-function allowRules({ appraisal, mode }: Situation, base: BaseTier, tier: Tier, facts: Facts): Rule[] {
-  const rules: Rule[] = [rule(`tier.${tier}`, tierMessages[tier], "tier"), ...(appraisal?.notes ?? [])];
+function allowRules(mode: Mode, { base, appraisal }: Known, tier: Tier, facts: Facts): Rule[] {
+  const rules: Rule[] = [rule(`tier.${tier}`, tierMessages[tier], "tier"), ...appraisal.notes];
   if (base.effect !== "write") return rules;
   if (mode === "crusader") {
     rules.push(rule("mode.crusader", "Crusader: edits in the workspace are applied after a checkpoint and can be undone.", "mode"));

@@ -18,7 +18,7 @@ export function createEvaluate(facts: () => Facts, log: Log = () => undefined): 
       const situation = situate(intent, now);
       const { key } = situation;
       // What was earned may change at any time, in another window too.
-      const keeps = key !== null && (situation.base?.tier === "T0" || now.trust.tier(situation.trustKey, "T1") === null);
+      const keeps = key !== null && (situation.known?.base.tier === "T0" || now.trust.tier(situation.trustKey, "T1") === null);
       const hit = keeps ? cache.get(key) : undefined;
       if (hit !== undefined) return hit;
       const fresh = judge(situation, now);
