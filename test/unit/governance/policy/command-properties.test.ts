@@ -117,7 +117,10 @@ describe("a verdict is not lowered", () => {
   });
 
   it("by joining two command lines: the stricter of them counts", () => {
-    const still = commandCases.filter((row) => row.cwd === undefined && !/\b(?:cd|pushd|popd)\b|\{data\}/.test(row.command));
+    // What moves to another folder, or may hold the next lines as its text, changes what follows it.
+    const still = commandCases.filter(
+      (row) => row.cwd === undefined && !row.command.includes("<<") && !/\b(?:cd|pushd|popd)\b|\{data\}/.test(row.command),
+    );
     fc.assert(
       fc.property(fc.constantFrom(...still), fc.constantFrom(...dangerousCases), (first, second) => {
         if (parse(first.command).errors?.length) return;
