@@ -173,19 +173,20 @@ export function advice(
 
 function forCommand(command: string): Offer[] {
   const parts = command
-    .split(/&&|\|\||[;&|\n]/)
+    .split(/&&|\|\||(?<!>)[;&|\n]/)
     .map((part) => part.trim())
     .filter((part) => part !== "");
   const offers: Offer[] = [];
   for (const part of parts) {
     const words = part.split(/\s+/).filter((word) => !/^\w+=/.test(word));
-    const program = (words[0] ?? "").replace(/^.*[\\/]/, "");
+    const program = (words[0] ?? "").replace(/.*[\\/]/, "");
     if (program === "git") offers.push(...(gitCommands[words.find((word) => Object.hasOwn(gitCommands, word)) ?? ""] ?? []));
     offers.push(...(programs.find(({ names }) => names.includes(program))?.offers ?? []));
   }
   if (parts.length > 1) offers.push({ text: "Run one command at a time, so that each is judged by itself." });
   if (/\$\(|`|<\(/.test(command)) offers.push({ text: "Write values out instead of computing them inside the command." });
-  if (/[^<>=&]>(?![>&]?\/dev\/null)/.test(command)) {
+  // Into a file: not `2>`, `>&` or `=>`, and not into nothing.
+  if (/(?<![<>=&\d])>>?(?![>&]|\s*\/dev\/null)/.test(command)) {
     offers.push({ tool: "write_file", text: "Write the file with write_file, which can be undone.", writes: true });
   }
   return offers;

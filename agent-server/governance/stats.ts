@@ -78,15 +78,15 @@ export function createStats(deps: { storage: Storage; now?: () => number; log: L
     FROM governance_decisions WHERE day >= ? AND verdict <> 'allow' GROUP BY rule ORDER BY sum(count) DESC, rule LIMIT ?`);
 
   const batch = new Map<string, Counted>();
-  let timer: NodeJS.Timeout | null = null;
+  let timer: NodeJS.Timeout | undefined;
   let day = "";
-  let dayBegins = 0;
+  let dayBegins = Number.NaN;
   let forgotDay = "";
 
   /** The UTC day; made anew only when it has changed. */
   function dayOf(at: number): string {
     const begins = Math.floor(at / dayMs) * dayMs;
-    if (begins !== dayBegins || day === "") {
+    if (begins !== dayBegins) {
       dayBegins = begins;
       day = new Date(begins).toISOString().slice(0, 10);
     }
@@ -94,8 +94,8 @@ export function createStats(deps: { storage: Storage; now?: () => number; log: L
   }
 
   function flush(): void {
-    if (timer !== null) clearTimeout(timer);
-    timer = null;
+    clearTimeout(timer);
+    timer = undefined;
     if (batch.size === 0 || !db.open) return;
     try {
       storage.transaction(() => {

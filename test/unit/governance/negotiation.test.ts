@@ -87,6 +87,44 @@ describe("what can be done instead", () => {
     expect(ask(name, [rule]).alternatives.join("\n")).toContain(words);
   });
 
+  it.each([
+    ["LC_ALL=C  /usr/bin/cat a", ["Read the file with read_file."]],
+    [" ; cat a", ["Read the file with read_file."]],
+    ["git status", ["Look with git_status."]],
+    ["git frobnicate", []],
+    ["hg log", []],
+    ["make 2>&1", []],
+    ["make 2>/dev/null", []],
+    ["make > /dev/null", []],
+    ["make >> /dev/null", []],
+    ["make => x", []],
+    ["make >out", ["Write the file with write_file, which can be undone."]],
+    ["make >>out", ["Write the file with write_file, which can be undone."]],
+    ["diff <(ls)", ["Write values out instead of computing them inside the command."]],
+    [`make ${"x".repeat(4000)}; rm x`, []],
+    ["", []],
+  ])("for %s says this alone", (text, offered) => {
+    expect(command(text).slice(0, -1)).toEqual(offered);
+  });
+
+  it("takes for a command only what would be run as one", () => {
+    expect(ask("memory.read", [], { args: { command: "cat a" } }).alternatives).toHaveLength(1);
+    expect(ask("shell_exec.run", [], { args: { command: ["cat", "a"] } }).alternatives).toHaveLength(1);
+  });
+
+  it.each([
+    ["unanswered", allTools, "Go on with what needs no approval; ask the owner with ask_owner what is left and why."],
+    ["unanswered", [], "Go on with what needs no approval; tell the owner in your answer what is left and why."],
+    ["owner", allTools, "Ask the owner with ask_owner what they would accept instead."],
+    [
+      "rules",
+      allTools,
+      "Ask the owner with ask_owner what you wanted to do and why, so that they can do it themselves or change the rule.",
+    ],
+  ] as const)("where the answer was %s, ends with what is left to the owner", (refusal, tools, sentence) => {
+    expect(ask("x.y", [], { refusal, tools }).alternatives).toEqual([sentence]);
+  });
+
   it("names only tools that can be used", () => {
     const alternatives = command("cat a; ls; rg x; sed -i s/a/b/ x; echo a > b; rm x; git status; curl x", { tools: ["read_file"] });
     expect(alternatives.join("\n")).toContain("read_file");
@@ -97,6 +135,9 @@ describe("what can be done instead", () => {
     const { alternatives } = ask("file_ops.delete", ["policy.untrusted"]);
     expect(alternatives.join("\n")).not.toMatch(/edit_file|write_file|delete_file|apply_patch/);
     expect(alternatives.join("\n")).toContain("trusts the workspace");
+    expect(command("rm a; echo a > b").join("\n")).toMatch(/delete_file[^]*write_file/);
+    const both = ask("shell_exec.run", ["command.x", "policy.untrusted"], { args: { command: "rm a; echo a > b" } });
+    expect(both.alternatives.join("\n")).not.toMatch(/edit_file|write_file|delete_file|apply_patch/);
   });
 
   it("keeps what the rule itself proposes, says nothing twice, and always ends with the owner", () => {
@@ -123,6 +164,7 @@ describe("what can be done instead", () => {
     const { action, rules } = ask("file_ops.delete", ["own.config", "tier.outside"], { tool: "delete_file" });
     expect(action).toBe("delete_file (file_ops.delete)");
     expect(rules.map(({ id }) => id)).toEqual(["own.config", "tier.outside"]);
+    expect(ask("file_ops.delete", ["own.config"]).action).toBe("file_ops.delete");
   });
 
   it.each([
@@ -138,6 +180,7 @@ describe("what can be done instead", () => {
     { rules: ["command.rm-root", "policy.untrusted"], retry: "never" },
     { rules: ["tier.T3"], verdict: "ask", retry: "after_approval" },
     { rules: ["tier.T3"], verdict: "ask", refusal: "unanswered", retry: "after_approval" },
+    { rules: ["learning.L1"], verdict: "allow", refusal: "unanswered", retry: "after_approval" },
     { rules: ["tier.T3"], verdict: "ask", refusal: "owner", retry: "never" },
     { rules: ["tier.T3"], verdict: "ask", refusal: "owner", reason: "Only the tests.", retry: "changed" },
   ] as const)("$rules, $verdict $refusal: $retry", ({ rules, retry, ...more }) => {

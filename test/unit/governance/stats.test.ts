@@ -107,6 +107,54 @@ describe("statistics of the gate", () => {
     expect(again.stats.report(1, sources).decisions).toBe(5);
   });
 
+  it("wake nothing once they are written, and write nothing when there are none", () => {
+    vi.useFakeTimers();
+    count("T0", "allow", "tier.T0");
+    expect(vi.getTimerCount()).toBe(1);
+    host.stats.flush();
+    expect(vi.getTimerCount()).toBe(0);
+    const write = vi.spyOn(host.storage, "transaction");
+    host.stats.flush();
+    expect(write).not.toHaveBeenCalled();
+  });
+
+  it("of a closed database are left alone", () => {
+    host.close();
+    count("T0", "allow", "tier.T0");
+    host.stats.flush();
+    expect(host.logged).toEqual([]);
+  });
+
+  it("are written at once when a thousand kinds have come together", () => {
+    for (let index = 1; index < 1000; index += 1) count("T3", "ask", `rule.${index}`);
+    expect(rows()).toEqual([]);
+    count("T3", "ask", "rule.1000");
+    expect(rows()).toHaveLength(1000);
+  });
+
+  it("keep names and sentences short, and a decision without a rule too", () => {
+    host.stats.count({ capability: "memory" }, { tier: "T1", verdict: "deny", rules: [] });
+    count("T3", "ask", "r".repeat(600));
+    const [none, long] = host.stats.report(1, sources).topRules;
+    expect(none).toEqual({ id: "none", message: "", asked: 0, denied: 1 });
+    expect(long?.id).toBe("r".repeat(200));
+    expect(long?.message).toHaveLength(500);
+  });
+
+  it("tell of every day asked for, and of no other, whichever way the clock was set", () => {
+    const first = room.clock;
+    for (const day of [-1, 0, 2, 3]) {
+      room.clock = first + day * dayMs;
+      count("T2", "ask", `day.${day}`);
+      host.stats.flush();
+    }
+    room.clock = first + 2 * dayMs;
+    const report = host.stats.report(3, sources);
+    expect(report.decisions).toBe(2);
+    expect(report.byDay.map(({ byTier }) => byTier["T2"])).toEqual([1, 0, 1]);
+    expect(report.topRules.map(({ id }) => id)).toContain("day.0");
+  });
+
   it("of several windows are added up", () => {
     const other = room.open();
     count("T0", "allow", "tier.T0", 3);
@@ -128,6 +176,18 @@ describe("statistics of the gate", () => {
     expect(report.byDay).toHaveLength(90);
     expect(report.byDay[0]).toMatchObject({ day: "2026-11-21", byTier: { T0: 1 } });
     expect(report.decisions).toBe(2);
+  });
+
+  it("that could not be written are tried again by themselves", () => {
+    vi.useFakeTimers();
+    count("T0", "allow", "tier.T0", 3);
+    vi.spyOn(host.storage, "transaction").mockImplementationOnce(() => {
+      throw new Error("locked");
+    });
+    vi.advanceTimersByTime(250);
+    expect(rows()).toEqual([]);
+    vi.advanceTimersByTime(250);
+    expect(rows()).toMatchObject([{ count: 3 }]);
   });
 
   it("are kept when they cannot be written, and come with the next ones", () => {
