@@ -125,9 +125,11 @@ describe("whatever the overlay", () => {
   const content = fc.constantFrom("nothing", "anna@firma.de", `ghp_${"a1B2".repeat(9)}`);
 
   it("a restricted soul is never more permissive than its base", () => {
+    let tried = 0;
     let made = 0;
     fc.assert(
       fc.property(document, overlay, fc.array(subject, { minLength: 5, maxLength: 20 }), content, (from, wish, subjects, text) => {
+        tried += 1;
         const whole = compile(from);
         let narrow: ReturnType<typeof restrict>;
         try {
@@ -154,6 +156,6 @@ describe("whatever the overlay", () => {
       { numRuns: 400 },
     );
     // Most overlays of chance widen; enough of them must not, or nothing was tried.
-    expect(made).toBeGreaterThan(100);
+    expect(made).toBeGreaterThan(tried / 4);
   });
 });
