@@ -22,7 +22,7 @@ export const appraiseRepository: Appraise = (intent, base, facts) => {
   const paths = namedPaths(intent);
   switch (intent.action) {
     case "push":
-      return push(intent);
+      return push(intent, facts);
     case "clone":
       return clone(intent, facts, paths);
     case "checkout": {
@@ -53,15 +53,32 @@ export const appraiseRepository: Appraise = (intent, base, facts) => {
   }
 };
 
-function push(intent: Intent): Appraisal {
+function push(intent: Intent, facts: Facts): Appraisal {
+  // Where the remote leads, when whoever asks has looked: its address goes by the rules of the network, a folder by those of paths.
+  const url = textArgument(intent, "url");
+  const target = url === null ? null : cloneTarget(url);
+  if (target === "program") {
+    return appraisal({
+      denial: denial("repository.url", "This address would make git start a program.", ["Push to a remote with an https address."], {
+        riskLevel: "critical",
+      }),
+    });
+  }
+  const network = target === null || target === "local" ? null : facts.network(target, "write");
+  const folder = target === "local" ? appraisePaths({ ...intent, args: {} }, "write", facts, [url]) : null;
   const branch = textArgument(intent, "branch") ?? "";
   const force = intent.args["force"] === true || branch.startsWith("+") || intent.args["delete"] === true || branch.startsWith(":");
   const remote = textArgument(intent, "remote") ?? "origin";
+  const raises = force ? [rule("repository.force-push", "This rewrites or removes what others may already have.")] : [];
   return appraisal({
+    denial:
+      network?.verdict === "deny"
+        ? { tier: "T3", riskLevel: "high", rules: [network.rule], alternatives: network.alternatives }
+        : (folder?.denial ?? null),
     scope: `remote:${remote}`.slice(0, 100),
-    tags: force ? ["history", "destroy"] : [],
+    tags: [...(force ? (["history", "destroy"] as const) : []), ...(folder?.tags ?? [])],
     riskLevel: force ? "critical" : "high",
-    raises: force ? [rule("repository.force-push", "This rewrites or removes what others may already have.")] : [],
+    raises: [...raises, ...(folder?.raises ?? [])],
     alternatives: force
       ? ["Push without force.", "Push to a new branch."]
       : ["Commit, and let the owner push.", "Give the owner the exact git push command."],
@@ -126,7 +143,7 @@ function isPlainRef(name: string): boolean {
     name.length <= 500 &&
     !bare.startsWith("-") &&
     !bare.includes("::") &&
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+    // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
     !/[\u0000-\u0020\u007f*?[\\]/.test(bare)
   );
 }

@@ -83,7 +83,7 @@ export function createNetworkPolicy(deps: {
           "Look for the information in the workspace.",
         );
       }
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+      // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
       if (text.length > maxUrl || /[\u0000-\u0020\u007f\\]/.test(text) || !URL.canParse(text)) {
         return no("address", "This is not an address that can be read only one way.", "", "Write the address as https://host/path.");
       }

@@ -35,7 +35,10 @@ export async function manifestProblems() {
     if (!extension.includes(`"${view}"`)) problems.push(`The view ${view} of the manifest has no code in extension/.`);
   for (const setting of settings) {
     const key = setting.replace(/^lancelot\./, "");
-    if (!extension.includes(`"${key}"`) && !extension.includes(`"${setting}"`))
+    // A group of settings is read as one, by the name before the last dot.
+    const group = key.slice(0, Math.max(0, key.lastIndexOf(".")));
+    const names = [key, setting, ...(group === "" ? [] : [group])];
+    if (!names.some((name) => extension.includes(`"${name}"`)))
       problems.push(`The setting ${setting} of the manifest is read nowhere in extension/.`);
   }
   for (const id of used)

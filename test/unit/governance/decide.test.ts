@@ -328,7 +328,7 @@ describe("the gate", () => {
     let leads: ResolvedPath = found();
     const evaluate = createEvaluate(() => ({ ...facts, resolve: () => leads }));
     const read = intent("file_ops", "read", { path: "x" });
-    evaluate(read).decision;
+    evaluate(read);
     expect(evaluate(read).decision).toMatchObject({ verdict: "allow", cached: true });
     leads = found({ inside: false });
     expect(evaluate(read).decision).toMatchObject({ verdict: "ask", cached: false });
@@ -361,7 +361,7 @@ describe("the gate", () => {
   it("keeps a bounded number of decisions", () => {
     const evaluate = createEvaluate(() => facts);
     const plan = intent("quest", "plan");
-    evaluate(plan).decision;
+    evaluate(plan);
     expect(evaluate(plan).decision.cached).toBe(true);
     for (let index = 0; index < 600; index += 1)
       evaluate(intent("file_ops", "read", { paths: Array.from({ length: index + 1 }, () => "inside") }));

@@ -459,7 +459,7 @@ describe("composer", () => {
 describe("crusader mode", () => {
   it("is for the one message it was switched on for, and is seen before it is sent", async () => {
     await start();
-    act(() => render(<Composer chat={chat} />, root));
+    await act(() => render(<Composer chat={chat} />, root));
     const button = root.querySelector<HTMLButtonElement>('[aria-label="Crusader mode for the next message"]');
     expect(button?.getAttribute("aria-pressed")).toBe("false");
     await act(() => button?.click());
@@ -490,7 +490,7 @@ describe("crusader mode", () => {
 
   it("a card whose output reads like orders says so", async () => {
     await start();
-    act(() => render(<ToolCard part={sampleTool({ findings: ["override.previous"] })} chat={chat} />, root));
+    await act(() => render(<ToolCard part={sampleTool({ findings: ["override.previous"] })} chat={chat} />, root));
     expect(root.textContent).toContain("words that read like orders to the model");
     expect(root.textContent).toContain("override.previous");
   });
