@@ -123,6 +123,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
   });
   // What another window switched shows here without a decision in between.
   const watching = setInterval(() => {
+    // Its table is read with the first look: better now than with the first message.
+    sanitizer.inspect("");
     flags.enabled("SOUL");
     safeMode.enabled();
     governance.soul.notice();
