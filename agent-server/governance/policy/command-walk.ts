@@ -95,7 +95,8 @@ export function findSecret(root: string, name: RegExp | null, skipsHidden: boole
       const absolute = nodePath.join(folder, entry.name);
       if (entry.isDirectory()) {
         if (!passedBy.has(entry.name)) folders.push(absolute);
-        if (!couldBeSecret(absolute, entry.name, context)) continue;
+        // A folder is passed on itself only when it is asked for by name; the files in it are looked at one by one.
+        if ((name !== null && !name.test(entry.name)) || !couldBeSecret(absolute, entry.name, context)) continue;
       } else if (name !== null && !name.test(entry.name)) continue;
       else if (!couldBeSecret(absolute, entry.name, context)) continue;
       const resolved = context.resolve(absolute);

@@ -131,12 +131,23 @@ function findPlan(args: readonly Field[]): { roots: Field[]; rest: Field[]; tree
   const rest = start < 0 ? [] : words.slice(start);
   if (roots.length === 0) roots.push(literal("."));
   const values = rest.map(valueOf);
-  // A name narrows what is found only when nothing widens it again.
-  const isNarrow = !values.some((value) => value === "-o" || value === "-or" || value === ",");
-  const at = values.findIndex((value, index) => /^-i?name$/.test(value ?? "") && !/^(?:!|-not)$/.test(values[index - 1] ?? ""));
+  const at = values.findIndex((value, index) => /^-i?name$/.test(value ?? "") && !isNegation(values[index - 1]));
+  // A name narrows what is found only when nothing widens it again, and only for actions after it.
+  const isNarrow = !values.some(
+    (value, index) =>
+      value === "-o" ||
+      value === "-or" ||
+      value === "," ||
+      (isNegation(value) && values[index + 1] === "(") ||
+      (index < at && value !== null && (findActions.has(value) || /^-(?:delete|ls|fls|f?print(?:0|f)?)$/.test(value))),
+  );
   const pattern = at < 0 || !isNarrow ? null : (values[at + 1] ?? null);
   const name = pattern === null ? null : patternOf(pattern);
   return { roots, rest, tree: roots.map((root) => ({ kind: "tree", root, name, text: `${root.text}/…` })) };
+}
+
+function isNegation(value: string | null | undefined): boolean {
+  return value === "!" || value === "-not";
 }
 
 export function find(call: Call): boolean {
