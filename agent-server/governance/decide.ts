@@ -150,16 +150,11 @@ export function judge(situation: Situation, facts: Facts): Judged {
 
 /** What safe mode leaves out: everything that needs more than this machine. */
 const beyondThisMachine: ReadonlySet<string> = new Set(["web_ops", "connector", "vision_control"]);
+const sending: ReadonlySet<string> = new Set(["push", "clone", "deploy"]);
 
 function modeDenial({ intent }: Situation, base: BaseTier, facts: Facts): Appraisal["denial"] {
   if (facts.safeMode) {
-    const { capability, action } = intent;
-    if (
-      beyondThisMachine.has(capability) ||
-      action === "push" ||
-      action === "clone" ||
-      (capability === "deploy_ops" && action === "deploy")
-    ) {
+    if (beyondThisMachine.has(intent.capability) || sending.has(intent.action)) {
       return {
         tier: base.tier,
         riskLevel: "high",

@@ -46,6 +46,28 @@ describe("soul", () => {
     expect(decision.rules).toEqual([{ id: "soul.risk.no-surprises", source: "soul", message: "Ask before commands." }]);
   });
 
+  it("is told everything an action does and touches", () => {
+    const seen: unknown[] = [];
+    const curious = soul({
+      requiresApproval: (subject) => {
+        seen.push(subject);
+        return null;
+      },
+    });
+    decide(run("risky"), gateFacts({ soul: curious }));
+    decide(
+      edit,
+      gateFacts({
+        soul: curious,
+        resolve: () => ({ ok: true, absolute: "/o", display: "/o", inside: false, type: "file", sensitive: null, rule: null }),
+      }),
+    );
+    expect(seen).toEqual([
+      { kind: "run_commands", capability: "shell_exec", action: "run", tags: ["shell", "install"] },
+      { kind: "edit_files", capability: "file_ops", action: "write", tags: ["write", "outside"] },
+    ]);
+  });
+
   it("what it does not name is asked below T3, and T0 needs no name", () => {
     const silent = gateFacts({ soul: soul({ allows: () => null }) });
     expect(ids(decide(edit, silent))).toEqual(["soul.not-named"]);
@@ -94,6 +116,13 @@ describe("soul", () => {
     const decision = decide({ ...remove, job }, gateFacts({ soul: soul(), ...earned("T1"), ...learnt("allow") }));
     expect(ids(decide({ ...remove, job }, gateFacts({ soul: soul() })))).toContain("soul.scheduling.irreversible");
     expect(decision.tier === "T3" ? decision.verdict : "ask").toBe("ask");
+    const risky = gateFacts({ soul: soul({ riskRules: () => [{ name: "r", description: "" }] }) });
+    expect(decide({ ...run("harmless"), job }, risky).rules).toEqual([
+      { id: "soul.risk.r", source: "soul", message: 'The soul\'s rule "r" asks for your approval.' },
+    ]);
+    expect(ids(decide(remove, gateFacts({ soul: soul() })))).toEqual(["tier.T3"]);
+    // Without a soul there are no limits of its making.
+    expect(decide({ ...read, job: { ...job, ready: false } }, gateFacts()).verdict).toBe("allow");
   });
 
   it("with another soul a cached decision is made anew", () => {
@@ -125,6 +154,31 @@ describe("trust", () => {
 
   it("says so", () => {
     expect(ids(decide(run("risky"), gateFacts(earned("T1"))))).toContain("trust.earned");
+    expect(ids(decide(edit, gateFacts(earned("T2"))))).toEqual(["trust.lost", "tier.T2", "mode.supervised"]);
+    expect(ids(decide(edit, gateFacts(earned("T3"))))).toEqual(["trust.lost"]);
+    expect(ids(decide(edit, gateFacts(earned("T1"))))).toEqual(["tier.T1", "mode.supervised"]);
+  });
+
+  it("is asked about exactly this: capability, action, what it acts on, and the tier it has without anything earned", () => {
+    const asked: unknown[] = [];
+    const curious = gateFacts({
+      trust: {
+        tier: (...about) => {
+          asked.push(about);
+          return null;
+        },
+      },
+    });
+    for (const one of [run("risky"), run("grave"), operate, read]) decide(one, curious);
+    expect(asked).toEqual([
+      [{ capability: "shell_exec", action: "run", scope: "risky" }, "T2"],
+      [{ capability: "shell_exec", action: "run", scope: "grave" }, "T3"],
+      [{ capability: "vision_control", action: "perform_action", scope: "screen" }, "T3"],
+    ]);
+  });
+
+  it("says nothing of what only looks", () => {
+    expect(decide(read, gateFacts(earned("T2")))).toMatchObject({ verdict: "allow", tier: "T0" });
   });
 
   it("never lifts what is outside the workspace or on the never-automate list", () => {
@@ -158,6 +212,23 @@ describe("learned rules", () => {
     expect(decide(run("risky"), gateFacts(learnt("deny")))).toMatchObject({ verdict: "deny", rules: [{ id: "learning.L1" }] });
   });
 
+  it("are not asked about what is held, and change nothing about it", () => {
+    const find = () => {
+      throw new Error("It was asked.");
+    };
+    const never = gateFacts({ learned: { find }, neverAutomate: () => true });
+    expect(decide(run("risky"), never)).toMatchObject({ verdict: "ask", rules: [{ id: "command.risky" }] });
+    for (const one of [run("harmless"), run("grave"), read, remove]) decide(one, gateFacts({ learned: { find } }));
+  });
+
+  it("leave what the owner can do instead where it was", () => {
+    expect(decide(run("risky"), gateFacts()).alternatives).toEqual(["Say what is missing."]);
+    expect(decide(run("risky"), gateFacts(learnt("deny"))).alternatives).toEqual(["Say what is missing."]);
+    expect(decide(intent("quest", "plan"), gateFacts({ soul: soul({ requiresApproval: () => "plans" }) })).alternatives).toEqual([
+      "Ask the owner.",
+    ]);
+  });
+
   it.each([
     ["T3", run("grave")],
     ["deleting", remove],
@@ -179,6 +250,10 @@ describe("learned rules", () => {
       changesFiles: true,
     });
     expect(judge(situate(run("grave"), facts), facts)).toMatchObject({ learnedRule: null, held: "It deletes." });
+    const denied = gateFacts(learnt("deny"));
+    expect(judge(situate(run("risky"), denied), denied)).toMatchObject({ learnedRule: "L1", held: null, defaultTier: "T2" });
+    const never = gateFacts({ neverAutomate: () => true });
+    expect(judge(situate(run("risky"), never), never).held).toBe("This kind of action is on the list of what is never automated.");
   });
 });
 

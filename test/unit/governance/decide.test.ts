@@ -5,7 +5,7 @@ import { decide, type Facts } from "../../../agent-server/governance/decide.ts";
 import { createEvaluate } from "../../../agent-server/governance/evaluate.ts";
 import type { ResolvedPath } from "../../../agent-server/governance/policy/paths.ts";
 import { baseTiers } from "../../../agent-server/governance/tiers.ts";
-import { gateFacts } from "../../support/gate-facts.ts";
+import { gateFacts, soul } from "../../support/gate-facts.ts";
 import { intent } from "../../support/governance-room.ts";
 
 type Found = Extract<ResolvedPath, { ok: true }>;
@@ -301,16 +301,21 @@ describe("whatever is asked", () => {
 describe("the gate", () => {
   it("denies when a rule throws, and does not remember it", () => {
     let broken = true;
-    const evaluate = createEvaluate(() => ({
-      ...facts,
-      resolve: (path) => {
-        if (broken) throw new Error("disk on fire");
-        return facts.resolve(path);
-      },
-    }));
+    const logged: unknown[] = [];
+    const evaluate = createEvaluate(
+      () => ({
+        ...facts,
+        resolve: (path) => {
+          if (broken) throw new Error("disk on fire");
+          return facts.resolve(path);
+        },
+      }),
+      (...line) => logged.push(line),
+    );
     const read = intent("file_ops", "read", { path: "inside" });
     expect(evaluate(read).decision).toMatchObject({ verdict: "deny", tier: "T3", cached: false });
     expect(ruleIds(evaluate(read).decision)).toEqual(["policy.gate-failed"]);
+    expect(logged[0]).toEqual(["the gate failed and denies", new Error("disk on fire")]);
     broken = false;
     expect(evaluate(read).decision).toMatchObject({ verdict: "allow", cached: false });
   });
@@ -358,13 +363,76 @@ describe("the gate", () => {
     expect(() => decision.rules.pop()).toThrow();
   });
 
-  it("keeps a bounded number of decisions", () => {
-    const evaluate = createEvaluate(() => facts);
+  it("keeps 512 decisions, and lets the oldest go", () => {
+    let now = facts;
+    const evaluate = createEvaluate(() => now);
     const plan = intent("quest", "plan");
-    evaluate(plan);
-    expect(evaluate(plan).decision.cached).toBe(true);
-    for (let index = 0; index < 600; index += 1)
-      evaluate(intent("file_ops", "read", { paths: Array.from({ length: index + 1 }, () => "inside") }));
-    expect(evaluate(plan).decision.cached).toBe(false);
+    const underSoul = (index: number) => {
+      now = { ...facts, soul: soul({ sha256: String(index) }) };
+      return evaluate(plan).decision.cached;
+    };
+    for (let index = 0; index < 512; index += 1) expect(underSoul(index)).toBe(false);
+    for (let index = 0; index < 512; index += 1) expect(underSoul(index)).toBe(true);
+    expect(underSoul(512)).toBe(false);
+    expect(underSoul(1)).toBe(true);
+    expect(underSoul(0)).toBe(false);
+  });
+
+  it("keeps nothing that depends on more than where it lies", () => {
+    const job = { id: "j", running: 1, elapsedSeconds: 1, ready: true };
+    const silent = { ...facts, soul: soul({ allows: () => null }) };
+    const learned = { find: () => ({ id: "L1", verdict: "allow" as const, message: "You always say so." }) };
+    for (const [one, now] of [
+      [intent("memory", "write", { target: "working", content: "x" }), facts],
+      [intent("repo_ops", "branch", { name: "x" }), facts],
+      [intent("file_ops", "read", { path: "inside" }, { job }), facts],
+      [intent("file_ops", "write", { path: "inside" }), silent],
+      [intent("file_ops", "write", { path: "inside" }), { ...silent, learned }],
+      [intent("file_ops", "write", { path: "inside" }), { ...facts, trust: { tier: () => "T1" as const } }],
+    ] as const) {
+      const evaluate = createEvaluate(() => now);
+      const first = evaluate(one).decision;
+      expect(evaluate(one).decision, `${one.capability}.${one.action}`).toEqual(first);
+      expect(first.cached).toBe(false);
+    }
+    const evaluate = createEvaluate(() => ({ ...facts, trust: { tier: () => "T1" } }));
+    const look = intent("file_ops", "read", { path: "inside" });
+    evaluate(look);
+    expect(evaluate(look).decision.cached).toBe(true);
+  });
+
+  it("what was lost holds at the next decision, kept or not", () => {
+    let tier: "T2" | null = null;
+    const evaluate = createEvaluate(() => ({ ...facts, trust: { tier: () => tier } }));
+    const write = intent("file_ops", "write", { path: "inside" });
+    evaluate(write);
+    expect(evaluate(write).decision).toMatchObject({ tier: "T1", cached: true });
+    tier = "T2";
+    expect(evaluate(write).decision).toMatchObject({ tier: "T2", cached: false });
+  });
+
+  it("says what it is about, what it would have been, and why nothing may lift it", () => {
+    const judged = (one: Intent) => createEvaluate(() => facts)(one);
+    expect(judged(intent("teleport", "home"))).toMatchObject({
+      trustKey: { capability: "teleport", action: "home", scope: "any" },
+      defaultTier: "T3",
+      held: expect.stringContaining("not known"),
+      changesFiles: false,
+    });
+    expect(judged(intent("file_ops", "read", { path: "secret" }))).toMatchObject({
+      trustKey: { capability: "file_ops", action: "read", scope: "sensitive" },
+      defaultTier: "T0",
+      held: expect.stringContaining("secret.env"),
+    });
+    for (const [capability, action, changes] of [
+      ["file_ops", "delete", true],
+      ["file_ops", "write", true],
+      ["file_ops", "read", false],
+      ["repo_ops", "commit", true],
+      ["repo_ops", "push", false],
+      ["shell_exec", "run", true],
+      ["deploy_ops", "test", false],
+    ] as const)
+      expect(judged(intent(capability, action, { path: "inside", command: "harmless" })).changesFiles, action).toBe(changes);
   });
 });
