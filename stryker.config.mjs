@@ -20,7 +20,7 @@ export default {
   concurrency: 2,
   timeoutMS: 20_000,
   incremental: true,
-  incrementalFile: "test-output/mutation/incremental.json",
+  incrementalFile: ".cache/mutation.json",
   tempDirName: ".cache/stryker",
   thresholds: { high: 95, low: 85, break: 85 },
   reporters: ["clear-text", "html", "json"],
