@@ -113,6 +113,46 @@ const cases: [what: string, tamper: () => void, expected: Bad][] = [
   ["the recorded head gone", () => sql("DELETE FROM ledger_head"), { seq: 20, problem: "changed" }],
 ];
 
+/** What the owner reads of each, after `Entry <seq> `. */
+const words: Record<string, string> = {
+  "a byte of a body": "is not as it was written.",
+  "a body that is no JSON any more": "is not as it was written.",
+  "white space in a body": "is not as it was written.",
+  "a hash": "is not as it was written.",
+  "the hash before": "is not as it was written.",
+  "the receipt of an entry": "is not as it was written.",
+  "the kind of an entry": "is not as it was written.",
+  "the first entry": "is not as it was written.",
+  "the last entry": "is not as it was written.",
+  "a body together with its hash": "is not the one that the entry after it continues from.",
+  "the last body together with its hash": "is not the one that was recorded as the last.",
+  "an entry that is gone": "is missing.",
+  "the first entry gone": "is missing.",
+  "the last entry gone": "is missing: the ledger had 20 entries and ends early.",
+  "the tail cut off": "is missing: the ledger had 20 entries and ends early.",
+  "everything gone": "is missing: the ledger had 20 entries and ends early.",
+  "several gone": "is missing.",
+  "an entry gone and the gap closed": "is missing: later entries were moved up to close the gap.",
+  "the first entry gone and the gap closed": "is missing: later entries were moved up to close the gap.",
+  "a forged entry put in": "was not written by the ledger: the entry after it continues from the one before it.",
+  "a forged entry put in front": "was not written by the ledger: the entry after it continues from the one before it.",
+  "nonsense put in": "was not written by the ledger: the entry that belongs here comes after it.",
+  "a copy of an entry put in": "was not written by the ledger: the entry that belongs here comes after it.",
+  "a copy of the next entry put in": "was not written by the ledger: the entry that belongs here comes after it.",
+  "a forged entry put at the end": "was added after the ledger's recorded end.",
+  "a forged entry put before the last": "was not written by the ledger: the entry after it continues from the one before it.",
+  "an entry before the first": "stands before the first entry of the ledger.",
+  "two entries swapped": "is not the one that belongs here, which stands at 13.",
+  "two neighbours swapped": "is not the one that belongs here, which stands at 8.",
+  "the last two swapped": "is not the one that belongs here, which stands at 20.",
+  "the first two swapped": "is not the one that belongs here, which stands at 2.",
+  "the bodies of two entries swapped": "holds what was written as entry 13.",
+  "an entry moved away": "stands at 21 instead of its place.",
+  "the recorded head": "is not the one that was recorded as the last.",
+  "the recorded head turned back": "was added after the ledger's recorded end.",
+  "the recorded head gone": "cannot be checked: the record of the ledger's head is gone.",
+};
+
 describe("verification", () => {
   it("of an empty ledger is fine", async () => {
     expect(await ledger.verify()).toEqual({ ok: true, entries: 0, head: null, signed: null, segments: { count: 0, entries: 0 } });
@@ -123,14 +163,14 @@ describe("verification", () => {
     expect(await ledger.verify()).toMatchObject({ ok: true, entries: 20, head: rowAt(20).hash, signed: null });
   });
 
-  it.each(cases)("finds %s", async (_, tamper, expected) => {
+  it.each(cases)("finds %s", async (what, tamper, expected) => {
     fill(10);
     dropTriggers(storage);
     tamper();
     const verification = await ledger.verify();
     expect(verification.firstBad).toMatchObject(expected);
     expect(verification.ok).toBe(false);
-    expect(verification.firstBad?.message).toMatch(new RegExp(`^Entry ${expected.seq} \\S.{8,}\\.$`));
+    expect(verification.firstBad?.message).toBe(`Entry ${expected.seq} ${words[what]}`);
     expect(verification).toMatchObject({ head: verification.entries === 0 ? null : (expect.stringMatching(/^[0-9a-f]{64}$/) as string) });
   });
 
