@@ -182,8 +182,8 @@ function unknownTerms(soul: ReadSoul, raw: Readonly<Record<string, unknown>>, te
   return issues;
 }
 
-function mapAt(of: Readonly<Record<string, unknown>> | null, name: string): Record<string, unknown> | null {
-  const value = of?.[name];
+function mapAt(of: Readonly<Record<string, unknown>>, name: string): Record<string, unknown> | null {
+  const value = of[name];
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
 }
 

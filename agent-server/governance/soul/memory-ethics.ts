@@ -44,7 +44,7 @@ const email = /(?<![\w.+-])[A-Za-z0-9][\w.+-]{0,63}@[A-Za-z0-9-]{1,63}(?:\.[A-Za
 /** With a plus sign or two zeros and a country: national numbers look like any other number. */
 const phone = /(?<![\w.+-])(?:\+[1-9]|00 ?[1-9]\d{0,2}[ ./()-])(?:[ ./()-]{0,2}\d){6,14}(?![\w-])/g;
 const iban = /(?<!\w)[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]){11,30}(?!\w)/g;
-const card = /(?<![\w.-])[3-6]\d{3}(?:[ -]?\d){9,15}(?![\w-]|\.\d)/g;
+const card = /(?<![\w.-])[2-6]\d{3}(?:[ -]?\d){9,15}(?![\w-]|\.\d)/g;
 
 /** Remotes of repositories and addresses kept for examples belong to nobody. */
 function isMachineAddress(address: string): boolean {
@@ -53,8 +53,8 @@ function isMachineAddress(address: string): boolean {
   );
 }
 
+/** The check of the digits; the form found it with 15 to 34 of them. */
 function isIban(text: string): boolean {
-  if (text.length < 15 || text.length > 34) return false;
   let remainder = 0;
   for (const char of text.slice(4) + text.slice(0, 4)) {
     const value = Number.parseInt(char, 36);
@@ -66,7 +66,9 @@ function isIban(text: string): boolean {
 /** Luhn's check, with the lengths and first digits of cards that are issued. */
 function isCard(digits: string): boolean {
   if (
-    !/^(?:4\d{12}(?:\d{3}){0,2}|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}|6(?:011|5\d\d)\d{12}|35\d{14})$/.test(digits)
+    !/^(?:4\d{12}(?:\d{3}){0,2}|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}|6(?:011|4[4-9]\d|5\d\d)\d{12}|35\d{14})$/.test(
+      digits,
+    )
   )
     return false;
   let sum = 0;

@@ -94,6 +94,8 @@ describe("what allowed_autonomous permits", () => {
     ["other", [], [subject("other")]],
     ["file_ops.*", [], [read]],
     ["unknown_ops.run", [], [subject("other", [], "unknown_ops", "run")]],
+    ["file_ops.9x", [], [subject("other", [], "file_ops", "9x")]],
+    ["file_ops.x9", [], [subject("other", [], "file_ops", "x9")]],
     ["", [], [read]],
   ])("%s", (term, permitted, not) => {
     const { allows } = soul({ allowed: [term] });
@@ -191,10 +193,74 @@ describe("what memory may not hold", () => {
     ["No personal data.", "id 4111111111111112, version 10.20.30.40, port 65535, 3.141592653589793", null],
     ["No personal data.", "DE89370400440532013001 is a wrong check digit", null],
     ["No personal data.", "+123 and +12345 lines; offset +0x1234567890", null],
+    // By length: a telephone number has 9 to 15 digits.
+    ["No personal data.", "+12345678", null],
+    ["No personal data.", "+123456789", /telephone/],
+    ["No personal data.", "+123456789012345", /telephone/],
+    ["No personal data.", "001 212555123456", /telephone/],
+    ["No personal data.", "001 2125551234567", null],
+    ["No personal data.", "+49 30 1\u200b2345678", /telephone/],
+    // By whose it is: remotes and addresses for examples are nobody's, what only looks like one is somebody's.
+    ["No personal data.", "git@firma.de", null],
+    ["No personal data.", "legit@firma.de", /e-mail/],
+    ["No personal data.", "a@mail.example.com, a@example, a@b.example, a@example.org", null],
+    ["No personal data.", "a@example.com.evil.de", /e-mail/],
+    ["No personal data.", "a@myexample.com", /e-mail/],
+    ["No personal data.", "a@b.test.de", /e-mail/],
+    ["No personal data.", "no-reply@firma.de, donotreply@firma.de", null],
+    ["No personal data.", "anna-noreply@firma.de", /e-mail/],
   ])("%s %s", (sentence, content, words) => {
     const found = soul({ memory_ethics: [sentence] }).forbidsMemory(content);
     if (words === null) expect(found).toBeNull();
     else expect(found).toMatchObject({ rule: "soul.memory-ethics", message: expect.stringMatching(words) as string });
+  });
+});
+
+describe("card numbers", () => {
+  const check = soul({ memory_ethics: ["No financial data."] }).forbidsMemory;
+  it.each([
+    ["Visa, 13", "4963074185294"],
+    ["Visa, 16", "4963074185296300"],
+    ["Visa, 19", "4963074185296307411"],
+    ["Mastercard, 51", "5196307418529634"],
+    ["Mastercard, 55", "5596307418529630"],
+    ["Mastercard, 22", "2296307418529630"],
+    ["Mastercard, 27", "2796307418529635"],
+    ["American Express, 34", "349630741852960"],
+    ["American Express, 37", "379630741852963"],
+    ["Diners, 300", "30096307418527"],
+    ["Diners, 305", "30596307418526"],
+    ["Diners, 36", "36963074185296"],
+    ["Diners, 38", "38963074185294"],
+    ["Discover, 6011", "6011963074185292"],
+    ["Discover, 649", "6496307418529639"],
+    ["Discover, 65", "6509630741852963"],
+    ["JCB, 35", "3596307418529635"],
+  ])("%s: %s is one, and with another last digit is none", (_name, number) => {
+    expect(check(`pay with ${number}.`)?.message).toContain("a card number");
+    const other = `${number.slice(0, -1)}${(Number(number.at(-1)) + 1) % 10}`;
+    expect(check(`pay with ${other}.`)).toBeNull();
+  });
+
+  it.each([
+    "49630741852963",
+    "496307418529632",
+    "49630741852963077",
+    "5096307418529635",
+    "5696307418529639",
+    "2196307418529631",
+    "2896307418529634",
+    "359630741852967",
+    "30696307418524",
+    "37963074185295",
+    "6012963074185291",
+    "529630741852962",
+    "52963074185296309",
+    "369630741852965",
+    "35319630741852962",
+    "60119630741852962",
+  ])("%s has the right check digit, but no card has such a beginning or length", (number) => {
+    expect(check(number)).toBeNull();
   });
 });
 
@@ -276,7 +342,13 @@ describe("the table of words", () => {
   });
 
   it("that cannot be read holds everything and permits nothing", () => {
-    expect(() => loadSoulTerms("/nowhere")).toThrow(/cannot be read/);
+    expect(() => loadSoulTerms("/nowhere")).toThrow(
+      expect.objectContaining({
+        code: "internal",
+        message: expect.stringMatching(/cannot be read\. Restore the file, or reinstall Lancelot\.$/) as string,
+        cause: expect.objectContaining({ code: "ENOENT" }) as Error,
+      }) as Error,
+    );
     const closed = compileSoul({ version: "v1", yaml: "", document: shipped }, closedTerms, redactor);
     expect(closed.requiresApproval(read)).toBe("delete");
     expect(closed.allows(read)).toBeNull();

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { decodeSoul, maxSoulBytes, readSoul } from "../../../../agent-server/governance/soul/document.ts";
-import { lintSoul } from "../../../../agent-server/governance/soul/lint.ts";
-import { loadSoulTerms } from "../../../../agent-server/governance/soul/terms.ts";
+import { isCritical, lintSoul } from "../../../../agent-server/governance/soul/lint.ts";
+import { loadSoulTerms, type SoulTerms } from "../../../../agent-server/governance/soul/terms.ts";
 import { configDir, shippedSoul } from "../../../support/soul-room.ts";
 
 const terms = loadSoulTerms(configDir);
@@ -30,7 +30,11 @@ scheduling_boundaries:
   require_ready_state: true
 `;
 
-const brief = (yaml: string) => lintSoul(yaml, terms).map(({ rule, severity, line, column }) => `${severity} ${rule} ${line}:${column}`);
+const brief = (yaml: string, by: SoulTerms | undefined = terms) =>
+  lintSoul(yaml, by).map(({ rule, severity, message, line, column }) => {
+    expect(message).toMatch(/^["A-Za-z].{12,}\.$/s);
+    return `${severity} ${rule} ${line}:${column}`;
+  });
 
 describe("souls without a fault", () => {
   it.each([
@@ -76,11 +80,50 @@ describe("the five invariants", () => {
       ["critical scheduling_no_autonomous_irreversible 19:31"],
     ],
     ["no channel", "channels: [chat]", "channels: []", ["critical approval_channels_required 13:13"]],
+    ["a channel without a name", "channels: [chat]", 'channels: [" "]', ["critical approval_channels_required 13:13"]],
+    ["one channel without a name", "channels: [chat]", 'channels: [" ", chat]', []],
+    ["a hold about nothing before the others", "[delete, deploy]", "[be_kind, delete, deploy]", ["warning unknown_term 8:23"]],
     ["no ethics", "[Never store secrets.]", "[]", ["warning memory_ethics_required 15:16"]],
     ["ethics left out", "memory_ethics: [Never store secrets.]\n", "", ["warning memory_ethics_required 1:1"]],
   ])("%s", (_name, from, to, issues) => {
     expect(small).toContain(from);
     expect(brief(small.replace(from, to))).toEqual(issues);
+  });
+
+  it("what must be held is named with its word, and the word must hold it", () => {
+    const nothing: SoulTerms = { holds: () => null, permits: () => null };
+    const both = [`critical ${destructive} 8:22`, `critical ${destructive} 8:22`];
+    const only = (issues: string[]) => issues.filter((issue) => issue.includes(destructive));
+    expect(only(brief(small, nothing))).toEqual(both);
+    const everything: SoulTerms = { ...terms, holds: (term) => terms.holds(term === "care" ? "everything" : term) };
+    expect(only(brief(small.replace("[delete, deploy]", "[care]"), everything))).toEqual(both);
+    for (const [held, found] of [
+      ["[]", both],
+      ["[be_kind]", both],
+      ["[all_actions]", []],
+      ["[Every action]", []],
+      ["[allactions]", both],
+    ] as const)
+      expect(only(lintSoul(small.replace("[delete, deploy]", held)).map(({ rule }) => `critical ${rule} 8:22`)), held).toEqual(found);
+  });
+
+  it("one critical issue is enough", () => {
+    const [critical] = lintSoul(small.replace("[delete, deploy]", "[delete]"), terms);
+    const [warning] = lintSoul(small.replace("[chat]", "[chat, pigeon]"), terms);
+    if (critical === undefined || warning === undefined) throw new Error("There is no issue.");
+    expect(isCritical([])).toBe(false);
+    expect(isCritical([warning])).toBe(false);
+    expect(isCritical([warning, critical])).toBe(true);
+  });
+
+  it("a table of words that fails makes the soul unusable", () => {
+    const failing: SoulTerms = {
+      holds: () => {
+        throw new Error("broken");
+      },
+      permits: () => null,
+    };
+    expect(lintSoul(small, failing)).toEqual([{ rule: "schema", severity: "critical", message: "The text cannot be read as a soul." }]);
   });
 
   it("are told also of a soul that does not fit the schema", () => {
@@ -124,6 +167,24 @@ describe("terms that match nothing", () => {
     expect(brief(small.replace(from, to))).toEqual(issues);
   });
 
+  it("say what there is instead", () => {
+    const said = (from: string, to: string) => lintSoul(small.replace(from, to), terms).map(({ message }) => message);
+    expect(said("[chat]", "[pigeon]")).toEqual(['"pigeon" is no place to ask: there are war_room, chat, notification, terminal.']);
+    expect(said("skip_and_log", "shout")).toEqual(['"shout" is not known, so skip_and_log is used. There are skip_and_log and stop_task.']);
+    expect(said("[chat]", "[]")).toEqual([
+      "approval_rules.channels must name at least one place to ask the owner: war_room, chat, notification, terminal.",
+    ]);
+  });
+
+  it("are looked for in what there is of a soul that does not fit", () => {
+    const rules = (to: string) =>
+      lintSoul(small.replace("risk_rules: []", to), terms)
+        .map(({ rule }) => rule)
+        .filter((rule) => rule !== "schema");
+    expect(rules("risk_rules: [null, 5, {name: 7}, {name: Be kind}]")).toEqual(["unknown_term"]);
+    expect(brief(small.replace("skip_and_log", "5"))).toEqual(["critical schema 12:26"]);
+  });
+
   it("are not called unknown without the table", () => {
     expect(lintSoul(small.replace("[read_files]", "[be_helpful]"))).toEqual([]);
   });
@@ -134,7 +195,7 @@ describe("texts that are no soul", () => {
     ["nothing", "", "1:1", /YAML map/],
     ["a list", "- a\n", "1:1", /YAML map/],
     ["words", "hello", "1:1", /YAML map/],
-    ["a tab as indent", small.replace("  level", "\tlevel"), "5:1", /[Tt]ab/],
+    ["a tab as indent", small.replace("  level", "\tlevel"), "5:1", /A tab stands where spaces belong/],
     ["an open bracket", small.replace("[chat]", "[chat"), "", /not valid YAML/],
     ["an open quote", small.replace("Do the work.", '"Do'), "", /not valid YAML/],
     ["a key twice", `${small}mission: Other.\n`, "21:1", /second time/],
@@ -178,7 +239,7 @@ describe("texts that are no soul", () => {
     ["a version of another form", "version: v1", "version: v01", "1:10", /v and a number/],
     ["an empty mission", "Do the work.", '""', "2:10", /"mission" must not be empty/],
     ["no mission", "mission: Do the work.\n", "", "1:1", /"mission" is missing/],
-    ["a level nobody knows", "level: supervised", "level: free", "5:10", /must be supervised or autonomous/],
+    ["a level nobody knows", "level: supervised", "level: free", "5:10", /"autonomy_posture.level" must be supervised or autonomous/],
     ["a text for a list", "[read_files]", "read_files", "7:23", /must be a list/],
     ["null for a list", "channels: [chat]", "channels:", "13:12", /must be a list/],
     ["a number in a list", "[delete, deploy]", "[delete, deploy, 5]", "8:39", /requires_approval\[2\]" must be a text/],
@@ -200,7 +261,19 @@ describe("texts that are no soul", () => {
       message: expect.stringContaining("UTF-8") as string,
     });
     expect(decodeSoul(Buffer.from("é"))).toBe("é");
+    // A byte order mark is refused where it can be told of.
+    expect(decodeSoul(Buffer.from("\uFEFFa"))).toBe("\uFEFFa");
+    expect(decodeSoul(Buffer.alloc(maxSoulBytes, 0x20))).toHaveLength(maxSoulBytes);
     expect(decodeSoul(Buffer.alloc(maxSoulBytes + 1, 0x20))).toMatchObject({ severity: "critical" });
+  });
+
+  it("has a place for nothing, and tells fifty issues at most", () => {
+    expect(readSoul("").placeOf(["version"])).toEqual({});
+    const many = (line: (index: number) => string) =>
+      lintSoul(`${small}${Array.from({ length: 200 }, (_, index) => `${line(index)}\n`).join("")}`, terms);
+    expect(many((index) => `k${index}: 1`)).toHaveLength(50);
+    expect(many((index) => `k${index}: !a x`)).toHaveLength(50);
+    expect(many((index) => `k${index}: &a x`)).toHaveLength(50);
   });
 
   it("a field named __proto__ is a field like another", () => {

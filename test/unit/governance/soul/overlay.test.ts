@@ -50,6 +50,65 @@ describe("an overlay", () => {
       scheduling_boundaries: { max_concurrent_jobs: 0, max_job_duration_seconds: 10, no_autonomous_irreversible: true },
     });
     expect(narrow.document.tone_invariants).toEqual([...shipped.tone_invariants, "Answer in one paragraph."]);
+    expect(narrow.document.memory_ethics).toEqual([...shipped.memory_ethics, "Nothing about this task."]);
+  });
+
+  it("that says nothing changes nothing but the name", () => {
+    const same = restrict(base, { name: "x" }, deps);
+    expect(same.document).toEqual(base.document);
+    expect(same.version).toBe("v1+x");
+    expect(same.sha256).not.toBe(base.sha256);
+    const equal = {
+      name: "x",
+      level: shipped.autonomy_posture.level,
+      default_timeout_seconds: shipped.approval_rules.default_timeout_seconds,
+      ...shipped.scheduling_boundaries,
+    };
+    const { description: _description, ...limits } = equal;
+    expect(restrict(base, limits, deps).document).toEqual(base.document);
+  });
+
+  const permitting = (...allowed_autonomous: string[]) =>
+    compile({ ...shipped, autonomy_posture: { ...shipped.autonomy_posture, allowed_autonomous } });
+  it.each([
+    [["file_ops"], "file_ops", true],
+    [["file_ops"], "file_ops.write", true],
+    [["file_ops.write"], "file_ops.write", true],
+    [["file_ops.read"], "file_ops.write", false],
+    [["repo_ops"], "file_ops.write", false],
+    [["repo_ops"], "file_ops", false],
+    [["file_ops.write"], "file_ops", false],
+    [["edit_files"], "edit_files", true],
+    [["edit_files"], "write_file", true],
+    [["edit_files"], "read_files", false],
+    [["edit_files", "read_files"], "read_files", true],
+    [[], "read_files", false],
+    [["nonsense"], "read_files", false],
+    [["read_files"], "nonsense", true],
+  ])("from %j may keep %s: %s", (allowed, wish, within) => {
+    const make = () => restrict(permitting(...allowed), { name: "x", allowed_autonomous: [wish] }, deps);
+    if (within) expect(make().document.autonomy_posture.allowed_autonomous).toEqual([wish]);
+    else expect(make).toThrow(`"${wish}" would be allowed without asking`);
+  });
+
+  it("may name risk rules of its own, on or off, and those of its base while they stay on", () => {
+    const from = compile({
+      ...shipped,
+      risk_rules: [
+        { name: "On", description: "", enforced: true },
+        { name: "Off", description: "", enforced: false },
+      ],
+    });
+    for (const [name, enforced] of [
+      ["On", true],
+      ["Off", false],
+      ["New", true],
+      ["New", false],
+    ] as const)
+      expect(restrict(from, { name: "x", risk_rules: [{ name, enforced }] }, deps).document.risk_rules).toHaveLength(3);
+    expect(() => restrict(from, { name: "x", risk_rules: [{ name: "On", enforced: false }] }, deps)).toThrow(
+      expect.objectContaining({ code: "conflict" }) as Error,
+    );
   });
 
   it.each<[string, Partial<SoulOverlay>, RegExp]>([
@@ -71,6 +130,7 @@ describe("an overlay", () => {
       /level.*; max_concurrent_jobs/,
     );
     expect(() => restrict(base, { name: "x", level: "autonomous" }, deps)).not.toThrow();
+    expect(restrict(strict, { name: "x", level: "supervised" }, deps).document.autonomy_posture.level).toBe("supervised");
   });
 
   it.each<[string, unknown]>([
@@ -78,7 +138,12 @@ describe("an overlay", () => {
     ["no name", {}],
     ["a name that would look like another version", { name: "v2 " }],
   ])("is refused with %s", (_name, overlay) => {
-    expect(() => restrict(base, overlay as SoulOverlay, deps)).toThrow(expect.objectContaining({ code: "invalid_params" }) as Error);
+    expect(() => restrict(base, overlay as SoulOverlay, deps)).toThrow(
+      expect.objectContaining({
+        code: "invalid_params",
+        message: expect.stringContaining("This is no overlay of a soul: ") as string,
+      }) as Error,
+    );
   });
 });
 
