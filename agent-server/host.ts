@@ -27,7 +27,7 @@ import {
   createSanitizer,
   createSecrets,
   refuseReservedSecret,
-  reservedSecrets,
+  isReservedSecret,
   type Redactor,
 } from "./security/security.ts";
 import { openStorage } from "./storage/storage.ts";
@@ -87,7 +87,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     ...(options.askEditor ? { editor: editorSecrets(options.askEditor) } : {}),
     onAccess: ({ operation, name }) => {
       // The ledger's own keys are used for every head it signs; noting that would make another head.
-      const own = name !== undefined && Object.values<string>(reservedSecrets).includes(name);
+      const own = name !== undefined && isReservedSecret(name);
       if (!own) audit?.note("vault", { title: name === undefined ? operation : `${operation} ${name}` });
     },
   });
@@ -262,7 +262,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       emit("models", {});
       return { ok: true };
     },
-    "vault.list": async () => ({ items: await secrets.list() }),
+    "vault.list": async () => ({ items: (await secrets.list()).filter((name) => !isReservedSecret(name)) }),
     ...governanceHandlers(governance, tools.verifications.stats),
     ...receiptsHandlers({ ledger, emit }),
     ...flagHandlers(flags),

@@ -1,6 +1,6 @@
 import { LancelotError } from "../contract/errors.ts";
 
-/** Names under which Lancelot keeps keys of its own in the key store: listed like others, never set or deleted by hand. */
+/** Names under which Lancelot keeps keys of its own in the key store: neither listed nor set nor deleted by hand. */
 export const reservedSecrets = {
   /** The ledger's signing key and the public keys that came before it. */
   ledgerKey: "LANCELOT_LEDGER_KEY",
@@ -8,11 +8,15 @@ export const reservedSecrets = {
   ledgerHeads: "LANCELOT_LEDGER_HEADS",
 } as const;
 
+export function isReservedSecret(name: string): boolean {
+  return Object.values<string>(reservedSecrets).includes(name);
+}
+
 /**
  * The guard of `vault.set` and `vault.delete`.
  * @throws LancelotError `denied` for a name that Lancelot keeps for itself
  */
 export function refuseReservedSecret(name: string): void {
-  if (!Object.values<string>(reservedSecrets).includes(name)) return;
+  if (!isReservedSecret(name)) return;
   throw new LancelotError("denied", `${name} is a key that Lancelot keeps for itself, so it is neither set nor deleted by hand.`);
 }

@@ -31,4 +31,4 @@ export { createSanitizer, type InjectionFinding, type Sanitizer } from "./saniti
 export { checkedLookup, isLoopbackHost, reachOf } from "./addresses.ts";
 export { createGatedFetch } from "./gated-fetch.ts";
 export { createSecrets, type EditorSecrets } from "./secrets.ts";
-export { refuseReservedSecret, reservedSecrets } from "./reserved-secrets.ts";
+export { isReservedSecret, refuseReservedSecret, reservedSecrets } from "./reserved-secrets.ts";
