@@ -8,7 +8,7 @@ export default defineConfig({
   root: here("../../.."),
   resolve: { alias: [{ find: /^fast-check$/, replacement: here("fast-check.ts") }] },
   test: {
-    include: ["test/unit/governance/**/*.test.ts"],
+    include: ["test/unit/governance/**/*.test.ts", "test/support/mutation/*.test.ts"],
     setupFiles: ["test/support/properties.ts"],
     testTimeout: 20_000,
     isolate: false,
