@@ -40,6 +40,8 @@ export interface ToolsRoomOptions {
   readonly posture?: Posture;
   readonly mode?: Mode;
   readonly trusted?: boolean;
+  /** Off unless said, as the flag is. */
+  readonly networkEnabled?: () => boolean;
   readonly askEditor?: AskEditor | null;
   readonly catalog?: readonly Tool[];
   readonly boundaryTimeoutMs?: number;
@@ -73,6 +75,7 @@ export function createToolsRoom(options: ToolsRoomOptions = {}): ToolsRoom {
     dataDir,
     configDir: options.configDir ?? join(import.meta.dirname, "../../config"),
     trusted: options.trusted ?? true,
+    ...(options.networkEnabled === undefined ? {} : { networkEnabled: options.networkEnabled }),
     posture: options.posture ?? "supervised",
     approvalTimeoutSeconds: 60,
     home: options.home ?? join(base, "home"),

@@ -24,6 +24,11 @@ export async function commitOf(git: Git, ref: string): Promise<string | null> {
   return (await git.ask("rev-parse", ["--quiet", "--verify", "--end-of-options", `${ref}^{commit}`]))?.trim() ?? null;
 }
 
+/** The commit a branch is at; null when there is no branch of just this name. */
+export async function branchCommit(git: Git, ref: string): Promise<string | null> {
+  return (await git.ask("check-ref-format", [ref])) === null ? null : commitOf(git, ref);
+}
+
 export const gitBranch = defineTool({
   name: "git_branch",
   description:
@@ -44,7 +49,7 @@ export const gitBranch = defineTool({
     const { git, head } = opened;
     if (name === undefined) return listed(git);
     const ref = `refs/heads/${name}`;
-    if (name === "HEAD" || name.startsWith("refs/") || (await git.ask("check-ref-format", [ref])) === null)
+    if (name === "HEAD" || /^(?:refs\/|[+:])/.test(name) || (await git.ask("check-ref-format", [ref])) === null)
       throw new LancelotError("invalid_params", `${name} is no name for a branch. Use letters, digits, dots, dashes and slashes.`);
     const commit = await commitOf(git, base ?? "HEAD");
     if (commit === null) {

@@ -8,7 +8,7 @@ import { type Git, gitProvider } from "../providers/git.ts";
 import { expectPlain } from "../providers/git-repository.ts";
 import type { IntentSpec } from "../road.ts";
 import { defineTool, fileStep, resolveFile, type Scope } from "../tool.ts";
-import { commitOf, RefArgument, refStep } from "./git-branch.ts";
+import { branchCommit, commitOf, RefArgument, refStep } from "./git-branch.ts";
 import {
   branchName,
   changedFiles,
@@ -116,7 +116,7 @@ interface Target {
 /** A branch by its short name, else any commit. @throws LancelotError `not_found`. */
 async function target(git: Git, ref: string): Promise<Target> {
   const branch = `refs/heads/${ref.replace(/^refs\/heads\//, "")}`;
-  const named = await commitOf(git, branch);
+  const named = await branchCommit(git, branch);
   if (named !== null) return { ref: branch, commit: named };
   const commit = await commitOf(git, ref);
   if (commit !== null) return { ref: null, commit };

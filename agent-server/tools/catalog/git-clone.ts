@@ -37,19 +37,22 @@ export const gitClone = defineTool({
     const target = resolveFile(scope, path ?? nameOf(url));
     if (!target.inside) throw new LancelotError("denied", "Repositories are cloned into the workspace only. Name a folder in it.");
     if (target.type !== "missing") throw new LancelotError("conflict", `${target.display} exists already. Name a folder that does not.`);
-    const remote = remoteOf(url, scope.workspace);
-    if (remote.protocol === "file") await expectPlainSource(scope, remote);
+    const args = { url, path: target.asked, absolute: target.absolute, depth: depth ?? null };
+    const step = { capability: "repo_ops", action: "clone", args };
+    // What the gate refuses it refuses in its own words; ways that are left are refused before the owner is asked.
+    const refused = scope.governance.evaluate({ ...step, mode: scope.call.mode }).verdict === "deny";
+    const remote = refused ? null : remoteOf(url, scope.workspace);
     return {
       kind: "effect",
-      steps: [
-        { capability: "repo_ops", action: "clone", args: { url, path: target.asked, absolute: target.absolute, depth: depth ?? null } },
-      ],
+      steps: [step],
       question: {
-        title: `Clone ${remote.shown}`,
+        title: `Clone ${remote?.shown ?? shownUrl(url)}`,
         detail: `Into ${target.display}${depth === undefined ? "" : `, the latest ${depth} commits`}.`,
       },
       touches: [],
       run: async ({ receiptId }) => {
+        if (remote === null) throw new LancelotError("denied", "This address is not used.");
+        if (remote.protocol === "file") await expectPlainSource(scope, remote);
         const { commit, files, notes } = await scope.locks.hold([target.absolute], () =>
           clone(scope, remote, target.absolute, depth ?? null),
         );

@@ -4,7 +4,7 @@ import { type Git, gitProvider, listSettings } from "../providers/git.ts";
 import { parseSettings } from "../providers/git-settings.ts";
 import { borrowObjects, inPrivateFolder, receivePack, type Remote, remoteOf, transfer, uploadPack } from "../providers/git-transfer.ts";
 import { defineTool, flag, resolveFile, type Scope } from "../tool.ts";
-import { commitOf, RefArgument, refStep } from "./git-branch.ts";
+import { branchCommit, commitOf, RefArgument, refStep } from "./git-branch.ts";
 import { expectNoPromises } from "./git-clone.ts";
 import { branchName, holdRepository, openIdle, reopen, shortHash } from "./git-write.ts";
 
@@ -39,7 +39,7 @@ export const gitPush = defineTool({
     const ref = asked === undefined ? head.ref : `refs/heads/${asked.replace(/^refs\/heads\//, "")}`;
     if (ref === null) throw new LancelotError("conflict", "No branch is checked out (HEAD is detached). Name the branch to push.");
     const branch = branchName(ref);
-    const commit = await commitOf(git, ref);
+    const commit = await branchCommit(git, ref);
     if (commit === null) throw new LancelotError("not_found", `There is no branch ${branch} with a commit in it here.`);
     const remote = addressOf(git, named);
     if (remote.protocol === "file") await expectPlainTarget(scope, remote);

@@ -263,7 +263,7 @@ function transferError(said: string, remote: Remote): LancelotError {
     const why = /\[remote rejected\].*?\((.+?)\)/i.exec(message)?.[1] ?? "";
     return of("conflict", `The other side refused the push${why === "" ? "" : `: ${why.slice(0, 200)}`}.`);
   }
-  if (/unable to update url base from redirection|redirect/i.test(message))
+  if (/redirect|returned error: 30\d/i.test(message))
     return of("unavailable", `${remote.shown} sends on to another address, which is not followed. Name the address it leads to.`);
   if (/not found|does not exist|does not appear to be a git repository/i.test(message))
     return of("not_found", `There is no repository at ${remote.shown}, or it is not for everybody.`);

@@ -223,3 +223,223 @@ describe("git_commit", () => {
     inner.close();
   });
 });
+
+describe("git_branch", () => {
+  it("makes a branch where HEAD is, or at a base, and lists them", async () => {
+    open();
+    const first = room.git("rev-parse", "HEAD").trim();
+    room.write("a.txt", "two\n");
+    room.git("commit", "-qam", "Second");
+    const made = await room.run("git_branch", { name: "topic/one" });
+    expect(made).toMatchObject({ isError: false, card: { tier: "T1", title: "Git branch topic/one" } });
+    await room.run("git_branch", { name: "old", base: "HEAD~1" });
+    expect(room.git("rev-parse", "old").trim()).toBe(first);
+    expect(room.git("symbolic-ref", "HEAD").trim()).toBe("refs/heads/main");
+    const listed = await room.run("git_branch", {});
+    expect(listed.text.split("\n").map((line) => line.replace(/ [0-9a-f]{7,} /, " | "))).toEqual(
+      expect.arrayContaining(["* main | Second", "  topic/one | Second", "  old | First"]),
+    );
+    expect(await settle()).toBe(true);
+    expect(failures()).toBe("");
+  });
+
+  it.each(["main", "-d", "--output=x", "a..b", "a b", "HEAD", "x.lock", "@{-1}", "refs/heads/x", "+x", "a\u0001b", "main/sub"])(
+    "makes none of the name %j",
+    async (name) => {
+      open();
+      const before = room.git("for-each-ref");
+      expect((await room.run("git_branch", { name })).isError).toBe(true);
+      expect(room.git("for-each-ref")).toBe(before);
+    },
+  );
+
+  it("says what is missing", async () => {
+    open();
+    expect((await room.run("git_branch", { name: "x", base: "nowhere" })).text).toContain("There is no nowhere");
+    const bare = createGitRoom({ base: join(base, "two"), home: join(base, "home"), empty: true });
+    bare.gitIn(bare.workspace, "init", "-q");
+    expect((await bare.run("git_branch", { name: "x" })).text).toContain("no commits yet");
+    expect((await bare.run("git_branch", {})).text).toContain("no commits yet");
+    bare.close();
+  });
+});
+
+describe("git_checkout", () => {
+  function withSide(): void {
+    open();
+    room.git("checkout", "-q", "-b", "side");
+    room.write("a.txt", "side\n");
+    room.write("extra.txt", "only there\n");
+    room.git("add", ".");
+    room.git("commit", "-qm", "Side");
+    room.git("checkout", "-q", "main");
+  }
+
+  it("switches to a branch and back", async () => {
+    withSide();
+    const there = await room.run("git_checkout", { ref: "side" });
+    expect(there.text).toContain("Checked out side; 2 files changed.");
+    expect([room.read("a.txt"), room.read("extra.txt"), room.git("status", "--porcelain")]).toEqual(["side\n", "only there\n", ""]);
+    expect((await room.run("git_checkout", { ref: "side" })).text).toBe("side is checked out already.");
+    await room.run("git_checkout", { ref: "main" });
+    expect([room.read("a.txt"), room.git("symbolic-ref", "--short", "HEAD").trim()]).toEqual(["one\n", "main"]);
+    expect(await settle()).toBe(true);
+    expect(failures()).toBe("");
+  });
+
+  it("goes to a commit without a branch, and says what that means", async () => {
+    withSide();
+    expect((await room.run("git_checkout", { ref: "side~1" })).text).toContain("HEAD is detached now");
+    expect(() => room.git("symbolic-ref", "-q", "HEAD")).toThrow();
+  });
+
+  it("keeps work that is not in the way", async () => {
+    withSide();
+    room.write("dir/b.txt", "mine\n");
+    room.write("new.txt", "mine too\n");
+    expect((await room.run("git_checkout", { ref: "side" })).isError).toBe(false);
+    expect([room.read("dir/b.txt"), room.read("new.txt")]).toEqual(["mine\n", "mine too\n"]);
+  });
+
+  it.each<[string, () => void, RegExp]>([
+    ["changed", () => room.write("a.txt", "mine\n"), /a\.txt has changes that are not committed/],
+    [
+      "staged",
+      () => {
+        room.write("a.txt", "mine\n");
+        room.git("add", "a.txt");
+      },
+      /a\.txt has changes that are not committed/,
+    ],
+    ["not under version control", () => room.write("extra.txt", "mine\n"), /extra\.txt is not under version control/],
+    [
+      "ignored",
+      () => {
+        room.write(".git/info/exclude", "extra.txt\n");
+        room.write("extra.txt", "mine\n");
+      },
+      /extra\.txt is not under version control/,
+    ],
+    ["a folder in the place of a file", () => room.write("extra.txt/deep", "mine\n"), /extra\.txt is not under version control/],
+    ["in a merge", () => put(room.path(".git/MERGE_HEAD"), room.git("rev-parse", "HEAD")), /merge is under way/],
+  ])("is refused where something %s would be lost", async (_what, prepare, words) => {
+    withSide();
+    prepare();
+    const before = [room.git("status", "--porcelain", "--ignored"), room.git("rev-parse", "HEAD")];
+    const outcome = await room.run("git_checkout", { ref: "side" });
+    expect([outcome.isError, outcome.text]).toEqual([true, expect.stringMatching(words)]);
+    expect([room.git("status", "--porcelain", "--ignored"), room.git("rev-parse", "HEAD")]).toEqual(before);
+    expect(room.git("symbolic-ref", "--short", "HEAD").trim()).toBe("main");
+  });
+
+  it("is refused where the editor holds unsaved text", async () => {
+    const askEditor = async (name: string, { path }: { path?: string } = {}) =>
+      name === "unsavedText" ? { text: path === "a.txt" ? "typing" : null } : { applied: false, saved: false };
+    open({ askEditor: askEditor as never });
+    room.git("checkout", "-q", "-b", "side");
+    room.write("a.txt", "side\n");
+    room.git("commit", "-qam", "Side");
+    room.git("checkout", "-q", "main");
+    expect((await room.run("git_checkout", { ref: "side" })).text).toContain("unsaved edits");
+  });
+
+  it("asks for files that run by themselves one by one", async () => {
+    withSide();
+    room.git("checkout", "-q", "side");
+    room.write(".vscode/settings.json", "{}\n");
+    room.git("add", ".");
+    room.git("commit", "-qm", "Settings");
+    room.git("checkout", "-q", "main");
+    room.answer("deny");
+    expect(await room.run("git_checkout", { ref: "side" })).toMatchObject({ isError: true, card: { status: "denied", tier: "T3" } });
+    expect(room.git("symbolic-ref", "--short", "HEAD").trim()).toBe("main");
+    room.answer("allow_once");
+    expect((await room.run("git_checkout", { ref: "side" })).isError).toBe(false);
+  });
+
+  it("does not write files that go through a filter", async () => {
+    withSide();
+    room.git("checkout", "-q", "side");
+    room.write(".gitattributes", "*.bin filter=lfs\n");
+    room.write("x.bin", "pointer\n");
+    room.git("add", ".");
+    room.git("commit", "-qm", "Filter");
+    room.git("checkout", "-q", "main");
+    room.git("config", "filter.lfs.smudge", "git-lfs smudge");
+    expect((await room.run("git_checkout", { ref: "side" })).text).toContain("x.bin goes through a filter program");
+  });
+
+  it("says which branch to make when only the remote has it", async () => {
+    withSide();
+    room.git("update-ref", "refs/remotes/origin/theirs", "HEAD");
+    expect((await room.run("git_checkout", { ref: "theirs" })).text).toContain("git_branch (name theirs, base origin/theirs)");
+    expect((await room.run("git_checkout", { ref: "nowhere" })).text).toContain("There is no nowhere");
+  });
+});
+
+describe("git_show", () => {
+  it("shows a commit with its diff, and nothing of secrets", async () => {
+    open();
+    room.write("a.txt", "two\n");
+    room.write(".env", "KEY=hunter2hunter2\n");
+    room.git("add", "-f", ".");
+    room.git("commit", "-qm", "Second\n\nWhy.");
+    const { text } = await room.run("git_show", {});
+    expect(text).toMatch(/^commit [0-9a-f]{40}\nAuthor: The Owner\nDate: /);
+    expect(text).toContain("Why.");
+    expect(text).toContain("-one\n+two");
+    expect(text).toContain("1 changed secret files are not shown");
+    expect(text).not.toContain("hunter2");
+    expect((await room.run("git_show", { ref: "HEAD~1", path: "dir" })).text).toMatch(/\+b$/);
+    expect((await room.run("git_show", { ref: "HEAD", path: "dir" })).text).not.toContain("diff --git");
+    expect((await room.run("git_show", { ref: "nowhere" })).text).toContain("no commit nowhere");
+    expect((await room.run("git_show", { ref: "--output=owned" })).isError).toBe(true);
+  });
+});
+
+describe("undo of a task", () => {
+  it("takes back commit, branch, checkout and files, newest first", async () => {
+    open();
+    const before = [room.git("rev-parse", "HEAD"), room.git("for-each-ref"), room.read("a.txt")];
+    await room.run("git_branch", { name: "topic" });
+    await room.run("git_checkout", { ref: "topic" });
+    await room.run("write_file", { path: "a.txt", content: "two\n" });
+    const committed = await room.run("git_commit", { message: "Two" });
+    expect(committed.text).toContain("to topic as");
+    expect(await room.tools.checkpoints.restore({ questId: "q1" })).toMatchObject({
+      restored: [expect.stringContaining("the commit"), "the checkout of topic", "the branch topic", "a.txt"],
+      conflicts: [],
+    });
+    expect([room.git("rev-parse", "HEAD"), room.git("for-each-ref"), room.read("a.txt")]).toEqual(before);
+    expect(room.git("symbolic-ref", "--short", "HEAD").trim()).toBe("main");
+    expect(room.git("status", "--porcelain")).toBe("");
+    const receipts = room.ledger.search({ limit: 100 }).items.filter(({ actionName }) => actionName === "repository_restore");
+    expect(receipts.filter(({ status }) => status === "success")).toHaveLength(3);
+    expect((await room.tools.checkpoints.restore({ questId: "q1" })).restored).toEqual([]);
+  });
+
+  it.each<[string, () => void, string]>([
+    ["went on from the commit", () => room.git("commit", "-q", "--allow-empty", "-m", "Mine"), "has moved on since"],
+    ["pushed it", () => room.git("update-ref", "refs/remotes/origin/main", "HEAD"), "was pushed or tagged"],
+    ["began a merge", () => put(room.path(".git/MERGE_HEAD"), room.git("rev-parse", "HEAD")), "merge is under way"],
+  ])("leaves a commit when the owner %s, and says so", async (_what, act, words) => {
+    open();
+    await room.run("write_file", { path: "a.txt", content: "two\n" });
+    await room.run("git_commit", { message: "Two" });
+    act();
+    const at = room.git("rev-parse", "HEAD");
+    const { conflicts } = await room.tools.checkpoints.restore({ questId: "q1" });
+    expect(conflicts.some(({ message }) => message.includes(words))).toBe(true);
+    expect(room.git("rev-parse", "HEAD")).toBe(at);
+  });
+
+  it("keeps what the owner has staged since", async () => {
+    open();
+    await room.run("write_file", { path: "a.txt", content: "two\n" });
+    await room.run("git_commit", { message: "Two" });
+    room.write("mine.txt", "mine\n");
+    room.git("add", "mine.txt");
+    await room.tools.checkpoints.restore({ questId: "q1" });
+    expect(room.git("status", "--porcelain")).toBe("A  mine.txt\n");
+  });
+});

@@ -1,0 +1,369 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Intent } from "../../agent-server/contract/governance.ts";
+import type { Governance } from "../../agent-server/governance/governance.ts";
+import { type GitServer, type GitServerOptions, startGitServer } from "../support/tools/git-http.ts";
+import { createGitRoom, type GitRoom, put } from "../support/tools/git-room.ts";
+import type { ToolsRoomOptions } from "../support/tools-room.ts";
+
+let base = "";
+let home = "";
+let room: GitRoom;
+let server: GitServer;
+
+/** The real gate, but for its list of hosts: what would reach this test's server is asked of the owner, as any listed host is. */
+function withServer(real: Governance): Governance {
+  const listed = (intent: Intent): Intent => {
+    const { url } = intent.args;
+    if (intent.capability !== "repo_ops" || typeof url !== "string" || !url.startsWith(server.url)) return intent;
+    return { ...intent, args: { ...intent.args, url: "https://github.com/owner/project.git" } };
+  };
+  return {
+    ...real,
+    evaluate: (intent) => real.evaluate(listed(intent)),
+    authorize: (intent, question, context) => real.authorize(listed(intent), question, context),
+    redeem: (authorization, intent) => real.redeem(authorization, listed(intent)),
+  };
+}
+
+function open(options: ToolsRoomOptions = {}): void {
+  room = createGitRoom({ base, home, ...options });
+  room.answer("allow_once");
+}
+
+async function serve(options: Partial<GitServerOptions> = {}): Promise<void> {
+  const root = join(base, "served");
+  mkdirSync(root, { recursive: true });
+  server = await startGitServer({ root, home, ...options });
+}
+
+/** A bare repository of the server with the commits of the workspace. */
+function publish(name = "project.git"): string {
+  const path = join(base, "served", name);
+  room.gitIn(base, "clone", "-q", "--bare", room.workspace, path);
+  room.gitIn(path, "config", "http.receivepack", "true");
+  return path;
+}
+
+/** The network is on, with the shipped list of hosts. */
+const networked: ToolsRoomOptions = { wrap: withServer, networkEnabled: () => true };
+
+beforeEach(async () => {
+  base = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-transfer-")));
+  home = join(base, "home");
+  vi.stubEnv("HOME", home);
+  vi.stubEnv("XDG_CONFIG_HOME", undefined);
+  await serve();
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await server.close();
+  room.close();
+  rmSync(base, { recursive: true, force: true });
+});
+
+const leftovers = () => readdirSync(room.workspace).filter((name) => name.startsWith(".lancelot-"));
+
+describe("git_clone", () => {
+  it("clones over HTTP into a new folder, with its history", async () => {
+    open(networked);
+    publish();
+    const outcome = await room.run("git_clone", { url: `${server.url}/project.git` });
+    expect(outcome.text).toMatch(/^Cloned http:\/\/127\.0\.0\.1:\d+\/project\.git into project\. 2 files at [0-9a-f]{9}\.$/);
+    expect(outcome).toMatchObject({ isError: false, card: { verdict: "ask" } });
+    expect(room.read("project/dir/b.txt")).toBe("b\n");
+    expect(room.gitIn(room.path("project"), "log", "--format=%s %D")).toContain("First HEAD -> main");
+    expect(room.gitIn(room.path("project"), "status", "--porcelain")).toBe("");
+    expect(leftovers()).toEqual([]);
+    expect(room.ledger.get(outcome.receiptId ?? "")).toMatchObject({ status: "success", outputs: { path: "project", files: 2 } });
+    expect(await room.run("git_clone", { url: `${server.url}/project.git` })).toMatchObject({
+      text: expect.stringContaining("exists already"),
+    });
+  });
+
+  it("takes the latest commits alone when a depth is given", async () => {
+    open(networked);
+    room.write("a.txt", "two\n");
+    room.git("commit", "-qam", "Second");
+    publish();
+    expect((await room.run("git_clone", { url: `${server.url}/project.git`, path: "libs/p", depth: 1 })).isError).toBe(false);
+    expect(room.gitIn(room.path("libs/p"), "log", "--format=%s")).toBe("Second\n");
+  });
+
+  it("leaves files of filters as they are kept, and submodules alone", async () => {
+    open(networked);
+    room.gitIn(base, "init", "-q", "sub");
+    put(join(base, "sub/s.txt"), "s\n");
+    room.gitIn(join(base, "sub"), "add", ".");
+    room.gitIn(join(base, "sub"), "commit", "-qm", "Sub");
+    room.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", join(base, "sub"), "sub");
+    room.write(".gitattributes", "*.bin filter=lfs diff=lfs\n");
+    room.write("big.bin", "version https://git-lfs.github.com/spec/v1\n");
+    room.git("add", ".");
+    room.git("commit", "-qm", "More");
+    publish();
+    const { text } = await room.run("git_clone", { url: `${server.url}/project.git` });
+    expect(text).toContain("pointers");
+    expect(text).toContain("1 submodules were not fetched: sub");
+    expect(readdirSync(room.path("project/sub"))).toEqual([]);
+  });
+
+  it("clones an empty repository", async () => {
+    open(networked);
+    room.gitIn(base, "init", "-q", "--bare", join(base, "served/empty.git"));
+    expect((await room.run("git_clone", { url: `${server.url}/empty.git` })).text).toContain("It has no commits yet.");
+  });
+
+  it.each<[string, string, RegExp]>([
+    ["a repository that is not there", "missing.git", /no repository at/],
+    ["a name in the path that is an option", "--upload-pack=x", /no repository at|not done|Blocked/],
+  ])("says so of %s, and leaves nothing", async (_what, name, words) => {
+    open(networked);
+    const { text, isError } = await room.run("git_clone", { url: `${server.url}/${name}`, path: "there" });
+    expect([isError, words.test(text)]).toEqual([true, true]);
+    expect(existsSync(room.path("there"))).toBe(false);
+    expect(leftovers()).toEqual([]);
+  });
+
+  it("does not follow to another address", async () => {
+    open(networked);
+    await server.close();
+    const elsewhere = await startGitServer({ root: join(base, "served"), home });
+    await serve({ redirect: elsewhere.url });
+    publish();
+    const { text, isError } = await room.run("git_clone", { url: `${server.url}/project.git` });
+    expect([isError, text]).toEqual([true, expect.stringContaining("sends on to another address")]);
+    expect(elsewhere.requests).toEqual([]);
+    await elsewhere.close();
+  });
+
+  it("ends the whole tree of processes when it is stopped, and leaves nothing", async () => {
+    open(networked);
+    await server.close();
+    await serve({ silent: true });
+    const controller = new AbortController();
+    const running = room.run("git_clone", { url: `${server.url}/project.git` }, { signal: controller.signal });
+    await vi.waitFor(() => expect(server.requests).not.toEqual([]), { timeout: 20_000 });
+    controller.abort();
+    await expect(running).rejects.toMatchObject({ code: "cancelled" });
+    if (process.platform === "linux") await vi.waitFor(() => expect(processesNaming(server.url)).toEqual([]), { timeout: 10_000 });
+    expect(leftovers()).toEqual([]);
+  });
+
+  it.each<[string, string, string]>([
+    ["the network is off", "https://github.com/o/p.git", "TOOLS_NETWORK"],
+    ["git would start a program", "ext::sh -c touch%20pwned", "start a program"],
+    ["an option stands for it", "--upload-pack=touch pwned", "start a program"],
+    ["ssh would be told an option", "ssh://-oProxyCommand=touch/x", "start a program"],
+  ])("is denied when %s", async (_what, url, words) => {
+    open();
+    const outcome = await room.run("git_clone", { url, path: "there" });
+    expect(outcome.isError).toBe(true);
+    expect(outcome.text).toContain(words);
+    expect(existsSync(room.path("there"))).toBe(false);
+    expect(server.requests).toEqual([]);
+  });
+
+  it("reaches this machine and hosts that are not listed neither", async () => {
+    open({ networkEnabled: () => true });
+    publish();
+    for (const url of [
+      `${server.url}/project.git`,
+      "https://169.254.169.254/x.git",
+      "https://example.invalid/x.git",
+      "git@example.invalid:o/p.git",
+    ])
+      expect(await room.run("git_clone", { url, path: "there" })).toMatchObject({ isError: true, card: { status: "denied" } });
+    expect(server.requests).toEqual([]);
+  });
+
+  it("clones a folder of the workspace, and asks for one elsewhere", async () => {
+    open();
+    room.gitIn(base, "clone", "-q", "--bare", room.workspace, room.path("inside.git"));
+    expect((await room.run("git_clone", { url: "inside.git", path: "one" })).isError).toBe(false);
+    expect((await room.run("git_clone", { url: `file://${room.path("inside.git")}`, path: "two" })).isError).toBe(false);
+    publish();
+    room.answer("deny");
+    const outcome = await room.run("git_clone", { url: join(base, "served/project.git"), path: "three" });
+    expect(outcome).toMatchObject({ isError: true, card: { status: "denied", tier: "T3" } });
+    expect([existsSync(room.path("one/a.txt")), existsSync(room.path("two/a.txt")), existsSync(room.path("three"))]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+});
+
+describe("git_push", () => {
+  const setRemote = (url: string) => {
+    room.git("remote", "add", "origin", url);
+  };
+  /** As a fetch leaves it; over the disk, since this process is the server. */
+  const fetched = (bare: string) => room.git("fetch", "-q", bare, "+refs/heads/*:refs/remotes/origin/*");
+  const next = (text: string) => {
+    room.write("a.txt", text);
+    room.git("commit", "-qam", text.trim());
+    return room.git("rev-parse", "HEAD").trim();
+  };
+
+  it("pushes over HTTP, and the owner is asked with the commits and the address", async () => {
+    open(networked);
+    const bare = publish();
+    setRemote(`${server.url}/project.git`);
+    fetched(bare);
+    const commit = next("two\n");
+    const outcome = await room.run("git_push", {});
+    expect(outcome).toMatchObject({ isError: false, card: { tier: "T3", verdict: "ask" } });
+    expect(outcome.text).toContain("Pushed main");
+    expect(room.gitIn(bare, "rev-parse", "main").trim()).toBe(commit);
+    expect(room.git("rev-parse", "origin/main").trim()).toBe(commit);
+    const approval = room.governance.approvals.list({ status: "allowed_once", limit: 5 })[0];
+    expect(JSON.stringify(approval)).toContain("two");
+    expect(JSON.stringify(approval)).toContain("/project.git");
+    expect(room.ledger.search({ limit: 50 }).items.find(({ actionName }) => actionName === "git_push.verify")).toMatchObject({
+      status: "success",
+    });
+  });
+
+  it("pushes to a bare repository on disk without running its hooks", async () => {
+    open();
+    const bare = publish();
+    for (const hook of ["pre-receive", "update", "post-receive", "post-update", "reference-transaction", "proc-receive"])
+      put(join(bare, "hooks", hook), `#!/bin/sh\necho ${hook} >> ${join(base, "sprung")}\n`, 0o755);
+    setRemote(bare);
+    const commit = next("two\n");
+    expect((await room.run("git_push", { remote: "origin", branch: "main" })).isError).toBe(false);
+    expect(room.gitIn(bare, "rev-parse", "main").trim()).toBe(commit);
+    expect(existsSync(join(base, "sprung"))).toBe(false);
+  });
+
+  it("never rewrites the other side unless force is asked for by name", async () => {
+    open(networked);
+    const bare = publish();
+    setRemote(`${server.url}/project.git`);
+    fetched(bare);
+    next("two\n");
+    await room.run("git_push", {});
+    room.git("reset", "-q", "--hard", "HEAD~1");
+    const other = next("other\n");
+    expect((await room.run("git_push", {})).text).toContain("has commits that this branch lacks");
+    expect((await room.run("git_push", { branch: "+main" })).text).toContain("give force: true");
+    expect((await room.run("git_push", { branch: ":main" })).text).toContain("not deleted");
+    expect(room.gitIn(bare, "rev-parse", "main").trim()).not.toBe(other);
+    const forced = await room.run("git_push", { force: true });
+    expect(forced).toMatchObject({ isError: false, card: { title: "Git push --force origin" } });
+    expect(forced.card.rules?.some(({ id }) => id === "repository.force-push")).toBe(true);
+    expect(room.gitIn(bare, "rev-parse", "main").trim()).toBe(other);
+  });
+
+  it("with force, replaces only what the owner was told of", async () => {
+    open(networked);
+    const bare = publish();
+    setRemote(`${server.url}/project.git`);
+    fetched(bare);
+    room.gitIn(base, "clone", "-q", bare, "colleague");
+    put(join(base, "colleague/c.txt"), "c\n");
+    room.gitIn(join(base, "colleague"), "add", ".");
+    room.gitIn(join(base, "colleague"), "commit", "-qm", "Theirs");
+    room.gitIn(join(base, "colleague"), "push", "-q");
+    next("two\n");
+    expect((await room.run("git_push", { force: true })).text).toContain("has commits that this branch lacks");
+    expect(room.gitIn(bare, "log", "-1", "--format=%s", "main")).toBe("Theirs\n");
+  });
+
+  it("signs in with the owner's own helper, never with one of the repository", async () => {
+    open(networked);
+    await server.close();
+    await serve({ credentials: "owner:pass word" });
+    const bare = publish();
+    setRemote(`${server.url}/project.git`);
+    const commit = next("two\n");
+    const evil = join(base, "evil.sh");
+    put(evil, `#!/bin/sh\necho ran >> ${join(base, "sprung")}\necho username=evil\necho password=evil\n`, 0o755);
+    room.git("config", "credential.helper", `!${evil}`);
+    room.git("config", `credential.${server.url}.helper`, `!${evil}`);
+    room.git("config", "http.extraHeader", "Authorization: Basic ZXZpbDpldmls");
+    const refused = await room.run("git_push", {});
+    expect(refused.text).toContain("wants the owner to sign in");
+    put(join(home, "helper.sh"), '#!/bin/sh\n[ "$1" = get ] && printf "username=owner\\npassword=pass word\\n"\n', 0o755);
+    put(
+      join(home, ".gitconfig"),
+      `${readFileSync(join(home, ".gitconfig"), "utf8")}[credential]\n\thelper = "${join(home, "helper.sh")}"\n`,
+    );
+    const pushed = await room.run("git_push", {});
+    expect(pushed.isError).toBe(false);
+    expect(room.gitIn(bare, "rev-parse", "main").trim()).toBe(commit);
+    expect(existsSync(join(base, "sprung"))).toBe(false);
+    expect(server.requests.map(({ user }) => user)).not.toContain("evil");
+    expect(JSON.stringify(room.ledger.search({ limit: 100 }).items)).not.toContain("pass word");
+  });
+
+  it("goes where the remote's own address says, whatever the repository would rewrite it to", async () => {
+    open(networked);
+    const bare = publish();
+    const trap = join(base, "sprung");
+    setRemote(`${server.url}/project.git`);
+    room.git("config", `url.ext::sh -c touch% ${trap} #.insteadOf`, server.url);
+    room.git("config", `url.ext::sh -c touch% ${trap} #.pushInsteadOf`, server.url);
+    room.git("config", "remote.origin.receivepack", `touch ${trap}`);
+    room.git("config", "remote.origin.vcs", "ext");
+    room.git("config", "remote.origin.proxy", "http://127.0.0.1:1");
+    put(room.path(".git/hooks/pre-push"), `#!/bin/sh\ntouch ${trap}\n`, 0o755);
+    const commit = next("two\n");
+    expect((await room.run("git_push", {})).isError).toBe(false);
+    expect(room.gitIn(bare, "rev-parse", "main").trim()).toBe(commit);
+    expect(existsSync(trap)).toBe(false);
+  });
+
+  it.each<[string, string, string]>([
+    ["ext", "ext::sh -c touch% pwned", "https only"],
+    ["ssh", "git@example.invalid:o/p.git", "https only"],
+    ["a host that is not listed", "https://example.invalid/o/p.git", "not on the list"],
+    ["metadata", "https://169.254.169.254/o/p.git", "never reached"],
+    ["http elsewhere", "http://example.invalid/o/p.git", "https only"],
+    ["an option", "--receive-pack=x", "https only"],
+  ])("is refused for %s", async (_what, url, words) => {
+    open({ networkEnabled: () => true });
+    room.git("config", "remote.origin.url", url);
+    const outcome = await room.run("git_push", {});
+    expect([outcome.isError, outcome.text]).toEqual([true, expect.stringContaining(words)]);
+  });
+
+  it("is not done when the network is off, nor when the owner says no", async () => {
+    open();
+    room.git("config", "remote.origin.url", "https://github.com/o/p.git");
+    expect((await room.run("git_push", {})).text).toContain("TOOLS_NETWORK");
+    room.git("config", "remote.origin.url", publish());
+    const commit = next("two\n");
+    room.answer("deny", "Not now");
+    expect(await room.run("git_push", {})).toMatchObject({
+      isError: true,
+      card: { status: "denied" },
+      text: expect.stringContaining("Not now"),
+    });
+    expect(room.gitIn(join(base, "served/project.git"), "rev-parse", "main").trim()).not.toBe(commit);
+  });
+
+  it("says so of a remote, or a branch, that is not there", async () => {
+    open();
+    expect((await room.run("git_push", {})).text).toContain("no remote origin");
+    setRemote(publish());
+    expect((await room.run("git_push", { branch: "none" })).text).toContain("no branch none");
+    room.git("checkout", "-q", "--detach");
+    expect((await room.run("git_push", {})).text).toContain("detached");
+  });
+});
+
+/** Processes of this machine whose command line names something. */
+function processesNaming(words: string): string[] {
+  return readdirSync("/proc").filter((pid) => {
+    if (!/^\d+$/.test(pid) || Number(pid) === process.pid) return false;
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(words);
+    } catch {
+      return false;
+    }
+  });
+}
