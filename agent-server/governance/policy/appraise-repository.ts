@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import type { Intent } from "../../contract/governance.ts";
 import type { Facts } from "../facts.ts";
 import { appraisal, type Appraisal, type Appraise, denial, rule, textArgument } from "./appraisal.ts";
@@ -64,8 +65,9 @@ function push(intent: Intent, facts: Facts): Appraisal {
       }),
     });
   }
-  const network = target === null || target === "local" ? null : facts.network(target, "write");
-  const folder = target === "local" ? appraisePaths({ ...intent, args: {} }, "write", facts, [url]) : null;
+  const network = target === null || typeof target !== "string" ? null : facts.network(target, "write");
+  const folder =
+    target === null || typeof target === "string" ? null : appraisePaths({ ...intent, args: {} }, "write", facts, [target.path]);
   const branch = textArgument(intent, "branch") ?? "";
   const force = intent.args["force"] === true || branch.startsWith("+") || intent.args["delete"] === true || branch.startsWith(":");
   const remote = textArgument(intent, "remote") ?? "origin";
@@ -98,8 +100,8 @@ function clone(intent: Intent, facts: Facts, paths: readonly unknown[]): Apprais
     });
   }
   const target = appraisePaths(intent, "write", facts, paths.length === 0 ? ["."] : paths);
-  if (remote === "local") {
-    const source = appraisePaths({ ...intent, args: {} }, "read", facts, [url]);
+  if (typeof remote !== "string") {
+    const source = appraisePaths({ ...intent, args: {} }, "read", facts, [remote.path]);
     return { ...target, denial: target.denial ?? source.denial, raises: [...target.raises, ...source.raises], key: null };
   }
   const network = facts.network(remote, "read");
@@ -114,8 +116,8 @@ function clone(intent: Intent, facts: Facts, paths: readonly unknown[]): Apprais
   };
 }
 
-/** The https form of an address git would contact, `local` for a folder, `program` for what git would start. */
-function cloneTarget(url: string): string {
+/** The https form of an address git would contact, a folder, or `program` for what git would start. */
+function cloneTarget(url: string): string | { readonly path: string } {
   if (url.startsWith("-") || /^[a-z0-9+.-]+::/i.test(url)) return "program";
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(url)?.[1]?.toLowerCase();
   if (scheme === "https" || scheme === "http") return url;
@@ -126,12 +128,21 @@ function cloneTarget(url: string): string {
       ? "program"
       : `https://${parsed.host}${parsed.pathname}`;
   }
-  if (scheme === "file") return "local";
+  if (scheme === "file") return folderOf(url);
   if (scheme !== undefined) return "program";
-  const scp = /^(?:[^@/\s]+@)?([^:/\s]+):(.*)$/.exec(url);
-  if (scp !== null && scp[1] !== undefined && scp[1].length > 1)
-    return scp[1].startsWith("-") ? "program" : `https://${scp[1]}/${scp[2] ?? ""}`;
-  return "local";
+  const [, host = "", path = ""] = /^(?:[^@/\s]+@)?([^:/\s]+):(.*)$/.exec(url) ?? [];
+  // One letter before the colon is a drive.
+  if (host.length > 1) return host.startsWith("-") ? "program" : `https://${host}/${path}`;
+  return { path: url };
+}
+
+/** The folder of a file: address; one that names a host or cannot be read is refused like a program. */
+function folderOf(url: string): "program" | { readonly path: string } {
+  try {
+    return { path: fileURLToPath(url) };
+  } catch {
+    return "program";
+  }
 }
 
 /** A name that cannot be taken for an option, a range of characters git forbids, or a way to start something. */
