@@ -360,7 +360,13 @@ describe("the gate", () => {
     expect(() => {
       decision.verdict = "allow";
     }).toThrow();
-    expect(() => decision.rules.pop()).toThrow();
+    expect(() => decision.rules.pop()).toThrow(TypeError);
+    expect(() => decision.alternatives.push("Do it anyway.")).toThrow(TypeError);
+    const [first] = decision.rules;
+    if (first === undefined) throw new Error("no rule");
+    expect(() => {
+      first.message = "";
+    }).toThrow(TypeError);
   });
 
   it("keeps 512 decisions, and lets the oldest go", () => {
@@ -386,6 +392,8 @@ describe("the gate", () => {
       [intent("memory", "write", { target: "working", content: "x" }), facts],
       [intent("repo_ops", "branch", { name: "x" }), facts],
       [intent("file_ops", "read", { path: "inside" }, { job }), facts],
+      [intent("file_ops", "read", { path: "secret" }), facts],
+      [intent("file_ops", "delete", { path: "root" }), facts],
       [intent("file_ops", "write", { path: "inside" }), silent],
       [intent("file_ops", "write", { path: "inside" }), { ...silent, learned }],
       [intent("file_ops", "write", { path: "inside" }), { ...facts, trust: { tier: () => "T1" as const } }],
