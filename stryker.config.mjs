@@ -12,7 +12,17 @@ export default {
     "agent-server/receipts/**/*.ts",
     "!agent-server/{governance,receipts}/**/{migrations,schema}.ts",
   ],
-  ignorePatterns: [".cache", "dist", "test-output", "media", "docs", "webviews", "extension", "test/{bench,e2e,editor,integration}", "*.vsix"],
+  ignorePatterns: [
+    ".cache",
+    "dist",
+    "test-output",
+    "media",
+    "docs",
+    "webviews",
+    "extension",
+    "test/{bench,e2e,editor,integration}",
+    "*.vsix",
+  ],
   // Not there: Stryker would rewrite it with an interface that TypeScript 7 does not have.
   tsconfigFile: "none",
   coverageAnalysis: "perTest",

@@ -20,7 +20,8 @@ const flagList = z.object({ items: z.array(Flag) });
 export const flagMethods = {
   "flags.list": method({ summary: "Every flag, its value and what it switches.", access: "any", params: z.object({}), result: flagList }),
   "flags.set": method({
-    summary: "Switches a flag at once and writes it to the owner's config/flags.yaml. At the next start FEATURE_<NAME> in the environment goes before the file.",
+    summary:
+      "Switches a flag at once and writes it to the owner's config/flags.yaml. At the next start FEATURE_<NAME> in the environment goes before the file.",
     access: "owner",
     params: z.object({ name: z.string().min(1).max(100), enabled: z.boolean() }),
     result: Flag,

@@ -56,7 +56,10 @@ export const SoulDocument = z.looseObject({
     .looseObject({
       max_concurrent_jobs: z.int().min(0).max(1000).default(5).describe("Jobs that may run at once."),
       max_job_duration_seconds: z.int().min(1).max(86_400).default(300).describe("Seconds after which a job may do nothing more."),
-      no_autonomous_irreversible: z.boolean().default(true).describe("true: a job never does a T3 action without an approval for that run."),
+      no_autonomous_irreversible: z
+        .boolean()
+        .default(true)
+        .describe("true: a job never does a T3 action without an approval for that run."),
       require_ready_state: z.boolean().default(true).describe("true: jobs do nothing until Lancelot is set up."),
       description: z.string().max(2000).default("").describe("In words."),
     })
