@@ -287,6 +287,108 @@ describe("a question", () => {
   });
 });
 
+describe("what is kept of a question", () => {
+  const ask = (more: { title?: string; detail?: string } = {}) => {
+    const promise = room.governance.authorize(
+      remove,
+      { ...question, ...more },
+      { questId, parentId: null, signal: new AbortController().signal },
+    );
+    promise.catch(() => undefined);
+    const [open] = room.governance.approvals.list({ limit: 1 });
+    if (open === undefined) throw new Error("Nothing was asked.");
+    return { promise, open };
+  };
+
+  it("a receipt of the question and one of its end, which say exactly this", async () => {
+    const about = (id: string) => ({ approvalId: id, intentHash: expect.any(String) as string, title: question.title });
+    const ends: [string, "success" | "cancelled", Record<string, unknown>, (id: string) => void][] = [
+      ["approval.answer", "success", { answer: "allowed_once" }, (id) => void room.governance.approvals.decide(id, "allow_once", "  ")],
+      ["approval.answer", "success", { answer: "allowed_quest" }, (id) => void room.governance.approvals.decide(id, "allow_quest")],
+      [
+        "approval.answer",
+        "success",
+        { answer: "denied", reason: "No." },
+        (id) => void room.governance.approvals.decide(id, "deny", " No. "),
+      ],
+      ["approval.cancel", "cancelled", { answer: "cancelled" }, () => void room.governance.approvals.cancelQuest(questId)],
+      [
+        "approval.expire",
+        "cancelled",
+        { answer: "expired" },
+        () => {
+          clock += 60_000;
+          expect(room.governance.approvals.list({ limit: 1 })).toEqual([]);
+        },
+      ],
+    ];
+    // Leave for the task comes last: it would answer what follows.
+    for (const [name, status, outputs, end] of ends.toSorted(
+      ([, , a], [, , b]) => Number(a["answer"] === "allowed_quest") - Number(b["answer"] === "allowed_quest"),
+    )) {
+      const { promise, open } = ask();
+      end(open.id);
+      await promise.catch(() => undefined);
+      const asked = receipts("approval.ask").find(({ inputs }) => inputs["approvalId"] === open.id);
+      expect(asked).toMatchObject({ status: "success", parentId: null, questId, riskTier: "T3" });
+      expect(asked?.inputs).toEqual({ ...about(open.id), capability: "file_ops", action: "delete", detail: question.detail });
+      expect(asked?.outputs).toEqual({ expiresAt: open.expiresAt, waits: true, rules: ["soul.requires-approval"] });
+      const ended = receipts(name).find(({ inputs }) => inputs["approvalId"] === open.id);
+      expect(ended, name).toMatchObject({ actionType: "user_interaction", status, parentId: asked?.id, questId, riskTier: "T3" });
+      expect(ended?.inputs).toEqual(about(open.id));
+      expect(ended?.outputs).toEqual(outputs);
+    }
+  });
+
+  it("its words, as long as they may be", async () => {
+    const { promise, open } = ask({ title: "t".repeat(500), detail: "d".repeat(100_001) });
+    expect(open.title).toBe("t".repeat(500));
+    expect(open.detail).toBe(`${"d".repeat(100_000)}\n… 1 more characters`);
+    expect(String(receipts("approval.ask")[0]?.inputs["detail"])).toHaveLength(4000);
+    expect(open.channels).toEqual(room.governance.soul.active()?.document.approval_rules.channels);
+    room.governance.approvals.decide(open.id, "deny", "r".repeat(4001));
+    expect((await refusal(promise)).data?.["reason"]).toBe(`${"r".repeat(4000)}\n… 1 more characters`);
+  });
+
+  it("how many were answered, and how", async () => {
+    const counts = () => room.governance.stats(1, { waiting: 0, failed: 0 }).approvals;
+    expect(counts()).toEqual({ pending: 0, allowed: 0, denied: 0, expired: 0 });
+    await answered("allow_once");
+    await refusal(answered("deny"));
+    await refusal(answered("deny"));
+    const late = ask();
+    clock += 60_000;
+    expect(counts()).toEqual({ pending: 0, allowed: 1, denied: 2, expired: 1 });
+    await refusal(late.promise);
+    await answered("allow_quest");
+    const waits = authorize(room, { ...remove, args: { path: "src/b.ts" } });
+    expect(counts()).toEqual({ pending: 1, allowed: 2, denied: 2, expired: 1 });
+    room.governance.approvals.cancelQuest(questId);
+    await refusal(waits);
+    expect(counts().pending).toBe(0);
+  });
+
+  it("nothing of one that was never asked", () => {
+    expect(room.governance.approvals.get("none")).toBeNull();
+    expect(() => room.governance.approvals.decide("none", "deny")).toThrow(
+      expect.objectContaining({ code: "not_found", message: "There is no approval none." }) as Error,
+    );
+  });
+
+  it("how it ended, for whoever answers it again", async () => {
+    const { promise, open } = ask();
+    room.governance.approvals.decide(open.id, "allow_quest");
+    await promise;
+    expect(() => room.governance.approvals.decide(open.id, "deny")).toThrow(
+      expect.objectContaining({
+        code: "conflict",
+        message: "This question was already allowed for this task.",
+        data: { status: "allowed_quest" },
+      }) as Error,
+    );
+  });
+});
+
 describe("leave for the task", () => {
   it("covers the identical intent for the rest of the quest, and nothing else", async () => {
     room.governance.redeem(await answered("allow_quest"), remove);

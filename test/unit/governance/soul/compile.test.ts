@@ -1,17 +1,22 @@
-import { describe, expect, it } from "vitest";
+import { createHash } from "node:crypto";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { SoulDocument } from "../../../../agent-server/contract/soul.ts";
 import type { ActiveSoul, SoulSubject } from "../../../../agent-server/governance/facts.ts";
 import { compileSoul } from "../../../../agent-server/governance/soul/compile.ts";
 import { readSoul } from "../../../../agent-server/governance/soul/document.ts";
 import { soulLine, soulPrompt } from "../../../../agent-server/governance/soul/prompt.ts";
-import { closedTerms, loadSoulTerms, parseSoulTerms } from "../../../../agent-server/governance/soul/terms.ts";
+import { closedTerms, loadSoulTerms, parseSoulTerms, type SoulTerms } from "../../../../agent-server/governance/soul/terms.ts";
 import { type Kind, kinds, type Tag } from "../../../../agent-server/governance/vocabulary.ts";
 import { createRedactor } from "../../../../agent-server/security/security.ts";
 import { configDir, shippedSoul } from "../../../support/soul-room.ts";
 
-const terms = loadSoulTerms(configDir);
 const redactor = createRedactor();
-const shipped = readSoul(shippedSoul).document as SoulDocument;
+let terms: SoulTerms;
+let shipped: SoulDocument;
+beforeAll(() => {
+  terms = loadSoulTerms(configDir);
+  shipped = readSoul(shippedSoul).document as SoulDocument;
+});
 
 function soul(more: Partial<SoulDocument> & { allowed?: string[]; requires?: string[] } = {}): ActiveSoul {
   const { allowed, requires, ...rest } = more;
@@ -105,8 +110,8 @@ describe("what allowed_autonomous permits", () => {
 });
 
 describe("the soul that ships", () => {
-  const active = soul();
   it("permits what ordinary work needs, and holds what cannot be undone", () => {
+    const active = soul();
     const ordinary: Kind[] = [
       "read_files",
       "search_files",
@@ -152,7 +157,11 @@ describe("the soul that ships", () => {
   });
 
   it("cannot be changed in memory", () => {
-    expect(() => active.document.autonomy_posture.requires_approval.pop()).toThrow(TypeError);
+    const { document, sha256 } = soul();
+    for (const part of [document, document.autonomy_posture, document.risk_rules, document.risk_rules[0], document.scheduling_boundaries])
+      expect(Object.isFrozen(part)).toBe(true);
+    expect(() => document.autonomy_posture.requires_approval.pop()).toThrow(TypeError);
+    expect(sha256).toBe(createHash("sha256").update(JSON.stringify(document)).digest("hex"));
   });
 });
 
@@ -217,7 +226,7 @@ describe("what memory may not hold", () => {
 });
 
 describe("card numbers", () => {
-  const check = soul({ memory_ethics: ["No financial data."] }).forbidsMemory;
+  const check = (text: string) => soul({ memory_ethics: ["No financial data."] }).forbidsMemory(text);
   it.each([
     ["Visa, 13", "4963074185294"],
     ["Visa, 16", "4963074185296300"],
@@ -273,6 +282,8 @@ describe("tone", () => {
     [["Cite what you found."], false, true],
     [["Every finding has its source."], false, true],
     [["Name the URLs."], false, true],
+    [["Be brief.", "Give a url.", "Never hide a failure."], true, true],
+    [["A citation for each claim."], false, true],
     [["Use open-source and resources."], false, true],
     [["Excite the reader."], false, false],
   ])("%j", (tone_invariants, noSilentFailure, sourcesRequired) => {
@@ -312,6 +323,49 @@ describe("the prompt", () => {
     expect(soulPrompt(long)).not.toContain("Nothing");
     expect(soulPrompt(long)).toMatch(/… and 2\d\d more in the soul itself/);
     expect(soulPrompt(long).length).toBeLessThan(8_000);
+  });
+});
+
+describe("words of a term", () => {
+  it.each([
+    ["everything or edit", "edit_files", true],
+    ["nonsense or push", "push", true],
+    ["nonsense/push", "push", true],
+    ["push", "edit_files", false],
+    ["  push  ", "push", true],
+    ["ｐｕｓｈ", "push", true],
+    ["gitPush", "push", true],
+    ["unpushed", "push", false],
+  ] as const)("%s is about %s: %s", (term, kind, about) => {
+    expect(soul({ requires: [term] }).requiresApproval(subject(kind, kind === "push" ? ["push"] : [])) !== null).toBe(about);
+  });
+
+  it("add up: whatever one of them covers", () => {
+    const own = parseSoulTerms(
+      "soul_terms: {names: [{kinds: [plan], terms: [think]}], words: [{words: [push], tags: [push], match: [push], not_match: [x]}, {words: [del*], kinds: [delete_files], tags: [delete], match: [delete it], not_match: [x]}, {words: [all], everything: true, match: [all], not_match: [x]}]}",
+    );
+    expect(own.holds("push and deleting")).toEqual({
+      everything: false,
+      kinds: new Set(["delete_files"]),
+      tags: new Set(["push", "delete"]),
+      capabilities: new Set(),
+      actions: new Set(),
+    });
+    expect(own.holds("push, all")?.everything).toBe(true);
+    expect(own.holds("all, push")?.everything).toBe(true);
+    expect(own.permits("think")).toEqual({
+      everything: false,
+      kinds: new Set(["plan"]),
+      tags: new Set(),
+      capabilities: new Set(),
+      actions: new Set(),
+    });
+    expect(own.permits("file_ops")?.capabilities).toEqual(new Set(["file_ops"]));
+    expect(own.permits("edit  files")?.kinds).toEqual(new Set(["edit_files"]));
+    expect(own.holds("file_ops")?.capabilities).toEqual(new Set(["file_ops"]));
+    expect(own.holds("file_ops.write")).toMatchObject({ actions: new Set(["file_ops.write"]), tags: new Set() });
+    for (const nothing of ["other", ".read", "file_ops.", "network"]) expect(own.permits(nothing), nothing).toBeNull();
+    expect(own.holds("nonsense")).toBeNull();
   });
 });
 

@@ -44,6 +44,7 @@ describe("souls without a fault", () => {
     ["one as JSON", JSON.stringify(readSoul(small).raw)],
     ["one with a document start", `---\n${small}`],
     ["one that leaves out what has a default", small.replace("risk_rules: []\n", "").replace("  no_autonomous_irreversible: true\n", "")],
+    ["one that speaks in brackets", small.replace("Edits wait.", `"${"[a] {b} ".repeat(60)}"`)],
     ["one in another language", small.replace("Do the work.", "仕事をする。Travailler.")],
   ])("%s", (_name, yaml) => {
     expect(lintSoul(yaml, terms)).toEqual([]);
@@ -167,6 +168,28 @@ describe("terms that match nothing", () => {
     expect(brief(small.replace(from, to))).toEqual(issues);
   });
 
+  it("are named by where they stand", () => {
+    const said = (from: string, to: string) => lintSoul(small.replace(from, to), terms).map(({ message }) => message);
+    expect(said("  level: supervised", "  levle: autonomous\n  level: supervised")).toEqual([
+      'The field "autonomy_posture.levle" is not known and has no effect.',
+    ]);
+    expect(said("risk_rules: []", "risk_rules: [{name: No sudo}, {name: No sudo, colour: red}]")).toEqual([
+      'The field "risk_rules[1].colour" is not known and has no effect.',
+    ]);
+    expect(said("mission: Do", "mood: sunny\nmission: Do")).toEqual(['The field "mood" is not known and has no effect.']);
+  });
+
+  it("leave the version where it can be found", () => {
+    const at = (yaml: string) => {
+      const range = readSoul(yaml).versionRange;
+      return range === null ? null : yaml.slice(...range);
+    };
+    expect(at(small)).toBe("v1");
+    expect(at(small.replace("version: v1", 'version: "v1"'))).toBe('"v1"');
+    expect(at(small.replace("version: v1", "version: [v1]"))).toBeNull();
+    expect(at(small.replace("version: v1\n", ""))).toBeNull();
+  });
+
   it("say what there is instead", () => {
     const said = (from: string, to: string) => lintSoul(small.replace(from, to), terms).map(({ message }) => message);
     expect(said("[chat]", "[pigeon]")).toEqual(['"pigeon" is no place to ask: there are war_room, chat, notification, terminal.']);
@@ -222,6 +245,9 @@ describe("texts that are no soul", () => {
     ["deep dashes", "- ".repeat(50_000), "", /too many|nested too deeply/],
     ["deep indentation", Array.from({ length: 500 }, (_, depth) => `${" ".repeat(depth)}a:`).join("\n"), "", /nested too deeply/],
     ["a laughing text", "a: &a [x,x,x,x]\nb: &b [*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b]\n", "", /Anchors/],
+    ["very many commas", `a: ${",".repeat(20_001)}`, "", /too many parts/],
+    ["very many dashes", `a: ${"-".repeat(20_001)}`, "", /too many parts/],
+    ["deep braces", "{".repeat(50), "1:33", /nested too deeply/],
     ["very many fields", Array.from({ length: 12_000 }, (_, index) => `k${index}: 1`).join("\n"), "", /too many parts/],
     ["a key that is no text", "? [a, b]\n: c\n", "", /must be a text/],
   ])("%s", (_name, yaml, place, words) => {
