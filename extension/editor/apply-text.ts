@@ -4,6 +4,14 @@ import { normalized, replacement, withLineEnds, withoutMark } from "./text.ts";
 /** How long (ms) a document may take to notice that its file changed on disk; a busy machine's watcher needed more than three seconds. */
 const reloadTimeoutMs = 10_000;
 
+/**
+ * A file that others wrote is left alone this long (ms) after the write: the editor may have read its text before it learned its time,
+ * and would then refuse to save over it.
+ */
+const restMs = 1_000;
+/** When this window last saved a file itself, as the disk says (ms since 1970), by address. */
+const ownSaves = new Map<string, number>();
+
 interface Applied {
   applied: boolean;
   saved: boolean;
@@ -17,7 +25,9 @@ const refused: Applied = { applied: false, saved: false };
 export async function applyText(uri: vscode.Uri, expected: string | null, text: string | null): Promise<Applied> {
   if (expected === null) return text === null ? refused : create(uri, text);
   const document = await open(uri);
-  if (document === null || !(await settles(document, expected))) return refused;
+  if (document === null) return refused;
+  if (!document.isDirty) await rests(uri);
+  if (!(await settles(document, expected))) return refused;
   if (text === null) return remove(document);
 
   const wasDirty = document.isDirty;
@@ -29,7 +39,31 @@ export async function applyText(uri: vscode.Uri, expected: string | null, text: 
     edit.replace(uri, new vscode.Range(document.positionAt(change.start), document.positionAt(change.end)), change.text);
     if (!(await vscode.workspace.applyEdit(edit))) return refused;
   }
-  return { applied: true, saved: wasDirty ? false : await document.save() };
+  if (wasDirty) return { applied: true, saved: false };
+  const saved = await document.save();
+  if (saved) await noteOwnSave(uri);
+  return { applied: true, saved };
+}
+
+async function noteOwnSave(uri: vscode.Uri): Promise<void> {
+  const written = await timeOf(uri);
+  if (ownSaves.size > 1_000) ownSaves.clear();
+  if (written !== null) ownSaves.set(uri.toString(), written);
+}
+
+async function timeOf(uri: vscode.Uri): Promise<number | null> {
+  return vscode.workspace.fs.stat(uri).then(
+    ({ mtime }) => mtime,
+    () => null,
+  );
+}
+
+/** Waits until a file that somebody else wrote a moment ago has rested. */
+async function rests(uri: vscode.Uri): Promise<void> {
+  const written = await timeOf(uri);
+  if (written === null || ownSaves.get(uri.toString()) === written) return;
+  const rest = written + restMs - Date.now();
+  if (rest > 0 && rest <= restMs) await new Promise((resolve) => setTimeout(resolve, rest));
 }
 
 async function create(uri: vscode.Uri, text: string): Promise<Applied> {
