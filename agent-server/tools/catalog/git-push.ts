@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import { type Git, gitProvider, listSettings } from "../providers/git.ts";
+import { expectPlain } from "../providers/git-repository.ts";
 import { parseSettings } from "../providers/git-settings.ts";
 import { borrowObjects, inPrivateFolder, receivePack, type Remote, remoteOf, transfer, uploadPack } from "../providers/git-transfer.ts";
 import { defineTool, flag, resolveFile, type Scope } from "../tool.ts";
@@ -44,7 +45,13 @@ export const gitPush = defineTool({
     const remote = addressOf(git, named);
     if (remote.protocol === "file") await expectPlainTarget(scope, remote);
     const known = await git.ask("rev-parse", ["--quiet", "--verify", `refs/remotes/${named}/${branch}`]);
-    const args = { remote: named, branch, commit, url: remote.shown, ...(force ? { force } : {}) };
+    const args = {
+      remote: named,
+      branch,
+      commit,
+      url: remote.protocol === "file" ? remote.url : remote.shown,
+      ...(force ? { force } : {}),
+    };
     return {
       kind: "effect",
       steps: [{ capability: "repo_ops", action: "push", args }],
@@ -126,9 +133,13 @@ async function remember(git: Git, remote: string, branch: string, commit: string
   const fetches = git.settings.some(({ name, value }) => name === `remote.${remote}.fetch` && value.endsWith(`refs/remotes/${remote}/*`));
   if (!fetches) return;
   const author = { name: git.owner.name ?? "Lancelot", email: git.owner.email ?? "lancelot@localhost" };
-  await git
-    .run("update-ref", ["-m", "update by push", `refs/remotes/${remote}/${branch}`, commit], undefined, { author })
-    .catch(() => undefined);
+  const ref = `refs/remotes/${remote}/${branch}`;
+  try {
+    expectPlain(git.repository, [ref]);
+    await git.run("update-ref", ["-m", "update by push", ref, commit], undefined, { author });
+  } catch {
+    // A link in the way, or a lock: the next fetch notes it.
+  }
 }
 
 /** Subjects of what would be new on the other side, as far as is known here. */

@@ -23,6 +23,8 @@ export const fixedSettings: readonly Setting[] = [
   ["core.splitIndex", "false"],
   ["credential.helper", ""],
   ["diff.external", ""],
+  // Looking writes nothing, not even the index.
+  ["diff.autoRefreshIndex", "false"],
   ["diff.orderFile", nothing],
   ["diff.noprefix", "false"],
   ["diff.mnemonicPrefix", "false"],

@@ -3,13 +3,13 @@ import { lookup } from "node:dns";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { LancelotError } from "../../contract/errors.ts";
 import { checkedLookup, isLoopbackHost } from "../../security/security.ts";
 import { gitEnvironment, ownEnvironment } from "./git.ts";
 import { gitError } from "./git-errors.ts";
-import type { Repository } from "./git-repository.ts";
+import { isBelow, type Repository } from "./git-repository.ts";
 import { fixedSettings, nothing, type OwnerSettings, type Setting } from "./git-settings.ts";
 
 /** Where a repository is fetched from or sent to. */
@@ -35,8 +35,7 @@ export function remoteOf(address: string, folder: string): Remote {
     return { url: address, protocol, shown: `${url.protocol}//${url.host}${url.pathname}` };
   }
   if (/^file:\/\//i.test(address)) {
-    const path = fileURLToPath(address);
-    return { url: path, protocol: "file", shown: path };
+    return folderRemote(fileURLToPath(address), folder);
   }
   if (/^[a-z0-9+.-]+::|^[a-z][a-z0-9+.-]*:\/\//i.test(address) || /^[^/\\]{2,}:/.test(address) || address.startsWith("-")) {
     throw new LancelotError(
@@ -45,7 +44,11 @@ export function remoteOf(address: string, folder: string): Remote {
     );
   }
   const path = /^(?:\/|[a-z]:[\\/])/i.test(address) ? address : join(folder, address);
-  return { url: path, protocol: "file", shown: path };
+  return folderRemote(path, folder);
+}
+
+function folderRemote(path: string, folder: string): Remote {
+  return { url: path, protocol: "file", shown: isBelow(folder, path) ? relative(folder, path) || "." : path };
 }
 
 /** Overall limits of one transfer. */
