@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { beforeEach, describe, expect, it } from "vitest";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { Approval, ApprovalStatus, Decision, Intent } from "../../../agent-server/contract/governance.ts";
@@ -128,6 +129,17 @@ async function refusal(promise: Promise<unknown> | (() => unknown)): Promise<Lan
   }
   throw new Error("It was not refused.");
 }
+
+it("an intent's hash is over its canonical JSON, with working folder and quest", () => {
+  const over = (cwd: string | null, questId: string | null) =>
+    createHash("sha256")
+      .update(JSON.stringify({ action: "delete", args: { path: "a.ts" }, capability: "file_ops", cwd, questId }))
+      .digest("hex");
+  const bare = intent("file_ops", "delete", { path: "a.ts" });
+  expect(intentHash(remove)).toBe(over(null, "q"));
+  expect(intentHash(bare)).toBe(over(null, null));
+  expect(intentHash({ ...bare, cwd: "src" })).toBe(over("src", null));
+});
 
 describe("what is decided", () => {
   it("allowed: leave at once, for exactly this, without a question", async () => {
