@@ -311,7 +311,7 @@ describe("what is kept of a question", () => {
         { answer: "denied", reason: "No." },
         (id) => void room.governance.approvals.decide(id, "deny", " No. "),
       ],
-      ["approval.cancel", "cancelled", { answer: "cancelled" }, () => void room.governance.approvals.cancelQuest(questId)],
+      ["approval.cancel", "cancelled", { answer: "cancelled" }, () => room.governance.approvals.cancelQuest(questId)],
       [
         "approval.expire",
         "cancelled",
