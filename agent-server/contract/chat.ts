@@ -2,6 +2,7 @@ import * as z from "zod";
 import { Cursor, Id, Ok, page, Tier, Timestamp } from "./common.ts";
 import { Mode, Rule, Verdict } from "./governance.ts";
 import { method } from "./method.ts";
+import { CommandPlace } from "./providers.ts";
 
 export const QuestStatus = z.enum([
   "active", // the loop is running
@@ -61,6 +62,34 @@ export type Quest = z.infer<typeof Quest>;
 export const ToolCallStatus = z.enum(["queued", "waiting", "running", "success", "failure", "denied", "cancelled"]);
 export type ToolCallStatus = z.infer<typeof ToolCallStatus>;
 
+/** A command as its card shows it. */
+export const CommandRun = z.object({
+  /** As it is run, redacted. */
+  text: z.string(),
+  /** Relative to the workspace; `.` for its root. */
+  cwd: z.string(),
+  /** Null until it is known. */
+  place: CommandPlace.nullable(),
+  network: z.boolean(),
+  /** Null while it runs, and of a command that was ended. */
+  exitCode: z.int().nullable(),
+  /** How it ended; null while it runs. `lost`: what ran it went away. */
+  ended: z.enum(["exit", "timeout", "stopped", "memory", "lost"]).nullable(),
+});
+export type CommandRun = z.infer<typeof CommandRun>;
+
+/** A file that was found changed after a tool ran. */
+export const TouchedFile = z.object({
+  /** Relative to the workspace, with forward slashes. */
+  path: z.string(),
+  kind: z.enum(["created", "modified", "deleted"]),
+  /** False when what it held before could not be kept. */
+  undoable: z.boolean(),
+  /** It was put back at once: no command may change it (settings of the editor, hooks). */
+  putBack: z.boolean().optional(),
+});
+export type TouchedFile = z.infer<typeof TouchedFile>;
+
 /** A tool call as its card shows it. */
 export const ToolPart = z.object({
   type: z.literal("tool"),
@@ -77,6 +106,11 @@ export const ToolPart = z.object({
   alternatives: z.array(z.string()).optional(),
   /** What the model was given back, bounded and redacted. */
   output: z.string().nullable(),
+  command: CommandRun.optional(),
+  /** What it prints, with its terminal sequences, redacted and bounded: `skipped` UTF-16 units before the text are no longer held. */
+  live: z.object({ text: z.string(), skipped: z.int() }).optional(),
+  /** Files it was found to have changed, at most 200 of `total`, and the checkpoint that puts them back. */
+  touched: z.object({ files: z.array(TouchedFile), total: z.int(), checkpointId: Id.nullable() }).optional(),
   /** Rules of the sanitizer that found words in the output that read like orders to the model; absent when none did. */
   findings: z.array(z.string()).optional(),
   durationMs: z.number().nullable(),

@@ -4,6 +4,7 @@ import { Message, Quest } from "./chat.ts";
 import { Id } from "./common.ts";
 import { Approval } from "./governance.ts";
 import { LocalModel } from "./models.ts";
+import { SandboxState } from "./providers.ts";
 import { Receipt } from "./receipts.ts";
 import { SoulStatus } from "./soul.ts";
 
@@ -25,6 +26,11 @@ export const eventTopics = {
     offset: z.int(),
     text: z.string(),
   }),
+  /**
+   * What a running tool prints, to append to `live.text` of its card. `offset` counts UTF-16 units since the tool began, also those
+   * that a bounded card no longer holds, so that a repeat or a gap shows.
+   */
+  toolOutput: z.object({ questId: Id, messageId: Id, callId: Id, offset: z.int(), text: z.string() }),
   approval: Approval,
   change: Change,
   /** A receipt was opened or closed. */
@@ -37,6 +43,9 @@ export const eventTopics = {
   learning: z.object({}),
   /** Flags or safe mode changed. */
   flags: z.object({}),
+  /** A provider's health changed: read `tools.providers` again. */
+  providers: z.object({}),
+  sandbox: SandboxState,
   /** `receipts.verify` is at work. */
   verifying: z.object({ done: z.int(), total: z.int() }),
   /** The active model or a provider's state changed: read `models.list` again. */

@@ -14,7 +14,6 @@ export const laterMethods: readonly string[] = [
   ),
   ...["skills.approve", "skills.reject", "skills.package"],
   ...["jobs", "get", "runs", "validate", "enable", "disable", "run", "approve"].map((name) => `scheduler.${name}`),
-  ...["tools.providers", "tools.health", "tools.route"],
   ...["context.items", "context.add", "context.remove", "workspace.outline"],
   ...["onboarding.status", "onboarding.answer", "onboarding.command"],
   ...["oauth.initiate", "oauth.revoke", "oauth.status"],

@@ -5,6 +5,7 @@ import { flagMethods } from "./flags.ts";
 import { governanceMethods } from "./governance.ts";
 import { hostMethods } from "./host.ts";
 import { modelMethods } from "./models.ts";
+import { providerMethods } from "./providers.ts";
 import { receiptMethods } from "./receipts.ts";
 import { securityMethods } from "./security.ts";
 import { soulMethods } from "./soul.ts";
@@ -19,6 +20,7 @@ export const methods = {
   ...governanceMethods,
   ...receiptMethods,
   ...toolMethods,
+  ...providerMethods,
   ...changeMethods,
   ...securityMethods,
   ...soulMethods,
