@@ -2,7 +2,7 @@ import * as nodePath from "node:path";
 import { type Field, startOf } from "./command-fields.ts";
 import { asks, denies, type Finding, holds } from "./command-findings.ts";
 import { expandGlob, findSecret, openFolders } from "./command-walk.ts";
-import type { EntryType } from "./path-walk.ts";
+import { deleteOne, judgeInsideWrite } from "./command-writes.ts";
 import type { ResolvedPath } from "./paths.ts";
 
 /** What a program does with a path: reads it, everything below it, writes or makes or deletes it. `maybe`: reads it if it is one. */
@@ -28,8 +28,6 @@ export interface PathContext {
   /** The folders a relative path may start from; null when that is not known. */
   readonly cwds: readonly string[] | null;
 }
-
-const deleteOne = "Delete single files with delete_file, which can be undone.";
 
 /** Judges what a program does with one of its words as a path. Empty when nothing is wrong with it. */
 export function judgePath(field: Field, use: PathUse, context: PathContext): Finding[] {
@@ -213,66 +211,6 @@ function destroys(path: string, what: string, use: PathUse): Finding {
     [deleteOne, "Name the one folder that should go."],
     ["delete", "destroy"],
   );
-}
-
-/** What a build or a test run makes again. */
-const scratch =
-  /(?:^|\/)(?:dist|out|build|target|coverage|\.nyc_output|node_modules|tmp|temp|logs?|\.cache|\.turbo|\.next|\.nuxt|\.svelte-kit|\.parcel-cache|\.vite|__pycache__|\.pytest_cache|\.mypy_cache|\.ruff_cache|\.tox|\.nox|\.gradle|test-results|test-output|playwright-report|storybook-static|htmlcov|\.eggs|[^/]+\.egg-info)(?:\/|$)|\.(?:log|tmp|pyc|tsbuildinfo)$/;
-
-/** Data: nothing runs or obeys files of these names. */
-const ordinaryOutput =
-  /^(?!(?:.*\/)?\.)(?!.*(?:require|constraint|cmake|config|rule|instruction|prompt|manifest|robots|allow|deny|ignore|list|schema|node_modules|site-packages))(?:.*\/)?[^/]*(?:\.(?:log|txt|out|tmp|csv|tsv|jsonl|html|svg|diff|patch|prof)|(?:report|result|results|output|out|stats|coverage|audit|bench|dump)[^/]*\.json)$/;
-
-function judgeInsideWrite(path: string, type: EntryType, use: PathUse, display: string): Finding[] {
-  const isNew = type === "missing";
-  const isScratch = scratch.test(display);
-  switch (use) {
-    case "create":
-      return [];
-    case "output":
-      return isNew || isScratch || (type === "file" && !/\.[a-z]{1,5}$/i.test(display))
-        ? []
-        : [asks("overwrite", `This writes over ${path} without a review.`, ["Name another file for the result."], ["write"])];
-    case "delete":
-      return [
-        isScratch
-          ? asks("delete-scratch", `This deletes ${path}, which a build can make again.`, [deleteOne], ["delete"])
-          : holds("delete", `This deletes ${path}.`, [deleteOne], ["delete"]),
-      ];
-    case "delete-tree":
-      return [
-        isScratch
-          ? asks("delete-scratch", `This deletes ${path}, which a build can make again.`, [deleteOne], ["delete"])
-          : holds("delete-tree", `This deletes ${path} with everything below it.`, [deleteOne], ["delete", "destroy"]),
-      ];
-    case "change":
-    case "change-tree":
-      return [
-        asks("change", `This changes ${path} in place.`, ["Change files with edit_file, so that the change can be reviewed."], ["write"]),
-      ];
-    case "write":
-    case "read":
-    case "list":
-    case "search":
-    case "maybe":
-    default:
-      if (ordinaryOutput.test(display.toLowerCase()) && (isNew || scratch.test(display))) return [];
-      return [
-        isNew
-          ? asks(
-              "new-file",
-              `This writes the new file ${path} without a review.`,
-              ["Write files with write_file, so that the change can be reviewed."],
-              ["write"],
-            )
-          : asks(
-              "overwrite",
-              `This writes over ${path} without a review.`,
-              ["Change files with edit_file, so that the change can be reviewed."],
-              ["write"],
-            ),
-      ];
-  }
 }
 
 function judgeGlob(pattern: string, use: PathUse, context: PathContext): Finding[] {

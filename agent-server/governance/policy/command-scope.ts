@@ -4,7 +4,7 @@ import type { Field } from "./command-fields.ts";
 import { type Finding, holds, strictest } from "./command-findings.ts";
 import type { PathContext } from "./command-paths.ts";
 import type { CommandTable } from "./command-rules.ts";
-import type { Variables } from "./command-words.ts";
+import type { Variables } from "./command-variables.ts";
 
 /** What the shell knows at a point of the command line; commands change it as it is walked. */
 export interface State {

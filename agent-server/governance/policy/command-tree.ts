@@ -1,13 +1,12 @@
+import { judgeSum, judgeTest } from "./command-conditions.ts";
 import { valueOf } from "./command-fields.ts";
 import { allowed, asks, denies, type Finding, holds } from "./command-findings.ts";
 import { cloneState, count, inside, maxDepth, mergeStates, record, type Scope, type State, takeState, tooDeep } from "./command-scope.ts";
-import { assign, inputOf, judgeRedirects, judgeSimple, outputOf, unreadable, wordContext, words } from "./command-simple.ts";
+import { assign, inputOf, judgeRedirects, judgeSimple, outputOf, unreadable, words } from "./command-simple.ts";
 import { dropsCommands } from "./command-source.ts";
 import { changesExecution, isSensitiveVariable } from "./command-variables.ts";
-import { inspectArithmetic } from "./command-words.ts";
 import {
   type AndOr,
-  type ArithmeticExpression,
   type Command,
   type CommandNode,
   type CompoundList,
@@ -16,7 +15,6 @@ import {
   type Pipeline,
   type PipelineNode,
   type Statement,
-  type TestExpression,
 } from "unbash";
 
 /** Judges the text of a script, as a shell would run it, inside the scope. */
@@ -307,48 +305,4 @@ function judgeFunction(node: Extract<CommandNode, { type: "Function" }>, source:
 function selfInBackground(name: string, body: string): boolean {
   const escaped = name.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
   return new RegExp(`(?:^|[\\s;{(|&])${escaped}(?:\\s[^;|&]*)?&(?!&)`).test(body);
-}
-
-function judgeTest(test: TestExpression, source: string, scope: Scope, findings: Finding[]): void {
-  switch (test.type) {
-    case "TestUnary": {
-      const [field] = words([test.operand], source, scope, findings);
-      if (/^-[vR]$/.test(test.operator) && valueOf(field)?.includes("[") !== false) {
-        findings.push(holds("arithmetic-runs", "A test of an element can run a command in its subscript.", [], ["execute"]));
-      }
-      return;
-    }
-    case "TestBinary": {
-      const fields = words([test.left, test.right], source, scope, findings);
-      const isNumbers = fields.every((field) =>
-        field.kind === "dynamic" ? field.number === true : /^[-+]?\d+$/.test(valueOf(field) ?? ""),
-      );
-      if (/^-(?:eq|ne|lt|le|gt|ge)$/.test(test.operator) && !isNumbers) {
-        findings.push(
-          asks(
-            "arithmetic",
-            "Comparing a value that is not known as a number can run commands hidden in it.",
-            ["Compare as text, with = or !=."],
-            ["execute"],
-          ),
-        );
-      }
-      return;
-    }
-    case "TestLogical":
-      for (const operand of test.operands) judgeTest(operand, source, scope, findings);
-      return;
-    case "TestNot":
-      judgeTest(test.operand, source, scope, findings);
-      return;
-    case "TestGroup":
-    default:
-      judgeTest(test.expression, source, scope, findings);
-  }
-}
-
-function judgeSum(expression: ArithmeticExpression | undefined, source: string, scope: Scope): void {
-  const findings: Finding[] = [];
-  inspectArithmetic(expression, wordContext(scope, findings, source));
-  record(scope, "(( ))", findings);
 }

@@ -1,12 +1,10 @@
 import { expandBraces, maxReadings } from "./command-braces.ts";
 import { type Field, literal, unknown } from "./command-fields.ts";
 import { asks, type Finding, holds } from "./command-findings.ts";
+import { appendChoices, appendField, appendText, appendUnknown, choiceField, finish, type Reading } from "./command-readings.ts";
 import { hasOpenSum, isOpenExpansion } from "./command-source.ts";
-import { changesExecution, isSensitiveVariable } from "./command-variables.ts";
+import { changesExecution, isSensitiveVariable, lookUp, number, numberNames, type Variables } from "./command-variables.ts";
 import type { ArithmeticExpression, DoubleQuotedChild, ParameterExpansionPart, ParsedScript, Word, WordPart } from "unbash";
-
-/** Values a shell variable may have at this point; null: anything. A name that is not in the map comes from outside. */
-export type Variables = Map<string, readonly Field[] | null>;
 
 export interface WordContext {
   readonly home: string;
@@ -17,32 +15,6 @@ export interface WordContext {
   readonly onScript: (script: ParsedScript | undefined, within: "$(…)" | "<(…)" | ">(…)") => void;
   readonly onFinding: (finding: Finding) => void;
 }
-
-/** One reading of a word under construction. */
-interface Reading {
-  value: string;
-  /** As `value`, with what was quoted escaped. */
-  pattern: string;
-  isPattern: boolean;
-  /** What stood before the first unknown part. */
-  prefix: string | null;
-  isNumber: boolean;
-  /** Something stands here even if it is empty. */
-  isPresent: boolean;
-}
-
-export const number: Field = { kind: "dynamic", prefix: "", number: true, text: "number" };
-
-/** Names that hold nothing private and that an ordinary environment has. */
-const openNames =
-  /^(?:[0-9]+|[@*?#$!_-]|USER|LOGNAME|SHELL|HOSTNAME|LANG|LC_[A-Z]+|TERM|PATH|TMPDIR|OSTYPE|HOSTTYPE|MACHTYPE|OLDPWD|SHLVL|COLUMNS|LINES|TZ|CI|NODE_ENV|BASH_VERSION|PIPESTATUS|FUNCNAME|BASH_SOURCE|DIRSTACK|GROUPS|OPTIND|OPTARG|REPLY|IFS)$/;
-
-const numberNames = /^(?:[?#$!]|RANDOM|SRANDOM|SECONDS|LINENO|EPOCHSECONDS|UID|EUID|PPID|BASHPID|SHLVL|COLUMNS|LINES|OPTIND)$/;
-
-const secretNames = /key|token|secret|pass|credential|auth|cookie|session|private|dsn|database_url|_pat$|^pat_/i;
-
-/** Never known, whatever was assigned. */
-const volatileNames = /^(?:RANDOM|SRANDOM|SECONDS|LINENO|_|OLDPWD|REPLY|OPTARG|OPTIND|PIPESTATUS|BASH_.*)$/;
 
 const openExpansion = holds(
   "syntax",
@@ -92,79 +64,12 @@ function hasLooseBraces(text: string): boolean {
   return text.includes("{") && /\{[^{}]*(?:,|\.\.)[^{}]*\}/s.test(text);
 }
 
-function finish(reading: Reading, word: Word): Field[] {
-  if (reading.prefix !== null) {
-    const isNumber = reading.isNumber && /^[0-9+-]*$/.test(reading.value);
-    return [{ kind: "dynamic", prefix: reading.prefix, text: word.text, ...(isNumber && { number: true }) }];
-  }
-  if (reading.isPattern) return [{ kind: "glob", value: reading.pattern, text: word.text }];
-  if (!reading.isPresent && reading.value === "") return [];
-  return [{ kind: "static", value: reading.value, text: word.text, quoted: reading.value !== word.text }];
-}
-
 function tilde(value: string, text: string, context: WordContext): Field {
   const name = /^~[^/]*/.exec(text)?.[0] ?? "~";
   const rest = value.slice(name.length);
   if (name === "~") return literal(context.home + rest, text);
   if (name === "~+" && context.cwd !== null) return literal(context.cwd + rest, text);
   return unknown(text);
-}
-
-function appendText(readings: readonly Reading[], text: string, quoted: boolean): void {
-  const pattern = text.replaceAll(/[*?[\]\\(){}!@+]/g, "\\$&");
-  for (const reading of readings) {
-    reading.value += text;
-    reading.pattern += pattern;
-    if (quoted || text !== "") reading.isPresent = true;
-  }
-}
-
-function appendUnknown(readings: readonly Reading[], quoted: boolean, isNumber = false): void {
-  for (const reading of readings) {
-    if (reading.prefix === null) reading.isNumber = isNumber;
-    else reading.isNumber &&= isNumber;
-    reading.prefix ??= reading.value;
-    if (quoted) reading.isPresent = true;
-  }
-}
-
-function appendField(readings: readonly Reading[], field: Field, quoted: boolean): void {
-  switch (field.kind) {
-    case "static":
-      if (!quoted && /[\s*?[\\]/.test(field.value)) appendUnknown(readings, quoted);
-      else appendText(readings, field.value, quoted);
-      return;
-    case "glob":
-      // The value of a loop's variable: each name the pattern matched, so quoting it makes no difference.
-      for (const reading of readings) {
-        reading.pattern += field.value;
-        reading.value += field.value;
-        reading.isPattern = true;
-        reading.isPresent = true;
-      }
-      return;
-    case "dynamic":
-      appendText(readings, field.prefix, quoted);
-      appendUnknown(readings, quoted, field.number === true);
-      return;
-    case "tree":
-    default:
-      appendUnknown(readings, quoted);
-  }
-}
-
-/** As `appendField` for each of several values, which multiplies the readings. */
-function appendChoices(readings: readonly Reading[], choices: readonly Field[], quoted: boolean): Reading[] {
-  if (choices.length * readings.length > maxReadings) {
-    const one = readings.map((reading) => ({ ...reading }));
-    appendUnknown(one, quoted);
-    return one;
-  }
-  return choices.flatMap((choice) => {
-    const copy = readings.map((reading) => ({ ...reading }));
-    appendField(copy, choice, quoted);
-    return copy;
-  });
 }
 
 function appendPart(readings: Reading[], part: WordPart, context: WordContext): Reading[] {
@@ -241,10 +146,6 @@ function appendPart(readings: Reading[], part: WordPart, context: WordContext): 
   }
 }
 
-function choiceField(choice: string): Field {
-  return /[*?[]/.test(choice) ? { kind: "glob", value: choice, text: choice } : { kind: "static", value: choice, text: choice };
-}
-
 function appendQuoted(readings: Reading[], part: DoubleQuotedChild, context: WordContext): Reading[] {
   if (part.type !== "Literal") return appendExpansion(readings, part, true, context);
   appendText(readings, part.value, true);
@@ -280,26 +181,6 @@ function appendVariable(readings: Reading[], name: string, quoted: boolean, cont
   if (values === null) appendUnknown(readings, quoted);
   else return appendChoices(readings, values, quoted);
   return readings;
-}
-
-/** The values of a variable, or null; one that comes from outside and may be private is told to the context. */
-function lookUp(name: string, context: WordContext): readonly Field[] | null {
-  if (numberNames.test(name)) return [number];
-  if (volatileNames.test(name)) return null;
-  if (context.variables.has(name)) return context.variables.get(name) ?? null;
-  if (name === "HOME") return [literal(context.home, "$HOME")];
-  if (name === "PWD") return context.cwd === null ? null : [literal(context.cwd, "$PWD")];
-  if (openNames.test(name)) return null;
-  if (secretNames.test(name)) {
-    context.onFinding(
-      holds("secret-variable", `The variable ${name} may hold a password or key.`, ["Leave secrets out of commands."], ["credentials"]),
-    );
-  } else {
-    context.onFinding(
-      asks("variable", `What the variable ${name} holds is not known here.`, ["Write the value itself instead of the variable."]),
-    );
-  }
-  return null;
 }
 
 function appendParameter(readings: Reading[], part: ParameterExpansionPart, quoted: boolean, context: WordContext): Reading[] {
