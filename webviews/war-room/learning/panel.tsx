@@ -3,26 +3,27 @@ import type { LearnedRule, LearningProposal } from "../../../agent-server/contra
 import { commandAction } from "../../shared/commands.ts";
 import { Button, RelativeTime, State } from "../../shared/components.tsx";
 import { count, formatNumber, t } from "../../shared/l10n.ts";
-import { Block, Empty, LivePanel, Meter } from "../live-panel.tsx";
+import { LivePanel, Meter } from "../live-panel.tsx";
+import { ListBlock, ProposalCard } from "../proposals.tsx";
+import { type Column, RecordTable } from "../record-table.tsx";
 import type { WarRoom } from "../state.ts";
 import { patternText } from "../words.ts";
 import type { LearningView } from "./state.ts";
 
-type Decision = "accept" | "decline" | "confirm" | "revoke";
-
-function decide(room: WarRoom, id: string, decision: Decision): void {
+function decide(room: WarRoom, id: string, decision: "accept" | "decline" | "confirm" | "revoke"): void {
   room.bridge.ui(commandAction("decideLearning", { id, decision }));
 }
 
-function Proposal({ room, proposal }: { room: WarRoom; proposal: LearningProposal }): JSX.Element {
+function RuleProposal({ room, proposal }: { room: WarRoom; proposal: LearningProposal }): JSX.Element {
   const name = patternText(proposal.pattern);
   return (
-    <li class="card proposal">
-      <div class="card-heading">
-        <span class="card-title">
-          {proposal.verdict === "allow" ? t("Allow without asking: {0}", name) : t("Deny without asking: {0}", name)}
-        </span>
-      </div>
+    <ProposalCard
+      heading={proposal.verdict === "allow" ? t("Allow without asking: {0}", name) : t("Deny without asking: {0}", name)}
+      name={name}
+      at={proposal.createdAt}
+      accepted={false}
+      decide={(decision) => decide(room, proposal.id, decision)}
+    >
       <p>
         <strong>{t("What this would cover:")}</strong> {proposal.scope}
       </p>
@@ -30,19 +31,7 @@ function Proposal({ room, proposal }: { room: WarRoom; proposal: LearningProposa
         {count(proposal.observations, "{0} answer of yours, ", "{0} answers of yours, ")}
         {t("{0} % of them alike", Math.floor(proposal.consistency * 100))}
       </p>
-      <div class="actions">
-        <Button kind="primary" icon="check" label={t("Accept: {0}", name)} onClick={() => decide(room, proposal.id, "accept")}>
-          {t("Accept…")}
-        </Button>
-        <Button icon="close" label={t("Decline: {0}", name)} onClick={() => decide(room, proposal.id, "decline")}>
-          {t("Decline…")}
-        </Button>
-        <span class="spring" />
-        <span class="quiet">
-          <RelativeTime at={proposal.createdAt} />
-        </span>
-      </div>
-    </li>
+    </ProposalCard>
   );
 }
 
@@ -57,114 +46,107 @@ function look(rule: LearnedRule): { icon: string; text: string; kind: string } {
   }
 }
 
-function RuleRow({ room, rule }: { room: WarRoom; rule: LearnedRule }): JSX.Element {
-  const name = patternText(rule.pattern);
-  return (
-    <tr>
-      <th scope="row">
-        <span class="mono">{name}</span>
-        <div>
-          <span class={`badge verdict-${rule.verdict}`}>{rule.verdict === "allow" ? t("allows") : t("denies")}</span>
-        </div>
-      </th>
-      <td>
-        <State {...look(rule)} />
-        {rule.waitsFor !== undefined && rule.waitsFor !== null && <div>{rule.waitsFor}</div>}
-        <div class="quiet">
-          {t("confirmed")} <RelativeTime at={rule.confirmedAt} />
-        </div>
-      </td>
-      <td>
-        <Meter
-          value={rule.decidedToday}
-          most={rule.maxPerDay}
-          text={t("{0} of {1}", formatNumber(rule.decidedToday), formatNumber(rule.maxPerDay))}
-          label={t("Decided today by the rule for {0}", name)}
-        />
-      </td>
-      <td>
-        <Meter
-          value={rule.decidedInAll}
-          most={rule.maxInAll}
-          text={t("{0} of {1}", formatNumber(rule.decidedInAll), formatNumber(rule.maxInAll))}
-          label={t("Decided in all by the rule for {0}", name)}
-        />
-      </td>
-      <td>
-        <div class="actions">
-          {rule.status === "needs_confirmation" && (
-            <Button kind="primary" label={t("Confirm: {0}", name)} onClick={() => decide(room, rule.id, "confirm")}>
-              {t("Confirm…")}
-            </Button>
-          )}
-          {rule.status !== "revoked" && (
-            <Button label={t("Withdraw: {0}", name)} onClick={() => decide(room, rule.id, "revoke")}>
-              {t("Withdraw…")}
-            </Button>
-          )}
-          <Button kind="link" label={t("Receipts of {0}", name)} onClick={() => room.showReceipts({ query: rule.id })}>
-            {t("Receipts")}
-          </Button>
-        </div>
-      </td>
-    </tr>
-  );
+function Used({ value, most, label }: { value: number; most: number; label: string }): JSX.Element {
+  return <Meter value={value} most={most} text={t("{0} of {1}", formatNumber(value), formatNumber(most))} label={label} />;
 }
 
-function Rules({ room, rules }: { room: WarRoom; rules: readonly LearnedRule[] }): JSX.Element {
+function RuleActions({ room, rule }: { room: WarRoom; rule: LearnedRule }): JSX.Element {
+  const name = patternText(rule.pattern);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrolled by keyboard
-    <div class="table-scroll" tabIndex={0} role="group" aria-label={t("Learned rules")}>
-      <table class="table">
-        <thead>
-          <tr>
-            <th scope="col">{t("Answers for you")}</th>
-            <th scope="col">{t("State")}</th>
-            <th scope="col">{t("Today")}</th>
-            <th scope="col">{t("In all")}</th>
-            <th scope="col">{t("Do")}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rules.map((rule) => (
-            <RuleRow key={rule.id} room={room} rule={rule} />
-          ))}
-        </tbody>
-      </table>
+    <div class="actions">
+      {rule.status === "needs_confirmation" && (
+        <Button kind="primary" label={t("Confirm: {0}", name)} onClick={() => decide(room, rule.id, "confirm")}>
+          {t("Confirm…")}
+        </Button>
+      )}
+      {rule.status !== "revoked" && (
+        <Button label={t("Withdraw: {0}", name)} onClick={() => decide(room, rule.id, "revoke")}>
+          {t("Withdraw…")}
+        </Button>
+      )}
+      <Button kind="link" label={t("Receipts of {0}", name)} onClick={() => room.showReceipts({ query: rule.id })}>
+        {t("Receipts")}
+      </Button>
     </div>
   );
 }
 
+function ruleColumns(room: WarRoom): Column<LearnedRule>[] {
+  return [
+    {
+      title: t("Answers for you"),
+      cell: (rule) => (
+        <>
+          <span class="mono">{patternText(rule.pattern)}</span>
+          <div>
+            <span class={`badge verdict-${rule.verdict}`}>{rule.verdict === "allow" ? t("allows") : t("denies")}</span>
+          </div>
+        </>
+      ),
+    },
+    {
+      title: t("State"),
+      cell: (rule) => (
+        <>
+          <State {...look(rule)} />
+          {rule.waitsFor !== undefined && rule.waitsFor !== null && <div>{rule.waitsFor}</div>}
+          <div class="quiet">
+            {t("confirmed")} <RelativeTime at={rule.confirmedAt} />
+          </div>
+        </>
+      ),
+    },
+    {
+      title: t("Today"),
+      cell: (rule) => (
+        <Used value={rule.decidedToday} most={rule.maxPerDay} label={t("Decided today by the rule for {0}", patternText(rule.pattern))} />
+      ),
+    },
+    {
+      title: t("In all"),
+      cell: (rule) => (
+        <Used value={rule.decidedInAll} most={rule.maxInAll} label={t("Decided in all by the rule for {0}", patternText(rule.pattern))} />
+      ),
+    },
+    { title: t("Do"), cell: (rule) => <RuleActions room={room} rule={rule} /> },
+  ];
+}
+
 function Content({ room, view }: { room: WarRoom; view: LearningView }): JSX.Element {
-  const { rules, pending } = view;
   return (
     <>
-      <Block title={t("Proposed")} wide>
-        {pending.length === 0 ? (
-          <Empty icon="lightbulb" title={t("No rule is proposed.")}>
-            {t(
-              "When you have answered the same question the same way often enough, a rule is proposed here with exactly what it would cover.",
-            )}
-          </Empty>
-        ) : (
+      <ListBlock
+        title={t("Proposed")}
+        items={view.pending}
+        nothing={{
+          icon: "lightbulb",
+          title: t("No rule is proposed."),
+          text: t(
+            "When you have answered the same question the same way often enough, a rule is proposed here with exactly what it would cover.",
+          ),
+        }}
+      >
+        {(pending) => (
           <ul class="cards">
             {pending.map((proposal) => (
-              <Proposal key={proposal.id} room={room} proposal={proposal} />
+              <RuleProposal key={proposal.id} room={room} proposal={proposal} />
             ))}
           </ul>
         )}
-      </Block>
-      <Block title={t("Learned rules")} wide>
-        {rules.length === 0 ? (
-          <Empty icon="mortar-board" title={t("No rule answers for you.")}>
-            {t(
-              "Rules you accept are listed here with how often they decided. Each has a limit for a day and in all, then it asks you again.",
-            )}
-          </Empty>
-        ) : (
-          <Rules room={room} rules={rules} />
-        )}
-      </Block>
+      </ListBlock>
+      <ListBlock
+        title={t("Learned rules")}
+        items={view.rules}
+        nothing={{
+          icon: "mortar-board",
+          title: t("No rule answers for you."),
+          text: t(
+            "Rules you accept are listed here with how often they decided. Each has a limit for a day and in all, then it asks you again.",
+          ),
+        }}
+      >
+        {(rules) => <RecordTable label={t("Learned rules")} rows={rules} rowKey={({ id }) => id} columns={ruleColumns(room)} />}
+      </ListBlock>
     </>
   );
 }

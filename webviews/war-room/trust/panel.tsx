@@ -1,51 +1,35 @@
 import type { JSX } from "preact";
 import type { TrustProposal, TrustRecord } from "../../../agent-server/contract/trust.ts";
 import { commandAction } from "../../shared/commands.ts";
-import { Button, RelativeTime, TierBadge } from "../../shared/components.tsx";
+import { RelativeTime, TierBadge } from "../../shared/components.tsx";
 import { count, formatNumber, t } from "../../shared/l10n.ts";
-import { Block, Empty, LivePanel, Meter } from "../live-panel.tsx";
+import { Block, LivePanel, Meter } from "../live-panel.tsx";
+import { ListBlock, ProposalCard } from "../proposals.tsx";
+import { type Column, RecordTable } from "../record-table.tsx";
 import type { WarRoom } from "../state.ts";
 import { capabilityText } from "../words.ts";
 import type { TrustView } from "./state.ts";
 
-type Decision = "accept" | "decline" | "revoke";
-
-function Proposal({ room, proposal }: { room: WarRoom; proposal: TrustProposal }): JSX.Element {
-  const decide = (decision: Decision) => room.bridge.ui(commandAction("decideTrust", { id: proposal.id, decision }));
+function TrustProposalCard({ room, proposal }: { room: WarRoom; proposal: TrustProposal }): JSX.Element {
   const name = t("{0} on {1}", capabilityText(proposal), proposal.scope);
   return (
-    <li class="card proposal">
-      <div class="card-heading">
-        <span class="card-title">{name}</span>
+    <ProposalCard
+      heading={name}
+      name={name}
+      at={proposal.decidedAt ?? proposal.createdAt}
+      accepted={proposal.status === "accepted"}
+      decide={(decision) => room.bridge.ui(commandAction("decideTrust", { id: proposal.id, decision }))}
+      aside={
         <span class="steps">
           <TierBadge tier={proposal.from} />
           <span aria-hidden="true">→</span>
           <span class="sr-only">{t("to")}</span>
           <TierBadge tier={proposal.to} />
         </span>
-      </div>
+      }
+    >
       <p>{proposal.reason}</p>
-      <div class="actions">
-        {proposal.status === "pending" ? (
-          <>
-            <Button kind="primary" icon="check" label={t("Accept: {0}", name)} onClick={() => decide("accept")}>
-              {t("Accept…")}
-            </Button>
-            <Button icon="close" label={t("Decline: {0}", name)} onClick={() => decide("decline")}>
-              {t("Decline…")}
-            </Button>
-          </>
-        ) : (
-          <Button icon="discard" label={t("Withdraw: {0}", name)} onClick={() => decide("revoke")}>
-            {t("Withdraw…")}
-          </Button>
-        )}
-        <span class="spring" />
-        <span class="quiet">
-          <RelativeTime at={proposal.decidedAt ?? proposal.createdAt} />
-        </span>
-      </div>
-    </li>
+    </ProposalCard>
   );
 }
 
@@ -66,97 +50,92 @@ function Progress({ record }: { record: TrustRecord }): JSX.Element {
   );
 }
 
-function Records({ room, records }: { room: WarRoom; records: readonly TrustRecord[] }): JSX.Element {
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrolled by keyboard
-    <div class="table-scroll" tabIndex={0} role="group" aria-label={t("What each kind of action has earned")}>
-      <table class="table">
-        <thead>
-          <tr>
-            <th scope="col">{t("Action")}</th>
-            <th scope="col">{t("On")}</th>
-            <th scope="col">{t("Tier")}</th>
-            <th scope="col">{t("Next step")}</th>
-            <th scope="col" class="number">
-              {t("Failed")}
-            </th>
-            <th scope="col" class="number">
-              {t("Rolled back")}
-            </th>
-            <th scope="col">{t("Last")}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {records.map((record) => (
-            <tr key={`${record.capability} ${record.action} ${record.scope}`}>
-              <th scope="row">
-                <button
-                  type="button"
-                  class="button link"
-                  title={t("Receipts of this action")}
-                  onClick={() => room.showReceipts({ query: record.action })}
-                >
-                  {capabilityText(record)}
-                </button>
-              </th>
-              <td class="mono">{record.scope}</td>
-              <td>
-                <TierBadge tier={record.tier} />
-                {record.tier !== record.defaultTier && <span class="quiet"> {t("instead of {0}", record.defaultTier)}</span>}
-              </td>
-              <td>
-                <Progress record={record} />
-              </td>
-              <td class="number">{formatNumber(record.failures)}</td>
-              <td class="number">{formatNumber(record.rollbacks)}</td>
-              <td class="quiet nowrap">
-                <RelativeTime at={record.updatedAt} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
+function recordColumns(room: WarRoom): Column<TrustRecord>[] {
+  return [
+    {
+      title: t("Action"),
+      cell: (record) => (
+        <button
+          type="button"
+          class="button link"
+          title={t("Receipts of this action")}
+          onClick={() => room.showReceipts({ query: record.action })}
+        >
+          {capabilityText(record)}
+        </button>
+      ),
+    },
+    { title: t("On"), cell: (record) => <span class="mono">{record.scope}</span> },
+    {
+      title: t("Tier"),
+      cell: (record) => (
+        <>
+          <TierBadge tier={record.tier} />
+          {record.tier !== record.defaultTier && <span class="quiet"> {t("instead of {0}", record.defaultTier)}</span>}
+        </>
+      ),
+    },
+    { title: t("Next step"), cell: (record) => <Progress record={record} /> },
+    { title: t("Failed"), number: true, cell: (record) => formatNumber(record.failures) },
+    { title: t("Rolled back"), number: true, cell: (record) => formatNumber(record.rollbacks) },
+    {
+      title: t("Last"),
+      cell: (record) => (
+        <span class="quiet nowrap">
+          <RelativeTime at={record.updatedAt} />
+        </span>
+      ),
+    },
+  ];
 }
 
 function Content({ room, view }: { room: WarRoom; view: TrustView }): JSX.Element {
-  const { records, pending, accepted } = view;
+  const earned = t("What each kind of action has earned");
+  const cards = (proposals: readonly TrustProposal[]): JSX.Element => (
+    <ul class="cards">
+      {proposals.map((proposal) => (
+        <TrustProposalCard key={proposal.id} room={room} proposal={proposal} />
+      ))}
+    </ul>
+  );
   return (
     <>
-      <Block title={t("Proposed")} wide>
-        {pending.length === 0 ? (
-          <Empty icon="lightbulb" title={t("No step is proposed.")}>
-            {t(
-              "After enough successes in a row Lancelot proposes a lower tier here. Nothing changes until you accept, and you can withdraw it.",
-            )}
-          </Empty>
-        ) : (
-          <ul class="cards">
-            {pending.map((proposal) => (
-              <Proposal key={proposal.id} room={room} proposal={proposal} />
-            ))}
-          </ul>
-        )}
-      </Block>
-      {accepted.length > 0 && (
+      <ListBlock
+        title={t("Proposed")}
+        items={view.pending}
+        nothing={{
+          icon: "lightbulb",
+          title: t("No step is proposed."),
+          text: t(
+            "After enough successes in a row Lancelot proposes a lower tier here. Nothing changes until you accept, and you can withdraw it.",
+          ),
+        }}
+      >
+        {cards}
+      </ListBlock>
+      {view.accepted.length > 0 && (
         <Block title={t("Accepted by you")} wide>
-          <ul class="cards">
-            {accepted.map((proposal) => (
-              <Proposal key={proposal.id} room={room} proposal={proposal} />
-            ))}
-          </ul>
+          {cards(view.accepted)}
         </Block>
       )}
-      <Block title={t("What each kind of action has earned")} wide>
-        {records.length === 0 ? (
-          <Empty icon="graph" title={t("Nothing has been earned yet.")}>
-            {t("Each kind of action starts at its own tier. Its successes, failures and rollbacks are counted here as tasks run.")}
-          </Empty>
-        ) : (
-          <Records room={room} records={records} />
+      <ListBlock
+        title={earned}
+        items={view.records}
+        nothing={{
+          icon: "graph",
+          title: t("Nothing has been earned yet."),
+          text: t("Each kind of action starts at its own tier. Its successes, failures and rollbacks are counted here as tasks run."),
+        }}
+      >
+        {(records) => (
+          <RecordTable
+            label={earned}
+            rows={records}
+            rowKey={({ capability, action, scope }) => `${capability} ${action} ${scope}`}
+            columns={recordColumns(room)}
+          />
         )}
-      </Block>
+      </ListBlock>
     </>
   );
 }
