@@ -2,6 +2,7 @@ import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Topic } from "../../agent-server/contract/events.ts";
+import { afterEach, beforeEach } from "vitest";
 import { createLearning, type Learning, learningMigrations } from "../../agent-server/governance/learning/learning.ts";
 import { createStats, type Stats, statsMigrations } from "../../agent-server/governance/stats.ts";
 import { createTrust, type Trust, trustMigrations } from "../../agent-server/governance/trust/trust.ts";
@@ -28,6 +29,8 @@ export interface EarningRoom {
   clock: number;
   readonly configDir: string;
   open(): EarningHost;
+  /** 1, 2, 3, …: for ids that must differ. */
+  next(): number;
   /** Replaces a file of the configuration. */
   configure(file: string, text: string): void;
   dispose(): void;
@@ -41,9 +44,11 @@ export function createEarningRoom(): EarningRoom {
   mkdirSync(dataDir);
   cpSync(join(import.meta.dirname, "../../config"), configDir, { recursive: true });
   const hosts = new Set<EarningHost>();
+  let last = 0;
   const room: EarningRoom = {
     clock: Date.parse("2026-11-20T10:00:00Z"),
     configDir,
+    next: () => ++last,
     open() {
       const storage = openStorage({
         dataDir,
@@ -90,4 +95,14 @@ export function createEarningRoom(): EarningRoom {
     },
   };
   return room;
+}
+
+/** A room of its own for each test of a file, with one window open. */
+export function eachInEarningRoom(use: (opened: { room: EarningRoom; host: EarningHost }) => void): void {
+  let room: EarningRoom;
+  beforeEach(() => {
+    room = createEarningRoom();
+    use({ room, host: room.open() });
+  });
+  afterEach(() => room.dispose());
 }

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { LearningProposal } from "../../../agent-server/contract/trust.ts";
 import type { Observation } from "../../../agent-server/governance/learning/learning.ts";
 import { agreement } from "../../../agent-server/governance/learning/agreement.ts";
 import { loadLearningNumbers, neverAutomate } from "../../../agent-server/governance/learning/numbers.ts";
-import { createEarningRoom, type EarningHost, type EarningRoom } from "../../support/earning-room.ts";
+import { createEarningRoom, eachInEarningRoom, type EarningHost, type EarningRoom } from "../../support/earning-room.ts";
 
 const config = join(import.meta.dirname, "../../../config");
 const key = { capability: "shell_exec", action: "run", scope: "npm.install" };
@@ -14,17 +14,13 @@ const fetchKey = (scope: string) => ({ capability: "memory", action: "write", sc
 
 let room: EarningRoom;
 let host: EarningHost;
-let number: number;
-beforeEach(() => {
-  room = createEarningRoom();
-  host = room.open();
-  number = 0;
+eachInEarningRoom((opened) => {
+  ({ room, host } = opened);
 });
-afterEach(() => room.dispose());
 
 /** An answer of the owner in one of three tasks. */
 function answer(verdict: "allow" | "deny", more: Partial<Observation> = {}, at = host): void {
-  number += 1;
+  const number = room.next();
   at.learning.observe({
     ...{ key, verdict, tier: "T2", riskLevel: "medium", held: null, questId: `quest-${number % 3}`, approvalId: `approval-${number}` },
     ...{ at: new Date(room.clock).toISOString(), ...more },
@@ -58,8 +54,7 @@ function use(ruleId: string, times: number, at = host): number {
   let let_ = 0;
   at.storage.transaction(() => {
     for (let index = 0; index < times; index += 1) {
-      number += 1;
-      if (at.learning.used(ruleId, { questId: null, receiptId: `use-${number}` })) let_ += 1;
+      if (at.learning.used(ruleId, { questId: null, receiptId: `use-${room.next()}` })) let_ += 1;
     }
   });
   return let_;

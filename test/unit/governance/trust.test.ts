@@ -1,30 +1,26 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { Tier } from "../../../agent-server/contract/common.ts";
 import type { TrustProposal } from "../../../agent-server/contract/trust.ts";
 import type { TrustOutcome } from "../../../agent-server/governance/trust/trust.ts";
-import { createEarningRoom, type EarningHost, type EarningRoom } from "../../support/earning-room.ts";
+import { createEarningRoom, eachInEarningRoom, type EarningHost, type EarningRoom } from "../../support/earning-room.ts";
 
 const key = { capability: "shell_exec", action: "run", scope: "npm.install" };
 
 let room: EarningRoom;
 let host: EarningHost;
-let number: number;
-beforeEach(() => {
-  room = createEarningRoom();
-  host = room.open();
-  number = 0;
+eachInEarningRoom((opened) => {
+  ({ room, host } = opened);
 });
-afterEach(() => room.dispose());
 
 /** An outcome of a new action, decided at the tier that holds now. */
 function tell(result: TrustOutcome["result"], more: Partial<TrustOutcome> = {}, at = host): string {
-  number += 1;
   const defaultTier = more.defaultTier ?? "T3";
   const about = more.key ?? key;
-  const receiptId = more.receiptId ?? `receipt-${number}`;
+  const fresh = `receipt-${room.next()}`;
+  const receiptId = more.receiptId ?? fresh;
   at.trust.outcome({
     key: about,
     defaultTier,
