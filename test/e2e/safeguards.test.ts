@@ -1,33 +1,16 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import type { Frame, Locator } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { sampleWorkspace } from "../support/host/built-host.ts";
 import { byWords } from "../support/model-server/script.ts";
-import { type ModelServer, startModelServer } from "../support/model-server/server.ts";
-import { useModelServer } from "../support/tasks/two-file-change.ts";
-import { openWorkbench, type Workbench } from "../support/workbench/workbench.ts";
+import { faults, openChat, said, send } from "../support/workbench/chat.ts";
+import { type EditorRoom, openEditorRoom } from "../support/workbench/editor-room.ts";
+import type { Workbench } from "../support/workbench/workbench.ts";
 
-const axe = readFileSync(new URL("../../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 const shipped = readFileSync(new URL("../../soul/soul_versions/soul_v1.yaml", import.meta.url), "utf8");
-
-/** What axe finds in a view. */
-async function faults(view: Frame): Promise<string[]> {
-  await view.evaluate(axe);
-  return view.evaluate(async () => {
-    type Violations = { violations: { id: string; nodes: { html: string }[] }[] };
-    const { axe: tool } = globalThis as unknown as { axe: { run(root: Document): Promise<Violations> } };
-    const { violations } = await tool.run(document);
-    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));
-  });
-}
 
 /** The owner's word is given in the editor's own dialogs, which no page of ours draws. */
 describe("the owner's word on the safeguards", () => {
-  const workspace = sampleWorkspace();
-  const data = mkdtempSync(join(tmpdir(), "lancelot-safeguards-"));
-  let server: ModelServer;
+  let editor: EditorRoom;
   let workbench: Workbench;
   let room: Frame;
 
@@ -39,7 +22,7 @@ describe("the owner's word on the safeguards", () => {
   const tab = (name: string): Promise<void> => room.getByRole("tab", { name }).click();
 
   beforeAll(async () => {
-    server = await startModelServer({
+    editor = await openEditorRoom({
       script: byWords({
         "Amend the soul": [
           {
@@ -55,18 +38,11 @@ describe("the owner's word on the safeguards", () => {
         ],
       }),
     });
-    useModelServer(data, server.url("openai_compatible"));
-    workbench = await openWorkbench({ workspace: workspace.path, settings: { "lancelot.dataFolder": data } });
-    workbench.page.setDefaultTimeout(15_000);
+    ({ workbench } = editor);
     await workbench.command("Lancelot: Open War Room");
     room = await workbench.view("war-room");
   });
-  afterAll(async () => {
-    await workbench?.close();
-    await server?.close();
-    workspace[Symbol.dispose]();
-    rmSync(data, { recursive: true, force: true, maxRetries: 5 });
-  });
+  afterAll(() => editor?.close());
 
   it("safe mode is switched in the War Room by the editor's dialog, and shown when it is so", async () => {
     await tab("Governance");
@@ -117,12 +93,9 @@ describe("the owner's word on the safeguards", () => {
     await tab("Soul");
     await room.getByText("No change of the soul is proposed.").waitFor();
     await room.getByText("Active soul, v1").waitFor();
-    await page.locator('.activitybar a[aria-label^="Lancelot"]').click();
-    const chat = await workbench.view("chat");
-    await chat.locator("textarea").fill("Amend the soul");
-    await chat.locator("textarea").press("Enter");
-
-    await chat.getByRole("log").getByText("It waits for your word.").first().waitFor();
+    const chat = await openChat(workbench);
+    await send(chat, "Amend the soul");
+    await said(chat, "It waits for your word.").waitFor();
     await workbench.shot("31-soul-announced");
     await workbench.command("Notifications: Show Notifications");
     await page

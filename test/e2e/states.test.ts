@@ -1,73 +1,30 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Frame, Locator } from "playwright-core";
+import type { Frame } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { sampleWorkspace, until } from "../support/host/built-host.ts";
+import { until } from "../support/host/built-host.ts";
 import { byWords } from "../support/model-server/script.ts";
-import { type ModelServer, startModelServer } from "../support/model-server/server.ts";
+import type { ModelServer } from "../support/model-server/server.ts";
 import type { Turn } from "../support/model-server/turn.ts";
-import { useModelServer } from "../support/tasks/two-file-change.ts";
-import { openWorkbench, type Workbench } from "../support/workbench/workbench.ts";
-
-const axe = readFileSync(new URL("../../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+import { faults, newTask, openChat, said, send } from "../support/workbench/chat.ts";
+import { type EditorRoom, openEditorRoom } from "../support/workbench/editor-room.ts";
+import type { Workbench } from "../support/workbench/workbench.ts";
 
 function call(name: string, args: unknown): Turn {
   return { text: "Working on it.", toolCalls: [{ name, args }] };
 }
 
-async function openChat(workbench: Workbench): Promise<Frame> {
-  workbench.page.setDefaultTimeout(15_000);
-  await workbench.page.locator('.activitybar a[aria-label^="Lancelot"]').click();
-  const chat = await workbench.view("chat");
-  await chat.locator("textarea").waitFor();
-  return chat;
-}
-
-async function send(chat: Frame, text: string): Promise<void> {
-  await chat.locator("textarea").fill(text);
-  await chat.locator("textarea").press("Enter");
-}
-
-async function newTask(chat: Frame): Promise<void> {
-  await chat
-    .getByRole("button", { name: /^New task/ })
-    .first()
-    .click();
-  await until("the composer is empty", async () => (await chat.locator("textarea").inputValue()) === "");
-}
-
-/** A text of the conversation; the live region repeats some of it. */
-function said(chat: Frame, text: string): Locator {
-  return chat.getByRole("log").getByText(text).first();
-}
-
-/** What axe finds in a view. */
-async function faults(view: Frame): Promise<string[]> {
-  await view.evaluate(axe);
-  return view.evaluate(async () => {
-    type Violations = { violations: { id: string; nodes: { html: string }[] }[] };
-    const { axe: tool } = globalThis as unknown as { axe: { run(root: Document): Promise<Violations> } };
-    const { violations } = await tool.run(document);
-    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));
-  });
-}
-
 describe("without a key and a local model", () => {
-  const workspace = sampleWorkspace();
-  const data = mkdtempSync(join(tmpdir(), "lancelot-states-"));
+  let room: EditorRoom;
   let workbench: Workbench;
   let chat: Frame;
 
   beforeAll(async () => {
-    workbench = await openWorkbench({ workspace: workspace.path, settings: { "lancelot.dataFolder": data } });
+    room = await openEditorRoom({});
+    ({ workbench } = room);
     chat = await openChat(workbench);
   });
-  afterAll(async () => {
-    await workbench?.close();
-    workspace[Symbol.dispose]();
-    rmSync(data, { recursive: true, force: true, maxRetries: 5 });
-  });
+  afterAll(() => room?.close());
 
   it("says so, and offers a model, a key, and the local model with its size", async () => {
     await chat.getByText("Lancelot needs a model").waitFor();
@@ -95,8 +52,8 @@ describe("without a key and a local model", () => {
   });
 
   it("names file and line of a broken models.yaml, and sends nothing", async () => {
-    mkdirSync(join(data, "config"), { recursive: true });
-    writeFileSync(join(data, "config/models.yaml"), 'version: "1.0"\nproviders:\n  work:\n    kind: openai_compatibel\n');
+    mkdirSync(join(room.data, "config"), { recursive: true });
+    writeFileSync(join(room.data, "config/models.yaml"), 'version: "1.0"\nproviders:\n  work:\n    kind: openai_compatibel\n');
     await newTask(chat);
     await send(chat, "Explain the cart.");
     await said(chat, "config/models.yaml in the data folder, line 4").waitFor();
@@ -106,21 +63,22 @@ describe("without a key and a local model", () => {
 });
 
 describe("with a model", () => {
-  const workspace = sampleWorkspace();
-  const data = mkdtempSync(join(tmpdir(), "lancelot-states-"));
-  const read = (path: string) => readFileSync(join(workspace.path, path), "utf8");
   const remove = call("delete_file", { path: "src/cart.js" });
   const minutes = { old_text: "const minutes = Math.floor(seconds / 60);", new_text: "const minutes = Math.floor((seconds % 3600) / 60);" };
   const edit = (path: string, change: { old_text: string; new_text: string }) => ({ name: "edit_file", args: { path, ...change } });
+  let room: EditorRoom;
   let server: ModelServer;
   let workbench: Workbench;
   let chat: Frame;
+  const cart = () => join(room.workspace, "src/cart.js");
   const card = () => chat.locator("section.approval");
   const told = () => JSON.stringify(server.requests.at(-1)?.messages.at(-1)?.toolResults);
 
   beforeAll(async () => {
-    writeFileSync(join(workspace.path, ".env"), "TOKEN=1234\n");
-    server = await startModelServer({
+    room = await openEditorRoom({
+      files: { ".env": "TOKEN=1234\n" },
+      // A browser's workbench saves by itself after a second, unless told otherwise; a busy machine takes longer than that.
+      settings: { "files.autoSave": "off" },
       script: byWords({
         "Delete the cart": [remove, { text: "It is gone." }],
         "Delete it unseen": [{ ...remove, delayMs: 200 }, { text: "It stays." }],
@@ -144,18 +102,10 @@ describe("with a model", () => {
         ],
       }),
     });
-    useModelServer(data, server.url("openai_compatible"));
-    // A browser's workbench saves by itself after a second, unless told otherwise; a busy machine takes longer than that.
-    const settings = { "lancelot.dataFolder": data, "files.autoSave": "off" };
-    workbench = await openWorkbench({ workspace: workspace.path, settings });
+    ({ server, workbench } = room);
     chat = await openChat(workbench);
   });
-  afterAll(async () => {
-    await workbench?.close();
-    await server?.close();
-    workspace[Symbol.dispose]();
-    rmSync(data, { recursive: true, force: true, maxRetries: 5 });
-  });
+  afterAll(() => room?.close());
 
   it("asks before a file is deleted; a key allows it, and the undo is taken back by Redo", async () => {
     const { page } = workbench;
@@ -170,19 +120,19 @@ describe("with a model", () => {
     // The card takes no keys at first: pressed until it does.
     await until("the key was taken", async () => {
       if ((await card().count()) > 0) await page.keyboard.press("a");
-      return !existsSync(join(workspace.path, "src/cart.js"));
+      return !existsSync(cart());
     });
     await said(chat, "It is gone.").waitFor();
 
     await chat.getByRole("button", { name: "Undo this task" }).click();
     await page.locator(".monaco-dialog-box").getByRole("button", { name: "Undo this task" }).click();
-    await until("the file is back", () => existsSync(join(workspace.path, "src/cart.js")));
+    await until("the file is back", () => existsSync(cart()));
     await openNotifications();
     await page.locator(".notifications-center").getByRole("button", { name: "Redo" }).click();
-    await until("the file is gone again", () => !existsSync(join(workspace.path, "src/cart.js")));
+    await until("the file is gone again", () => !existsSync(cart()));
     await chat.getByRole("button", { name: "Undo this task" }).click();
     await page.locator(".monaco-dialog-box").getByRole("button", { name: "Undo this task" }).click();
-    await until("the file is back", () => existsSync(join(workspace.path, "src/cart.js")));
+    await until("the file is back", () => existsSync(cart()));
   });
 
   it("takes a reason typed right after D for a reason, and tells the model", async () => {
@@ -198,7 +148,7 @@ describe("with a model", () => {
     await workbench.page.keyboard.press("Enter");
     await said(chat, "I leave it.").waitFor();
     expect(told()).toContain("that would break the tests");
-    expect(existsSync(join(workspace.path, "src/cart.js"))).toBe(true);
+    expect(existsSync(cart())).toBe(true);
   });
 
   it("asks by a notification while the chat is hidden", async () => {
@@ -305,7 +255,7 @@ describe("with a model", () => {
     await change.getByText("does not merge with your own edits").waitFor();
     await workbench.shot("23-conflict");
     expect((await line.innerText()).replaceAll("\u00a0", " ")).toContain("// mine:");
-    expect(read("src/duration.js")).not.toContain("mine");
+    expect(room.read("src/duration.js")).not.toContain("mine");
     await change.getByRole("button", { name: "Reject hunk 1 of src/duration.js" }).click();
     await said(chat, "Understood.").waitFor();
   });

@@ -1,0 +1,43 @@
+import { readFileSync } from "node:fs";
+import type { Frame, Locator } from "playwright-core";
+import { until } from "../host/built-host.ts";
+import type { Workbench } from "./workbench.ts";
+
+const axe = readFileSync(new URL("../../../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+
+/** What axe finds in a view. */
+export async function faults(view: Frame): Promise<string[]> {
+  await view.evaluate(axe);
+  return view.evaluate(async () => {
+    type Violations = { violations: { id: string; nodes: { html: string }[] }[] };
+    const { axe: tool } = globalThis as unknown as { axe: { run(root: Document): Promise<Violations> } };
+    const { violations } = await tool.run(document);
+    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));
+  });
+}
+
+/** Opens the chat of the sidebar. */
+export async function openChat(workbench: Workbench): Promise<Frame> {
+  await workbench.page.locator('.activitybar a[aria-label^="Lancelot"]').click();
+  const chat = await workbench.view("chat");
+  await chat.locator("textarea").waitFor();
+  return chat;
+}
+
+export async function send(chat: Frame, text: string): Promise<void> {
+  await chat.locator("textarea").fill(text);
+  await chat.locator("textarea").press("Enter");
+}
+
+export async function newTask(chat: Frame): Promise<void> {
+  await chat
+    .getByRole("button", { name: /^New task/ })
+    .first()
+    .click();
+  await until("the composer is empty", async () => (await chat.locator("textarea").inputValue()) === "");
+}
+
+/** A text of the conversation; the live region repeats some of it. */
+export function said(chat: Frame, text: string): Locator {
+  return chat.getByRole("log").getByText(text).first();
+}
