@@ -32,7 +32,7 @@ export type Usage = z.infer<typeof Usage>;
 
 export const WaitingFor = z.object({
   kind: z.enum(["approval", "review", "answer"]),
-  /** The approval's id; for a review the quest's; for an answer the tool call's. */
+  /** The approval's id; for a review the quest's, or that of the tool call which goes on after it; for an answer the tool call's. */
   id: Id,
   /** The question, for an answer. */
   question: z.string().optional(),

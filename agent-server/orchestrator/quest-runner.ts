@@ -24,11 +24,11 @@ export function createQuestRunner(deps: LoopDeps, storage: Pick<Storage, "hostId
   const unwinding = new Map<string, Promise<void>>();
   let closed = false;
 
-  /** Another living host runs it. A quest that only waits for a review runs nowhere. */
+  /** Another living host runs it. A quest that ended its turn and waits for a review runs nowhere. */
   function heldElsewhere({ quest, hostId }: StoredQuest): boolean {
     const running = quest.status === "active" || quest.status === "waiting";
     if (!running || hostId === null || hostId === storage.hostId) return false;
-    if (quest.status === "waiting" && quest.waitingFor?.kind === "review") return false;
+    if (quest.status === "waiting" && quest.waitingFor?.kind === "review" && quest.waitingFor.id === quest.id) return false;
     return storage.hostAlive(hostId);
   }
 

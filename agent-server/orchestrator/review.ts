@@ -1,6 +1,10 @@
+import { LancelotError } from "../contract/errors.ts";
 import type { Tools } from "../tools/tools.ts";
 import { notice } from "./notices.ts";
 import type { QuestStore } from "./quest-store.ts";
+
+/** How often (ms) is looked for what the owner decided in another window. */
+const otherWindowMs = 1_000;
 
 interface Deps {
   store: QuestStore;
@@ -10,6 +14,35 @@ interface Deps {
 /** True while the owner has hunks of this quest to decide. */
 export function hasOpenChanges({ tools }: Pick<Deps, "tools">, questId: string): boolean {
   return tools.changes.list({ questId, open: true, limit: 1 }).length > 0;
+}
+
+/** Waits until nothing of a quest is left to decide. @throws LancelotError `cancelled`. */
+export function untilReviewed({ changes }: Pick<Tools, "changes">, questId: string, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = (): void => {
+      stop();
+      clearInterval(looking);
+      signal.removeEventListener("abort", cancelled);
+    };
+    const cancelled = (): void => {
+      end();
+      reject(new LancelotError("cancelled", "Stopped before the proposed changes were reviewed."));
+    };
+    const look = (): void => {
+      if (hasOpenChanges({ tools: { changes } }, questId)) return;
+      end();
+      resolve();
+    };
+    // A decision is told of inside its own transaction: looked at when that is over.
+    const stop = changes.onChange((change) => {
+      if (change.questId === questId) setImmediate(look);
+    });
+    // The owner may decide in another window, which is not told of here.
+    const looking = setInterval(look, otherWindowMs);
+    signal.addEventListener("abort", cancelled, { once: true });
+    if (signal.aborted) cancelled();
+    else look();
+  });
 }
 
 /**

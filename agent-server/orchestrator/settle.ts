@@ -40,9 +40,13 @@ export function settleQuest(
   }
 }
 
-/** False only for a call that certainly had no effect. A question to the owner has none: it can be asked again. */
+/**
+ * False only for a call that certainly had no effect. A question to the owner has none, and a call that waited for a review was
+ * not begun: both can be made again.
+ */
 function mayHaveRun(part: ToolPart, governance: { approvals: Pick<Governance["approvals"], "get"> }): boolean {
   if (part.status === "queued" || part.tool === "ask_owner") return false;
+  if (part.status === "waiting" && part.approvalId === null) return false;
   if (part.status === "running" || part.approvalId === null) return true;
   const status = governance.approvals.get(part.approvalId)?.status;
   return status === undefined || status === "allowed_once" || status === "allowed_quest";

@@ -1,10 +1,13 @@
 import type { Message, PlanStep, ToolPart, WaitingFor } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
+import type { Emit } from "../contract/events.ts";
 import type { Mode } from "../contract/governance.ts";
 import type { Log, Redactor } from "../security/security.ts";
 import type { ToolOutcome, Tools } from "../tools/tools.ts";
 import type { Run } from "./quest-run.ts";
+import { createPrinted } from "./printed.ts";
 import type { QuestStore } from "./quest-store.ts";
+import { hasOpenChanges, untilReviewed } from "./review.ts";
 import { interruptedOutput } from "./settle.ts";
 import { maxSameFailures } from "./stop-rules.ts";
 
@@ -24,6 +27,7 @@ interface Deps {
   store: QuestStore;
   tools: Tools;
   redactor: Redactor;
+  emit: Emit;
   canAsk: boolean;
   log: Log;
 }
@@ -90,7 +94,7 @@ export async function runToolCalls(deps: Deps, message: Message, calls: readonly
 }
 
 async function runOne(
-  { store, tools, redactor, canAsk, log }: Deps,
+  { store, tools, redactor, emit, canAsk, log }: Deps,
   message: Message,
   call: PendingCall,
   context: CallContext,
@@ -100,6 +104,7 @@ async function runOne(
   if (part === undefined) return;
   const { signal } = run.controller;
 
+  const printed = createPrinted({ part, message, store, emit, ended: () => run.ended });
   const update = (card: Partial<ToolPart>): void => {
     if (run.ended) return;
     Object.assign(part, card, { type: "tool", callId: call.id });
@@ -142,6 +147,17 @@ async function runOne(
       update({ status: "running" });
     }
   };
+  /** What the call works on must be on the disk first: the owner reviews what was proposed, in the middle of the turn. */
+  const settleReview = async (asked: AbortSignal): Promise<void> => {
+    if (!hasOpenChanges({ tools }, run.questId)) return;
+    update({ status: "waiting" });
+    wait({ kind: "review", id: call.id });
+    try {
+      await untilReviewed(tools, run.questId, asked);
+    } finally {
+      update({ status: "running" });
+    }
+  };
   const updatePlan = (steps: readonly PlanStep[]): void => {
     if (run.ended) return;
     store.patch(run.questId, { plan: steps.map((step) => ({ ...step, title: redactor.text(step.title).text })) });
@@ -158,11 +174,14 @@ async function runOne(
       parentId: context.parentId,
       mode: context.mode,
       signal,
-      ...(canAsk ? { askOwner } : {}),
+      ...(canAsk ? { askOwner, settleReview } : {}),
       updatePlan,
       onUpdate: update,
+      onOutput: printed.add,
     });
+    printed.end();
   } catch (error) {
+    printed.end();
     if (signal.aborted) return;
     if (!(error instanceof LancelotError)) log(`${call.name} failed`, error);
     const text = error instanceof LancelotError ? error.message : "The tool failed inside Lancelot; the log has the details.";

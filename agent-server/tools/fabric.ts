@@ -142,15 +142,33 @@ export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<Tool
       };
       decided(await road.look(tool.looks(args, scope), traveller, question, receipt), card.approvalId ?? null);
       const planned = await tool.plan(args, scope);
-      if (planned.kind === "effect") return undertake(tool, planned);
+      const settled = planned.kind === "effect" && planned.onDisk === true ? await afterReview(tool, args, scope, planned) : planned;
+      if (settled.kind === "effect") return undertake(tool, settled);
       record(
-        planned.isError === true ? "failure" : "success",
+        settled.isError === true ? "failure" : "success",
         tool,
         decisions,
-        { ...planned.outputs, ...suspicion(tool, planned.text) },
-        planned.isError === true ? planned.text : null,
+        { ...settled.outputs, ...suspicion(tool, settled.text) },
+        settled.isError === true ? settled.text : null,
       );
-      return planned;
+      return settled;
+    }
+
+    /** What works on the disk waits for the owner's review of what the task proposed, and is planned anew after it. */
+    async function afterReview(tool: Tool, args: unknown, scope: Scope, planned: Effect): Promise<Answer | Effect> {
+      const { questId, mode, signal } = call;
+      if (questId === null || scope.changes.reviewed.list({ questId, open: true, limit: 1 }).length === 0) return planned;
+      const steps = planned.steps.map((step) => ({ ...step, mode, questId }));
+      if (steps.some((step) => scope.governance.evaluate(step).verdict === "deny")) return planned;
+      if (call.settleReview === undefined) {
+        throw new LancelotError(
+          "conflict",
+          "Edits of this task wait for the owner's review, so they are not on the disk yet, and nobody can review them now. End your turn; go on after the review.",
+        );
+      }
+      await call.settleReview(signal);
+      stopIfAborted(signal);
+      return tool.plan(args, scope);
     }
 
     async function undertake(tool: Tool, effect: Effect): Promise<Answer> {

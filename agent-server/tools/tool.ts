@@ -49,6 +49,8 @@ export interface Effect {
   readonly steps: readonly IntentSpec[];
   readonly question: Question;
   readonly touches: readonly Touch[];
+  /** It works on what is on the disk: what the task proposed is reviewed before it. */
+  readonly onDisk?: boolean;
   readonly run: (context: { receiptId: string; checkpointId: string | null }) => Promise<Result<Answer>>;
   /** A look of its own at what `run` did, beside that at the files: null, or a sentence that says what is not as it was to be. */
   readonly verify?: VerifyOwn;

@@ -50,6 +50,10 @@ export interface ToolCall {
   updatePlan?: (steps: readonly PlanStep[]) => void;
   /** Called as the card changes: title, tier, verdict, rules, approval, status, receipt. */
   onUpdate?: (card: Partial<ToolPart>) => void;
+  /** What it prints while it runs, redacted; `offset` counts UTF-16 units since it began, those that were skipped included. */
+  onOutput?: (piece: { offset: number; text: string }) => void;
+  /** Waits until the owner has decided every open change of the quest; absent where nobody can. @throws LancelotError `cancelled`. */
+  settleReview?: (signal: AbortSignal) => Promise<void>;
 }
 
 export interface ToolOutcome {

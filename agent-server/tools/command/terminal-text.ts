@@ -1,0 +1,31 @@
+import { stripVTControlCharacters } from "node:util";
+
+/**
+ * What a reader of a terminal is left with, as plain text: control sequences are gone, a line that was written over (progress bars)
+ * is what stands in it last, backspaces are carried out.
+ */
+export function plainTerminalText(text: string): string {
+  return (
+    stripVTControlCharacters(text.replace(/\r+\n/g, "\n"))
+      .split("\n")
+      .map(lastWritten)
+      .join("\n")
+      // oxlint-disable-next-line no-control-regex -- what no reader sees
+      .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g, "")
+  );
+}
+
+function lastWritten(line: string): string {
+  if (!line.includes("\r") && !line.includes("\b")) return line;
+  const shown: string[] = [];
+  let column = 0;
+  for (const letter of line) {
+    if (letter === "\r") column = 0;
+    else if (letter === "\b") column = Math.max(0, column - 1);
+    else {
+      shown[column] = letter;
+      column += 1;
+    }
+  }
+  return shown.join("");
+}
