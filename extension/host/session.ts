@@ -11,6 +11,7 @@ import {
 } from "vscode-languageclient/node";
 import { type Handshake, wire } from "../../agent-server/contract/editor.ts";
 import { type HostEvent, parseEvent } from "../../agent-server/contract/events.ts";
+import { hostFlags } from "./host-flags.ts";
 import { documentSelector } from "./documents.ts";
 import { type Session, StartRefused } from "./supervisor.ts";
 
@@ -118,7 +119,12 @@ export async function startSession(deps: SessionDeps, signal: AbortSignal): Prom
 }
 
 function forkHost({ module, env, log }: SessionDeps): ChildProcess {
-  const child = fork(module, ["--node-ipc"], { execPath: process.execPath, execArgv: [], env, stdio: ["ignore", "pipe", "pipe", "ipc"] });
+  const child = fork(module, ["--node-ipc"], {
+    execPath: process.execPath,
+    execArgv: [...hostFlags],
+    env,
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+  });
   if (child.stdout) createInterface({ input: child.stdout }).on("line", (line) => log.info(line));
   if (child.stderr) createInterface({ input: child.stderr }).on("line", (line) => log.info(line));
   return child;

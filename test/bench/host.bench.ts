@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createMessageConnection, IPCMessageReader, IPCMessageWriter, type MessageConnection } from "vscode-languageserver/node";
+import { hostFlags } from "../../extension/host/host-flags.ts";
 import { projectNode, root } from "../support/setup/project.mjs";
 import type { BenchRow } from "./bench-row.ts";
 
@@ -26,7 +27,11 @@ interface Started {
 
 async function start(script: string, dataDir: string, workspace: string): Promise<Started> {
   const from = performance.now();
-  const child = fork(script, ["--node-ipc"], { execPath: projectNode(), stdio: ["ignore", "ignore", "ignore", "ipc"] });
+  const child = fork(script, ["--node-ipc"], {
+    execPath: projectNode(),
+    execArgv: [...hostFlags],
+    stdio: ["ignore", "ignore", "ignore", "ipc"],
+  });
   const connection = createMessageConnection(new IPCMessageReader(child), new IPCMessageWriter(child));
   connection.listen();
   await connection.sendRequest("initialize", {
