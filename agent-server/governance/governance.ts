@@ -68,6 +68,8 @@ export interface Governance {
   outcome(report: OutcomeReport): void;
   /** Effects of these receipts were taken back by the owner. Never throws. */
   rolledBack(report: RolledBackReport): void;
+  /** What a command needs to work, as far as its syntax tree tells. */
+  commandNeeds(command: string, cwd: string | undefined): { readonly network: boolean };
   /** Why a command is judged as it is, part by part. */
   explain(command: string, cwd: string | undefined): { decision: Decision; parts: CommandPart[] };
   readonly soul: SoulRoom;
@@ -226,6 +228,7 @@ export function createGovernance(deps: GovernanceDeps): Governance {
 
   return {
     evaluate: (intent) => evaluate(intent).decision,
+    commandNeeds: (command, cwd) => ({ network: commands.judge(command, cwd).tags.includes("network") }),
     explain: (command, cwd) => ({
       decision: evaluate({
         capability: "shell_exec",
