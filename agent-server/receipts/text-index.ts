@@ -118,7 +118,7 @@ export function openingText(open: OpenEntry): string {
 }
 
 function closingText(close: CloseEntry): string {
-  return [close.status, close.errorMessage ?? "", words(close.outputs), words(close.metadata)].join("\n");
+  return [close.status, close.errorMessage, words(close.outputs), words(close.metadata)].join("\n");
 }
 
 function words(fields: Record<string, unknown>): string {

@@ -34,8 +34,9 @@ function traceReceipt(db: Database.Database, id: string): TraceNode[] {
   if (first === undefined) return [];
   const rows = [first];
   const seen = new Set([root]);
-  for (let next = 0; next < rows.length && rows.length < maxNodes; next += 1) {
-    for (const row of childrenOf.all(rows[next]?.id ?? "", maxNodes - rows.length)) {
+  for (const { id: parent } of rows) {
+    if (rows.length === maxNodes) break;
+    for (const row of childrenOf.all(parent, maxNodes - rows.length)) {
       if (seen.has(row.id)) continue;
       seen.add(row.id);
       rows.push(row);
