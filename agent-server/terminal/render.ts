@@ -1,4 +1,4 @@
-import { styleText } from "node:util";
+import { stripVTControlCharacters, styleText } from "node:util";
 import type { Change } from "../contract/changes.ts";
 import type { Message, Part, ToolPart } from "../contract/chat.ts";
 import type { HostEvent } from "../contract/events.ts";
@@ -43,6 +43,27 @@ export function createRenderer(questId: () => string | null, write: (text: strin
   };
   const line = (text: string) => put(`${atLineStart ? "" : "\n"}${text}\n`);
 
+  /** What a running command prints: whole lines, marked as its own and without the sequences that would steer this terminal. */
+  const printed = new Map<string, { rest: string; next: number }>();
+  const output = (callId: string, offset: number, text: string) => {
+    const state = printed.get(callId) ?? { rest: "", next: 0 };
+    if (offset > state.next) {
+      outputLine(state.rest);
+      outputLine("…");
+      state.rest = "";
+    }
+    const lines = `${state.rest}${text}`.split("\n");
+    for (const one of lines.slice(0, -1)) outputLine(one);
+    printed.set(callId, { rest: lines.at(-1) ?? "", next: offset + text.length });
+  };
+  const outputLine = (text: string) => {
+    // Of a line that was written over the last writing is shown.
+    const shown = stripVTControlCharacters(text.replace(/\r+$/, "").replace(/^.*\r/s, ""))
+      // oxlint-disable-next-line no-control-regex -- what could steer the terminal
+      .replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");
+    if (shown !== "") line(paint("dim", `│ ${shown}`));
+  };
+
   const textUpTo = (key: string, text: string) => {
     const done = printedText.get(key) ?? 0;
     if (text.length <= done) return;
@@ -62,9 +83,11 @@ export function createRenderer(questId: () => string | null, write: (text: strin
       value.status !== "waiting"
     ) {
       printedParts.add(value.callId);
+      outputLine(printed.get(value.callId)?.rest ?? "");
       const facts = [value.tier, value.verdict, value.receiptId && `receipt ${value.receiptId}`].filter(Boolean).join(", ");
       line(`${paint(value.status === "success" ? "green" : "red", toolMark[value.status])} ${value.title} ${paint("dim", `(${facts})`)}`);
-      if (value.status !== "success" && value.output) line(paint("dim", firstLines(value.output, 4)));
+      if (value.touched !== undefined && value.touched.total > 0) line(paint("dim", touchedText(value.touched)));
+      if (value.status !== "success" && value.output && !printed.has(value.callId)) line(paint("dim", firstLines(value.output, 4)));
     } else if (value.type === "notice" && !printedParts.has(key)) {
       printedParts.add(key);
       line(`${paint(value.level === "error" ? "red" : value.level === "warning" ? "yellow" : "cyan", value.level)}: ${value.text}`);
@@ -83,12 +106,19 @@ export function createRenderer(questId: () => string | null, write: (text: strin
           put(event.payload.text);
           printedText.set(key, event.payload.offset + event.payload.text.length);
         }
+      } else if (event.topic === "toolOutput" && event.payload.questId === id) {
+        output(event.payload.callId, event.payload.offset, event.payload.text);
       } else if (event.topic === "message" && event.payload.questId === id && event.payload.role === "assistant") {
         for (const [index, value] of event.payload.parts.entries()) part(event.payload, index, value);
       }
     },
     line,
   };
+}
+
+function touchedText({ files, total }: NonNullable<ToolPart["touched"]>): string {
+  const named = files.slice(0, 6).map(({ path, kind }) => `${path} (${kind})`);
+  return `changed: ${named.join(", ")}${total > named.length ? ` and ${String(total - named.length)} more` : ""}`;
 }
 
 function firstLines(text: string, count: number): string {
