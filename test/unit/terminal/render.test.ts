@@ -34,6 +34,7 @@ function printed(pieces: readonly { offset: number; text: string }[], part?: Par
 
 /** The colours this product adds itself. */
 function stripColours(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- colours are control sequences
   return text.replaceAll(/\u001b\[\d*m/g, "");
 }
 
@@ -62,7 +63,7 @@ describe("what a command prints, in the terminal", () => {
   it.each([
     ["moves of the cursor and titles", "\u001b[2J\u001b[Hhello\u001b]0;title\u0007\n", "│ hello"],
     ["a progress bar", "10%\r60%\r100%\n", "│ 100%"],
-    ["single controls", "a\u0007b\u009bc\n", "│ abc"],
+    ["single controls", "a\u0007b\u0085c\u001b\n", "│ abc"],
   ])("steers the terminal in no way: %s", (_what, text, line) => {
     const [shown] = printed([{ offset: 0, text }]);
     expect(shown).toBe(line);
