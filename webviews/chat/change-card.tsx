@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { Change, ChangeStatus, Hunk, HunkState } from "../../agent-server/contract/changes.ts";
 import { problemOf } from "../shared/bridge.ts";
 import { Button, Icon, IconButton, Problem, State } from "../shared/components.tsx";
@@ -22,6 +22,15 @@ function lookOf(state: HunkState | ChangeStatus): { icon: string; text: string; 
     case "superseded":
       return { icon: "history", text: t("Replaced by a later change"), kind: "quiet" };
   }
+}
+
+/** True once a change that was accepted is gone again: its file is as it was before the task. */
+function useUndone(change: Change, chat: Chat): boolean {
+  const before = { questId: change.questId };
+  const applied = change.status === "accepted" || change.status === "mixed";
+  useEffect(() => (applied ? chat.differing.watch(before) : undefined), [applied, change.questId, chat]);
+  const paths = chat.differing.of(before).value;
+  return applied && paths !== null && !paths.has(change.path);
 }
 
 function kindText(kind: Change["kind"]): string {
@@ -85,6 +94,7 @@ export function ChangeCard({ change, chat }: { change: Change; chat: Chat }): JS
       .finally(() => setBusy(false));
   };
   const kind = kindText(change.kind);
+  const undone = useUndone(change, chat);
   const several = change.hunks.length > 1;
   const acceptText = several ? t("Accept file") : t("Accept");
   const rejectText = several ? t("Reject file") : t("Reject");
@@ -103,7 +113,7 @@ export function ChangeCard({ change, chat }: { change: Change; chat: Chat }): JS
         {kind !== "" && <span class="quiet">{kind}</span>}
         <Counts {...countLines(change.hunks)} />
         <span class="spring" />
-        {!open && <State {...lookOf(change.status)} />}
+        {!open && (undone ? <State icon="discard" text={t("Undone")} kind="quiet" /> : <State {...lookOf(change.status)} />)}
       </div>
       {change.problem !== null && <Problem text={change.problem} />}
       {open && change.hunks.map((hunk) => <HunkView key={hunk.index} hunk={hunk} path={change.path} decide={decide} busy={busy} />)}

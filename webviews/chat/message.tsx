@@ -1,6 +1,6 @@
 import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { memo } from "preact/compat";
+import { flushSync, memo } from "preact/compat";
 import type { Message, Part } from "../../agent-server/contract/chat.ts";
 import { Button, Icon, IconButton, RelativeTime } from "../shared/components.tsx";
 import type { CommandName } from "../shared/commands.ts";
@@ -83,12 +83,18 @@ const PartView = memo(function PartView({ part, own, streaming, questId, chat }:
   }
 });
 
+/** True for an ended message in which nothing was said: an answer that was stopped before its first word. */
+function isBlank({ open, parts }: Message): boolean {
+  return !open && parts.every((part) => (part.type === "text" || part.type === "thinking") && part.text.trim() === "");
+}
+
 /** A message of the owner or of Lancelot. Only this one is drawn again while its text streams. */
-export const MessageView = memo(function MessageView({ message, chat }: { message: Signal<Message>; chat: Chat }): JSX.Element {
+export const MessageView = memo(function MessageView({ message, chat }: { message: Signal<Message>; chat: Chat }): JSX.Element | null {
   const { id, role, parts, open, createdAt, questId } = message.value;
   // What the product says on the owner's side (the outcome of a review) is not the owner's words: nothing there to edit.
   const own = role === "user" && !(parts.length > 0 && parts.every((part) => part.type === "notice"));
   const last = parts.length - 1;
+  if (isBlank(message.value)) return null;
   return (
     <article
       class={`message ${own ? "user" : "assistant"} ${chat.editing.value?.id === id ? "edited" : ""}`}
@@ -99,7 +105,14 @@ export const MessageView = memo(function MessageView({ message, chat }: { messag
       {own && (
         <div class="message-tools">
           <RelativeTime at={createdAt} />
-          <IconButton icon="edit" label={t("Edit and send again")} onClick={() => chat.edit(message.peek())} />
+          <IconButton
+            icon="edit"
+            label={t("Edit and send again")}
+            onClick={() => {
+              // Drawn before the next key is taken, so that it goes into the message that is edited.
+              flushSync(() => chat.edit(message.peek()));
+            }}
+          />
         </div>
       )}
       {parts.map((part, index) => (

@@ -9,8 +9,10 @@ import { plainText } from "../shared/message-log.ts";
 import type { Store } from "../shared/store.ts";
 import type { ViewState } from "../shared/view-state.ts";
 import { type ActionName, actionIn } from "./commands.ts";
+import { createDiffering, type Differing } from "./differing.ts";
 import type { ImageAttachment } from "./images.ts";
 import { mentioned } from "./mentions.ts";
+import { createOutbox, type Parcel, type Place } from "./outbox.ts";
 
 /** What the chat keeps over a reload. Pictures are left out: they are large, and what is kept is kept in memory. */
 export const SavedChat = z.object({
@@ -18,9 +20,11 @@ export const SavedChat = z.object({
   draft: z.string(),
   chosen: z.array(z.string()),
   history: z.array(z.string()),
+  /** Messages whose arrival was not known yet. */
+  outgoing: z.array(z.string()).default([]),
 });
 export type SavedChat = z.infer<typeof SavedChat>;
-export const emptyChat: SavedChat = { questId: null, draft: "", chosen: [], history: [] };
+export const emptyChat: SavedChat = { questId: null, draft: "", chosen: [], history: [], outgoing: [] };
 
 const longestHistory = 50;
 
@@ -39,16 +43,20 @@ export interface Chat {
   readonly images: Signal<readonly ImageAttachment[]>;
   /** The message that is being edited to be sent again. */
   readonly editing: ReadonlySignal<Message | null>;
-  readonly sending: ReadonlySignal<boolean>;
+  /** Messages on their way, oldest first. */
+  readonly outgoing: ReadonlySignal<readonly Parcel[]>;
   /** The next message is sent in crusader mode: its edits are applied after a checkpoint, unasked. */
   readonly crusader: Signal<boolean>;
   readonly problem: Signal<string | null>;
   /** For each change of this quest, the last tool call that belongs to it: where the change is shown. */
   readonly changeAt: ReadonlySignal<ReadonlyMap<string, string>>;
+  /** Which files differ from what they were before the task, or before one of its commands. */
+  readonly differing: Differing;
   /** Own messages, oldest first. */
   readonly history: ReadonlySignal<readonly string[]>;
   /** Grows when the composer should take the focus. */
   readonly focusRequests: Signal<number>;
+  /** Sends what the composer holds and empties it; what does not arrive comes back into it. */
   send(): Promise<void>;
   stop(): void;
   resume(questId: string): void;
@@ -70,16 +78,23 @@ export function lastCallOfChanges(messages: readonly Message[]): ReadonlyMap<str
   return last;
 }
 
+function joined(texts: readonly string[]): string {
+  return texts.filter((text) => text.trim() !== "").join("\n\n");
+}
+
 export function createChat(bridge: Bridge, store: Store, conversation: Conversation, saved: ViewState<SavedChat>): Chat {
   const { initial } = saved;
   const page = signal<"conversation" | "quests">("conversation");
-  const draft = signal(initial.draft);
+  const draft = signal(joined([...initial.outgoing, initial.draft]));
   const chosen = signal<readonly string[]>(initial.chosen);
   const images = signal<readonly ImageAttachment[]>([]);
   const editing = signal<Message | null>(null);
-  const sending = signal(false);
   const crusader = signal(false);
-  const problem = signal<string | null>(null);
+  const problem = signal<string | null>(
+    initial.outgoing.length === 0
+      ? null
+      : t("This view was closed while a message was on its way. See whether it arrived before you send it again."),
+  );
   const history = signal<readonly string[]>(initial.history);
   const focusRequests = signal(0);
   const quest = computed(() => store.quests.value.get(conversation.questId.value ?? "") ?? null);
@@ -98,32 +113,36 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
   };
 
   /** Runs a call whose failure is told above the composer. */
-  async function attempt(work: () => Promise<void>): Promise<boolean> {
+  async function attempt(work: () => Promise<void>): Promise<void> {
     problem.value = null;
     try {
       await work();
-      return true;
     } catch (error) {
       problem.value = problemOf(error);
-      return false;
     }
   }
 
   function show(questId: string | null): void {
+    if (questId === null) place = { questId };
     conversation.open(questId);
     page.value = "conversation";
     editing.value = null;
     problem.value = null;
   }
 
-  async function deliver(text: string): Promise<void> {
-    const attachments: Attachment[] = [...mentioned(text, chosen.value).map((path) => ({ type: "file" as const, path })), ...images.value];
-    const current = quest.value;
-    const replaced = editing.value;
-    // While changes wait for a review no loop runs that words could join: they start the next turn.
-    const joins = running.value && current?.waitingFor?.kind !== "review";
+  /** Of the conversation on show; another one when the owner goes to another task or begins a new one. */
+  let place: Place = { questId: conversation.questId.peek() };
+  conversation.questId.subscribe((questId) => {
+    if (place.questId !== questId) place = { questId };
+  });
+
+  async function deliver({ place: of, text, chosen: picked, images: pictures, replaces, crusader: unasked }: Parcel): Promise<void> {
+    const attachments: Attachment[] = [...mentioned(text, picked).map((path) => ({ type: "file" as const, path })), ...pictures];
+    const current = of.questId === null ? undefined : store.quests.peek().get(of.questId);
     const waiting = current?.waitingFor;
-    if (current !== null && joins && replaced === null && attachments.length === 0 && (!crusader.value || waiting?.kind === "answer")) {
+    // While changes wait for a review no loop runs that words could join: they start the next turn.
+    const joins = (current?.status === "active" || current?.status === "waiting") && waiting?.kind !== "review";
+    if (current !== undefined && joins && replaces === null && attachments.length === 0 && (!unasked || waiting?.kind === "answer")) {
       if (waiting?.kind === "answer") await bridge.call("chat.answer", { questId: current.id, callId: waiting.id, answer: text });
       else await bridge.call("chat.steer", { questId: current.id, text });
       return;
@@ -131,17 +150,31 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
     // Only a message carries attachments; one sent to a running task joins it just as well.
     const sent = await bridge.call("chat.send", {
       text,
-      ...(current === null ? {} : { questId: current.id }),
+      ...(of.questId === null ? {} : { questId: of.questId }),
       ...(attachments.length === 0 ? {} : { attachments }),
-      ...(crusader.value ? { mode: "crusader" as const } : {}),
-      ...(replaced === null ? {} : { replaceMessageId: replaced.id }),
+      ...(unasked ? { mode: "crusader" as const } : {}),
+      ...(replaces === null ? {} : { replaceMessageId: replaces.id }),
     });
-    conversation.open(sent.questId);
+    of.questId = sent.questId;
+    if (place === of) conversation.open(sent.questId);
   }
+
+  /** Puts what did not arrive back before what was written since. */
+  function returned(parcels: readonly Parcel[], error: unknown): void {
+    problem.value = problemOf(error);
+    draft.value = joined([...parcels.map(({ text }) => text), draft.peek()]);
+    chosen.value = [...parcels.flatMap((parcel) => parcel.chosen), ...chosen.peek()];
+    images.value = [...parcels.flatMap((parcel) => parcel.images), ...images.peek()];
+    const [failed] = parcels;
+    if (failed?.place === place) editing.value ??= failed.replaces;
+    if (parcels.some((parcel) => parcel.crusader)) crusader.value = true;
+  }
+
+  const outbox = createOutbox({ deliver, returned });
+  outbox.parcels.subscribe((parcels) => saved.update({ outgoing: parcels.map(({ text }) => text) }));
 
   async function send(): Promise<void> {
     const text = draft.value.trim();
-    if (sending.value) return;
     const action = actionIn(text);
     if (action !== null) {
       draft.value = "";
@@ -152,17 +185,17 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
       if (images.value.length > 0) problem.value = t("Say what to do with the picture.");
       return;
     }
-    sending.value = true;
-    const sent = await attempt(() => deliver(text));
-    sending.value = false;
-    if (!sent) return;
+    problem.value = null;
     history.value = [...history.value.filter((known) => known !== text), text].slice(-longestHistory);
-    // Words written while the message was on its way stay.
-    if (draft.value.trim() === text) draft.value = "";
+    const parcel = { place, text, chosen: chosen.value, images: images.value, replaces: editing.value, crusader: crusader.value };
+    // Into the outbox first: what is kept over a reload holds the words at every moment.
+    const sent = outbox.put(parcel);
+    draft.value = "";
     chosen.value = [];
     images.value = [];
     editing.value = null;
     crusader.value = false;
+    await sent;
   }
 
   function newQuest(): void {
@@ -232,10 +265,11 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
     chosen,
     images,
     editing,
-    sending,
+    outgoing: outbox.parcels,
     crusader,
     problem,
     changeAt,
+    differing: createDiffering(bridge, store),
     history,
     focusRequests,
     send,

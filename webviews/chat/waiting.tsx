@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useId, useState } from "preact/hooks";
+import { useEffect, useId, useState } from "preact/hooks";
 import type { Quest, WaitingFor } from "../../agent-server/contract/chat.ts";
 import { ApprovalCard } from "../shared/approval-card.tsx";
 import { problemOf } from "../shared/bridge.ts";
@@ -123,11 +123,15 @@ function StepState({ status }: { status: Quest["plan"][number]["status"] }): JSX
 /** One line above the composer: what the quest does now, what it waits for, what to do next. */
 export function StatusLine({ chat }: { chat: Chat }): JSX.Element | null {
   const quest = chat.quest.value;
+  const questId = quest?.id ?? "";
+  const ofQuest = [...chat.store.changes.value.values()].filter((change) => change.questId === questId);
+  const applied = ofQuest.some(({ status }) => status === "accepted" || status === "mixed");
+  useEffect(() => (applied ? chat.differing.watch({ questId }) : undefined), [applied, questId, chat]);
   if (quest === null) return null;
+  const undone = applied && chat.differing.of({ questId }).value?.size === 0;
   // Tools that run beside the asked one go on meanwhile, so the quest itself does not say that it waits.
   const asked = chat.store.pendingApprovals.value.some((approval) => approval.questId === quest.id);
   const open = chat.store.openChanges.value.filter((change) => change.questId === quest.id);
-  const changes = chat.store.changes.value.size > 0 && [...chat.store.changes.value.values()].some((change) => change.questId === quest.id);
   const review = open.length > 0 && (
     <Button
       kind={quest.status === "active" ? "secondary" : "primary"}
@@ -147,7 +151,7 @@ export function StatusLine({ chat }: { chat: Chat }): JSX.Element | null {
       {t("Resume")}
     </Button>
   );
-  const undo = changes && (
+  const undo = ofQuest.length > 0 && !undone && (
     <Button kind="link" icon="discard" onClick={chat.undo}>
       {t("Undo this task")}
     </Button>
@@ -186,6 +190,7 @@ export function StatusLine({ chat }: { chat: Chat }): JSX.Element | null {
       return line({ icon: "debug-stop", text: t("Stopped"), kind: "quiet" }, [undo, resume]);
     case "done":
       if (open.length > 0) return line({ icon: "diff-multiple", text: waitingReview, kind: "attention" }, [review, undo]);
-      return changes ? line({ icon: "check", text: t("Done"), kind: "good" }, undo) : null;
+      if (undone) return line({ icon: "discard", text: t("Undone: the files are as they were before"), kind: "quiet" }, false);
+      return ofQuest.length > 0 ? line({ icon: "check", text: t("Done"), kind: "good" }, undo) : null;
   }
 }

@@ -95,6 +95,7 @@ export function createStore(bridge: Bridge): Store {
       case "message":
       case "messagesRemoved":
       case "delta":
+      case "toolOutput":
         return; // of the conversation
       case "soul":
       case "trust":
@@ -109,6 +110,8 @@ export function createStore(bridge: Bridge): Store {
         );
         return;
       case "verifying":
+      case "providers":
+      case "sandbox":
         return; // of the War Room's panels
     }
   }

@@ -173,7 +173,7 @@ function answersWith(patch: Record<string, unknown> = {}): Record<string, unknow
 }
 
 const ready = { state: "ready", detail: "" };
-const nothingOpen = { questId: null, draft: "", chosen: [], history: [] };
+const nothingOpen = { questId: null, draft: "", chosen: [], history: [], outgoing: [] };
 const questOpen = { ...nothingOpen, questId: "quest-1" };
 
 function chat(name: string, patch: Partial<Recording>, more: Partial<ViewState> = {}): ViewState {

@@ -4,45 +4,23 @@ import { act } from "preact/test-utils";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ChangeCard } from "../../../webviews/chat/change-card.tsx";
 import { Composer } from "../../../webviews/chat/composer.tsx";
-import { type Chat, createChat, emptyChat, SavedChat } from "../../../webviews/chat/state.ts";
+import { type Chat, emptyChat, type SavedChat } from "../../../webviews/chat/state.ts";
 import { ToolCard } from "../../../webviews/chat/tool-card.tsx";
 import { Waiting } from "../../../webviews/chat/waiting.tsx";
 import { ApprovalCard } from "../../../webviews/shared/approval-card.tsx";
-import { createConversation } from "../../../webviews/shared/conversation.ts";
-import { createStore } from "../../../webviews/shared/store.ts";
-import { createViewState } from "../../../webviews/shared/view-state.ts";
-import { createFakeView, type FakeView, settled } from "../../support/fake-view.ts";
+import { buttonIn, settle, startChat } from "../../support/chat-page.ts";
+import type { FakeView } from "../../support/fake-view.ts";
 import { sampleApproval, sampleChange, sampleMessage, sampleQuest, sampleTool } from "../../support/webview-harness/samples.ts";
 
 let root: HTMLElement;
 let view: FakeView;
 let chat: Chat;
 
-async function start(saved: SavedChat = emptyChat, quest = sampleQuest()): Promise<void> {
-  view = createFakeView(saved);
-  view.answer("quests.get", () => ({ quest, messages: [sampleMessage()] }));
-  view.answer("quests.list", () => ({ items: [quest] }));
-  view.answer("changes.list", () => ({ items: [] }));
-  view.answer("approvals.list", () => ({ items: [] }));
-  view.answer("receipts.search", () => ({ items: [] }));
-  view.answer("chat.send", () => ({ questId: "quest-1", messageId: "m" }));
-  view.answer("chat.steer", () => ({ messageId: "m" }));
-  view.answer("chat.answer", () => ({ ok: true }));
-  view.answer("chat.cancel", () => ({ ...quest, status: "cancelled" }));
-  view.answer("host.info", () => ({
-    ...{ name: "lancelot", version: "1", protocolVersion: 1, pid: 1, workspace: "shop", trusted: true, posture: "supervised" },
-    ...{ startedAt: "2026-01-01T00:00:00.000Z", safeMode: false, lastEventSeq: 0 },
-  }));
-  view.answer("workspace.files", ({ query }) => ({
-    items: ["src/total.ts", "src/line.ts"].filter((path) => path.includes(String(query))),
-  }));
-  const store = createStore(view.bridge);
-  const api = { postMessage: () => undefined, getState: () => saved, setState: (state: unknown) => Object.assign(kept, state) };
-  chat = createChat(view.bridge, store, createConversation(view.bridge, store), createViewState(api, SavedChat, emptyChat));
-  await view.hostReady();
-}
+let kept: Partial<SavedChat>;
 
-const kept: Partial<SavedChat> = {};
+async function start(saved: SavedChat = emptyChat, quest = sampleQuest()): Promise<void> {
+  ({ view, chat, kept } = await startChat({ saved, quest }));
+}
 
 beforeEach(() => {
   root = document.createElement("div");
@@ -64,12 +42,6 @@ function update(work: () => void): void {
   void act(work);
 }
 
-async function settle(): Promise<void> {
-  await act(async () => {
-    await settled();
-  });
-}
-
 function press(target: Element | null | undefined, key: string, more: KeyboardEventInit = {}): KeyboardEvent {
   const event = new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...more });
   update(() => {
@@ -78,13 +50,7 @@ function press(target: Element | null | undefined, key: string, more: KeyboardEv
   return event;
 }
 
-function button(text: string): HTMLButtonElement {
-  const found = [...root.querySelectorAll("button")].find((candidate) =>
-    (candidate.getAttribute("aria-label") ?? candidate.textContent ?? "").includes(text),
-  );
-  if (found === undefined) throw new Error(`No button says ${text}.`);
-  return found;
-}
+const button = (text: string): HTMLButtonElement => buttonIn(root, text);
 
 describe("approval card", () => {
   beforeEach(async () => {

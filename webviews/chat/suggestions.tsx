@@ -1,0 +1,151 @@
+import { type ReadonlySignal, type Signal, useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
+import { Icon } from "../shared/components.tsx";
+import { t } from "../shared/l10n.ts";
+import { matchingCommands, type SlashCommand } from "./commands.ts";
+import { complete, type Edit, type Trigger, triggerAt } from "./mentions.ts";
+import type { Chat } from "./state.ts";
+
+type Suggestion = { readonly kind: "file"; readonly path: string } | { readonly kind: "command"; readonly command: SlashCommand };
+
+interface Popup {
+  readonly trigger: Trigger;
+  readonly items: readonly Suggestion[];
+  readonly active: number;
+}
+
+/** The list under the word at the caret: files after `@`, commands after `/`. */
+export interface Suggestions {
+  readonly popup: ReadonlySignal<Popup | null>;
+  move(step: 1 | -1): void;
+  /** Takes the marked one, or the one that was clicked. */
+  accept(index?: number): void;
+  /** Closes the list until the word changes. */
+  dismiss(): void;
+}
+
+function labelOf(item: Suggestion): string {
+  return item.kind === "file" ? item.path : `/${item.command.name}`;
+}
+
+/** Where the file that the owner had moved to stands in a newer list; the first where they had not moved, or it is gone. */
+function sameFile(before: Popup | null, paths: readonly string[]): number {
+  const chosen = before !== null && before.active > 0 ? before.items[before.active] : undefined;
+  return chosen?.kind === "file" ? Math.max(0, paths.indexOf(chosen.path)) : 0;
+}
+
+/** @param replace puts a completed text into the field. */
+export function useSuggestions(chat: Chat, caret: Signal<number>, replace: (edit: Edit) => void): Suggestions {
+  const { draft } = chat;
+  const popup = useSignal<Popup | null>(null);
+  /** The word whose list was closed with Esc; it stays closed. */
+  const dismissed = useSignal<string | null>(null);
+
+  // Older answers are dropped when the word changes.
+  useEffect(() => {
+    const trigger = triggerAt(draft.value, caret.value);
+    const word = trigger === null ? null : draft.value.slice(trigger.start, caret.value);
+    if (word !== dismissed.peek()) dismissed.value = null;
+    if (trigger === null || dismissed.peek() !== null) {
+      popup.value = null;
+      return undefined;
+    }
+    if (trigger.kind === "command") {
+      const items = matchingCommands(trigger.query).map((command) => ({ kind: "command" as const, command }));
+      popup.value = items.length === 0 ? null : { trigger, items, active: 0 };
+      return undefined;
+    }
+    const stop = new AbortController();
+    chat.bridge
+      .call("workspace.files", { query: trigger.query, limit: 20 }, stop.signal)
+      .then(({ items }) => {
+        if (stop.signal.aborted) return;
+        popup.value =
+          items.length === 0
+            ? null
+            : { trigger, items: items.map((path) => ({ kind: "file", path })), active: sameFile(popup.peek(), items) };
+      })
+      .catch(() => {
+        popup.value = null;
+      });
+    return () => stop.abort();
+  }, [draft.value, caret.value]);
+
+  return {
+    popup,
+    accept(index) {
+      const shown = popup.peek();
+      const item = shown?.items[index ?? shown.active];
+      if (shown === null || item === undefined) return;
+      popup.value = null;
+      if (item.kind === "command" && item.command.kind === "action") {
+        draft.value = "";
+        chat.run(item.command.name);
+        return;
+      }
+      const replacement = item.kind === "file" ? `@${item.path}` : labelOf(item);
+      if (item.kind === "file") chat.chosen.value = [...chat.chosen.peek(), item.path];
+      replace(complete(draft.peek(), shown.trigger.start, caret.peek(), replacement));
+    },
+    move(step) {
+      const shown = popup.peek();
+      if (shown === null) return;
+      const { length } = shown.items;
+      const active = (shown.active + step + length) % length;
+      popup.value = { ...shown, active };
+      document.getElementById(`suggestion-${active}`)?.scrollIntoView({ block: "nearest" });
+    },
+    dismiss() {
+      const shown = popup.peek();
+      if (shown !== null) dismissed.value = draft.peek().slice(shown.trigger.start, caret.peek());
+      popup.value = null;
+    },
+  };
+}
+
+function SuggestionRow({ item }: { item: Suggestion }): JSX.Element {
+  if (item.kind === "command") {
+    return (
+      <>
+        <Icon name="terminal" />
+        <span>/{item.command.name}</span>
+        <span class="quiet ellipsis">{item.command.description}</span>
+      </>
+    );
+  }
+  const slash = item.path.lastIndexOf("/");
+  return (
+    <>
+      <Icon name="file" />
+      <span>{item.path.slice(slash + 1)}</span>
+      <span class="quiet ellipsis">{slash < 0 ? "" : item.path.slice(0, slash)}</span>
+    </>
+  );
+}
+
+/** Draws the list; the field names its rows by `suggestion-<index>`. */
+export function SuggestionList({ suggestions }: { suggestions: Suggestions }): JSX.Element | null {
+  const shown = suggestions.popup.value;
+  if (shown === null) return null;
+  return (
+    <div class="suggestions" id="suggestions" role="listbox" aria-label={shown.trigger.kind === "command" ? t("Commands") : t("Files")}>
+      {shown.items.map((item, index) => (
+        <div
+          key={labelOf(item)}
+          id={`suggestion-${index}`}
+          role="option"
+          aria-selected={index === shown.active}
+          class={`suggestion ${index === shown.active ? "active" : ""}`}
+          title={labelOf(item)}
+          onMouseDown={(event) => {
+            event.preventDefault();
+            suggestions.accept(index);
+          }}
+        >
+          <SuggestionRow item={item} />
+        </div>
+      ))}
+    </div>
+  );
+}
