@@ -5,6 +5,7 @@ import type { Ledger } from "../receipts/receipts.ts";
 import type { Log, Redactor, Sanitizer } from "../security/security.ts";
 import { asRecord, parseArguments } from "./arguments.ts";
 import { feedback, isRefusal, refusalOf } from "./feedback.ts";
+import { touchedWords } from "./effects.ts";
 import type { Locks } from "./locks.ts";
 import { feedbackFor, type GovernanceFeedback, type RefusedAction } from "../governance/governance.ts";
 import { brief, decisionOf, highestTier, receiptOf } from "./decisions.ts";
@@ -35,6 +36,8 @@ export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<Tool
 
   return async (call) => {
     const started = performance.now();
+    /** What a command changed, for the model. */
+    let changed = "";
     const card: Partial<ToolPart> = { title: call.tool, rules: [] };
     const show = (news: Partial<ToolPart>) => {
       Object.assign(card, news);
@@ -53,7 +56,8 @@ export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<Tool
       text: string,
       more: { error?: LancelotError; isError: boolean; changeId?: string | null; hint?: string | undefined },
     ): ToolOutcome => {
-      const answer = boundText(redactor.text(text).text, more.hint ?? "Ask for a smaller part.").text;
+      const said = boundText(redactor.text(text).text, more.hint ?? "Ask for a smaller part.").text;
+      const answer = changed === "" ? said : `${said}\n\n${redactor.text(changed).text}`;
       const failures = status === "cancelled" || call.questId === null ? "" : deps.takeFailures(call.questId);
       const bounded = failures === "" ? answer : `${answer}\n\n[Of what was done before: ${redactor.text(failures).text}]`;
       const changeId = more.changeId ?? null;
@@ -181,6 +185,12 @@ export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<Tool
         question: effect.question,
         consent: "ask",
         touches: effect.touches,
+        ...(effect.watch === undefined ? {} : { watch: effect.watch }),
+        ...(effect.approved === undefined ? {} : { approved: effect.approved }),
+        onTouched: (touched) => {
+          show({ touched });
+          changed = touchedWords(touched);
+        },
         provider: tool.provider,
         onDecided: decided,
         onReceipt: (receiptId) => show({ receiptId }),

@@ -8,6 +8,7 @@ import type { Log } from "../security/security.ts";
 import type { Boundary } from "./boundary.ts";
 import type { Checkpoints, FileImage, Touch } from "./checkpoints.ts";
 import { brief, decisionOf, highestTier, receiptOf, refused } from "./decisions.ts";
+import { type Effects, type Touched, touchedOf, type Watched, watchedOutputs } from "./effects.ts";
 import { isRefusal } from "./feedback.ts";
 import type { Verifications, VerifyOwn } from "./verifications.ts";
 import type { Verification } from "./verifications-store.ts";
@@ -57,6 +58,12 @@ export interface Undertaking<T> extends Traveller {
   readonly consent: "ask" | "review";
   /** Files that may change. */
   readonly touches: readonly Touch[];
+  /** What may change is not known before: the whole workspace is looked at before and after. `touches` is empty then. */
+  readonly watch?: "workspace";
+  /** Protected files (relative to the workspace) that the owner sees in the question, so that the change of them stays. */
+  readonly approved?: readonly string[];
+  /** What a watched action was found to have changed, also when it failed or was stopped. */
+  readonly onTouched?: (touched: Touched) => void;
   readonly provider: Provider;
   readonly onDecided?: (decisions: readonly Decision[], approvalId: string | null) => void;
   readonly onReceipt?: (receiptId: string) => void;
@@ -81,7 +88,7 @@ export interface Road {
    * At T1 the verification follows the closing, unless its queue is full or the owner waits for the result.
    * @throws LancelotError of the boundary, of the gate (one receipt, a failure), of the effect or of its verification.
    */
-  carry<T>(undertaking: Undertaking<T>): Promise<{ value: T; receiptId: string; decisions: readonly Decision[] }>;
+  carry<T>(undertaking: Undertaking<T>): Promise<{ value: T; receiptId: string; decisions: readonly Decision[]; touched?: Touched }>;
 }
 
 export interface RoadDeps {
@@ -90,6 +97,8 @@ export interface RoadDeps {
   readonly checkpoints: Checkpoints;
   readonly verifications: Verifications;
   readonly boundary: Boundary;
+  /** Without it nothing can be watched. */
+  readonly effects?: Effects;
   readonly log: Log;
 }
 
@@ -295,28 +304,70 @@ export function createRoad(deps: RoadDeps): Road {
         // What the owner accepted by hand says nothing of how far the agent can be trusted.
         if (consent === "ask") tell({ receiptId, questId, steps, result });
       };
-      let checkpointId: string | null = null;
+      const kept: { checkpointId: string | null; watched: Watched | null } = { checkpointId: null, watched: null };
       let begun = false;
       let ended = false;
-      try {
-        if (undertaking.touches.length > 0) checkpointId = await checkpoints.take({ questId, receiptId, touches: undertaking.touches });
+      const run = async (checkpointId: string | null): Promise<Result<T>> => {
         if (undertaking.signal.aborted) throw new LancelotError("cancelled", "Stopped before anything was done.");
         for (const leave of leaves) redeem(leave, undertaking);
         begun = true;
-        const result = await undertaking.run({ receiptId, checkpointId });
-        const expectations = checkpointId === null ? [] : await finishFiles(checkpointId, undertaking.touches, result.left);
+        return undertaking.run({ receiptId, checkpointId });
+      };
+      /** With before-images of the files it names, and a look at what it left in them. */
+      const runTouching = async (): Promise<{ result: Result<T>; expectations: Expectation[] }> => {
+        const { touches } = undertaking;
+        if (touches.length > 0) kept.checkpointId = await checkpoints.take({ questId, receiptId, touches });
+        const result = await run(kept.checkpointId);
+        return { result, expectations: kept.checkpointId === null ? [] : await finishFiles(kept.checkpointId, touches, result.left) };
+      };
+      /** With a look at the whole workspace before and after. */
+      const runWatched = async (effects: Effects): Promise<{ result: Result<T>; expectations: Expectation[] }> => {
+        const { signal, approved } = undertaking;
+        const watch = await effects.begin({ questId, receiptId, signal, ...(approved === undefined ? {} : { approved }) });
+        const look = async (): Promise<void> => {
+          kept.watched = await watch.finish();
+          undertaking.onTouched?.(touchedOf(kept.watched));
+        };
+        let result: Result<T>;
+        try {
+          result = await run(watch.checkpointId);
+        } catch (error) {
+          // Why it failed is told, whatever looking at what it left comes to; that is made up for later.
+          await look().catch((problem: unknown) => deps.log("what a command changed could not be found", problem));
+          throw error;
+        }
+        await look();
+        return { result, expectations: [] };
+      };
+      const found = (): Record<string, unknown> => {
+        const checkpointId = kept.watched?.checkpointId ?? kept.checkpointId;
+        return { ...(kept.watched === null ? {} : watchedOutputs(kept.watched)), ...(checkpointId === null ? {} : { checkpointId }) };
+      };
+      try {
+        const { effects } = deps;
+        if (undertaking.watch !== undefined && effects === undefined)
+          throw new LancelotError("internal", "What it changes cannot be watched here, so it was not done.");
+        const { result, expectations } =
+          effects === undefined
+            ? await runTouching()
+            : undertaking.watch !== undefined
+              ? await runWatched(effects)
+              : // What the owner decided a moment ago is not kept waiting for a command; a watch tells such writes from its own.
+                consent === "review"
+                ? await runTouching()
+                : await effects.share(undertaking.signal, runTouching);
         ended = true;
         const close = (): void => {
           ledger.close(receiptId, {
             status: result.failure === undefined ? "success" : "failure",
-            outputs: { ...result.outputs, ...(checkpointId === null ? {} : { checkpointId }) },
+            outputs: { ...result.outputs, ...found() },
             ...(result.failure === undefined ? {} : { errorMessage: result.failure }),
           });
         };
         const verification: Verification = {
           receiptId,
           questId,
-          checkpointId,
+          checkpointId: kept.checkpointId,
           name: undertaking.actionName,
           expectations,
           steps,
@@ -334,23 +385,24 @@ export function createRoad(deps: RoadDeps): Road {
           close();
         }
         outcome(result.failure === undefined ? "success" : "failure");
-        return { value: result.value, receiptId, decisions };
+        const touched = kept.watched === null ? {} : { touched: touchedOf(kept.watched) };
+        return { value: result.value, receiptId, decisions, ...touched };
       } catch (error) {
         // What was half done is told too, so that undo knows it.
-        if (checkpointId !== null && !ended)
-          for (const { path } of undertaking.touches) await checkpoints.finishFile(checkpointId, path).catch(() => undefined);
+        if (kept.checkpointId !== null && !ended)
+          for (const { path } of undertaking.touches) await checkpoints.finishFile(kept.checkpointId, path).catch(() => undefined);
         const problem = error instanceof LancelotError ? error : null;
         ledger.close(receiptId, {
           status: problem?.code === "cancelled" ? "cancelled" : "failure",
           errorMessage: problem?.message ?? "An internal error stopped it.",
-          ...(checkpointId === null ? {} : { outputs: { checkpointId } }),
+          outputs: found(),
         });
         if (problem !== null && !ended && isRefusal(problem)) outcome("refused");
         // What was never begun, for want of disk space say, tells nothing of the action.
         else if (begun && problem?.code !== "cancelled") outcome("failure");
         throw error;
       } finally {
-        if (checkpointId !== null) checkpoints.finish(checkpointId);
+        if (kept.checkpointId !== null) checkpoints.finish(kept.checkpointId);
       }
     },
   };

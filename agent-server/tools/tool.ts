@@ -49,6 +49,10 @@ export interface Effect {
   readonly steps: readonly IntentSpec[];
   readonly question: Question;
   readonly touches: readonly Touch[];
+  /** What it may change is not known before, as of a command: the road looks at the whole workspace before and after. */
+  readonly watch?: "workspace";
+  /** Protected files (relative to the workspace) named in the question: changed by it, they are not put back. */
+  readonly approved?: readonly string[];
   /** It works on what is on the disk: what the task proposed is reviewed before it. */
   readonly onDisk?: boolean;
   readonly run: (context: { receiptId: string; checkpointId: string | null }) => Promise<Result<Answer>>;

@@ -1,0 +1,85 @@
+import { LancelotError } from "../../contract/errors.ts";
+
+/** Who may change the workspace now: many tools at once that say what they write, or one command that may write anywhere. */
+export interface Turns {
+  /** Together with others of this kind, never while a command runs. @throws LancelotError `cancelled` while it waits. */
+  share<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
+  /** Alone. Resolves with the function that ends it. @throws LancelotError `cancelled` while it waits. */
+  alone(signal: AbortSignal): Promise<() => void>;
+}
+
+interface Waiting {
+  readonly alone: boolean;
+  readonly start: () => void;
+}
+
+/**
+ * Turns within this process. Who shares goes ahead of commands that wait: one that shares may hold a file another one that
+ * shares is waiting for, so making it wait behind a waiting command could stop all three.
+ */
+export function createTurns(): Turns {
+  let sharing = 0;
+  let alone = false;
+  const queue: Waiting[] = [];
+
+  function admit(): void {
+    if (alone) return;
+    for (const one of queue.filter((waiting) => !waiting.alone)) {
+      queue.splice(queue.indexOf(one), 1);
+      sharing += 1;
+      one.start();
+    }
+    const next = queue[0];
+    if (sharing > 0 || next === undefined) return;
+    queue.shift();
+    alone = true;
+    next.start();
+  }
+
+  async function enter(kind: Pick<Waiting, "alone">, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) throw stopped();
+    await new Promise<void>((resolve, reject) => {
+      const waiting: Waiting = {
+        alone: kind.alone,
+        start: () => {
+          signal.removeEventListener("abort", abort);
+          resolve();
+        },
+      };
+      const abort = (): void => {
+        queue.splice(queue.indexOf(waiting), 1);
+        reject(stopped());
+      };
+      signal.addEventListener("abort", abort, { once: true });
+      queue.push(waiting);
+      admit();
+    });
+  }
+
+  return {
+    async share(signal, work) {
+      await enter({ alone: false }, signal);
+      try {
+        return await work();
+      } finally {
+        sharing -= 1;
+        admit();
+      }
+    },
+
+    async alone(signal) {
+      await enter({ alone: true }, signal);
+      let over = false;
+      return () => {
+        if (over) return;
+        over = true;
+        alone = false;
+        admit();
+      };
+    },
+  };
+}
+
+function stopped(): LancelotError {
+  return new LancelotError("cancelled", "Stopped while it waited for a command to end; nothing was done.");
+}
