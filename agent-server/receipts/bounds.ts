@@ -9,11 +9,12 @@ export const maxFieldsBytes = 32_768;
  */
 export function boundFields(fields: Record<string, unknown> | undefined, redactor: Redactor): Record<string, unknown> {
   if (fields === undefined || Object.keys(fields).length === 0) return {};
-  const clean = redactor.value(fields, maxFieldsBytes);
-  if (isPlainAndShort(clean, { left: maxFieldsBytes })) return clean;
-  const whole = plain(clean, { left: Number.POSITIVE_INFINITY });
-  const result = fits(whole, maxFieldsBytes) ? whole : plain(clean, { left: maxFieldsBytes - reservedForNotes });
-  return typeof result === "object" && result !== null && !Array.isArray(result) ? (result as Record<string, unknown>) : { value: result };
+  const clean: unknown = redactor.value(fields, maxFieldsBytes);
+  // An object may turn into something else as JSON.
+  const own = typeof clean === "object" && clean !== null && !Array.isArray(clean) ? (clean as Record<string, unknown>) : { value: clean };
+  if (isPlainAndShort(own, { left: maxFieldsBytes })) return own;
+  const whole = plainFields(own, { left: Number.POSITIVE_INFINITY });
+  return fits(whole, maxFieldsBytes) ? whole : plainFields(own, { left: maxFieldsBytes - reservedForNotes });
 }
 
 /** True when `value` surely fits as it is, which nearly every value does; takes its length from `size`, counted generously. */
@@ -64,8 +65,8 @@ function plain(value: unknown, budget: { left: number }): unknown {
     budget.left -= 4;
     return null;
   }
-  budget.left -= 2;
   if (Array.isArray(value)) {
+    budget.left -= 2;
     const items: unknown[] = [];
     for (const item of value) {
       if (budget.left < noteBytes) {
@@ -78,6 +79,11 @@ function plain(value: unknown, budget: { left: number }): unknown {
     }
     return items;
   }
+  return plainFields(value, budget);
+}
+
+function plainFields(value: object, budget: { left: number }): Record<string, unknown> {
+  budget.left -= 2;
   const fields: Record<string, unknown> = {};
   let copied = 0;
   const entries = Object.entries(value);

@@ -76,7 +76,7 @@ export function createProjection(storage: Storage): Projection {
     const all = [...opened.values()];
     let next = 0;
     for (; next + rowsAtOnce <= all.length; next += rowsAtOnce) insertMany(all.slice(next, next + rowsAtOnce).flat());
-    for (; next < all.length; next += 1) insert(all[next] ?? []);
+    for (const row of all.slice(next)) insert(row);
     for (const { seq, entry } of closings) finish.run(seq, entry.status, entry.id);
   };
 
@@ -90,7 +90,7 @@ export function createProjection(storage: Storage): Projection {
       add(rows);
       const done = rows.length < limit;
       // Past entries that are missing, so that a cut tail is not looked for at every search.
-      const to = done ? Math.max(from.head, rows.at(-1)?.seq ?? 0) : (rows.at(-1)?.seq ?? from.at);
+      const to = done ? from.head : (rows.at(-1)?.seq ?? from.at);
       move.run(to);
       return to >= from.head;
     });

@@ -1,7 +1,8 @@
+import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { canonicalJson, newReceiptId } from "../../../agent-server/receipts/entry.ts";
+import { canonicalJson, type CloseEntry, newReceiptId, type OpenEntry, toRow } from "../../../agent-server/receipts/entry.ts";
 
 describe("canonical JSON", () => {
   it.each([
@@ -12,6 +13,21 @@ describe("canonical JSON", () => {
     ],
     ["sorts keys like numbers as text", { "10": 1, "9": 2, a: { "2": 1, "11": 2 } }, '{"10":1,"9":2,"a":{"11":2,"2":1}}'],
     ["writes numbers the shortest way", [1e21, 1e-7, -0, 0.1, 1 / 3], "[1e+21,1e-7,0,0.1,0.3333333333333333]"],
+    [
+      "sorts keys like numbers among others, as text",
+      [
+        { " ": 1, "0": 2 },
+        { "!": 1, "9": 2 },
+      ],
+      '[{" ":1,"0":2},{"!":1,"9":2}]',
+    ],
+    [
+      "sorts the keys of objects in lists",
+      [1, { b: 1, a: [{ d: 1, c: 2 }] }, { a: 1, b: 2 }],
+      '[1,{"a":[{"c":2,"d":1}],"b":1},{"a":1,"b":2}]',
+    ],
+    ["keeps a key called __proto__", JSON.parse('{"z":1,"__proto__":{"b":1,"a":2}}'), '{"__proto__":{"a":2,"b":1},"z":1}'],
+    ["takes what is no JSON for nothing", undefined, "null"],
     ["escapes only what must be", { text: '"\\\n\u0007/€' }, '{"text":"\\"\\\\\\n\\u0007/€"}'],
   ])("%s", (_, value, expected) => {
     expect(canonicalJson(value)).toBe(expected);
@@ -35,6 +51,62 @@ describe("canonical JSON", () => {
         expect(canonicalJson(value)).toBe(canonicalize(value));
       }),
       { numRuns: 2_000 },
+    );
+  });
+});
+
+describe("a row of the ledger", () => {
+  const fields = fc.dictionary(
+    fc.oneof(fc.constantFrom("b", "a", "10", "9", " ", "__proto__"), fc.string()),
+    fc.oneof(fc.integer(), fc.constant([{ b: 1, a: { d: [2], c: null } }, "x"]), fc.constant({ z: 1, y: {} })),
+    { noNullPrototype: true },
+  );
+  /** Keys in the order of canonical JSON, as the ledger makes them. */
+  const open = (inputs: Record<string, unknown>, metadata: Record<string, unknown>): OpenEntry => ({
+    actionName: "read_file",
+    actionType: "tool_call",
+    at: 1,
+    cognitionTier: "DETERMINISTIC",
+    host: "h",
+    id: "r",
+    inputs,
+    kind: "open",
+    metadata,
+    parentId: null,
+    questId: null,
+    riskTier: "T0",
+    seq: 0,
+    v: 1,
+  });
+  const close = (outputs: Record<string, unknown>, metadata: Record<string, unknown>): CloseEntry => ({
+    at: 2,
+    durationMs: 1,
+    errorMessage: null,
+    id: "r",
+    kind: "close",
+    metadata,
+    outputs,
+    seq: 0,
+    status: "success",
+    tokenCount: 3,
+    v: 1,
+  });
+
+  it("holds the canonical JSON of the entry with its number, and follows the hash before it", () => {
+    fc.assert(
+      fc.property(fields, fields, (some, metadata) => {
+        for (const entry of [open(some, metadata), close(some, metadata)]) {
+          const body = canonicalize({ ...entry, seq: 7 }) ?? "";
+          expect(toRow(entry, 7, "before")).toEqual({
+            seq: 7,
+            receipt_id: "r",
+            kind: entry.kind,
+            body,
+            hash: createHash("sha256").update(`before${body}`).digest("hex"),
+            prev_hash: "before",
+          });
+        }
+      }),
     );
   });
 });
