@@ -3,8 +3,12 @@ import type { AskEditor } from "../contract/editor.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { ActionType } from "../contract/receipts.ts";
 import type { Tier } from "../contract/common.ts";
+import type { FlagName } from "../flags/flags.ts";
 import type { Governance, Question } from "../governance/governance.ts";
+import type { Attempt } from "./attempt.ts";
+import type { ToolProvider } from "./capabilities.ts";
 import type { Changes, Overlay } from "./changes.ts";
+import type { CommandRoom } from "./command/run.ts";
 import type { Locks } from "./locks.ts";
 import type { Touch } from "./checkpoints.ts";
 import type { FilePath } from "./providers/file-ops.ts";
@@ -23,12 +27,20 @@ export interface Scope {
   readonly changes: Changes;
   readonly askEditor: AskEditor | null;
   readonly ripgrepPath: string;
+  /** How command lines are run. */
+  readonly commands: CommandRoom;
   /** Held on a file's absolute path while it, or its change, is written. */
   readonly locks: Locks;
   /** What is done to the repository is written down here, right before it is done, so that undo knows it. */
   readonly moves: RepositoryMoves;
   /** The files a quest changed on disk. */
   readonly questFiles: (questId: string) => FilePath[];
+  /** Who carries the call out, told to the owner and named on the receipt; null until it was chosen, and where there is nothing to choose. */
+  readonly chosen: ToolProvider | null;
+  /** For tools that are `routed`: does it by whoever can. */
+  readonly attempt: Attempt;
+  /** Whether a switch of the owner's is on. */
+  readonly flag: (name: FlagName) => boolean;
 }
 
 /** What a tool says when it is done. */
@@ -70,7 +82,10 @@ export interface Tool<A extends z.ZodType = z.ZodType> {
   readonly action: string;
   readonly baseTier: Tier;
   readonly actionType: ActionType;
+  /** What it is written for. */
   readonly provider: Provider;
+  /** True: whoever the router chooses does it, by `Scope.attempt`; `provider` is named only where nothing was chosen. */
+  readonly routed?: boolean;
   /** Why it cannot be used now; null when it can. */
   problem?(facts: { workspace: string | null; askEditor: AskEditor | null }): string | null;
   /** One line for the card: what, on what. */

@@ -1,0 +1,45 @@
+import * as z from "zod";
+import { LancelotError } from "../../contract/errors.ts";
+import { visibleCommand } from "../command/question.ts";
+import { commandEffect } from "../command/run.ts";
+import { count, defineTool, PathArgument, resolveFile } from "../tool.ts";
+
+export const runCommand = defineTool({
+  name: "run_command",
+  description:
+    "Run a command line with bash in a sandbox that sees the workspace alone: tests, builds, linters, scripts. No input can be typed, and nothing is left running when it ends. What it changes in the workspace is found and can be undone. For reading and changing files and for git the other tools are better.",
+  args: z.strictObject({
+    command: z.string().min(1).max(50_000).describe("For bash -c"),
+    cwd: PathArgument.optional().describe("Folder to run in, relative to the workspace; its root if left out"),
+    timeout_ms: count(1_000, 86_400_000).optional().describe("Ends it after this many milliseconds"),
+  }),
+  capability: "shell_exec",
+  action: "run",
+  baseTier: "T2",
+  actionType: "tool_call",
+  // Who really ran it is on the receipt's outputs: it is chosen when it runs.
+  provider: { name: "shell", version: "1" },
+  title: ({ command }) => `Run ${oneLine(command)}`,
+  looks: () => [],
+  async plan({ command, cwd = ".", timeout_ms }, scope) {
+    const folder = resolveFile(scope, cwd);
+    if (folder.type !== "directory")
+      throw new LancelotError(
+        "invalid_params",
+        `${folder.display} is ${folder.type === "missing" ? "not there" : "no folder"}. Name a folder of the workspace.`,
+      );
+    if (!folder.inside) throw new LancelotError("denied", "Commands run in the workspace or in a folder of it.");
+    return commandEffect(scope, {
+      command,
+      cwd: { display: folder.display, absolute: folder.absolute },
+      title: `Run ${oneLine(command)}`,
+      ...(timeout_ms === undefined ? {} : { timeoutMs: timeout_ms }),
+    });
+  },
+});
+
+/** The first line, as it fits a card. */
+function oneLine(command: string): string {
+  const [first = "", ...rest] = visibleCommand(command.trim()).split("\n");
+  return first.length > 120 || rest.length > 0 ? `${first.slice(0, 120)}…` : first;
+}

@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import { commandDetail, seconds, visibleCommand } from "../../../../agent-server/tools/command/question.ts";
+
+describe("a command as the owner reads it", () => {
+  it.each([
+    ["as it stands", "npm test -- --run 'a b'", "npm test -- --run 'a b'"],
+    ["with its lines and tabs", "cat <<E\n\ttext\nE", "cat <<E\n\ttext\nE"],
+    ["with a carriage return that would hide the beginning", "rm -rf x\rls   ", "rm -rf x⟨U+000D⟩ls   "],
+    ["with directions that would turn it round", "echo \u202egnp.sh", "echo ⟨U+202E⟩gnp.sh"],
+    ["with letters of no width", "cu\u200brl x", "cu⟨U+200B⟩rl x"],
+    ["with escape sequences", "echo \u001b[2K", "echo ⟨U+001B⟩[2K"],
+    ["with blanks that look like nothing", "a\u3164b", "a⟨U+3164⟩b"],
+    ["with tags", "a\u{e0041}", "a⟨U+E0041⟩"],
+  ])("is shown %s", (_how, command, shown) => {
+    expect(visibleCommand(command)).toBe(shown);
+  });
+
+  it("says where it runs, on what network and how long", () => {
+    const of = { command: "npm test", cwd: ".", place: "container", network: false, timeoutMs: 600_000 } as const;
+    expect(commandDetail(of)).toBe(
+      "npm test\n\nFolder: the workspace\nIt runs in the container of this workspace: it sees the workspace and nothing else of this machine.\nNetwork: none.\nIt is ended after 10 minutes.",
+    );
+    expect(commandDetail({ ...of, cwd: "packages/a", place: "host", network: true, timeoutMs: 90_000 })).toBe(
+      "npm test\n\nFolder: packages/a\nIt runs on this machine, as you, without a sandbox: it can do whatever you can.\nNetwork: the hosts of your list in config/network.yaml.\nIt is ended after 90 s.",
+    );
+    expect(commandDetail({ ...of, place: "os_sandbox" })).toContain(
+      "It runs in the sandbox of the operating system: it can change the workspace and nothing else of this machine.",
+    );
+  });
+
+  it.each([
+    [940, "0.9 s"],
+    [1_000, "1 s"],
+    [2_340, "2.3 s"],
+    [59_600, "60 s"],
+    [600_000, "10 minutes"],
+  ])("%d ms are %s", (ms, words) => {
+    expect(seconds(ms)).toBe(words);
+  });
+});
