@@ -31,7 +31,7 @@ import {
   type Redactor,
 } from "./security/security.ts";
 import { openStorage } from "./storage/storage.ts";
-import { createTools, toolsMigrations } from "./tools/tools.ts";
+import { createTools, toolsHandlers, toolsMigrations } from "./tools/tools.ts";
 
 export interface HostOptions {
   paths: ProductPaths;
@@ -163,6 +163,9 @@ export async function createHost(options: HostOptions): Promise<Host> {
     redactor,
     sanitizer,
     enabled: () => flags.enabled("TOOLS_FABRIC"),
+    flag: (name) => flags.enabled(name),
+    safeMode: () => safeMode.enabled(),
+    configDir: paths.configDir,
     workspace,
     dataDir,
     ripgrepPath: paths.ripgrepPath,
@@ -192,6 +195,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const interrupted = orchestrator.reconcile();
   if (closedReceipts + interrupted > 0)
     options.log(`put right after a host that died: ${closedReceipts} receipts closed, ${interrupted} quests interrupted`);
+
+  tools.routing.start();
 
   const info = (): HostInfo => ({
     name: "lancelot",
@@ -223,6 +228,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
         degradedReasons.push(error instanceof LancelotError ? error.message : "The state of the models could not be read.");
         return null;
       });
+      degradedReasons.push(...tools.routing.degraded());
       for (const reason of [ledger.degraded(), telemetry.state().problem]) if (reason !== null) degradedReasons.push(reason);
       const local = models.local().status;
       return {
@@ -267,6 +273,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     ...receiptsHandlers({ ledger, emit }),
     ...flagHandlers(flags),
     ...safeModeHandlers(safeMode),
+    ...toolsHandlers(tools.routing, ledger),
     "tools.list": () => ({ items: tools.list() }),
     "tools.invoke": async ({ tool, args, questId }, call) => {
       flags.require("TOOLS_FABRIC");

@@ -30,5 +30,6 @@ export { createOwnerGate } from "./owner-gate.ts";
 export { createSanitizer, type InjectionFinding, type Sanitizer } from "./sanitizer.ts";
 export { checkedLookup, isLoopbackHost, reachOf } from "./addresses.ts";
 export { createGatedFetch } from "./gated-fetch.ts";
+export { createPageFetch, type PageAnswer, type PageFetch, type PageHead } from "./page-fetch.ts";
 export { createSecrets, type EditorSecrets } from "./secrets.ts";
 export { isReservedSecret, refuseReservedSecret, reservedSecrets } from "./reserved-secrets.ts";

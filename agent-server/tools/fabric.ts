@@ -1,15 +1,19 @@
 import type { ToolPart } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Decision } from "../contract/governance.ts";
+import type { RouteDecision } from "../contract/providers.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Log, Redactor, Sanitizer } from "../security/security.ts";
 import { asRecord, parseArguments } from "./arguments.ts";
+import { tagOf } from "./attempt.ts";
 import { feedback, isRefusal, refusalOf } from "./feedback.ts";
 import { touchedWords } from "./effects.ts";
 import type { Locks } from "./locks.ts";
 import { feedbackFor, type GovernanceFeedback, type RefusedAction } from "../governance/governance.ts";
 import { brief, decisionOf, highestTier, receiptOf } from "./decisions.ts";
-import type { Road, Traveller } from "./road.ts";
+import type { Health } from "./health.ts";
+import type { Provider, Road, Traveller } from "./road.ts";
+import type { Chosen, Router, RouteRequest } from "./router.ts";
 import { boundText } from "./text/bounds.ts";
 import type { Answer, Effect, Scope, Tool } from "./tool.ts";
 import type { ToolCall, ToolOutcome } from "./tools.ts";
@@ -25,6 +29,8 @@ export interface FabricDeps {
   readonly scope: (call: ToolCall) => Scope;
   /** Why a tool cannot be used now; null when it can. */
   readonly problem: (tool: Tool) => string | null;
+  readonly router: Router;
+  readonly health: Health;
   /** Words on earlier actions of a quest that were not as they were to be; empty when there is nothing new. */
   readonly takeFailures: (questId: string) => string;
   readonly log: Log;
@@ -87,7 +93,7 @@ export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<Tool
           riskTier: highestTier(decisions),
           parentId: call.parentId,
           questId: call.questId,
-          metadata: { ...(tool === null ? {} : { provider: tool.provider }), decision: brief(decisions) },
+          metadata: { ...(tool === null ? {} : named(tool)), decision: brief(decisions) },
         },
         { status, outputs, errorMessage, durationMs: Math.round(performance.now() - started) },
       );
@@ -115,6 +121,14 @@ export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<Tool
       return feedbackFor(intent, decision, { tool: tool.name, tools, ...refusalOf(error) });
     };
 
+    const routed: { to: Chosen | null } = { to: null };
+    /** Who did it, and where there was a choice, why. */
+    function named(tool: Tool): { provider: Provider; route?: Record<string, unknown> } {
+      if (routed.to === null) return { provider: tool.provider };
+      const { route, provider } = routed.to;
+      return { provider: tagOf(provider), ...(tool.routed === true ? { route: boundRoute(route) } : {}) };
+    }
+
     let decisions: readonly Decision[] = [];
     const decided = (made: readonly Decision[], approvalId: string | null) => {
       decisions = made;
@@ -131,12 +145,23 @@ export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<Tool
         show({ status: "waiting", tier: approval.tier, verdict: "ask", rules: approval.rules, approvalId: approval.id }),
     };
 
+    /** What came of using the provider a tool is written for; those of a routed one tell it where they are tried. */
+    const told = (tool: Tool, error: unknown): void => {
+      if (routed.to === null || tool.routed === true) return;
+      const { provider } = routed.to;
+      const { id, title } = provider;
+      if (error === null) return deps.health.succeeded(id);
+      if (provider.blames?.(error) !== true) return;
+      deps.health.failed(id, error instanceof Error ? error.message : `${title} failed.`);
+      void deps.health.look(id);
+    };
+
     /** Looks, plans and, where something is to be done, does it. */
     async function travel(tool: Tool, args: unknown): Promise<Answer> {
       stopIfAborted(call.signal);
       const problem = deps.problem(tool);
       if (problem !== null) throw new LancelotError("unavailable", problem);
-      const scope = deps.scope(call);
+      const unrouted = deps.scope(call);
       const question = { title: card.title ?? tool.name, detail: JSON.stringify(asRecord(call.args), null, 2) };
       const receipt: RefusedAction = {
         actionType: tool.actionType,
@@ -144,7 +169,13 @@ export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<Tool
         inputs: asRecord(call.args),
         metadata: { provider: tool.provider },
       };
-      decided(await road.look(tool.looks(args, scope), traveller, question, receipt), card.approvalId ?? null);
+      decided(await road.look(tool.looks(args, unrouted), traveller, question, receipt), card.approvalId ?? null);
+      const request = requestOf(tool);
+      if (deps.router.knows(request)) {
+        routed.to = await deps.router.choose(request);
+        deps.health.used(routed.to.provider.id);
+      }
+      const scope: Scope = { ...unrouted, chosen: routed.to?.provider ?? null };
       const planned = await tool.plan(args, scope);
       const settled = planned.kind === "effect" && planned.onDisk === true ? await afterReview(tool, args, scope, planned) : planned;
       if (settled.kind === "effect") return undertake(tool, settled);
@@ -191,7 +222,7 @@ export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<Tool
           show({ touched });
           changed = touchedWords(touched);
         },
-        provider: tool.provider,
+        ...named(tool),
         onDecided: decided,
         onReceipt: (receiptId) => show({ receiptId }),
         run: async (context) => {
@@ -206,6 +237,7 @@ export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<Tool
     try {
       const keys = tool.edits?.(parsed.args).map((path) => `call\0${call.questId ?? ""}\0${path}`) ?? [];
       const answer = await locks.hold(keys, () => travel(tool, parsed.args));
+      told(tool, null);
       return finish(answer.isError === true ? "failure" : "success", answer.text, {
         isError: answer.isError === true,
         changeId: answer.changeId ?? null,
@@ -213,6 +245,7 @@ export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<Tool
       });
     } catch (error) {
       if (!(error instanceof LancelotError)) deps.log(`${tool.name} failed`, error);
+      if (!call.signal.aborted) told(tool, error);
       const problem =
         error instanceof LancelotError
           ? error
@@ -233,6 +266,19 @@ export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<Tool
       const text = feedback(tool.name, problem, negotiation);
       return finish(isRefusal(problem) ? "denied" : "failure", text, { isError: true, error: problem });
     }
+  };
+}
+
+function requestOf(tool: Tool): RouteRequest {
+  const { capability, action } = tool;
+  return tool.routed === true ? { capability, action } : { capability, only: tool.provider.name };
+}
+
+/** As much of a route as a receipt needs. */
+function boundRoute({ reason, alternatives }: RouteDecision): Record<string, unknown> {
+  return {
+    reason: reason.slice(0, 500),
+    alternatives: alternatives.slice(0, 8).map(({ provider, usable, reason: why }) => ({ provider, usable, reason: why.slice(0, 200) })),
   };
 }
 

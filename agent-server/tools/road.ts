@@ -65,6 +65,8 @@ export interface Undertaking<T> extends Traveller {
   /** What a watched action was found to have changed, also when it failed or was stopped. */
   readonly onTouched?: (touched: Touched) => void;
   readonly provider: Provider;
+  /** Why that provider, where there was a choice; on the receipt. */
+  readonly route?: Record<string, unknown>;
   readonly onDecided?: (decisions: readonly Decision[], approvalId: string | null) => void;
   readonly onReceipt?: (receiptId: string) => void;
   readonly run: (context: { receiptId: string; checkpointId: string | null }) => Promise<Result<T>>;
@@ -206,7 +208,7 @@ export function createRoad(deps: RoadDeps): Road {
           riskTier: decision?.tier ?? "T3",
           parentId: undertaking.parentId,
           questId: undertaking.questId,
-          metadata: { provider: undertaking.provider, ...(decision === null ? {} : { decision: brief([decision]) }) },
+          metadata: { ...routed(undertaking), ...(decision === null ? {} : { decision: brief([decision]) }) },
         },
         { status: error.code === "cancelled" ? "cancelled" : "failure", errorMessage: error.message },
       );
@@ -270,7 +272,7 @@ export function createRoad(deps: RoadDeps): Road {
           actionType: undertaking.actionType,
           actionName: undertaking.actionName,
           inputs: undertaking.inputs,
-          metadata: { provider: undertaking.provider },
+          metadata: routed(undertaking),
         };
         leaves = await askAll(undertaking.steps, consent, undertaking, undertaking.question, receipt, (_error, steps) => {
           asked = steps;
@@ -297,7 +299,7 @@ export function createRoad(deps: RoadDeps): Road {
         riskTier: tier,
         parentId: undertaking.parentId,
         questId,
-        metadata: { provider: undertaking.provider, decision: brief(decisions), approvalId, consent },
+        metadata: { ...routed(undertaking), decision: brief(decisions), approvalId, consent },
       });
       undertaking.onReceipt?.(receiptId);
       const outcome = (result: OutcomeReport["result"]): void => {
@@ -410,6 +412,10 @@ export function createRoad(deps: RoadDeps): Road {
 
 function toOutcomeStep({ intent, decision, authorization }: Leave): OutcomeStep {
   return { intent, decision, approvalId: authorization?.approvalId ?? null };
+}
+
+function routed({ provider, route }: Undertaking<unknown>): Record<string, unknown> {
+  return { provider, ...(route === undefined ? {} : { route }) };
 }
 
 /** Before these, earlier effects are on the record and verified. */

@@ -6,12 +6,14 @@ import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
 import type { Mode } from "../contract/governance.ts";
 import type { SearchMatch, ToolInfo } from "../contract/tools.ts";
+import type { FlagName } from "../flags/flags.ts";
 import type { Governance } from "../governance/governance.ts";
 import type { ToolSchema } from "../models/models.ts";
 import type { Ledger } from "../receipts/receipts.ts";
-import type { Log, Redactor, Sanitizer } from "../security/security.ts";
+import { createPageFetch, type Log, type PageFetch, type Redactor, type Sanitizer } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
 import { parametersOf } from "./arguments.ts";
+import type { ToolProvider } from "./capabilities.ts";
 import { createBoundary, toldWords } from "./boundary.ts";
 import { catalog as shippedCatalog } from "./catalog/catalog.ts";
 import { createChanges } from "./changes.ts";
@@ -21,17 +23,24 @@ import { createObjectStore } from "./checkpoints-objects.ts";
 import { createRestore } from "./checkpoints-restore.ts";
 import { createFabric } from "./fabric.ts";
 import { createLocks } from "./locks.ts";
+import { createPreferences } from "./preferences.ts";
+import { createProviders, type RoutedShell } from "./providers.ts";
+import { createDeclaredCommands } from "./providers/deploy.ts";
+import { createDeployConfig } from "./providers/deploy-config.ts";
 import type { FilePath } from "./providers/file-ops.ts";
+import { createWebGate } from "./providers/web.ts";
 import { parseCommand, replCatalog } from "./repl/repl.ts";
 import { createRepositoryMoves } from "./repository-moves.ts";
 import { createRepositoryUndo } from "./repository-undo.ts";
 import { createRoad } from "./road.ts";
+import { createRouting, type Routing, type RoutingDeps, type SandboxControl } from "./routing.ts";
 import type { Tool } from "./tool.ts";
 import { createVerifications } from "./verifications.ts";
 import { createVerificationsStore } from "./verifications-store.ts";
 import { createWorkspaceFiles } from "./workspace-files.ts";
 import { findFiles, searchWorkspace } from "./workspace-search.ts";
 
+export { toolsHandlers } from "./handlers.ts";
 export { toolsMigrations } from "./migrations.ts";
 
 /** Who asks for a tool, and how what happens is told meanwhile. */
@@ -112,6 +121,8 @@ export interface Tools {
     takeFailures(questId: string): string;
     onFailure(listener: (failure: { questId: string | null; receiptId: string; words: string }) => void): () => void;
   };
+  /** Who carries out what tools do, and how that is. */
+  routing: Routing;
   /** Verifies what waits for it, for a moment; the rest is recorded as unverified. */
   close(timeoutMs?: number): Promise<void>;
 }
@@ -138,6 +149,20 @@ export interface ToolsDeps {
   now?: () => Date;
   /** Every tool; those of the catalog unless said. */
   catalog?: readonly Tool[];
+  /** Folder of the shipped configuration; without it nothing shipped is laid under what the owner prefers. */
+  configDir?: string;
+  /** Whether a switch of the owner's is on; every one is off unless said. */
+  flag?: (name: FlagName) => boolean;
+  safeMode?: () => boolean;
+  /** Where commands can run, first to last. */
+  shells?: readonly RoutedShell[];
+  /** The container engine's side of them. */
+  sandbox?: SandboxControl;
+  /** The way to the network; the one that checks every address unless said. */
+  pageFetch?: PageFetch;
+  /** Those that are not made here. */
+  providers?: readonly ToolProvider[];
+  healthTimes?: RoutingDeps["times"];
   /** How long (ms) an action of T2 or T3 waits for earlier verifications, and how many may wait. */
   boundaryTimeoutMs?: number;
   verificationQueue?: number;
@@ -214,10 +239,38 @@ export function createTools(deps: ToolsDeps): Tools {
     };
   }
 
+  const flag = deps.flag ?? (() => false);
+  const safeMode = deps.safeMode ?? (() => false);
+  const providers = createProviders({
+    workspace,
+    files,
+    search: () => searchable(),
+    shells: deps.shells ?? [],
+    more: [
+      createWebGate({ fetch: deps.pageFetch ?? createPageFetch(), redactor, networkEnabled: () => flag("TOOLS_NETWORK"), now }),
+      createDeclaredCommands(createDeployConfig({ dataDir: deps.dataDir, workspace })),
+      ...(deps.providers ?? []),
+    ],
+  });
+  const { routing, router, health, attempt } = createRouting({
+    providers,
+    preferences: createPreferences({ configDir: deps.configDir ?? null, dataDir: deps.dataDir }),
+    control: deps.sandbox ?? null,
+    flag,
+    safeMode,
+    ledger,
+    emit,
+    log,
+    dataDir: deps.dataDir,
+    ...(deps.healthTimes === undefined ? {} : { times: deps.healthTimes }),
+  });
+
   const problem = (tool: Tool): string | null => {
     if (deps.enabled?.() === false) return switchedOff;
     if (workspace === null && tool.capability !== "quest" && tool.capability !== "soul") return noWorkspace;
-    return tool.problem?.({ workspace, askEditor }) ?? null;
+    const own = tool.problem?.({ workspace, askEditor }) ?? null;
+    if (own !== null || tool.routed !== true) return own;
+    return router.problem({ capability: tool.capability, action: tool.action });
   };
   const fabric = {
     road,
@@ -226,9 +279,14 @@ export function createTools(deps: ToolsDeps): Tools {
     sanitizer: deps.sanitizer,
     locks,
     problem,
+    router,
+    health,
     log,
     takeFailures: (questId: string) => toldWords(verifications.take(questId)),
-    scope: (call: ToolCall) => ({ call, workspace: owner, governance, files, changes, askEditor, ripgrepPath, locks, moves, questFiles }),
+    scope: (call: ToolCall) => ({
+      ...{ call, workspace: owner, governance, files, changes, askEditor, ripgrepPath, locks, moves, questFiles },
+      ...{ chosen: null, attempt, flag },
+    }),
   };
   const invoke = createFabric({ ...fabric, catalog });
   const runCommand = createFabric({ ...fabric, catalog: replCatalog });
@@ -271,6 +329,13 @@ export function createTools(deps: ToolsDeps): Tools {
       takeFailures: (questId) => toldWords(verifications.take(questId)),
       onFailure: verifications.onFailure,
     },
-    close: (timeoutMs = closeTimeout) => verifications.close(timeoutMs),
+    routing,
+    async close(timeoutMs = closeTimeout) {
+      routing.close();
+      await Promise.all(
+        (deps.shells ?? []).map((shell) => shell.close().catch((error: unknown) => log(`${shell.id} did not close`, error))),
+      );
+      await verifications.close(timeoutMs);
+    },
   };
 }

@@ -1,0 +1,185 @@
+import { createHash } from "node:crypto";
+import { Agent, type buildConnector, type Dispatcher, EnvHttpProxyAgent, fetch as undiciFetch } from "undici";
+import { LancelotError } from "../contract/errors.ts";
+import { checkedLookup } from "./addresses.ts";
+
+const maxRedirects = 5;
+const connectMs = 15_000;
+
+export interface PageRequest {
+  /** https. */
+  readonly url: string;
+  readonly method: "GET" | "POST";
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal: AbortSignal;
+  /** Asked about the address, and about each one it redirects to, before anything is sent there. @throws LancelotError to refuse. */
+  readonly judge: (url: string, hop: number) => void;
+  /** Looks at the head of the answer before its body is read. @throws LancelotError to refuse. */
+  readonly accepts?: (head: PageHead) => void;
+  /** Most bytes of the body, unpacked. */
+  readonly maxBytes: number;
+  /** For all of it, in ms. */
+  readonly timeoutMs: number;
+}
+
+export interface PageHead {
+  readonly status: number;
+  /** Lower case, without parameters; empty when there is none. */
+  readonly type: string;
+  /** Of the content type; null when it names none. */
+  readonly charset: string | null;
+  /** Where it came from in the end. */
+  readonly url: string;
+}
+
+export interface PageAnswer extends PageHead {
+  /** The addresses between the first and the last. */
+  readonly redirects: readonly string[];
+  /** Set when it redirects further and that was not followed. */
+  readonly location: string | null;
+  /** Unpacked. */
+  readonly body: Buffer;
+  readonly sha256: string;
+}
+
+/** Fetches one page, file or answer. @throws LancelotError `denied`, `too_large`, `unavailable`, `cancelled`. */
+export type PageFetch = (request: PageRequest) => Promise<PageAnswer>;
+
+export interface PageFetchDeps {
+  readonly env?: NodeJS.ProcessEnv;
+  readonly lookup?: ReturnType<typeof checkedLookup>;
+  /** What makes connections; with one of its own `lookup` is not used. */
+  readonly connector?: buildConnector.connector;
+}
+
+/**
+ * The way of tools to the network: one request at a time, whose every hop is judged by the caller, to public addresses alone, with
+ * bounds on size and time that hold while the body comes in. A POST follows no redirect. No cookies, no credentials are kept or sent.
+ */
+export function createPageFetch(deps: PageFetchDeps = {}): PageFetch {
+  const env = deps.env ?? process.env;
+  let made: Dispatcher | null = null;
+  const dispatcher = (): Dispatcher => (made ??= makeDispatcher(deps, env));
+
+  return async (request) => {
+    const limit = AbortSignal.timeout(request.timeoutMs);
+    const signal = AbortSignal.any([request.signal, limit]);
+    const redirects: string[] = [];
+    let url = request.url;
+    try {
+      for (let hop = 0; ; hop += 1) {
+        request.judge(url, hop);
+        if (new URL(url).protocol !== "https:") throw new LancelotError("denied", "Only https addresses are reached.");
+        const response = await undiciFetch(url, {
+          method: request.method,
+          headers: { ...request.headers },
+          body: request.body ?? null,
+          redirect: "manual",
+          signal,
+          dispatcher: dispatcher(),
+        });
+        const next = redirectOf(response, url);
+        if (next !== null && request.method === "GET") {
+          await response.body?.cancel();
+          if (hop === maxRedirects)
+            throw new LancelotError("unavailable", `${hostOf(request.url)} redirects too often instead of answering.`);
+          redirects.push(next);
+          url = next;
+          continue;
+        }
+        const head = { status: response.status, ...contentType(response.headers.get("content-type")), url };
+        try {
+          if (next === null) request.accepts?.(head);
+        } catch (error) {
+          await response.body?.cancel();
+          throw error;
+        }
+        const body = await readBody(response.body, request.maxBytes, hostOf(url));
+        return {
+          ...head,
+          redirects: redirects.slice(0, -1),
+          location: next,
+          body,
+          sha256: createHash("sha256").update(body).digest("hex"),
+        };
+      }
+    } catch (error) {
+      if (error instanceof LancelotError) throw error;
+      if (request.signal.aborted) throw new LancelotError("cancelled", "The request was stopped.", { cause: error });
+      throw wordsFor(error, hostOf(url), limit.aborted ? request.timeoutMs : null);
+    }
+  };
+}
+
+function makeDispatcher({ lookup, connector }: PageFetchDeps, env: NodeJS.ProcessEnv): Dispatcher {
+  const options = {
+    allowH2: false,
+    // Connections are not kept for long: requests are few.
+    keepAliveTimeout: 1_000,
+    pipelining: 0,
+    connect: connector ?? { timeout: connectMs, lookup: (lookup ?? checkedLookup()) as never },
+  };
+  const httpsProxy = env["https_proxy"] ?? env["HTTPS_PROXY"] ?? "";
+  if (httpsProxy === "") return new Agent(options);
+  return new EnvHttpProxyAgent({ ...options, httpProxy: "", httpsProxy, noProxy: env["no_proxy"] ?? env["NO_PROXY"] ?? "" });
+}
+
+function redirectOf(response: { status: number; headers: { get(name: string): string | null } }, from: string): string | null {
+  const location = response.headers.get("location");
+  if (location === null || ![301, 302, 303, 307, 308].includes(response.status)) return null;
+  if (!URL.canParse(location, from)) throw new LancelotError("unavailable", `${hostOf(from)} redirects to an address that cannot be read.`);
+  const target = new URL(location, from);
+  target.hash = "";
+  return target.href;
+}
+
+function contentType(header: string | null): { type: string; charset: string | null } {
+  const [type = "", ...parameters] = (header ?? "").split(";");
+  const charset = parameters.map((one) => /^\s*charset\s*=\s*"?([^"\s]+)"?\s*$/i.exec(one)?.[1]).find((one) => one !== undefined);
+  return { type: type.trim().toLowerCase(), charset: charset?.toLowerCase() ?? null };
+}
+
+/** Stops at the bound: what comes after, packed or not, is not taken in. */
+async function readBody(stream: AsyncIterable<unknown> | null, maxBytes: number, host: string): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  if (stream !== null) {
+    for await (const chunk of stream) {
+      if (!(chunk instanceof Uint8Array)) continue;
+      bytes += chunk.length;
+      // Leaving the loop cancels the stream.
+      if (bytes > maxBytes)
+        throw new LancelotError("too_large", `${host} answers with more than ${megabytes(maxBytes)}, so it was not taken in.`);
+      chunks.push(chunk);
+    }
+  }
+  return Buffer.concat(chunks, bytes);
+}
+
+function megabytes(bytes: number): string {
+  return bytes >= 1024 * 1024 ? `${Math.round(bytes / 1024 / 1024)} MB` : `${Math.round(bytes / 1024)} KB`;
+}
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : "The address";
+}
+
+/** What a failure of the network is, in words; the gate's own refusal comes wrapped in it. */
+function wordsFor(error: unknown, host: string, timeoutMs: number | null): LancelotError {
+  const of = (words: string) => new LancelotError("unavailable", words, { cause: error });
+  if (timeoutMs !== null) return of(`${host} did not answer completely within ${Math.round(timeoutMs / 1000)} seconds.`);
+  for (let inner = error; inner instanceof Error; inner = inner.cause) {
+    if (inner instanceof LancelotError) return inner;
+    const code = (inner as { code?: unknown }).code;
+    if (typeof code !== "string") continue;
+    if (code === "ENOTFOUND" || code === "EAI_AGAIN") return of(`${host} was not found. Check the address and the connection.`);
+    if (/^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/.test(code)) return of(`${host} cannot be reached now.`);
+    if (/CERT|SIGNED|ALTNAME|_ISSUER|UNABLE_TO_VERIFY/.test(code))
+      return of(`${host} does not prove who it is: its certificate is not valid (${code}). Nothing was sent.`);
+    if (code.startsWith("ERR_SSL") || code === "EPROTO") return of(`${host} does not speak https as it should.`);
+    if (code.startsWith("Z_") || code.startsWith("ERR__ERROR") || code === "ERR_PADDING_2" || code.startsWith("ERR_BROTLI"))
+      return of(`The answer of ${host} is packed in a way that cannot be read.`);
+  }
+  return of(`${host} broke off before its answer was complete.`);
+}

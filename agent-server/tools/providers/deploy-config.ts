@@ -1,0 +1,118 @@
+import { realpathSync } from "node:fs";
+import { isAbsolute } from "node:path";
+import * as z from "zod";
+import { LancelotError } from "../../contract/errors.ts";
+import { createOwnersFile } from "../owners-file.ts";
+
+export const deployActions = ["build", "test", "package", "deploy"] as const;
+export type DeployAction = (typeof deployActions)[number];
+
+const maxSeconds = 3600;
+
+const Command = z.string().trim().min(1).max(10_000);
+const Step = z.union([
+  Command.transform((command) => ({ command, folder: ".", network: false, timeout_seconds: 600, verify: undefined })),
+  z.strictObject({
+    command: Command,
+    /** Run afterwards; it went well when this ends with 0. */
+    verify: Command.optional(),
+    /** Relative to the workspace. */
+    folder: z.string().min(1).max(1000).default("."),
+    network: z.boolean().default(false),
+    timeout_seconds: z.int().min(1).max(maxSeconds).default(600),
+  }),
+]);
+const Steps = z.strictObject({
+  build: Step.optional(),
+  test: Step.optional(),
+  package: Step.optional(),
+  deploy: Step.optional(),
+});
+const TargetName = z.string().regex(/^[\w][\w.-]{0,99}$/, "Name a target with letters, digits, dots and dashes.");
+const DeployTable = z.strictObject({
+  version: z.literal(1),
+  workspaces: z
+    .record(
+      z.string().refine(isAbsolute, "Write the whole path of the workspace."),
+      z.strictObject({ ...Steps.shape, targets: z.record(TargetName, Steps).default({}) }),
+    )
+    .default({}),
+});
+
+/** What the owner declared for one action. */
+export interface DeclaredStep {
+  readonly command: string;
+  readonly verify: string | null;
+  readonly folder: string;
+  readonly network: boolean;
+  readonly timeoutMs: number;
+}
+
+export interface DeployConfig {
+  /** @throws LancelotError `not_found` with how to declare it, `unavailable` when the file cannot be used. */
+  find(action: DeployAction, target: string | undefined): DeclaredStep;
+  /** What is declared for this workspace: "build, deploy (staging)". */
+  declared(): readonly string[];
+  /** Why the file cannot be used; null when it can. */
+  problem(): string | null;
+}
+
+/** The owner's `config/deploy.yaml`, by workspace. What the workspace itself says is never read. */
+export function createDeployConfig(deps: { dataDir: string; workspace: string | null }): DeployConfig {
+  const file = createOwnersFile({ dataDir: deps.dataDir, name: "deploy.yaml", schema: DeployTable, empty: { version: 1, workspaces: {} } });
+
+  function ofWorkspace() {
+    const { value } = file.read();
+    if (value === null || deps.workspace === null) return null;
+    const found = Object.entries(value.workspaces).find(([path]) => samePath(path, deps.workspace ?? ""));
+    return found?.[1] ?? null;
+  }
+
+  const declared = (): string[] => {
+    const own = ofWorkspace();
+    if (own === null) return [];
+    const names = (steps: z.output<typeof Steps>) => deployActions.filter((action) => steps[action] !== undefined);
+    return [
+      ...names(own),
+      ...Object.entries(own.targets).flatMap(([target, steps]) => names(steps).map((action) => `${action} (${target})`)),
+    ];
+  };
+
+  return {
+    find(action, target) {
+      const { problem } = file.read();
+      if (problem !== null) throw new LancelotError("unavailable", problem);
+      const own = ofWorkspace();
+      const step = target === undefined ? own?.[action] : own?.targets[target]?.[action];
+      if (step === undefined) throw new LancelotError("not_found", howToDeclare(action, target, declared()));
+      return {
+        command: step.command,
+        verify: step.verify ?? null,
+        folder: step.folder,
+        network: step.network,
+        timeoutMs: step.timeout_seconds * 1000,
+      };
+    },
+    declared,
+    problem: () => file.read().problem,
+  };
+}
+
+function howToDeclare(action: DeployAction, target: string | undefined, declared: readonly string[]): string {
+  const what = `${action}${target === undefined ? "" : ` for ${target}`}`;
+  const there = declared.length === 0 ? "Nothing is declared for this workspace." : `Declared are: ${declared.join(", ")}.`;
+  return (
+    `The owner has declared no command to ${what}. ${there} ` +
+    `The owner declares it in config/deploy.yaml of Lancelot's data folder, under workspaces and this workspace's path: ` +
+    `${target === undefined ? `"${action}: the command"` : `"targets: { ${target}: { ${action}: the command } }"`}. Nothing was run.`
+  );
+}
+
+function samePath(declared: string, workspace: string): boolean {
+  if (declared === workspace) return true;
+  try {
+    return realpathSync(declared) === workspace;
+  } catch {
+    return false;
+  }
+}

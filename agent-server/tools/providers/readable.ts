@@ -1,0 +1,64 @@
+import { Readability } from "@mozilla/readability";
+import { parseHTML } from "linkedom";
+import TurndownService from "turndown";
+
+/** Elements of a page; more are not worth the time it would take to understand them. */
+const maxElements = 50_000;
+
+/**
+ * The part of an HTML page that a person would read, as Markdown: without menus, scripts and forms, links made absolute, pictures
+ * named by what they show. A page without such a part is given as all its text.
+ */
+export function readable(html: string, url: string): { title: string | null; text: string } {
+  const { document } = parseHTML(html.slice(0, 5 * 1024 * 1024));
+  for (const element of document.querySelectorAll("script, style, noscript, template, iframe, object, embed, svg, canvas"))
+    element.remove();
+  const title = document.title.trim().replaceAll(/\s+/g, " ") || null;
+  for (const [selector, name] of [
+    ["a[href]", "href"],
+    ["img[src]", "src"],
+  ] as const) {
+    for (const element of document.querySelectorAll(selector)) absolute(element, name, url);
+  }
+  const body = document.body.cloneNode(true);
+  const few = document.querySelectorAll("*").length <= maxElements;
+  const article = few ? new Readability(document, { maxElemsToParse: maxElements, charThreshold: 200 }).parse() : null;
+  const main = article?.content ? markdownOf(parseHTML(`<!doctype html><html><body>${article.content}</body></html>`).document.body) : "";
+  const whole = few ? markdownOf(body) : (body.textContent ?? "").replaceAll(/[ \t]+/g, " ").replaceAll(/\n\s*\n+/g, "\n\n");
+  // An article that leaves nearly everything out was not found rightly.
+  const text = main.length >= Math.min(200, whole.length / 10) ? main : whole;
+  return { title: article?.title?.trim() || title, text: text.trim() };
+}
+
+function absolute(element: Element, name: "href" | "src", url: string): void {
+  const value = element.getAttribute(name) ?? "";
+  if (!URL.canParse(value, url)) return element.removeAttribute(name);
+  const target = new URL(value, url);
+  if (target.protocol === "https:" || target.protocol === "http:") element.setAttribute(name, target.href);
+  else element.removeAttribute(name);
+}
+
+function markdownOf(root: Node): string {
+  const service = new TurndownService({ headingStyle: "atx", codeBlockStyle: "fenced", bulletListMarker: "-", emDelimiter: "*" });
+  service.remove(["form", "button", "input", "select", "textarea", "nav", "script", "style", "noscript", "template"] as never);
+  service.addRule("picture", {
+    filter: "img",
+    replacement: (_content, node) => {
+      const shows = (node as Element).getAttribute("alt")?.trim() ?? "";
+      return shows === "" ? "" : `[picture: ${shows}]`;
+    },
+  });
+  service.addRule("table", { filter: "table", replacement: (_content, node) => `\n\n${tableOf(node as Element)}\n\n` });
+  return service.turndown(root as never);
+}
+
+/** Rows as lines; nested tables lose their shape, not their words. */
+function tableOf(table: Element): string {
+  const rows = [...table.querySelectorAll("tr")].map((row) =>
+    [...row.querySelectorAll("th, td")].map((cell) => (cell.textContent ?? "").trim().replaceAll(/\s+/g, " ").replaceAll("|", "\\|")),
+  );
+  const filled = rows.filter((cells) => cells.some((cell) => cell !== ""));
+  return filled
+    .map((cells, index) => `| ${cells.join(" | ")} |${index === 0 && filled.length > 1 ? `\n|${cells.map(() => " --- ").join("|")}|` : ""}`)
+    .join("\n");
+}

@@ -1,0 +1,144 @@
+import { LancelotError } from "../../contract/errors.ts";
+import type { PageAnswer, PageFetch, PageHead, Redactor } from "../../security/security.ts";
+import type { ToolProvider } from "../capabilities.ts";
+import { decodePage, isReadableType, type ReadableKind, readPage } from "./web-text.ts";
+
+/** One request, judged and approved for its first address. */
+export interface WebRequest {
+  readonly url: string;
+  readonly signal: AbortSignal;
+  /** Asked before each hop. @throws LancelotError to refuse. */
+  readonly judge: (url: string, hop: number) => void;
+}
+
+/** Where something came from: on the receipt, and named in the answer. */
+export interface WebSource {
+  readonly url: string;
+  readonly finalUrl: string;
+  readonly redirects: readonly string[];
+  readonly status: number;
+  readonly type: string;
+  readonly bytes: number;
+  /** Of the body as it came, unpacked. */
+  readonly sha256: string;
+  readonly fetchedAt: string;
+}
+
+export interface WebPage {
+  readonly source: WebSource;
+  readonly kind: ReadableKind;
+  readonly title: string | null;
+  readonly text: string;
+}
+
+export interface WebFile {
+  readonly source: WebSource;
+  readonly bytes: Buffer;
+}
+
+export interface WebSent {
+  readonly source: WebSource;
+  /** Where it redirects to; that was not followed. */
+  readonly location: string | null;
+  readonly text: string;
+}
+
+/** Bytes and ms. */
+const limits = {
+  page: { maxBytes: 5 * 1024 * 1024, timeoutMs: 30_000 },
+  file: { maxBytes: 50 * 1024 * 1024, timeoutMs: 300_000 },
+  answer: { maxBytes: 1024 * 1024, timeoutMs: 60_000 },
+};
+
+const userAgent = "Lancelot (VS Code extension)";
+const accept = "text/html,application/xhtml+xml,text/markdown,text/plain,application/json;q=0.9,application/xml;q=0.8,*/*;q=0.1";
+
+/** Pages, files and requests through the one gate of tools to the network (requirement T5). */
+export function createWebGate(deps: {
+  fetch: PageFetch;
+  redactor: Redactor;
+  networkEnabled: () => boolean;
+  now: () => Date;
+}): ToolProvider {
+  const sourceOf = (url: string, answer: PageAnswer): WebSource => ({
+    url,
+    finalUrl: answer.url,
+    redirects: answer.redirects,
+    status: answer.status,
+    type: answer.type,
+    bytes: answer.body.length,
+    sha256: answer.sha256,
+    fetchedAt: deps.now().toISOString(),
+  });
+
+  return {
+    id: "web-gate",
+    title: "The web gate",
+    version: () => "1",
+    priority: 10,
+    local: () => false,
+    flag: "TOOLS_NETWORK",
+    offers: {
+      web_ops: {
+        async fetch({ url, signal, judge }) {
+          const answer = await deps.fetch({
+            ...{ url, signal, judge, method: "GET" as const, headers: { accept, "user-agent": userAgent } },
+            ...limits.page,
+            accepts: expectReadable,
+          });
+          return { source: sourceOf(url, answer), ...(await readPage(answer)) };
+        },
+
+        async download({ url, signal, judge }) {
+          const headers = { accept: "*/*", "user-agent": userAgent };
+          const answer = await deps.fetch({ url, signal, judge, method: "GET", headers, ...limits.file, accepts: expectFound });
+          return { source: sourceOf(url, answer), bytes: answer.body };
+        },
+
+        async post({ url, signal, judge, body, type }) {
+          const secrets = deps.redactor.text(body).findings.map(({ kind }) => kind);
+          if (secrets.length > 0) {
+            throw new LancelotError(
+              "denied",
+              `What is to be sent holds something private (${[...new Set(secrets)].join(", ")}), so it is not sent. Leave it out, or let the owner send it.`,
+            );
+          }
+          const headers = { accept, "content-type": type, "user-agent": userAgent };
+          const answer = await deps.fetch({ url, signal, judge, method: "POST", headers, body, ...limits.answer });
+          const text = isReadableType(answer.type) || answer.type === "" ? decodePage(answer) : null;
+          return {
+            source: sourceOf(url, answer),
+            location: answer.location,
+            text: text ?? (answer.body.length === 0 ? "" : `[${answer.body.length} bytes of ${answer.type}, not shown]`),
+          };
+        },
+      },
+    },
+    probe: () =>
+      Promise.resolve(
+        deps.networkEnabled()
+          ? { status: "ok", message: "Hosts of the network list can be reached.", nextStep: null }
+          : { status: "off", message: "The network is off.", nextStep: "Switch on the flag TOOLS_NETWORK to allow it." },
+      ),
+  };
+}
+
+function expectFound({ status, url }: PageHead): void {
+  if (status >= 200 && status < 300) return;
+  const { host } = new URL(url);
+  if (status === 404 || status === 410) throw new LancelotError("not_found", `${host} has nothing at this address (${status}).`);
+  if (status === 401 || status === 403)
+    throw new LancelotError("unavailable", `${host} does not give this to everybody (${status}). Ask the owner to paste what is needed.`);
+  if (status === 429) throw new LancelotError("rate_limited", `${host} wants fewer requests (429). Wait, or use another source.`);
+  throw new LancelotError("unavailable", `${host} answers with an error (${status}).`);
+}
+
+function expectReadable(head: PageHead): void {
+  expectFound(head);
+  if (isReadableType(head.type)) return;
+  const what = head.type === "application/pdf" ? "a PDF" : head.type === "" ? "of no named type" : head.type;
+  throw new LancelotError(
+    "invalid_params",
+    `This is ${what}, not a text that can be read here. Use download to keep the file, or find a page that says the same.`,
+  );
+}
