@@ -55,6 +55,8 @@ function commonDirOf(gitDir: string): string {
   const named = readSmall(join(gitDir, "commondir"))?.trim();
   if (named === undefined || named === "") return gitDir;
   const path = resolve(gitDir, named);
+  // A repository that names itself is what it was: so it stands while a sandbox keeps this file from being made.
+  if (path === gitDir) return gitDir;
   if (!existsSync(path)) throw elsewhere("Its work tree belongs to a repository that is gone");
   const common = realpathSync(path);
   if (dirname(realpathSync(gitDir)) !== join(common, "worktrees")) throw elsewhere("Its .git names the folder of another repository");

@@ -1,0 +1,13 @@
+import { expect, it } from "vitest";
+import { ordinary } from "../support/sandbox/ordinary-user.ts";
+import { isolationCases } from "../support/sandbox/isolation.ts";
+import { openOsShell } from "../support/sandbox/os-shell.ts";
+
+it("is an ordinary user who runs this", () => {
+  expect(ordinary).toBe(true);
+});
+
+isolationCases("bubblewrap as an ordinary user", {
+  memoryEnds: "exit",
+  open: (room, limits) => Promise.resolve(openOsShell(room, { limits: () => limits })),
+});

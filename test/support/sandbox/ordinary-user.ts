@@ -1,0 +1,10 @@
+/**
+ * Makes this process that of an ordinary user, for good, where it is root's; a test file has a process of its own. Import it first:
+ * what a module remembers of who it runs as must be the user.
+ */
+if (process.getuid?.() === 0) {
+  process.setgroups?.([]);
+  process.setgid?.(1000);
+  process.setuid?.(1000);
+}
+export const ordinary = process.getuid?.() !== 0;

@@ -1,0 +1,17 @@
+import { createOsShell, type OsShellDeps } from "../../../agent-server/tools/sandbox/os.ts";
+import type { ShellProvider } from "../../../agent-server/tools/sandbox/shell.ts";
+import { isolationLimits } from "./isolation.ts";
+import type { SandboxRoom } from "./room.ts";
+
+/** The sandbox of the operating system on a room's workspace, small, without network unless given. */
+export function openOsShell(room: SandboxRoom, more: Partial<OsShellDeps> = {}): ShellProvider {
+  return createOsShell({
+    workspace: room.workspace,
+    dataDir: room.dataDir,
+    limits: () => isolationLimits,
+    protectedPaths: () => room.protectedPaths,
+    egress: null,
+    log: () => {},
+    ...more,
+  });
+}
