@@ -77,6 +77,14 @@ export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<Tool
         ...(more.error === undefined ? {} : { error: more.error }),
       };
     };
+    const routed: { to: Chosen | null } = { to: null };
+    /** Who did it, and where there was a choice, why. */
+    function named(tool: Tool): { provider: Provider; route?: Record<string, unknown> } {
+      if (routed.to === null) return { provider: tool.provider };
+      const { route, provider } = routed.to;
+      return { provider: tagOf(provider), ...(tool.routed === true ? { route: boundRoute(route) } : {}) };
+    }
+
     /** A call that came to nothing is a receipt too. */
     const record = (
       status: "success" | "failure" | "cancelled",
@@ -120,14 +128,6 @@ export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<Tool
       const intent = { capability: tool.capability, action: tool.action, args: asRecord(call.args) };
       return feedbackFor(intent, decision, { tool: tool.name, tools, ...refusalOf(error) });
     };
-
-    const routed: { to: Chosen | null } = { to: null };
-    /** Who did it, and where there was a choice, why. */
-    function named(tool: Tool): { provider: Provider; route?: Record<string, unknown> } {
-      if (routed.to === null) return { provider: tool.provider };
-      const { route, provider } = routed.to;
-      return { provider: tagOf(provider), ...(tool.routed === true ? { route: boundRoute(route) } : {}) };
-    }
 
     let decisions: readonly Decision[] = [];
     const decided = (made: readonly Decision[], approvalId: string | null) => {

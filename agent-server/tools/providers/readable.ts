@@ -48,7 +48,7 @@ function markdownOf(root: Node): string {
       return shows === "" ? "" : `[picture: ${shows}]`;
     },
   });
-  service.addRule("table", { filter: "table", replacement: (_content, node) => `\n\n${tableOf(node as Element)}\n\n` });
+  service.addRule("table", { filter: "table", replacement: (_content, node) => `\n\n${tableOf(node)}\n\n` });
   return service.turndown(root as never);
 }
 
