@@ -22,17 +22,29 @@ export function bareLine(line: string): string {
 
 /** The line ending most lines of a text have; `\n` for a text with none. */
 export function mainEol(text: string): Eol {
-  let crlf = 0;
-  let lf = 0;
-  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) {
-    if (at > 0 && text.charCodeAt(at - 1) === 13) crlf++;
-    else lf++;
-  }
-  return crlf > lf ? "\r\n" : "\n";
+  const { crlf, all } = endsOf(text);
+  return crlf > all - crlf ? "\r\n" : "\n";
 }
 
 /** The text with every line ending as given. */
 export function withEol(text: string, eol: Eol): string {
   const unix = text.replaceAll("\r\n", "\n");
   return eol === "\n" ? unix : unix.replaceAll("\n", "\r\n");
+}
+
+/** How many lines end in `\r\n`, and how many in any way. */
+export function endsOf(text: string): { crlf: number; all: number } {
+  let crlf = 0;
+  let all = 0;
+  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) {
+    all++;
+    if (at > 0 && text.charCodeAt(at - 1) === 13) crlf++;
+  }
+  return { crlf, all };
+}
+
+/** True where some lines end in `\r\n` and others in `\n` alone. */
+export function hasMixedEnds(text: string): boolean {
+  const { crlf, all } = endsOf(text);
+  return crlf > 0 && crlf < all;
 }

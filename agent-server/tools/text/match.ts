@@ -1,5 +1,10 @@
+import { isOmission, partsOf, withoutNumbers, withoutSomeNumbers } from "./copied.ts";
+import { foldMarks } from "./fold.ts";
+import { bareLine, mainEol, splitLines } from "./lines.ts";
+import { mergeEnds } from "./line-ends.ts";
 import { nearestBlock } from "./nearest.ts";
-import { bareLine, mainEol, splitLines, withEol } from "./lines.ts";
+import { findPlaces, type Level, levels, type Place } from "./places.ts";
+import { mergeLine, rewriteBlock } from "./rewrite.ts";
 
 export interface Replacement {
   readonly oldText: string;
@@ -20,142 +25,211 @@ export type EditOutcome =
     }
   | { readonly ok: false; readonly problem: string };
 
+/** What was overlooked, as it is told. */
+const told: Record<Level, string> = {
+  "line ends": "blanks at line ends",
+  indentation: "indentation",
+  "blank lines": "blank lines",
+  marks: "quotes, dashes and blanks within lines",
+  shape: "indentation",
+};
+
 /**
- * Replaces `oldText`: exactly where it stands, else by whole lines with other line endings, trailing blanks or indentation.
- * Never guesses between places: more than one (without `replaceAll`) is an error that names them.
+ * Replaces `oldText`: exactly where it stands, else by whole lines with other blanks, indentation, blank lines or quotes. Lines
+ * that old and new text share stay as the file has them, and every line keeps its end. Words always have to be the same.
+ * Never guesses between places: more than one (without `replaceAll`) is an error that names them, and so is one that would only
+ * be the likeliest. A miss names the nearest text and what differs there.
  */
 export function replaceText(text: string, edit: Replacement): EditOutcome {
   if (edit.oldText === edit.newText) return { ok: false, problem: "old_text and new_text are the same: there is nothing to change." };
+  const whole = replaceExactly(text, edit) ?? replaceLines(text, edit);
+  if (whole !== null) return whole;
+  const fileLines = splitLines(text).map(bareLine);
+  const wanted = linesOf(edit.oldText);
+  const numberless = withoutNumbers(wanted);
+  if (numberless !== null) {
+    const clean = {
+      ...edit,
+      oldText: joined(numberless, edit.oldText),
+      newText: joined(withoutSomeNumbers(linesOf(edit.newText)), edit.newText),
+    };
+    const outcome = clean.oldText === clean.newText ? null : (replaceExactly(text, clean) ?? replaceLines(text, clean));
+    if (outcome !== null) return outcome.ok ? { ...outcome, tolerance: withTolerance("line numbers", outcome.tolerance) } : outcome;
+    return notFound(fileLines, numberless, " (Its line numbers were left out.)");
+  }
+  if (wanted.some(isOmission))
+    return (
+      replaceParts(text, edit, wanted) ??
+      notFound(
+        fileLines,
+        wanted.filter((line) => !isOmission(line)),
+        "",
+      )
+    );
+  return replaceWithin(text, edit) ?? notFound(fileLines, wanted, "");
+}
+
+/** Where the text stands letter by letter, line ends aside; null when it does not. */
+function replaceExactly(text: string, edit: Replacement): EditOutcome | null {
+  const file = unix(text);
+  const wanted = unix(edit.oldText).text;
+  const found = occurrences(file.text, wanted, edit.replaceAll ? wanted.length : 1);
+  if (found.length === 0) return null;
+  const lines = found.map((at) => lineAt(file.text, at));
+  if (found.length > 1 && !edit.replaceAll) return ambiguous(lines, null);
+  // It begins with blanks, but not with all of its line's: whole lines are meant, indented otherwise.
+  if (found.length === 1 && /^[ \t]/.test(wanted) && /^[ \t]+$/.test(file.text.slice(lineStart(file.text, found[0] ?? 0), found[0]))) {
+    const whole = replaceLines(text, edit);
+    if (whole?.ok === true) return whole;
+  }
+  const made = unix(edit.newText).text;
   const eol = mainEol(text);
-  const newText = withEol(edit.newText, eol);
-  for (const oldText of new Set([edit.oldText, withEol(edit.oldText, eol)])) {
-    const found = occurrences(text, oldText);
-    if (found.length === 0) continue;
-    const lines = found.map((at) => lineAt(text, at));
-    if (found.length > 1 && !edit.replaceAll) return ambiguous(lines, null);
-    return finish(text, splice(text, found, oldText.length, newText), lines, null);
+  let result = "";
+  let at = 0;
+  for (const place of found) {
+    const from = file.offset(place);
+    const to = file.offset(place + wanted.length);
+    result += text.slice(at, from) + mergeEnds(text.slice(from, to), made, eol);
+    at = to;
+  }
+  return finish(text, result + text.slice(at), lines, null);
+}
+
+/** Where whole lines stand that read the same with some things overlooked; null when nowhere. */
+function replaceLines(text: string, edit: Replacement): EditOutcome | null {
+  const fileLines = splitLines(text);
+  const old = linesOf(edit.oldText);
+  const places = findPlaces(fileLines.map(bareLine), old);
+  const level = levels.find((one) => places.some((place) => place.level === one));
+  if (level === undefined) return null;
+  const chosen = edit.replaceAll ? apart(places.filter((place) => place.level === level)) : places;
+  const lines = chosen.map((place) => (place.at[0] ?? 0) + 1);
+  if (chosen.length > 1 && !edit.replaceAll) return ambiguous(lines, told[places.length === 1 ? level : worst(places)]);
+  if (level === "shape") return null;
+  let result = "";
+  let at = 0;
+  for (const place of chosen) {
+    const rewrite = rewriteBlock(fileLines, place, { old, new: linesOf(edit.newText), eol: mainEol(text) });
+    if (rewrite === null) return foreignIndent(fileLines, place);
+    result += fileLines.slice(at, rewrite.from).join("") + rewrite.lines.join("");
+    at = rewrite.to;
+  }
+  return finish(text, result + fileLines.slice(at).join(""), lines, told[level]);
+}
+
+/** Old text with lines left out: each part is found for itself, and those that change must stand at one place alone. */
+function replaceParts(text: string, edit: Replacement, wanted: readonly string[]): EditOutcome | null {
+  const old = partsOf(wanted);
+  const made = partsOf(linesOf(edit.newText));
+  if (old.length !== made.length || edit.replaceAll) {
+    const problem =
+      "old_text leaves lines out (…) that new_text does not leave out too. Nothing was changed. Give every line, or edit the parts one by one.";
+    return { ok: false, problem };
   }
   const fileLines = splitLines(text);
-  const oldLines = wantedLines(edit.oldText);
-  if (oldLines.every((line) => line.trim() === "")) return notFound(fileLines, oldLines);
-  for (const rule of rules) {
-    const places = findBlocks(fileLines, oldLines, rule.matches);
-    if (places.length === 0) continue;
-    const lines = places.map((at) => at + 1);
-    if (places.length > 1 && !edit.replaceAll) return ambiguous(lines, rule.name);
-    return finish(text, replaceBlocks(fileLines, oldLines, wantedLines(edit.newText), places, rule.reindents), lines, rule.name);
-  }
-  return notFound(fileLines, oldLines);
-}
-
-interface MatchRule {
-  readonly name: string;
-  readonly reindents: boolean;
-  readonly matches: (file: readonly string[], wanted: readonly string[]) => boolean;
-}
-
-const rules: readonly MatchRule[] = [
-  { name: "line endings", reindents: false, matches: (file, wanted) => wanted.every((line, index) => line === file[index]) },
-  {
-    name: "blanks at line ends",
-    reindents: false,
-    matches: (file, wanted) => wanted.every((line, index) => line.trimEnd() === file[index]?.trimEnd()),
-  },
-  { name: "indentation", reindents: true, matches: (file, wanted) => indentMap(file, wanted) !== null },
-];
-
-function findBlocks(fileLines: readonly string[], wanted: readonly string[], matches: MatchRule["matches"]): number[] {
   const bare = fileLines.map(bareLine);
-  const first = wanted.findIndex((line) => line.trim() !== "");
-  const anchor = wanted[first]?.trim();
-  const found: number[] = [];
-  for (let at = 0; at + wanted.length <= bare.length; at++) {
-    if (bare[at + first]?.trim() !== anchor) continue;
-    if (!matches(bare.slice(at, at + wanted.length), wanted)) continue;
-    found.push(at);
-    at += wanted.length - 1;
-  }
-  return found;
-}
-
-function replaceBlocks(
-  fileLines: readonly string[],
-  oldLines: readonly string[],
-  newLines: readonly string[],
-  places: readonly number[],
-  reindents: boolean,
-): string {
-  const eol = mainEol(fileLines.join(""));
-  const result: string[] = [];
+  let result = "";
   let at = 0;
-  for (const place of places) {
-    result.push(...fileLines.slice(at, place));
-    at = place + oldLines.length;
-    const block = fileLines.slice(place, at);
-    const indents = reindents ? indentMap(block.map(bareLine), oldLines) : null;
-    const openEnded = block.at(-1)?.endsWith("\n") === false;
-    newLines.forEach((line, index) => {
-      const end = openEnded && index === newLines.length - 1 ? "" : eol;
-      result.push((indents === null ? line : reindent(line, indents)) + end);
-    });
+  const lines: number[] = [];
+  for (const [index, part] of old.entries()) {
+    const next = made[index] ?? [];
+    if (part.every((line) => line.trim() === "") && next.every((line) => line.trim() === "")) continue;
+    const places = findPlaces(bare, part).filter((place) => place.level !== "shape");
+    const later = places.filter((place) => (place.at[0] ?? 0) >= at);
+    const [place] = later;
+    if (place === undefined) return null;
+    if (part.join("\n") === next.join("\n")) {
+      const end = (place.at.at(-1) ?? 0) + 1;
+      result += fileLines.slice(at, end).join("");
+      at = end;
+      continue;
+    }
+    if (places.length > 1)
+      return ambiguous(
+        places.map((one) => (one.at[0] ?? 0) + 1),
+        "the lines left out",
+      );
+    const rewrite = rewriteBlock(fileLines, place, { old: part, new: next, eol: mainEol(text) });
+    if (rewrite === null) return foreignIndent(fileLines, place);
+    if (rewrite.from < at) return null;
+    result += fileLines.slice(at, rewrite.from).join("") + rewrite.lines.join("");
+    at = rewrite.to;
+    lines.push((place.at[0] ?? 0) + 1);
   }
-  result.push(...fileLines.slice(at));
-  return result.join("");
+  return finish(text, result + fileLines.slice(at).join(""), lines, "the lines left out");
 }
 
-/** Which indentation of the file stands for which of the wanted text; null unless every line agrees and the rest is equal. */
-function indentMap(file: readonly string[], wanted: readonly string[]): Map<string, string> | null {
-  const map = new Map<string, string>();
-  for (const [index, line] of wanted.entries()) {
-    const other = file[index];
-    if (other === undefined || other.trim() !== line.trim()) return null;
-    if (line.trim() === "") continue;
-    const from = indentOf(line);
-    const to = indentOf(other);
-    if ((map.get(from) ?? to) !== to) return null;
-    map.set(from, to);
-  }
-  return map;
+/** A part of a line with blanks around it that the file has not, or with other quotes in it. */
+function replaceWithin(text: string, edit: Replacement): EditOutcome | null {
+  if (edit.replaceAll) return null;
+  const core = edit.oldText.trim();
+  if (core.includes("\n") || !/[\p{L}\p{N}]/u.test(core)) return null;
+  const [lead = "", tail = ""] = edit.oldText.split(core);
+  // The same blanks around the new text belong to them and not to the file.
+  const made =
+    edit.newText.startsWith(lead) && edit.newText.endsWith(tail)
+      ? edit.newText.slice(lead.length, edit.newText.length - tail.length)
+      : null;
+  if (made === null || made.trim() !== made || made.includes("\n")) return null;
+  const found = occurrences(foldMarks(text), foldMarks(core), 1);
+  const lines = found.map((at) => lineAt(text, at));
+  const [at] = found;
+  if (at === undefined) return null;
+  if (found.length > 1) return ambiguous(lines, "quotes, dashes and the blanks around it");
+  const there = text.slice(at, at + core.length);
+  const result = text.slice(0, at) + mergeLine(core, there, made, new Map()) + text.slice(at + core.length);
+  return finish(text, result, lines, there === core ? "the blanks around it" : "quotes and dashes");
 }
 
-function reindent(line: string, indents: ReadonlyMap<string, string>): string {
-  if (line.trim() === "") return line.trim();
-  const indent = indentOf(line);
-  const rest = line.slice(indent.length);
-  const known = indents.get(indent);
-  if (known !== undefined) return known + rest;
-  const shorter = [...indents.keys()].filter((key) => indent.startsWith(key)).sort((a, b) => b.length - a.length)[0];
-  if (shorter !== undefined) return (indents.get(shorter) ?? "") + indent.slice(shorter.length) + rest;
-  for (const [from, to] of indents) {
-    const surplus = from.startsWith(indent) ? from.slice(indent.length) : null;
-    if (surplus !== null && to.endsWith(surplus)) return to.slice(0, to.length - surplus.length) + rest;
-  }
-  return line;
+/** Places that do not overlap, from the first on. */
+function apart(places: readonly Place[]): Place[] {
+  const kept: Place[] = [];
+  for (const place of places) if ((place.at[0] ?? 0) > (kept.at(-1)?.at.at(-1) ?? -1)) kept.push(place);
+  return kept;
 }
 
-function indentOf(line: string): string {
-  return /^[ \t]*/.exec(line)?.[0] ?? "";
+function worst(places: readonly Place[]): Level {
+  return levels.findLast((level) => places.some((place) => place.level === level)) ?? "indentation";
 }
 
-function wantedLines(text: string): string[] {
+function linesOf(text: string): string[] {
   return splitLines(text).map(bareLine);
 }
 
-function occurrences(text: string, part: string): number[] {
+/** Lines as a text that ends as `like` does. */
+function joined(lines: readonly string[], like: string): string {
+  return lines.join("\n") + (like.endsWith("\n") ? "\n" : "");
+}
+
+/** A text with \n alone, and the way back to its offsets. */
+function unix(text: string): { text: string; offset: (at: number) => number } {
+  if (!text.includes("\r\n")) return { text, offset: (at) => at };
+  // For each line end that lost its \r, where it is in the shorter text.
+  const lost: number[] = [];
+  for (let at = text.indexOf("\r\n"); at !== -1; at = text.indexOf("\r\n", at + 2)) lost.push(at - lost.length);
+  const offset = (at: number): number => {
+    let low = 0;
+    let high = lost.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((lost[middle] ?? 0) < at) low = middle + 1;
+      else high = middle;
+    }
+    return at + low;
+  };
+  return { text: text.replaceAll("\r\n", "\n"), offset };
+}
+
+/** Offsets of a part; `step` 1 finds those that overlap too. */
+function occurrences(text: string, part: string, step: number): number[] {
   const found: number[] = [];
   if (part === "") return found;
-  for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + part.length)) found.push(at);
+  for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + step)) found.push(at);
   return found;
 }
 
-function splice(text: string, places: readonly number[], length: number, by: string): string {
-  let result = "";
-  let at = 0;
-  for (const place of places) {
-    result += text.slice(at, place) + by;
-    at = place + length;
-  }
-  return result + text.slice(at);
+function lineStart(text: string, offset: number): number {
+  return offset === 0 ? 0 : text.lastIndexOf("\n", offset - 1) + 1;
 }
 
 function lineAt(text: string, offset: number): number {
@@ -169,6 +243,10 @@ function finish(before: string, text: string, lines: readonly number[], toleranc
   return { ok: true, text, count: lines.length, lines, tolerance };
 }
 
+function withTolerance(one: string, other: string | null): string {
+  return other === null ? one : `${one} and ${other}`;
+}
+
 function ambiguous(lines: readonly number[], tolerance: string | null): EditOutcome {
   const shown = lines.slice(0, 20).join(", ") + (lines.length > 20 ? ", …" : "");
   const how = tolerance === null ? "" : ` (not minding ${tolerance})`;
@@ -178,8 +256,17 @@ function ambiguous(lines: readonly number[], tolerance: string | null): EditOutc
   };
 }
 
-function notFound(fileLines: readonly string[], oldLines: readonly string[]): EditOutcome {
-  const numbered = oldLines.length > 0 && oldLines.every((line) => line.trim() === "" || /^\s*\d+[\t|:]/.test(line));
-  const hint = numbered ? " old_text seems to carry the line numbers of read_file: leave them out." : "";
+function foreignIndent(fileLines: readonly string[], place: Place): EditOutcome {
+  const line = (place.at[0] ?? 0) + 1;
+  return {
+    ok: false,
+    problem: `old_text stands at line ${line}, but indented otherwise, and how new_text is to be indented there cannot be told. Nothing was changed.${nearestBlock(
+      fileLines.map(bareLine),
+      place.at.map((row) => bareLine(fileLines[row] ?? "")),
+    )}`,
+  };
+}
+
+function notFound(fileLines: readonly string[], oldLines: readonly string[], hint: string): EditOutcome {
   return { ok: false, problem: `old_text is not in the file. Nothing was changed.${hint}${nearestBlock(fileLines, oldLines)}` };
 }
