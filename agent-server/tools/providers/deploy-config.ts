@@ -10,24 +10,31 @@ export type DeployAction = (typeof deployActions)[number];
 const maxSeconds = 3600;
 
 const Command = z.string().trim().min(1).max(10_000);
-const Step = z.union([
-  Command.transform((command) => ({ command, folder: ".", network: false, timeout_seconds: 600, verify: undefined })),
+const fields = {
+  command: Command,
+  /** Relative to the workspace. */
+  folder: z.string().min(1).max(1000).default("."),
+  network: z.boolean().default(false),
+  timeout_seconds: z.int().min(1).max(maxSeconds).default(600),
+};
+/** A command alone is a step with everything else as usual. */
+const orCommand = <S extends z.ZodType>(schema: S) =>
+  z.preprocess((written) => (typeof written === "string" ? { command: written } : written), schema);
+const Step = orCommand(z.strictObject(fields));
+const Deployment = orCommand(
   z.strictObject({
-    command: Command,
+    ...fields,
     /** Run afterwards; it went well when this ends with 0. */
     verify: Command.optional(),
-    /** Relative to the workspace. */
-    folder: z.string().min(1).max(1000).default("."),
-    network: z.boolean().default(false),
-    timeout_seconds: z.int().min(1).max(maxSeconds).default(600),
   }),
-]);
+);
 const Steps = z.strictObject({
   build: Step.optional(),
   test: Step.optional(),
   package: Step.optional(),
-  deploy: Step.optional(),
+  deploy: Deployment.optional(),
 });
+type Written = z.output<typeof Deployment>;
 const TargetName = z.string().regex(/^[\w][\w.-]{0,99}$/, "Name a target with letters, digits, dots and dashes.");
 const DeployTable = z.strictObject({
   version: z.literal(1),
@@ -83,15 +90,11 @@ export function createDeployConfig(deps: { dataDir: string; workspace: string | 
       const { problem } = file.read();
       if (problem !== null) throw new LancelotError("unavailable", problem);
       const own = ofWorkspace();
-      const step = target === undefined ? own?.[action] : own?.targets[target]?.[action];
+      const targets = new Map(Object.entries(own?.targets ?? {}));
+      const step: Written | undefined = target === undefined ? own?.[action] : targets.get(target)?.[action];
       if (step === undefined) throw new LancelotError("not_found", howToDeclare(action, target, declared()));
-      return {
-        command: step.command,
-        verify: step.verify ?? null,
-        folder: step.folder,
-        network: step.network,
-        timeoutMs: step.timeout_seconds * 1000,
-      };
+      const { command, verify = null, folder, network, timeout_seconds } = step;
+      return { command, verify, folder, network, timeoutMs: timeout_seconds * 1000 };
     },
     declared,
     problem: () => file.read().problem,

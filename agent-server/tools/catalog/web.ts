@@ -1,0 +1,68 @@
+import * as z from "zod";
+import { LancelotError } from "../../contract/errors.ts";
+import type { Intent } from "../../contract/governance.ts";
+import type { AttemptCall } from "../attempt.ts";
+import type { WebSource } from "../providers/web.ts";
+import { refused } from "../decisions.ts";
+import type { IntentSpec } from "../road.ts";
+import { formatBytes } from "../text/bounds.ts";
+import type { Scope } from "../tool.ts";
+
+export const WebAddress = z.string().trim().min(1).max(8192);
+
+/**
+ * Judges each hop of a request by the same policy as the first. What leads to another host is followed only where that host would be
+ * allowed by itself: the owner's leave was for the first.
+ */
+export function judgeHops(scope: Scope, step: IntentSpec): (url: string, hop: number) => void {
+  const first = hostOf(step.args["url"]);
+  return (url, hop) => {
+    const { questId, mode } = scope.call;
+    const intent: Intent = { ...step, args: { ...step.args, url }, mode, ...(questId === null ? {} : { questId }) };
+    const decision = scope.governance.evaluate(intent);
+    if (decision.verdict === "deny") {
+      if (hop === 0) throw refused(decision);
+      const why = decision.rules.map(({ message }) => message).join(" ");
+      throw new LancelotError("denied", `${first} sends on to ${hostOf(url)}, which is refused: ${why}`, { data: { decision } });
+    }
+    if (hop > 0 && decision.verdict === "ask" && hostOf(url) !== first) {
+      throw new LancelotError(
+        "conflict",
+        `${first} sends on to another host, which was not asked for, so it was not followed: ${url.slice(0, 1000)} Ask for that address itself if it is wanted.`,
+      );
+    }
+  };
+}
+
+/** How a web request of a tool is attempted. Reading twice changes nothing. */
+export function webCall(scope: Scope, receiptId: string, repeatable: boolean): AttemptCall {
+  const { questId, signal } = scope.call;
+  return {
+    questId,
+    parentId: receiptId,
+    signal,
+    repeatable,
+    // The gate has its own, shorter limits.
+    beginMs: 10 * 60_000,
+    profile: { network: true, unattended: false },
+    ...(scope.chosen === null ? {} : { planned: scope.chosen }),
+  };
+}
+
+/** The line that names where something came from. */
+export function sourceLine(source: WebSource): string {
+  const from = source.finalUrl === source.url ? "" : ` (asked for as ${source.url})`;
+  return `[Source: ${source.finalUrl}${from}, fetched ${source.fetchedAt}, ${source.type === "" ? "" : `${source.type}, `}${formatBytes(source.bytes)}]`;
+}
+
+export function hostOf(url: unknown): string {
+  return typeof url === "string" && URL.canParse(url) ? new URL(url).host : "the address";
+}
+
+/** An address without its fragment, which a server is never sent. */
+export function requestUrl(address: string): string {
+  if (!address.includes("#") || !URL.canParse(address)) return address;
+  const url = new URL(address);
+  url.hash = "";
+  return url.href;
+}
