@@ -5,7 +5,7 @@ import type { Browser } from "playwright-core";
 import type { Message } from "../../agent-server/contract/chat.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildViews, chromiumPath, launchBrowser, openView, themeNames } from "../support/webview-harness/open.ts";
-import { answerText, sampleMessage, sampleQuest, sampleReceipt } from "../support/webview-harness/samples.ts";
+import { answerText, sampleCommand, sampleMessage, sampleQuest, sampleReceipt } from "../support/webview-harness/samples.ts";
 import { states, type ViewState } from "../support/webview-harness/states.ts";
 
 const executable = chromiumPath();
@@ -126,6 +126,89 @@ describe.skipIf(executable === undefined)("views in a browser", () => {
     // What was on screen stays there: the list does not jump to its new beginning.
     expect(await page.locator(".messages").evaluate((element) => element.scrollTop)).toBeGreaterThan(500);
     await page.close();
+  });
+
+  describe("what a command prints", () => {
+    const part = (text: string) => ({
+      ...sampleCommand({ status: "running", durationMs: null, output: null, live: { text, skipped: 0 } }),
+      command: { text: "npm test", cwd: ".", place: "container" as const, network: false, exitCode: null, ended: null },
+    });
+    const printing = (text: string): ViewState =>
+      withMessages([sampleMessage({ id: "m", seq: 1, role: "assistant", open: true, parts: [part(text)] })]);
+
+    it("streams into its open card, and a flood of chunks leaves the page small and quick to draw", async () => {
+      const { page, errors } = await openView(browser, files, printing("start\n"), look);
+      await page.locator(".tool summary").click();
+      await page.locator(".tool-body .terminal-line", { hasText: "start" }).waitFor();
+      const measured = await page.evaluate(async () => {
+        let at = "start\n".length;
+        let frames = 0;
+        let drawings = 0;
+        let counting = true;
+        const count = (): void => {
+          frames += 1;
+          if (counting) requestAnimationFrame(count);
+        };
+        requestAnimationFrame(count);
+        const box = document.querySelector(".tool-body");
+        if (box === null) return null;
+        new MutationObserver(() => {
+          drawings += 1;
+        }).observe(box, { childList: true, subtree: true, characterData: true });
+        for (let index = 0; index < 10_000; index += 1) {
+          const text = `\u001b[3${index % 8}mchunk ${index}\u001b[0m with some words of a build\n`;
+          window.emit("toolOutput", { questId: "quest-1", messageId: "m", callId: "call-command", offset: at, text });
+          at += text.length;
+          // As they come from a process: some hundred between two drawings of the page.
+          if (index % 250 === 0) await new Promise((resolve) => setTimeout(resolve));
+        }
+        const shown = (): boolean => box.textContent.includes("chunk 9999");
+        while (!shown()) await new Promise((resolve) => setTimeout(resolve));
+        counting = false;
+        return { frames, drawings, lines: box.querySelectorAll(".terminal-line").length };
+      });
+      expect(measured?.lines).toBe(20);
+      // Once a frame at the most, not once a chunk.
+      expect(measured?.drawings).toBeLessThanOrEqual((measured?.frames ?? 0) + 2);
+      await page.getByRole("button", { name: /Show all [\d,]+ lines/ }).click();
+      await page.locator(".terminal-lines.all .terminal-line", { hasText: "chunk 9999" }).waitFor();
+      expect(await page.locator(".terminal-lines.all .terminal-line").count()).toBeLessThan(100);
+      expect(await page.getByText(/lines at the beginning are no longer held/).count()).toBe(1);
+      expect(errors).toEqual([]);
+      await page.close();
+    });
+
+    it("keeps thousands of lines out of the page; scrolling reaches each, and following stops while the owner reads above", async () => {
+      const lines = Array.from({ length: 3000 }, (_, index) => `line ${index + 1}`).join("\n");
+      const { page } = await openView(browser, files, printing(lines), look);
+      await page.locator(".tool summary").click();
+      await page.getByRole("button", { name: "Show all 3,000 lines" }).click();
+      const box = page.locator(".terminal-lines.all");
+      await box.getByText("line 3000", { exact: true }).waitFor();
+      await box.evaluate((element) => {
+        element.scrollTop = 0;
+      });
+      await box.getByText("line 1", { exact: true }).waitFor();
+      await page.evaluate((offset) => {
+        window.emit("toolOutput", { questId: "quest-1", messageId: "m", callId: "call-command", offset, text: "\nlast" });
+      }, lines.length);
+      await expect.poll(() => box.evaluate((element) => element.scrollHeight)).toBeGreaterThan(3001 * 18);
+      expect(await box.evaluate((element) => element.scrollTop)).toBe(0);
+      await page.close();
+    });
+
+    it("leads to pages and to places in files", async () => {
+      const { page } = await openView(browser, files, printing("at src/a.ts:12:5\nsee http://localhost:3000/\n"), look);
+      await page.locator(".tool summary").click();
+      await page.getByRole("button", { name: "src/a.ts:12:5" }).click();
+      await page.getByRole("button", { name: "http://localhost:3000/" }).click();
+      const asked = await page.evaluate(() => window.posted.filter(({ type }) => type === "ui"));
+      expect(asked).toMatchObject([
+        { ui: { command: "lancelot.openAt", args: [{ path: "src/a.ts", cwd: ".", line: "12", column: "5" }] } },
+        { ui: { command: "lancelot.openLink", args: [{ url: "http://localhost:3000/" }] } },
+      ]);
+      await page.close();
+    });
   });
 
   it("colours code by a script that the page's policy lets in", async () => {

@@ -7,6 +7,7 @@ import { createViewState } from "../shared/view-state.ts";
 import { App } from "./app.tsx";
 import { createChat, emptyChat, SavedChat } from "./state.ts";
 import "../shared/shared.css";
+import "../shared/terminal/terminal.css";
 import "./chat.css";
 
 const { api, root } = startPage();

@@ -5,6 +5,7 @@ import { type Bridge, problemOf } from "../shared/bridge.ts";
 import { type CommandName, commandAction, undoTask } from "../shared/commands.ts";
 import type { Conversation } from "../shared/conversation.ts";
 import { t } from "../shared/l10n.ts";
+import { createLiveOutputs, type LiveOutputs } from "../shared/live-output.ts";
 import { plainText } from "../shared/message-log.ts";
 import type { Store } from "../shared/store.ts";
 import type { ViewState } from "../shared/view-state.ts";
@@ -22,11 +23,14 @@ export const SavedChat = z.object({
   history: z.array(z.string()),
   /** Messages whose arrival was not known yet. */
   outgoing: z.array(z.string()).default([]),
+  /** Calls whose changed files the owner kept. */
+  kept: z.array(z.string()).default([]),
 });
 export type SavedChat = z.infer<typeof SavedChat>;
-export const emptyChat: SavedChat = { questId: null, draft: "", chosen: [], history: [], outgoing: [] };
+export const emptyChat: SavedChat = { questId: null, draft: "", chosen: [], history: [], outgoing: [], kept: [] };
 
 const longestHistory = 50;
+const longestKept = 200;
 
 /** What the owner does in the chat, and the state that is the chat's own. */
 export interface Chat {
@@ -52,6 +56,10 @@ export interface Chat {
   readonly changeAt: ReadonlySignal<ReadonlyMap<string, string>>;
   /** Which files differ from what they were before the task, or before one of its commands. */
   readonly differing: Differing;
+  /** What running tools print. */
+  readonly outputs: LiveOutputs;
+  /** Calls whose changed files the owner kept; only the card remembers it. */
+  readonly kept: Signal<readonly string[]>;
   /** Own messages, oldest first. */
   readonly history: ReadonlySignal<readonly string[]>;
   /** Grows when the composer should take the focus. */
@@ -106,6 +114,8 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
   draft.subscribe((text) => saved.update({ draft: text }));
   chosen.subscribe((paths) => saved.update({ chosen: [...paths] }));
   history.subscribe((texts) => saved.update({ history: [...texts] }));
+  const kept = signal<readonly string[]>(initial.kept);
+  kept.subscribe((calls) => saved.update({ kept: calls.slice(-longestKept) }));
   conversation.questId.subscribe((questId) => saved.update({ questId }));
 
   const focus = (): void => {
@@ -270,6 +280,8 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
     problem,
     changeAt,
     differing: createDiffering(bridge, store),
+    outputs: createLiveOutputs(bridge, conversation),
+    kept,
     history,
     focusRequests,
     send,

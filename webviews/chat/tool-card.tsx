@@ -1,10 +1,13 @@
 import type { JSX } from "preact";
 import { memo } from "preact/compat";
+import { useState } from "preact/hooks";
 import type { ToolCallStatus, ToolPart } from "../../agent-server/contract/chat.ts";
 import { Button, Icon, State, TierBadge, VerdictBadge } from "../shared/components.tsx";
 import { formatDuration, t } from "../shared/l10n.ts";
 import { ChangeCard } from "./change-card.tsx";
+import { CommandBody, CommandEnd, CommandTail } from "./command-card.tsx";
 import type { Chat } from "./state.ts";
+import { TouchedFiles } from "./touched.tsx";
 
 const icons: Readonly<Record<string, string>> = {
   read_file: "file-code",
@@ -17,6 +20,14 @@ const icons: Readonly<Record<string, string>> = {
   git_status: "source-control",
   git_diff: "git-compare",
   git_log: "history",
+  git_commit: "git-commit",
+  git_branch: "git-branch",
+  git_checkout: "git-branch",
+  git_push: "repo-push",
+  git_clone: "repo-clone",
+  deploy: "rocket",
+  download: "cloud-download",
+  http_post: "globe",
   diagnostics: "warning",
   ask_owner: "comment-discussion",
   update_plan: "checklist",
@@ -81,7 +92,8 @@ function Details({ part, chat }: { part: ToolPart; chat: Chat }): JSX.Element {
           {t("The output holds words that read like orders to the model. It was given them as data: {0}", part.findings.join(", "))}
         </p>
       )}
-      {Object.keys(part.args).length > 0 && (
+      {part.command !== undefined && <CommandBody part={part} command={part.command} chat={chat} />}
+      {part.command === undefined && Object.keys(part.args).length > 0 && (
         <>
           <div class="tool-label">{t("Input")}</div>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrolled by keyboard */}
@@ -90,7 +102,7 @@ function Details({ part, chat }: { part: ToolPart; chat: Chat }): JSX.Element {
           </pre>
         </>
       )}
-      {part.output !== null && part.output !== "" && (
+      {part.command === undefined && part.output !== null && part.output !== "" && (
         <>
           <div class="tool-label">{t("Output")}</div>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrolled by keyboard */}
@@ -116,9 +128,11 @@ export const ToolCard = memo(function ToolCard({ part, chat }: { part: ToolPart;
     part.changeId !== null && chat.changeAt.value.get(part.changeId) === part.callId
       ? chat.store.changes.value.get(part.changeId)
       : undefined;
+  // The closed card of a command draws nothing that streams.
+  const [open, setOpen] = useState(false);
   return (
     <div class={`tool ${part.status}`}>
-      <details>
+      <details onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>
           <Icon name="chevron-right" />
           <Icon name={icons[part.tool] ?? "tools"} />
@@ -131,12 +145,15 @@ export const ToolCard = memo(function ToolCard({ part, chat }: { part: ToolPart;
               <span class="sr-only">{t("The output holds words that read like orders to the model")}</span>
             </span>
           )}
+          {part.command !== undefined && <CommandEnd command={part.command} />}
           {part.durationMs !== null && <span class="quiet duration">{formatDuration(part.durationMs)}</span>}
           {part.tier !== null && <TierBadge tier={part.tier} />}
           <State {...look} spin={part.status === "running"} quiet={part.status !== "denied" && part.status !== "waiting"} />
         </summary>
-        <Details part={part} chat={chat} />
+        {(open || part.command === undefined) && <Details part={part} chat={chat} />}
       </details>
+      {part.command !== undefined && !open && <CommandTail part={part} chat={chat} />}
+      {part.touched !== undefined && <TouchedFiles part={part} touched={part.touched} chat={chat} />}
       {change !== undefined && <ChangeCard change={change} chat={chat} />}
     </div>
   );

@@ -5,6 +5,7 @@ import type { Approval, ApprovalDecision } from "../../agent-server/contract/gov
 import { decisionForKey } from "./approval-keys.ts";
 import { type Bridge, problemOf } from "./bridge.ts";
 import { Button, Icon, Problem, RelativeTime, TierBadge, tierMeaning } from "./components.tsx";
+import { Exact } from "./exact.tsx";
 import { t } from "./l10n.ts";
 import type { Store } from "./store.ts";
 
@@ -17,6 +18,16 @@ interface ApprovalCardProps {
 function canTakeFocus(): boolean {
   const at = document.activeElement;
   return at === null || at === document.body;
+}
+
+/**
+ * The command apart from the sentences of the host below it: folder, place, network, time. They are the end of the detail, so that a
+ * command which holds such sentences itself cannot put others in their place.
+ */
+export function partsOf({ capability, detail }: Pick<Approval, "capability" | "detail">): { exact: string; facts: readonly string[] } {
+  const at = capability === "shell_exec" ? detail.lastIndexOf("\n\nFolder: ") : -1;
+  if (at < 0) return { exact: detail, facts: [] };
+  return { exact: detail.slice(0, at), facts: detail.slice(at + 2).split("\n") };
 }
 
 /** What is asked, exactly; why; and what each answer does. No key answers by accident: see `decisionForKey`. */
@@ -64,6 +75,8 @@ export function ApprovalCard({ approval, bridge, store }: ApprovalCardProps): JS
     else void decide(decision);
   };
 
+  const { exact, facts } = partsOf(approval);
+
   const onKeyDown = (event: KeyboardEvent): void => {
     const decision = decisionForKey({
       key: event.key,
@@ -93,10 +106,16 @@ export function ApprovalCard({ approval, bridge, store }: ApprovalCardProps): JS
         </span>
         <TierBadge tier={approval.tier} />
       </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long command is scrolled by keyboard */}
-      <pre class="exact" id={`${id}-detail`} tabIndex={0} role="region" aria-label={t("Exactly what will happen")}>
-        <code>{approval.detail}</code>
-      </pre>
+      <div id={`${id}-detail`}>
+        <Exact text={exact} label={t("Exactly what will happen")} />
+        {facts.length > 0 && (
+          <ul class="rules facts-of-command" aria-label={t("Where and how it runs")}>
+            {facts.map((fact) => (
+              <li key={fact}>{fact}</li>
+            ))}
+          </ul>
+        )}
+      </div>
       <ul class="rules" aria-label={t("Why you are asked")}>
         <li>{tierMeaning(approval.tier)}</li>
         {approval.rules.map((rule) => (

@@ -21,6 +21,14 @@ export const commands = {
   toggleSafeMode: "lancelot.toggleSafeMode",
   setFlag: "lancelot.setFlag",
   exportReceipts: "lancelot.exportReceipts",
+  openLink: "lancelot.openLink",
+  openAt: "lancelot.openAt",
+  openInTerminal: "lancelot.openInTerminal",
+  showTouched: "lancelot.showTouched",
+  undoTouched: "lancelot.undoTouched",
+  buildSandbox: "lancelot.buildSandbox",
+  restartSandbox: "lancelot.restartSandbox",
+  doctor: "lancelot.doctor",
 } as const;
 
 export type CommandName = keyof typeof commands;

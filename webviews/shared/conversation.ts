@@ -14,6 +14,8 @@ export interface Conversation {
   readonly problem: ReadonlySignal<string | null>;
   /** Shows a quest; null shows none. */
   open(questId: string | null): void;
+  /** Reads the quest again: something of it was missed. */
+  refresh(): void;
   /** Told when an assistant message has ended. */
   onFinished(listener: (message: Message) => void): () => void;
   dispose(): void;
@@ -141,6 +143,10 @@ export function createConversation(bridge: Bridge, store: Pick<Store, "generatio
     loading,
     problem,
     open,
+    refresh: () => {
+      const id = questId.peek();
+      if (id !== null) void fetchMessages(id);
+    },
     onFinished: (listener) => {
       finished.add(listener);
       return () => finished.delete(listener);

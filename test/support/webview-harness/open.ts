@@ -119,6 +119,8 @@ export async function openView(browser: Browser, files: ReadonlyMap<string, stri
     if (selector === state.hoverFirst?.click) await page.locator(state.hoverFirst.over).first().hover();
     await page.locator(selector).first().click();
   }
+  // What a click opens is drawn with the next frame.
+  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
   if (state.type !== undefined) {
     await page.locator("textarea").click();
     await page.keyboard.type(state.type);

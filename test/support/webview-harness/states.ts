@@ -5,6 +5,8 @@ import {
   at,
   sampleApproval,
   sampleChange,
+  sampleCommand,
+  sampleCommandApproval,
   sampleFlag,
   sampleLearningProposal,
   sampleMessage,
@@ -17,6 +19,7 @@ import {
   sampleSoulYaml,
   sampleStats,
   sampleTool,
+  sampleTouched,
   sampleTrace,
   sampleTrust,
   sampleTrustProposal,
@@ -173,7 +176,7 @@ function answersWith(patch: Record<string, unknown> = {}): Record<string, unknow
 }
 
 const ready = { state: "ready", detail: "" };
-const nothingOpen = { questId: null, draft: "", chosen: [], history: [], outgoing: [] };
+const nothingOpen = { questId: null, draft: "", chosen: [], history: [], outgoing: [], kept: [] };
 const questOpen = { ...nothingOpen, questId: "quest-1" };
 
 function chat(name: string, patch: Partial<Recording>, more: Partial<ViewState> = {}): ViewState {
@@ -249,6 +252,25 @@ const running: Message = sampleMessage({
   ],
 });
 
+const commands = (part: ReturnType<typeof sampleCommand>, open = false): Message =>
+  sampleMessage({ id: "message-2", seq: 1, role: "assistant", open, parts: [{ type: "text", text: "I run the tests." }, part] });
+const runningCommand = sampleCommand({
+  ...{ status: "running", durationMs: null, output: null },
+  command: {
+    text: "npm test -- --run\nnpm run lint",
+    cwd: "packages/shop",
+    place: "os_sandbox",
+    network: true,
+    exitCode: null,
+    ended: null,
+  },
+});
+const hostCommand = { text: "./count.sh", cwd: ".", place: "host" as const, network: false, exitCode: 0, ended: "exit" as const };
+const longOutput = Array.from(
+  { length: 3000 },
+  (_, index) => `\u001b[3${1 + (index % 6)}mline ${index + 1}\u001b[0m of many, src/a.ts:${index + 1}:1`,
+).join("\n");
+
 /** Every state of the views that is looked at and checked. */
 export const states: readonly ViewState[] = [
   chat("chat-empty", { saved: nothingOpen }),
@@ -314,6 +336,48 @@ export const states: readonly ViewState[] = [
       }),
     ]),
     events: [{ topic: "quest", payload: sampleQuest({ status: "active" }) }],
+  }),
+  chat(
+    "chat-command-running",
+    {
+      answers: questAnswers(sampleQuest({ status: "active" }), [question, commands(runningCommand, true)]),
+      events: [
+        {
+          topic: "toolOutput",
+          payload: { questId: "quest-1", messageId: "message-2", callId: "call-command", offset: 1e9, text: "comes later" },
+        },
+      ],
+    },
+    { click: [".tool summary"] },
+  ),
+  chat("chat-command-closed", {
+    answers: questAnswers(sampleQuest({ status: "active" }), [question, commands(runningCommand, true)]),
+  }),
+  chat(
+    "chat-command-failed",
+    {
+      answers: questAnswers(sampleQuest(), [question, commands(sampleCommand({ touched: sampleTouched }))], {
+        "checkpoints.diff": {
+          files: ["coverage/index.html", "test/old.snap"].map((path) => ({ path, diff: "@@ -1 +1 @@\n-a\n+b\n" })),
+        },
+      }),
+    },
+    { click: [".tool summary"], height: 1100 },
+  ),
+  chat(
+    "chat-command-long",
+    {
+      answers: questAnswers(sampleQuest(), [
+        question,
+        commands(sampleCommand({ status: "success", live: { text: longOutput, skipped: 120_000 }, command: hostCommand })),
+      ]),
+    },
+    { click: [".tool summary", "text=Show all"] },
+  ),
+  chat("chat-command-approval", {
+    answers: questAnswers(sampleQuest({ status: "waiting", waitingFor: { kind: "approval", id: "approval-1" } }), [question], {
+      "approvals.list": { items: [sampleCommandApproval()] },
+    }),
   }),
   chat("chat-interrupted", {
     answers: questAnswers(sampleQuest({ status: "interrupted", problem: "The agent host ended while this task ran." }), [question]),
