@@ -10,7 +10,7 @@ import { createLedger, type Ledger, receiptsMigrations } from "../../agent-serve
 import { createRedactor } from "../../agent-server/security/security.ts";
 import { openStorage, type Storage } from "../../agent-server/storage/storage.ts";
 import type { Tool } from "../../agent-server/tools/tool.ts";
-import { createTools, type ToolCall, type ToolOutcome, type Tools, toolsMigrations } from "../../agent-server/tools/tools.ts";
+import { createTools, type ToolCall, type ToolOutcome, type Tools, type ToolsDeps, toolsMigrations } from "../../agent-server/tools/tools.ts";
 
 export interface ToolsRoom {
   readonly tools: Tools;
@@ -48,6 +48,8 @@ export interface ToolsRoomOptions {
   readonly verificationQueue?: number;
   /** Stands between the tools and the real gate. */
   readonly wrap?: (governance: Governance) => Governance;
+  /** What else the tools are given: shells, a way to the network, flags. */
+  readonly given?: Partial<ToolsDeps>;
 }
 
 /** The ripgrep program of this platform. */
@@ -102,6 +104,7 @@ export function createToolsRoom(options: ToolsRoomOptions = {}): ToolsRoom {
     emit: (topic, payload) => {
       if (topic === "change") events.push(payload as Change);
     },
+    ...options.given,
   });
   return {
     tools,
