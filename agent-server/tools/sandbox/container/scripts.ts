@@ -1,0 +1,96 @@
+/** Inside: where the file that proves whose machine is mounted lies, and the socket that leads to the proxy. */
+export const noncePath = "/run/lancelot/nonce";
+export const egressPath = "/run/lancelot/egress.sock";
+/** Port of the loopback of a container whose commands may use the network. */
+export const proxyPort = 3128;
+/** Who the container's own process is: neither root nor whoever commands run as, so that they can neither end nor trace it. */
+export const keeper = 65_533;
+/** In the environment of everything a command starts. */
+export const runVariable = "LANCELOT_RUN";
+
+/** Carries connections to the proxy's socket, with whatever of these the image has. */
+const forwarder = `
+if command -v socat >/dev/null; then
+  socat TCP-LISTEN:${proxyPort},bind=127.0.0.1,fork,reuseaddr UNIX-CONNECT:${egressPath} </dev/null >/dev/null 2>&1 &
+elif command -v node >/dev/null; then
+  node -e 'const net=require("net");net.createServer(a=>{const b=net.connect("${egressPath}");a.pipe(b);b.pipe(a);const end=()=>{a.destroy();b.destroy()};a.on("error",end);b.on("error",end)}).listen(${proxyPort},"127.0.0.1")' </dev/null >/dev/null 2>&1 &
+elif command -v python3 >/dev/null; then
+  python3 -c '
+import socket, threading
+def pump(a, b):
+    try:
+        while True:
+            data = a.recv(65536)
+            if not data: break
+            b.sendall(data)
+    except OSError: pass
+    try: b.shutdown(socket.SHUT_WR)
+    except OSError: pass
+def carry(a):
+    b = socket.socket(socket.AF_UNIX)
+    try: b.connect("${egressPath}")
+    except OSError: a.close(); return
+    t = threading.Thread(target=pump, args=(b, a), daemon=True); t.start(); pump(a, b); t.join(); a.close(); b.close()
+s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); s.bind(("127.0.0.1", ${proxyPort})); s.listen(128)
+while True: threading.Thread(target=carry, args=(s.accept()[0],), daemon=True).start()
+' </dev/null >/dev/null 2>&1 &
+else
+  forwarder=none
+fi`;
+
+/**
+ * The container's own process. It reads what is asked of it from the connection that holds the container: when that connection ends,
+ * because this host does, \`read\` ends, and with this process everything in the container. Built-in commands alone: nothing is started
+ * to answer, so it answers when no process can be started any more.
+ */
+export function keeperScript(network: boolean): string {
+  return `umask 0
+mkdir -p /tmp/home 2>/dev/null
+forwarder=ready
+${network ? forwarder : ""}
+while read -r asked; do
+  case $asked in
+    about)
+      if command -v bash >/dev/null; then echo "shell bash"; else echo "shell sh"; fi
+      echo "forwarder $forwarder"
+      while read -r line; do echo "nonce $line"; done 2>/dev/null < ${noncePath} ;;
+    processes)
+      for at in /proc/[0-9]*; do
+        state=- parent=- uid=-
+        while read -r key value rest; do
+          case $key in State:) state=$value ;; PPid:) parent=$value ;; Uid:) uid=$value; break ;; esac
+        done 2>/dev/null < "$at/status"
+        echo "\${at#/proc/} $parent $uid $state"
+      done ;;
+    mounts)
+      while read -r line; do echo "$line"; done < /proc/self/mountinfo ;;
+  esac
+  echo .
+done`;
+}
+
+/** Ends everything of the user it runs as but itself, at once: nothing can be started in between. */
+export const endAll = "kill -9 -1";
+
+/**
+ * Ends what one command started, by the mark in its environment, and whatever has neither a mark nor a parent any more. Its first
+ * argument is the mark. Built-ins alone. Says a line for each that was ended.
+ */
+export const endMarked = `
+for at in /proc/[0-9]*; do
+  pid=\${at#/proc/}
+  if [ "$pid" = 1 ] || [ "$pid" = $$ ]; then continue; fi
+  { : < "$at/environ"; } 2>/dev/null || continue
+  mark=none
+  while read -r line || [ -n "$line" ]; do
+    case $line in *${runVariable}="$0"*) mark=ours; break ;; *${runVariable}=*) mark=others ;; esac
+    line=
+  done 2>/dev/null < "$at/environ"
+  if [ $mark = none ]; then
+    while read -r key value rest; do
+      case $key in PPid:) if [ "$value" = 1 ]; then mark=ours; fi; break ;; esac
+    done 2>/dev/null < "$at/status"
+  fi
+  if [ $mark = ours ]; then kill -9 "$pid" 2>/dev/null && echo "$pid"; fi
+done
+true`;

@@ -1,0 +1,19 @@
+import { afterAll, beforeAll, describe } from "vitest";
+import { openContainer } from "../support/engine/container-room.ts";
+import { skippedWithoutEngine, startEngine, type TestEngine } from "../support/engine/engine.ts";
+import { isolationCases } from "../support/sandbox/isolation.ts";
+
+const skipped = await skippedWithoutEngine();
+
+describe.skipIf(skipped !== null)(`the container sandbox, tried on a real engine${skipped === null ? "" : ` (skipped: ${skipped})`}`, () => {
+  let engine: TestEngine;
+  beforeAll(async () => {
+    engine = await startEngine();
+  });
+  afterAll(() => engine.stop());
+
+  isolationCases("isolation", {
+    open: async (room, limits) => openContainer(room, `unix://${engine.socket}`, limits),
+    memoryEnds: "memory",
+  });
+});
