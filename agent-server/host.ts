@@ -1,4 +1,5 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { homedir } from "node:os";
 import { basename, join } from "node:path";
 import { protocolVersion } from "./contract/common.ts";
 import type { AskEditor } from "./contract/editor.ts";
@@ -31,7 +32,7 @@ import {
   type Redactor,
 } from "./security/security.ts";
 import { openStorage } from "./storage/storage.ts";
-import { createTools, toolsHandlers, toolsMigrations } from "./tools/tools.ts";
+import { createSandbox, createTools, toolsHandlers, toolsMigrations } from "./tools/tools.ts";
 
 export interface HostOptions {
   paths: ProductPaths;
@@ -156,6 +157,22 @@ export async function createHost(options: HostOptions): Promise<Host> {
     redactor,
     env: options.env,
   });
+  const sandbox =
+    workspace === null
+      ? null
+      : createSandbox({
+          workspace: realpathSync(workspace),
+          dataDir,
+          configDir: paths.configDir,
+          hostId: storage.hostId,
+          hostAlive: storage.hostAlive,
+          governance,
+          ledger,
+          flag: (name) => flags.enabled(name),
+          env: options.env,
+          home: homedir(),
+          log: options.log,
+        });
   const tools = createTools({
     storage,
     ledger,
@@ -172,6 +189,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     askEditor: options.askEditor,
     emit,
     log: options.log,
+    ...(sandbox === null ? {} : { shells: sandbox.shells, sandbox: sandbox.control }),
   });
   const orchestrator = createOrchestrator({
     storage,
@@ -317,6 +335,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       clearInterval(watching);
       await orchestrator.close();
       await tools.close();
+      await sandbox?.close();
       await models.close();
       noted.close();
       stopReceipts();

@@ -18,7 +18,7 @@ import { createApprovals, type Question } from "./approvals.ts";
 import { type Authorization, type AuthorizeContext, createAuthorizer } from "./authorize.ts";
 import { effectivePosture, type Judged } from "./decide.ts";
 import { createEvaluate } from "./evaluate.ts";
-import type { Facts } from "./facts.ts";
+import type { Facts, NetworkJudgement } from "./facts.ts";
 import { approvalMigrations } from "./migrations.ts";
 import type { OutcomeReport, RolledBackReport } from "./outcome.ts";
 import { createCommandPolicy } from "./policy/commands.ts";
@@ -70,6 +70,8 @@ export interface Governance {
   rolledBack(report: RolledBackReport): void;
   /** What a command needs to work, as far as its syntax tree tells. */
   commandNeeds(command: string, cwd: string | undefined): { readonly network: boolean };
+  /** Whether a command that was given the network may reach an address. */
+  judgeUrl(url: string): NetworkJudgement;
   /** Why a command is judged as it is, part by part. */
   explain(command: string, cwd: string | undefined): { decision: Decision; parts: CommandPart[] };
   readonly soul: SoulRoom;
@@ -229,6 +231,7 @@ export function createGovernance(deps: GovernanceDeps): Governance {
   return {
     evaluate: (intent) => evaluate(intent).decision,
     commandNeeds: (command, cwd) => ({ network: commands.judge(command, cwd).tags.includes("network") }),
+    judgeUrl: (url) => network.judge(url, "write"),
     explain: (command, cwd) => ({
       decision: evaluate({
         capability: "shell_exec",

@@ -14,6 +14,7 @@ import { createPageFetch, type Log, type PageFetch, type Redactor, type Sanitize
 import type { Storage } from "../storage/storage.ts";
 import { parametersOf } from "./arguments.ts";
 import type { ToolProvider } from "./capabilities.ts";
+import type { CommandRoom } from "./command/run.ts";
 import { createBoundary, toldWords } from "./boundary.ts";
 import { catalog as shippedCatalog } from "./catalog/catalog.ts";
 import { createChanges } from "./changes.ts";
@@ -35,12 +36,14 @@ import { createRepositoryUndo } from "./repository-undo.ts";
 import { createRoad } from "./road.ts";
 import { createRouting, type Routing, type RoutingDeps, type SandboxControl } from "./routing.ts";
 import type { Tool } from "./tool.ts";
+import { readSandboxSettings } from "./sandbox/settings.ts";
 import { createVerifications } from "./verifications.ts";
 import { createVerificationsStore } from "./verifications-store.ts";
 import { createWorkspaceFiles } from "./workspace-files.ts";
 import { findFiles, searchWorkspace } from "./workspace-search.ts";
 
 export { toolsHandlers } from "./handlers.ts";
+export { createSandbox } from "./sandbox/sandbox.ts";
 export { toolsMigrations } from "./migrations.ts";
 
 /** Who asks for a tool, and how what happens is told meanwhile. */
@@ -265,6 +268,19 @@ export function createTools(deps: ToolsDeps): Tools {
     ...(deps.healthTimes === undefined ? {} : { times: deps.healthTimes }),
   });
 
+  const commandSettings = () => readSandboxSettings({ configDir: deps.configDir ?? null, dataDir: deps.dataDir });
+  const commands: CommandRoom = {
+    router,
+    attempt,
+    redactor,
+    limits() {
+      const { settings } = commandSettings();
+      return { timeoutMs: settings.timeout_seconds * 1000, outputBytes: settings.output_bytes };
+    },
+    problem: () => commandSettings().problem,
+    network: (command, cwd) => flag("TOOLS_NETWORK") && governance.commandNeeds(command, cwd).network,
+  };
+
   const problem = (tool: Tool): string | null => {
     if (deps.enabled?.() === false) return switchedOff;
     if (workspace === null && tool.capability !== "quest" && tool.capability !== "soul") return noWorkspace;
@@ -285,7 +301,7 @@ export function createTools(deps: ToolsDeps): Tools {
     takeFailures: (questId: string) => toldWords(verifications.take(questId)),
     scope: (call: ToolCall) => ({
       ...{ call, workspace: owner, governance, files, changes, askEditor, ripgrepPath, locks, moves, questFiles },
-      ...{ chosen: null, attempt, flag },
+      ...{ chosen: null, attempt, flag, commands },
     }),
   };
   const invoke = createFabric({ ...fabric, catalog });

@@ -15,6 +15,7 @@ import { gitShow } from "./git-show.ts";
 import { gitStatus } from "./git-status.ts";
 import { listFiles } from "./list-files.ts";
 import { readFile } from "./read-file.ts";
+import { runCommand } from "./run-command.ts";
 import { searchWorkspace } from "./search-workspace.ts";
 import { soulProposeAmendment } from "./soul-propose-amendment.ts";
 import { updatePlan } from "./update-plan.ts";
@@ -29,6 +30,7 @@ export const catalog: readonly Tool[] = [
   writeFile,
   applyPatch,
   deleteFile,
+  runCommand,
   gitStatus,
   gitDiff,
   gitLog,

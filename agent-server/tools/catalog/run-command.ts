@@ -17,8 +17,8 @@ export const runCommand = defineTool({
   action: "run",
   baseTier: "T2",
   actionType: "tool_call",
-  // Who really ran it is on the receipt's outputs: it is chosen when it runs.
   provider: { name: "shell", version: "1" },
+  routed: true,
   title: ({ command }) => `Run ${oneLine(command)}`,
   looks: () => [],
   async plan({ command, cwd = ".", timeout_ms }, scope) {
