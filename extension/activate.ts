@@ -8,8 +8,10 @@ import { registerCommands } from "./commands/commands.ts";
 import { registerFirstRun } from "./commands/first-run.ts";
 import { hostCommands } from "./commands/host.ts";
 import { modelCommands } from "./commands/models.ts";
+import { printedCommands } from "./commands/printed.ts";
 import { reviewCommands } from "./commands/review.ts";
 import { safeguardCommands } from "./commands/safeguards.ts";
+import { sandboxCommands } from "./commands/sandbox.ts";
 import { soulCommands } from "./commands/soul.ts";
 import { warRoomCommands } from "./commands/war-room.ts";
 import { type AgentHost, createAgentHost } from "./host/agent-host.ts";
@@ -78,6 +80,8 @@ export function activate(context: vscode.ExtensionContext): TestApi | undefined 
       soulCommands(host),
       safeguardCommands(host),
       exportCommands(context, host),
+      sandboxCommands(host),
+      printedCommands(host),
       hostCommands(host, log),
     ),
   );

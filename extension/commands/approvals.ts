@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 import type { Approval, ApprovalDecision } from "../../agent-server/contract/governance.ts";
 import type { AgentHost } from "../host/agent-host.ts";
 import { codeOf, report } from "../host/report.ts";
-import type { createDetails } from "../review/documents.ts";
+import type { Details } from "../review/documents.ts";
 import type { Approvals } from "../views/approvals.ts";
 import type { ChatView } from "../views/chat-view.ts";
 import { isAnnounced } from "./approval-channels.ts";
@@ -13,7 +13,7 @@ const dialogLines = 25;
 const dialogChars = 2500;
 
 /** Answering approvals: the exact detail is always seen before something is allowed. */
-export function approvalCommands(host: AgentHost, approvals: Approvals, details: ReturnType<typeof createDetails>): Commands {
+export function approvalCommands(host: AgentHost, approvals: Approvals, details: Details): Commands {
   const decide = async (approval: Approval, decision: ApprovalDecision, reason?: string) => {
     try {
       await host.call("approvals.decide", { id: approval.id, decision, ...(reason === undefined || reason === "" ? {} : { reason }) });

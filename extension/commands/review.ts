@@ -1,14 +1,15 @@
 import * as vscode from "vscode";
 import type { AgentHost } from "../host/agent-host.ts";
-import type { createDetails } from "../review/documents.ts";
+import { emptyUri, type Details } from "../review/documents.ts";
 import { countUndecided } from "../review/hunks.ts";
 import type { Review } from "../review/review.ts";
 import { targetOf } from "../review/target.ts";
-import { undoQuest } from "../review/undo.ts";
+import { undo } from "../review/undo.ts";
+import { uriOf } from "../editor/workspace-path.ts";
 import { type Commands, field } from "./commands.ts";
 
 /** Reviewing proposed changes, and undoing tasks. */
-export function reviewCommands(host: AgentHost, review: Review, details: ReturnType<typeof createDetails>): Commands {
+export function reviewCommands(host: AgentHost, review: Review, details: Details): Commands {
   const onTarget = (run: (target: NonNullable<ReturnType<typeof targetOf>>) => Promise<void>) => async (argument: unknown) => {
     const target = targetOf(argument);
     if (target === null) void vscode.window.showInformationMessage(vscode.l10n.t("Open a proposed change first."));
@@ -62,7 +63,43 @@ export function reviewCommands(host: AgentHost, review: Review, details: ReturnT
           )
         )?.id;
       if (picked === undefined) return;
-      await undoQuest(host, details, picked, items.find(({ id }) => id === picked)?.title ?? vscode.l10n.t("this task"));
+      await undo(host, details, { questId: picked }, items.find(({ id }) => id === picked)?.title ?? vscode.l10n.t("this task"));
+    },
+    async "lancelot.undoTouched"(argument) {
+      const id = field(argument, "checkpointId");
+      const title = field(argument, "title") ?? vscode.l10n.t("this command");
+      if (id !== undefined) await undo(host, details, { id }, title);
+    },
+    async "lancelot.showTouched"(argument) {
+      const id = field(argument, "checkpointId");
+      const path = typeof argument === "object" ? field(argument, "path") : undefined;
+      if (id !== undefined && path !== undefined) await showTouched(host, details, id, path);
     },
   };
+}
+
+/** A file as it was before a command beside what it is now; its diff as text where that is all there is. */
+async function showTouched(host: AgentHost, details: Details, id: string, path: string): Promise<void> {
+  const { files } = await host.call("checkpoints.diff", { id });
+  const found = files.find((file) => file.path === path);
+  if (found === undefined) {
+    void vscode.window.showInformationMessage(vscode.l10n.t("{0} is as it was before the command.", path));
+    return;
+  }
+  const { textBefore } = await import("../deferred.ts");
+  const uri = uriOf(path);
+  const bytes = await vscode.workspace.fs.readFile(uri).then(
+    (content) => content,
+    () => null,
+  );
+  const before = textBefore(bytes === null ? "" : new TextDecoder().decode(bytes), found.diff);
+  if (before === null) await details.show(`${path.split("/").at(-1) ?? path}.diff`, found.diff);
+  else
+    await vscode.commands.executeCommand(
+      "vscode.diff",
+      details.document(path, before),
+      bytes === null ? emptyUri(uri) : uri,
+      vscode.l10n.t("{0} (before the command ↔ now)", path),
+      { preview: true },
+    );
 }

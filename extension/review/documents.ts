@@ -57,8 +57,15 @@ export async function followed(document: vscode.TextDocument, proposed: string |
   });
 }
 
-/** Shows text in a read-only editor beside what is open; closed, it is forgotten. */
-export function createDetails(): vscode.Disposable & { show(name: string, text: string): Promise<void> } {
+/** Read-only texts; closed, they are forgotten. */
+export interface Details extends vscode.Disposable {
+  /** Shows a text in an editor beside what is open. */
+  show(name: string, text: string): Promise<void>;
+  /** A document with this text, to be shown as one side of a diff. Its language is that of its name. */
+  document(name: string, text: string): vscode.Uri;
+}
+
+export function createDetails(): Details {
   const texts = new Map<string, string>();
   let made = 0;
   const registrations = [
@@ -67,11 +74,15 @@ export function createDetails(): vscode.Disposable & { show(name: string, text: 
     }),
     vscode.workspace.onDidCloseTextDocument((document) => texts.delete(document.uri.toString())),
   ];
+  const document = (name: string, text: string): vscode.Uri => {
+    const uri = vscode.Uri.from({ scheme: detailScheme, path: `/${name}`, query: String(++made) });
+    texts.set(uri.toString(), text);
+    return uri;
+  };
   return {
+    document,
     async show(name, text) {
-      const uri = vscode.Uri.from({ scheme: detailScheme, path: `/${name}`, query: String(++made) });
-      texts.set(uri.toString(), text);
-      await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri), { preview: true });
+      await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(document(name, text)), { preview: true });
     },
     dispose: () => vscode.Disposable.from(...registrations).dispose(),
   };

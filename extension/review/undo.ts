@@ -1,17 +1,24 @@
 import * as vscode from "vscode";
 import type { RestoreResult } from "../../agent-server/contract/changes.ts";
 import type { AgentHost } from "../host/agent-host.ts";
-import type { createDetails } from "./documents.ts";
+import type { Details } from "./documents.ts";
 import { countDiff } from "./hunks.ts";
 
 const listed = 15;
 
 /**
- * *Undo this task*: shows what going back would change, restores the files as they were before the quest, and offers to
- * take that back. @throws LancelotError
+ * *Undo*: shows what going back would change, restores the files as they were before a task or one of its commands, and offers
+ * to take that back.
+ * @param before the quest, or the command's checkpoint.
+ * @throws LancelotError
  */
-export async function undoQuest(host: AgentHost, details: ReturnType<typeof createDetails>, questId: string, title: string): Promise<void> {
-  const { files } = await host.call("checkpoints.diff", { questId });
+export async function undo(
+  host: AgentHost,
+  details: Details,
+  before: { readonly questId: string } | { readonly id: string },
+  title: string,
+): Promise<void> {
+  const { files } = await host.call("checkpoints.diff", before);
   if (files.length === 0) {
     void vscode.window.showInformationMessage(vscode.l10n.t("“{0}” has changed nothing that could be undone.", title));
     return;
@@ -21,7 +28,7 @@ export async function undoQuest(host: AgentHost, details: ReturnType<typeof crea
     return `${path}  +${added} −${removed}`;
   });
   if (files.length > listed) lines.push(vscode.l10n.t("and {0} more", files.length - listed));
-  const undo = vscode.l10n.t("Undo this task");
+  const yes = "questId" in before ? vscode.l10n.t("Undo this task") : vscode.l10n.t("Undo this command");
   const see = vscode.l10n.t("Show the differences");
   const answer = await vscode.window.showWarningMessage(
     files.length === 1
@@ -31,11 +38,11 @@ export async function undoQuest(host: AgentHost, details: ReturnType<typeof crea
       modal: true,
       detail: `${lines.join("\n")}\n\n${vscode.l10n.t("Edits you made elsewhere in these files since are kept. This can be taken back.")}`,
     },
-    undo,
+    yes,
     see,
   );
   if (answer === see) await details.show(`${vscode.l10n.t("Undo")}.diff`, files.map(({ diff }) => diff).join("\n"));
-  if (answer === undo) await tellRestored(host, await host.call("checkpoints.restore", { questId }));
+  if (answer === yes) await tellRestored(host, await host.call("checkpoints.restore", before));
 }
 
 /** Says what a restore did, names what it left alone, and offers the way back. */

@@ -1,0 +1,72 @@
+import * as vscode from "vscode";
+import type { ToolPart } from "../../agent-server/contract/chat.ts";
+import { placesOf } from "../editor/printed-path.ts";
+import { canBeTyped, safeForTerminal } from "../editor/terminal-text.ts";
+import { uriOf } from "../editor/workspace-path.ts";
+import type { AgentHost } from "../host/agent-host.ts";
+import { type Commands, field } from "./commands.ts";
+
+async function exists(uri: vscode.Uri): Promise<boolean> {
+  try {
+    return (await vscode.workspace.fs.stat(uri)).type !== vscode.FileType.Directory;
+  } catch {
+    return false;
+  }
+}
+
+/** Links in what a command printed, and its output in a terminal of the owner's. */
+export function printedCommands(host: AgentHost): Commands {
+  const partOf = async (questId: string, callId: string): Promise<ToolPart | undefined> => {
+    const { messages } = await host.call("quests.get", { id: questId });
+    return messages.flatMap(({ parts }) => parts).find((part): part is ToolPart => part.type === "tool" && part.callId === callId);
+  };
+
+  return {
+    async "lancelot.openLink"(argument) {
+      const url = field(argument, "url");
+      // The editor itself asks before it opens a page it does not know.
+      if (url !== undefined && /^https?:\/\//.test(url)) await vscode.env.openExternal(vscode.Uri.parse(url, true));
+    },
+    async "lancelot.openAt"(argument) {
+      const given = typeof argument === "object" ? argument : undefined;
+      const path = field(given, "path");
+      if (path === undefined) return;
+      const line = Math.max(0, Number(field(given, "line") ?? 1) - 1) || 0;
+      const column = Math.max(0, Number(field(given, "column") ?? 1) - 1) || 0;
+      const selection = new vscode.Range(line, column, line, column);
+      for (const place of placesOf(path, field(given, "cwd") ?? ".", uriOf(".").path)) {
+        const uri = uriOf(place);
+        if (!(await exists(uri))) continue;
+        await vscode.commands.executeCommand("vscode.open", uri, { preview: true, selection });
+        return;
+      }
+      void vscode.window.showInformationMessage(vscode.l10n.t("There is no {0} in this workspace.", path));
+    },
+    async "lancelot.openInTerminal"(argument) {
+      const given = typeof argument === "object" ? argument : undefined;
+      const questId = field(given, "questId");
+      const callId = field(given, "callId");
+      if (questId === undefined || callId === undefined) return;
+      const part = await partOf(questId, callId);
+      if (part?.command === undefined) throw new Error(vscode.l10n.t("This command is no longer part of the task."));
+      const { text, cwd } = part.command;
+      const terminal = vscode.window.createTerminal({
+        name: vscode.l10n.t("Lancelot: {0}", part.title),
+        iconPath: new vscode.ThemeIcon("shield"),
+        cwd: uriOf(cwd),
+        message: safeForTerminal(part.live?.text ?? part.output ?? ""),
+      });
+      terminal.show();
+      if (canBeTyped(text)) {
+        terminal.sendText(text, false);
+        return;
+      }
+      await vscode.env.clipboard.writeText(text);
+      void vscode.window.showInformationMessage(
+        vscode.l10n.t(
+          "This command has several lines or characters that cannot be typed. It is in the clipboard; read it before you paste it.",
+        ),
+      );
+    },
+  };
+}
