@@ -63,15 +63,31 @@ export function patternOf(glob: string): RegExp | null {
     } else if (char === "*") source += "[^/]*";
     else if (char === "?") source += "[^/]";
     else if (char === "[") {
-      const end = glob.indexOf("]", index + 2);
-      const inner = end < 0 ? "" : glob.slice(index + 1, end);
-      // Classes, ranges by locale and nested brackets: any one character, which can only match more.
-      source += end < 0 ? "\\[" : inner.includes("[") || inner.includes("\\") ? "[^/]+" : "[^/]";
+      const end = bracketEnd(glob, index);
+      // Any one character, whichever stand in the brackets: that can only match more.
+      source += end < 0 ? "\\[" : "[^/]";
       if (end >= 0) index = end;
     } else if ("@+!(".includes(char) && (char === "(" || glob.charAt(index + 1) === "(")) return null;
     else source += escape(char);
   }
   return new RegExp(`^${source}$`, "is");
+}
+
+/** Where the brackets that open at `open` close, as in `[]a]`, `[!]]` and `[[:alpha:]_]`; -1 when they do not. */
+function bracketEnd(glob: string, open: number): number {
+  let at = open + 1;
+  if (/[!^]/.test(glob.charAt(at))) at += 1;
+  if (glob.charAt(at) === "]") at += 1;
+  for (; at < glob.length; at += 1) {
+    const char = glob.charAt(at);
+    if (char === "]") return at;
+    if (char === "\\") at += 1;
+    else if (char === "[" && /[:.=]/.test(glob.charAt(at + 1))) {
+      const close = glob.indexOf(`${glob.charAt(at + 1)}]`, at + 2);
+      if (close >= 0) at = close + 1;
+    }
+  }
+  return -1;
 }
 
 function escape(char: string): string {

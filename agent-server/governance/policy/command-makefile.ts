@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import * as nodePath from "node:path";
-import { asks } from "./command-findings.ts";
+import { asks, holds } from "./command-findings.ts";
 import { valueOf } from "./command-fields.ts";
 import { inside, type Run } from "./command-scope.ts";
-import { isSerious } from "./command-scripts.ts";
+import { isFarIn, isSerious, labelOf } from "./command-scripts.ts";
 import type { Call } from "./command-call.ts";
 
 const maxBytes = 256 * 1024;
@@ -47,32 +47,60 @@ function readMakefile(folder: string): string | null {
 function judgeMakefile(text: string, wanted: readonly string[], call: Call): void {
   const { variables, targets, first, computed } = parseMakefile(text);
   const queue = wanted.length > 0 ? [...wanted] : first === null ? [] : [first];
+  const label = labelOf("recipe ", queue.join(" "), call.scope);
+  if (isFarIn(label, "recipe ", call)) return;
   const seen = new Set<string>();
   const lines: string[] = [...computed];
   for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
     if (seen.has(name)) continue;
     seen.add(name);
-    const target = targets.get(name);
-    if (target === undefined) continue;
-    queue.push(...target.needs);
-    lines.push(...target.recipe);
+    for (const target of targetsFor(name, targets)) {
+      queue.push(...target.needs);
+      lines.push(...target.recipe);
+    }
   }
   for (const line of lines) {
-    const whole = expand(line, variables, 0);
-    for (const [, command] of whole.matchAll(shellCalls)) judgeLine(command ?? "", call);
-    judgeLine(whole.replaceAll(functionCalls, "made").replaceAll("$$", "$"), call);
+    const budget = { left: maxReplacements };
+    const whole = expand(line, variables, budget);
+    if (budget.left <= 0) call.findings.push(makeDeep);
+    for (const [, command] of whole.matchAll(shellCalls)) judgeLine(command ?? "", label, call);
+    // Functions that hand on one of several texts.
+    for (const [, choice] of whole.matchAll(choices)) for (const one of (choice ?? "").split(",")) judgeLine(one, label, call);
+    judgeLine(whole.replaceAll(functionCalls, "made").replaceAll("$$", "$"), label, call);
   }
 }
 
+/** The rules of a target: its own, those of a pattern that make its recipe, or what make does for a name without any. */
+function targetsFor(name: string, targets: ReadonlyMap<string, Target>): Target[] {
+  const own = targets.get(name);
+  if (own !== undefined && own.recipe.length > 0) return [own];
+  const found = own === undefined ? [] : [own];
+  for (const [pattern, target] of targets) {
+    const [start, end] = pattern.split("%");
+    if (start !== undefined && end !== undefined && name.startsWith(start) && name.endsWith(end)) found.push(target);
+  }
+  const last = targets.get(".DEFAULT");
+  return found.length === 0 && last !== undefined ? [last] : found;
+}
+
 const shellCalls = /\$[({]shell ([^()]*(?:\([^()]*\)[^()]*)*)[)}]/g;
+const choices = /\$\((?:foreach|if|or|and|eval|call) ([^()]*(?:\([^()]*\)[^()]*)*)\)/g;
 const functionCalls = /\$\([a-z]+ [^()]*(?:\([^()]*\)[^()]*)*\)/g;
 
-function judgeLine(line: string, call: Call): void {
+const maxReplacements = 500;
+
+const makeDeep = holds(
+  "make.deep",
+  "The Makefile's variables stand in one another too deeply to look at what it runs.",
+  ["Run the commands of the target themselves."],
+  ["execute"],
+);
+
+function judgeLine(line: string, label: string, call: Call): void {
   const { scope } = call;
-  if (scope.within.filter((one) => one === "recipe").length >= 4) return;
   const run: Run = { ...scope.run, found: [], fetches: false };
   const state = { cwds: scope.state.cwds, variables: new Map() };
-  run.judgeText(line, inside({ ...scope, run }, "recipe", { state, functions: new Map(), input: { kind: "none" } }));
+  run.judgeText(line, inside({ ...scope, run }, label, { state, functions: new Map(), input: { kind: "none" } }));
   scope.run.count = Math.max(scope.run.count, run.count);
   for (const { part, findings } of run.found) {
     for (const finding of findings.filter(isSerious)) {
@@ -108,36 +136,40 @@ function parseMakefile(text: string): Makefile {
     const setting = /^\s*(?:export\s+|override\s+)*([\w.-]+)\s*([:+?]|::)?=\s*(.*)$/.exec(line);
     if (setting?.[1] !== undefined) {
       variables.set(setting[1], setting[3] ?? "");
-      // `:=` is worked out while make reads the file, `=` where it is used.
+      // `:=` is worked out while make reads the file, the others where it is used.
       if (setting[2]?.startsWith(":") === true) computed.push(...callsIn(setting[3] ?? ""));
       continue;
     }
     const made = /^\s*([\w.-]+)\s*!=\s*(.*)$/.exec(line);
     if (made !== null) computed.push(made[2] ?? "");
+    computed.push(...callsIn(line));
     const rule = /^([^\s#:=][^:=#]*):(?!=):?\s*([^;#]*)(?:;(.*))?/.exec(line);
-    if (rule === null) {
-      computed.push(...callsIn(line));
-      continue;
-    }
-    const names = (rule[1] ?? "").trim().split(/\s+/);
+    if (rule === null) continue;
+    const put = (written: string | undefined) =>
+      expand(written ?? "", variables, { left: maxReplacements })
+        .split(/\s+/)
+        .filter((word) => word !== "");
+    const names = put(rule[1]);
     current = names.map((name) => {
       const target = targets.get(name) ?? { needs: [], recipe: [] };
-      target.needs.push(...(rule[2] ?? "").split(/\s+/).filter((need) => need !== "" && need !== "|"));
+      target.needs.push(...put(rule[2]));
       if (rule[3] !== undefined) target.recipe.push(rule[3].trim());
       targets.set(name, target);
       return target;
     });
     if (first === null && names[0]?.startsWith(".") === false) first = names[0] ?? null;
   }
-  return { variables, targets, first, computed };
+  return { variables, targets, first: variables.get(".DEFAULT_GOAL")?.trim() ?? first, computed };
 }
 
-/** Make's own variables put in; what it would compute becomes a plain word. */
-function expand(line: string, variables: ReadonlyMap<string, string>, depth: number): string {
+/** Make's own variables put in, as often as the budget allows; what it would compute becomes a plain word. */
+function expand(line: string, variables: ReadonlyMap<string, string>, budget: { left: number }): string {
   return line
     .replaceAll(/\$[({]([\w.-]+)[)}]/g, (_whole, name: string) => {
       const value = name === "MAKE" ? "make" : variables.get(name);
-      return value === undefined || depth > 5 ? "unset" : expand(value, variables, depth + 1);
+      if (value === undefined) return "unset";
+      budget.left -= 1;
+      return budget.left > 0 ? expand(value, variables, budget) : "unset";
     })
     .replaceAll(/\$[@<^+*?%|]/g, "target");
 }

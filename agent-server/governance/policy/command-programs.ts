@@ -1,3 +1,4 @@
+import * as nodePath from "node:path";
 import { type Arguments, fits, readArguments, useOfFlag } from "./command-arguments.ts";
 import { type Field, joined, literal, valueOf } from "./command-fields.ts";
 import { allowed, asks, fetchedScript, type Finding, holds } from "./command-findings.ts";
@@ -100,8 +101,12 @@ function isInWorkspace(path: string, scope: Scope): boolean {
   const places = path.startsWith("/") || path.startsWith("~") ? [path] : cwds?.map((cwd) => `${cwd}/${path}`);
   return (
     places?.every((place) => {
-      const resolved = scope.run.engine.paths.resolve(place);
-      return resolved.ok && (resolved.inside || projectFolder.test(path));
+      const { resolve } = scope.run.engine.paths;
+      const resolved = resolve(place);
+      if (!resolved.ok || resolved.inside) return resolved.ok;
+      // A tool of the project is often a link: `.venv/bin/python` leads to the system's.
+      const folder = resolve(nodePath.dirname(place));
+      return projectFolder.test(path) && folder.ok && folder.inside;
     }) ?? false
   );
 }

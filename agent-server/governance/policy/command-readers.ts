@@ -2,6 +2,7 @@ import { judgePath } from "./command-paths.ts";
 import { type Call, given } from "./command-call.ts";
 import { dropStart, type Field, literal, patternOf, startOf, valueOf } from "./command-fields.ts";
 import { asks, holds } from "./command-findings.ts";
+import { withoutTexts } from "./command-awk.ts";
 import { pathContext } from "./command-scope.ts";
 
 export function grep(call: Call): boolean {
@@ -12,26 +13,51 @@ export function grep(call: Call): boolean {
     isRipgrep ||
     given(call, "-r", "-R", "--recursive", "--dereference-recursive") ||
     call.given.flags.some(({ value }) => valueOf(value ?? undefined) === "recurse");
-  const showsHidden = !isRipgrep || call.given.flags.some(({ name }) => /^(?:-u|-\.|--hidden|--no-ignore.*|--unrestricted)$/.test(name));
+  const names = searchedNames(call);
+  // A pattern given to rg finds hidden files too; ack leaves none out.
+  const showsHidden =
+    !isRipgrep ||
+    call.name === "ack" ||
+    (call.name === "rg" && names !== null) ||
+    call.given.flags.some(({ name }) => /^(?:-u|-\.|--hidden|--no-ignore.*|--unrestricted)$/.test(name));
   const isList = given(call, "-l", "--files-with-matches", "-L", "-c", "--count", "-q", "--quiet", "--files") && !given(call, "-o");
   const context = pathContext(call.scope);
   if (!isRecursive) {
     for (const file of files) call.findings.push(...judgePath(file, "read", context));
     return true;
   }
-  const glob = call.given.flags.find(({ name }) => name === "--include" || name === "-g" || name === "--glob");
-  const pattern = glob === undefined ? null : valueOf(glob.value ?? undefined);
-  const narrowed = pattern === null || pattern.startsWith("!") || pattern.includes("/") ? null : pattern;
-  const name = narrowed === null ? null : patternOf(narrowed.replace(/\{.*\}/, "*"));
   const reads = call.scope.input.kind === "none" || call.scope.input.kind === "names";
   const roots = files.length > 0 ? files : isRipgrep && !reads && !showsHidden ? [] : [literal(".")];
   for (const root of roots) {
     if (isList) call.findings.push(...judgePath(root, "read", context));
     else if (root.kind === "static")
-      call.findings.push(...judgePath({ kind: "tree", root, name, text: root.text, skipsHidden: !showsHidden }, "read", context));
+      call.findings.push(...judgePath({ kind: "tree", root, name: names, text: root.text, skipsHidden: !showsHidden }, "read", context));
     else call.findings.push(...judgePath(root, "search", context));
   }
   return true;
+}
+
+/** The names a search through folders is narrowed to; null when it may read a file of any name. */
+function searchedNames(call: Call): RegExp | null {
+  const isRg = call.name === "rg";
+  if (!isRg && !call.name.endsWith("grep")) return null;
+  const given = call.given.flags.filter(({ name }) =>
+    (isRg ? /^(?:-g|--glob|--iglob)$/ : /^--(?:include|exclude|exclude-from)$/).test(name),
+  );
+  // grep reads what no pattern speaks of, unless the first one says what to include.
+  if (!isRg && given[0]?.name !== "--include") return null;
+  const sources: string[] = [];
+  for (const { name, value } of given) {
+    if (name.startsWith("--exclude")) continue;
+    const pattern = valueOf(value ?? undefined);
+    if (isRg && pattern?.startsWith("!") === true) continue;
+    // rg takes a path, whose last part is the name.
+    const last = isRg ? pattern?.slice(pattern.lastIndexOf("/") + 1) : pattern;
+    const one = last === undefined || last === null || last.includes("/") ? null : patternOf(last.replace(/\{.*\}/, "*"));
+    if (one === null) return /^/;
+    sources.push(one.source);
+  }
+  return sources.length === 0 ? null : new RegExp(sources.join("|"), "is");
 }
 
 export function sed(call: Call): boolean {
@@ -88,7 +114,7 @@ export function awk(call: Call): boolean {
     const text = valueOf(program);
     if (text === null)
       call.findings.push(asks("awk-script", "What awk does is known only when it runs.", ["Write the program itself."], ["execute"]));
-    else if (/system|getline|@\s*(?:load|include|namespace)|\/inet|(?<!\|)\|(?!\|)|@[a-z]/i.test(withoutRegex(text))) {
+    else if (/system|getline|@\s*[a-z]|\/inet|(?<!\|)\|(?!\|)/i.test(withoutTexts(text))) {
       call.findings.push(
         holds(
           "awk-runs",
@@ -108,12 +134,6 @@ export function awk(call: Call): boolean {
     if (!/^[A-Za-z_]\w*=/.test(startOf(file))) call.apply(file, "read");
   }
   return true;
-}
-
-function withoutRegex(text: string): string {
-  return text
-    .replaceAll(/\/(?:\\.|[^/\\\n])*\/(?=\s*(?:[{;)&!]|$))/g, "//")
-    .replaceAll(/"(?:\\.|[^"\\])*"/g, (string) => (/inet|\|/.test(string) && string.includes("/inet") ? string : '""'));
 }
 
 /** `tar xzf a.tgz`: the first word is flags without a dash. */

@@ -1,7 +1,7 @@
 import { judgePath } from "./command-paths.ts";
 import { type Call, given } from "./command-call.ts";
 import { type Field, literal, startOf, valueOf } from "./command-fields.ts";
-import { asks, holds } from "./command-findings.ts";
+import { asks, type Finding, holds } from "./command-findings.ts";
 import { judgeMakeTargets } from "./command-makefile.ts";
 import { pathContext } from "./command-scope.ts";
 import { judgePackageScript, judgeWorkspaceScripts } from "./command-scripts.ts";
@@ -18,22 +18,29 @@ export function moduleLast(args: readonly Field[], name: string): readonly Field
 
 const harmlessModules = /^(?:unittest|compileall|py_compile|json\.tool|tabnanny|platform|sysconfig|calendar|this|dis|ast|tokenize)$/;
 
+function runsUnknownModule(module: Field): Finding {
+  return holds(
+    "run-module",
+    `This runs the module ${module.text}, which is not judged.`,
+    ["Run the project's tests or build by their usual command."],
+    ["execute"],
+  );
+}
+
 function runsModule(call: Call): boolean {
   const module = call.given.flags.find(({ name }) => name === "-m")?.value ?? null;
-  if (module === null || call.program.special !== "interpreter" || !/^(?:python|pypy)/.test(call.name)) return false;
+  if (module === null) return false;
+  if (!/^(?:python|pypy)/.test(call.name)) {
+    // Elsewhere it loads code besides the program, as `perl -mstrict x.pl` does.
+    call.findings.push(runsUnknownModule(module));
+    return false;
+  }
   const name = valueOf(module);
   const program = name === null ? undefined : call.scope.run.engine.table.programs.get(name);
   if (program?.tool === true || program?.special === "project-runner") call.judgeWords([module, ...call.operands], "python -m");
   else {
     if (name === null || !harmlessModules.test(name) || (name === "json.tool" && call.operands.length > 1)) {
-      call.findings.push(
-        holds(
-          "run-module",
-          `This runs the module ${module.text}, which is not judged.`,
-          ["Run the project's tests or build by their usual command."],
-          ["execute"],
-        ),
-      );
+      call.findings.push(runsUnknownModule(module));
     }
     for (const operand of call.operands) call.apply(operand, "maybe");
   }
@@ -133,7 +140,7 @@ export function goals(call: Call): boolean {
     const isSetting =
       name === "-D" ||
       (name === "-P" && call.name.startsWith("gradle")) ||
-      ((name === "-p" || name === "--property" || name === "-property") && call.name === "dotnet");
+      (/^(?:-p$|--property(?::|$))/.test(name) && call.name === "dotnet");
     if (isSetting && !harmlessSettings.test(valueOf(value ?? undefined) ?? "")) {
       call.findings.push(
         holds(

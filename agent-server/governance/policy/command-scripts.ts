@@ -1,7 +1,7 @@
 import { type Dirent, existsSync, readdirSync, readFileSync } from "node:fs";
 import * as nodePath from "node:path";
-import { asks, type Finding, severity } from "./command-findings.ts";
-import { inside, type Run } from "./command-scope.ts";
+import { asks, type Finding, holds, severity } from "./command-findings.ts";
+import { inside, type Run, type Scope, tooDeep, tooMany } from "./command-scope.ts";
 import type { Call } from "./command-call.ts";
 
 const maxManifestBytes = 512 * 1024;
@@ -89,11 +89,11 @@ function findPackages(root: string): string[] | null {
 
 function judgeScript(name: string, text: string, call: Call): void {
   const { scope } = call;
+  const label = labelOf("script ", name, scope);
+  if (isFarIn(label, "script ", call)) return;
   const run: Run = { ...scope.run, found: [], fetches: false };
   const state = { cwds: scope.state.cwds, variables: new Map() };
-  // One script that starts another is followed, a circle is not.
-  if (scope.within.filter((one) => one.startsWith("script ")).length >= 4) return;
-  run.judgeText(text, inside({ ...scope, run }, `script ${name}`, { state, functions: new Map(), input: { kind: "none" } }));
+  run.judgeText(text, inside({ ...scope, run }, label, { state, functions: new Map(), input: { kind: "none" } }));
   scope.run.count = Math.max(scope.run.count, run.count);
   for (const { part, findings } of run.found) {
     const serious = findings.filter(isSerious);
@@ -106,9 +106,35 @@ function judgeScript(name: string, text: string, call: Call): void {
   }
 }
 
-/** Denied, or reaches out of the workspace or to the network. */
+/**
+ * True when scripts have started one another often enough not to be followed further. A circle ends here in silence; a chain of
+ * different ones is asked, since the next may do anything.
+ */
+export function isFarIn(label: string, kind: "script " | "recipe ", call: Call): boolean {
+  const around = call.scope.within.filter((one) => one.startsWith(kind));
+  if (around.length < 4) return false;
+  if (new Set(around).size >= 4 && !around.includes(label)) call.findings.push(scriptsDeep);
+  return true;
+}
+
+/** Names a script by the folder it stands in. */
+export function labelOf(kind: "script " | "recipe ", name: string, scope: Scope): string {
+  return `${kind}${name} ${scope.state.cwds?.join(" ") ?? ""}`;
+}
+
+const scriptsDeep = holds(
+  "scripts-deep",
+  "The scripts start one another too deeply to look at each.",
+  ["Run the innermost script by itself."],
+  ["execute"],
+);
+
+/** Found where the look at what is run ends. */
+const unseen = new Set([scriptsDeep.id, tooDeep.id, tooMany.id, "make.deep"]);
+
+/** Denied, not seen to the end, or reaches out of the workspace or to the network. */
 export function isSerious(finding: Finding): boolean {
-  if (finding.verdict === "deny") return true;
+  if (finding.verdict === "deny" || unseen.has(finding.id)) return true;
   return (
     severity(finding) >= 110 &&
     finding.tags.some((tag) =>

@@ -2,10 +2,11 @@ import { judgePath } from "./command-paths.ts";
 import * as nodePath from "node:path";
 import { type Call, given } from "./command-call.ts";
 import { judgeInlineCode } from "./command-code.ts";
-import { dropStart, type Field, joined, literal, startOf, valueOf } from "./command-fields.ts";
-import { asks, fetchedScript, type Finding, holds } from "./command-findings.ts";
+import { type Field, joined, literal, startOf, valueOf } from "./command-fields.ts";
+import { judgeSetting } from "./command-environment.ts";
+import { asks, fetchedScript, holds } from "./command-findings.ts";
 import { pathContext } from "./command-scope.ts";
-import { changesExecution, isHarmlessVariable, isPagerOff, isSensitiveVariable } from "./command-variables.ts";
+import { changesExecution, isHarmlessVariable, isSensitiveVariable } from "./command-variables.ts";
 
 export function changeFolder(call: Call): boolean {
   const { state, run } = call.outer;
@@ -36,88 +37,6 @@ export function changeFolder(call: Call): boolean {
   const different = [...new Set(next)];
   state.cwds = different.length > 4 ? null : different;
   return true;
-}
-
-export function environment(call: Call): boolean {
-  const words = [...call.args];
-  let isCleared = false;
-  while (words.length > 0) {
-    const [word] = words;
-    const start = word === undefined ? "" : startOf(word);
-    if (word === undefined) break;
-    if (start === "--") {
-      words.shift();
-      continue;
-    }
-    if (start === "-" || start === "-i" || start === "--ignore-environment") {
-      isCleared = true;
-      words.shift();
-    } else if (/^-[i0v]*[uCSP]$|^--(?:unset|chdir|split-string)$/.test(start)) {
-      words.shift();
-      const value = words.shift();
-      if (value !== undefined && /S$|^--split/.test(start)) return splitString(value, words, call);
-      if (/^-C$|^--chdir/.test(start))
-        call.findings.push(asks("unknown-folder", "The program works in another folder.", ["Use cd in front of the command."]));
-    } else if (/^--split-string=|^-[i0v]*S/.test(start)) {
-      words.shift();
-      return splitString(
-        dropStart(word, start.indexOf("S") > 0 && !start.startsWith("--") ? start.indexOf("S") + 1 : "--split-string=".length),
-        words,
-        call,
-      );
-    } else if (start.startsWith("-")) {
-      if (/^--chdir=|^-C/.test(start))
-        call.findings.push(asks("unknown-folder", "The program works in another folder.", ["Use cd in front of the command."]));
-      words.shift();
-    } else if (start.includes("=")) {
-      judgeSetting(word, call.findings, true);
-      words.shift();
-    } else break;
-  }
-  if (words.length === 0) {
-    if (!isCleared)
-      call.findings.push(
-        asks(
-          "environment-print",
-          "This prints every environment variable, passwords and keys too.",
-          ["Print the one variable you need, such as echo $PATH."],
-          ["credentials", "read"],
-        ),
-      );
-  } else call.judgeWords(words, "env");
-  return true;
-}
-
-function splitString(value: Field, rest: readonly Field[], call: Call): boolean {
-  const text = valueOf(value);
-  if (text === null) call.judgeShell(value, "env -S");
-  else
-    call.judgeShell(
-      joined([
-        literal(`env ${text}`),
-        ...rest.map((field) => (field.kind === "static" ? literal(`'${field.value.replaceAll("'", "'\\''")}'`) : field)),
-      ]),
-      "env -S",
-    );
-  return true;
-}
-
-/** `NAME=value` given as a word. */
-export function judgeSetting(word: Field, findings: Finding[], isPrefix: boolean): void {
-  const start = startOf(word);
-  const name = start.slice(0, start.indexOf("=")).replace(/\+$/, "");
-  const value = word.kind === "static" ? word.value.slice(start.indexOf("=") + 1) : null;
-  if (isSensitiveVariable(name) && !isPagerOff(name, value)) findings.push(changesExecution(name));
-  else if (isPrefix && !isHarmlessVariable(name) && !isPagerOff(name, value)) {
-    findings.push(
-      asks(
-        "environment",
-        `The variable ${name} is set for the program, and what that changes is not known.`,
-        ["Use the program's own flags."],
-        ["settings"],
-      ),
-    );
-  }
 }
 
 export function shell(call: Call): boolean {
@@ -231,6 +150,17 @@ export function evaluate(call: Call): boolean {
   return true;
 }
 
+/** `let 'x = y + 1'`: each word is a sum. */
+export function sums(call: Call): boolean {
+  const scope = { ...call.outer, within: [...call.outer.within, "let"], depth: call.outer.depth + 1 };
+  for (const operand of call.operands) {
+    const value = valueOf(operand);
+    // A word that is not known fits only the rule that asks.
+    if (value !== null) call.later(() => scope.run.judgeText(`((${value}))`, scope));
+  }
+  return true;
+}
+
 /** `command`, `builtin`, `exec`: what follows the flags is a command. */
 export function commandBuiltin(call: Call): boolean {
   const flags = call.given.flags.map(({ name }) => name);
@@ -282,7 +212,10 @@ export function variableNames(call: Call): boolean {
   const names =
     call.name === "printf" ? call.given.flags.filter(({ name }) => name === "-v").map(({ value }) => value) : [...call.operands];
   const format = call.name === "printf" ? call.operands[0] : undefined;
-  if (format !== undefined && (format.kind !== "static" || /%[^%a-mo-zA-Z]*n|%\(/.test(format.value.replaceAll(/%\([^)]*\)T/g, "")))) {
+  if (
+    format !== undefined &&
+    (format.kind !== "static" || /%[^%a-mo-zA-Z]*[hjlLtz]*n|%\(/.test(format.value.replaceAll(/%\([^)]*\)T/g, "")))
+  ) {
     call.findings.push(
       holds(
         "changes-execution",

@@ -1,4 +1,5 @@
 import type { Special } from "./command-call.ts";
+import { environment } from "./command-environment.ts";
 import { awk, copy, dashed, dd, grep, remove, sed } from "./command-readers.ts";
 import {
   goals,
@@ -11,17 +12,7 @@ import {
   testRunner,
 } from "./command-runners.ts";
 import { channel, container, namesLookup, remoteCopy, transfer, git } from "./command-services.ts";
-import {
-  changeFolder,
-  commandBuiltin,
-  condition,
-  declare,
-  environment,
-  evaluate,
-  shell,
-  shellSettings,
-  variableNames,
-} from "./command-shell.ts";
+import { changeFolder, commandBuiltin, condition, declare, evaluate, shell, shellSettings, sums, variableNames } from "./command-shell.ts";
 import { elevate, fd, find, isolate, lock, prefix, xargs } from "./command-wrappers.ts";
 
 /** Programs with a syntax of their own, by the name the table gives them. */
@@ -30,6 +21,7 @@ export const specials: Readonly<Record<string, Special>> = {
   env: { judge: environment },
   shell: { judge: shell },
   eval: { judge: evaluate },
+  let: { judge: sums },
   command: { judge: commandBuiltin },
   declare: { judge: declare },
   names: { judge: variableNames },

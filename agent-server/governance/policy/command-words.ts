@@ -195,8 +195,10 @@ function appendParameter(readings: Reading[], part: ParameterExpansionPart, quot
   }
   if (operation === undefined) {
     if (part.prefix === "#") appendUnknown(readings, true, true);
-    else if (index !== undefined) appendUnknown(readings, quoted);
-    else return appendVariable(readings, parameter, quoted, context);
+    else if (index !== undefined) {
+      if (!context.variables.has(parameter)) lookUp(parameter, context);
+      appendUnknown(readings, quoted);
+    } else return appendVariable(readings, parameter, quoted, context);
     return readings;
   }
   switch (operation.type) {

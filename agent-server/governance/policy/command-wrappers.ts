@@ -4,7 +4,7 @@ import { holds } from "./command-findings.ts";
 import { judgePath } from "./command-paths.ts";
 import { pathContext } from "./command-scope.ts";
 import { hasDashNames } from "./command-walk.ts";
-import { judgeSetting } from "./command-shell.ts";
+import { judgeSetting } from "./command-environment.ts";
 
 /** `timeout 5 ls`, `taskset -c 0 ls`: a number or a mask, then the command. */
 export function prefix(call: Call): boolean {
@@ -62,7 +62,9 @@ export function isolate(call: Call): boolean {
 export function xargs(call: Call): boolean {
   const words = call.operands;
   const { input } = call.scope;
+  const marker = markerOf(call);
   let handed: readonly Field[] = [unknown("input")];
+  let lines: readonly string[] | null = null;
   if (given(call, "-a", "--arg-file")) handed = [unknown("arguments")];
   else if (input.kind === "names") {
     handed = input.fields;
@@ -76,23 +78,42 @@ export function xargs(call: Call): boolean {
         ),
       );
     }
-  } else if (input.kind === "text" && !/["'\\]/.test(input.text))
-    handed = input.text
-      .split(/\s+/)
-      .filter((word) => word !== "")
-      .map((word) => literal(word));
-  const marker = call.given.flags.find(({ name }) => name === "-I" || name === "-J" || name === "-i" || name === "--replace");
+  } else if (input.kind === "text" && !/["'\\]/.test(input.text) && !given(call, "-0", "-#", "--null", "-d", "--delimiter")) {
+    const found = (separator: RegExp) => input.text.split(separator).filter((one) => one !== "");
+    handed = found(/\s+/).map((word) => literal(word));
+    // A mark stands for a whole line at a time.
+    const each = found(/\s*\n\s*|^\s+/);
+    if (each.length <= maxLines && marker !== null && !given(call, "-J")) lines = each;
+  }
   if (words.length === 0) return true;
-  if (marker === undefined) call.judgeWords([...words, ...handed], "xargs", { input: { kind: "none" } });
-  else call.judgeWords(replaced(words, valueOf(marker.value ?? undefined) ?? "{}", handed), "xargs", { input: { kind: "none" } });
+  if (marker === null) call.judgeWords([...words, ...handed], "xargs", { input: { kind: "none" } });
+  else if (lines === null) call.judgeWords(replaced(words, marker, handed), "xargs", { input: { kind: "none" } });
+  else for (const line of lines) call.judgeWords(replaced(words, marker, [literal(line)]), "xargs", { input: { kind: "none" } });
   return true;
 }
+
+/** What stands for the words of the input; null without such a mark. */
+function markerOf(call: Call): string | null {
+  const flag = call.given.flags.find(({ name }) => name === "-I" || name === "-J" || name === "-i" || name === "--replace");
+  if (flag === undefined) return null;
+  if (flag.name !== "-i") return valueOf(flag.value ?? undefined) ?? "{}";
+  // Its value is what is written right behind it, never a word of its own.
+  for (const word of call.args) {
+    const behind = /^-[^-i]*i(.*)$/s.exec(startOf(word))?.[1];
+    if (behind !== undefined) return behind === "" ? "{}" : behind;
+  }
+  return "{}";
+}
+
+const maxLines = 20;
 
 /** The words with a marker such as `{}` replaced by what will be put there. */
 function replaced(words: readonly Field[], marker: string, fields: readonly Field[]): Field[] {
   return words.flatMap((word) => {
     if (word.kind !== "static" || marker === "" || !word.value.includes(marker)) return [word];
     if (word.value === marker) return [...fields];
+    const [only] = fields;
+    if (fields.length === 1 && only?.kind === "static") return [literal(word.value.replaceAll(marker, () => only.value))];
     return [{ kind: "dynamic" as const, prefix: word.value.slice(0, word.value.indexOf(marker)), text: word.text }];
   });
 }
@@ -150,6 +171,8 @@ function isNegation(value: string | null | undefined): boolean {
   return value === "!" || value === "-not";
 }
 
+const computedSearch = holds("computed-name", "What find does is known only when it runs.", ["Write its words themselves."], ["execute"]);
+
 export function find(call: Call): boolean {
   const { roots, rest, tree } = findPlan(call.args);
   const { findings, scope } = call;
@@ -160,8 +183,7 @@ export function find(call: Call): boolean {
     const value = values[index] ?? null;
     if (value === null) {
       // Where a pattern or a number stands it is text; anywhere else it may be an action.
-      if (!findTests.has(values[index - 1] ?? ""))
-        findings.push(holds("computed-name", "What find does is known only when it runs.", ["Write its words themselves."], ["execute"]));
+      if (!findTests.has(values[index - 1] ?? "")) findings.push(computedSearch);
       continue;
     }
     if (value === "-delete") {
@@ -171,8 +193,10 @@ export function find(call: Call): boolean {
         : tree.map((one) => ({ ...one, name: null }) as Field);
       for (const one of found) findings.push(...judgePath(one, "delete-tree", context));
     } else if (findWrites.has(value)) call.apply(rest[index + 1] ?? unknown("file"), "write");
-    else if (value === "-files0-from") call.apply(rest[index + 1] ?? unknown("file"), "read");
-    else if (findActions.has(value)) {
+    else if (value === "-files0-from") {
+      call.apply(rest[index + 1] ?? unknown("file"), "read");
+      findings.push(computedSearch);
+    } else if (findActions.has(value)) {
       const end = values.findIndex((word, at) => at > index && (word === ";" || word === "+"));
       const command = rest.slice(index + 1, end < 0 ? rest.length : end);
       const handed = tree.map((one) => (hasTest && one.kind === "tree" && one.name === null ? { ...one, name: /^/ } : one));
