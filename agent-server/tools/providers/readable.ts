@@ -10,10 +10,10 @@ const maxElements = 50_000;
  * named by what they show. A page without such a part is given as all its text.
  */
 export function readable(html: string, url: string): { title: string | null; text: string } {
-  const { document } = parseHTML(html.slice(0, 5 * 1024 * 1024));
+  const { document } = parseHTML(whole(html));
   for (const element of document.querySelectorAll("script, style, noscript, template, iframe, object, embed, svg, canvas"))
     element.remove();
-  const title = document.title.trim().replaceAll(/\s+/g, " ") || null;
+  const title = document.querySelector("title")?.textContent?.trim().replaceAll(/\s+/g, " ") || null;
   for (const [selector, name] of [
     ["a[href]", "href"],
     ["img[src]", "src"],
@@ -24,10 +24,17 @@ export function readable(html: string, url: string): { title: string | null; tex
   const few = document.querySelectorAll("*").length <= maxElements;
   const article = few ? new Readability(document, { maxElemsToParse: maxElements, charThreshold: 200 }).parse() : null;
   const main = article?.content ? markdownOf(parseHTML(`<!doctype html><html><body>${article.content}</body></html>`).document.body) : "";
-  const whole = few ? markdownOf(body) : (body.textContent ?? "").replaceAll(/[ \t]+/g, " ").replaceAll(/\n\s*\n+/g, "\n\n");
+  const everything = few ? markdownOf(body) : (body.textContent ?? "").replaceAll(/[ \t]+/g, " ").replaceAll(/\n\s*\n+/g, "\n\n");
   // An article that leaves nearly everything out was not found rightly.
-  const text = main.length >= Math.min(200, whole.length / 10) ? main : whole;
+  const text = main.length >= Math.min(200, everything.length / 10) ? main : everything;
   return { title: article?.title?.trim() || title, text: text.trim() };
+}
+
+/** Browsers put what stands before a body, or without one, into it; this parser does not. */
+function whole(html: string): string {
+  if (/<body[\s>]/i.test(html)) return html;
+  const content = html.replaceAll(/<!doctype[^>]*>|<\/?(?:html|head|body)(?:\s[^>]*)?>/gi, "");
+  return `<!doctype html><html><head></head><body>${content}</body></html>`;
 }
 
 function absolute(element: Element, name: "href" | "src", url: string): void {

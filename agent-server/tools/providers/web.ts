@@ -78,6 +78,8 @@ export function createWebGate(deps: {
     priority: 10,
     local: () => false,
     flag: "TOOLS_NETWORK",
+    // That one site cannot be reached says nothing of the next.
+    blames: (error) => !(error instanceof LancelotError),
     offers: {
       web_ops: {
         async fetch({ url, signal, judge }) {
