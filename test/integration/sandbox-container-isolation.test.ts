@@ -5,15 +5,18 @@ import { isolationCases } from "../support/sandbox/isolation.ts";
 
 const skipped = await skippedWithoutEngine();
 
-describe.skipIf(skipped !== null)(`the container sandbox, tried on a real engine${skipped === null ? "" : ` (skipped: ${skipped})`}`, () => {
-  let engine: TestEngine;
-  beforeAll(async () => {
-    engine = await startEngine();
-  });
-  afterAll(() => engine.stop());
+describe.skipIf(skipped !== null)(
+  `the container sandbox, tried on a real engine${skipped === null ? "" : ` (skipped: ${skipped})`}`,
+  () => {
+    let engine: TestEngine;
+    beforeAll(async () => {
+      engine = await startEngine();
+    });
+    afterAll(() => engine.stop());
 
-  isolationCases("isolation", {
-    open: async (room, limits) => openContainer(room, `unix://${engine.socket}`, limits),
-    memoryEnds: "memory",
-  });
-});
+    isolationCases("isolation", {
+      open: async (room, limits) => openContainer(room, `unix://${engine.socket}`, limits),
+      memoryEnds: "memory",
+    });
+  },
+);

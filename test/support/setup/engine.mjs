@@ -1,7 +1,19 @@
 // A container engine of the tests' own: dockerd on its own socket, with images made on this machine, without any registry.
 // Runs on Node 20 with nothing installed. Data folders are kept in the cache, so images are made once.
 import { spawn } from "node:child_process";
-import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
@@ -74,7 +86,11 @@ export async function startEngine(options = {}) {
     );
     rmSync(join(folder, "docker.pid"), { force: true });
     const log = openSync(join(folder, "engine.log"), "a");
-    const child = spawn("dockerd", ["--config-file", config, ...(options.flags ?? [])], { env, stdio: ["ignore", log, log], detached: true });
+    const child = spawn("dockerd", ["--config-file", config, ...(options.flags ?? [])], {
+      env,
+      stdio: ["ignore", log, log],
+      detached: true,
+    });
     closeSync(log);
     child.on("error", () => {});
     state.child = child;
@@ -199,7 +215,8 @@ async function ensureImage(socket, image) {
     const archive = await make(folder);
     const [repo, tag] = image.split(":");
     const answer = await ask(socket, "POST", `/images/create?fromSrc=-&repo=${repo}&tag=${tag}`, archive);
-    if (answer.status !== 200 || answer.body.includes('"error"')) throw new SetupError(`The image ${image} could not be made: ${answer.body}`);
+    if (answer.status !== 200 || answer.body.includes('"error"'))
+      throw new SetupError(`The image ${image} could not be made: ${answer.body}`);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -209,8 +226,19 @@ async function ensureImage(socket, image) {
 async function smallTree(folder) {
   const tree = join(folder, "tree");
   for (const name of ["bin", "dev", "etc", "proc", "run", "sys", "tmp", "var"]) mkdirSync(join(tree, name), { recursive: true });
+  // The engine gives a tmpfs the mode of the folder it lies over.
+  chmodSync(join(tree, "tmp"), 0o1777);
   writeFileSync(join(tree, "etc/passwd"), "root:x:0:0::/:/bin/sh\nowner:x:1000:1000::/tmp/home:/bin/sh\n");
-  await run("cp", [env.PATH.split(":").map((path) => join(path, "busybox")).find(existsSync), join(tree, "bin/busybox")], { quiet: true });
+  await run(
+    "cp",
+    [
+      env.PATH.split(":")
+        .map((path) => join(path, "busybox"))
+        .find(existsSync),
+      join(tree, "bin/busybox"),
+    ],
+    { quiet: true },
+  );
   const names = await run(join(tree, "bin/busybox"), ["--list"], { quiet: true });
   for (const name of names.split("\n")) if (name !== "" && name !== "busybox") symlinkSync("busybox", join(tree, "bin", name));
   return pack(folder, ["-C", tree, "."]);
@@ -227,10 +255,15 @@ async function toolsTree(folder) {
   for (const name of packages) if (await has("dpkg", ["-s", name])) installed.push(name);
   const listed = (await run("dpkg", ["-L", ...installed], { quiet: true })).split("\n");
   const files = new Set(["/bin", "/lib", "/lib64", "/sbin", "/usr/bin", "/usr/lib", "/tmp", "/proc", "/sys", "/dev", "/run"]);
-  for (const path of listed) if (path.startsWith("/") && path !== "/." && existsSync(path) && !/^\/usr\/share\/(doc|man|locale|info|bash-completion)/.test(path)) files.add(path);
+  for (const path of listed)
+    if (path.startsWith("/") && path !== "/." && existsSync(path) && !/^\/usr\/share\/(doc|man|locale|info|bash-completion)/.test(path))
+      files.add(path);
   const programs = [...files].filter((path) => /\/(s?bin|git-core)\/[^/]+$/.test(path) || /\.so(\.\d+)*$/.test(path));
-  const libraries = await run("sh", ["-c", `ldd "$@" 2>/dev/null | grep -o '/[^ ]*' | sort -u; true`, "sh", ...programs, projectNode()], { quiet: true });
-  for (const path of libraries.split("\n")) if (path.startsWith("/") && !path.endsWith(":")) for (const each of [path, realpathSync(path)]) files.add(each);
+  const libraries = await run("sh", ["-c", `ldd "$@" 2>/dev/null | grep -o '/[^ ]*' | sort -u; true`, "sh", ...programs, projectNode()], {
+    quiet: true,
+  });
+  for (const path of libraries.split("\n"))
+    if (path.startsWith("/") && !path.endsWith(":")) for (const each of [path, realpathSync(path)]) files.add(each);
   const list = join(folder, "files");
   // By their true folders: /lib is a link, and what it leads to comes later in the archive.
   const paths = [...files].filter((path) => existsSync(path)).map((path) => join(realpathSync(dirname(path)), basename(path)));

@@ -28,10 +28,10 @@ export interface CommandDeps {
 }
 
 /** What the last output may take after the command's own process ended, while something it left holds the stream, ms. */
-const lastOutput = 300;
+const lastOutput = 200;
 const startWithin = 30_000;
 /** Looks whether the command's own process still runs, ms: the stream alone does not tell while a child of it holds it. */
-const looks = { first: 200, longest: 1_000 };
+const looks = { first: 60, longest: 1_000 };
 const memoryWords = 400;
 
 /**

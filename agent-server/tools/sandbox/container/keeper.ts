@@ -16,7 +16,7 @@ export interface Keeper {
   readonly alive: boolean;
   /** Resolves when the connection is over, and the container with it. */
   readonly over: Promise<void>;
-  about(): Promise<{ nonce: string; shell: string; forwarder: boolean }>;
+  about(): Promise<{ nonce: string; shell: string; forwarder: boolean; home: boolean }>;
   processes(): Promise<InnerProcess[]>;
   /** Lines of /proc/self/mountinfo. */
   mounts(): Promise<string[]>;
@@ -93,7 +93,12 @@ export function createKeeper(stream: Duplex): Keeper {
     async about() {
       const lines = (await question("about")).split("\n");
       const said = (name: string) => lines.find((line) => line.startsWith(`${name} `))?.slice(name.length + 1) ?? "";
-      return { nonce: said("nonce"), shell: said("shell") === "bash" ? "bash" : "sh", forwarder: said("forwarder") === "ready" };
+      return {
+        nonce: said("nonce"),
+        shell: said("shell") === "bash" ? "bash" : "sh",
+        forwarder: said("forwarder") === "ready",
+        home: said("home") === "ready",
+      };
     },
     async processes() {
       return (await question("processes")).split("\n").flatMap((line) => {

@@ -82,6 +82,10 @@ export async function startContainer(deps: WarmDeps, signal?: AbortSignal): Prom
       throw unavailable(
         "The container engine mounts files of another machine, so commands cannot work on this workspace. Use an engine that runs here.",
       );
+    if (!about.home)
+      throw unavailable(
+        `The folder /tmp of the image ${deps.image} cannot be written to. Name another image in config/sandbox.yaml (image).`,
+      );
     if (deps.platform === "linux") checkMounts(deps.plan, await keeper.mounts());
     const warm = createWarm(deps, created, keeper, about);
     watchEvents(engine.docker, created.id, warm);
