@@ -17,8 +17,8 @@ export function receiptAt(db: Database.Database, seq: number): string | null {
 /** What the body says of the entry; null when it cannot be read. */
 export function bodyOf(row: Pick<EntryRow, "body">): { seq: unknown; id: unknown; kind: unknown } | null {
   try {
-    const body: unknown = JSON.parse(row.body);
-    return typeof body === "object" && body !== null ? { seq: undefined, id: undefined, kind: undefined, ...body } : null;
+    // What is no object has none of these.
+    return { seq: undefined, id: undefined, kind: undefined, ...(JSON.parse(row.body) as object | null) };
   } catch {
     return null;
   }

@@ -66,13 +66,13 @@ export async function verifyLedger(
   let toldAt = 0;
   const sealed = { count: 0, entries: 0 };
 
-  const answer = (firstBad?: Problem | null): Verification => ({
-    ok: (firstBad ?? null) === null,
+  const answer = (firstBad: Problem | null): Verification => ({
+    ok: firstBad === null,
     entries,
     head: entries === 0 ? null : previous,
     signed: walk.result(),
     segments: { ...sealed },
-    ...(firstBad === undefined || firstBad === null ? {} : { firstBad }),
+    ...(firstBad === null ? {} : { firstBad }),
   });
   const giveWay = async (): Promise<void> => {
     if (options.signal?.aborted === true) throw new LancelotError("cancelled", "The check of the receipts was stopped.");
