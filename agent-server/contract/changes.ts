@@ -55,7 +55,10 @@ export const Checkpoint = z.object({
   questId: Id.nullable(),
   receiptId: Id.nullable(),
   createdAt: Timestamp,
+  /** At most 500. */
   files: z.array(z.object({ path: z.string(), existed: z.boolean(), size: z.int() })),
+  /** How many files it holds. */
+  total: z.int(),
 });
 export type Checkpoint = z.infer<typeof Checkpoint>;
 
@@ -67,6 +70,13 @@ export const RestoreResult = z.object({
   undoCheckpointId: Id.nullable(),
 });
 export type RestoreResult = z.infer<typeof RestoreResult>;
+
+/** A checkpoint, or some of its files (relative to the workspace; a folder means what is in it), or everything a quest did. */
+export const RestoreOf = z.union([
+  z.object({ id: Id, paths: z.array(z.string().min(1).max(4096)).min(1).max(1_000).optional() }),
+  z.object({ questId: Id }),
+]);
+export type RestoreOf = z.infer<typeof RestoreOf>;
 
 export const changeMethods = {
   "changes.list": method({
@@ -96,13 +106,13 @@ export const changeMethods = {
   "checkpoints.diff": method({
     summary: "What restoring a checkpoint, or undoing a quest, would change now: one unified diff a file.",
     access: "any",
-    params: z.union([z.object({ id: Id }), z.object({ questId: Id })]),
+    params: RestoreOf,
     result: z.object({ files: z.array(z.object({ path: z.string(), diff: z.string() })) }),
   }),
   "checkpoints.restore": method({
     summary: "Puts files back as they were before a checkpoint or before a quest. Undone by restoring `undoCheckpointId`.",
     access: "owner",
-    params: z.union([z.object({ id: Id }), z.object({ questId: Id })]),
+    params: RestoreOf,
     result: RestoreResult,
   }),
 };

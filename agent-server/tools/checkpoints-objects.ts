@@ -1,10 +1,12 @@
 import { createHash, randomBytes } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { type FileHandle, mkdir, open, readFile, rename, stat, unlink } from "node:fs/promises";
+import { constants, createReadStream, createWriteStream } from "node:fs";
+import { chmod, copyFile, type FileHandle, mkdir, open, readFile, rename, unlink, utimes } from "node:fs/promises";
 import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import { LancelotError } from "../contract/errors.ts";
+import type { Packs } from "./checkpoints-packs.ts";
 import { errno } from "./providers/file-errors.ts";
 import { sha256 } from "./text/encoding.ts";
 
@@ -21,16 +23,23 @@ export interface ObjectStore {
   putFile(handle: FileHandle, size: number): Promise<string>;
   /** @throws LancelotError `not_found` when it is gone or damaged. */
   get(hash: string): Promise<Buffer>;
+  /** True when it is there; it then is not collected for a while. */
+  use(hash: string): Promise<boolean>;
+  readonly packs: Packs | undefined;
 }
 
-export function createObjectStore(dataDir: string): ObjectStore {
+/** `packs`: where many small ones lie together. Without them each is a file of its own. */
+export function createObjectStore(dataDir: string, packs?: Packs): ObjectStore {
   const root = join(dataDir, "objects");
   const place = (hash: string) => join(root, hash.slice(0, 2), hash.slice(2));
 
-  async function has(hash: string): Promise<boolean> {
+  /** Looks by touching it: what was used a moment ago is not collected, whichever window collects. */
+  async function use(hash: string): Promise<boolean> {
+    if (packs?.use(hash) === true) return true;
+    const at = new Date();
     for (const name of [place(hash), `${place(hash)}.gz`]) {
       try {
-        await stat(name);
+        await utimes(name, at, at);
         return true;
       } catch (error) {
         if (errno(error) !== "ENOENT") throw error;
@@ -58,7 +67,7 @@ export function createObjectStore(dataDir: string): ObjectStore {
   return {
     async put(bytes) {
       const hash = sha256(bytes);
-      if (await has(hash)) return hash;
+      if (await use(hash)) return hash;
       const small = bytes.byteLength < compressBelow ? await zip(bytes, { level: 6 }) : null;
       if (small !== null && small.byteLength < bytes.byteLength) await store(`${place(hash)}.gz`, (handle) => handle.writeFile(small));
       else await store(place(hash), (handle) => handle.writeFile(bytes));
@@ -69,32 +78,51 @@ export function createObjectStore(dataDir: string): ObjectStore {
       if (size < compressBelow) return this.put(await handle.readFile());
       await mkdir(root, { recursive: true, mode: 0o700 });
       const temporary = join(root, `${randomBytes(8).toString("hex")}.tmp`);
-      const copy = await open(temporary, "wx", 0o600);
-      const digest = createHash("sha256");
       try {
-        for await (const chunk of createReadStream("", { fd: handle, autoClose: false, start: 0 })) {
-          digest.update(chunk as Buffer);
-          await copy.write(chunk as Buffer);
+        // A copy that shares its blocks with the file where the file system can do that; hashed as it was copied, whoever writes meanwhile.
+        if (process.platform === "linux") await copyFile(`/proc/self/fd/${handle.fd}`, temporary, constants.COPYFILE_FICLONE);
+        else
+          await pipeline(createReadStream("", { fd: handle, autoClose: false, start: 0 }), createWriteStream(temporary, { flags: "wx" }));
+        await chmod(temporary, 0o600);
+        const copy = await open(temporary, "r+");
+        let hash: string;
+        try {
+          const digest = createHash("sha256");
+          for await (const chunk of createReadStream("", { fd: copy, autoClose: false, start: 0 })) digest.update(chunk as Buffer);
+          hash = digest.digest("hex");
+          await copy.sync();
+        } finally {
+          await copy.close();
         }
-        await copy.sync();
-        const hash = digest.digest("hex");
-        await copy.close();
-        await mkdir(join(place(hash), ".."), { recursive: true, mode: 0o700 });
-        await rename(temporary, place(hash));
+        if (await use(hash)) await unlink(temporary);
+        else {
+          await mkdir(join(place(hash), ".."), { recursive: true, mode: 0o700 });
+          await rename(temporary, place(hash));
+        }
         return hash;
       } catch (error) {
-        await copy.close().catch(() => undefined);
         await unlink(temporary).catch(() => undefined);
         throw error;
       }
     },
 
+    use,
+    packs,
+
     async get(hash) {
-      const bytes = await readObject(place(hash));
+      const bytes = (await packed(packs, hash)) ?? (await readObject(place(hash)));
       if (sha256(bytes) !== hash) throw new LancelotError("not_found", "A stored file version is damaged; it cannot be restored.");
       return bytes;
     },
   };
+}
+
+async function packed(packs: Packs | undefined, hash: string): Promise<Buffer | null> {
+  try {
+    return (await packs?.get(hash)) ?? null;
+  } catch (error) {
+    throw new LancelotError("not_found", "A stored file version is damaged; it cannot be restored.", { cause: error });
+  }
 }
 
 async function readObject(path: string): Promise<Buffer> {

@@ -1,48 +1,44 @@
+import { basename, dirname } from "node:path";
 import type { RestoreResult } from "../contract/changes.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Governance } from "../governance/governance.ts";
 import type { Ledger } from "../receipts/receipts.ts";
-import type { CheckpointFile, Checkpoints } from "./checkpoints.ts";
+import { describeReversals } from "./checkpoints-describe.ts";
+import { imageOf, putEntry, sameImage } from "./checkpoints-entries.ts";
 import type { ObjectStore } from "./checkpoints-objects.ts";
-import type { Locks } from "./locks.ts";
-import { fileProvider, readWhole } from "./providers/file-ops.ts";
+import { inOrder, type Plan, planReversals, resolveTarget, type Reversal } from "./checkpoints-plan.ts";
+import { settleRepositories } from "./checkpoints-repository.ts";
+import type { CheckpointFile, Checkpoints } from "./checkpoints.ts";
 import { brief } from "./decisions.ts";
+import type { Locks } from "./locks.ts";
+import { fileProvider } from "./providers/file-ops.ts";
 import type { IntentSpec, Road } from "./road.ts";
-import { decodeText, type Encoding, encodeText, sha256 } from "./text/encoding.ts";
-import { unifiedDiff } from "./text/hunks.ts";
-import { mergeFiles } from "./text/merge.ts";
+import { decodeText } from "./text/encoding.ts";
 import type { Verifications } from "./verifications.ts";
 import type { Left } from "./verify-files.ts";
 import { leftBy, type TargetFile, type WorkspaceFiles } from "./workspace-files.ts";
 
 /** How long (ms) an undo waits for verifications that are under way. */
 const drainTimeout = 5_000;
+/** Above this many files an editor is not asked to write each: what it shows of them follows the disk by itself. */
+const maxThroughEditor = 200;
+/** Files that are named in the question and on the receipt. */
+const maxNamed = 200;
 /** What puts files back is no action of the agent. */
 const restores: ReadonlySet<string> = new Set(["checkpoint_restore", "verification_restore"]);
 
-/** Bytes and permission bits of a file; null when there is none. */
-type State = { readonly bytes: Buffer; readonly mode: number } | null;
-
-interface Reversal {
-  readonly file: TargetFile;
-  readonly current: State;
-  readonly target: State;
-  /** Unsaved text of the editor; null when there is none. */
-  readonly unsaved: string | null;
-}
-
-interface Refusal {
-  readonly path: string;
-  readonly message: string;
-}
+/** A checkpoint or all of a task's; of a checkpoint perhaps some files alone (relative to the workspace; a folder means what is in it). */
+export type RestoreOf = { readonly id: string; readonly paths?: readonly string[] | undefined } | { readonly questId: string };
 
 /** Undoing: files go back to how they were before a checkpoint or a quest, keeping what the owner did to them since. */
 export interface Restore {
-  diff(of: { id: string } | { questId: string }): Promise<{ path: string; diff: string }[]>;
+  diff(of: RestoreOf): Promise<{ path: string; diff: string }[]>;
   /** The owner's: by the full road, with a checkpoint of its own. @throws LancelotError `not_found`, `denied`. */
-  restore(of: { id: string } | { questId: string }): Promise<RestoreResult>;
+  restore(of: RestoreOf): Promise<RestoreResult>;
   /** The same for an action that failed its verification; nothing is waited for. `held`: the caller holds the files' locks. */
   takeBack(checkpointId: string, of: { questId: string | null; parentId: string; held: boolean }): Promise<RestoreResult>;
+  /** Completes restores of hosts that died; resolves with how many. Call it at the start. */
+  resume(): Promise<number>;
 }
 
 interface Occasion {
@@ -61,87 +57,207 @@ export function createRestore(deps: {
   locks: Locks;
   ledger: Ledger;
   verifications: Pick<Verifications, "drain">;
+  /** What has to be known before anything is undone: what hosts that died left under way. */
+  ready?: () => Promise<unknown>;
 }): Restore {
   const { checkpoints, objects, files, governance, road, locks, ledger } = deps;
 
-  /** Follows the touches of one file back from what it is now. */
-  async function reverse(touches: readonly CheckpointFile[], current: State): Promise<State> {
-    let state = current;
-    for (const touch of touches.toReversed()) {
-      const before = await load(touch.before);
-      if (same(state, before)) continue;
-      // A host that died may or may not have written what it planned. Taking that out of a file it never reached changes nothing.
-      const image = touch.after === undefined ? touch.planned : touch.after;
-      if (image === undefined)
-        throw new LancelotError("conflict", "Lancelot was stopped while it wrote this file, so what it held then is not known.");
-      const after = await load(image);
-      state = same(state, after) ? before : merge(after, state, before);
-    }
-    return state;
+  /** @throws LancelotError `not_found` for what is not there any more. */
+  function touchesOf(of: RestoreOf): CheckpointFile[] {
+    const dropped = checkpoints.dropped(of);
+    if (dropped !== null && "id" in of) throw new LancelotError("not_found", droppedWords(dropped.at));
+    const all = checkpoints.files(of);
+    if (!("paths" in of) || of.paths === undefined) return all;
+    const paths = of.paths.map((path) => path.replace(/\/$/, ""));
+    return all.filter(({ path }) => {
+      const name = path.display.replace(/\/$/, "");
+      return paths.some((asked) => name === asked || name.startsWith(`${asked}/`));
+    });
   }
 
-  async function load(image: CheckpointFile["before"]): Promise<State> {
-    return image === null ? null : { bytes: await objects.get(image.hash), mode: image.mode };
+  async function plan(of: RestoreOf): Promise<Plan> {
+    await deps.ready?.();
+    const planned = await settleRepositories(await planReversals(touchesOf(of), { objects, files, governance }), objects);
+    const dropped = "questId" in of ? checkpoints.dropped(of) : null;
+    if (dropped !== null) planned.conflicts.unshift({ path: "(earlier steps)", message: droppedWords(dropped.at), touches: [] });
+    return planned;
   }
 
-  async function plan(of: { id: string } | { questId: string }): Promise<{ reversals: Reversal[]; conflicts: Refusal[] }> {
-    const byPath = Map.groupBy(checkpoints.files(of), (file) => file.path.absolute);
-    const reversals: Reversal[] = [];
-    const conflicts: Refusal[] = [];
-    for (const [absolute, touches] of byPath) {
-      const display = touches[0]?.path.display ?? absolute;
-      try {
-        const resolved = governance.resolvePath(absolute);
-        if (!resolved.ok) throw new LancelotError("denied", resolved.message);
-        if (resolved.absolute !== absolute) throw new LancelotError("denied", "It leads elsewhere now.");
-        const file: TargetFile = { absolute, display, asked: absolute, inside: resolved.inside };
-        const disk = await readWhole(file, Number.MAX_SAFE_INTEGER);
-        const unsaved = await files.unsavedText(file);
-        const current = unsaved === null || disk === null ? disk : { bytes: encodeLike(unsaved, disk.bytes), mode: disk.mode };
-        const target = await reverse(touches, current);
-        if (!same(current, target)) reversals.push({ file, current: disk, target, unsaved });
-      } catch (error) {
-        if (!(error instanceof LancelotError)) throw error;
-        conflicts.push({ path: display, message: error.message });
+  async function write({ file, current, target, unsaved }: Reversal, throughEditor: boolean) {
+    const bytes = target === null || target.kind !== undefined ? null : await objects.get(target.hash);
+    const plain = (current === null || current.kind === undefined) && (target === null || target.kind === undefined);
+    const sameMode = current === null || target === null || current.mode === target.mode;
+    // A text goes through the editor, so that its undo works there too; modes and other bytes only the disk can keep.
+    if (plain && sameMode && current !== null && (throughEditor || unsaved !== null)) {
+      const disk = await files.current(file).catch(() => null);
+      const text = bytes === null ? null : decodeText(bytes);
+      if (disk !== null && disk.diskHash === current.hash && (target === null || text?.encoding.name === "utf8")) {
+        const written = await files.write(file, disk, text?.text ?? null);
+        if (!written.saved || written.after === (target?.hash ?? null)) return written;
+        return files.writeBytes(file, written.after, bytes, target?.mode);
       }
     }
-    return { reversals, conflicts };
+    if (unsaved !== null) throw new LancelotError("conflict", "It has unsaved edits in the editor. Save it there, then try again.");
+    await putEntry(file, current, target, objects);
+    return { path: file.display, before: hashOf(current), after: hashOf(target), via: "disk" as const, saved: true };
   }
 
-  async function write({ file, current, target, unsaved }: Reversal) {
-    const text = target === null ? null : decodeText(target.bytes);
-    const was = current === null ? null : decodeText(current.bytes);
-    const sameMode = current === null || target === null || current.mode === target.mode;
-    const diskHash = current === null ? null : sha256(current.bytes);
-    // A text goes through the editor, so that its undo works there too; modes and other bytes only the disk can keep.
-    if (sameMode && current !== null && was !== null && (target === null || text?.encoding.name === "utf8")) {
-      const from = { text: unsaved ?? was.text, encoding: was.encoding, diskHash, unsaved: unsaved !== null };
-      const written = await files.write(file, from, text?.text ?? null);
-      if (!written.saved || written.after === (target === null ? null : sha256(target.bytes))) return written;
-      return files.writeBytes(file, written.after, target?.bytes ?? null, target?.mode);
+  async function restoreHeld(of: RestoreOf, occasion: Occasion): Promise<RestoreResult> {
+    const { reversals, conflicts } = await plan(of);
+    const { actionName, questId, parentId, takesBack } = occasion;
+    const allowed: { reversal: Reversal; step: IntentSpec }[] = [];
+    const told = conflicts.map(({ path, message }) => ({ path, message }));
+    for (const reversal of inOrder(reversals)) {
+      const step = stepOf(reversal);
+      const decision = governance.evaluate({ ...step, mode: "normal" });
+      if (decision.verdict !== "deny") {
+        allowed.push({ reversal, step });
+        continue;
+      }
+      const message = decision.rules.map((rule) => rule.message).join(" ");
+      told.push({ path: reversal.file.display, message });
+      ledger.record(
+        {
+          actionType: "file_op",
+          actionName,
+          inputs: { ...of, paths: [reversal.file.display] },
+          riskTier: decision.tier,
+          parentId,
+          questId,
+          metadata: { provider: fileProvider, decision: brief([decision]) },
+        },
+        { status: "failure", errorMessage: message },
+      );
     }
-    if (unsaved !== null) throw new LancelotError("conflict", "It has unsaved edits in the editor. Save it there, then try again.");
-    return files.writeBytes(file, diskHash, target?.bytes ?? null, target?.mode);
+    if (allowed.length === 0) return { restored: [], conflicts: told, undoCheckpointId: null };
+    const restored: string[] = [];
+    const names = allowed.map(({ reversal }) => reversal.file.display);
+    const more = names.length > maxNamed ? [`… and ${names.length - maxNamed} more`] : [];
+    const wrote: { reversal: Reversal; hash: string | null; saved: boolean; via: "editor" | "disk" }[] = [];
+    const { value } = await road.carry<string | null>({
+      questId,
+      parentId,
+      mode: "normal",
+      signal: new AbortController().signal,
+      actionType: "file_op",
+      actionName,
+      inputs: { ...of, paths: [...names.slice(0, maxNamed), ...more] },
+      steps: allowed.map(({ step }) => step),
+      question: { title: `Restore ${allowed.length} files`, detail: [...names.slice(0, maxNamed), ...more].join("\n") },
+      consent: "review",
+      touches: allowed.map(({ reversal: { file, target } }) => ({ path: file, plannedImage: target })),
+      provider: fileProvider,
+      held: true,
+      takesBack,
+      completed: true,
+      run: async ({ checkpointId }) => {
+        const changedFiles: unknown[] = [];
+        const left: Left[] = [];
+        for (const { reversal } of allowed) {
+          try {
+            const written = await write(reversal, allowed.length <= maxThroughEditor);
+            wrote.push({ reversal, hash: written.after, saved: written.saved, via: written.via });
+            if (changedFiles.length < maxNamed) changedFiles.push(written);
+            left.push(...leftBy(reversal.file, written));
+            restored.push(reversal.file.display);
+          } catch (error) {
+            if (!(error instanceof LancelotError)) throw error;
+            told.push({ path: reversal.file.display, message: error.message });
+            left.push(...leftBy(reversal.file, null));
+          }
+        }
+        const outputs = { changedFiles, changedTotal: restored.length, conflicts: told.slice(0, maxNamed) };
+        return { value: checkpointId, outputs, left };
+      },
+      verify: async () => {
+        const wrong: string[] = [];
+        for (const { reversal, via, saved } of wrote) {
+          if (via === "editor" || !saved) continue;
+          const now = await imageOf(reversal.file);
+          // A folder that was not empty stays; what is in it is somebody's.
+          if (!sameImage(now, reversal.target) && !(reversal.target === null && now?.kind === "folder")) wrong.push(reversal.file.display);
+        }
+        if (wrong.length === 0) return null;
+        return `${wrong.slice(0, 10).join(", ")}${wrong.length > 10 ? ` and ${wrong.length - 10} more` : ""} ${wrong.length === 1 ? "does" : "do"} not hold what was put back`;
+      },
+    });
+    return { restored, conflicts: told, undoCheckpointId: value };
+  }
+
+  function pathsOf(of: RestoreOf): string[] {
+    return [...new Set(touchesOf(of).map((file) => file.path.absolute))];
+  }
+
+  /** The receipts of the agent's own actions; of what the owner accepted by hand, that of the proposal. */
+  function actionsOf(of: RestoreOf): string[] {
+    const actions = checkpoints.receipts(of).flatMap((id) => {
+      const receipt = ledger.get(id);
+      if (receipt === null || restores.has(receipt.actionName)) return [];
+      return receipt.metadata["consent"] === "review" && receipt.parentId !== null ? [receipt.parentId] : [id];
+    });
+    return [...new Set(actions)];
+  }
+
+  /** Writes what a host that died had not written yet. What is neither as it was nor as it was to be is somebody's, and stays. */
+  async function completeOne({ id, questId, receiptId }: { id: string; questId: string | null; receiptId: string | null }): Promise<void> {
+    const opened = ledger.open({
+      actionType: "file_op",
+      actionName: "checkpoint_restore.resume",
+      inputs: { checkpointId: id },
+      riskTier: "T1",
+      parentId: receiptId,
+      questId,
+      metadata: { provider: fileProvider },
+    });
+    const restored: string[] = [];
+    const conflicts: { path: string; message: string }[] = [];
+    const waiting: { file: TargetFile; current: Reversal["current"]; target: Reversal["target"] }[] = [];
+    for (const { path, before, planned } of checkpoints.files({ id })) {
+      if (planned === undefined) continue;
+      try {
+        const file = resolveTarget(path.absolute, path.display, governance);
+        const current = await imageOf(file);
+        if (sameImage(current, planned)) continue;
+        // Nothing there: it died between taking away what stood there and placing what was to.
+        const reached = current === null || (before !== null && current.kind === before.kind && current.hash === before.hash);
+        if (!reached) throw new LancelotError("conflict", "It was changed since. It was left as it is.");
+        if (governance.evaluate({ ...stepOf({ file, current, target: planned }), mode: "normal" }).verdict === "deny")
+          throw new LancelotError("denied", "The gate denies this now.");
+        waiting.push({ file, current, target: planned });
+      } catch (error) {
+        if (!(error instanceof LancelotError)) throw error;
+        conflicts.push({ path: path.display, message: error.message });
+      }
+    }
+    for (const { file, current, target } of inOrder(waiting)) {
+      try {
+        await putEntry(file, current, target, objects);
+        restored.push(file.display);
+      } catch (error) {
+        if (!(error instanceof LancelotError)) throw error;
+        conflicts.push({ path: file.display, message: error.message });
+      }
+    }
+    for (const { path } of checkpoints.files({ id })) await checkpoints.finishFile(id, path).catch(() => undefined);
+    checkpoints.finish(id);
+    const outputs = {
+      checkpointId: id,
+      restored: restored.slice(0, maxNamed),
+      restoredTotal: restored.length,
+      conflicts: conflicts.slice(0, maxNamed),
+    };
+    ledger.close(opened, { status: "success", outputs });
   }
 
   return {
-    async diff(of) {
-      const { reversals, conflicts } = await plan(of);
-      return [
-        ...reversals.map(({ file, current, target, unsaved }) => ({
-          path: file.display,
-          diff: describe(file.display, current, target, unsaved),
-        })),
-        ...conflicts.map(({ path, message }) => ({ path, diff: `(not restored: ${message})` })),
-      ];
-    },
+    diff: async (of) => describeReversals(await plan(of), { objects }),
 
     async restore(of) {
       // What is still being verified might be put back by that; whatever it takes, the owner is not kept waiting for long.
       await deps.verifications.drain({ timeoutMs: drainTimeout });
-      const questId =
-        "questId" in of ? of.questId : (checkpoints.list({ limit: 500 }).find((checkpoint) => checkpoint.id === of.id)?.questId ?? null);
+      const questId = "questId" in of ? of.questId : checkpoints.questOf(of.id);
       const occasion = { actionName: "checkpoint_restore", questId, parentId: null, takesBack: false };
+      await deps.ready?.();
       const actions = actionsOf(of);
       const result = await locks.hold(pathsOf(of), () => restoreHeld(of, occasion));
       if (result.restored.length > 0 && actions.length > 0) governance.rolledBack({ receiptIds: actions, questId });
@@ -153,131 +269,28 @@ export function createRestore(deps: {
       const work = () => restoreHeld(of, { actionName: "verification_restore", questId, parentId, takesBack: true });
       return held ? work() : locks.hold(pathsOf(of), work);
     },
+
+    async resume() {
+      const left = checkpoints.adopt();
+      for (const one of left) await completeOne(one);
+      return left.length;
+    },
   };
-
-  function pathsOf(of: { id: string } | { questId: string }): string[] {
-    return [...new Set(checkpoints.files(of).map((file) => file.path.absolute))];
-  }
-
-  /** The receipts of the agent's own actions; of what the owner accepted by hand, that of the proposal. */
-  function actionsOf(of: { id: string } | { questId: string }): string[] {
-    const actions = checkpoints.receipts(of).flatMap((id) => {
-      const receipt = ledger.get(id);
-      if (receipt === null || restores.has(receipt.actionName)) return [];
-      return receipt.metadata["consent"] === "review" && receipt.parentId !== null ? [receipt.parentId] : [id];
-    });
-    return [...new Set(actions)];
-  }
-
-  async function restoreHeld(of: { id: string } | { questId: string }, occasion: Occasion): Promise<RestoreResult> {
-    const { reversals, conflicts } = await plan(of);
-    const { actionName, questId, parentId, takesBack } = occasion;
-    const allowed: { reversal: Reversal; step: IntentSpec }[] = [];
-    for (const reversal of reversals) {
-      const { file } = reversal;
-      const args = { path: file.asked, absolute: file.absolute };
-      const step = { capability: "file_ops", action: reversal.target === null ? "delete" : "write", args };
-      const decision = governance.evaluate({ ...step, mode: "normal" });
-      if (decision.verdict !== "deny") {
-        allowed.push({ reversal, step });
-        continue;
-      }
-      const message = decision.rules.map((rule) => rule.message).join(" ");
-      conflicts.push({ path: file.display, message });
-      ledger.record(
-        {
-          actionType: "file_op",
-          actionName,
-          inputs: { ...of, paths: [file.display] },
-          riskTier: decision.tier,
-          parentId,
-          questId,
-          metadata: { provider: fileProvider, decision: brief([decision]) },
-        },
-        { status: "failure", errorMessage: message },
-      );
-    }
-    if (allowed.length === 0) return { restored: [], conflicts, undoCheckpointId: null };
-    const restored: string[] = [];
-    const { value } = await road.carry<string | null>({
-      questId,
-      parentId,
-      mode: "normal",
-      signal: new AbortController().signal,
-      actionType: "file_op",
-      actionName,
-      inputs: { ...of, paths: allowed.map(({ reversal }) => reversal.file.display) },
-      steps: allowed.map(({ step }) => step),
-      question: { title: `Restore ${allowed.length} files`, detail: allowed.map(({ reversal }) => reversal.file.display).join("\n") },
-      consent: "review",
-      touches: allowed.map(({ reversal: { file, target } }) => ({
-        path: file,
-        planned: target?.bytes ?? null,
-        ...(target === null ? {} : { plannedMode: target.mode }),
-      })),
-      provider: fileProvider,
-      held: true,
-      takesBack,
-      run: async ({ checkpointId }) => {
-        const changedFiles: unknown[] = [];
-        const left: Left[] = [];
-        for (const { reversal } of allowed) {
-          try {
-            const written = await write(reversal);
-            changedFiles.push(written);
-            left.push(...leftBy(reversal.file, written));
-            restored.push(reversal.file.display);
-          } catch (error) {
-            if (!(error instanceof LancelotError)) throw error;
-            conflicts.push({ path: reversal.file.display, message: error.message });
-            left.push(...leftBy(reversal.file, null));
-          }
-        }
-        return { value: checkpointId, outputs: { changedFiles, conflicts }, left };
-      },
-    });
-    return { restored, conflicts, undoCheckpointId: value };
-  }
 }
 
-function same(a: State, b: State): boolean {
-  if (a === null || b === null) return a === b;
-  return a.mode === b.mode && a.bytes.equals(b.bytes);
+/** The intent to put an entry back. Of a link or a folder the folder above is judged: where a link leads is not what is written. */
+function stepOf({ file, current, target }: Pick<Reversal, "file" | "current" | "target">): IntentSpec {
+  const action = target === null ? "delete" : "write";
+  if (current?.kind === undefined && target?.kind === undefined)
+    return { capability: "file_ops", action, args: { path: file.asked, absolute: file.absolute } };
+  const above = dirname(file.absolute);
+  return { capability: "file_ops", action: "write", args: { path: above, absolute: above, entry: basename(file.absolute) } };
 }
 
-/** Takes the step from `after` back to `before` out of a file that was edited since. @throws LancelotError `conflict`. */
-function merge(after: State, state: State, before: State): State {
-  if (after !== null && state !== null && before !== null && after.bytes.equals(state.bytes))
-    return { bytes: before.bytes, mode: before.mode };
-  const [base, ours, theirs] = [textOf(after), textOf(state), textOf(before)];
-  if (base === null || ours === null || theirs === null) throw edited();
-  const merged = mergeFiles(base.text, ours.text, theirs.text);
-  if (merged === null) throw edited();
-  if (merged.text === null) return null;
-  const encoding = theirs.encoding ?? ours.encoding ?? base.encoding;
-  if (encoding === null) throw edited();
-  return { bytes: encodeText(merged.text, encoding), mode: before?.mode ?? state?.mode ?? 0o644 };
+function hashOf(image: Reversal["current"]): string | null {
+  return image === null || image.kind === "folder" ? null : image.hash;
 }
 
-/** The text of a state; null when it is not text. */
-function textOf(state: State): { text: string | null; encoding: Encoding | null } | null {
-  return state === null ? { text: null, encoding: null } : decodeText(state.bytes);
-}
-
-function edited(): LancelotError {
-  return new LancelotError("conflict", "It was edited since in a way that does not merge. It was left as it is.");
-}
-
-function encodeLike(text: string, bytes: Buffer): Buffer {
-  const decoded = decodeText(bytes);
-  return encodeText(text, decoded?.encoding ?? { name: "utf8", bom: false });
-}
-
-function describe(path: string, current: State, target: State, unsaved: string | null): string {
-  const from = current === null ? null : decodeText(current.bytes);
-  const to = target === null ? null : decodeText(target.bytes);
-  if ((current !== null && from === null) || (target !== null && to === null)) return `Binary file ${path} differs\n`;
-  const text = unifiedDiff(path, unsaved ?? from?.text ?? null, to?.text ?? null);
-  const modes = current !== null && target !== null && current.mode !== target.mode;
-  return modes ? `old mode ${current.mode.toString(8)}\nnew mode ${target.mode.toString(8)}\n${text}` : text;
+function droppedWords(at: string): string {
+  return `What is needed to undo this was removed on ${at.slice(0, 10)} to keep the store of checkpoints within its limits (config/checkpoints.yaml), so it can no longer be restored.`;
 }

@@ -89,4 +89,40 @@ export const toolsMigrations: readonly Migration[] = [
       CREATE INDEX repository_moves_quest ON repository_moves (workspace, quest_id, id);
     `,
   },
+  {
+    name: "tools-4-effects",
+    sql: `
+      -- 'action': one that said what it would touch; 'restore': completed by the next host when its own died; 'command': the workspace was watched.
+      ALTER TABLE checkpoints ADD COLUMN kind TEXT NOT NULL DEFAULT 'action';
+      -- Its files were removed to make space.
+      ALTER TABLE checkpoints ADD COLUMN dropped_at TEXT;
+      CREATE INDEX checkpoints_open ON checkpoints (workspace) WHERE finished = 0;
+      -- What stood there: NULL (a file, or nothing without a hash), 'link' (hash of its target), 'folder'.
+      ALTER TABLE checkpoint_files ADD COLUMN before_kind TEXT;
+      ALTER TABLE checkpoint_files ADD COLUMN planned_kind TEXT;
+      ALTER TABLE checkpoint_files ADD COLUMN planned_mode INTEGER;
+      ALTER TABLE checkpoint_files ADD COLUMN after_kind TEXT;
+      -- What it held before was not kept (1), or it was changed by two at once (2): it cannot be undone.
+      ALTER TABLE checkpoint_files ADD COLUMN lost INTEGER NOT NULL DEFAULT 0;
+      CREATE INDEX checkpoint_files_path ON checkpoint_files (absolute);
+      CREATE TABLE packs (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        host_id TEXT NOT NULL,
+        bytes INTEGER NOT NULL DEFAULT 0,
+        done INTEGER NOT NULL DEFAULT 0
+      ) STRICT;
+      CREATE TABLE packed_objects (
+        hash BLOB PRIMARY KEY,
+        pack INTEGER NOT NULL,
+        at INTEGER NOT NULL,
+        stored INTEGER NOT NULL,
+        compressed INTEGER NOT NULL,
+        start INTEGER NOT NULL,
+        size INTEGER NOT NULL,
+        whole INTEGER NOT NULL,
+        used_at INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX packed_objects_pack ON packed_objects (pack, at);
+    `,
+  },
 ];

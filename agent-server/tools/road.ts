@@ -76,6 +76,8 @@ export interface Undertaking<T> extends Traveller {
   readonly held?: boolean;
   /** It takes back what failed its verification: it waits for none, and is not taken back itself. */
   readonly takesBack?: boolean;
+  /** When this host dies meanwhile, the next one completes it: every touched file has its planned image. */
+  readonly completed?: boolean;
 }
 
 /** The road every effect takes (architecture.md, One way through). */
@@ -318,7 +320,13 @@ export function createRoad(deps: RoadDeps): Road {
       /** With before-images of the files it names, and a look at what it left in them. */
       const runTouching = async (): Promise<{ result: Result<T>; expectations: Expectation[] }> => {
         const { touches } = undertaking;
-        if (touches.length > 0) kept.checkpointId = await checkpoints.take({ questId, receiptId, touches });
+        if (touches.length > 0)
+          kept.checkpointId = await checkpoints.take({
+            questId,
+            receiptId,
+            touches,
+            kind: undertaking.completed === true ? "restore" : "action",
+          });
         const result = await run(kept.checkpointId);
         return { result, expectations: kept.checkpointId === null ? [] : await finishFiles(kept.checkpointId, touches, result.left) };
       };
