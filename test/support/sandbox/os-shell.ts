@@ -1,6 +1,6 @@
 import { createOsShell, type OsShellDeps } from "../../../agent-server/tools/sandbox/os.ts";
 import type { ShellProvider } from "../../../agent-server/tools/sandbox/shell.ts";
-import { isolationLimits } from "./isolation.ts";
+import { isolationLimits } from "./limits.ts";
 import type { SandboxRoom } from "./room.ts";
 
 /** The sandbox of the operating system on a room's workspace, small, without network unless given. */

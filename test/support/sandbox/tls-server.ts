@@ -22,8 +22,21 @@ export async function startTlsServer(hosts: readonly string[], address: string, 
   const certificate = join(folder, "certificate.pem");
   execFileSync(
     "openssl",
-    ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-keyout", key, "-out", certificate]
-      .concat(["-subj", `/CN=${hosts[0] ?? "test"}`, "-addext", `subjectAltName=${hosts.map((host) => `DNS:${host}`).join(",")}`]),
+    [
+      "req",
+      "-x509",
+      "-newkey",
+      "ec",
+      "-pkeyopt",
+      "ec_paramgen_curve:prime256v1",
+      "-nodes",
+      "-days",
+      "2",
+      "-keyout",
+      key,
+      "-out",
+      certificate,
+    ].concat(["-subj", `/CN=${hosts[0] ?? "test"}`, "-addext", `subjectAltName=${hosts.map((host) => `DNS:${host}`).join(",")}`]),
     { stdio: "ignore" },
   );
   const requests: string[] = [];
