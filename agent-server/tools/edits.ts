@@ -1,7 +1,9 @@
+import { lstatSync } from "node:fs";
 import { LancelotError } from "../contract/errors.ts";
 import type { Change } from "../contract/changes.ts";
-import { hashFile } from "./providers/file-ops.ts";
+import { changeMode, hashFile } from "./providers/file-ops.ts";
 import { type Answer, type Effect, fileStep, type ResolvedFile, type Scope } from "./tool.ts";
+import { formatBytes } from "./text/bounds.ts";
 import { encodeText, sha256, utf8 } from "./text/encoding.ts";
 import { computeHunks, unifiedDiff } from "./text/hunks.ts";
 import { type CurrentText, leftBy, maxEditBytes, type Written } from "./workspace-files.ts";
@@ -15,6 +17,8 @@ export interface PlannedEdit {
   readonly text: string | null;
   /** What was done, for the model: "3 places". */
   readonly note: string;
+  /** Whether it may be run afterwards; as before unless said. Only what is applied at once can say so: proposals hold text. */
+  readonly executable?: boolean;
 }
 
 interface Done {
@@ -25,12 +29,15 @@ interface Done {
 
 /** Turns edits into an effect: proposed for review, or applied at once, as posture and mode say. All of them or none. */
 export function editsEffect(scope: Scope, edits: readonly PlannedEdit[], action: "write" | "apply_patch"): Effect {
-  for (const { file, text } of edits) {
-    if (text !== null && Buffer.byteLength(text) > maxEditBytes) {
-      throw new LancelotError("too_large", `${file.display} would be larger than ${maxEditBytes} bytes. Make it in smaller files.`);
-    }
-  }
+  const bytes = new Map(edits.map((edit) => [edit, plannedBytes(edit)]));
   const atOnce = edits.filter((edit) => appliesAtOnce(scope, edit));
+  for (const edit of edits) {
+    if (edit.executable === undefined || edit.text !== edit.current?.text || atOnce.includes(edit)) continue;
+    throw new LancelotError(
+      "invalid_params",
+      `${edit.file.display}: only its mode would change, and the owner reviews text alone. Nothing was changed. Leave it out and ask the owner to do it.`,
+    );
+  }
   const names = edits.map(({ file }) => file.display).join(", ");
   return {
     kind: "effect",
@@ -43,9 +50,10 @@ export function editsEffect(scope: Scope, edits: readonly PlannedEdit[], action:
       title: `${edits.every(({ text }) => text === null) ? "Delete" : "Write"} ${names}`,
       detail: edits.map(detailOf).join("\n"),
     },
-    touches: atOnce.map(({ file, current, text }) => ({
-      path: file,
-      planned: text === null ? null : encodeText(text, current?.encoding ?? utf8),
+    touches: atOnce.map((edit) => ({
+      path: edit.file,
+      planned: bytes.get(edit) ?? null,
+      ...(edit.executable === undefined ? {} : { plannedMode: modeOf(edit.file, edit.executable) }),
     })),
     run: async ({ receiptId }) => {
       const done = await scope.locks.hold(
@@ -67,6 +75,27 @@ export function editsEffect(scope: Scope, edits: readonly PlannedEdit[], action:
       };
     },
   };
+}
+
+/** The bytes a file is to have; null for none. @throws LancelotError for too many, or letters its encoding has not. */
+function plannedBytes({ file, current, text }: PlannedEdit): Buffer | null {
+  if (text === null) return null;
+  let bytes: Buffer;
+  try {
+    bytes = encodeText(text, current?.encoding ?? utf8);
+  } catch (error) {
+    throw error instanceof LancelotError ? new LancelotError(error.code, `${file.display}: ${error.message}`, { cause: error }) : error;
+  }
+  if (bytes.length > maxEditBytes)
+    throw new LancelotError("too_large", `${file.display} would have more than ${formatBytes(maxEditBytes)}. Make it in smaller files.`);
+  return bytes;
+}
+
+/** Permission bits with leave to run it for whoever may read it, or for nobody. */
+function modeOf(file: ResolvedFile, executable: boolean): number {
+  const now = lstatSync(file.absolute, { throwIfNoEntry: false })?.mode ?? 0o666 & ~process.umask();
+  const mode = now & 0o7777;
+  return executable ? mode | ((mode & 0o444) >> 2) : mode & ~0o111;
 }
 
 /** Whether the write happens now. Deletions were asked for by name; secrets and files elsewhere are never kept as proposals. */
@@ -93,7 +122,8 @@ async function runEdits(scope: Scope, edits: readonly PlannedEdit[], receiptId: 
   }
   const { questId } = scope.call;
   const done = applied.map(({ edit, current, written }): Done => {
-    const recorded = current !== null && written !== null && edit.file.inside && edit.file.sensitive !== "secret";
+    const recorded =
+      current !== null && written !== null && edit.text !== current.text && edit.file.inside && edit.file.sensitive !== "secret";
     const change = recorded ? scope.changes.recordApplied({ questId, file: edit.file, current, text: edit.text, receiptId }) : null;
     return { edit, change, written };
   });
@@ -121,11 +151,18 @@ async function apply(scope: Scope, edit: PlannedEdit, undo: (() => Promise<unkno
     const written = await scope.files.writeBytes(file, await hashFile(file), text === null ? null : encodeText(text, utf8));
     return { edit, current, written };
   }
+  const mode = edit.executable === undefined ? null : modeOf(file, edit.executable);
+  const before = lstatSync(file.absolute, { throwIfNoEntry: false });
   // Taking back a file that was only proposed leaves nothing to write.
-  const written = text === current.text ? null : await scope.files.write(file, current, text);
+  let written = text === current.text ? null : await scope.files.write(file, current, text);
   undo.push(async () => {
     if (written !== null) await scope.files.write(file, { ...(await scope.files.current(file)), encoding: current.encoding }, current.text);
+    if (mode !== null && before !== undefined) await changeMode(file, before.mode & 0o7777);
   });
+  if (mode !== null && (before === undefined || (before.mode & 0o7777) !== mode)) {
+    await changeMode(file, mode);
+    written ??= { path: file.display, before: current.diskHash, after: current.diskHash, via: "disk", saved: true };
+  }
   return { edit, current, written };
 }
 
@@ -140,21 +177,26 @@ async function expectUnchanged(scope: Scope, edit: PlannedEdit): Promise<void> {
 function detailOf(edit: PlannedEdit): string {
   const { file, current, text } = edit;
   if (text === null) return `Delete ${file.display}`;
+  if (text === current?.text) return `${file.display}: ${edit.executable === true ? "may be run" : "may not be run"}`;
   // The old text of a file that must not be looked at stays out of the question.
   if (current === null) return `Write ${file.display}:\n${text}`;
   return unifiedDiff(file.display, current.text, text);
 }
 
 function told({ edit, change, written }: Done): string {
-  const { file, current, text, note } = edit;
+  const { file, current, text, note, executable } = edit;
   const size = current === null || text === null ? "" : ` ${sizeOf(current.text, text)}`;
   if (written === null && change === null) return `${file.display}: nothing is proposed any more; it reads as it is on disk.`;
   if (written === null) {
     const what = text === null ? "Proposed to delete" : current?.text === null ? "Proposed to create" : "Proposed";
-    return `${what} ${file.display}${note === "" ? "" : ` (${note})`}${size}. It waits for the owner's review; you already see the file as if it were accepted, so go on.`;
+    const mode = executable === undefined ? "" : " Its mode is left as it is: the owner reviews text alone.";
+    return `${what} ${file.display}${note === "" ? "" : ` (${note})`}${size}. It waits for the owner's review; you already see the file as if it were accepted, so go on.${mode}`;
   }
-  const what = text === null ? "Deleted" : written.before === null ? "Created" : "Wrote";
-  return `${what} ${file.display}${note === "" ? "" : ` (${note})`}${size}.`;
+  const what =
+    text === null ? "Deleted" : written.before === null ? "Created" : written.before === written.after ? "Changed the mode of" : "Wrote";
+  const mode = executable === undefined ? "" : executable ? " It may be run." : " It may not be run.";
+  const links = written.otherNames === undefined ? "" : " The file had another name (a hard link), which keeps the old content.";
+  return `${what} ${file.display}${note === "" ? "" : ` (${note})`}${size}.${mode}${links}`;
 }
 
 function sizeOf(before: string | null, after: string): string {

@@ -1,7 +1,9 @@
 import type { AskEditor } from "../contract/editor.ts";
 import { LancelotError } from "../contract/errors.ts";
-import { changeMode, type FilePath, hashFile, readWhole, removeFile, writeAtomic } from "./providers/file-ops.ts";
+import { changeMode, type FilePath, hashFile, readWhole, removeFile, statPath, writeAtomic } from "./providers/file-ops.ts";
+import { formatBytes } from "./text/bounds.ts";
 import { decodeText, type Encoding, encodeText, sha256, utf8 } from "./text/encoding.ts";
+import { describeBytes } from "./text/window.ts";
 import type { Left } from "./verify-files.ts";
 
 /** Files above this are neither edited by text nor proposed, in bytes. */
@@ -31,6 +33,8 @@ export interface Written {
   readonly via: "editor" | "disk";
   /** False while the editor holds the new text unsaved. */
   readonly saved: boolean;
+  /** Hard links elsewhere that keep the old content. */
+  readonly otherNames?: number;
 }
 
 /** What a write left, where that is not simply the text on the disk; null for nothing written. */
@@ -70,6 +74,8 @@ export function createWorkspaceFiles(askEditor: AskEditor | null): WorkspaceFile
   async function writeInEditor(file: TargetFile, from: CurrentText, text: string | null): Promise<Written | null> {
     // The editor would save other encodings as it guesses them, so those go to disk by us.
     if (askEditor === null || !file.inside || from.encoding.name !== "utf8") return null;
+    // It would write through to all names of the file, and who knows where those are.
+    if (((await statPath(file))?.nlink ?? 1) > 1) return null;
     let answer: { applied: boolean; saved: boolean };
     try {
       answer = await askEditor("applyText", { path: file.display, expected: from.text, text });
@@ -85,13 +91,15 @@ export function createWorkspaceFiles(askEditor: AskEditor | null): WorkspaceFile
 
   async function writeBytes(file: TargetFile, expected: string | null, bytes: Buffer | null, mode?: number): Promise<Written> {
     const after = bytes === null ? null : sha256(bytes);
+    let otherNames = 0;
     if (bytes === null) {
       if (expected !== null) await removeFile(file, expected);
     } else if (after === expected) {
       if (mode !== undefined) await changeMode(file, mode);
-    } else await writeAtomic(file, bytes, mode === undefined ? { expected } : { expected, mode });
+    } else otherNames = await writeAtomic(file, bytes, mode === undefined ? { expected } : { expected, mode });
     if ((await hashFile(file)) !== after) throw notAsWritten(file);
-    return { path: file.display, before: expected, after, via: "disk", saved: true };
+    const written: Written = { path: file.display, before: expected, after, via: "disk", saved: true };
+    return otherNames > 0 ? { ...written, otherNames } : written;
   }
 
   return {
@@ -102,7 +110,13 @@ export function createWorkspaceFiles(askEditor: AskEditor | null): WorkspaceFile
       const unsaved = await unsavedText(file);
       if (disk === null) return { text: unsaved, encoding: utf8, diskHash: null, unsaved: unsaved !== null };
       const decoded = decodeText(disk.bytes);
-      if (decoded === null) throw new LancelotError("invalid_params", `${file.display} is not a text file; it cannot be edited by text.`);
+      if (decoded === null) {
+        const kind = describeBytes(disk.bytes.subarray(0, 8192)) ?? "in no encoding that is known";
+        throw new LancelotError(
+          "invalid_params",
+          `${file.display} is ${kind} (${formatBytes(disk.bytes.length)}), not a text file; it cannot be edited by text.`,
+        );
+      }
       return { text: unsaved ?? decoded.text, encoding: decoded.encoding, diskHash: sha256(disk.bytes), unsaved: unsaved !== null };
     },
 

@@ -1,14 +1,14 @@
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import { editsEffect, type PlannedEdit } from "../edits.ts";
-import { fileProvider } from "../providers/file-ops.ts";
+import { fileProvider, statPath } from "../providers/file-ops.ts";
 import { applyFilePatch, type FilePatch, parseFilePatches } from "../text/patch.ts";
 import { defineTool, fileStep, readOverlay, resolveFile, type Scope } from "../tool.ts";
 
 export const applyPatch = defineTool({
   name: "apply_patch",
   description:
-    "Apply a unified diff to one or more files, all of it or nothing. Files may be created (--- /dev/null), deleted (+++ /dev/null; the owner is asked) or renamed (git headers). Context and removed lines must match the files word for word; line numbers may be off. For one small edit use edit_file.",
+    "Apply a unified diff to one or more files, all of it or nothing. Files may be created (--- /dev/null), deleted (+++ /dev/null; the owner is asked) or renamed (git's lines rename from and rename to). Context and removed lines must match the files word for word; line numbers may be off where they stand at one place alone. For one small edit use edit_file.",
   args: z.strictObject({ patch: z.string().min(1).max(5_000_000).describe("Unified diff with --- and +++ lines and @@ hunks") }),
   capability: "file_ops",
   action: "apply_patch",
@@ -22,21 +22,32 @@ export const applyPatch = defineTool({
       : `Patch ${paths.slice(0, 3).join(", ")}${paths.length > 3 ? ` and ${paths.length - 3} more` : ""}`;
   },
   edits: ({ patch }) => pathsOf(parsedOrNone(patch)),
-  looks: ({ patch }, scope) => pathsOf(parsed(patch)).map((path) => fileStep("read", resolveFile(scope, path))),
+  looks: ({ patch }, scope) => pathsOf(parsed(patch, scope)).map((path) => fileStep("read", resolveFile(scope, path))),
   async plan({ patch }, scope) {
-    const texts = new Map<string, PlannedEdit>();
-    for (const file of parsed(patch)) await planFile(scope, file, texts);
-    const edits = [...texts.values()].filter((edit) => edit.text !== edit.current?.text || edit.file.type !== "missing");
+    const texts = new Map<string, PatchedFile>();
+    for (const file of parsed(patch, scope)) await planFile(scope, file, texts);
+    const edits = [...texts.values()].filter(({ text, seen: before, executable }) => text !== before || executable !== undefined);
+    if (edits.length === 0) {
+      throw new LancelotError(
+        "invalid_params",
+        "The patch changes nothing: the files already read like that. Line ends are kept as each file has them.",
+      );
+    }
     return editsEffect(scope, edits, "apply_patch");
   },
 });
 
-async function planFile(scope: Scope, patch: FilePatch, edits: Map<string, PlannedEdit>): Promise<void> {
+/** A file as the patch leaves it, and as the quest saw it before. */
+interface PatchedFile extends PlannedEdit {
+  readonly seen: string | null;
+}
+
+async function planFile(scope: Scope, patch: FilePatch, edits: Map<string, PatchedFile>): Promise<void> {
   const named = patch.to ?? patch.from ?? "";
   if (patch.from === null) {
     const target = await seen(scope, named, edits);
     if (target.text !== null) throw new LancelotError("conflict", `${named}: the patch creates it, but it exists. Nothing was changed.`);
-    put(edits, target, patched(named, "", patch));
+    put(edits, target, patched(named, "", patch), patch.executable);
     return;
   }
   const source = await seen(scope, patch.from, edits);
@@ -49,32 +60,50 @@ async function planFile(scope: Scope, patch: FilePatch, edits: Map<string, Plann
         `${patch.from}: the patch deletes it, but does not remove all of its lines. Nothing was changed.`,
       );
     }
-    put(edits, source, null);
-  } else if (patch.to === patch.from) put(edits, source, text);
+    put(edits, source, null, null);
+  } else if (patch.to === patch.from) put(edits, source, text, patch.executable);
   else {
     const target = await seen(scope, patch.to, edits);
+    if (target.file.absolute === source.file.absolute) {
+      throw new LancelotError(
+        "conflict",
+        `${patch.from} and ${patch.to} are the same file on this disk, so it is not renamed by a patch. Nothing was changed. The owner renames it.`,
+      );
+    }
     if (target.text !== null)
       throw new LancelotError("conflict", `${patch.to}: the patch renames to it, but it exists. Nothing was changed.`);
-    put(edits, source, null);
-    put(edits, { ...target, encoding: source.encoding }, text);
+    const mode = (await statPath(source.file))?.mode ?? 0;
+    put(edits, source, null, null);
+    put(edits, { ...target, encoding: source.encoding }, text, patch.executable ?? ((mode & 0o111) === 0 ? null : true));
   }
 }
 
 /** A file as it is after the parts of the patch before this one. */
-async function seen(scope: Scope, path: string, edits: ReadonlyMap<string, PlannedEdit>) {
+async function seen(scope: Scope, path: string, edits: ReadonlyMap<string, PatchedFile>) {
   const file = resolveFile(scope, path);
   if (file.type === "directory") throw new LancelotError("invalid_params", `${file.display} is a folder. Nothing was changed.`);
   const earlier = edits.get(file.absolute);
-  if (earlier !== undefined && earlier.current !== null)
-    return { file, current: earlier.current, text: earlier.text, encoding: earlier.current.encoding };
+  if (earlier !== undefined && earlier.current !== null) {
+    const { current, text, executable = null } = earlier;
+    return { file, current, text, encoding: current.encoding, before: earlier.seen, executable };
+  }
   const { current, overlay } = await readOverlay(scope, file);
-  return { file, current, text: overlay.text, encoding: current.encoding };
+  return { file, current, text: overlay.text, encoding: current.encoding, before: overlay.text, executable: null };
 }
 
 type Seen = Awaited<ReturnType<typeof seen>>;
 
-function put(edits: Map<string, PlannedEdit>, { file, current, encoding }: Seen, text: string | null): void {
-  edits.set(file.absolute, { file, current: { ...current, encoding }, text, note: "" });
+function put(edits: Map<string, PatchedFile>, of: Seen, text: string | null, executable: boolean | null): void {
+  const { file, current, encoding, before } = of;
+  const mode = text === null ? null : (executable ?? of.executable);
+  edits.set(file.absolute, {
+    file,
+    current: { ...current, encoding },
+    text,
+    note: "",
+    seen: before,
+    ...(mode === null ? {} : { executable: mode }),
+  });
 }
 
 function patched(path: string, text: string, patch: FilePatch): string {
@@ -83,9 +112,13 @@ function patched(path: string, text: string, patch: FilePatch): string {
   return outcome.text;
 }
 
-function parsed(patch: string): FilePatch[] {
+function parsed(patch: string, scope: Scope): FilePatch[] {
+  const exists = (path: string): boolean => {
+    const resolved = scope.governance.resolvePath(path);
+    return resolved.ok && resolved.type === "file";
+  };
   try {
-    return parseFilePatches(patch);
+    return parseFilePatches(patch, exists);
   } catch (error) {
     throw new LancelotError("invalid_params", error instanceof Error ? error.message : "The patch does not parse.", { cause: error });
   }

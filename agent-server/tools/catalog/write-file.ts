@@ -2,7 +2,8 @@ import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import { editsEffect } from "../edits.ts";
 import { fileProvider } from "../providers/file-ops.ts";
-import { mainEol, withEol } from "../text/lines.ts";
+import { mergeEnds } from "../text/line-ends.ts";
+import { mainEol } from "../text/lines.ts";
 import { defineTool, fileStep, PathArgument, readOverlay, type ResolvedFile, resolveFile } from "../tool.ts";
 
 export const writeFile = defineTool({
@@ -30,8 +31,8 @@ export const writeFile = defineTool({
     if (file.type === "directory") throw new LancelotError("invalid_params", `${file.display} is a folder.`);
     if (isBlind(file)) return editsEffect(scope, [{ file, current: null, text: content, note: "" }], "write");
     const { current, overlay } = await readOverlay(scope, file);
-    // An existing file keeps its line endings: models write \n whatever was there.
-    const text = overlay.text === null || !overlay.text.includes("\n") ? content : withEol(content, mainEol(overlay.text));
+    // An existing file keeps its line endings, line by line: models write \n whatever was there.
+    const text = overlay.text === null || !overlay.text.includes("\n") ? content : mergeEnds(overlay.text, content, mainEol(overlay.text));
     if (text === overlay.text)
       throw new LancelotError("invalid_params", `${file.display} already reads like that: there is nothing to change.`);
     return editsEffect(scope, [{ file, current, text, note: "" }], "write");

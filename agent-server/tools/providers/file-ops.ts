@@ -1,8 +1,9 @@
 import { createHash, randomBytes } from "node:crypto";
-import { constants, createReadStream, type Stats } from "node:fs";
+import { constants, createReadStream, realpathSync, type Stats } from "node:fs";
 import { type FileHandle, link, lstat, mkdir, open, readlink, realpath, rename, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
+import { formatBytes } from "../text/bounds.ts";
 import { errno, fileError } from "./file-errors.ts";
 
 /** A file as named to people, and where the gate said it is. Only the second is ever opened. */
@@ -70,7 +71,10 @@ export async function readWhole(path: FilePath, maxBytes: number): Promise<FileC
   const { handle, stats } = await openForReading(path);
   try {
     if (stats.size > maxBytes) {
-      throw new LancelotError("too_large", `${path.display} has ${stats.size} bytes; at most ${maxBytes} can be taken here.`);
+      throw new LancelotError(
+        "too_large",
+        `${path.display} has ${formatBytes(stats.size)}; at most ${formatBytes(maxBytes)} can be taken in as a whole. Read it in parts with read_file.`,
+      );
     }
     return { bytes: await handle.readFile(), mode: stats.mode & 0o7777 };
   } catch (error) {
@@ -116,9 +120,11 @@ export interface WriteOptions {
 /**
  * Replaces or makes a file in one step: readers see the old bytes or the new ones, never a part. Mode and owner stay, missing
  * folders are made. What the parent folder is gets checked on the open folder itself (Linux) or just before the last step.
+ * Other names of the file (hard links) keep the old content (docs/decisions/0011).
+ * @returns how many other names it had.
  * @throws LancelotError `conflict` when the file is no longer what was expected, `denied` when its folder is another one now.
  */
-export async function writeAtomic(path: FilePath, bytes: Uint8Array, options: WriteOptions): Promise<void> {
+export async function writeAtomic(path: FilePath, bytes: Uint8Array, options: WriteOptions): Promise<number> {
   const folder = await openFolder(path, true);
   const temporary = folder.child(`.lancelot-${randomBytes(8).toString("hex")}.tmp`);
   const target = folder.child(basename(path.absolute));
@@ -145,6 +151,7 @@ export async function writeAtomic(path: FilePath, bytes: Uint8Array, options: Wr
     if (options.expected === null) await linkNew(temporary, target);
     else await rename(temporary, target);
     await folder.sync();
+    return before === null ? 0 : before.nlink - 1;
   } catch (error) {
     throw fileError(error, path.display);
   } finally {
@@ -245,14 +252,26 @@ async function openChecked(folder: string, path: FilePath, create: boolean): Pro
 
 /** Makes sure that what was opened lies where it was judged. Elsewhere than on Linux only its path can be looked up again. */
 async function checkDescriptor(handle: FileHandle, expected: string, path: FilePath): Promise<void> {
-  const same = byDescriptor ? (await readlink(`/proc/self/fd/${handle.fd}`)) === expected : await leadsTo(expected);
+  const found = byDescriptor ? await readlink(`/proc/self/fd/${handle.fd}`) : null;
+  const same = found === null ? await leadsTo(expected) : found === expected || (await isRespelled(handle, found, expected));
   if (!same) throw moved(path);
 }
 
 /** True while no link is in a path. Disks that ignore case, or spell letters otherwise, may answer with another spelling. */
 async function leadsTo(path: string): Promise<boolean> {
-  const spelled = (text: string) => text.normalize("NFC").toLowerCase();
   return spelled(await realpath(path)) === spelled(path);
+}
+
+/** The same file under another spelling of its own name, on a disk that ignores case: no link leads there, and it is the same entry. */
+async function isRespelled(handle: FileHandle, found: string, expected: string): Promise<boolean> {
+  if (spelled(found) !== spelled(expected)) return false;
+  const [opened, named] = [await handle.stat({ bigint: true }), await lstat(expected, { bigint: true })];
+  // Looks at every part of the path and leaves their spelling alone, unlike the system's own.
+  return opened.ino === named.ino && opened.dev === named.dev && realpathSync(expected) === expected;
+}
+
+function spelled(path: string): string {
+  return path.normalize("NFC").toLowerCase();
 }
 
 async function expectContent(target: string, expected: string | null, path: FilePath): Promise<void> {

@@ -15,7 +15,7 @@ export function withoutNumbers(lines: readonly string[]): string[] | null {
     last = number;
     result.push(parts?.[2] ?? "");
   }
-  return result.length === 0 || result.every((line) => line.trim() === "") ? null : result;
+  return result.every((line) => line.trim() === "") ? null : result;
 }
 
 /** The same for new text, in which some lines may be new and without a number. */

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
+import { LancelotError } from "../../contract/errors.ts";
 
-/** How a file's bytes spell its text. Kept on every write. */
+/** How a file's bytes spell its text. Kept on every write. `latin1` is Windows-1252, which is Latin-1 with more letters. */
 export interface Encoding {
   readonly name: "utf8" | "utf16le" | "utf16be" | "latin1";
   readonly bom: boolean;
@@ -14,44 +15,83 @@ export interface DecodedText {
   readonly encoding: Encoding;
 }
 
+/** The letters of Windows-1252 where Latin-1 has control characters; the five places it leaves empty stay as they are. */
+const letters = new Map(
+  Array.from(
+    "\u20ac\x81\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\x8d\u017d\x8f\x90\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\x9d\u017e\u0178",
+    (letter, index) => [0x80 + index, letter],
+  ),
+);
+const bytesOf = new Map([...letters].map(([byte, letter]) => [letter, byte]));
+
 /**
- * Tells text from binary and decodes it. UTF-8 and UTF-16 go by byte order mark, then UTF-8 if it is valid, then Latin-1.
+ * Tells text from binary and decodes it. UTF-8 and UTF-16 go by byte order mark, then UTF-8 if it is valid, then UTF-16 by where
+ * its zeros are, then Windows-1252. What would not come back byte for byte is no text.
  * @returns null when the bytes are not text.
  */
 export function decodeText(bytes: Uint8Array): DecodedText | null {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const encoding = detectEncoding(buffer);
-  return encoding === null ? null : { text: decodeAs(buffer, encoding), encoding };
+  if (encoding === null) return null;
+  const text = decodeAs(buffer, encoding);
+  // Halves of letters would be lost where the text is kept as UTF-8.
+  return text.isWellFormed() ? { text, encoding } : null;
 }
 
 /** The encoding of bytes that may be only the beginning of a file; null when they are not text. */
 export function detectEncoding(bytes: Buffer, whole = true): Encoding | null {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return isUtf8(bytes, whole) ? { name: "utf8", bom: true } : null;
   // Odd lengths are not UTF-16; treating them as such would drop the last byte on the next write.
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return evenUtf16(bytes, whole) ? { name: "utf16le", bom: true } : null;
-  if (bytes[0] === 0xfe && bytes[1] === 0xff) return evenUtf16(bytes, whole) ? { name: "utf16be", bom: true } : null;
-  if (bytes.includes(0)) return null;
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return isUtf16(bytes, "utf16le", whole) ? { name: "utf16le", bom: true } : null;
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return isUtf16(bytes, "utf16be", whole) ? { name: "utf16be", bom: true } : null;
+  if (bytes.includes(0)) {
+    const name = zerosOf(bytes);
+    return name !== null && isUtf16(bytes, name, whole) ? { name, bom: false } : null;
+  }
   if (isUtf8(bytes, whole)) return utf8;
   return controlShare(bytes) > 0.02 ? null : { name: "latin1", bom: false };
 }
 
-/** Bytes of a text in an encoding, byte order mark included. Text the encoding cannot spell comes as UTF-8. */
+/** Bytes of a text in an encoding, byte order mark included. @throws LancelotError `invalid_params` for a letter it has not. */
 export function encodeText(text: string, encoding: Encoding): Buffer {
+  const mark = encoding.bom ? "\ufeff" : "";
   switch (encoding.name) {
     case "utf16le":
-      return Buffer.from(`\ufeff${text}`, "utf16le");
+      return Buffer.from(mark + text, "utf16le");
     case "utf16be":
-      return Buffer.from(`\ufeff${text}`, "utf16le").swap16();
+      return Buffer.from(mark + text, "utf16le").swap16();
     case "latin1":
-      // Beyond U+00FF Latin-1 has no character: the file becomes UTF-8 rather than losing what was written.
-      return Buffer.from(text, isLatin1(text) ? "latin1" : "utf8");
+      return encodeLatin(text);
     case "utf8":
-      return Buffer.from(encoding.bom ? `\ufeff${text}` : text, "utf8");
+      if (!text.isWellFormed()) throw cannotHold("half a character", text, text.search(/\p{Surrogate}/u), encoding);
+      return Buffer.from(mark + text, "utf8");
   }
 }
 
+function encodeLatin(text: string): Buffer {
+  const bytes = Buffer.alloc(text.length);
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    const byte = code < 0x80 || (code > 0x9f && code <= 0xff) ? code : bytesOf.get(text.charAt(at));
+    if (byte === undefined)
+      throw cannotHold(`\u201c${String.fromCodePoint(text.codePointAt(at) ?? code)}\u201d`, text, at, { name: "latin1", bom: false });
+    bytes[at] = byte;
+  }
+  return bytes;
+}
+
+function cannotHold(what: string, text: string, at: number, encoding: Encoding): LancelotError {
+  const line = text.slice(0, at).split("\n").length;
+  const instead =
+    encoding.name === "latin1" ? " Write it in letters it has; to have the file in UTF-8, delete it and make it anew." : " Leave it out.";
+  return new LancelotError(
+    "invalid_params",
+    `The file is in ${describeEncoding(encoding)}, which cannot hold ${what} (line ${line}). Nothing was changed.${instead}`,
+  );
+}
+
 export function describeEncoding(encoding: Encoding): string {
-  const names = { utf8: "UTF-8", utf16le: "UTF-16 LE", utf16be: "UTF-16 BE", latin1: "Latin-1" };
+  const names = { utf8: "UTF-8", utf16le: "UTF-16 LE", utf16be: "UTF-16 BE", latin1: "Windows-1252" };
   return encoding.bom ? `${names[encoding.name]} with BOM` : names[encoding.name];
 }
 
@@ -62,18 +102,40 @@ export function sha256(bytes: Uint8Array | string): string {
 function decodeAs(bytes: Buffer, encoding: Encoding): string {
   switch (encoding.name) {
     case "utf16le":
-      return bytes.subarray(2).toString("utf16le");
+      return bytes.subarray(encoding.bom ? 2 : 0).toString("utf16le");
     case "utf16be":
-      return Buffer.from(bytes.subarray(2)).swap16().toString("utf16le");
+      return Buffer.from(bytes.subarray(encoding.bom ? 2 : 0))
+        .swap16()
+        .toString("utf16le");
     case "latin1":
-      return bytes.toString("latin1");
+      return bytes.toString("latin1").replace(/[\u0080-\u009f]/g, (one) => letters.get(one.charCodeAt(0)) ?? one);
     case "utf8":
       return bytes.subarray(encoding.bom ? 3 : 0).toString("utf8");
   }
 }
 
-function evenUtf16(bytes: Buffer, whole: boolean): boolean {
-  return !whole || bytes.length % 2 === 0;
+/** True for whole UTF-16 units of which none is zero, as other formats (UTF-32, programs) have them. */
+function isUtf16(bytes: Buffer, name: "utf16le" | "utf16be", whole: boolean): boolean {
+  if (whole && bytes.length % 2 !== 0) return false;
+  for (let at = 0; at + 1 < bytes.length; at += 2) {
+    const unit = name === "utf16le" ? bytes.readUInt16LE(at) : bytes.readUInt16BE(at);
+    if (unit < 0x20 && unit !== 0x09 && unit !== 0x0a && unit !== 0x0d && unit !== 0x0c && unit !== 0x1b) return false;
+  }
+  return true;
+}
+
+/** Text that is mostly ASCII has, as UTF-16, a zero at every other place and none between them. */
+function zerosOf(bytes: Buffer): "utf16le" | "utf16be" | null {
+  const sample = bytes.subarray(0, 8192);
+  let [even, odd] = [0, 0];
+  for (const [at, byte] of sample.entries()) {
+    if (byte !== 0) continue;
+    if (at % 2 === 0) even++;
+    else odd++;
+  }
+  const most = sample.length / 4;
+  if (even === 0 && odd > most) return "utf16le";
+  return odd === 0 && even > most ? "utf16be" : null;
 }
 
 function isUtf8(bytes: Buffer, whole: boolean): boolean {
@@ -83,11 +145,6 @@ function isUtf8(bytes: Buffer, whole: boolean): boolean {
   } catch {
     return false;
   }
-}
-
-function isLatin1(text: string): boolean {
-  for (let index = 0; index < text.length; index++) if (text.charCodeAt(index) > 0xff) return false;
-  return true;
 }
 
 /** Share of control characters that no text file has: what tells Latin-1 from binary without NUL. */

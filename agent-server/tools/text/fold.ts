@@ -6,8 +6,7 @@
 /** A run of blanks, three dots, or one letter with its marks. */
 const token = /[ \t\u00a0\u2000-\u200a\u202f\u3000]+|\.\.\.|\P{M}\p{M}*|\p{M}+/gsu;
 const blanks = /^[ \t\u00a0\u2000-\u200a\u202f\u3000]/u;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the range is that of plain ASCII.
-const ascii = /^[\x00-\x7f]*$/;
+const ascii = /^\p{ASCII}*$/u;
 
 const plain = new Map<string, string>(
   Object.entries({

@@ -1,44 +1,18 @@
-import { parsePatch, type StructuredPatch, type StructuredPatchHunk } from "diff";
 import { bareLine, mainEol, splitLines } from "./lines.ts";
+import { nearestBlock } from "./nearest.ts";
+import type { PatchHunk } from "./patch-parse.ts";
+import { findPlaces } from "./places.ts";
+import { rewriteBlock } from "./rewrite.ts";
 
-/** One file of a patch. `from` is null for a new file, `to` for one that goes; both and different: a rename. */
-export interface FilePatch {
-  readonly from: string | null;
-  readonly to: string | null;
-  readonly hunks: readonly StructuredPatchHunk[];
-}
+export { type FilePatch, parseFilePatches } from "./patch-parse.ts";
 
 export type PatchOutcome = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly problem: string };
 
-/** Parses a unified diff (plain or git's) of any number of files. @throws Error with words for the model. */
-export function parseFilePatches(patch: string): FilePatch[] {
-  if (/^\*\*\* Begin Patch/m.test(patch)) {
-    throw new Error("This is not a unified diff. Use --- a/path, +++ b/path and @@ -line,count +line,count @@ headers, or edit_file.");
-  }
-  let parsed: StructuredPatch[];
-  try {
-    parsed = parsePatch(recount(patch));
-  } catch (error) {
-    throw new Error(`The patch does not parse as a unified diff: ${error instanceof Error ? error.message : String(error)}`, {
-      cause: error,
-    });
-  }
-  const files = parsed.filter(
-    (file) => file.hunks.length > 0 || file.isRename === true || file.isCreate === true || file.isDelete === true,
-  );
-  if (files.length === 0) throw new Error("The patch names no file: each needs --- a/path and +++ b/path lines, then @@ hunks.");
-  return files.map((file) => {
-    if (file.isBinary === true) throw new Error("The patch carries a binary file; only text can be patched.");
-    if (file.isCopy === true) throw new Error("Copies in a patch are not supported; write the new file with write_file.");
-    const from = file.isCreate === true ? null : patchPath(file.oldFileName, "a/");
-    const to = file.isDelete === true ? null : patchPath(file.newFileName, "b/");
-    if (from === null && to === null) throw new Error("A file of the patch has /dev/null on both sides.");
-    return { from, to, hunks: file.hunks };
-  });
-}
-
-/** Applies the hunks of one file. Lines may have moved, but what is removed and the context must be there, word for word. */
-export function applyFilePatch(text: string, hunks: readonly StructuredPatchHunk[]): PatchOutcome {
+/**
+ * Applies the hunks of one file. Context and removed lines have to be there, word for word: at the line the header names, else at
+ * the only place where they stand. Blanks may differ where there is one such place alone.
+ */
+export function applyFilePatch(text: string, hunks: readonly PatchHunk[]): PatchOutcome {
   const lines = splitLines(text);
   const bare = lines.map(bareLine);
   const eol = mainEol(text);
@@ -46,89 +20,94 @@ export function applyFilePatch(text: string, hunks: readonly StructuredPatchHunk
   let at = 0;
   let shift = 0;
   for (const [number, hunk] of hunks.entries()) {
+    const fail = (words: string): PatchOutcome => ({
+      ok: false,
+      problem: `Hunk ${number + 1} (@@${hunk.oldStart === null ? "" : ` -${hunk.oldStart}`} @@) ${words}`,
+    });
     const before = hunk.lines.filter((line) => line[0] === " " || line[0] === "-").map(content);
-    const expected = hunk.oldStart - 1 + shift;
+    // Lines that are added after line 5 have no old line of their own: `-5,0`.
+    const expected = hunk.oldStart === null ? null : hunk.oldStart - (before.length === 0 ? 0 : 1) + shift;
     const place = findPlace(bare, before, expected, at);
-    if (typeof place === "string") return { ok: false, problem: `Hunk ${number + 1} (@@ -${hunk.oldStart} @@) ${place}` };
-    shift = place - (hunk.oldStart - 1);
-    for (; at < place; at++) result.push(lines[at] ?? "");
-    let last: "old" | "new" | null = null;
-    for (const line of hunk.lines) {
-      if (line[0] === "-") at++;
-      else if (line[0] === " ") {
-        result.push(lines[at] ?? "");
-        at++;
-      } else if (line[0] === "+") result.push(content(line) + eol);
-      else if (line[0] === "\\" && last === "new") result.push(bareLine(result.pop() ?? ""));
-      last = line[0] === "+" ? "new" : "old";
+    if (place.kind === "problem") return fail(place.words);
+    if (place.kind === "exact") {
+      if (expected !== null) shift += place.at - expected;
+      for (; at < place.at; at++) result.push(lines[at] ?? "");
+      at = applyExactly(result, lines, at, hunk, eol);
+      continue;
     }
+    const rewrite = rewriteBlock(lines, place.at, { old: before, new: hunk.lines.filter((line) => /^[ +]/.test(line)).map(content), eol });
+    if (rewrite === null || rewrite.from < at) return fail(notThere(bare, before, expected));
+    for (; at < rewrite.from; at++) result.push(lines[at] ?? "");
+    result.push(...rewrite.lines);
+    at = rewrite.to;
   }
   for (; at < lines.length; at++) result.push(lines[at] ?? "");
   // A line that was the last, without a newline, must get one when lines now follow it.
   return { ok: true, text: result.map((line, index) => (index < result.length - 1 && !line.endsWith("\n") ? line + eol : line)).join("") };
 }
 
-/** Zero-based line where `before` stands: at the expected line, else at the one place nearest to it. Words when there is none. */
-function findPlace(lines: readonly string[], before: readonly string[], expected: number, from: number): number | string {
-  if (before.length === 0) return Math.min(Math.max(expected, from), lines.length);
+function applyExactly(result: string[], lines: readonly string[], start: number, hunk: PatchHunk, eol: string): number {
+  let at = start;
+  let last: "old" | "new" | null = null;
+  /** Ends of removed lines, for those that come in their place. */
+  let ends: string[] = [];
+  for (const line of hunk.lines) {
+    const sign = line[0];
+    if (sign === "-") {
+      ends.push(endOf(lines[at]));
+      at++;
+    } else if (sign === " ") {
+      ends = [];
+      result.push(lines[at] ?? "");
+      at++;
+    } else if (sign === "+") result.push(content(line) + (ends.shift() || eol));
+    else if (sign === "\\" && last === "new") result.push(bareLine(result.pop() ?? ""));
+    // After a line that stays nothing is to be done: it ends as it did.
+    if (sign !== "\\") last = sign === "+" ? "new" : "old";
+  }
+  return at;
+}
+
+function endOf(line: string | undefined): string {
+  return line === undefined ? "" : line.slice(bareLine(line).length);
+}
+
+type Found =
+  | { readonly kind: "exact"; readonly at: number }
+  | { readonly kind: "near"; readonly at: ReturnType<typeof findPlaces>[number] }
+  | { readonly kind: "problem"; readonly words: string };
+
+/** Where `before` stands: at the expected line, else at the only place after the hunk before this one. */
+function findPlace(lines: readonly string[], before: readonly string[], expected: number | null, from: number): Found {
+  if (before.length === 0) {
+    if (lines.length === 0) return { kind: "exact", at: 0 };
+    if (expected !== null && expected >= from && expected <= lines.length) return { kind: "exact", at: expected };
+    return { kind: "problem", words: "adds lines and has no context that says where. Give the lines around them." };
+  }
   const matches = (at: number) => at >= from && before.every((line, index) => line === lines[at + index]);
-  if (matches(expected)) return expected;
+  if (expected !== null && matches(expected)) return { kind: "exact", at: expected };
   const found: number[] = [];
   for (let at = from; at + before.length <= lines.length; at++) if (matches(at)) found.push(at);
-  if (found.length === 0) return notThere(lines, before, expected);
-  const nearest = Math.min(...found.map((at) => Math.abs(at - expected)));
-  const best = found.filter((at) => Math.abs(at - expected) === nearest);
-  const [only] = best;
-  if (best.length === 1 && only !== undefined) return only;
-  return `fits equally well at lines ${best.map((at) => at + 1).join(" and ")}: give the right line number or more context.`;
+  const [only] = found;
+  if (only !== undefined && found.length === 1) return { kind: "exact", at: only };
+  if (found.length > 1) return { kind: "problem", words: fitsOften(found) };
+  const near = findPlaces(lines, before);
+  const [one] = near;
+  if (near.length > 1) return { kind: "problem", words: fitsOften(near.map((place) => place.at[0] ?? 0)) };
+  if (one !== undefined && one.level !== "shape" && (one.at[0] ?? 0) >= from) return { kind: "near", at: one };
+  return { kind: "problem", words: notThere(lines, before, expected) };
 }
 
-function notThere(lines: readonly string[], before: readonly string[], expected: number): string {
-  const at = Math.max(0, Math.min(expected, lines.length - 1));
+function fitsOften(places: readonly number[]): string {
+  const shown = places.slice(0, 10).map((at) => at + 1);
+  return `fits equally well at lines ${shown.slice(0, -1).join(", ")} and ${shown.at(-1)}: give the right line number or more context.`;
+}
+
+function notThere(lines: readonly string[], before: readonly string[], expected: number | null): string {
+  const at = Math.max(0, Math.min(expected ?? 0, lines.length - 1));
   const shown = lines.slice(at, at + Math.min(before.length, 8)).map((line, index) => `${at + index + 1}\t${line.slice(0, 200)}`);
-  return `does not fit: its context or removed lines are not in the file. There it reads:\n${shown.join("\n")}`;
-}
-
-/** Models miscount hunk lengths; the counts follow from the lines, so they are made to. */
-function recount(patch: string): string {
-  const lines = patch.replaceAll("\r\n", "\n").split("\n");
-  const result: string[] = [];
-  for (let index = 0; index < lines.length; index++) {
-    const line = lines[index] ?? "";
-    const header = /^@@(?: -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@.*)?/.exec(line);
-    if (header === null || header[0] === "") {
-      result.push(line);
-      continue;
-    }
-    const body: string[] = [];
-    for (let next = index + 1; next < lines.length; next++) {
-      const text = lines[next] ?? "";
-      const endsFile = text.startsWith("--- ") && (lines[next + 1] ?? "").startsWith("+++ ");
-      if (text.startsWith("@@") || text.startsWith("diff --git ") || text.startsWith("Index: ") || endsFile) break;
-      if (text !== "" && !/^[ +\-\\]/.test(text)) break;
-      // An empty line inside a hunk is a context line that lost its blank; at the end it is no line at all.
-      if (text === "" && lines.slice(next).every((rest) => rest === "")) break;
-      body.push(text === "" ? " " : text);
-    }
-    while (body.at(-1) === " " && startsFile(lines[index + 1 + body.length])) body.pop();
-    const old = body.filter((text) => text[0] === " " || text[0] === "-").length;
-    const added = body.filter((text) => text[0] === " " || text[0] === "+").length;
-    const oldStart = Number(header[1] ?? 1);
-    const newStart = Number(header[2] ?? 1);
-    result.push(`@@ -${old === 0 ? Math.max(0, oldStart) : Math.max(1, oldStart)},${old} +${newStart},${added} @@`, ...body);
-    index += body.length;
-  }
-  return result.join("\n");
-}
-
-function startsFile(line: string | undefined): boolean {
-  return line !== undefined && /^(diff --git |Index: |--- )/.test(line);
-}
-
-function patchPath(name: string | undefined, prefix: string): string | null {
-  const path = name?.split("\t")[0]?.trim() ?? "";
-  if (path === "" || path === "/dev/null") return null;
-  return path.startsWith(prefix) ? path.slice(prefix.length) : path;
+  const there = expected === null || shown.length === 0 ? "" : ` There it reads:\n${shown.join("\n")}\n`;
+  return `does not fit: its context or removed lines are not in the file.${there}${nearestBlock(lines, before).replace("old_text has", "the patch has").replace("Take old_text from there, exactly", "Take them from there, exactly")}`;
 }
 
 function content(line: string): string {

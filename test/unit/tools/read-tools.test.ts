@@ -33,7 +33,7 @@ describe("reading", () => {
     ["CRLF", "a\r\nb\r\n", "1\ta\n2\tb\n[CRLF line endings]"],
     ["UTF-8 with BOM", "\ufeffä\n", "1\tä\n[UTF-8 with BOM]"],
     ["UTF-16", Buffer.from("\ufeffä\n", "utf16le"), "1\tä\n[UTF-16 LE with BOM]"],
-    ["Latin-1", Buffer.from("ä\n", "latin1"), "1\tä\n[Latin-1]"],
+    ["Latin-1", Buffer.from("ä\n", "latin1"), "1\tä\n[Windows-1252]"],
     ["an image", png, /f is a PNG image, 320×240 pixels \(\d+ bytes\), not text/],
     ["binary data", Buffer.from([1, 2, 0, 4]), /f is binary data/],
     ["a very long line", `${"x".repeat(5000)}\ny\n`, /^1\tx{1000}… \[line cut, 5000 characters\]\n2\ty$/],

@@ -33,7 +33,56 @@ describe("encodings", () => {
     expect(decodeText(bytes)).toBeNull();
   });
 
-  it("make UTF-8 of a Latin-1 file rather than lose a character", () => {
-    expect(encodeText("é→", { name: "latin1", bom: false })).toEqual(Buffer.from("é→", "utf8"));
+  it("take every byte there is, and give it back", () => {
+    const all = Buffer.concat([Buffer.from("text ".repeat(2000)), Buffer.from(Array.from({ length: 255 }, (_, index) => index + 1))]);
+    const decoded = decodeText(all);
+    expect(decoded?.encoding).toEqual({ name: "latin1", bom: false });
+    expect(encodeText(decoded?.text ?? "", { name: "latin1", bom: false })).toEqual(all);
+    // As browsers and editors read Windows-1252.
+    expect(decoded?.text).toBe(new TextDecoder("windows-1252").decode(all));
+    expect(encodeText("\u20ac \u201cso\u201d \u2013 \u0161", { name: "latin1", bom: false })).toEqual(
+      Buffer.from([0x80, 0x20, 0x93, 0x73, 0x6f, 0x94, 0x20, 0x96, 0x20, 0x9a]),
+    );
+  });
+
+  it("of any text that has them come back as they were", () => {
+    const letters = fc.string({ unit: "grapheme", maxLength: 60 }).map((text) => `${text.replaceAll("\0", "")}\nplain words\n`);
+    fc.assert(
+      fc.property(letters, fc.constantFrom("utf8", "utf16le", "utf16be"), (text, name) => {
+        const bytes = encodeText(text, { name, bom: true });
+        const decoded = decodeText(bytes);
+        // Control characters beside those of text make it binary.
+        if (decoded === null) return expect(text).toMatch(/[\u0001-\u001f]/);
+        expect(decoded).toEqual({ text, encoding: { name, bom: true } });
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it.each<["utf16le" | "utf16be"]>([["utf16le"], ["utf16be"]])("tell %s without a byte order mark", (name) => {
+    const bytes = encodeText("plain words, h\u00e9llo\r\n", { name, bom: false });
+    expect(decodeText(bytes)).toEqual({ text: "plain words, h\u00e9llo\r\n", encoding: { name, bom: false } });
+  });
+
+  it.each<[string, Buffer]>([
+    ["UTF-32", Buffer.from([0xff, 0xfe, 0, 0, 0x61, 0, 0, 0])],
+    ["half a character in UTF-16", Buffer.from([0xff, 0xfe, 0x61, 0, 0x00, 0xd8, 0x62, 0])],
+    ["a program", Buffer.from([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0, 0, 0, 0, 0])],
+    ["numbers of two bytes", Buffer.from(Array.from({ length: 64 }, (_, index) => (index % 2 === 0 ? index : 0)))],
+  ])("take %s for binary, since it would not come back", (_name, bytes) => {
+    expect(decodeText(bytes)).toBeNull();
+  });
+
+  it.each<[string, string, Parameters<typeof encodeText>[1], RegExp]>([
+    [
+      "an arrow in Windows-1252",
+      "\u00e9\n\u2192",
+      { name: "latin1", bom: false },
+      /Windows-1252, which cannot hold \u201c\u2192\u201d \(line 2\)/,
+    ],
+    ["an emoji in Windows-1252", "\u{1f600}", { name: "latin1", bom: false }, /cannot hold \u201c\u{1f600}\u201d \(line 1\)/u],
+    ["half a character in UTF-8", "a\nb\ud800", { name: "utf8", bom: false }, /UTF-8, which cannot hold half a character \(line 2\)/],
+  ])("refuse %s with words", (_name, text, encoding, words) => {
+    expect(() => encodeText(text, encoding)).toThrow(words);
   });
 });

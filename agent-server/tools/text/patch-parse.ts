@@ -1,0 +1,107 @@
+import { type Exists, isFileHeader, namesOf, readGitHeader } from "./patch-names.ts";
+
+/** One hunk. `lines` begin with a blank, `+`, `-` or `\`, without line ends. */
+export interface PatchHunk {
+  /** 1-based line of the old file, as the header says; null where it says none. */
+  readonly oldStart: number | null;
+  readonly lines: readonly string[];
+}
+
+/** One file of a patch. `from` is null for a new file, `to` for one that goes; both and different: a rename. */
+export interface FilePatch {
+  readonly from: string | null;
+  readonly to: string | null;
+  readonly hunks: readonly PatchHunk[];
+  /** Whether the file may be run afterwards, where the patch says so. */
+  readonly executable: boolean | null;
+}
+
+/**
+ * Parses a unified diff (plain or git's) of any number of files. Counts that are wrong, context lines that lost their blank and text
+ * around the diff are borne with, since context has to be in the file word for word anyway.
+ * @throws Error with words for the model, and the line of the patch.
+ */
+export function parseFilePatches(patch: string, exists: Exists = () => false): FilePatch[] {
+  if (/^\*\*\* Begin Patch/m.test(patch)) {
+    throw new Error("This is not a unified diff. Use --- a/path, +++ b/path and @@ -line,count +line,count @@ headers, or edit_file.");
+  }
+  const lines = patch.replaceAll("\r\n", "\n").split("\n");
+  const files: FilePatch[] = [];
+  for (let at = 0; at < lines.length; ) {
+    const line = lines[at] ?? "";
+    if (line.startsWith("@@") && files.length === 0)
+      throw new Error(
+        `Line ${at + 1} of the patch: a hunk without a file. Each file needs --- a/path and +++ b/path lines before its hunks.`,
+      );
+    if (!line.startsWith("diff --git ") && !isFileHeader(lines, at)) {
+      // Prose may stand between files, but nothing that was to be a part of a hunk is passed over.
+      if (files.length > 0 && /^(?:[+-](?!-)|@@)/.test(line) && !/^- /.test(line))
+        throw new Error(
+          `Line ${at + 1} of the patch belongs to no hunk: the line before it begins with neither a blank nor + nor -, or the counts of its hunk end there.`,
+        );
+      at++;
+      continue;
+    }
+    const start = at;
+    const header = line.startsWith("diff --git ") ? readGitHeader(lines, at) : null;
+    at = header?.next ?? at;
+    const named = isFileHeader(lines, at);
+    const names = namesOf(header, named ? [lines[at] ?? "", lines[at + 1] ?? ""] : null, { exists, line: start + 1 });
+    if (named) at += 2;
+    const hunks: PatchHunk[] = [];
+    for (;;) {
+      while (at < lines.length && isNoise(lines[at] ?? "")) at++;
+      if (!(lines[at] ?? "").startsWith("@@")) break;
+      const read = readHunk(lines, at);
+      hunks.push(read.hunk);
+      at = read.next;
+    }
+    if (named && hunks.length === 0)
+      throw new Error(`Line ${start + 1} of the patch: ${names.to ?? names.from ?? "the file"} has no @@ hunk.`);
+    if (named || hunks.length > 0 || header?.changes === true) files.push({ ...names, hunks, executable: header?.executable ?? null });
+  }
+  if (files.length === 0) throw new Error("The patch names no file: each needs --- a/path and +++ b/path lines, then @@ hunks.");
+  return files;
+}
+
+/** Between hunks models leave blank lines, and fences of the message the patch was in. */
+function isNoise(line: string): boolean {
+  return line.trim() === "" || line.startsWith("```");
+}
+
+const hunkHeader = /^@@+ *-(\d+)(?:,(\d+))? +\+(\d+)(?:,(\d+))? *@@/;
+
+function readHunk(lines: readonly string[], start: number): { hunk: PatchHunk; next: number } {
+  const header = hunkHeader.exec(lines[start] ?? "");
+  if ((lines[start] ?? "").startsWith("@@@"))
+    throw new Error(`Line ${start + 1} of the patch: this is the diff of a merge. Give the diff to one of its sides.`);
+  const count = (group: number): number => (header === null ? Number.POSITIVE_INFINITY : Number(header[group] ?? 1));
+  let old = count(2);
+  let made = count(4);
+  const body: string[] = [];
+  let at = start + 1;
+  for (; at < lines.length; at++) {
+    const line = lines[at] ?? "";
+    const complete = old <= 0 && made <= 0;
+    if (line.startsWith("@@") || line.startsWith("diff --git ") || line.startsWith("Index: ") || line.startsWith("```")) break;
+    // Removed and added lines may look like the header of a file; a hunk that follows, and what the counts still want, tell them apart.
+    if (isFileHeader(lines, at) && (lines[at + 2] ?? "").startsWith("@@") && !(old === 1 && made === 1)) break;
+    if (line === "-- " && complete) break;
+    if (/^[ +\-\\]/.test(line)) body.push(line);
+    else if (line === "" || !complete) body.push(` ${line}`);
+    else break;
+    const sign = body.at(-1)?.[0];
+    if (sign === " " || sign === "-") old--;
+    if (sign === " " || sign === "+") made--;
+  }
+  // Blank lines at the end of a hunk are those between hunks, unless it is short of them.
+  while (body.at(-1) === " " && lines[at - 1] === "" && (header === null || old < 0 || made < 0)) {
+    body.pop();
+    at--;
+    old++;
+    made++;
+  }
+  if (!body.some((line) => /^[+-]/.test(line)))
+    throw new Error(`Line ${start + 1} of the patch: the hunk changes nothing. It needs lines that begin with + or -.`);
+  return { hunk: { oldStart: header === null ? null : Number(header[1]), lines: body }, next: at };
+}
