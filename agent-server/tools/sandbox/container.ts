@@ -1,20 +1,19 @@
-import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
-import { join, relative, sep } from "node:path";
-import type { ProviderHealth, SandboxState } from "../../contract/providers.ts";
+import { relative, sep } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
+import type { ProviderHealth, SandboxState } from "../../contract/providers.ts";
 import type { Log } from "../../security/security.ts";
 import { ask, EngineSilent, unavailable, wordsOf } from "./container/call.ts";
 import { notBegun, NotRunning, runCommand } from "./container/command.ts";
-import { connectEngine, type Engine } from "./container/engine.ts";
+import type { Engine } from "./container/engine.ts";
 import { findImage, makeImage, type WantedImage, wantedImage } from "./container/image.ts";
-import { labels, removeLeftovers } from "./container/leftovers.ts";
-import { insidePath, type MountPlan, planMounts } from "./container/mounts.ts";
+import { insidePath, planMounts } from "./container/mounts.ts";
+import { createPool, refuseRemote } from "./container/pool.ts";
 import { proxyPort } from "./container/scripts.ts";
-import { startContainer, type WarmContainer } from "./container/warm.ts";
+import type { WarmContainer } from "./container/warm.ts";
 import type { EgressGrant, EgressProxy } from "./egress.ts";
 import { proxyEnvironment } from "./environment.ts";
-import { limitsOf, type SandboxSettingsRead } from "./settings.ts";
+import type { SandboxSettings, SandboxSettingsRead } from "./settings.ts";
 import type { ShellCommand, ShellProvider, ShellResult } from "./shell.ts";
 
 export interface ContainerDeps {
@@ -49,205 +48,73 @@ export interface ContainerShell extends ShellProvider {
   onChange(listener: () => void): () => void;
 }
 
-type Kind = "plain" | "network";
 /** Commands that are started at the same time. */
 const startingAtOnce = 8;
 
 /** Runs commands in a container that stays warm for the workspace, on the owner's own container engine (requirement T2). */
 export function createContainerShell(deps: ContainerDeps): ContainerShell {
-  const folder = join(deps.dataDir, "sandbox");
-  const data = short(deps.dataDir);
   const image: SandboxState["image"] = { name: "", source: "shipped", state: "unknown", bytes: null, message: null };
-  const state = {
-    engine: null as Engine | null,
-    connecting: null as Promise<Engine> | null,
-    image,
-    containers: new Map<Kind, WarmContainer>(),
-    starting: new Map<Kind, Promise<WarmContainer>>(),
-    /** Taken out of use, with commands still in them. */
-    retired: new Set<WarmContainer>(),
-    building: null as AbortController | null,
-    closed: false,
-  };
+  const state = { building: null as AbortController | null, closed: false };
   const changes = createListeners();
   const starting = createLimit(startingAtOnce);
+  const pool = createPool({ ...deps, usable, image: () => wanted().name, changed: changes.tell });
 
-  function usable(): ReturnType<ContainerDeps["settings"]>["settings"] {
+  function usable(): SandboxSettings {
     const { settings, problem } = deps.settings();
     if (problem !== null) throw unavailable(problem);
     return settings;
   }
 
-  /** The engine that was reached, or one that is looked for now. */
-  async function reach(signal?: AbortSignal): Promise<Engine> {
-    if (state.engine !== null && !state.engine.gone) return state.engine;
-    state.connecting ??= connectEngine({ env: deps.env, home: deps.home, platform: deps.platform, owners: usable().engine }, signal)
-      .then(async (engine) => {
-        state.engine = engine;
-        const mine = new Set([...state.containers.values(), ...state.retired].map(({ id }) => id));
-        await removeLeftovers({ engine, hostId: deps.hostId, data, hostAlive: deps.hostAlive, mine, folder }, signal);
-        changes.tell();
-        return engine;
-      })
-      .finally(() => {
-        state.connecting = null;
-      });
-    return state.connecting;
-  }
-
-  /** Forgets an engine that does not answer any more, with what ran on it. */
-  function lose(engine: Engine): void {
-    if (state.engine !== engine) return;
-    state.engine = null;
-    for (const [kind, warm] of state.containers) {
-      warm.keeper.close();
-      state.containers.delete(kind);
-    }
-    engine.close();
-    changes.tell();
-  }
-
   function showImage(next: Partial<SandboxState["image"]>): void {
-    Object.assign(state.image, next);
+    Object.assign(image, next);
     changes.tell();
   }
 
   function wanted(): WantedImage {
     const found = wantedImage({ image: usable().image, workspace: deps.workspace, configDir: deps.configDir, dataDir: deps.dataDir });
-    if (found.name !== state.image.name)
-      Object.assign(state.image, { name: found.name, source: found.source, state: "unknown", bytes: null, message: null });
+    if (found.name !== image.name)
+      Object.assign(image, { name: found.name, source: found.source, state: "unknown", bytes: null, message: null });
     return found;
-  }
-
-  async function lookForImage(engine: Engine, signal?: AbortSignal): Promise<{ outdated: boolean } | null> {
-    const found = await findImage(engine, wanted(), signal);
-    if (state.building === null && (found !== null || state.image.state !== "failed"))
-      showImage({ state: found === null ? "missing" : "ready", bytes: found?.bytes ?? null, message: null });
-    return found;
-  }
-
-  /** Starts none where there is a warm one with the mounts that are wanted now. */
-  async function acquire(kind: Kind, grant: EgressGrant | null, signal?: AbortSignal): Promise<WarmContainer> {
-    const settings = usable();
-    const plan = planMounts({
-      workspace: deps.workspace,
-      protectedPaths: deps.protectedPaths(),
-      hidden: [deps.dataDir],
-      platform: deps.platform,
-    });
-    const fingerprint = short(JSON.stringify([plan.fingerprint, settings, grant === null ? null : socketIdentity(grant)]));
-    const warm = state.containers.get(kind);
-    if (warm !== undefined && warm.keeper.alive && warm.fingerprint === fingerprint) return warm;
-    if (warm !== undefined) retire(kind, warm);
-    const begun =
-      state.starting.get(kind) ?? start(kind, { ...plan, fingerprint }, grant, signal).finally(() => state.starting.delete(kind));
-    state.starting.set(kind, begun);
-    changes.tell();
-    return begun;
-  }
-
-  async function start(kind: Kind, plan: MountPlan, grant: EgressGrant | null, signal?: AbortSignal): Promise<WarmContainer> {
-    const engine = await reach(signal);
-    if (engine.remote)
-      throw unavailable(
-        `The container engine (${engine.via}) runs on another machine, where this workspace is not. Use an engine that runs here, or open the workspace there.`,
-      );
-    const { name } = wanted();
-    const warm = await startContainer(
-      {
-        engine,
-        image: name,
-        limits: limitsOf(usable()),
-        plan,
-        labels: { [labels.data]: data, [labels.host]: deps.hostId, [labels.workspace]: short(deps.workspace) },
-        user: engine.rootless ? "0:0" : ownerOf(deps.workspace, deps.platform),
-        platform: deps.platform,
-        egressSocket: grant?.socketPath ?? null,
-        folder: join(folder, deps.hostId),
-      },
-      signal,
-    );
-    if (state.closed) {
-      await warm.remove();
-      throw unavailable("The sandbox is closed.");
-    }
-    state.containers.set(kind, warm);
-    if (state.building === null) showImage({ state: "ready" });
-    void warm.keeper.over.then(() => {
-      if (state.containers.get(kind) === warm) state.containers.delete(kind);
-      changes.tell();
-    });
-    return warm;
-  }
-
-  /** Commands in it go on; nothing new is started in it, and it goes with the last of them. */
-  function retire(kind: Kind, warm: WarmContainer): void {
-    if (state.containers.get(kind) === warm) state.containers.delete(kind);
-    if (warm.active.size === 0) void warm.remove();
-    else state.retired.add(warm);
-  }
-
-  function left(warm: WarmContainer): void {
-    if (warm.active.size > 0 || !state.retired.delete(warm)) return;
-    void warm.remove();
-  }
-
-  function socketIdentity({ socketPath }: EgressGrant): string {
-    const stats = statSync(socketPath, { bigint: true, throwIfNoEntry: false });
-    if (stats === undefined) throw unavailable("The proxy for commands that may use the network is not running.");
-    return `${stats.dev}:${stats.ino}`;
-  }
-
-  /** Leave for one command to use the network, until it is over. */
-  async function leave(): Promise<EgressGrant> {
-    if (deps.egress === undefined || deps.platform !== "linux")
-      throw unavailable("Commands in the container cannot use the network here: a command that needs it cannot be run in it.");
-    return deps.egress.grant();
   }
 
   async function attempt(command: ShellCommand, cwd: string): Promise<ShellResult> {
-    const grant = command.network ? await leave() : null;
+    if (!command.network) return attemptWith(command, cwd, null);
+    // Sockets do not reach into the virtual machine that containers run in elsewhere.
+    if (deps.egress === undefined || deps.platform !== "linux")
+      throw unavailable("A command that uses the network cannot be run in a container here.");
+    const grant = await deps.egress.grant();
     try {
       return await attemptWith(command, cwd, grant);
     } finally {
-      await grant?.revoke();
+      await grant.revoke();
     }
   }
 
   async function attemptWith(command: ShellCommand, cwd: string, grant: EgressGrant | null): Promise<ShellResult> {
-    const kind: Kind = command.network ? "network" : "plain";
+    const kind = grant === null ? "plain" : "network";
     let warm: WarmContainer;
     try {
-      warm = await acquire(kind, grant, command.signal);
+      warm = await orStopped(pool.acquire(kind, grant?.socketPath ?? null), command.signal);
     } catch (error) {
-      if (error instanceof EngineSilent && state.engine !== null) lose(state.engine);
+      if (error instanceof EngineSilent && !command.signal.aborted && pool.engine !== null) pool.lose(pool.engine);
       throw error;
     }
-    if (command.network && !warm.forwards)
+    if (state.building === null && image.state !== "ready") showImage({ state: "ready", message: null });
+    if (grant !== null && !warm.forwards)
       throw unavailable(
-        "The image has no socat, node or python3, so commands in it cannot use the network. Build image brings one that does.",
+        "The image has no socat, node or python3, so commands in it cannot use the network. Build image makes one that has.",
       );
+    const env = grant === null ? {} : proxyEnvironment(grant.proxyUrl(`127.0.0.1:${proxyPort}`));
     try {
-      return await runCommand(
-        {
-          warm,
-          cwd,
-          workspace: deps.workspace,
-          workspaceBytes: limitsOf(usable()).workspaceBytes,
-          env: grant === null ? {} : proxyEnvironment(grant.proxyUrl(`127.0.0.1:${proxyPort}`)),
-          starting,
-        },
-        command,
-      );
+      return await runCommand({ warm, cwd, workspace: deps.workspace, workspaceBytes: usable().workspace_bytes, env, starting }, command);
     } catch (error) {
       if (error instanceof NotRunning) {
-        if (state.containers.get(kind) === warm) state.containers.delete(kind);
-        void warm.remove();
-        if (error.cause instanceof EngineSilent) lose(warm.engine);
+        pool.discard(kind, warm);
+        if (error.cause instanceof EngineSilent) pool.lose(warm.engine);
       }
       throw error;
     } finally {
-      left(warm);
+      pool.left(warm);
     }
   }
 
@@ -258,14 +125,14 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     try {
       const target = wanted();
       showImage({ state: "building", message: null });
-      const engine = await reach(stop.signal);
+      const engine = await orStopped(pool.reach(), stop.signal);
       const both = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
       await makeImage(engine, target, both, (message) => showImage({ message }));
       const made = await findImage(engine, target);
       if (made === null) throw unavailable("The engine said that the image was built, but does not have it.");
       showImage({ state: "ready", bytes: made.bytes, message: null });
       // What is warm runs the image before.
-      for (const [kind, warm] of state.containers) retire(kind, warm);
+      pool.retireAll();
     } catch (error) {
       showImage({ state: "failed", message: error instanceof LancelotError ? error.message : wordsOf(error) });
       throw asUnavailable(error);
@@ -275,12 +142,17 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     }
   }
 
-  async function removeAll(): Promise<void> {
-    const all = [...state.containers.values(), ...state.retired];
-    state.containers.clear();
-    state.retired.clear();
-    await Promise.all(all.map((warm) => warm.remove()));
-    changes.tell();
+  /** The engine, once it answered just now; one that does not is looked for anew. */
+  async function answering(signal?: AbortSignal): Promise<Engine> {
+    const engine = await pool.reach();
+    try {
+      await ask(() => engine.docker.ping() as unknown as Promise<unknown>, 3_000, signal);
+      return engine;
+    } catch (error) {
+      if (signal?.aborted) throw error;
+      pool.lose(engine);
+      return pool.reach();
+    }
   }
 
   const health = (status: ProviderHealth["status"], message: string, nextStep: string | null): ProviderHealth => ({
@@ -294,30 +166,21 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     id: "container",
     title: "Container",
     place: "container",
-    version: () => (state.engine === null ? null : `${state.engine.name} ${state.engine.version}`),
+    version: () => (pool.engine === null ? null : `${pool.engine.name} ${pool.engine.version}`),
 
     async probe(signal) {
       try {
         usable();
-        let engine = await reach(signal);
-        try {
-          const reached = engine;
-          await ask(() => reached.docker.ping() as unknown as Promise<unknown>, 3_000, signal);
-        } catch (error) {
-          if (signal?.aborted) throw error;
-          lose(engine);
-          engine = await reach(signal);
-        }
-        if (engine.remote)
-          throw unavailable(
-            `The container engine (${engine.via}) runs on another machine, where this workspace is not. Use one that runs here.`,
-          );
+        const engine = await answering(signal);
+        refuseRemote(engine);
         planMounts({ workspace: deps.workspace, protectedPaths: [], hidden: [], platform: deps.platform });
-        const found = await lookForImage(engine, signal);
+        const found = await findImage(engine, wanted(), signal);
+        if (state.building === null && (found !== null || image.state !== "failed"))
+          showImage({ state: found === null ? "missing" : "ready", bytes: found?.bytes ?? null, message: null });
         if (found === null)
           return health(
             "down",
-            `The image ${state.image.name} is not there, so commands cannot be run in a container.`,
+            `The image ${image.name} is not there, so commands cannot be run in a container.`,
             "Choose Build image, or name an image you have in config/sandbox.yaml.",
           );
         if (found.outdated)
@@ -355,18 +218,16 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     },
 
     state() {
-      const warm = state.containers.get("plain") ?? state.containers.get("network");
-      const settings = deps.settings().settings;
+      const { engine } = pool;
+      const { warm, starting: begins } = pool.shown();
+      const { settings } = deps.settings();
       return {
-        engine:
-          state.engine === null
-            ? null
-            : { name: state.engine.name, version: state.engine.version, via: state.engine.via, remote: state.engine.remote },
-        image: { ...state.image, name: state.image.name || settings.image },
+        engine: engine === null ? null : { name: engine.name, version: engine.version, via: engine.via, remote: engine.remote },
+        image: { ...image, name: image.name || settings.image },
         container: {
-          state: warm !== undefined ? "running" : state.starting.size > 0 ? "starting" : "none",
+          state: warm !== null ? "running" : begins ? "starting" : "none",
           id: warm?.id.slice(0, 12) ?? null,
-          since: warm === undefined ? null : new Date(warm.startedAt).toISOString(),
+          since: warm === null ? null : new Date(warm.startedAt).toISOString(),
         },
         limits: {
           memoryBytes: settings.memory_bytes,
@@ -382,9 +243,9 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     cancelBuild: () => state.building?.abort(),
 
     async restart() {
-      await removeAll();
+      await pool.removeAll();
       try {
-        await acquire("plain", null);
+        await pool.acquire("plain", null);
       } catch (error) {
         throw asUnavailable(error);
       }
@@ -395,25 +256,15 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     async close() {
       state.closed = true;
       state.building?.abort();
-      await Promise.allSettled(state.starting.values());
-      await removeAll();
-      state.engine?.close();
-      state.engine = null;
+      await pool.close();
     },
   };
 }
 
-/**
- * Whom commands run as: whom the workspace belongs to, so that what they write belongs to the owner too. That is root where the
- * workspace is root's; root inside has no capability, can gain none, and owns nothing that is mounted but the workspace.
- */
-function ownerOf(workspace: string, platform: NodeJS.Platform): string {
-  if (platform === "win32") return "1000:1000";
-  const { uid, gid } = statSync(workspace);
-  return `${uid}:${gid}`;
+/** What others wait for too goes on; who was stopped waits no more. @throws EngineSilent */
+async function orStopped<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return ask(() => work, 120_000, signal);
 }
-
-const short = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 16);
 
 function asUnavailable(error: unknown): LancelotError {
   if (error instanceof LancelotError) return error;

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import * as z from "zod";
@@ -20,11 +20,20 @@ export const SandboxSettings = z.strictObject({
     .string()
     .regex(/^[a-z0-9][a-z0-9._:/@-]{0,254}$/i, "this is no name of an image")
     .default("shipped"),
-  memory_bytes: z.int().min(64 * megabyte).default(4096 * megabyte),
+  memory_bytes: z
+    .int()
+    .min(64 * megabyte)
+    .default(4096 * megabyte),
   cpus: z.number().min(0.1).max(1024).default(2),
   processes: z.int().min(16).max(1_000_000).default(1024),
-  scratch_bytes: z.int().min(megabyte).default(1024 * megabyte),
-  workspace_bytes: z.int().min(megabyte).default(8192 * megabyte),
+  scratch_bytes: z
+    .int()
+    .min(megabyte)
+    .default(1024 * megabyte),
+  workspace_bytes: z
+    .int()
+    .min(megabyte)
+    .default(8192 * megabyte),
   timeout_seconds: z.int().min(1).max(86_400).default(600),
   output_bytes: z.int().min(1_000).max(100_000_000).default(1_000_000),
 });
@@ -53,6 +62,26 @@ export function readSandboxSettings(deps: { configDir: string | null; dataDir: s
     }
   }
   return { settings: SandboxSettings.parse(laid), problem: null };
+}
+
+/** The same, read again only when one of the files is another one. */
+export function createSandboxSettings(deps: { configDir: string | null; dataDir: string }): () => SandboxSettingsRead {
+  const files = [...(deps.configDir === null ? [] : [deps.configDir]), join(deps.dataDir, "config")].map((folder) =>
+    join(folder, "sandbox.yaml"),
+  );
+  let seen = "";
+  let known: SandboxSettingsRead | null = null;
+  return () => {
+    const stamp = files
+      .map((file) => {
+        const stats = statSync(file, { throwIfNoEntry: false });
+        return stats === undefined ? "none" : `${stats.mtimeMs}:${stats.size}:${stats.ino}`;
+      })
+      .join(" ");
+    if (known === null || stamp !== seen) known = readSandboxSettings(deps);
+    seen = stamp;
+    return known;
+  };
 }
 
 /** The limits of a place for commands. */
