@@ -51,7 +51,12 @@ const builds = {
   },
   host: {
     ...shared,
-    entryPoints: { main: "agent-server/main.ts", cli: "agent-server/cli.ts", "local-model": "agent-server/models/local/process.ts" },
+    entryPoints: {
+      main: "agent-server/main.ts",
+      cli: "agent-server/cli.ts",
+      "local-model": "agent-server/models/local/process.ts",
+      "page-worker": "agent-server/tools/providers/page-worker.ts",
+    },
     outdir: "dist/host",
     platform: "node",
     format: "esm",

@@ -183,6 +183,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     flag: (name) => flags.enabled(name),
     safeMode: () => safeMode.enabled(),
     configDir: paths.configDir,
+    distDir: paths.distDir,
     workspace,
     dataDir,
     ripgrepPath: paths.ripgrepPath,

@@ -29,6 +29,7 @@ import { createProviders, type RoutedShell } from "./providers.ts";
 import { createDeclaredCommands } from "./providers/deploy.ts";
 import { createDeployConfig } from "./providers/deploy-config.ts";
 import type { FilePath } from "./providers/file-ops.ts";
+import { createPageReader } from "./providers/page-reader.ts";
 import { createWebGate } from "./providers/web.ts";
 import { parseCommand, replCatalog } from "./repl/repl.ts";
 import { createRepositoryMoves } from "./repository-moves.ts";
@@ -154,6 +155,8 @@ export interface ToolsDeps {
   catalog?: readonly Tool[];
   /** Folder of the shipped configuration; without it nothing shipped is laid under what the owner prefers. */
   configDir?: string;
+  /** `dist/`; null, or left out, when run from source. */
+  distDir?: string | null;
   /** Whether a switch of the owner's is on; every one is off unless said. */
   flag?: (name: FlagName) => boolean;
   safeMode?: () => boolean;
@@ -250,7 +253,7 @@ export function createTools(deps: ToolsDeps): Tools {
     search: () => searchable(),
     shells: deps.shells ?? [],
     more: [
-      createWebGate({ fetch: deps.pageFetch ?? createPageFetch(), redactor, networkEnabled: () => flag("TOOLS_NETWORK"), now }),
+      createWebGate({ fetch: deps.pageFetch ?? createPageFetch(), read: createPageReader({ distDir: deps.distDir ?? null }), redactor, networkEnabled: () => flag("TOOLS_NETWORK"), now }),
       createDeclaredCommands(createDeployConfig({ dataDir: deps.dataDir, workspace })),
       ...(deps.providers ?? []),
     ],

@@ -14,6 +14,7 @@ export function readable(html: string, url: string): { title: string | null; tex
   for (const element of document.querySelectorAll("script, style, noscript, template, iframe, object, embed, svg, canvas"))
     element.remove();
   const title = document.querySelector("title")?.textContent?.trim().replaceAll(/\s+/g, " ") || null;
+  for (const element of document.body.querySelectorAll("title, meta, link, base")) element.remove();
   for (const [selector, name] of [
     ["a[href]", "href"],
     ["img[src]", "src"],
@@ -25,8 +26,8 @@ export function readable(html: string, url: string): { title: string | null; tex
   const article = few ? new Readability(document, { maxElemsToParse: maxElements, charThreshold: 200 }).parse() : null;
   const main = article?.content ? markdownOf(parseHTML(`<!doctype html><html><body>${article.content}</body></html>`).document.body) : "";
   const everything = few ? markdownOf(body) : (body.textContent ?? "").replaceAll(/[ \t]+/g, " ").replaceAll(/\n\s*\n+/g, "\n\n");
-  // An article that leaves nearly everything out was not found rightly.
-  const text = main.length >= Math.min(200, everything.length / 10) ? main : everything;
+  // An article that leaves most out was not found rightly: menus hurt less than what is missing.
+  const text = main.length >= everything.length / 4 ? main : everything;
   return { title: article?.title?.trim() || title, text: text.trim() };
 }
 

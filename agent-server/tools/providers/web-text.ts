@@ -1,5 +1,6 @@
 import { LancelotError } from "../../contract/errors.ts";
 import type { PageAnswer } from "../../security/security.ts";
+import type { PageReader } from "./page-reader.ts";
 
 /** `page`: what a person would read of an HTML page, as Markdown. */
 export type ReadableKind = "page" | "text" | "json" | "markdown";
@@ -35,12 +36,12 @@ export function decodePage({ body, charset, type }: Pick<PageAnswer, "body" | "c
 /** What is worth reading of an answer. @throws LancelotError `invalid_params`. */
 export async function readPage(
   answer: Pick<PageAnswer, "body" | "charset" | "type" | "url">,
+  read: PageReader,
+  signal: AbortSignal,
 ): Promise<{ kind: ReadableKind; title: string | null; text: string }> {
   const text = decodePage(answer);
   if (html.has(answer.type) || (answer.type === "" && /^\s*(?:<!--[^]*?-->\s*)?<(?:!doctype\s+html|html)\b/i.test(text.slice(0, 2000)))) {
-    // Loaded with the first page.
-    const { readable } = await import("./readable.ts");
-    return { kind: "page", ...readable(text, answer.url) };
+    return { kind: "page", ...(await read(text, answer.url, signal)) };
   }
   if (/[/+]json$/.test(answer.type)) return { kind: "json", title: null, text: indented(text) };
   return { kind: markdown.has(answer.type) ? "markdown" : "text", title: null, text };

@@ -1,6 +1,7 @@
 import { LancelotError } from "../../contract/errors.ts";
 import type { PageAnswer, PageFetch, PageHead, Redactor } from "../../security/security.ts";
 import type { ToolProvider } from "../capabilities.ts";
+import type { PageReader } from "./page-reader.ts";
 import { decodePage, isReadableType, type ReadableKind, readPage } from "./web-text.ts";
 
 /** One request, judged and approved for its first address. */
@@ -56,6 +57,7 @@ const accept = "text/html,application/xhtml+xml,text/markdown,text/plain,applica
 /** Pages, files and requests through the one gate of tools to the network (requirement T5). */
 export function createWebGate(deps: {
   fetch: PageFetch;
+  read: PageReader;
   redactor: Redactor;
   networkEnabled: () => boolean;
   now: () => Date;
@@ -88,7 +90,7 @@ export function createWebGate(deps: {
             ...limits.page,
             accepts: expectReadable,
           });
-          return { source: sourceOf(url, answer), ...(await readPage(answer)) };
+          return { source: sourceOf(url, answer), ...(await readPage(answer, deps.read, signal)) };
         },
 
         async download({ url, signal, judge }) {
