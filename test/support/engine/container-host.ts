@@ -1,0 +1,17 @@
+// A process of its own that runs one command in a container and says when it has begun: for tests that kill it.
+// Arguments: workspace, data folder, address of the engine, host id, command.
+import { openContainer } from "./container-room.ts";
+import { isolationLimits } from "../sandbox/limits.ts";
+
+const [workspace = "", dataDir = "", host = "", hostId = "", command = ""] = process.argv.slice(2);
+const shell = openContainer({ workspace, dataDir, protectedPaths: [] }, host, isolationLimits, { hostId, hostAlive: () => true });
+await shell.run({
+  command,
+  cwd: workspace,
+  timeoutMs: 600_000,
+  outputBytes: 1_000,
+  network: false,
+  signal: new AbortController().signal,
+  onStarted: () => process.stdout.write("started\n"),
+  onOutput: (_stream, bytes) => process.stdout.write(bytes),
+});
