@@ -29,7 +29,7 @@ export interface OutputPipes {
  */
 export async function openOutputPipes(folder: string): Promise<OutputPipes> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const names = ["out", "err"].map((end) => join(folder, `pipe-${randomBytes(8).toString("hex")}.${end}`));
+  const names = ["out", "err"].map((end) => join(folder, `${process.pid}-pipe-${randomBytes(8).toString("hex")}.${end}`));
   await run("mkfifo", ["-m", "600", ...names]);
   const descriptors: number[] = [];
   try {

@@ -1,7 +1,6 @@
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { closeSync, existsSync, openSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
 import { homedir, release } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
@@ -16,7 +15,7 @@ import { installAdvice, whyNot } from "./advice.ts";
 import { type ControlGroup, findControlGroups } from "./control-groups.ts";
 import { forwarderPort, insideScript } from "./inside.ts";
 import { bubblewrapArguments, expectNarrow, folderInside, misplaced, programFolders, workspaceMounts } from "./layout.ts";
-import { createPlaceholders } from "./placeholders.ts";
+import { createPlaceholders, sweep } from "./placeholders.ts";
 import { seccompFilter } from "./seccomp.ts";
 import { treeOf, watchCommand } from "./watch.ts";
 
@@ -43,7 +42,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
   const program = deps.program ?? "bwrap";
   const env = deps.env ?? process.env;
   const folder = join(deps.dataDir, "sandbox");
-  const placeholders = createPlaceholders();
+  const placeholders = createPlaceholders(folder);
   const groups = process.getuid?.() === 0 ? findControlGroups() : null;
   const running = new Set<{ stop: () => void; over: Promise<unknown> }>();
   let found: Found | null = null;
@@ -102,7 +101,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
 
   /** Files that stand in /etc inside, and the filter; written once. */
   async function prepare(): Promise<Record<string, string>> {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    sweep(folder);
     const { uid, gid } = identity(deps.workspace);
     const write = (name: string, contents: string | Uint8Array) => {
       const path = join(folder, `${process.pid}-${randomBytes(4).toString("hex")}-${name}`);
@@ -179,69 +178,75 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
         info: infoDescriptor,
         egressSocket: grant === null ? null : grant.socketPath,
       });
-      const ending = runGated(command, {
-        file: program,
-        args: [...args, "--", shell, "-c", script, "lancelot", shell, command.command],
-        cwd: "/",
-        env: {
-          ...commandEnvironment(env, { HOME: "/tmp/home", TMPDIR: "/tmp", USER: "lancelot", LOGNAME: "lancelot", SHELL: `/bin/${shell}` }),
-          ...(grant === null ? {} : proxyEnvironment(grant.proxyUrl(`127.0.0.1:${forwarderPort}`))),
-        },
-        owner: ownerOf(workspace),
-        folder,
-        descriptors: ["pipe", ...descriptors],
-        onSpawn(child) {
-          const stream = (child.stdio as (Readable | null | undefined)[])[infoDescriptor];
-          let info = "";
-          // It comes another way than the word that the gate is reached, and may be later.
-          told = new Promise((resolve) => {
-            stream?.on("data", (bytes: Buffer) => {
-              info += bytes.toString("latin1");
-              const pid = Number(/"child-pid": (\d+)/.exec(info)?.[1] ?? "0");
-              if (pid > 0) first ??= { pid, startedAt: startOf(pid) ?? "" };
-              if (pid > 0) resolve();
-            });
-            stream?.once("close", resolve);
-            stream?.once("error", () => resolve());
-          });
-        },
-        async onReady(child) {
-          await told;
-          if (first === null || child.pid === undefined) throw new Error("bubblewrap did not say what it started.");
-          const wrong = misplaced(readFileSync(`/proc/${first.pid}/mountinfo`, "utf8"), workspace, mounts, shown);
-          if (wrong !== null) {
-            deps.log(`The sandbox was not as it should be: ${wrong}.`);
-            throw new LancelotError("unavailable", "Files of the workspace changed while the sandbox was made ready. Try again.");
-          }
-          group?.join([child.pid, ...treeOf(first.pid)]);
-        },
-        watch: (end) =>
-          watchCommand(first?.pid ?? 0, workspace, limits, group !== null, (why) => {
-            deps.log(`A command was ended for going over a limit: ${why}.`);
-            end(why === "memory" ? "memory" : "limit");
-          }),
-        kill(child) {
-          // The first process of the namespace ends with the one that waits for it, and takes all others along.
-          child.kill("SIGKILL");
-          if (first !== null && startOf(first.pid) === first.startedAt) killQuietly(first.pid);
-        },
-        async gone() {
-          await untilGone(first);
-          return { leftovers: false };
-        },
-        overMemory: () => group?.overMemory() ?? false,
-        refusal(said, cause) {
-          found = null;
-          const { message, nextStep } = whyNot(said);
-          return new LancelotError("unavailable", `${message} ${nextStep}`, { cause });
-        },
-      });
       const stop = new AbortController();
+      const ending = runGated(
+        { ...command, signal: AbortSignal.any([command.signal, stop.signal]) },
+        {
+          file: program,
+          args: [...args, "--", shell, "-c", script, "lancelot", shell, command.command],
+          cwd: "/",
+          env: {
+            ...commandEnvironment(env, {
+              HOME: "/tmp/home",
+              TMPDIR: "/tmp",
+              USER: "lancelot",
+              LOGNAME: "lancelot",
+              SHELL: `/bin/${shell}`,
+            }),
+            ...(grant === null ? {} : proxyEnvironment(grant.proxyUrl(`127.0.0.1:${forwarderPort}`))),
+          },
+          owner: ownerOf(workspace),
+          folder,
+          descriptors: ["pipe", ...descriptors],
+          onSpawn(child) {
+            const stream = (child.stdio as (Readable | null | undefined)[])[infoDescriptor];
+            let info = "";
+            // It comes another way than the word that the gate is reached, and may be later.
+            told = new Promise((resolve) => {
+              stream?.on("data", (bytes: Buffer) => {
+                info += bytes.toString("latin1");
+                const pid = Number(/"child-pid": (\d+)/.exec(info)?.[1] ?? "0");
+                if (pid > 0) first ??= { pid, startedAt: startOf(pid) ?? "" };
+                if (pid > 0) resolve();
+              });
+              stream?.once("close", resolve);
+              stream?.once("error", () => resolve());
+            });
+          },
+          async onReady(child) {
+            await told;
+            if (first === null || child.pid === undefined) throw new Error("bubblewrap did not say what it started.");
+            const wrong = misplaced(readFileSync(`/proc/${first.pid}/mountinfo`, "utf8"), workspace, mounts, shown);
+            if (wrong !== null) {
+              deps.log(`The sandbox was not as it should be: ${wrong}.`);
+              throw new LancelotError("unavailable", "Files of the workspace changed while the sandbox was made ready. Try again.");
+            }
+            group?.join([child.pid, ...treeOf(first.pid)]);
+          },
+          watch: (end) =>
+            watchCommand(first?.pid ?? 0, workspace, limits, group !== null, (why) => {
+              deps.log(`A command was ended for going over a limit: ${why}.`);
+              end(why === "memory" ? "memory" : "limit");
+            }),
+          kill(child) {
+            // The first process of the namespace ends with the one that waits for it, and takes all others along.
+            child.kill("SIGKILL");
+            if (first !== null && startOf(first.pid) === first.startedAt) killQuietly(first.pid);
+          },
+          async gone() {
+            await untilGone(first);
+            return { leftovers: false };
+          },
+          overMemory: () => group?.overMemory() ?? false,
+          refusal(said, cause) {
+            found = null;
+            const { message, nextStep } = whyNot(said);
+            return new LancelotError("unavailable", `${message} ${nextStep}`, { cause });
+          },
+        },
+      );
       const entry = { stop: () => stop.abort(), over: ending.catch(() => {}) };
       running.add(entry);
-      stop.signal.addEventListener("abort", () => {
-        if (first !== null && startOf(first.pid) === first.startedAt) killQuietly(first.pid);
-      });
       return await ending.finally(() => running.delete(entry));
     } finally {
       for (const descriptor of descriptors) closeSync(descriptor);

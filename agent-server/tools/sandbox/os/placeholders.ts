@@ -1,5 +1,18 @@
-import { closeSync, lstatSync, mkdirSync, openSync, readFileSync, rmdirSync, unlinkSync, writeSync } from "node:fs";
-import { basename, extname } from "node:path";
+import {
+  closeSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  unlinkSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { basename, extname, join } from "node:path";
+import * as z from "zod";
 
 /** Files whose names look like those of folders. */
 const files = new Set([
@@ -16,6 +29,8 @@ const files = new Set([
   "commondir",
 ]);
 
+const journalName = "placeholders.json";
+
 /** What stands in the place of a file: as good as nothing. A repository that names itself as the folder it shares is what it was. */
 const contents = (path: string) => (basename(path) === "commondir" ? ".\n" : "");
 
@@ -27,12 +42,20 @@ export interface Placeholders {
 /**
  * Stand-ins for protected files that are not there: what is not there cannot be mounted over, and a command could make it. They
  * are there while a command runs. Commands that run at the same time share them.
+ * @param folder where their paths are written down before they are made, so that those of a host that died are taken away.
  */
-export function createPlaceholders(): Placeholders {
+export function createPlaceholders(folder: string): Placeholders {
   const holders = new Map<string, number>();
+  const journal = join(folder, `${process.pid}-${journalName}`);
+  const writeDown = (paths: readonly string[]) => {
+    if (paths.length === 0) return rmSync(journal, { force: true });
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    writeFileSync(journal, JSON.stringify(paths), { mode: 0o600 });
+  };
   return {
     hold(paths) {
       const held: string[] = [];
+      if (paths.some((path) => !holders.has(path))) writeDown([...new Set([...holders.keys(), ...paths])]);
       for (const path of paths) {
         const count = holders.get(path) ?? 0;
         if (count > 0 || make(path)) {
@@ -49,9 +72,41 @@ export function createPlaceholders(): Placeholders {
             remove(path);
           }
         }
+        writeDown([...holders.keys()]);
       };
     },
   };
+}
+
+/**
+ * Takes away what hosts that are gone left in the folder of the sandbox: small files of theirs, and the stand-ins they wrote down.
+ * Every name there begins with the process it belongs to.
+ */
+export function sweep(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  for (const name of readdirSync(folder)) {
+    const pid = Number(/^(\d+)-/.exec(name)?.[1] ?? "0");
+    if (pid === 0 || pid === process.pid || runs(pid)) continue;
+    if (name.endsWith(journalName)) for (const path of writtenDown(join(folder, name))) remove(path);
+    rmSync(join(folder, name), { force: true });
+  }
+}
+
+function writtenDown(journal: string): string[] {
+  try {
+    return z.array(z.string()).parse(JSON.parse(readFileSync(journal, "utf8")));
+  } catch {
+    return [];
+  }
+}
+
+function runs(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
 }
 
 function make(path: string): boolean {

@@ -1,0 +1,360 @@
+import { execFileSync, spawn } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+// A user like any other, where root runs the tests: what root is spared must not be what makes them pass.
+import "../support/sandbox/ordinary-user.ts";
+import type { ShellProvider } from "../../agent-server/tools/sandbox/shell.ts";
+import { isolationLimits, megabyte } from "../support/sandbox/limits.ts";
+import { openOsShell } from "../support/sandbox/os-shell.ts";
+import { createSandboxRoom, type SandboxRoom } from "../support/sandbox/room.ts";
+import { quoted, runIn, until } from "../support/sandbox/run.ts";
+
+let room: SandboxRoom;
+let shell: ShellProvider;
+const run = (command: string, more: Parameters<typeof runIn>[3] = {}) => runIn(shell, room.workspace, command, more);
+beforeEach(() => {
+  room = createSandboxRoom();
+  shell = openOsShell(room);
+});
+afterEach(async () => {
+  await shell.close();
+  room.close();
+});
+const git = (cwd: string, ...args: string[]) =>
+  execFileSync("git", ["-c", "user.name=O", "-c", "user.email=o@example.org", ...args], {
+    cwd,
+    encoding: "utf8",
+    env: { PATH: process.env["PATH"], HOME: cwd, GIT_CONFIG_NOSYSTEM: "1" },
+  });
+
+describe("the end of the host", () => {
+  it("is the end of what it ran, daemons as well", async () => {
+    const script = `
+      import { createOsShell } from ${JSON.stringify(new URL("../../agent-server/tools/sandbox/os.ts", import.meta.url).href)};
+      const shell = createOsShell({
+        workspace: process.argv[1], dataDir: process.argv[2], protectedPaths: () => [], egress: null, log() {},
+        limits: () => (${JSON.stringify(isolationLimits)}),
+      });
+      await shell.run({
+        command: "setsid sh -c 'while :; do echo tick >> ticks; sleep 0.02; done' & while :; do echo tick >> ticks; sleep 0.02; done",
+        cwd: process.argv[1], timeoutMs: 60_000, outputBytes: 1000, network: false,
+        signal: new AbortController().signal, onOutput() {}, onStarted() {},
+      });`;
+    const host = spawn(process.execPath, ["--input-type=module", "-e", script, room.workspace, room.dataDir], { stdio: "inherit" });
+    const ticks = join(room.workspace, "ticks");
+    await until("it runs", () => existsSync(ticks) && statSync(ticks).size > 50);
+    host.kill("SIGKILL");
+    let size = -1;
+    await until("nothing is written any more", async () => {
+      size = statSync(ticks).size;
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      return statSync(ticks).size === size;
+    });
+    // What stood in for files of the repository is left, and goes with the next start.
+    expect(existsSync(join(room.workspace, ".git/commondir"))).toBe(true);
+    expect(await run("echo alive")).toMatchObject({ stdout: "alive\n" });
+    expect(existsSync(join(room.workspace, ".git/commondir"))).toBe(false);
+    expect(readdirSync(join(room.dataDir, "sandbox")).filter((name) => !name.startsWith(`${process.pid}-`))).toEqual([]);
+  });
+
+  it("by closing ends what runs and waits for it", async () => {
+    const running = run("echo begun; sleep 600");
+    await shell.probe();
+    await run("true");
+    await shell.close();
+    expect((await running).result).toMatchObject({ exitCode: null, ended: "stopped" });
+  });
+});
+
+describe("protected files that are not there", () => {
+  it("cannot be made, and leave no trace", async () => {
+    rmSync(join(room.workspace, ".vscode"), { recursive: true });
+    rmSync(join(room.workspace, ".mcp.json"));
+    rmSync(join(room.workspace, ".git/hooks"), { recursive: true });
+    const before = readdirSync(room.workspace, { recursive: true }).toSorted();
+    const ran = await run(`
+      mkdir -p .vscode && echo x > .vscode/settings.json && echo MADE; echo x > .mcp.json && echo MADE; rm -rf .mcp.json .vscode
+      echo x > .mcp.json && echo MADE; mkdir .git/hooks; echo x > .git/hooks/pre-commit && echo MADE
+      echo /tmp > .git/commondir && echo MADE; rm -f .git/commondir; echo /tmp > .git/commondir && echo MADE
+      ln -s /tmp .mcp.json && echo MADE; true`);
+    expect(ran.stdout).toBe("");
+    expect(readdirSync(room.workspace, { recursive: true }).toSorted()).toEqual(before);
+  });
+
+  it("stay protected while another command ends", async () => {
+    rmSync(join(room.workspace, ".mcp.json"));
+    const long = run("sleep 1.5; echo x > .mcp.json && echo MADE; rm -f .mcp.json; echo x > .mcp.json && echo MADE; true");
+    await run("sleep 0.2");
+    expect((await long).stdout).toBe("");
+    expect(existsSync(join(room.workspace, ".mcp.json"))).toBe(false);
+  });
+
+  it("leave what the owner makes of them meanwhile", async () => {
+    rmSync(join(room.workspace, ".mcp.json"));
+    const running = run("sleep 1");
+    await until("it stands in", () => existsSync(join(room.workspace, ".mcp.json")));
+    writeFileSync(join(room.workspace, ".mcp.json"), '{"mine":true}');
+    await running;
+    expect(readFileSync(join(room.workspace, ".mcp.json"), "utf8")).toBe('{"mine":true}');
+  });
+});
+
+describe("links of the workspace", () => {
+  it.each([
+    ["a protected file that is a link out", ".mcp.json", () => room.outside],
+    ["a protected folder that is a link to what holds the workspace", ".git/hooks", () => ".."],
+    ["one that leads nowhere", ".vscode/settings.json", () => "/nowhere"],
+  ])("show nothing and stop nothing: %s", async (_name, at, target) => {
+    const path = join(room.workspace, at);
+    rmSync(path, { recursive: true });
+    symlinkSync(target(), path);
+    const ran = await run(`cat ${at} ${at}/secret.txt ../project-evil/secret.txt ../data/lancelot.sqlite; ls ..`);
+    expect(ran.stdout).toBe("project\n");
+    expect(lstatSync(path).isSymbolicLink()).toBe(true);
+  });
+});
+
+describe("a work tree of another repository", () => {
+  it("is committed in, and the repository's programs stay out of reach", async () => {
+    const main = join(room.outside, "main");
+    chmodSync(room.outside, 0o755);
+    mkdirSync(main);
+    writeFileSync(join(main, "a"), "a\n");
+    git(main, "init", "-q");
+    git(main, "add", ".");
+    git(main, "commit", "-qm", "one");
+    rmSync(room.workspace, { recursive: true });
+    git(main, "worktree", "add", "-q", room.workspace);
+    const ran = await run(`
+      echo b > b && git add b && git -c user.name=O -c user.email=o@example.org commit -qm two && git log --oneline | wc -l
+      echo x > ${quoted(main)}/.git/hooks/pre-commit; echo x > ${quoted(main)}/.git/config; mv ${quoted(main)}/.git/hooks ${quoted(main)}/.git/h
+      cat ${quoted(main)}/a ${quoted(room.outside)}/secret.txt; true`);
+    expect(ran.stdout).toBe("2\n");
+    expect(existsSync(join(main, ".git/hooks/pre-commit"))).toBe(false);
+    expect(readFileSync(join(main, ".git/config"), "utf8")).toContain("[core]");
+    expect(git(main, "log", "--oneline", "--all").trim().split("\n")).toHaveLength(2);
+  });
+
+  it("is not made of one that knows nothing of it", async () => {
+    const other = join(room.outside, "other");
+    mkdirSync(other);
+    git(other, "init", "-q");
+    rmSync(join(room.workspace, ".git"), { recursive: true });
+    writeFileSync(join(room.workspace, ".git"), `gitdir: ${other}/.git\n`);
+    await expect(run("true")).rejects.toMatchObject({ code: "denied" });
+  });
+
+  it("works as usual in an ordinary repository", async () => {
+    rmSync(join(room.workspace, ".git"), { recursive: true });
+    git(room.workspace, "init", "-q");
+    const ran = await run(
+      "git add README.md && git -c user.name=O -c user.email=o@example.org commit -qm one && git status --short && git log --format=%s",
+    );
+    expect(ran.stdout).toBe("?? .mcp.json\n?? .vscode/\none\n");
+    expect(ran.stderr).toBe("");
+    expect(git(room.workspace, "log", "--format=%s")).toBe("one\n");
+    expect(existsSync(join(room.workspace, ".git/commondir"))).toBe(false);
+  });
+});
+
+describe("limits", () => {
+  it("hold for all processes together, not for each", async () => {
+    // Each of them keeps to the limit.
+    const one = `python3 -c 'import time; block = bytearray(${100 * megabyte}); time.sleep(30)'`;
+    const ran = await run(`${one} & ${one} & ${one} & wait`, { timeoutMs: 25_000 });
+    expect(ran.result).toMatchObject({ ended: "memory", exitCode: null });
+  });
+
+  it("let programs reserve more than they use", async () => {
+    expect((await run("python3 -c 'import mmap; mmap.mmap(-1, 8 << 30, prot=mmap.PROT_READ); print(1)'")).stdout).toBe("1\n");
+    // Its own heap grows to what is allowed, its address space is far larger.
+    expect((await run(`${quoted(realpathSync(process.execPath))} -p 1`)).stdout).toMatch(/^(1\n)?$/);
+  });
+
+  it("are hard: nothing inside lifts them", async () => {
+    const ran = await run("ulimit -u 10000 && echo LIFTED; ulimit -c unlimited && echo LIFTED; ulimit -d unlimited && echo LIFTED; true");
+    expect(ran.stdout).toBe("");
+  });
+
+  it("hold for memory kept in shared folders", async () => {
+    const ran = await run("dd if=/dev/zero of=/dev/shm/big bs=1M count=200; code=$?; rm -f /dev/shm/big; exit $code");
+    expect(ran.result.exitCode).not.toBe(0);
+    for (const folder of ["/", "/dev", "/run", "/etc", "/var", "/proc", "/usr"])
+      expect((await run(`touch ${folder}/x`)).result.exitCode, folder).not.toBe(0);
+  });
+});
+
+describe("the system", () => {
+  it("filters what namespaces do not hold", async () => {
+    const ran = await run(`grep ^Seccomp: /proc/self/status | tr -d '\\t'
+      python3 - <<'END'
+import ctypes, socket, os, fcntl, errno
+libc = ctypes.CDLL(None, use_errno=True)
+def call(name, *args):
+    result = libc.syscall(*args)
+    print(name, result if result >= 0 else errno.errorcode[ctypes.get_errno()])
+arm = os.uname().machine == "aarch64"
+call("keyctl", 219 if arm else 250, 0, -3, 0)
+call("unshare", 97 if arm else 272, 0x10000000)
+call("bpf", 280 if arm else 321, 0, 0, 0)
+call("io_uring_setup", 425, 1, 0)
+call("clone3", 435, 0, 0)
+call("clone", 220 if arm else 56, 0x10000000 | 17, 0, 0, 0, 0)
+for family in (40, 38):
+    try:
+        socket.socket(family, socket.SOCK_STREAM); print("socket", family, "made")
+    except OSError as error:
+        print("socket", family, errno.errorcode[error.errno])
+try:
+    fcntl.ioctl(0, 0x5412, b"x"); print("typed")
+except OSError as error:
+    print("ioctl", errno.errorcode[error.errno])
+socket.socketpair(); socket.socket(socket.AF_UNIX); print("unix sockets work")
+END`);
+    expect(ran.stdout.split("\n")).toEqual([
+      "Seccomp:2",
+      "keyctl EPERM",
+      "unshare EPERM",
+      "bpf EPERM",
+      "io_uring_setup ENOSYS",
+      "clone3 ENOSYS",
+      "clone EPERM",
+      "socket 40 EPERM",
+      "socket 38 EPERM",
+      "ioctl EPERM",
+      "unix sockets work",
+      "",
+    ]);
+  });
+
+  it("can open its output by name, and threads, pipes and temporary files work", async () => {
+    const ran = await run(
+      `echo a > /dev/stdout; echo b > /dev/stderr; seq 3 | sort -r | head -1; mktemp >/dev/null && python3 -c 'import threading; t = threading.Thread(target=print, args=(7,)); t.start(); t.join()'; getent hosts localhost | wc -l; id -un`,
+    );
+    expect(ran).toMatchObject({ stdout: "a\n3\n7\n1\nlancelot\n", stderr: "b\n" });
+  });
+
+  it("shows more folders where the owner named them, to read alone", async () => {
+    const toolchain = join(room.outside, "toolchain");
+    mkdirSync(toolchain);
+    writeFileSync(join(toolchain, "tool"), "#!/bin/sh\necho tool\n", { mode: 0o755 });
+    const other = openOsShell(room, { readable: () => [toolchain] });
+    const ran = await runIn(
+      other,
+      room.workspace,
+      `${quoted(toolchain)}/tool; echo x > ${quoted(toolchain)}/x; cat ${quoted(room.outside)}/secret.txt`,
+    );
+    expect(ran.stdout).toBe("tool\n");
+    expect(readdirSync(toolchain)).toEqual(["tool"]);
+    await other.close();
+  });
+
+  it("hides the data folder where it lies in the workspace", async () => {
+    const inside = join(room.workspace, ".lancelot");
+    mkdirSync(inside);
+    writeFileSync(join(inside, "lancelot.sqlite"), room.canary);
+    const other = openOsShell(room, { dataDir: inside });
+    const ran = await runIn(other, room.workspace, "ls -A .lancelot; cat .lancelot/lancelot.sqlite; echo x > .lancelot/x");
+    expect(ran.stdout).toBe("");
+    expect(existsSync(join(inside, "x"))).toBe(false);
+    await other.close();
+  });
+
+  it.each([["the home folder"], ["what holds it"], ["the whole disk"], ["the system"]])("does not open on %s", async (what) => {
+    const home = join(room.workspace, "home");
+    mkdirSync(home);
+    const workspace = { "the home folder": home, "what holds it": room.workspace, "the whole disk": "/", "the system": "/usr" }[what] ?? "";
+    const other = openOsShell(room, { workspace, env: { ...process.env, HOME: home } });
+    await expect(runIn(other, workspace, "true")).rejects.toMatchObject({ code: "unavailable" });
+    await other.close();
+  });
+});
+
+describe("where there is no sandbox", () => {
+  const program = (text: string) => {
+    const path = join(room.outside, "bwrap");
+    writeFileSync(path, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+    return path;
+  };
+
+  it("says what to install", async () => {
+    const other = openOsShell(room, { program: join(room.outside, "none") });
+    expect(await other.probe()).toMatchObject({
+      status: "down",
+      message: "Commands cannot be isolated here, because bubblewrap is not installed.",
+      nextStep: expect.stringMatching(/bubblewrap/) as string,
+    });
+    const started: string[] = [];
+    await expect(runIn(other, room.workspace, "echo x > ran", { onStarted: () => void started.push("yes") })).rejects.toMatchObject({
+      code: "unavailable",
+      message: expect.stringContaining("bubblewrap") as string,
+    });
+    expect(started).toEqual([]);
+    expect(existsSync(join(room.workspace, "ran"))).toBe(false);
+  });
+
+  it.each([
+    ["namespaces are refused", "bwrap: No permissions to create new namespace, likely because the kernel does not allow it", /namespaces/],
+    ["ids cannot be mapped", "bwrap: setting up uid map: Permission denied", /namespaces/],
+    ["/proc cannot be mounted", "bwrap: Can't mount proc on /newroot/proc: Operation not permitted", /container/],
+    ["it fails in another way", "bwrap: Something else", /Something else/],
+  ])("says what to do when %s", async (_name, said, words) => {
+    const other = openOsShell(room, {
+      program: program(
+        `case "$1" in --version) echo bubblewrap 0.8.0;; --help) echo "--size BYTES --disable-userns";; *) echo "${said}" >&2; exit 1;; esac`,
+      ),
+    });
+    const health = await other.probe();
+    expect(health).toMatchObject({
+      status: "down",
+      message: expect.stringMatching(words) as string,
+      nextStep: expect.any(String) as string,
+    });
+    await expect(runIn(other, room.workspace, "true")).rejects.toMatchObject({ code: "unavailable" });
+  });
+
+  it("tells of an older one what is missing", async () => {
+    const other = openOsShell(room, {
+      program: program(`case "$1" in --version) echo bubblewrap 0.6.1;; --help) echo nothing;; *) exec bwrap "$@";; esac`),
+    });
+    expect(await other.probe()).toMatchObject({ status: "degraded", message: expect.stringContaining("older than 0.7") as string });
+    expect(other.version()).toBe("0.6.1");
+    expect((await runIn(other, room.workspace, "echo works")).stdout).toBe("works\n");
+  });
+
+  it("refuses before the beginning when the sandbox breaks later", async () => {
+    const broken = join(room.outside, "broken");
+    const other = openOsShell(room, {
+      program: program(`[ -e ${quoted(broken)} ] && { echo "bwrap: clone failed" >&2; exit 1; }; exec bwrap "$@"`),
+    });
+    expect((await runIn(other, room.workspace, "echo works")).stdout).toBe("works\n");
+    writeFileSync(broken, "");
+    await expect(runIn(other, room.workspace, "echo works")).rejects.toMatchObject({ code: "unavailable" });
+    rmSync(broken);
+    expect((await runIn(other, room.workspace, "echo works")).stdout).toBe("works\n");
+  });
+
+  it("tells of a sandbox that was taken away under a command that it is lost", async () => {
+    const pids = join(tmpdir(), `lancelot-pid-${process.pid}`);
+    const other = openOsShell(room, { program: program(`echo $$ > ${quoted(pids)}; exec bwrap "$@"`) });
+    const ran = await runIn(other, room.workspace, "echo begun; sleep 600", {
+      onOutput: () => process.kill(Number(readFileSync(pids, "utf8")), "SIGKILL"),
+    });
+    rmSync(pids);
+    expect(ran.result).toMatchObject({ ended: "lost", exitCode: null });
+  });
+});
