@@ -63,11 +63,16 @@ export async function runRipgrep(run: RipgrepRun): Promise<{ stopped: boolean }>
   });
   run.signal.addEventListener("abort", end);
   try {
-    const code = await new Promise<number | null>((resolve, reject) => {
+    const { code, signal } = await new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve, reject) => {
       child.once("error", reject);
-      child.once("close", resolve);
+      child.once("close", (code, signal) => resolve({ code, signal }));
     });
     if (run.signal.aborted) throw new LancelotError("cancelled", "The search was stopped.");
+    // Half of an answer looks like a whole one.
+    if (!stopped && signal !== null) {
+      const cause = Object.assign(new Error(`ripgrep was ended by ${signal}`), { signal });
+      throw new LancelotError("unavailable", "The search was ended by something else before it was done. Try again.", { cause });
+    }
     // 1 is "nothing found"; 2 comes with errors, which may be about single files only.
     if (!stopped && code !== 0 && code !== 1 && problem !== "") throw badSearch(problem);
     return { stopped };
