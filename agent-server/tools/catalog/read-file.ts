@@ -84,10 +84,11 @@ async function readProposed(scope: Scope, file: ResolvedFile, offset: number, li
       sha256: sha256(overlay.text),
     });
   }
-  const wanted = basename(file.absolute).toLowerCase();
+  const spelled = (name: string) => name.normalize("NFC").toLowerCase();
+  const wanted = spelled(basename(file.absolute));
   const names = await readdir(dirname(file.absolute)).catch(() => []);
   const stem = wanted.replace(/\.[^.]*$/, "");
-  const like = names.filter((name) => stem.length > 2 && name.toLowerCase().includes(stem)).slice(0, 5);
+  const like = names.filter((name) => (stem.length > 2 ? spelled(name).includes(stem) : spelled(name) === wanted)).slice(0, 5);
   const hint = like.length === 0 ? "Look for it with list_files or search_workspace." : `In that folder there is: ${like.join(", ")}.`;
   throw new LancelotError("not_found", `${file.display} does not exist. ${hint}`);
 }

@@ -1,3 +1,5 @@
+import { readdir } from "node:fs/promises";
+import { basename, dirname } from "node:path";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import { editsEffect } from "../edits.ts";
@@ -31,6 +33,13 @@ export const writeFile = defineTool({
     if (file.type === "directory") throw new LancelotError("invalid_params", `${file.display} is a folder.`);
     if (isBlind(file)) return editsEffect(scope, [{ file, current: null, text: content, note: "" }], "write");
     const { current, overlay } = await readOverlay(scope, file);
+    const twin = overlay.text === null ? await twinOf(file) : null;
+    if (twin !== null) {
+      throw new LancelotError(
+        "conflict",
+        `A file that looks the same, ${twin}, is there already, spelled with other letters (composed or not). Nothing was changed. Take its name as list_files shows it.`,
+      );
+    }
     // An existing file keeps its line endings, line by line: models write \n whatever was there.
     const text = overlay.text === null || !overlay.text.includes("\n") ? content : mergeEnds(overlay.text, content, mainEol(overlay.text));
     if (text === overlay.text)
@@ -38,6 +47,14 @@ export const writeFile = defineTool({
     return editsEffect(scope, [{ file, current, text, note: "" }], "write");
   },
 });
+
+/** A file in the same folder whose name reads the same and is written with other letters; disks of other systems take both for one. */
+async function twinOf(file: ResolvedFile): Promise<string | null> {
+  const name = basename(file.absolute);
+  if (/^\p{ASCII}*$/u.test(name)) return null;
+  const names = await readdir(dirname(file.absolute)).catch(() => []);
+  return names.find((other) => other !== name && other.normalize("NFC") === name.normalize("NFC")) ?? null;
+}
 
 /** A secret is never looked at: it may only be replaced. A file elsewhere is not, so that the owner is asked once, not twice. */
 function isBlind(file: ResolvedFile): boolean {

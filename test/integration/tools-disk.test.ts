@@ -1,0 +1,66 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createToolsRoom, snapshotTree, type ToolsRoom } from "../support/tools-room.ts";
+
+/** A disk of its own takes root; `npm test` as another user leaves it to the file size limit of `test/support/tools/full-disk.ts`. */
+const mayMount = process.platform === "linux" && process.getuid?.() === 0;
+
+describe.runIf(mayMount)("a disk that is full", () => {
+  let base = "";
+  let disk = "";
+  let room: ToolsRoom | null = null;
+  beforeEach(() => {
+    base = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-disk-")));
+    disk = join(base, "disk");
+    mkdirSync(disk);
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=400k", "tmpfs", disk]);
+  });
+  afterEach(() => {
+    room?.close();
+    execFileSync("umount", [disk]);
+    rmSync(base, { recursive: true, force: true });
+  });
+
+  it("leaves every file as it was, says so, and takes edits again when there is room", async () => {
+    const workspace = join(disk, "proj");
+    mkdirSync(workspace);
+    writeFileSync(join(workspace, "a.txt"), `first\n${"text\n".repeat(20_000)}`);
+    writeFileSync(join(workspace, "b.txt"), "b\n");
+    room = createToolsRoom({ base, workspace, posture: "autonomous" });
+    // Most of what is left goes.
+    const { bavail, bsize } = statfsSync(disk);
+    writeFileSync(join(disk, "filler"), Buffer.alloc(Math.max(0, bavail - 4) * bsize));
+    const before = snapshotTree(workspace);
+    const patch = "--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-b\n+B\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-first\n+FIRST\n";
+    for (const [tool, args] of Object.entries({
+      write_file: { path: "new.txt", content: "x".repeat(100_000) },
+      apply_patch: { patch },
+    })) {
+      const { isError, text, receiptId } = await room.run(tool, args);
+      expect([tool, isError, text]).toEqual([tool, true, expect.stringContaining("The disk is full")]);
+      expect(room.ledger.get(receiptId ?? "")?.status).toBe("failure");
+      expect(snapshotTree(workspace)).toEqual(before);
+    }
+    rmSync(join(disk, "filler"));
+    const { isError, text } = await room.run("apply_patch", { patch });
+    expect([isError, text]).toEqual([false, expect.any(String)]);
+    expect([room.read("b.txt"), room.read("a.txt").slice(0, 6), readdirSync(workspace)]).toEqual(["B\n", "FIRST\n", ["a.txt", "b.txt"]]);
+  });
+
+  it("that can only be read is said so, and nothing is lost", async () => {
+    const workspace = join(disk, "proj");
+    mkdirSync(workspace);
+    writeFileSync(join(workspace, "a.txt"), "one\n");
+    room = createToolsRoom({ base, workspace, posture: "autonomous" });
+    execFileSync("mount", ["-o", "remount,ro", disk]);
+    for (const [tool, args] of Object.entries({
+      edit_file: { path: "a.txt", old_text: "one", new_text: "two" },
+      write_file: { path: "deep/new.txt", content: "x\n" },
+    }))
+      expect([tool, (await room.run(tool, args)).text]).toEqual([tool, expect.stringContaining("read-only file system")]);
+    expect(room.read("a.txt")).toBe("one\n");
+  });
+});
