@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -148,7 +148,7 @@ export function createEffects(deps: EffectsDeps): Effects {
   const folder = join(storage.dataDir, "effects", createHash("sha256").update(workspace).digest("hex").slice(0, 16));
   const indexFile = join(folder, "index.tree");
   const manifestOf = (id: string) => join(folder, `${id}.tree`);
-  let recovering: Promise<number> = Promise.resolve(0);
+  let recovering: Promise<number> | null = null;
 
   /** Opens a checkpoint, after the command of another window in this workspace has ended. */
   async function open({ questId, receiptId, signal, onProgress }: WatchOf): Promise<string> {
@@ -168,11 +168,15 @@ export function createEffects(deps: EffectsDeps): Effects {
     }
   }
 
-  async function firstLook(id: string, { signal, onProgress }: WatchOf): Promise<Walked> {
+  async function firstLook(id: string, of: WatchOf): Promise<Walked> {
+    const { signal, onProgress } = of;
     onProgress?.("Looking at the workspace, so that what changes can be undone");
-    const walked = await walk(workspace, await loadTree(indexFile), { signal, skip: storage.dataDir });
+    const index = await loadTree(indexFile);
+    const walked = await walk(workspace, index, { signal, skip: storage.dataDir });
     await keep(walked, { workspace, objects, settings: deps.settings() }, { signal, hashAll: false, store: true, onProgress });
     await saveTree(manifestOf(id), walked.root);
+    // Collected meanwhile by another window: then what it knew to be kept may be gone. From here on the manifest holds it.
+    if (index !== null && !existsSync(indexFile)) return firstLook(id, of);
     return walked;
   }
 
@@ -300,8 +304,14 @@ export function createEffects(deps: EffectsDeps): Effects {
   }
 
   function recover(): Promise<number> {
-    recovering = recovering.then(recoverNow, recoverNow);
-    return recovering;
+    // Begun at once where none is under way, so that a host that is closed again finds nothing half done.
+    const mine = recovering === null ? recoverNow() : recovering.then(recoverNow, recoverNow);
+    recovering = mine;
+    const over = (): void => {
+      if (recovering === mine) recovering = null;
+    };
+    mine.then(over, over);
+    return mine;
   }
 
   return {

@@ -1,3 +1,6 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "yaml";
 import * as z from "zod";
 
 /** `config/checkpoints.yaml`. Sizes in bytes. */
@@ -10,3 +13,34 @@ export const CheckpointSettings = z.strictObject({
   keep_days: z.number().min(0.01).max(36_500).default(90),
 });
 export type CheckpointSettings = z.infer<typeof CheckpointSettings>;
+
+/**
+ * The shipped settings with the owner's laid over them, key by key. A file that cannot be used is left out as a whole, and `onProblem`
+ * is told why.
+ */
+export function readCheckpointSettings(deps: {
+  configDir: string | null;
+  dataDir: string;
+  onProblem: (words: string) => void;
+}): CheckpointSettings {
+  let laid: Record<string, unknown> = {};
+  for (const folder of [...(deps.configDir === null ? [] : [deps.configDir]), join(deps.dataDir, "config")]) {
+    try {
+      const found: unknown = parse(readFileSync(join(folder, "checkpoints.yaml"), "utf8"), { maxAliasCount: 0 }) ?? {};
+      const tried = { ...laid, ...z.record(z.string(), z.unknown()).parse(found) };
+      CheckpointSettings.parse(tried);
+      laid = tried;
+    } catch (error) {
+      if (error instanceof Error && "code" in error && error.code === "ENOENT") continue;
+      const issue = error instanceof z.ZodError ? error.issues[0] : undefined;
+      const why =
+        issue === undefined
+          ? error instanceof Error
+            ? error.message.split("\n")[0]
+            : "it cannot be read"
+          : `${issue.path.join(".") || "it"}: ${issue.message}`;
+      deps.onProblem(`The file config/checkpoints.yaml cannot be used, so the settings before it hold: ${why}.`);
+    }
+  }
+  return CheckpointSettings.parse(laid);
+}
