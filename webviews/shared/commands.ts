@@ -28,7 +28,7 @@ export const commands = {
   undoTouched: "lancelot.undoTouched",
   buildSandbox: "lancelot.buildSandbox",
   restartSandbox: "lancelot.restartSandbox",
-  doctor: "lancelot.doctor",
+  openSettings: "lancelot.openSettings",
 } as const;
 
 export type CommandName = keyof typeof commands;

@@ -14,6 +14,9 @@ interface LivePanelProps<T> {
   look?: string;
   /** What is left while the flag is off, in a sentence. */
   whenOff?: string;
+  /** What is read by itself: shown above and below while the host runs, whatever became of the rest. */
+  before?: ComponentChildren;
+  after?: ComponentChildren;
   children: (value: T) => ComponentChildren;
 }
 
@@ -32,7 +35,7 @@ export function FlagOff({ room, flag, text, whenOff }: { room: WarRoom; flag: st
 }
 
 /** The body of a panel that is read from the host: loading, off, failed, or its content, which stays on screen while it is read again. */
-export function LivePanel<T>({ room, live, label, look = "", whenOff, children }: LivePanelProps<T>): JSX.Element {
+export function LivePanel<T>({ room, live, label, look = "", whenOff, before, after, children }: LivePanelProps<T>): JSX.Element {
   const value = live.value.value;
   const problem = live.problem.value;
   const down = room.bridge.host.value.state !== "ready";
@@ -46,12 +49,14 @@ export function LivePanel<T>({ room, live, label, look = "", whenOff, children }
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: scrolled by keyboard
     <div class={`live ${look}`} tabIndex={0} role="region" aria-label={label} aria-busy={live.loading.value && value === null}>
+      {!down && before}
       {problem !== null && problem.flag === null && (
         <Problem text={problem.text}>
           <Button onClick={live.refresh}>{t("Try again")}</Button>
         </Problem>
       )}
       {body()}
+      {!down && after}
     </div>
   );
 }

@@ -6,6 +6,7 @@ import { LearningPanel } from "./learning/panel.tsx";
 import { ReceiptsPanel } from "./receipts/panel.tsx";
 import { SoulPanel } from "./soul/panel.tsx";
 import type { WarRoom } from "./state.ts";
+import { ToolsPanel } from "./tools/panel.tsx";
 import { TrustPanel } from "./trust/panel.tsx";
 
 /** A tab of the War Room. A subsystem joins with one entry here. */
@@ -23,6 +24,7 @@ export const panels: readonly PanelEntry[] = [
   { id: "learning", icon: "mortar-board", title: () => t("Learning"), render: (room) => <LearningPanel room={room} /> },
   { id: "receipts", icon: "verified", title: () => t("Receipts"), render: (room) => <ReceiptsPanel room={room} /> },
   { id: "soul", icon: "heart", title: () => t("Soul"), render: (room) => <SoulPanel room={room} /> },
+  { id: "tools", icon: "tools", title: () => t("Tools"), render: (room) => <ToolsPanel room={room} /> },
 ];
 
 /** The panel with this id, or the first. */

@@ -10,6 +10,7 @@ import { createLearningState, type LearningView } from "./learning/state.ts";
 import type { Live } from "./live.ts";
 import { createReceiptsState, type ReceiptsState } from "./receipts/state.ts";
 import { createSoulState, type SoulState } from "./soul/state.ts";
+import { createToolsState, type ToolsState } from "./tools/state.ts";
 import { createTrustState, type TrustView } from "./trust/state.ts";
 
 /** What the owner narrowed the receipts to. Empty texts and null mean no filter; `from` and `to` are local dates. */
@@ -38,6 +39,7 @@ export interface WarRoom {
   readonly soul: SoulState;
   readonly trust: Live<TrustView>;
   readonly learning: Live<LearningView>;
+  readonly tools: ToolsState;
   showTab(id: string): void;
   showReceipt(id: string): void;
   /** Receipts narrowed to these filters and no others. */
@@ -70,6 +72,7 @@ export function createWarRoom(bridge: Bridge, store: Store, saved: ViewState<Sav
   const soul = createSoulState(bridge, store, shown("soul"));
   const trust = createTrustState(bridge, store, shown("trust"));
   const learning = createLearningState(bridge, store, shown("learning"));
+  const tools = createToolsState(bridge, store, shown("tools"));
   bridge.onShow((wanted) => {
     if (wanted.tab !== undefined) tab.value = wanted.tab;
     if (wanted.receiptId !== undefined) showReceipt(wanted.receiptId);
@@ -78,5 +81,5 @@ export function createWarRoom(bridge: Bridge, store: Store, saved: ViewState<Sav
   const showTab = (id: string): void => {
     tab.value = id;
   };
-  return { bridge, store, tab, receipts, governance, soul, trust, learning, showTab, showReceipt, showReceipts, showQuest };
+  return { bridge, store, tab, receipts, governance, soul, trust, learning, tools, showTab, showReceipt, showReceipts, showQuest };
 }

@@ -2,6 +2,7 @@ import type { Change } from "../../../agent-server/contract/changes.ts";
 import type { Message, Quest, ToolPart } from "../../../agent-server/contract/chat.ts";
 import type { Flag } from "../../../agent-server/contract/flags.ts";
 import type { Approval, GovernanceStats } from "../../../agent-server/contract/governance.ts";
+import type { DoctorLine, ProviderInfo, RouteDecision, SandboxState } from "../../../agent-server/contract/providers.ts";
 import type { Receipt, TraceNode } from "../../../agent-server/contract/receipts.ts";
 import type { SoulDocument, SoulProposal, SoulStatus } from "../../../agent-server/contract/soul.ts";
 import type { LearnedRule, LearningProposal, TrustProposal, TrustRecord } from "../../../agent-server/contract/trust.ts";
@@ -466,3 +467,114 @@ export function sampleCommandApproval(patch: Partial<Approval> = {}): Approval {
     ...patch,
   });
 }
+
+export function sampleSandbox(patch: Partial<SandboxState> = {}): SandboxState {
+  return {
+    place: "container",
+    message: "Commands run in a container of Docker that sees the workspace and nothing else of this machine.",
+    nextStep: null,
+    engine: { name: "docker", version: "27.3.1", via: "context default", remote: false },
+    image: { name: "lancelot/sandbox:1", source: "shipped", state: "ready", bytes: 312_000_000, message: null },
+    container: { state: "running", id: "4f1d2c3b5a69788796a5b4c3d2e1f00112233445566778899aabbccddeeff001", since: at(900) },
+    osSandbox: { name: "bubblewrap", version: "0.8.0" },
+    limits: { memoryBytes: 4_294_967_296, cpus: 2, processes: 512, timeoutMs: 600_000, outputBytes: 10_000_000 },
+    network: "off",
+    ...patch,
+  };
+}
+
+export function sampleProvider(patch: Partial<ProviderInfo> = {}): ProviderInfo {
+  return {
+    id: "container",
+    title: "Container sandbox",
+    version: "27.3.1",
+    capabilities: [
+      { capability: "shell_exec", actions: ["run"] },
+      { capability: "deploy_ops", actions: ["build", "test", "package"] },
+    ],
+    priority: 10,
+    local: true,
+    flag: null,
+    health: { status: "ok", message: "Docker answers.", nextStep: null, checkedAt: at(40) },
+    ...patch,
+  };
+}
+
+export const sampleProviders: readonly ProviderInfo[] = [
+  sampleProvider(),
+  sampleProvider({
+    id: "os_sandbox",
+    title: "Sandbox of the operating system",
+    version: "0.8.0",
+    priority: 20,
+    health: {
+      status: "degraded",
+      message: "Memory is not limited here.",
+      nextStep: "Use a container engine to limit it.",
+      checkedAt: at(40),
+    },
+  }),
+  sampleProvider({
+    id: "host",
+    title: "This machine",
+    version: null,
+    priority: 90,
+    flag: "TOOLS_HOST_EXECUTION",
+    health: { status: "off", message: "Commands outside a sandbox are switched off.", nextStep: null, checkedAt: null },
+  }),
+  sampleProvider({
+    id: "git",
+    title: "Git",
+    version: "2.39.5",
+    capabilities: [{ capability: "repo_ops", actions: ["status", "diff", "log", "commit", "branch", "checkout", "push", "clone"] }],
+  }),
+  sampleProvider({
+    id: "web",
+    title: "Web",
+    version: "1",
+    local: false,
+    flag: "TOOLS_NETWORK",
+    capabilities: [{ capability: "web_ops", actions: ["fetch", "post", "download"] }],
+    health: { status: "down", message: "The proxy does not answer.", nextStep: "Check HTTPS_PROXY and try again.", checkedAt: at(40) },
+  }),
+];
+
+export function sampleRoute(patch: Partial<RouteDecision> = {}): RouteDecision {
+  return {
+    provider: "container",
+    reason: "It works, and is tried first for commands.",
+    alternatives: [
+      { provider: "os_sandbox", usable: true, reason: "It would be next." },
+      { provider: "host", usable: false, reason: "Its flag TOOLS_HOST_EXECUTION is off." },
+    ],
+    ...patch,
+  };
+}
+
+export const sampleDoctor: readonly DoctorLine[] = [
+  { id: "engine", title: "Container engine", status: "ok", message: "Docker 27.3.1, by context default.", nextStep: null, action: null },
+  {
+    id: "image",
+    title: "Image of the sandbox",
+    status: "missing",
+    message: "lancelot/sandbox:1 is not there yet.",
+    nextStep: "Build it; that takes a few minutes.",
+    action: "build_image",
+  },
+  {
+    id: "network",
+    title: "Network for tools",
+    status: "warning",
+    message: "Tools cannot reach the network.",
+    nextStep: "Switch on the flag TOOLS_NETWORK if they should.",
+    action: "open_flags",
+  },
+  {
+    id: "disk",
+    title: "Disk of the data folder",
+    status: "warning",
+    message: "Only 1.2 GB are free.",
+    nextStep: "Free some space soon.",
+    action: null,
+  },
+];

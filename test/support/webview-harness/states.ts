@@ -7,12 +7,17 @@ import {
   sampleChange,
   sampleCommand,
   sampleCommandApproval,
+  sampleDoctor,
   sampleFlag,
   sampleLearningProposal,
   sampleMessage,
   sampleQuest,
+  sampleProvider,
+  sampleProviders,
   sampleReceipt,
+  sampleRoute,
   sampleRule,
+  sampleSandbox,
   sampleSoul,
   sampleSoulProposal,
   sampleSoulStatus,
@@ -129,6 +134,11 @@ const criticalIssue = {
   column: 3,
 };
 
+const building = {
+  ...sampleSandbox().image,
+  ...{ state: "building" as const, bytes: null, message: "Step 7/12: RUN apt-get install --no-install-recommends git python3 ripgrep" },
+};
+
 function answersWith(patch: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     "host.info": {
@@ -170,6 +180,11 @@ function answersWith(patch: Record<string, unknown> = {}): Record<string, unknow
     },
     "learning.rules": { items: rules },
     "learning.proposals": { items: [sampleLearningProposal()] },
+    "tools.providers": { items: sampleProviders },
+    "tools.route": sampleRoute(),
+    "tools.sandbox": sampleSandbox(),
+    "tools.sandbox.build": sampleSandbox({ image: building }),
+    "tools.doctor": { items: sampleDoctor },
     "workspace.files": { items: ["src/invoice/total.ts", "src/invoice/line.ts", "test/invoice.test.ts"] },
     ...patch,
   };
@@ -505,6 +520,48 @@ export const states: readonly ViewState[] = [
     }),
   }),
   room("war-room-soul-host-down", "soul", { host: { state: "failed", detail: "It ended five times within a minute." }, answers: {} }),
+  room("war-room-tools", "tools", {}, { click: ["text=Doctor"], height: 2100 }),
+  room(
+    "war-room-tools-building",
+    "tools",
+    {
+      answers: answersWith({
+        "tools.sandbox": sampleSandbox({
+          image: { ...building, state: "missing", message: null },
+          container: { state: "none", id: null, since: null },
+        }),
+      }),
+    },
+    { click: ["text=Build image"] },
+  ),
+  room("war-room-tools-none", "tools", {
+    answers: answersWith({
+      "tools.sandbox": sampleSandbox({
+        ...{ place: null, engine: null, osSandbox: null, network: "allowlist" },
+        message: "Commands cannot be run: there is no container engine and no sandbox of the operating system.",
+        nextStep: "Install Docker, Podman or bubblewrap.",
+        image: { ...building, state: "unknown", message: null },
+        container: { state: "none", id: null, since: null },
+      }),
+      "tools.providers": {
+        items: [
+          sampleProvider({
+            version: null,
+            health: { status: "down", message: "No engine was found.", nextStep: "Install Docker or Podman.", checkedAt: at(5) },
+          }),
+        ],
+      },
+      "tools.route": { provider: null, reason: "Nothing can do it now. Install Docker, Podman or bubblewrap.", alternatives: [] },
+      "receipts.search": { items: [] },
+    }),
+  }),
+  room("war-room-tools-loading", "tools", { silent: ["tools.providers", "tools.sandbox"] }),
+  room("war-room-tools-failed", "tools", {
+    errors: {
+      "tools.providers": { code: "internal", message: "tools.providers failed inside the host. The log says why." },
+      "tools.sandbox": { code: "unavailable", message: "The engine does not answer. Start it and try again." },
+    },
+  }),
   room("war-room-no-receipts", "receipts", { answers: answersWith({ "receipts.search": { items: [] } }) }),
   room("war-room-host-down", "command", { host: { state: "stopped", detail: "" }, answers: {} }),
 ];

@@ -62,10 +62,13 @@ describe("what a terminal would show", () => {
 
   it("never throws, and never shows a control character, whatever comes", () => {
     fc.assert(
-      fc.property(fc.array(fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom(`${esc}[`, `${esc}]`, "\u009b", "\u0090"))), (writes) => {
-        // oxlint-disable-next-line no-control-regex -- control characters are what must not be there
-        expect(screenOf(...writes).text()).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
-      }),
+      fc.property(
+        fc.array(fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom(`${esc}[`, `${esc}]`, "\u009b", "\u0090"))),
+        (writes) => {
+          // oxlint-disable-next-line no-control-regex -- control characters are what must not be there
+          expect(screenOf(...writes).text()).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
+        },
+      ),
     );
   });
 

@@ -1,11 +1,11 @@
 import type { JSX } from "preact";
 import type { GovernanceStats } from "../../../agent-server/contract/governance.ts";
 import { ApprovalCard } from "../../shared/approval-card.tsx";
-import { commandAction } from "../../shared/commands.ts";
 import { Icon, IconButton, now, Problem } from "../../shared/components.tsx";
 import { count, formatDay, formatNumber, t } from "../../shared/l10n.ts";
 import { ShareBar, StackedColumns } from "../charts.tsx";
 import { Block, Empty, LivePanel } from "../live-panel.tsx";
+import { SafeModeSwitch } from "../safe-mode.tsx";
 import type { WarRoom } from "../state.ts";
 import { dayColumns, spans, tierParts } from "./state.ts";
 
@@ -28,32 +28,6 @@ function Queue({ room }: { room: WarRoom }): JSX.Element {
         </div>
       )}
     </Block>
-  );
-}
-
-function SafeModeSwitch({ room, on }: { room: WarRoom; on: boolean }): JSX.Element {
-  return (
-    <div class="switch-row">
-      <button
-        type="button"
-        class="switch"
-        role="switch"
-        aria-checked={on}
-        aria-labelledby="safe-mode-name"
-        aria-describedby="safe-mode-text"
-        onClick={() => room.bridge.ui(commandAction("toggleSafeMode", { enabled: String(!on) }))}
-      >
-        <span class="switch-knob" />
-      </button>
-      <span id="safe-mode-name">
-        {t("Safe mode")}: <strong>{on ? t("on") : t("off")}</strong>
-      </span>
-      <span class="quiet" id="safe-mode-text">
-        {on
-          ? t("Only what works on this machine is used: no network, no connectors, no deployment, no push.")
-          : t("Switch it on to leave only what works on this machine.")}
-      </span>
-    </div>
   );
 }
 
