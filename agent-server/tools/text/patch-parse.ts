@@ -27,6 +27,7 @@ export function parseFilePatches(patch: string, exists: Exists = () => false): F
   }
   const lines = patch.replaceAll("\r\n", "\n").split("\n");
   const files: FilePatch[] = [];
+  let behindHunk = false;
   for (let at = 0; at < lines.length; ) {
     const line = lines[at] ?? "";
     if (line.startsWith("@@") && files.length === 0)
@@ -34,10 +35,11 @@ export function parseFilePatches(patch: string, exists: Exists = () => false): F
         `Line ${at + 1} of the patch: a hunk without a file. Each file needs --- a/path and +++ b/path lines before its hunks.`,
       );
     if (!line.startsWith("diff --git ") && !isFileHeader(lines, at)) {
-      // Prose may stand between files, but nothing that was to be a part of a hunk is passed over.
-      if (files.length > 0 && /^(?:[+-](?!-)|@@)/.test(line) && !/^- /.test(line))
+      // Prose may stand between files, but nothing that was to be a part of the hunk before it is passed over.
+      if (line.trim() === "" || line === "-- ") behindHunk = false;
+      if (behindHunk && /^(?:[+-]|@@)/.test(line))
         throw new Error(
-          `Line ${at + 1} of the patch belongs to no hunk: the line before it begins with neither a blank nor + nor -, or the counts of its hunk end there.`,
+          `Line ${at + 1} of the patch belongs to no hunk: a line before it begins with neither a blank nor + nor -, or the counts of its hunk end there.`,
         );
       at++;
       continue;
@@ -55,6 +57,7 @@ export function parseFilePatches(patch: string, exists: Exists = () => false): F
       const read = readHunk(lines, at);
       hunks.push(read.hunk);
       at = read.next;
+      behindHunk = true;
     }
     if (named && hunks.length === 0)
       throw new Error(`Line ${start + 1} of the patch: ${names.to ?? names.from ?? "the file"} has no @@ hunk.`);
@@ -95,7 +98,7 @@ function readHunk(lines: readonly string[], start: number): { hunk: PatchHunk; n
     if (sign === " " || sign === "+") made--;
   }
   // Blank lines at the end of a hunk are those between hunks, unless it is short of them.
-  while (body.at(-1) === " " && lines[at - 1] === "" && (header === null || old < 0 || made < 0)) {
+  while (body.at(-1) === " " && lines[at - 1] === "" && (old === Number.POSITIVE_INFINITY || old < 0 || made < 0)) {
     body.pop();
     at--;
     old++;
