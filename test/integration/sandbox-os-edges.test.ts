@@ -103,13 +103,15 @@ describe("protected files that are not there", () => {
     expect(existsSync(join(room.workspace, ".mcp.json"))).toBe(false);
   });
 
-  it("leave what the owner makes of them meanwhile", async () => {
-    rmSync(join(room.workspace, ".mcp.json"));
-    const running = run("sleep 1");
-    await until("it stands in", () => existsSync(join(room.workspace, ".mcp.json")));
-    writeFileSync(join(room.workspace, ".mcp.json"), '{"mine":true}');
-    await running;
-    expect(readFileSync(join(room.workspace, ".mcp.json"), "utf8")).toBe('{"mine":true}');
+  it("leave what the owner makes of them meanwhile, and are taken up by no commit", async () => {
+    rmSync(join(room.workspace, ".vscode"), { recursive: true });
+    rmSync(join(room.workspace, ".git"), { recursive: true });
+    git(room.workspace, "init", "-q");
+    const ran = await run("git add -A && git status --short; sleep 0.5", {
+      onOutput: () => writeFileSync(join(room.workspace, ".vscode/settings.json"), '{"mine":true}'),
+    });
+    expect(ran.stdout).toBe("A  .mcp.json\nA  README.md\n");
+    expect(readFileSync(join(room.workspace, ".vscode/settings.json"), "utf8")).toBe('{"mine":true}');
   });
 });
 
@@ -183,6 +185,12 @@ describe("limits", () => {
     expect((await run("python3 -c 'import mmap; mmap.mmap(-1, 8 << 30, prot=mmap.PROT_READ); print(1)'")).stdout).toBe("1\n");
     // Its own heap grows to what is allowed, its address space is far larger.
     expect((await run(`${quoted(realpathSync(process.execPath))} -p 1`)).stdout).toMatch(/^(1\n)?$/);
+  });
+
+  it("end what adds too much to the workspace, and say so", async () => {
+    const ran = await run("i=0; while :; do head -c 1000000 /dev/zero > f$i; i=$((i + 1)); done", { timeoutMs: 60_000 });
+    expect(ran.result).toMatchObject({ ended: "stopped", exitCode: null });
+    expect(ran.stderr).toContain("lancelot: ended, because it added more than 48 MB to the workspace.");
   });
 
   it("are hard: nothing inside lifts them", async () => {

@@ -8,6 +8,7 @@ import { promisify } from "node:util";
 import { LancelotError } from "../../../contract/errors.ts";
 import type { ProviderHealth } from "../../../contract/providers.ts";
 import { commandEnvironment, proxyEnvironment } from "../environment.ts";
+import { watchGrowth } from "../container/disk.ts";
 import { runGated } from "../gated-process.ts";
 import type { OsShellDeps } from "../os.ts";
 import type { ShellProvider } from "../shell.ts";
@@ -17,7 +18,7 @@ import { forwarderPort, insideScript } from "./inside.ts";
 import { bubblewrapArguments, expectNarrow, folderInside, misplaced, programFolders, workspaceMounts } from "./layout.ts";
 import { createPlaceholders, sweep } from "./placeholders.ts";
 import { seccompFilter } from "./seccomp.ts";
-import { treeOf, watchCommand } from "./watch.ts";
+import { treeOf, watchProcesses } from "./watch.ts";
 
 const execute = promisify(execFile);
 /** Milliseconds. */
@@ -223,11 +224,25 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
             }
             group?.join([child.pid, ...treeOf(first.pid)]);
           },
-          watch: (end) =>
-            watchCommand(first?.pid ?? 0, workspace, limits, group !== null, (why) => {
-              deps.log(`A command was ended for going over a limit: ${why}.`);
-              end(why === "memory" ? "memory" : "limit");
-            }),
+          watch(end) {
+            const over = (words: string) => {
+              command.onOutput("stderr", Buffer.from(`\nlancelot: ended, because it ${words}.\n`));
+              end("limit");
+            };
+            const stops = [
+              watchGrowth(workspace, limits.workspaceBytes, () =>
+                over(`added more than ${megabytes(limits.workspaceBytes)} MB to the workspace`),
+              ),
+              ...(group === null && first !== null
+                ? [
+                    watchProcesses(first.pid, limits, (why) =>
+                      why === "memory" ? end("memory") : over(`started more than ${limits.processes} processes`),
+                    ),
+                  ]
+                : []),
+            ];
+            return () => stops.forEach((stopLooking) => stopLooking());
+          },
           kill(child) {
             // The first process of the namespace ends with the one that waits for it, and takes all others along.
             child.kill("SIGKILL");
@@ -315,6 +330,8 @@ function startOf(pid: number): string | null {
     return null;
   }
 }
+
+const megabytes = (bytes: number) => Math.round(bytes / (1 << 20));
 
 function killQuietly(pid: number): void {
   try {

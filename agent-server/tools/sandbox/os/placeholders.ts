@@ -11,23 +11,11 @@ import {
   writeFileSync,
   writeSync,
 } from "node:fs";
-import { basename, extname, join } from "node:path";
+import { basename, join } from "node:path";
 import * as z from "zod";
 
-/** Files whose names look like those of folders. */
-const files = new Set([
-  ".bashrc",
-  ".profile",
-  ".zshrc",
-  ".envrc",
-  ".gitattributes",
-  ".gitmodules",
-  ".npmrc",
-  ".yarnrc",
-  "attributes",
-  "config",
-  "commondir",
-]);
+/** Files of a repository's own folder; everything else is stood in for by an empty folder, which no commit takes up and no program reads. */
+const files = new Set(["attributes", "config", "config.worktree", "commondir"]);
 
 const journalName = "placeholders.json";
 
@@ -112,7 +100,7 @@ function runs(pid: number): boolean {
 function make(path: string): boolean {
   const name = basename(path);
   try {
-    if (files.has(name) || extname(name) !== "") {
+    if (files.has(name)) {
       const descriptor = openSync(path, "wx", 0o644);
       writeSync(descriptor, contents(path));
       closeSync(descriptor);

@@ -1,12 +1,8 @@
-import { readdirSync, readFileSync, statfsSync } from "node:fs";
-import { lstat, readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { readdirSync, readFileSync } from "node:fs";
 import type { SandboxLimits } from "../shell.ts";
 
 /** Milliseconds between two looks. */
 const every = 100;
-/** Entries looked at to find what was written; more than that, and the disk's word is taken. */
-const maxEntries = 200_000;
 
 /** Processes below one, itself included, as the kernel lists them. */
 export function treeOf(pid: number): number[] {
@@ -50,84 +46,32 @@ function shareOf(pid: number): number {
 }
 
 /**
- * Looks after a command that runs: that it does not fill the disk and, where no control group does that, that its processes
- * together keep to the limits on memory and their number.
+ * Looks after a command that runs where no control group does: that its processes together keep to the limits on memory and their
+ * number.
  * @param pid the first process of the command. @param end called once, with what was overstepped.
  * @returns how to stop looking.
  */
-export function watchCommand(
+export function watchProcesses(
   pid: number,
-  workspace: string,
-  limits: SandboxLimits,
-  counted: boolean,
-  end: (why: "memory" | "processes" | "disk") => void,
+  limits: Pick<SandboxLimits, "memoryBytes" | "processes">,
+  end: (why: "memory" | "processes") => void,
 ): () => void {
-  const startedAt = Date.now();
-  const free = () => {
-    const { bavail, bsize } = statfsSync(workspace);
-    return bavail * bsize;
-  };
-  const before = free();
-  // A disk that is nearly full is not filled either.
-  const allowed = Math.min(limits.workspaceBytes, before * 0.9);
-  let over = false;
-  let looking = false;
-  let measuredAt = 0;
-  const finish = (why: "memory" | "processes" | "disk") => {
-    if (over) return;
-    over = true;
-    end(why);
-  };
-  const look = async () => {
-    if (!counted) {
-      const tree = treeOf(pid);
-      // A little above what the kernel refuses by itself, for where it does not.
-      if (tree.length > limits.processes * 1.5 + 8) return finish("processes");
-      if (sum(tree, memoryOf) > limits.memoryBytes && sum(tree, shareOf) > limits.memoryBytes) return finish("memory");
-    }
-    // Others write to the disk as well: only when so much is gone is it looked who took it.
-    if (before - free() > allowed && performance.now() - measuredAt > every * 5) {
-      const written = await writtenSince(workspace, startedAt, allowed);
-      measuredAt = performance.now();
-      if (written > allowed) finish("disk");
-    }
-  };
   const timer = setInterval(() => {
-    if (looking || over) return;
-    looking = true;
-    void look()
-      .catch(() => {})
-      .finally(() => (looking = false));
-  }, every);
-  return () => {
-    over = true;
+    const tree = treeOf(pid);
+    // A little above what the kernel refuses by itself, for where it does not.
+    const why =
+      tree.length > limits.processes * 1.5 + 8
+        ? "processes"
+        : sum(tree, memoryOf) > limits.memoryBytes && sum(tree, shareOf) > limits.memoryBytes
+          ? "memory"
+          : null;
+    if (why === null) return;
     clearInterval(timer);
-  };
+    end(why);
+  }, every);
+  return () => clearInterval(timer);
 }
 
 function sum(pids: readonly number[], of: (pid: number) => number): number {
   return pids.reduce((total, pid) => total + of(pid), 0);
-}
-
-/** Bytes on the disk of files below `folder` that changed since then (ms); stops counting at `enough`. */
-async function writtenSince(folder: string, since: number, enough: number): Promise<number> {
-  let bytes = 0;
-  let seen = 0;
-  const waiting = [folder];
-  for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
-    const entries = await readdir(at, { withFileTypes: true }).catch(() => []);
-    for (const entry of entries) {
-      seen += 1;
-      if (seen > maxEntries) return Number.POSITIVE_INFINITY;
-      const path = join(at, entry.name);
-      if (entry.isDirectory()) waiting.push(path);
-      else if (entry.isFile()) {
-        const stats = await lstat(path).catch(() => null);
-        // The clock of a disk may lag a little.
-        if (stats !== null && stats.ctimeMs >= since - 1_000) bytes += stats.blocks * 512;
-        if (bytes > enough) return bytes;
-      }
-    }
-  }
-  return bytes;
 }
