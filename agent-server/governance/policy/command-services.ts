@@ -9,8 +9,8 @@ const harmlessGitSetting =
 
 export function git(call: Call): boolean {
   const context = pathContext(call.scope);
-  for (const { name, value } of call.given.flags) {
-    if (name !== "-c" || value === null || valueOf(call.given.operands[0]) === "switch") continue;
+  for (const { name, value } of call.given.flags.slice(0, settingsEnd(call))) {
+    if (name !== "-c" || value === null) continue;
     const setting = valueOf(value);
     if (setting !== null && !setting.includes("=")) continue;
     if (
@@ -87,6 +87,14 @@ export function git(call: Call): boolean {
     });
   }
   return false;
+}
+
+/** Behind `switch` a flag -c names a new branch; before it, and with every other sub-command, a setting. */
+function settingsEnd(call: Call): number {
+  const [sub] = call.given.operands;
+  if (sub === undefined || valueOf(sub) !== "switch") return call.given.flags.length;
+  const before = call.args.slice(0, call.args.indexOf(sub));
+  return before.filter((word) => startOf(word).startsWith("-")).length;
 }
 
 function isExisting(path: string, context: PathContext): boolean {
