@@ -154,10 +154,22 @@ export function createAttempt(deps: AttemptDeps): Attempt {
       begun = true;
       clearTimeout(timer);
     };
+    const onStop = Promise.withResolvers<"stopped">();
+    // Once it has begun, it is the provider that ends what it started; nobody goes away before that.
+    const stopped = (): void => {
+      if (begun) return;
+      abandoned = true;
+      onStop.resolve("stopped");
+    };
+    call.signal.addEventListener("abort", stopped, { once: true });
     health.used(provider.id);
     const running = (async () => use({ provider, signal, begin, failed: (words) => (failure = words) }))();
     try {
-      const first = await Promise.race([running.then((value) => ({ value })), late]);
+      const first = await Promise.race([running.then((value) => ({ value })), late, onStop.promise]);
+      if (first === "stopped") {
+        await settles(running, deps.graceMs ?? graceMs);
+        throw new LancelotError("cancelled", "Stopped before anything was done.");
+      }
       if (first !== "late") {
         if (failure === null) health.succeeded(provider.id);
         else health.failed(provider.id, failure);
@@ -190,6 +202,7 @@ export function createAttempt(deps: AttemptDeps): Attempt {
       return { ok: false, words, cause: error };
     } finally {
       clearTimeout(timer);
+      call.signal.removeEventListener("abort", stopped);
     }
   }
 }

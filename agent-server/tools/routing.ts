@@ -53,7 +53,8 @@ export interface RoutingDeps {
   readonly emit: Emit;
   readonly log: Log;
   readonly dataDir: string;
-  readonly times?: HealthDeps["times"];
+  /** In ms; `grace`: how long a provider that was told to stop is waited for. */
+  readonly times?: HealthDeps["times"] & { readonly grace?: number };
 }
 
 /** How long (ms) after the start providers are looked at. */
@@ -80,7 +81,7 @@ export function createRouting(deps: RoutingDeps): { routing: Routing; router: Ro
     ...(deps.times === undefined ? {} : { times: deps.times }),
   });
   const router = createRouter({ providers, health, preferences, flag: deps.flag, safeMode: deps.safeMode });
-  const attempt = createAttempt({ router, health, ledger, log });
+  const attempt = createAttempt({ router, health, ledger, log, ...(deps.times?.grace === undefined ? {} : { graceMs: deps.times.grace }) });
 
   const state = (): SandboxState => {
     const route = router.decide({ capability: "shell_exec" });

@@ -1,0 +1,366 @@
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import * as z from "zod";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Receipt } from "../../agent-server/contract/receipts.ts";
+import { fetchUrl } from "../../agent-server/tools/catalog/fetch-url.ts";
+import { gitStatus } from "../../agent-server/tools/catalog/git-status.ts";
+import { listFiles } from "../../agent-server/tools/catalog/list-files.ts";
+import { readFile } from "../../agent-server/tools/catalog/read-file.ts";
+import { searchWorkspace } from "../../agent-server/tools/catalog/search-workspace.ts";
+import { runInShell } from "../../agent-server/tools/shell-run.ts";
+import { defineTool } from "../../agent-server/tools/tool.ts";
+import { type Fault, plainShell } from "../support/tools/plain-shell.ts";
+import { openWeb } from "../support/tools/web-site.ts";
+import { createToolsRoom, ripgrepPath, type ToolsRoom } from "../support/tools-room.ts";
+
+/** Runs a command as tools that run commands do, without what is not about providers. */
+const sh = defineTool({
+  name: "sh",
+  description: "Runs a command.",
+  args: z.strictObject({ command: z.string() }),
+  capability: "shell_exec",
+  action: "run",
+  baseTier: "T2",
+  actionType: "tool_call",
+  provider: { name: "shell", version: "1" },
+  routed: true,
+  title: ({ command }) => command,
+  looks: () => [],
+  plan: ({ command }, scope) =>
+    Promise.resolve({
+      kind: "effect",
+      steps: [{ capability: "shell_exec", action: "run", args: { command } }],
+      question: { title: command, detail: command },
+      touches: [],
+      run: async ({ receiptId }) => {
+        let said = "";
+        const { value, provider, tried } = await runInShell(
+          scope.attempt,
+          {
+            command,
+            cwd: scope.workspace,
+            timeoutMs: 10_000,
+            outputBytes: 1000,
+            network: false,
+            onOutput: (_stream, bytes) => (said += Buffer.from(bytes).toString()),
+          },
+          {
+            questId: scope.call.questId,
+            parentId: receiptId,
+            signal: scope.call.signal,
+            beginMs: 200,
+            ...(scope.chosen === null ? {} : { planned: scope.chosen }),
+          },
+        );
+        return {
+          value: { kind: "answer", text: `${value.ended} ${String(value.exitCode)}: ${said}`, isError: value.ended !== "exit" },
+          outputs: { provider, tried },
+          ...(value.ended === "exit" ? {} : { failure: value.ended }),
+        };
+      },
+    }),
+});
+
+const times = { timeout: 300, rest: 60_000, grace: 200 };
+let base = "";
+let room: ToolsRoom;
+beforeEach(() => {
+  base = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-faults-")));
+});
+afterEach(async () => {
+  await room.tools.close(0);
+  room.close();
+  rmSync(base, { recursive: true, force: true });
+});
+
+function receipts(name: string): Receipt[] {
+  return room.ledger
+    .search({ limit: 200 })
+    .items.filter(({ actionName }) => actionName === name)
+    .toReversed();
+}
+function healthOf(id: string) {
+  return room.tools.routing.providers().find((provider) => provider.id === id)?.health;
+}
+
+describe("places for commands", () => {
+  function open(...faults: [string, Fault, "host"?][]) {
+    const shells = faults.map(([id, fault, place]) => plainShell(id, { fault, ...(place === undefined ? {} : { place }) }));
+    room = createToolsRoom({
+      base,
+      catalog: [sh],
+      given: { shells, healthTimes: times, flag: (name) => name === "TOOLS_HOST_EXECUTION" },
+    });
+    room.answer("allow_once");
+    return shells;
+  }
+
+  /** What one fault of the first place comes to while there is a second one that works. */
+  const table: [Fault, { does: "first" | "second" | "neither"; words: RegExp; failover: boolean; health: string }][] = [
+    ["none", { does: "first", words: /exit 0: hello/, failover: false, health: "ok" }],
+    ["down", { does: "second", words: /exit 0: hello/, failover: false, health: "down" }],
+    ["silent", { does: "second", words: /exit 0: hello/, failover: false, health: "down" }],
+    ["broken_probe", { does: "second", words: /exit 0: hello/, failover: false, health: "down" }],
+    ["liar", { does: "second", words: /exit 0: hello/, failover: true, health: "ok" }],
+    ["bug", { does: "second", words: /exit 0: hello/, failover: true, health: "ok" }],
+    ["slow", { does: "second", words: /exit 0: hello/, failover: true, health: "ok" }],
+    ["fails_begun", { does: "first", words: /failed after it had begun.*not done again.*one broke/, failover: false, health: "ok" }],
+    ["bug_begun", { does: "first", words: /failed after it had begun.*not done again/, failover: false, health: "ok" }],
+    ["lost", { does: "first", words: /lost null/, failover: false, health: "ok" }],
+  ];
+
+  it.each(table)(
+    "%s: the command is run once or not at all, and the receipts tell by whom",
+    async (fault, { does, words, failover, health }) => {
+      const [one, two] = open(["one", fault], ["two", "none"]);
+      const outcome = await room.run("sh", { command: "echo hello; echo x >> ran" });
+      expect(outcome.text).toMatch(words);
+      expect([one?.begun.length, two?.begun.length]).toEqual(does === "first" ? [1, 0] : does === "second" ? [0, 1] : [0, 0]);
+      expect(healthOf("one")?.status).toBe(health);
+      const own = room.ledger.get(outcome.receiptId ?? "");
+      const planned = fault === "down" || fault === "silent" || fault === "broken_probe" ? "two" : "one";
+      expect(own?.metadata).toMatchObject({ provider: { name: planned, version: "1.0" }, route: { reason: expect.any(String) as string } });
+      const failovers = receipts("route.failover");
+      expect(failovers).toHaveLength(failover ? 1 : 0);
+      if (failover) {
+        expect(failovers[0]).toMatchObject({ actionType: "system", parentId: own?.id, questId: "q1", inputs: { from: "one", to: "two" } });
+        expect(own?.outputs).toMatchObject({ provider: { name: "two", version: "1.0" }, tried: [{ provider: "one" }] });
+      }
+    },
+  );
+
+  it.each<[Fault, RegExp]>([
+    ["down", /one is not running\. Start one\./],
+    ["silent", /did not answer within/],
+    ["broken_probe", /could not be looked at/],
+    ["liar", /one cannot begin\. There is no other way/],
+    ["bug", /failed for a reason of its own.* There is no other way/],
+    ["slow", /did not begin within/],
+    ["fails_begun", /failed after it had begun/],
+  ])("%s alone: a clear error", async (fault, words) => {
+    open(["one", fault]);
+    const outcome = await room.run("sh", { command: "echo hello" });
+    expect(outcome.isError).toBe(true);
+    expect(outcome.text).toMatch(words);
+    expect(room.ledger.get(outcome.receiptId ?? "")?.status).toBe("failure");
+  });
+
+  it("one that neither begins nor stops is not taken over: it might begin yet", async () => {
+    const [, two] = open(["one", "deaf"], ["two", "none"]);
+    const outcome = await room.run("sh", { command: "echo hello" });
+    expect(outcome.text).toContain("could not be stopped either, so nothing else is tried");
+    expect(two?.begun).toEqual([]);
+  });
+
+  it("one that begins after it was given up does nothing", async () => {
+    const [one] = open(["one", "slow"], ["two", "none"]);
+    await room.run("sh", { command: "echo hello" });
+    expect(one?.begun).toEqual([]);
+  });
+
+  it("one that lies about its health is found out by its failures, rests, and is back when it works", async () => {
+    const [one, two] = open(["one", "liar"], ["two", "none"]);
+    for (let time = 0; time < 3; time += 1) await room.run("sh", { command: "true" });
+    expect(healthOf("one")).toMatchObject({ status: "down", message: expect.stringContaining("failed 3 times in a row") as string });
+    expect(receipts("health_degraded")).toMatchObject([{ inputs: { provider: "one", from: "ok", to: "down" }, actionType: "system" }]);
+    await room.run("sh", { command: "true" });
+    expect(receipts("route.failover")).toHaveLength(3);
+    // It says that it is well again: one more lie is enough now.
+    await room.tools.routing.health();
+    expect(healthOf("one")?.status).toBe("degraded");
+    await room.run("sh", { command: "true" });
+    expect(healthOf("one")?.status).toBe("down");
+    if (one !== undefined) one.fault = "none";
+    await room.tools.routing.health();
+    await room.run("sh", { command: "echo back" });
+    expect(healthOf("one")?.status).toBe("ok");
+    expect(one?.begun).toEqual(["echo back"]);
+    expect(two?.begun).toHaveLength(5);
+    expect(receipts("health_recovered").map(({ inputs }) => inputs["to"])).toEqual(["degraded", "degraded", "ok"]);
+  });
+
+  it("one that came up meanwhile is found without waiting for the next look", async () => {
+    const [one] = open(["one", "down"]);
+    expect((await room.run("sh", { command: "true" })).isError).toBe(true);
+    if (one !== undefined) one.fault = "none";
+    expect((await room.run("sh", { command: "true" })).isError).toBe(false);
+    expect(receipts("health_recovered")).toMatchObject([{ inputs: { provider: "one", from: "down", to: "ok" } }]);
+  });
+
+  it("what runs outside the sandbox never steps in for what failed inside it", async () => {
+    const [, host] = open(["one", "liar"], ["host", "none", "host"]);
+    expect((await room.run("sh", { command: "true" })).text).toContain("There is no other way");
+    expect(host?.begun).toEqual([]);
+  });
+
+  it("a stop goes through whatever the place does", async () => {
+    open(["one", "deaf"]);
+    const stop = new AbortController();
+    const running = room.run("sh", { command: "true" }, { signal: stop.signal });
+    stop.abort();
+    await expect(running).rejects.toMatchObject({ code: "cancelled" });
+  });
+});
+
+describe.skipIf(process.platform === "win32")("git and ripgrep, as programs that something happens to", () => {
+  const path = process.env["PATH"] ?? "";
+  let faulty = "";
+  beforeEach(() => {
+    faulty = join(base, "bin");
+    mkdirSync(faulty);
+    mkdirSync(join(base, "proj"), { recursive: true });
+    execFileSync("git", ["init", "-q"], { cwd: join(base, "proj") });
+  });
+  afterEach(() => {
+    process.env["PATH"] = path;
+  });
+
+  /** A program that does what its script says, or what the real one does. */
+  function program(name: string, script: string): string {
+    const real = name === "rg" ? ripgrepPath : execFileSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" }).trim();
+    const file = join(faulty, name);
+    writeFileSync(file, `#!/bin/sh\n${script}\nexec ${real} "$@"\n`);
+    chmodSync(file, 0o755);
+    return file;
+  }
+  function open(rg = ripgrepPath) {
+    room = createToolsRoom({
+      base,
+      catalog: [gitStatus, searchWorkspace, listFiles, readFile],
+      given: { healthTimes: times, ripgrepPath: rg },
+    });
+    room.write("a.txt", "alpha\n");
+  }
+  const status = () => room.run("git_status", {});
+  const search = () => room.run("search_workspace", { query: "alpha" });
+
+  it("work, and are named on the receipt with the version they say", async () => {
+    open();
+    const [git, rg] = [await status(), await search()];
+    const version = /(\d+\.\d+(\.\d+)?)/.exec(execFileSync("git", ["--version"], { encoding: "utf8" }))?.[1];
+    expect(room.ledger.get(git.receiptId ?? "")?.metadata).toMatchObject({ provider: { name: "git", version } });
+    expect(room.ledger.get(rg.receiptId ?? "")?.metadata["provider"]).toMatchObject({ name: "ripgrep" });
+  });
+
+  it("git that is not there: a clear error; there again: it works at the next call", async () => {
+    process.env["PATH"] = faulty;
+    open();
+    expect((await status()).text).toContain("Git is not installed, or not on the PATH. Install git, then check again.");
+    process.env["PATH"] = path;
+    expect((await status()).isError).toBe(false);
+    expect(receipts("health_recovered")).toMatchObject([{ inputs: { provider: "git" } }]);
+  });
+
+  it("git that goes away between two calls: a clear error, a receipt of it", async () => {
+    open();
+    await status();
+    process.env["PATH"] = faulty;
+    expect((await status()).text).toContain("Git is not installed");
+    await expect.poll(() => receipts("health_degraded")).toMatchObject([{ inputs: { provider: "git", from: "ok", to: "down" } }]);
+  });
+
+  it("git that is ended mid-call: a clear error, nothing taken for an answer", async () => {
+    program("git", 'case "$*" in *status*) kill -9 $$;; esac');
+    process.env["PATH"] = `${faulty}${delimiter}${path}`;
+    open();
+    const outcome = await status();
+    expect(outcome.isError).toBe(true);
+    expect(room.ledger.get(outcome.receiptId ?? "")?.status).toBe("failure");
+  });
+
+  it("git that hangs when it is looked at: down, in words", async () => {
+    program("git", 'case "$1" in --version) sleep 30;; esac');
+    process.env["PATH"] = `${faulty}${delimiter}${path}`;
+    open();
+    expect((await status()).text).toMatch(/Git did not answer within|Git is not installed/);
+  });
+
+  it("git that hangs in a call ends with the owner's stop", async () => {
+    program("git", `case "$*" in *status*) echo x > ${join(base, "begun")}; exec sleep 30;; esac`);
+    process.env["PATH"] = `${faulty}${delimiter}${path}`;
+    open();
+    const stop = new AbortController();
+    const running = room.run("git_status", {}, { signal: stop.signal });
+    await expect.poll(() => execFileSync("sh", ["-c", `ls ${base}`], { encoding: "utf8" })).toContain("begun");
+    stop.abort();
+    await expect(running).rejects.toMatchObject({ code: "cancelled" });
+  });
+
+  it.each<[string, () => string, RegExp]>([
+    ["is not there", () => join(faulty, "rg"), /search program \(ripgrep\) cannot be started\. Reinstall/],
+    [
+      "cannot be executed",
+      () => {
+        const file = program("rg", "");
+        chmodSync(file, 0o644);
+        return file;
+      },
+      /cannot be started/,
+    ],
+    ["is ended mid-call", () => program("rg", 'case "$*" in *--regexp*) kill -9 $$;; esac'), /ended by something else/],
+  ])("ripgrep that %s: a clear error", async (_, make, words) => {
+    open(make());
+    const outcome = await search();
+    expect(outcome.isError).toBe(true);
+    expect(outcome.text).toMatch(words);
+  });
+
+  it("ripgrep that says it is well and is ended each time is found out, and comes back", async () => {
+    const file = program("rg", 'case "$*" in *--regexp*) kill -9 $$;; esac');
+    open(file);
+    for (let time = 0; time < 3; time += 1) expect((await search()).isError).toBe(true);
+    expect(healthOf("ripgrep")?.status).toBe("down");
+    expect((await search()).text).toContain("failed 3 times in a row");
+    program("rg", "");
+    await room.tools.routing.health();
+    expect((await search()).text).toContain("a.txt:1: alpha");
+    expect(healthOf("ripgrep")?.status).toBe("ok");
+  });
+
+  it("the workspace that goes away: what is read is told as gone, and it is down", async () => {
+    open();
+    rmSync(room.workspace, { recursive: true });
+    expect((await room.run("read_file", { path: "a.txt" })).isError).toBe(true);
+    await room.tools.routing.health();
+    expect(healthOf("file-ops")).toMatchObject({ status: "down", nextStep: expect.any(String) as string });
+  });
+});
+
+describe("the web gate and the owner's files", () => {
+  it("a site that hangs or fails says nothing of the gate", async () => {
+    const web = await openWeb();
+    mkdirSync(join(base, "data/config"), { recursive: true });
+    writeFileSync(join(base, "data/config/network.yaml"), "version: 1\nallow: [docs.example.org]\n");
+    room = createToolsRoom({
+      base,
+      catalog: [fetchUrl],
+      networkEnabled: () => true,
+      given: { flag: () => true, pageFetch: web.fetch, healthTimes: times },
+    });
+    room.answer("allow_once");
+    web.serve("docs.example.org/hang", (_, response) => void response.destroy());
+    for (let time = 0; time < 4; time += 1)
+      expect((await room.run("fetch_url", { url: "https://docs.example.org/hang" })).isError).toBe(true);
+    web.serve("docs.example.org/works", "works", "text/plain");
+    expect((await room.run("fetch_url", { url: "https://docs.example.org/works" })).text).toContain("works");
+    expect(receipts("health_degraded")).toEqual([]);
+    await web.close();
+  });
+
+  it("a config/tools.yaml that cannot be read takes out what it could have switched off, and says so until it is mended", async () => {
+    mkdirSync(join(base, "data/config"), { recursive: true });
+    const file = join(base, "data/config/tools.yaml");
+    writeFileSync(file, "version: 1\ncapabilities:\n  shell_exec: { of: [one] }\n");
+    room = createToolsRoom({ base, catalog: [sh, readFile], given: { shells: [plainShell("one")], healthTimes: times } });
+    room.write("a.txt", "alpha\n");
+    room.answer("allow_once");
+    expect((await room.run("sh", { command: "true" })).text).toContain("Your config/tools.yaml cannot be used");
+    expect((await room.run("read_file", { path: "a.txt" })).isError).toBe(false);
+    expect(room.tools.routing.degraded()).toEqual([expect.stringContaining("Your config/tools.yaml cannot be used") as string]);
+    writeFileSync(file, "version: 1\n");
+    expect((await room.run("sh", { command: "true" })).isError).toBe(false);
+  });
+});
