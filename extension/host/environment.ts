@@ -3,7 +3,8 @@ const passed = [
   ...["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TMP", "TEMP"],
   ...["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_V8_COVERAGE"],
   ...["HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "ALL_PROXY", "https_proxy", "http_proxy", "no_proxy", "all_proxy"],
-  ...["npm_config_registry", "NPM_CONFIG_REGISTRY", "LANCELOT_PROVIDER", "DOCKER_HOST", "DOCKER_CONFIG", "SSH_AUTH_SOCK"],
+  ...["npm_config_registry", "NPM_CONFIG_REGISTRY", "LANCELOT_PROVIDER", "SSH_AUTH_SOCK"],
+  ...["DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "DOCKER_TLS", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH", "CONTAINER_HOST"],
 ] as const;
 const passedOnWindows = [
   ...["SystemRoot", "SystemDrive", "windir", "ComSpec", "PATHEXT", "USERPROFILE", "USERNAME", "APPDATA", "LOCALAPPDATA"],
