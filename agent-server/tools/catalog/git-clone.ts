@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { existsSync, lstatSync } from "node:fs";
 import { mkdir, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -6,6 +5,7 @@ import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import { type Git, gitOf, gitProvider, listSettings } from "../providers/git.ts";
 import { type ListedSetting, ownerSettings, parseSettings } from "../providers/git-settings.ts";
+import { stagingFolder, sweepStaging } from "../providers/git-staging.ts";
 import { inPrivateFolder, type Remote, remoteOf, tooLarge, transfer, uploadPack } from "../providers/git-transfer.ts";
 import { count, defineTool, fileStep, PathArgument, resolveFile, type Scope } from "../tool.ts";
 import { headOf, list, shortHash } from "./git-write.ts";
@@ -110,7 +110,7 @@ export function expectNoPromises(settings: readonly ListedSetting[]): void {
     );
 }
 
-/** Beside its place first, so that what is stopped half-way, or too large, leaves nothing behind. */
+/** In a folder of its own first, so that what is stopped half-way, or too large, leaves nothing behind. */
 async function clone(
   scope: Scope,
   remote: Remote,
@@ -118,8 +118,10 @@ async function clone(
   depth: number | null,
 ): Promise<{ commit: string | null; files: number; notes: string[] }> {
   const { signal } = scope.call;
-  await mkdir(dirname(target), { recursive: true });
-  const staging = join(dirname(target), `.lancelot-clone-${randomBytes(8).toString("hex")}`);
+  const folder = await stagingPlace(scope.workspace, target);
+  // What a host that was killed left in the middle of a clone.
+  await sweepStaging(folder);
+  const staging = stagingFolder(folder);
   try {
     return await inPrivateFolder(async (folder) => {
       const owner = ownerSettings(parseSettings(await listSettings({ GIT_DIR: join(folder, "none") }, folder, signal)));
@@ -142,12 +144,22 @@ async function clone(
       const { commit } = await headOf(git);
       const { files, notes } = commit === null ? { files: 0, notes: [] } : await writeFiles(git, commit);
       if (existsSync(target)) throw new LancelotError("conflict", `${basename(target)} appeared meanwhile, so nothing was kept.`);
+      await mkdir(dirname(target), { recursive: true });
       await rename(staging, target);
       return { commit, files, notes };
     });
   } finally {
     await rm(staging, { recursive: true, force: true });
   }
+}
+
+/** The workspace itself, where the next start and the next clone look; beside the target where that is on another disk. */
+async function stagingPlace(workspace: string, target: string): Promise<string> {
+  let existing = dirname(target);
+  while (!existsSync(existing)) existing = dirname(existing);
+  if (lstatSync(existing).dev === lstatSync(workspace).dev) return workspace;
+  await mkdir(dirname(target), { recursive: true });
+  return dirname(target);
 }
 
 /** Writes the files of a fresh clone, when they are not too many. */

@@ -1,11 +1,11 @@
-import { statSync } from "node:fs";
+import { lstatSync, statSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { type Git, gitProvider } from "../providers/git.ts";
-import { expectPlain } from "../providers/git-repository.ts";
+import { type Git, gitOf, gitProvider } from "../providers/git.ts";
+import { expectPlain, findRepository } from "../providers/git-repository.ts";
 import { defineTool, PathArgument, resolveFile, type Scope } from "../tool.ts";
 import { gitStep } from "./git.ts";
 import {
@@ -13,6 +13,7 @@ import {
   changedFiles,
   filtered,
   type Head,
+  headOf,
   holdRepository,
   hooksOf,
   list,
@@ -131,7 +132,7 @@ async function committable(
   wanted: readonly string[],
   quietly: boolean,
 ): Promise<{ names: string[]; notes: string[] }> {
-  const { entries, unreadable } = await changedFiles(git, wanted, "all");
+  const { entries, unreadable } = await changedFiles(git, wanted, "all", "counted");
   const notes: string[] = [];
   const names: string[] = [];
   const secret: string[] = [];
@@ -181,10 +182,16 @@ async function commit(scope: Scope, git: Git, of: Planned): Promise<{ commit: st
   const folder = await mkdtemp(join(tmpdir(), "lancelot-git-"));
   try {
     const index = join(folder, "index");
-    const list = { input: `${names.join("\0")}\0`, quietMs };
     const fromList = ["--pathspec-from-file=-", "--pathspec-file-nul"];
+    const list = { input: `${names.join("\0")}\0`, quietMs };
+    const pointers = await submodulePointers(git, names, scope.call.signal);
+    const files = names.filter((name) => !pointers.has(name));
     if (head.commit !== null) await git.run("read-tree", [head.commit], undefined, { index, quietMs });
-    await git.run("add", ["--all", ...fromList], undefined, { ...list, index });
+    if (files.length > 0) await git.run("add", ["--all", ...fromList], undefined, { input: `${files.join("\0")}\0`, quietMs, index });
+    if (pointers.size > 0) {
+      const lines = [...pointers].map(([name, at]) => `160000 ${at}\t${name}\0`);
+      await git.run("update-index", ["--add", "-z", "--index-info"], undefined, { input: lines.join(""), index });
+    }
     const tree = (await git.run("write-tree", [], undefined, { index })).trim();
     const before = head.commit === null ? null : (await git.run("rev-parse", ["--verify", `${head.commit}^{tree}`])).trim();
     if (tree === before) throw new LancelotError("not_found", "There is nothing to commit: the files read as in the last commit.");
@@ -214,6 +221,32 @@ async function commit(scope: Scope, git: Git, of: Planned): Promise<{ commit: st
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/**
+ * The commit each submodule among the names stands at. Found out in the submodule's own repository, with what its settings name put
+ * out of force too; `git add` would run a status in it as they want it.
+ * @throws LancelotError `denied` for a submodule whose repository is none of its own, `conflict` for one without a commit.
+ */
+async function submodulePointers(git: Git, names: readonly string[], signal: AbortSignal): Promise<Map<string, string>> {
+  const staged = await git.run("ls-files", ["--stage", "-z"], names);
+  const found = staged.split("\0").flatMap((entry) => /^160000 [0-9a-f]+ 0\t(.+)$/s.exec(entry)?.[1] ?? []);
+  const pointers = new Map<string, string>();
+  for (const name of found) {
+    const folder = join(git.repository.workTree, name);
+    // It was removed: that is committed as of any file.
+    if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) continue;
+    const repository = findRepository(folder);
+    if (repository === null || repository.workTree !== folder)
+      throw new LancelotError(
+        "conflict",
+        `${name} is a submodule that was not fetched, so its commit cannot be taken. Leave it out of paths.`,
+      );
+    const { commit } = await headOf(await gitOf(repository, folder, signal));
+    if (commit === null) throw new LancelotError("conflict", `The submodule ${name} has no commit yet. Leave it out of paths.`);
+    pointers.set(name, commit);
+  }
+  return pointers;
 }
 
 /** As git itself tidies messages: no white space at the ends of lines, one line end at the end. */

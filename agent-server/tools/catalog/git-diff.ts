@@ -7,7 +7,15 @@ import { GitPath, gitFor, gitStep, readablePaths } from "./git.ts";
 /** Files named to git at once; command lines have an end. */
 const maxPaths = 500;
 
-const safe = ["--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all", "--no-renames", "--relative"];
+const safe = [
+  "--no-ext-diff",
+  "--no-textconv",
+  "--no-color",
+  "--ignore-submodules=dirty",
+  "--submodule=short",
+  "--no-renames",
+  "--relative",
+];
 
 export const gitDiff = defineTool({
   name: "git_diff",

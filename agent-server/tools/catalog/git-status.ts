@@ -5,7 +5,8 @@ import { GitPath, gitFor, gitStep } from "./git.ts";
 
 export const gitStatus = defineTool({
   name: "git_status",
-  description: "Branch, and which files are changed, staged or new. For what changed in them use git_diff.",
+  description:
+    "Branch, and which files are changed, staged or new. For what changed in them use git_diff. Of a submodule only another commit is shown, not changes of its files.",
   args: z.strictObject({ path: GitPath }),
   capability: "repo_ops",
   action: "status",
@@ -18,7 +19,7 @@ export const gitStatus = defineTool({
     const { git, at } = await gitFor(scope, path);
     const text = await git.read(
       "status",
-      ["--short", "--branch", "--untracked-files=normal", "--ignore-submodules=all", "--no-renames"],
+      ["--short", "--branch", "--untracked-files=normal", "--ignore-submodules=dirty", "--no-renames"],
       [at],
     );
     const lines = text.trimEnd().split("\n");

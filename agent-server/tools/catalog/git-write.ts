@@ -73,8 +73,11 @@ export async function changedFiles(
   git: Git,
   names: readonly string[],
   untracked: "all" | "no",
+  /** Whether a submodule that stands at another commit counts. Into submodules nobody looks: their settings may be traps. */
+  submodules: "counted" | "left" = "left",
 ): Promise<{ entries: StatusEntry[]; unreadable: number }> {
-  const args = ["--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all", `--untracked-files=${untracked}`];
+  const ignored = submodules === "counted" ? "dirty" : "all";
+  const args = ["--porcelain=v1", "-z", "--no-renames", `--ignore-submodules=${ignored}`, `--untracked-files=${untracked}`];
   const all = (await git.run("status", args, names)).split("\0").filter((entry) => entry !== "");
   const entries = all.map((entry) => ({ code: entry.slice(0, 2), name: entry.slice(3) }));
   const readable = entries.filter(({ name }) => !name.includes("\ufffd"));

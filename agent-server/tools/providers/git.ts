@@ -39,6 +39,7 @@ export type GitCommand =
   | "add"
   | "write-tree"
   | "commit-tree"
+  | "update-index"
   | "update-ref"
   | "reset"
   | "rm"

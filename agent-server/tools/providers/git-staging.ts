@@ -1,0 +1,55 @@
+import { createHash, randomBytes } from "node:crypto";
+import { readFileSync, readlinkSync } from "node:fs";
+import { readdir, rm } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+
+/** Where a clone grows before it is moved to its place: who made it, and when (seconds), is in its name. */
+const stagingName = /^\.lancelot-clone-([0-9a-f]{8})-(\d{1,10})-([0-9a-z]{1,8})-[0-9a-f]{16}$/;
+/** No clone takes so long (ms): what is older was left by a host that is not to be seen from here. */
+const oldest = 24 * 60 * 60 * 1000;
+
+/** A fresh name for a folder in which a clone of this process grows. */
+export function stagingFolder(folder: string): string {
+  const seconds = Math.floor(Date.now() / 1000).toString(36);
+  return join(folder, `.lancelot-clone-${place()}-${process.pid}-${seconds}-${randomBytes(8).toString("hex")}`);
+}
+
+/**
+ * Removes what clones of hosts that died left in a folder. Those of processes that still run are left alone, and so are, for a day,
+ * those of other machines and containers that share the folder.
+ * @returns the names that were removed.
+ */
+export async function sweepStaging(folder: string): Promise<string[]> {
+  const removed: string[] = [];
+  for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
+    const parts = stagingName.exec(entry.name);
+    if (parts === null || !entry.isDirectory()) continue;
+    const [, madeIn, pid, seconds = ""] = parts;
+    const age = Date.now() - Number.parseInt(seconds, 36) * 1000;
+    if (age < oldest && (madeIn !== place() || isAlive(Number(pid)))) continue;
+    await rm(join(folder, entry.name), { recursive: true, force: true });
+    removed.push(entry.name);
+  }
+  return removed;
+}
+
+/** What makes a process id mean one process: this machine since it was started, and the container we are in. */
+function place(): string {
+  let words = `${process.platform} ${hostname()}`;
+  try {
+    words = `${readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()} ${readlinkSync("/proc/self/ns/pid")}`;
+  } catch {
+    // Other systems than Linux have no such files.
+  }
+  return createHash("sha256").update(words).digest("hex").slice(0, 8);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+}
