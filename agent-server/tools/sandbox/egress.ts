@@ -1,13 +1,13 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
-import { chmodSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { chmodSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join as joinPath } from "node:path";
 import type { Duplex } from "node:stream";
 import { LancelotError } from "../../contract/errors.ts";
 import { checkedLookup, type Log } from "../../security/security.ts";
 import { greeting, join, type Lookup, openUpstream, type TunnelLimits } from "./egress/tunnel.ts";
+import { makeTemporaryFolder } from "./temporary-folder.ts";
 
 /** One attempt of a command to reach a host, as it ended; for the receipt. */
 export interface EgressConnection {
@@ -58,7 +58,6 @@ const usual: EgressLimits = {
   bytes: 4 * 1024 ** 3,
   connections: 64,
 };
-const folderName = /^lancelot-egress-(\d+)-/;
 
 /**
  * The one way to the network for commands: an HTTP proxy that opens tunnels (CONNECT) to the https hosts of the network policy and to
@@ -174,11 +173,7 @@ export function createEgressProxy(deps: {
 
   function socketFolder(): string {
     if (folder !== null) return folder;
-    for (const name of readdirSync(tmpdir())) {
-      const pid = folderName.exec(name)?.[1];
-      if (pid !== undefined && !runs(Number(pid))) rmSync(joinPath(tmpdir(), name), { recursive: true, force: true });
-    }
-    folder = mkdtempSync(joinPath(tmpdir(), `lancelot-egress-${process.pid}-`));
+    folder = makeTemporaryFolder("egress");
     // As root commands run as the workspace's owner, who has to get there; without the word there is nothing to be had.
     if (process.getuid?.() === 0) chmodSync(folder, 0o711);
     return folder;
@@ -254,13 +249,4 @@ function headers(status: number): Record<string, string> {
 
 function body(message: string, next: readonly string[]): string {
   return [message, ...next, ""].join("\n");
-}
-
-function runs(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
 }

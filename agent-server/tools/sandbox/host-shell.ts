@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { homedir, tmpdir, userInfo } from "node:os";
@@ -7,24 +7,13 @@ import { LancelotError } from "../../contract/errors.ts";
 import type { ProviderHealth } from "../../contract/providers.ts";
 import { commandEnvironment } from "./environment.ts";
 import { runGated } from "./gated-process.ts";
+import { markName, standGuard } from "./host/guard.ts";
 import { endTree, signalQuietly } from "./host/process-tree.ts";
 import { folderInside } from "./os/layout.ts";
 import type { ShellProvider } from "./shell.ts";
 
 /** Waits at the gate, then runs the command; a shell of its own, so that how the command ended is told from losing this one. */
 const inside = 'ulimit -c 0; printf ready >&4; read -r go <&3 || exit 125; exec 3<&- 4>&-; "$1" -c -- "$2" </dev/null; exit $?';
-
-/** Ends what a command started when this process is gone: then nobody says that it is over, and the pipe ends. */
-const guardScript = `
-read -r word
-[ "$word" = over ] && exit
-for round in 1 2 3 4 5 6 7 8 9 10; do
-  kill -KILL -- "-$1"
-  for at in /proc/[0-9]*; do grep -qs "$2" "$at/environ" && kill -KILL "\${at#/proc/}"; done
-done`;
-
-/** In the environment of all that a command starts, so that it is found again. */
-const markName = "LANCELOT_COMMAND";
 
 /**
  * Commands on this machine as the owner, without any isolation: they can read and change what the owner can. Behind the flag
@@ -116,20 +105,4 @@ export function createHostShell(deps: {
       await Promise.all([...running].map(({ over }) => over));
     },
   };
-}
-
-/** Starts the guard over a group of processes, in a group of its own. */
-async function standGuard(group: number, mark: string): Promise<ChildProcess> {
-  const guard = spawn("/bin/sh", ["-c", guardScript, "lancelot-guard", String(group), mark], {
-    cwd: "/",
-    env: { PATH: "/usr/bin:/bin" },
-    detached: true,
-    stdio: ["pipe", "ignore", "ignore"],
-  });
-  guard.stdin.on("error", () => {});
-  await new Promise((resolve, reject) => {
-    guard.once("spawn", resolve);
-    guard.once("error", reject);
-  });
-  return guard;
 }

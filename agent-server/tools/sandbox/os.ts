@@ -1,6 +1,8 @@
+import { LancelotError } from "../../contract/errors.ts";
 import type { Log } from "../../security/security.ts";
 import type { EgressProxy } from "./egress.ts";
 import { createBubblewrapShell } from "./os/bubblewrap.ts";
+import { createSeatbeltShell } from "./os/seatbelt.ts";
 import type { SandboxLimits, ShellProvider } from "./shell.ts";
 
 export interface OsShellDeps {
@@ -20,6 +22,7 @@ export interface OsShellDeps {
   readonly env?: NodeJS.ProcessEnv;
   /** Another `bwrap` or `sandbox-exec`. */
   readonly program?: string;
+  readonly platform?: NodeJS.Platform;
 }
 
 /**
@@ -27,5 +30,18 @@ export interface OsShellDeps {
  * and says that it is down.
  */
 export function createOsShell(deps: OsShellDeps): ShellProvider {
-  return createBubblewrapShell(deps);
+  const platform = deps.platform ?? process.platform;
+  if (platform === "linux") return createBubblewrapShell(deps);
+  if (platform === "darwin") return createSeatbeltShell(deps);
+  const message = "This system has no sandbox of its own for commands.";
+  const nextStep = platform === "win32" ? "Use a container engine, or open the folder in WSL." : "Use a container engine.";
+  return {
+    id: "os_sandbox",
+    title: "Sandbox of the operating system",
+    place: "os_sandbox",
+    version: () => null,
+    probe: () => Promise.resolve({ status: "down", message, nextStep, checkedAt: new Date().toISOString() }),
+    run: () => Promise.reject(new LancelotError("unavailable", `${message} ${nextStep}`)),
+    close: () => Promise.resolve(),
+  };
 }

@@ -13,6 +13,7 @@ import {
 } from "node:fs";
 import { basename, join } from "node:path";
 import * as z from "zod";
+import { processRuns } from "../temporary-folder.ts";
 
 /** Files of a repository's own folder; everything else is stood in for by an empty folder, which no commit takes up and no program reads. */
 const files = new Set(["attributes", "config", "config.worktree", "commondir"]);
@@ -74,7 +75,7 @@ export function sweep(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   for (const name of readdirSync(folder)) {
     const pid = Number(/^(\d+)-/.exec(name)?.[1] ?? "0");
-    if (pid === 0 || pid === process.pid || runs(pid)) continue;
+    if (pid === 0 || pid === process.pid || processRuns(pid)) continue;
     if (name.endsWith(journalName)) for (const path of writtenDown(join(folder, name))) remove(path);
     rmSync(join(folder, name), { force: true });
   }
@@ -85,15 +86,6 @@ function writtenDown(journal: string): string[] {
     return z.array(z.string()).parse(JSON.parse(readFileSync(journal, "utf8")));
   } catch {
     return [];
-  }
-}
-
-function runs(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
 
