@@ -11,6 +11,8 @@ import { entriesOf, flag, flagsOf, hashOf } from "./effects/tree.ts";
 
 /** What was used this recently (ms) is not removed: another window may be about to write down that it needs it. */
 const graceMs = 60 * 60_000;
+/** How long (ms) it waits, so that it is in nobody's way at the start. */
+const quietMs = 20_000;
 const dayMs = 24 * 60 * 60_000;
 /** The tree that is known of a workspace between commands. */
 const index = "index.tree";
@@ -74,6 +76,7 @@ export function createCollector(deps: {
   const openCommand = db.prepare("SELECT 1 FROM checkpoints WHERE id || '.tree' = ? AND finished = 0");
   let running: Promise<Collected> | null = null;
   let last = 0;
+  let waiting = false;
 
   /** Every content that something refers to. */
   async function references(): Promise<Set<string>> {
@@ -186,9 +189,13 @@ export function createCollector(deps: {
       }
     },
     soon() {
-      if (running !== null || deps.now().getTime() - last < grace) return;
-      last = deps.now().getTime();
-      this.collect().catch((error: unknown) => log("old checkpoints could not be removed; it is tried again later", error));
+      if (waiting || running !== null || deps.now().getTime() - last < grace) return;
+      waiting = true;
+      setTimeout(() => {
+        waiting = false;
+        if (!db.open) return;
+        this.collect().catch((error: unknown) => log("old checkpoints could not be removed; it is tried again later", error));
+      }, quietMs).unref();
     },
   };
 }

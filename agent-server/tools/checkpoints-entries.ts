@@ -24,10 +24,13 @@ export async function imageOf(path: FilePath): Promise<FileImage> {
   return hash === null ? null : { hash, mode: stats.mode & 0o7777 };
 }
 
-/** The same, with its bytes stored. `anything`: links and folders too. */
+/**
+ * The same, with its bytes stored. `anything`: links and folders too, and behind a link that stands where a folder above was there is
+ * nothing.
+ */
 export async function storeEntry(path: FilePath, objects: ObjectStore, anything: boolean): Promise<{ image: FileImage; size: number }> {
   const stats = await statPath(path);
-  if (stats === null) return { image: null, size: 0 };
+  if (stats === null || (anything && !(await isPlain(dirname(path.absolute))))) return { image: null, size: 0 };
   if (anything && stats.isDirectory()) return { image: { hash: "", mode: stats.mode & 0o7777, kind: "folder" }, size: 0 };
   if (anything && stats.isSymbolicLink()) {
     const target = await targetOf(path);
@@ -153,6 +156,15 @@ async function deepest(folder: string): Promise<string> {
   } catch (error) {
     if (errno(error) !== "ENOENT" || dirname(folder) === folder) throw error;
     return deepest(dirname(folder));
+  }
+}
+
+/** True while no link is in a path. */
+async function isPlain(folder: string): Promise<boolean> {
+  try {
+    return spelled(await realpath(folder)) === spelled(folder);
+  } catch {
+    return false;
   }
 }
 

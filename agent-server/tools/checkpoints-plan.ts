@@ -18,6 +18,8 @@ export interface Reversal {
   /** Unsaved text of the editor; null when there is none. */
   readonly unsaved: string | null;
   readonly touches: readonly CheckpointFile[];
+  /** A folder above that something else stands in the place of now, and that is put back first. */
+  readonly below?: string;
 }
 
 export interface Refusal {
@@ -42,22 +44,52 @@ const batch = 16;
 
 /** What taking touches back comes to now, file by file. What was done to a file since is merged, or the file is left and named. */
 export async function planReversals(touched: readonly CheckpointFile[], deps: PlanDeps): Promise<Plan> {
-  const byPath = [...Map.groupBy(touched, (file) => file.path.absolute)];
+  const byPath = [...Map.groupBy(touched, (file) => file.path.absolute)].toSorted(([a], [b]) => a.length - b.length);
   const plan: Plan = { reversals: [], conflicts: [] };
-  for (let at = 0; at < byPath.length; at += batch) {
-    const some = await Promise.all(byPath.slice(at, at + batch).map(([absolute, touches]) => planOne(absolute, touches, deps)));
-    for (const one of some) {
-      if (one === null) continue;
-      if ("message" in one) plan.conflicts.push(one);
-      else plan.reversals.push(one);
+  const swapped = new Set<string>();
+  const plans = async (some: typeof byPath): Promise<void> => {
+    for (let at = 0; at < some.length; at += batch) {
+      const done = await Promise.all(
+        some.slice(at, at + batch).map(([absolute, touches]) => planOne(absolute, touches, swappedAbove(absolute, swapped), deps)),
+      );
+      for (const one of done) {
+        if (one === null) continue;
+        if ("message" in one) plan.conflicts.push(one);
+        else plan.reversals.push(one);
+      }
     }
+  };
+  // Folders first, from the top: what was in one that is a link now is behind that link no more.
+  const wasFolder = ([, touches]: (typeof byPath)[number]): boolean => touches.some(({ before }) => before?.kind === "folder");
+  for (const one of byPath.filter(wasFolder)) {
+    await plans([one]);
+    const last = plan.reversals.at(-1);
+    if (last?.file.absolute === one[0] && last.target?.kind === "folder" && last.current !== null && last.current.kind !== "folder")
+      swapped.add(one[0]);
   }
+  await plans(byPath.filter((one) => !wasFolder(one)));
   return plan;
 }
 
-async function planOne(absolute: string, touches: readonly CheckpointFile[], deps: PlanDeps): Promise<Reversal | Refusal | null> {
+function swappedAbove(absolute: string, swapped: ReadonlySet<string>): string | null {
+  if (swapped.size === 0) return null;
+  for (let at = dirname(absolute); at !== dirname(at); at = dirname(at)) if (swapped.has(at)) return at;
+  return null;
+}
+
+async function planOne(
+  absolute: string,
+  touches: readonly CheckpointFile[],
+  below: string | null,
+  deps: PlanDeps,
+): Promise<Reversal | Refusal | null> {
   const display = touches[0]?.path.display ?? absolute;
   try {
+    if (below !== null) {
+      const file = { absolute, display, asked: absolute, inside: true };
+      const target = await reverse(touches, null, null, file, deps.objects);
+      return target === null ? null : { file, current: null, target, unsaved: null, touches, below };
+    }
     const file = resolveTarget(absolute, display, deps.governance);
     const disk = exactlyThere(absolute) ? await imageOf(file) : null;
     const plain = disk === null || disk.kind === undefined;

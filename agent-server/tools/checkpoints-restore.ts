@@ -16,7 +16,7 @@ import type { IntentSpec, Road } from "./road.ts";
 import { decodeText } from "./text/encoding.ts";
 import type { Verifications } from "./verifications.ts";
 import type { Left } from "./verify-files.ts";
-import { leftBy, type TargetFile, type WorkspaceFiles } from "./workspace-files.ts";
+import { leftBy, type WorkspaceFiles } from "./workspace-files.ts";
 
 /** How long (ms) an undo waits for verifications that are under way. */
 const drainTimeout = 5_000;
@@ -211,31 +211,26 @@ export function createRestore(deps: {
     });
     const restored: string[] = [];
     const conflicts: { path: string; message: string }[] = [];
-    const waiting: { file: TargetFile; current: Reversal["current"]; target: Reversal["target"] }[] = [];
-    for (const { path, before, planned } of checkpoints.files({ id })) {
-      if (planned === undefined) continue;
+    const planned = checkpoints
+      .files({ id })
+      .flatMap(({ path, before, planned: target }) =>
+        target === undefined ? [] : [{ file: { ...path, asked: path.absolute, inside: true }, current: before, target }],
+      );
+    for (const { file: named, current: before, target } of inOrder(planned)) {
       try {
-        const file = resolveTarget(path.absolute, path.display, governance);
+        const file = resolveTarget(named.absolute, named.display, governance);
         const current = await imageOf(file);
-        if (sameImage(current, planned)) continue;
+        if (sameImage(current, target)) continue;
         // Nothing there: it died between taking away what stood there and placing what was to.
         const reached = current === null || (before !== null && current.kind === before.kind && current.hash === before.hash);
         if (!reached) throw new LancelotError("conflict", "It was changed since. It was left as it is.");
-        if (governance.evaluate({ ...stepOf({ file, current, target: planned }), mode: "normal" }).verdict === "deny")
+        if (governance.evaluate({ ...stepOf({ file, current, target }), mode: "normal" }).verdict === "deny")
           throw new LancelotError("denied", "The gate denies this now.");
-        waiting.push({ file, current, target: planned });
-      } catch (error) {
-        if (!(error instanceof LancelotError)) throw error;
-        conflicts.push({ path: path.display, message: error.message });
-      }
-    }
-    for (const { file, current, target } of inOrder(waiting)) {
-      try {
         await putEntry(file, current, target, objects);
         restored.push(file.display);
       } catch (error) {
         if (!(error instanceof LancelotError)) throw error;
-        conflicts.push({ path: file.display, message: error.message });
+        conflicts.push({ path: named.display, message: error.message });
       }
     }
     for (const { path } of checkpoints.files({ id })) await checkpoints.finishFile(id, path).catch(() => undefined);
@@ -278,12 +273,15 @@ export function createRestore(deps: {
   };
 }
 
-/** The intent to put an entry back. Of a link or a folder the folder above is judged: where a link leads is not what is written. */
-function stepOf({ file, current, target }: Pick<Reversal, "file" | "current" | "target">): IntentSpec {
+/**
+ * The intent to put an entry back. Of a link or a folder the folder above is judged: where a link leads is not what is written. Of what
+ * lies below a folder that is put back first, the folder above that.
+ */
+function stepOf({ file, current, target, below }: Pick<Reversal, "file" | "current" | "target" | "below">): IntentSpec {
   const action = target === null ? "delete" : "write";
-  if (current?.kind === undefined && target?.kind === undefined)
+  if (below === undefined && current?.kind === undefined && target?.kind === undefined)
     return { capability: "file_ops", action, args: { path: file.asked, absolute: file.absolute } };
-  const above = dirname(file.absolute);
+  const above = dirname(below ?? file.absolute);
   return { capability: "file_ops", action: "write", args: { path: above, absolute: above, entry: basename(file.absolute) } };
 }
 

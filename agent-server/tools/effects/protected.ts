@@ -11,8 +11,8 @@ const sample = /(?:^|\/)\.git\/(?:modules\/.+\/)?hooks\/[^/]+\.sample$/;
 /** Most entries behind a new link that are looked at, and how deep. */
 const maxProbed = 2_000;
 const maxDepth = 3;
-/** Names to try behind a link whose target cannot be listed. */
-const probes = ["settings.json", "tasks.json", "launch.json", "mcp.json", "hooks/pre-commit", "config", "x"];
+/** Names to try behind any link: what it leads to may not be there yet. */
+const probes = ["settings.json", "tasks.json", "launch.json", "mcp.json", "hooks.json", "config", "x", "x/x"];
 
 /** True for a change no command may make without the owner's approval. */
 export type Protection = (change: EntryChange) => boolean;
@@ -40,21 +40,24 @@ export function protection(deps: {
     return judgeName(path) === "protected" && !isGenerated(path, generated);
   }
 
-  /** A link under a harmless name that leads to a folder with protected names in it, `.vscode` say. */
+  /** A link by which a file that nothing obeys where it is gets a name that is obeyed: `.vscode` to a folder with a `settings.json`, say. */
   function leadsToProtected(path: string): boolean {
+    const gains = (name: string, elsewhere: string): boolean => named(`${path}/${name}`) && !named(`${elsewhere}/${name}`);
     const target = targetIn(after, path, workspace);
-    if (target === null) return probes.some((name) => named(`${path}/${name}`));
+    if (probes.some((name) => gains(name, target?.path ?? "elsewhere"))) return true;
+    if (target === null) return false;
     let left = maxProbed;
     const probe = (folder: Folder, at: string, depth: number): boolean => {
       for (const name of folder.names) {
         left -= 1;
-        if (left < 0 || named(`${at}/${name}`)) return true;
+        if (left < 0) return false;
+        if (gains(at + name, target.path)) return true;
       }
       if (depth === maxDepth) return false;
-      for (const [name, child] of folder.folders) if (probe(child, `${at}/${name}`, depth + 1)) return true;
+      for (const [name, child] of folder.folders) if (probe(child, `${at}${name}/`, depth + 1)) return true;
       return false;
     };
-    return probe(target, path, 1) || probes.some((name) => named(`${path}/${name}`));
+    return probe(target, "", 1);
   }
 
   return ({ path, odd, before, after: now }) => {
