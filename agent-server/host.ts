@@ -190,6 +190,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     askEditor: options.askEditor,
     emit,
     log: options.log,
+    isQuestOpen: (questId) => orchestrator.isOpen(questId),
     ...(sandbox === null ? {} : { shells: sandbox.shells, sandbox: sandbox.control }),
   });
   const orchestrator = createOrchestrator({

@@ -42,6 +42,8 @@ export interface Orchestrator {
   rename(id: string, title: string): Quest;
   exportMarkdown(id: string): string;
   delete(id: string): Promise<void>;
+  /** True while the quest runs, waits or can be taken up again after an interruption. */
+  isOpen(questId: string): boolean;
   /** Marks the quests of dead hosts `interrupted`; called once at start. Returns how many. */
   reconcile(): number;
   /** Stops everything; running quests become `interrupted`. */
@@ -359,6 +361,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
       });
     },
 
+    isOpen: (questId) => store.exists(questId) && ["active", "waiting", "interrupted"].includes(store.quest(questId).status),
     reconcile: () => runner.reconcile(),
 
     async close() {

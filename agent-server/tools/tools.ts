@@ -19,8 +19,7 @@ import { createBoundary, toldWords } from "./boundary.ts";
 import { catalog as shippedCatalog } from "./catalog/catalog.ts";
 import { createChanges } from "./changes.ts";
 import { createChangesStore } from "./changes-store.ts";
-import { createCheckpoints } from "./checkpoints.ts";
-import { createObjectStore } from "./checkpoints-objects.ts";
+import { createKeeping } from "./checkpoints-keeping.ts";
 import { createRestore } from "./checkpoints-restore.ts";
 import { createFabric } from "./fabric.ts";
 import { createLocks } from "./locks.ts";
@@ -169,6 +168,8 @@ export interface ToolsDeps {
   /** Those that are not made here. */
   providers?: readonly ToolProvider[];
   healthTimes?: RoutingDeps["times"];
+  /** True while a task may go on: what undoes it is kept. Every task may unless said. */
+  isQuestOpen?: (questId: string) => boolean;
   /** How long (ms) an action of T2 or T3 waits for earlier verifications, and how many may wait. */
   boundaryTimeoutMs?: number;
   verificationQueue?: number;
@@ -189,9 +190,12 @@ export function createTools(deps: ToolsDeps): Tools {
   // Rows carry the workspace they belong to; those of no workspace are never written.
   const owner = workspace ?? "";
   const locks = createLocks();
-  const objects = createObjectStore(deps.dataDir);
-  const checkpoints = createCheckpoints({ storage, objects, workspace: owner, now });
   const log: Log = deps.log ?? (() => undefined);
+  const { objects, checkpoints, effects } = createKeeping({
+    ...{ storage, ledger, governance, workspace, now, log },
+    configDir: deps.configDir ?? null,
+    isQuestOpen: deps.isQuestOpen ?? (() => true),
+  });
   const catalog = deps.catalog ?? shippedCatalog;
   const verifications = createVerifications({
     storage,
@@ -210,14 +214,19 @@ export function createTools(deps: ToolsDeps): Tools {
     verifications,
     ...(deps.boundaryTimeoutMs === undefined ? {} : { timeoutMs: deps.boundaryTimeoutMs }),
   });
-  const road = createRoad({ governance, ledger, checkpoints, verifications, boundary, log });
+  const road = createRoad({ governance, ledger, checkpoints, verifications, boundary, log, ...(effects === null ? {} : { effects }) });
   const files = createWorkspaceFiles(askEditor);
   const changes = createChanges({ store: createChangesStore(storage, owner), files, road, governance, ledger, locks, emit, now });
-  const restore = createRestore({ checkpoints, objects, files, governance, road, locks, ledger, verifications });
+  const restore = createRestore({ checkpoints, objects, files, governance, road, locks, ledger, verifications, ready: () => ready });
   const moves = createRepositoryMoves({ storage, workspace: owner, now });
   const repository = createRepositoryUndo({ moves, road, locks, governance, workspace: owner });
   checkpoints.sweep();
   verifications.resume();
+  /** What hosts that died left under way, commands and restores, is finished first. */
+  const ready = (async () => {
+    await effects?.recover();
+    await restore.resume();
+  })().catch((error: unknown) => log("what a host that died left could not be put right", error));
 
   /** The files a quest left otherwise than it found them, as far as is known. */
   const questFiles = (questId: string): FilePath[] => {
@@ -253,7 +262,13 @@ export function createTools(deps: ToolsDeps): Tools {
     search: () => searchable(),
     shells: deps.shells ?? [],
     more: [
-      createWebGate({ fetch: deps.pageFetch ?? createPageFetch(), read: createPageReader({ distDir: deps.distDir ?? null }), redactor, networkEnabled: () => flag("TOOLS_NETWORK"), now }),
+      createWebGate({
+        fetch: deps.pageFetch ?? createPageFetch(),
+        read: createPageReader({ distDir: deps.distDir ?? null }),
+        redactor,
+        networkEnabled: () => flag("TOOLS_NETWORK"),
+        now,
+      }),
       createDeclaredCommands(createDeployConfig({ dataDir: deps.dataDir, workspace })),
       ...(deps.providers ?? []),
     ],
@@ -351,6 +366,7 @@ export function createTools(deps: ToolsDeps): Tools {
     routing,
     async close(timeoutMs = closeTimeout) {
       routing.close();
+      await ready;
       await Promise.all(
         (deps.shells ?? []).map((shell) => shell.close().catch((error: unknown) => log(`${shell.id} did not close`, error))),
       );
