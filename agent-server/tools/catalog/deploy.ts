@@ -72,13 +72,15 @@ interface Declaration {
 /** The same run, judged as what the owner declared it to be, and looked at afterwards as they declared. */
 function declaredEffect(scope: Scope, effect: Effect, { action, target, declared, cwd, title }: Declaration): Effect {
   const { verify } = declared;
-  const run = effect.steps.at(-1)?.args ?? {};
+  // Whether it is inside a sandbox is judged and approved; which sandbox is not.
+  const { place, ...run } = effect.steps.at(-1)?.args ?? {};
+  const outside = place === "host" ? { place } : {};
   const named = target === undefined ? {} : { target };
-  const step = { capability: "deploy_ops", action, args: { ...named, ...run, ...(verify === null ? {} : { verify }) }, cwd };
+  const step = { capability: "deploy_ops", action, args: { ...named, ...run, ...outside, ...(verify === null ? {} : { verify }) }, cwd };
   if (verify !== null) {
     // It is approved with the deployment it belongs to, unless policy forbids it.
     const { questId, mode } = scope.call;
-    const args = { ...named, command: verify };
+    const args = { ...named, ...run, ...outside, command: verify };
     const decision = scope.governance.evaluate({ ...step, args, mode, ...(questId === null ? {} : { questId }) });
     if (decision.verdict === "deny") throw refused(decision);
   }
