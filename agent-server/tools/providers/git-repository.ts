@@ -25,9 +25,27 @@ export function findRepository(workspace: string): Repository | null {
       const gitDir = stats.isDirectory() ? entry : linkedDir(at, entry, stats.isFile());
       if (gitDir === null) return null;
       if (at !== workspace) refuseForeign(gitDir, workspace);
-      return { gitDir, commonDir: commonDirOf(gitDir), workTree: at };
+      const repository = { gitDir, commonDir: commonDirOf(gitDir), workTree: at };
+      refusePipes(repository);
+      return repository;
     }
     if (dirname(at) === at) return null;
+  }
+}
+
+/** A pipe or a device where git looks for a file would keep it waiting, or reading, for ever. */
+function refusePipes({ gitDir, commonDir, workTree }: Repository): void {
+  const places = [
+    ...["HEAD", "index", "config.worktree", "info/sparse-checkout"].map((name) => join(gitDir, name)),
+    ...["config", "packed-refs", "shallow", "info/exclude", "info/attributes", "info/grafts", "objects/info/alternates"].map((name) =>
+      join(commonDir, name),
+    ),
+    ...[".gitignore", ".gitattributes", ".gitmodules"].map((name) => join(workTree, name)),
+  ];
+  for (const place of places) {
+    const stats = statSync(place, { throwIfNoEntry: false });
+    if (stats !== undefined && !stats.isFile() && !stats.isDirectory())
+      throw elsewhere(`${relative(workTree, place) || place} is a pipe or a device and no file`);
   }
 }
 

@@ -563,4 +563,95 @@ export const traps: readonly Trap[] = [
     "init.templateDir": ".githooks",
     "imap.tunnel": trap,
   })),
+  {
+    name: "a submodule whose .git names the owner's other repository",
+    path: "sub",
+    build(world) {
+      plainGit(world, world.repo, "-c", "protocol.file.allow=always", "submodule", "add", "-q", join(world.repo, "remote.git"), "sub");
+      plainGit(world, world.repo, "commit", "-qm", "Sub");
+      put(join(world.repo, "sub/.git"), `gitdir: ${victimGit(world)}\n`);
+    },
+  },
+  {
+    name: "a submodule at another commit with filters and hooks of its own",
+    path: "sub",
+    build(world) {
+      plainGit(world, world.repo, "-c", "protocol.file.allow=always", "submodule", "add", "-q", join(world.repo, "remote.git"), "sub");
+      plainGit(world, world.repo, "commit", "-qm", "Sub");
+      const sub = join(world.repo, "sub");
+      plainGit(world, sub, "commit", "-q", "--allow-empty", "-m", "Newer");
+      const git = join(world.repo, ".git/modules/sub");
+      put(join(git, "info/attributes"), "* filter=evil diff=evil\n");
+      settings(join(git, "config"), {
+        "filter.evil.clean": world.trap,
+        "filter.evil.process": world.trap,
+        "diff.evil.textconv": world.trap,
+        "core.fsmonitor": world.trap,
+      });
+      setHooks(world, join(git, "hooks"));
+      put(join(sub, "a.txt"), "changed\n");
+    },
+    springs: ["status"],
+  },
+  {
+    name: "a repository of another user",
+    build(world) {
+      settings(join(world.repo, ".git/config"), { "core.fsmonitor": world.trap, "safe.directory": "*" });
+      setHooks(world, join(world.repo, ".git/hooks"));
+      if (process.getuid?.() === 0) execFileSync("chown", ["-R", "65534:65534", join(world.repo, ".git")]);
+    },
+  },
+  {
+    name: "pipes in the place of files",
+    build(world) {
+      rmSync(join(world.repo, ".git/index"));
+      execFileSync("mkfifo", [join(world.repo, ".git/index")]);
+    },
+  },
+  {
+    name: "a pipe in the place of ignored names",
+    build: (world) => execFileSync("mkfifo", [join(world.repo, ".gitignore")]),
+  },
+  {
+    name: "attributes, modules and ignored names that are links",
+    build({ repo, outside }) {
+      for (const name of [".gitattributes", ".gitmodules", ".gitignore"])
+        symlinkSync(join(outside, "victim/private.txt"), join(repo, name));
+      symlinkSync(join(outside, "victim/private.txt"), join(repo, ".git/info/attributes"));
+    },
+  },
+  configured("files included by the address of a remote", () => ({ "includeIf.hasconfig:remote.*.url:**.path": "../evil.config" }), {
+    build: ({ repo, trap }) => settings(join(repo, "evil.config"), { "core.fsmonitor": trap, "diff.external": trap }),
+    springs: ["status"],
+  }),
+  configured("branches that name a remote of their own", ({ trap }) => ({
+    "branch.main.remote": `ext::${trap}`,
+    "branch.main.pushRemote": `ext::${trap}`,
+    "remote.pushDefault": `ext::${trap}`,
+    "protocol.ext.allow": "always",
+    "push.default": "current",
+  })),
+  {
+    name: "objects that stand in for others",
+    build(world) {
+      const [main, side] = ["main", "side"].map((name) => plainGit(world, world.repo, "rev-parse", name).trim());
+      plainGit(world, world.repo, "update-ref", `refs/replace/${main}`, side ?? "");
+      put(join(world.repo, ".git/info/grafts"), `${main} ${side}\n`);
+    },
+  },
+  configured("settings that contradict each other", () => ({
+    "core.bare": "true",
+    "core.repositoryFormatVersion": "1",
+    "extensions.unheardOf": "true",
+    "core.sparseCheckout": "true",
+    "core.sharedRepository": "0777",
+  })),
+  {
+    name: "packed refs that are a link",
+    build(world) {
+      plainGit(world, world.repo, "pack-refs", "--all");
+      renameSync(join(world.repo, ".git/packed-refs"), join(world.outside, "packed-refs"));
+      symlinkSync(join(world.outside, "packed-refs"), join(world.repo, ".git/packed-refs"));
+    },
+  },
 ];
