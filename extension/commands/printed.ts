@@ -6,6 +6,24 @@ import { uriOf } from "../editor/workspace-path.ts";
 import type { AgentHost } from "../host/agent-host.ts";
 import { type Commands, field } from "./commands.ts";
 
+/** Characters of a command that a terminal is named by. */
+const longestName = 40;
+/** Milliseconds that a shell may take to show its prompt. */
+const promptMs = 5000;
+
+/** Resolves once the shell takes what is typed; what is typed before that stands there twice. A shell that does not say so is waited for. */
+async function prompted(terminal: vscode.Terminal): Promise<void> {
+  if (terminal.shellIntegration !== undefined) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, promptMs);
+  const listener = vscode.window.onDidChangeTerminalShellIntegration((event) => {
+    if (event.terminal === terminal) resolve();
+  });
+  await promise;
+  clearTimeout(timer);
+  listener.dispose();
+}
+
 async function exists(uri: vscode.Uri): Promise<boolean> {
   try {
     return (await vscode.workspace.fs.stat(uri)).type !== vscode.FileType.Directory;
@@ -51,13 +69,14 @@ export function printedCommands(host: AgentHost): Commands {
       if (part?.command === undefined) throw new Error(vscode.l10n.t("This command is no longer part of the task."));
       const { text, cwd } = part.command;
       const terminal = vscode.window.createTerminal({
-        name: vscode.l10n.t("Lancelot: {0}", part.title),
+        name: vscode.l10n.t("Lancelot: {0}", text.length > longestName ? `${text.slice(0, longestName)}…` : text),
         iconPath: new vscode.ThemeIcon("shield"),
         cwd: uriOf(cwd),
         message: safeForTerminal(part.live?.text ?? part.output ?? ""),
       });
       terminal.show();
       if (canBeTyped(text)) {
+        await prompted(terminal);
         terminal.sendText(text, false);
         return;
       }

@@ -25,16 +25,19 @@ export interface EditorRoomOptions {
   script?: Script;
   /** More files of the workspace, by path. */
   files?: Readonly<Record<string, string>>;
+  /** Files of the owner's in the data folder, by path. */
+  owners?: Readonly<Record<string, string>>;
   settings?: Record<string, unknown>;
 }
 
-export async function openEditorRoom({ script, files = {}, settings = {} }: EditorRoomOptions): Promise<EditorRoom> {
+export async function openEditorRoom({ script, files = {}, owners = {}, settings = {} }: EditorRoomOptions): Promise<EditorRoom> {
   const workspace = sampleWorkspace();
   const data = mkdtempSync(join(tmpdir(), "lancelot-e2e-"));
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(workspace.path, path)), { recursive: true });
-    writeFileSync(join(workspace.path, path), text);
-  }
+  for (const [folder, texts] of [[workspace.path, files] as const, [data, owners] as const])
+    for (const [path, text] of Object.entries(texts)) {
+      mkdirSync(dirname(join(folder, path)), { recursive: true });
+      writeFileSync(join(folder, path), text);
+    }
   const server = script === undefined ? null : await startModelServer({ script });
   if (server !== null) useModelServer(data, server.url("openai_compatible"));
   const workbench = await openWorkbench({ workspace: workspace.path, settings: { "lancelot.dataFolder": data, ...settings } });
