@@ -1,8 +1,12 @@
+import { ensureOsSandbox, openToOthers } from "../setup/os-sandbox.mjs";
+
 /**
  * Makes this process that of an ordinary user, for good, where it is root's; a test file has a process of its own. Import it first:
  * what a module remembers of who it runs as must be the user.
  */
+await ensureOsSandbox();
 if (process.getuid?.() === 0) {
+  openToOthers();
   process.setgroups?.([]);
   process.setgid?.(1000);
   process.setuid?.(1000);

@@ -1,7 +1,10 @@
 import { createOsShell, type OsShellDeps } from "../../../agent-server/tools/sandbox/os.ts";
 import type { ShellProvider } from "../../../agent-server/tools/sandbox/shell.ts";
+import { ensureOsSandbox } from "../setup/os-sandbox.mjs";
 import { isolationLimits } from "./limits.ts";
 import type { SandboxRoom } from "./room.ts";
+
+await ensureOsSandbox();
 
 /** The sandbox of the operating system on a room's workspace, small, without network unless given. */
 export function openOsShell(room: SandboxRoom, more: Partial<OsShellDeps> = {}): ShellProvider {
