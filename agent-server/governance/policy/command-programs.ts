@@ -168,7 +168,7 @@ function judgeKnown(name: string, program: Program, words: readonly Field[], tex
   if (base?.finding.verdict === "allow" && !usesOfOperands.every((one) => one === "text")) findings.push(...judgeFolder(call.scope));
   const isDone = special?.judge?.(call) ?? false;
   if (!isDone) {
-    if (program.runs !== null && isUnder(program.runs.under, given)) runOperands(program.runs, call);
+    if (program.runs !== null) runOperands(program.runs, call);
     else {
       for (const [index, operand] of call.operands.entries()) {
         apply(operand, usesOfOperands[Math.min(index, usesOfOperands.length - 1)] ?? "maybe", call);
@@ -191,12 +191,6 @@ function judgeFolder(scope: Scope): Finding[] {
       return [asks("outside-folder", "This runs in a folder outside the workspace.", ["Work inside the workspace."], ["outside"])];
   }
   return [];
-}
-
-function isUnder(under: readonly string[] | null, given: Arguments): boolean {
-  if (under === null) return true;
-  const path = given.operands.map(valueOf);
-  return under.some((one) => one.split(" ").every((word, index) => path[index] === word));
 }
 
 /** The scope of a program that was told to work in another folder (`git -C`, `make -C`). */

@@ -77,7 +77,7 @@ const ProgramRow = z.strictObject({
   values: Values.default({}),
   operands: Uses.default("maybe"),
   /** Operands from this one on are a command: as words, or joined and given to a shell. */
-  runs: z.strictObject({ after: z.int().min(0), as: z.enum(["words", "shell"]), under: words.optional() }).optional(),
+  runs: z.strictObject({ after: z.int().min(0), as: z.enum(["words", "shell"]) }).optional(),
   /** A part of the engine that knows this program's own syntax. */
   special: z.string().optional(),
   rules: z.array(RuleRow).min(1),
@@ -108,7 +108,7 @@ export interface Program {
   readonly stop: boolean;
   readonly values: ReadonlyMap<string, Use>;
   readonly operands: readonly Use[];
-  readonly runs: { readonly after: number; readonly as: "words" | "shell"; readonly under: readonly string[] | null } | null;
+  readonly runs: { readonly after: number; readonly as: "words" | "shell" } | null;
   readonly special: string | null;
   readonly tool: boolean;
   /** Described together with others, so a flag with a value may be one without for this program. */
@@ -192,7 +192,7 @@ function compileProgram(row: z.output<typeof ProgramRow>): Program {
     stop: row.stop,
     values: new Map(Object.entries(row.values)),
     operands: usesOf(row.operands),
-    runs: row.runs === undefined ? null : { ...row.runs, under: row.runs.under ?? null },
+    runs: row.runs ?? null,
     special: row.special ?? null,
     tool: row.tool,
     shared: row.program.length > 1,

@@ -1,11 +1,11 @@
 import { judgePath } from "./command-paths.ts";
 import { type Call, given } from "./command-call.ts";
 import { type Field, literal, startOf, valueOf } from "./command-fields.ts";
-import { asks, type Finding, holds } from "./command-findings.ts";
+import { allowed, asks, type Finding, holds } from "./command-findings.ts";
 import { judgeMakeTargets } from "./command-makefile.ts";
 import { pathContext } from "./command-scope.ts";
 import { judgePackageScript, judgeWorkspaceScripts } from "./command-scripts.ts";
-import { isStandardInput, readsScript, runsFile } from "./command-shell.ts";
+import { isOutside, isStandardInput, readsScript, runsFile } from "./command-shell.ts";
 
 /** `python -m module …` and `python -c code …`: what follows belongs to the module. */
 export function moduleLast(args: readonly Field[], name: string): readonly Field[] {
@@ -197,23 +197,24 @@ export function interpreter(call: Call): boolean {
     readsScript(call, file);
     return true;
   }
-  const isTask =
-    /(?:^|\/)(?:manage\.py|artisan)$/.test(valueOf(file) ?? "") &&
-    /^(?:test|check|showmigrations|route:list)$/.test(valueOf(rest[0]) ?? "");
-  if (isTask) {
+  const rule = call.base?.finding;
+  if (rule !== undefined && isProjectTask(file, rest[0], call)) {
     call.findings.push(...judgePath(file, "read", pathContext(call.scope)));
     // The rule asks for any script; the project's own test runner is what it is made for.
-    call.findings.splice(0, call.findings.length, ...call.findings.filter((finding) => finding !== call.base?.finding));
-    call.findings.push({
-      ...(call.base?.finding ?? holds("interpreter", "")),
-      id: "interpreter.project-test",
-      verdict: "allow",
-      tier: "T2",
-      risk: "low",
-      message: "Runs the project's tests or checks.",
-      instead: [],
-    });
+    const task = allowed("interpreter.project-test", "Runs the project's tests or checks.", rule.tags);
+    call.findings.splice(call.findings.indexOf(rule), 1, task);
   } else runsFile(file, call);
   for (const field of rest) call.apply(field, "maybe");
   return true;
+}
+
+/** `manage.py test`, `artisan test`: not with a flag that loads other code, for which the rule asks every time. */
+function isProjectTask(file: Field, task: Field | undefined, call: Call): boolean {
+  const name = call.name === "php" ? /(?:^|\/)artisan$/ : /(?:^|\/)manage\.py$/;
+  return (
+    call.base?.finding.tier === "T2" &&
+    name.test(startOf(file)) &&
+    /^(?:test|check|showmigrations|route:list)$/.test(valueOf(task) ?? "") &&
+    !isOutside(file, call)
+  );
 }

@@ -110,20 +110,25 @@ export function readsScript(call: Call, operand: Field | undefined): void {
   }
 }
 
+/** True for a file that may lie outside the workspace. */
+export function isOutside(file: Field, call: Call): boolean {
+  const context = pathContext(call.scope);
+  const path = valueOf(file);
+  if (path === null) return true;
+  const places = path.startsWith("/") ? [path] : context.cwds?.map((cwd) => `${cwd}/${path}`);
+  return (
+    places?.every((place) => {
+      const resolved = context.resolve(place);
+      return resolved.ok && resolved.inside;
+    }) !== true
+  );
+}
+
 /** A script file: inside the workspace its content was reviewed or will be; elsewhere it is anyone's. */
 export function runsFile(file: Field, call: Call): void {
-  const context = pathContext(call.scope);
-  call.findings.push(...judgePath(file, "read", context));
-  const path = valueOf(file);
-  const isOutside =
-    path === null ||
-    (context.cwds ?? [null]).some((cwd) => {
-      const resolved =
-        cwd === null && !path.startsWith("/") ? null : context.resolve(path.startsWith("/") ? path : `${cwd ?? "."}/${path}`);
-      return resolved?.ok !== true || !resolved.inside;
-    });
+  call.findings.push(...judgePath(file, "read", pathContext(call.scope)));
   call.findings.push(
-    isOutside
+    isOutside(file, call)
       ? holds(
           "run-script",
           `This runs the script ${file.text} from outside the workspace.`,

@@ -101,11 +101,9 @@ export function judgeSimple(node: Command, source: string, scope: Scope): void {
   }
   const name = words([node.name], source, scope, findings);
   const fields: Field[] = [];
-  const declared: Assignment[] = [];
   for (const word of node.args) {
     if (word.type === "Word") fields.push(...words([word], source, scope, findings));
     else {
-      declared.push(word);
       judgeAssignment(word, source, scope, findings, false);
       fields.push({ kind: "static", value: word.text, text: word.text });
     }

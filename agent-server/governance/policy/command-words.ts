@@ -1,4 +1,4 @@
-import { expandBraces, maxReadings } from "./command-braces.ts";
+import { expandBraces } from "./command-braces.ts";
 import { type Field, literal, unknown } from "./command-fields.ts";
 import { asks, type Finding, holds } from "./command-findings.ts";
 import { appendChoices, appendField, appendText, appendUnknown, choiceField, finish, type Reading } from "./command-readings.ts";
@@ -50,10 +50,6 @@ export function expandWord(word: Word, context: WordContext): Field[] {
       continue;
     }
     readings = appendPart(readings, part, context);
-    if (readings.length > maxReadings) {
-      context.onFinding(holds("too-many", "A word stands for too many values to look at each.", ["Name the files one by one."]));
-      return [unknown(word.text)];
-    }
   }
   // Braces that the parser left alone although a shell might not.
   if (!hasBraces && hasLooseBraces(loose)) return [unknown(word.text)];

@@ -247,6 +247,8 @@ export function fd(call: Call): boolean {
   const words = call.args.slice(at + 1);
   const end = words.findIndex((field) => valueOf(field) === ";");
   const command = end < 0 ? words : words.slice(0, end);
+  // What follows may be further folders, or flags that widen the search.
+  if (end >= 0 && end < words.length - 1) call.findings.push(computedSearch);
   const hasMarker = command.some((field) => /\{[./]*\}/.test(valueOf(field) ?? ""));
   call.judgeWords(hasMarker ? replaced(command, "{}", tree) : [...command, ...tree], "fd --exec", { input: { kind: "none" } });
   return true;
