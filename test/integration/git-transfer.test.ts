@@ -1,9 +1,12 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Intent } from "../../agent-server/contract/governance.ts";
 import type { Governance } from "../../agent-server/governance/governance.ts";
+import { stagingFolder, sweepStaging } from "../../agent-server/tools/providers/git-staging.ts";
 import { type GitServer, type GitServerOptions, startGitServer } from "../support/tools/git-http.ts";
 import { createGitRoom, type GitRoom, put } from "../support/tools/git-room.ts";
 import type { ToolsRoomOptions } from "../support/tools-room.ts";
@@ -150,6 +153,43 @@ describe("git_clone", () => {
     await expect(running).rejects.toMatchObject({ code: "cancelled" });
     if (process.platform === "linux") await vi.waitFor(() => expect(processesNaming(server.url)).toEqual([]), { timeout: 10_000 });
     expect(leftovers()).toEqual([]);
+  });
+
+  it("leaves nothing for good when its host is killed: the next start and the next clone clean up", async () => {
+    open(networked);
+    await server.close();
+    await serve({ silent: true });
+    const killOne = async (): Promise<void> => {
+      const child = spawn(
+        process.execPath,
+        [join(import.meta.dirname, "../support/tools/clone-until-killed.ts"), base, `${server.url}/project.git`],
+        {
+          stdio: ["ignore", "pipe", "inherit"],
+          env: { ...process.env, HOME: home },
+        },
+      );
+      await once(child.stdout, "data");
+      child.kill("SIGKILL");
+      await once(child, "exit");
+    };
+    await killOne();
+    expect(leftovers()).toHaveLength(1);
+    // Its own is still at work, and one of another machine may be.
+    const mine = stagingFolder(room.workspace);
+    const theirs = join(room.workspace, basename(mine).replace(/clone-[0-9a-f]{8}/, "clone-00000000"));
+    const old = join(room.workspace, basename(theirs).replace(/-[0-9a-z]+-(?=[0-9a-f]{16}$)/, "-aaaaaa-"));
+    for (const folder of [mine, theirs, old, room.path(".lancelot-clone-of-mine")]) put(join(folder, "f"), "f\n");
+    expect(await sweepStaging(room.workspace)).toHaveLength(2);
+    expect(leftovers().sort()).toEqual([basename(mine), basename(theirs), ".lancelot-clone-of-mine"].sort());
+    await killOne();
+    expect(leftovers()).toHaveLength(4);
+    await server.close();
+    await serve();
+    publish();
+    expect(await room.run("git_clone", { url: `${server.url}/project.git`, path: "other/deep/copy" })).toMatchObject({ isError: false });
+    expect(leftovers()).toHaveLength(3);
+    expect(existsSync(room.path("other/deep/copy/a.txt"))).toBe(true);
+    expect(existsSync(room.path("deep"))).toBe(false);
   });
 
   it.each<[string, string, string]>([
