@@ -5,10 +5,9 @@ import type { ProviderHealth, SandboxState } from "../../contract/providers.ts";
 import type { Log } from "../../security/security.ts";
 import { ask, EngineSilent, unavailable, wordsOf } from "./container/call.ts";
 import { notBegun, NotRunning, runCommand } from "./container/command.ts";
-import type { Engine } from "./container/engine.ts";
 import { findImage, makeImage, type WantedImage, wantedImage } from "./container/image.ts";
 import { insidePath, planMounts } from "./container/mounts.ts";
-import { createPool, refuseRemote } from "./container/pool.ts";
+import { createPool } from "./container/pool.ts";
 import { proxyPort } from "./container/scripts.ts";
 import type { WarmContainer } from "./container/warm.ts";
 import type { EgressGrant, EgressProxy } from "./egress.ts";
@@ -142,19 +141,6 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     }
   }
 
-  /** The engine, once it answered just now; one that does not is looked for anew. */
-  async function answering(signal?: AbortSignal): Promise<Engine> {
-    const engine = await pool.reach();
-    try {
-      await ask(() => engine.docker.ping() as unknown as Promise<unknown>, 3_000, signal);
-      return engine;
-    } catch (error) {
-      if (signal?.aborted) throw error;
-      pool.lose(engine);
-      return pool.reach();
-    }
-  }
-
   const health = (status: ProviderHealth["status"], message: string, nextStep: string | null): ProviderHealth => ({
     status,
     message,
@@ -171,8 +157,7 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     async probe(signal) {
       try {
         usable();
-        const engine = await answering(signal);
-        refuseRemote(engine);
+        const engine = await orStopped(pool.reach(), signal);
         planMounts({ workspace: deps.workspace, protectedPaths: [], hidden: [], platform: deps.platform });
         const found = await findImage(engine, wanted(), signal);
         if (state.building === null && (found !== null || image.state !== "failed"))
@@ -183,6 +168,8 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
             `The image ${image.name} is not there, so commands cannot be run in a container.`,
             "Choose Build image, or name an image you have in config/sandbox.yaml.",
           );
+        // Whether an engine elsewhere sees this workspace is known when it has mounted it.
+        if (engine.remote) await orStopped(pool.acquire("plain", null), signal);
         if (found.outdated)
           return health("degraded", "The image was built from another Dockerfile than the one there is now.", "Choose Build image.");
         if (engine.unenforced.length > 0)
@@ -262,7 +249,7 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
 }
 
 /** What others wait for too goes on; who was stopped waits no more. @throws EngineSilent */
-async function orStopped<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+async function orStopped<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   return ask(() => work, 120_000, signal);
 }
 

@@ -84,7 +84,8 @@ export async function startEngine(options = {}) {
         "cgroup-parent": "/lancelot",
       }),
     );
-    rmSync(join(folder, "docker.pid"), { force: true });
+    // A killed engine's: the process may be dead and not yet noticed by whoever it belongs to now.
+    for (const left of ["docker.pid", "exec/containerd/containerd.pid"]) rmSync(join(folder, left), { force: true });
     const log = openSync(join(folder, "engine.log"), "a");
     const child = spawn("dockerd", ["--config-file", config, ...(options.flags ?? [])], {
       env,
@@ -100,7 +101,7 @@ export async function startEngine(options = {}) {
       if (child.exitCode !== null || child.signalCode !== null || Date.now() > end) {
         const said = readFileSync(join(folder, "engine.log"), "utf8").split("\n").slice(-8).join("\n");
         // Not every disk can hold overlays.
-        if (driver === "overlay2" && child.exitCode !== null) return start("vfs");
+        if (driver === "overlay2" && child.exitCode !== null && said.includes("driver not supported")) return start("vfs");
         throw new SetupError(`The container engine did not start:\n${said}`);
       }
       await pause(20);

@@ -41,7 +41,7 @@ export async function ask<T>(call: (abortSignal: AbortSignal) => Promise<T>, ms:
   try {
     return await Promise.race([late, call(stop.signal)]);
   } catch (error) {
-    if (error instanceof EngineSilent || statusOf(error) !== null) throw error;
+    if (error instanceof EngineSilent || error instanceof LancelotError || statusOf(error) !== null) throw error;
     throw new EngineSilent(wordsOf(error), { cause: error });
   } finally {
     clearTimeout(clock);
@@ -53,3 +53,6 @@ export async function ask<T>(call: (abortSignal: AbortSignal) => Promise<T>, ms:
 export function unavailable(message: string, cause?: unknown): LancelotError {
   return new LancelotError("unavailable", message, cause === undefined ? {} : { cause });
 }
+
+/** What an engine names containers and commands by. */
+export const isId = (id: unknown): id is string => typeof id === "string" && /^[0-9a-f]{12,128}$/i.test(id);

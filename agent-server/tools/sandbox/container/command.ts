@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import type Dockerode from "dockerode";
 import * as z from "zod";
 import type { ShellCommand, ShellResult } from "../shell.ts";
-import { ask, statusOf } from "./call.ts";
+import { ask, EngineSilent, isId, statusOf } from "./call.ts";
 import { watchGrowth } from "./disk.ts";
 import { endCommand, endLeftovers, pause } from "./ending.ts";
 import { createFrames } from "./frames.ts";
@@ -27,11 +27,11 @@ export interface CommandDeps {
   readonly starting: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
-/** What the last output may take after the command's own process ended, while something it left holds the stream, ms. */
+/** How long no output has to come, after the command's own process ended, for it to be all, ms. */
 const lastOutput = 200;
 const startWithin = 30_000;
 /** Looks whether the command's own process still runs, ms: the stream alone does not tell while a child of it holds it. */
-const looks = { first: 60, longest: 1_000 };
+const looks = { first: 100, longest: 2_000 };
 const memoryWords = 400;
 
 /**
@@ -76,6 +76,7 @@ async function begin(deps: CommandDeps, command: ShellCommand, mark: string): Pr
       undefined,
       command.signal,
     );
+    if (!isId(exec.id)) throw new EngineSilent("The container engine answered nonsense.");
   } catch (error) {
     if (command.signal.aborted) return null;
     throw new NotRunning("The container does not take commands.", { cause: error });
@@ -97,10 +98,11 @@ type Why = "ended" | "timeout" | "stopped" | "disk" | "lost";
 async function follow(deps: CommandDeps, command: ShellCommand, mark: string, begun: Begun): Promise<ShellResult> {
   const { warm } = deps;
   const { exec, stream, at } = begun;
-  const state = { outputBytes: 0, handedOn: 0, thrown: null as unknown, over: false };
+  const state = { outputBytes: 0, handedOn: 0, thrown: null as unknown, over: false, silent: stream === null, lastAt: 0 };
   const { promise: asked, resolve: end } = Promise.withResolvers<Why>();
   const take = (name: "stdout" | "stderr", bytes: Uint8Array) => {
     state.outputBytes += bytes.byteLength;
+    state.lastAt = performance.now();
     const room = command.outputBytes - state.handedOn;
     if (room <= 0 || state.thrown !== null) return;
     const part = bytes.subarray(0, room);
@@ -113,8 +115,15 @@ async function follow(deps: CommandDeps, command: ShellCommand, mark: string, be
     }
   };
   const { promise: streamOver, resolve: endStream } = Promise.withResolvers<void>();
+  void streamOver.then(() => (state.silent = true));
   if (stream === null) end("lost");
   else listen(stream, take, endStream, () => end("lost"));
+  /** Waits for the end of the output, or until none has come for a while: something that was left may hold it open. */
+  const quiet = async () => {
+    const from = performance.now();
+    while (!state.silent && performance.now() - Math.max(from, state.lastAt) < lastOutput)
+      await Promise.race([streamOver, pause(lastOutput)]);
+  };
   const clock = setTimeout(() => end("timeout"), Math.max(0, command.timeoutMs - (performance.now() - at)));
   const stop = () => end("stopped");
   if (command.signal.aborted) stop();
@@ -138,25 +147,25 @@ async function follow(deps: CommandDeps, command: ShellCommand, mark: string, be
     command.signal.removeEventListener("abort", stop);
   }
   let leftovers = false;
+  let outcome: ShellResult["ended"];
   if (why === "ended") {
-    await Promise.race([streamOver, pause(lastOutput)]);
+    await quiet();
     exitCode = look.exitCode;
-    const left = await endLeftovers(warm, mark);
-    leftovers = left.found;
-  } else if (why !== "lost" || warm.keeper.alive) {
-    const usable = await endCommand(warm, mark, async () => stream === null || (await look.over()) !== false);
-    // Nobody says whether it is over: not what was asked for.
-    if (!usable && !(await warm.remove())) why = "lost";
+    outcome = await outcomeOf(warm, at, exitCode);
+    leftovers = await endLeftovers(warm, mark);
+  } else {
+    const known = why === "lost" && !warm.keeper.alive;
+    // Nobody says that it is over: not what was asked for.
+    if (!known && !(await endCommand(warm, mark, async () => stream === null || (await look.over()) !== false))) why = "lost";
+    outcome = why === "lost" ? await outcomeOf(warm, at, null) : why === "disk" ? "stopped" : why;
   }
-  await Promise.race([streamOver, pause(lastOutput)]);
+  await quiet();
   stream?.destroy();
   if (state.thrown !== null) throw state.thrown;
   if (why === "disk") {
     const words = `\nlancelot: ended, because it added more than ${Math.round(deps.workspaceBytes / (1 << 20))} MB to the workspace.\n`;
     command.onOutput("stderr", Buffer.from(words));
   }
-  const outcome =
-    why === "ended" || why === "lost" ? await outcomeOf(warm, at, why === "ended" ? exitCode : null) : why === "disk" ? "stopped" : why;
   return {
     exitCode: outcome === "exit" ? exitCode : null,
     ended: outcome,
@@ -166,15 +175,15 @@ async function follow(deps: CommandDeps, command: ShellCommand, mark: string, be
   };
 }
 
-/** How a command ended that was not ended from here. */
+/** How a command ended that was not ended from here; null where it did not end by itself. */
 async function outcomeOf(warm: WarmContainer, since: number, exitCode: number | null): Promise<ShellResult["ended"]> {
-  if (exitCode === 0) return "exit";
-  // The engine tells of memory beside the end of the process, in no order.
+  // Killed: by itself, for memory, or with its container. The engine tells of these beside the end of the process, in no order.
   if (exitCode === 137 || exitCode === null) {
     const until = performance.now() + memoryWords;
     while (warm.outOfMemoryAt < since && performance.now() < until) await pause(10);
+    if (warm.outOfMemoryAt < since && !warm.keeper.alive) return "lost";
   }
-  if (warm.outOfMemoryAt >= since) return "memory";
+  if (exitCode !== 0 && warm.outOfMemoryAt >= since) return "memory";
   return exitCode === null ? "lost" : "exit";
 }
 
@@ -227,7 +236,7 @@ async function ended(look: Inspector, over: () => boolean, first = 0): Promise<W
     if (said === true) return "ended";
     silent = said === null ? silent + 1 : 0;
     if (silent >= 5) return "lost";
-    wait = Math.min(looks.longest, Math.max(20, wait * 1.5));
+    wait = Math.min(looks.longest, Math.max(2, wait * 2));
   }
 }
 

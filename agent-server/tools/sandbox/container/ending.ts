@@ -8,9 +8,9 @@ const killWithin = 3_000;
 
 /**
  * Makes sure that nothing of the command with this mark is left in the container.
- * @returns whether something was, and whether the container is still to be used
+ * @returns whether something was
  */
-export async function endLeftovers(warm: WarmContainer, mark: string): Promise<{ found: boolean; usable: boolean }> {
+export async function endLeftovers(warm: WarmContainer, mark: string): Promise<boolean> {
   try {
     let left = await leftOf(warm, mark);
     // What is just ending takes a moment to be noticed.
@@ -18,12 +18,13 @@ export async function endLeftovers(warm: WarmContainer, mark: string): Promise<{
       await pause(10);
       left = await leftOf(warm, mark);
     }
-    if (left === 0) return { found: false, usable: true };
-    return { found: true, usable: await endCommand(warm, mark, () => Promise.resolve(true)) };
+    if (left === 0) return false;
+    await endCommand(warm, mark, () => Promise.resolve(true));
+    return true;
   } catch {
     // It cannot be asked: it is taken down, and what is in it with it.
     await warm.remove();
-    return { found: true, usable: false };
+    return true;
   }
 }
 
@@ -31,7 +32,7 @@ export async function endLeftovers(warm: WarmContainer, mark: string): Promise<{
  * Ends the command with this mark and everything it started: alone in the container everything of its user at once, beside others what
  * bears the mark; and where that does not help, because not one process more can be started, the container. Never throws.
  * @param over whether the command's own process is over
- * @returns whether the container is still to be used
+ * @returns false when nobody says that it is over
  */
 export async function endCommand(warm: WarmContainer, mark: string, over: () => Promise<boolean>): Promise<boolean> {
   try {
@@ -49,8 +50,7 @@ export async function endCommand(warm: WarmContainer, mark: string, over: () => 
   } catch {
     // The engine refuses or is silent; the last step is the same.
   }
-  await warm.remove();
-  return false;
+  return warm.remove();
 }
 
 async function gone(warm: WarmContainer, mark: string, over: () => Promise<boolean>): Promise<boolean> {

@@ -3,7 +3,7 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { limitsOf, type SandboxSettings } from "../settings.ts";
 import type { ContainerDeps } from "../container.ts";
-import { unavailable } from "./call.ts";
+import { ask, unavailable } from "./call.ts";
 import { connectEngine, type Engine } from "./engine.ts";
 import { labels, removeLeftovers } from "./leftovers.ts";
 import { type MountPlan, planMounts } from "./mounts.ts";
@@ -23,7 +23,7 @@ export interface PoolDeps extends ContainerDeps {
 /** The engine, and one warm container of each kind on it. */
 export interface Pool {
   readonly engine: Engine | null;
-  /** The engine that was reached, or one that is looked for now. @throws LancelotError `unavailable` */
+  /** An engine that answered just now; one that does not any more is looked for anew. @throws LancelotError `unavailable` */
   reach(): Promise<Engine>;
   /** Forgets an engine that does not answer any more, with what ran on it. */
   lose(engine: Engine): void;
@@ -43,6 +43,9 @@ export interface Pool {
   close(): Promise<void>;
 }
 
+/** How long an engine that was reached before may take to say that it is there, ms. */
+const answersWithin = 2_000;
+
 export function createPool(deps: PoolDeps): Pool {
   const folder = join(deps.dataDir, "sandbox");
   const data = short(deps.dataDir);
@@ -61,7 +64,7 @@ export function createPool(deps: PoolDeps): Pool {
     return engine;
   }
 
-  function reach(): Promise<Engine> {
+  function known(): Promise<Engine> {
     if (state.engine !== null && !state.engine.gone) return Promise.resolve(state.engine);
     state.connecting ??= connect().finally(() => {
       state.connecting = null;
@@ -69,9 +72,19 @@ export function createPool(deps: PoolDeps): Pool {
     return state.connecting;
   }
 
+  async function reach(): Promise<Engine> {
+    const engine = await known();
+    try {
+      await ask(() => engine.docker.ping() as unknown as Promise<unknown>, answersWithin);
+      return engine;
+    } catch {
+      lose(engine);
+      return known();
+    }
+  }
+
   async function start(kind: Kind, plan: MountPlan, egressSocket: string | null): Promise<WarmContainer> {
     const engine = await reach();
-    refuseRemote(engine);
     const warm = await startContainer({
       engine,
       image: deps.image(),
@@ -165,14 +178,6 @@ export function createPool(deps: PoolDeps): Pool {
       state.engine = null;
     },
   };
-}
-
-/** A folder of this machine cannot be mounted there, and a copy would not be the workspace: what the owner and others write meanwhile would be lost. */
-export function refuseRemote(engine: Engine): void {
-  if (engine.remote)
-    throw unavailable(
-      `The container engine (${engine.via}) runs on another machine, where this workspace is not. Use an engine that runs here, or open the workspace there.`,
-    );
 }
 
 /** Changes when the proxy's socket is another one. */

@@ -5,7 +5,7 @@ import type { Duplex } from "node:stream";
 import type Dockerode from "dockerode";
 import * as z from "zod";
 import type { SandboxLimits } from "../shell.ts";
-import { ask, EngineSilent, statusOf, unavailable, wordsOf } from "./call.ts";
+import { ask, EngineSilent, isId, statusOf, unavailable, wordsOf } from "./call.ts";
 import type { Engine } from "./engine.ts";
 import { createKeeper, type Keeper } from "./keeper.ts";
 import type { MountPlan } from "./mounts.ts";
@@ -51,7 +51,7 @@ export interface WarmDeps {
   readonly folder: string;
 }
 
-const startWithin = 60_000;
+const startWithin = 20_000;
 const Event = z.object({ Action: z.string().optional(), status: z.string().optional() });
 
 /**
@@ -68,8 +68,12 @@ export async function startContainer(deps: WarmDeps, signal?: AbortSignal): Prom
   let keeper: Keeper | null = null;
   try {
     const spec = containerSpec({ ...deps, mounts: deps.plan.mounts, nonceFile });
-    const created = await ask((abortSignal) => engine.docker.createContainer({ ...spec, abortSignal }), startWithin, signal);
+    // By a name of ours: what was created is found again whatever the answer was.
+    const name = `lancelot-${nonce}`;
+    const created = engine.docker.getContainer(name);
     container = created;
+    const { id } = await ask((abortSignal) => engine.docker.createContainer({ ...spec, name, abortSignal }), startWithin, signal);
+    if (!isId(id)) throw new EngineSilent("The container engine answered nonsense.");
     const stream = await ask(
       () => created.attach({ stream: true, stdin: true, stdout: true, hijack: true }) as unknown as Promise<Duplex>,
       startWithin,
@@ -87,8 +91,8 @@ export async function startContainer(deps: WarmDeps, signal?: AbortSignal): Prom
         `The folder /tmp of the image ${deps.image} cannot be written to. Name another image in config/sandbox.yaml (image).`,
       );
     if (deps.platform === "linux") checkMounts(deps.plan, await keeper.mounts());
-    const warm = createWarm(deps, created, keeper, about);
-    watchEvents(engine.docker, created.id, warm);
+    const warm = createWarm(deps, created, id, keeper, about);
+    watchEvents(engine.docker, id, warm);
     return warm.container;
   } catch (error) {
     keeper?.close();
@@ -99,11 +103,17 @@ export async function startContainer(deps: WarmDeps, signal?: AbortSignal): Prom
   }
 }
 
-function createWarm(deps: WarmDeps, container: Dockerode.Container, keeper: Keeper, about: { shell: string; forwarder: boolean }) {
+function createWarm(
+  deps: WarmDeps,
+  container: Dockerode.Container,
+  id: string,
+  keeper: Keeper,
+  about: { shell: string; forwarder: boolean },
+) {
   const state = { outOfMemoryAt: -1, gate: null as Promise<unknown> | null };
   const active = new Set<string>();
   const warm: WarmContainer = {
-    id: container.id,
+    id,
     engine: deps.engine,
     keeper,
     startedAt: Date.now(),
@@ -166,7 +176,7 @@ function jsonOf(text: string): unknown {
 /** @returns whether the engine says that it is gone. */
 export async function removeContainer(container: Dockerode.Container): Promise<boolean> {
   try {
-    await ask((abortSignal) => container.remove({ force: true, v: true, abortSignal } as Dockerode.ContainerRemoveOptions), 5_000);
+    await ask((abortSignal) => container.remove({ force: true, v: true, abortSignal } as Dockerode.ContainerRemoveOptions), 4_000);
     return true;
   } catch (error) {
     // 404: it is gone. 409: it removes itself already, now that nothing holds it.

@@ -1,0 +1,229 @@
+import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Dockerode from "dockerode";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { ContainerDeps, ContainerShell } from "../../agent-server/tools/sandbox/container.ts";
+import { openContainer, sandboxSettings } from "../support/engine/container-room.ts";
+import { skippedWithoutEngine, smallImage, startEngine, type TestEngine } from "../support/engine/engine.ts";
+import { answering, type FalseEngine, type Lie, lyingBefore } from "../support/engine/false-engine.ts";
+import { isolationLimits } from "../support/sandbox/limits.ts";
+import { createSandboxRoom, type SandboxRoom } from "../support/sandbox/room.ts";
+import { runIn, type RunOptions, until } from "../support/sandbox/run.ts";
+
+const skipped = await skippedWithoutEngine();
+
+describe.skipIf(skipped !== null)(`an engine that fails${skipped === null ? "" : ` (skipped: ${skipped})`}`, () => {
+  let engine: TestEngine;
+  let docker: Dockerode;
+  let room: SandboxRoom;
+  let folder: string;
+  let shells: ContainerShell[] = [];
+  let lies: FalseEngine[] = [];
+  const start = (host = `unix://${engine.socket}`, more: Partial<ContainerDeps> = {}) => {
+    const shell = openContainer(room, host, isolationLimits, more);
+    shells.push(shell);
+    return shell;
+  };
+  const before = async (lie: Lie) => {
+    const liar = await lyingBefore(folder, engine.socket, lie);
+    lies.push(liar);
+    return start(`unix://${liar.socket}`);
+  };
+  const run = (shell: ContainerShell, command: string, more: RunOptions = {}) => runIn(shell, room.workspace, command, more);
+  const ours = () => docker.listContainers({ all: true, filters: { label: ["lancelot.host"] } });
+  /** Runs it and waits until it speaks. */
+  const begun = async (shell: ContainerShell, command: string, more: RunOptions = {}) => {
+    const spoke = Promise.withResolvers<void>();
+    const running = run(shell, `echo begun; ${command}`, { ...more, onOutput: () => spoke.resolve() });
+    await Promise.race([spoke.promise, running]);
+    return { running };
+  };
+
+  beforeAll(async () => {
+    engine = await startEngine();
+    docker = new Dockerode({ socketPath: engine.socket });
+    room = createSandboxRoom();
+    folder = mkdtempSync(join(tmpdir(), "lancelot-false-"));
+  });
+  afterEach(async () => {
+    await Promise.all(shells.map((shell) => shell.close()));
+    await Promise.all(lies.map((lie) => lie.close()));
+    shells = [];
+    lies = [];
+  });
+  afterAll(async () => {
+    room.close();
+    rmSync(folder, { recursive: true });
+    await engine.stop();
+  });
+
+  it("is not there: said before anything is begun, in words, and found once it is", async () => {
+    await engine.kill("SIGTERM");
+    const shell = start();
+    expect(await shell.probe()).toMatchObject({ status: "down", message: expect.stringContaining("not running") as string });
+    let started = 0;
+    await expect(run(shell, "true", { onStarted: () => (started += 1) })).rejects.toMatchObject({ code: "unavailable" });
+    expect(started).toBe(0);
+    await engine.start();
+    expect(await shell.probe()).toMatchObject({ status: "ok" });
+    expect(await run(shell, "echo back")).toMatchObject({ stdout: "back\n" });
+  });
+
+  it("is killed under a command: lost, not a hang; and what went on in it ends when the engine is back", async () => {
+    const shell = start();
+    const ticks = join(room.workspace, "ticks");
+    const { running } = await begun(shell, "while :; do echo tick >> ticks; sleep 0.05; done");
+    await engine.kill("SIGKILL");
+    expect((await running).result).toMatchObject({ ended: "lost", exitCode: null });
+    await expect(run(shell, "true")).rejects.toMatchObject({ code: "unavailable" });
+    await engine.start();
+    expect(await run(shell, "echo back")).toMatchObject({ stdout: "back\n", result: { exitCode: 0 } });
+    await until("the old container is gone", async () => (await ours()).length === 1);
+    const size = statSync(ticks).size;
+    await run(shell, "sleep 0.3");
+    expect(statSync(ticks).size).toBe(size);
+    rmSync(ticks);
+  });
+
+  it("is killed between commands: the next one does not see it", async () => {
+    const shell = start();
+    await run(shell, "true");
+    await engine.kill("SIGKILL");
+    await engine.start();
+    expect(await run(shell, "echo on")).toMatchObject({ stdout: "on\n", started: 1, result: { exitCode: 0 } });
+  });
+
+  it("stops answering under a command: at its time the command is lost, and the next is refused, until it answers", async () => {
+    const shell = start();
+    const { running } = await begun(shell, "sleep 600", { timeoutMs: 1_500 });
+    engine.signal("SIGSTOP");
+    expect((await running).result).toMatchObject({ ended: "lost", exitCode: null });
+    expect(await shell.probe()).toMatchObject({ status: "down" });
+    await expect(run(shell, "true")).rejects.toMatchObject({ code: "unavailable" });
+    engine.signal("SIGCONT");
+    await until("it answers", async () => (await shell.probe()).status === "ok");
+    expect(await run(shell, "echo on; ps | grep -c '[s]leep 600'")).toMatchObject({ stdout: "on\n0\n" });
+  });
+
+  it("pauses under a command and goes on: so does the command", async () => {
+    const shell = start();
+    const { running } = await begun(shell, "sleep 1; echo over");
+    engine.signal("SIGSTOP");
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    engine.signal("SIGCONT");
+    expect(await running).toMatchObject({ stdout: "begun\nover\n", result: { ended: "exit", exitCode: 0 } });
+  });
+
+  it.each([
+    ["a page", `HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 13\r\n\r\n<html></html>`],
+    ["another service's JSON", `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 15\r\n\r\n{"hello":"you"}`],
+    ["no HTTP", "220 mail.example ESMTP\r\n"],
+    ["errors", `HTTP/1.1 500 No\r\nContent-Length: 15\r\n\r\n{"message":"x"}`],
+  ])("is something else that answers with %s", async (_name, answer) => {
+    const other = await answering(folder, answer);
+    lies.push(other);
+    const shell = start(`unix://${other.socket}`);
+    expect(await shell.probe()).toMatchObject({ status: "down" });
+    await expect(run(shell, "true")).rejects.toMatchObject({ code: "unavailable" });
+  });
+
+  it("accepts connections and says nothing", async () => {
+    const mute = await answering(folder, "");
+    lies.push(mute);
+    const shell = start(`unix://${mute.socket}`);
+    expect(await shell.probe()).toMatchObject({ status: "down", message: expect.stringContaining("did not answer") as string });
+  });
+
+  it.each([
+    ["creates no container", /containers\/create/, "garbage"],
+    ["does not let itself be attached to", /\/attach/, "garbage"],
+    ["cuts the attaching", /\/attach/, "cut"],
+    ["does not start the container", /containers\/[\w-]+\/start/, "cut"],
+    ["takes no command", /containers\/[\w-]+\/exec/, "cut"],
+    ["answers nonsense for a command", /containers\/[\w-]+\/exec/, "garbage"],
+  ] as const)("lies before the command begins: it %s", async (_name, pattern, how) => {
+    const shell = await before((request) => (pattern.test(request) ? how : "pass"));
+    let started = 0;
+    await expect(run(shell, "echo x > never", { onStarted: () => (started += 1) })).rejects.toMatchObject({ code: "unavailable" });
+    expect(started).toBe(0);
+    expect(existsSync(join(room.workspace, "never"))).toBe(false);
+    await shell.close();
+    await until("no container is left", async () => (await ours()).length === 0);
+  });
+
+  it.each([
+    ["sends what is no output", /exec\/\w+\/start/, "garbage"],
+    ["cuts the output", /exec\/\w+\/start/, "cut"],
+    ["says nonsense about its end", /exec\/\w+\/json/, "garbage"],
+    ["says nothing about its end", /exec\/\w+\/json/, "cut"],
+  ] as const)("lies while the command runs: it %s", async (_name, pattern, how) => {
+    const shell = await before((request) => (pattern.test(request) ? how : "pass"));
+    const ran = await run(shell, "echo x; sleep 0.5; exit 3");
+    // What it said last may be known by another way, but never made up.
+    expect(ran.started).toBe(1);
+    if (ran.result.ended === "exit") expect(ran.result.exitCode).toBe(3);
+    else expect(ran.result).toMatchObject({ ended: "lost", exitCode: null });
+  });
+
+  it("loses the container to somebody else between commands: a new one takes the next", async () => {
+    const shell = start();
+    await run(shell, "true");
+    for (const { Id } of await ours()) await docker.getContainer(Id).remove({ force: true });
+    expect(await run(shell, "echo on")).toMatchObject({ stdout: "on\n", started: 1, result: { exitCode: 0 } });
+  });
+
+  it("loses the container to somebody else under a command", async () => {
+    const shell = start();
+    const { running } = await begun(shell, "sleep 600");
+    for (const { Id } of await ours()) await docker.getContainer(Id).remove({ force: true });
+    expect((await running).result).toMatchObject({ ended: "lost", exitCode: null });
+    expect(await run(shell, "echo on")).toMatchObject({ stdout: "on\n" });
+  });
+
+  it("holds a container that somebody paused: between commands a new one takes the next, under a command its time ends it", async () => {
+    const shell = start();
+    await run(shell, "true");
+    for (const { Id } of await ours()) await docker.getContainer(Id).pause();
+    expect(await run(shell, "echo on")).toMatchObject({ stdout: "on\n", result: { exitCode: 0 } });
+    const { running } = await begun(shell, "sleep 600", { timeoutMs: 1_000 });
+    for (const { Id, State } of await ours()) if (State === "running") await docker.getContainer(Id).pause();
+    expect((await running).result).toMatchObject({ ended: "timeout", exitCode: null });
+    await until("one container is left at most", async () => (await ours()).length <= 1);
+  });
+
+  it("has no image any more: what is warm works, what is not says what to do", async () => {
+    const shell = start();
+    await run(shell, "true");
+    await docker.getImage(smallImage).tag({ repo: "lancelot-test", tag: "kept" });
+    await docker.getImage(smallImage).remove({ force: true });
+    try {
+      expect(await run(shell, "echo warm")).toMatchObject({ stdout: "warm\n" });
+      expect(await shell.probe()).toMatchObject({ status: "down", nextStep: expect.stringContaining("Build image") as string });
+      await expect(shell.restart()).rejects.toMatchObject({
+        code: "unavailable",
+        message: expect.stringContaining("Build image") as string,
+      });
+      await expect(run(shell, "true")).rejects.toMatchObject({ code: "unavailable" });
+      expect(shell.state().image.state).toBe("missing");
+    } finally {
+      const [repo = "", tag = ""] = smallImage.split(":");
+      await docker.getImage("lancelot-test:kept").tag({ repo, tag });
+      await docker.getImage("lancelot-test:kept").remove();
+    }
+  });
+
+  it("is another one than the owner's broken settings may have named: commands are off", async () => {
+    const shell = start(undefined, {
+      settings: () => ({
+        settings: sandboxSettings(isolationLimits),
+        problem: "No command runs until config/sandbox.yaml is corrected: cpus: no.",
+      }),
+    });
+    expect(await shell.probe()).toMatchObject({ status: "down", message: expect.stringContaining("sandbox.yaml") as string });
+    await expect(run(shell, "true")).rejects.toMatchObject({
+      code: "unavailable",
+      message: expect.stringContaining("sandbox.yaml") as string,
+    });
+  });
+});
