@@ -134,6 +134,7 @@ export function createToolsRoom(options: ToolsRoomOptions = {}): ToolsRoom {
     },
     read: (relative) => readFileSync(join(workspace, relative), "utf8"),
     close() {
+      tools.routing.close();
       storage.close();
       if (options.base === undefined) rmSync(base, { recursive: true, force: true });
     },

@@ -2,8 +2,11 @@ import type { Tool } from "../tool.ts";
 import { applyPatch } from "./apply-patch.ts";
 import { askOwner } from "./ask-owner.ts";
 import { deleteFile } from "./delete-file.ts";
+import { deploy } from "./deploy.ts";
 import { diagnostics } from "./diagnostics.ts";
+import { download } from "./download.ts";
 import { editFile } from "./edit-file.ts";
+import { fetchUrl } from "./fetch-url.ts";
 import { gitBranch } from "./git-branch.ts";
 import { gitCheckout } from "./git-checkout.ts";
 import { gitClone } from "./git-clone.ts";
@@ -13,6 +16,7 @@ import { gitLog } from "./git-log.ts";
 import { gitPush } from "./git-push.ts";
 import { gitShow } from "./git-show.ts";
 import { gitStatus } from "./git-status.ts";
+import { httpPost } from "./http-post.ts";
 import { listFiles } from "./list-files.ts";
 import { readFile } from "./read-file.ts";
 import { runCommand } from "./run-command.ts";
@@ -40,6 +44,10 @@ export const catalog: readonly Tool[] = [
   gitCheckout,
   gitPush,
   gitClone,
+  fetchUrl,
+  download,
+  httpPost,
+  deploy,
   diagnostics,
   askOwner,
   updatePlan,

@@ -74,7 +74,7 @@ export async function commandEffect(scope: Scope, line: CommandLine): Promise<Ef
       {
         capability: "shell_exec",
         action: "run",
-        args: { command: line.command, place: place === "host" ? "host" : "sandbox", network },
+        args: { command: line.command, ...(place === "host" ? { place } : {}), network },
         cwd: line.cwd.absolute,
       },
     ],

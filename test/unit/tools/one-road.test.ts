@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,11 +10,14 @@ import type { AskEditor } from "../../../agent-server/contract/editor.ts";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { Decision, Intent } from "../../../agent-server/contract/governance.ts";
 import type { Governance } from "../../../agent-server/governance/governance.ts";
+import type { PageFetch } from "../../../agent-server/security/security.ts";
 import { catalog } from "../../../agent-server/tools/catalog/catalog.ts";
 import { replCatalog } from "../../../agent-server/tools/repl/repl.ts";
+import { createHostShell } from "../../../agent-server/tools/sandbox/host-shell.ts";
 import { fileProvider } from "../../../agent-server/tools/providers/file-ops.ts";
 import { defineTool, fileStep, resolveFile, type Tool } from "../../../agent-server/tools/tool.ts";
 import type { ToolCall, ToolOutcome } from "../../../agent-server/tools/tools.ts";
+import { plainShell } from "../../support/tools/plain-shell.ts";
 import { watch, watchProcesses } from "../../support/tools/effects.ts";
 import { shippedSoul } from "../../support/soul-room.ts";
 import { createToolsRoom, snapshotTree, type ToolsRoom, type ToolsRoomOptions } from "../../support/tools-room.ts";
@@ -35,6 +39,7 @@ const calls: Record<string, { args: Record<string, unknown>; acts: string | null
   write_file: { args: { path: "alias/new/b.ts", content: "new\n" }, acts: "path" },
   apply_patch: { args: { patch: "--- a/alias/a.ts\n+++ b/alias/a.ts\n@@ -1 +1 @@\n-alpha secret words\n+beta\n" }, acts: "path" },
   delete_file: { args: { path: "alias/a.ts" }, acts: "path" },
+  run_command: { args: { command: "cp a.ts made.ts", cwd: "alias" }, acts: "command" },
   git_status: { args: { path: "alias" }, acts: "path" },
   git_diff: { args: { path: "alias/a.ts" }, acts: "path" },
   git_log: { args: { path: "alias" }, acts: "path" },
@@ -44,6 +49,11 @@ const calls: Record<string, { args: Record<string, unknown>; acts: string | null
   git_checkout: { args: { ref: "other" }, acts: "ref" },
   git_push: { args: { remote: "origin", branch: "other" }, acts: "branch" },
   git_clone: { args: { url: "remote.git", path: "alias/clone" }, acts: "path" },
+  run_command: { args: { command: "printf hello" }, acts: "command" },
+  fetch_url: { args: { url: "https://docs.example.org/page" }, acts: "url" },
+  download: { args: { url: "https://docs.example.org/file", path: "alias/file.bin" }, acts: "path" },
+  http_post: { args: { url: "https://docs.example.org/items", body: "sent" }, acts: "body" },
+  deploy: { args: { action: "build", target: "site" }, acts: "target" },
   diagnostics: { args: { path: "alias/a.ts" }, acts: "path" },
   ask_owner: { args: { question: "Which?" }, acts: "question" },
   update_plan: { args: { steps: [{ title: "One", status: "active" }] }, acts: null },
@@ -59,7 +69,7 @@ const calls: Record<string, { args: Record<string, unknown>; acts: string | null
 const everyTool = [...catalog, ...replCatalog];
 const known = everyTool.filter(({ name }) => calls[name] !== undefined);
 const rows = known.map((tool) => [tool.name, calls[tool.name]?.args ?? {}] as const);
-const changing = new Set(["write", "delete", "apply_patch"]);
+const changing = new Set(["write", "delete", "apply_patch", "download"]);
 /** A room a test: in memory, where there is such a disk. */
 const memoryDisk = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
@@ -90,12 +100,33 @@ describe("there is one road", () => {
     return { applied: true, saved: true };
   }) as unknown as AskEditor;
 
+  /** A network of which only the use is seen: nothing may be connected to here. */
+  const aPage: PageFetch = ({ url, judge }) => {
+    judge(url, 0);
+    watch.note("network", url);
+    const body = Buffer.from("alpha secret words\n");
+    const head = { status: 200, type: "text/plain", charset: null, url, redirects: [], location: null };
+    return Promise.resolve({ ...head, body, sha256: createHash("sha256").update(body).digest("hex") });
+  };
+
   function open(options: ToolsRoomOptions = {}): void {
     asked = [];
     redeemed = [];
     problems = [];
     base = realpathSync(mkdtempSync(join(memoryDisk, "lancelot-road-")));
-    room = createToolsRoom({ posture: "autonomous", askEditor: editor, catalog: everyTool, base, ...options });
+    mkdirSync(join(base, "data/config"), { recursive: true });
+    writeFileSync(join(base, "data/config/network.yaml"), "version: 1\nallow: [docs.example.org]\n");
+    const declared = { targets: { site: { build: "printf built" }, target: { build: "printf other" } } };
+    writeFileSync(join(base, "data/config/deploy.yaml"), JSON.stringify({ version: 1, workspaces: { [join(base, "proj")]: declared } }));
+    room = createToolsRoom({
+      posture: "autonomous",
+      askEditor: editor,
+      catalog: everyTool,
+      base,
+      networkEnabled: () => true,
+      given: { flag: (name) => name === "TOOLS_NETWORK", shells: [plainShell("one")], pageFetch: aPage },
+      ...options,
+    });
     room.write("src/a.ts", "alpha secret words\n");
     symlinkSync("src", room.path("alias"));
     if (!expect.getState().currentTestName?.includes("git_")) return;
@@ -184,6 +215,8 @@ describe("there is one road", () => {
     }
     const after = snapshotTree(room.workspace, (path) => path.includes("/.git/"));
     const allowed = redeemed.filter(({ action }) => changing.has(action)).map(({ args }) => String(args["absolute"]));
+    // What a command may change is all that lies in the workspace; the road finds out what it was.
+    if (redeemed.some(({ capability }) => capability === "shell_exec")) allowed.push(...Object.keys(after));
     const cloned = redeemed.filter(({ action }) => action === "clone").map(({ args }) => String(args["absolute"]));
     for (const path of new Set([...Object.keys(before), ...Object.keys(after)])) {
       if (before[path] === after[path]) continue;
