@@ -42,9 +42,3 @@ export function endsOf(text: string): { crlf: number; all: number } {
   }
   return { crlf, all };
 }
-
-/** True where some lines end in `\r\n` and others in `\n` alone. */
-export function hasMixedEnds(text: string): boolean {
-  const { crlf, all } = endsOf(text);
-  return crlf > 0 && crlf < all;
-}

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { diff3Merge } from "node-diff3";
 import { describe, expect, it } from "vitest";
-import { applyHunks, computeHunks } from "../../../../agent-server/tools/text/hunks.ts";
+import { applyHunks, computeHunks, lineEdits } from "../../../../agent-server/tools/text/hunks.ts";
 import { splitLines } from "../../../../agent-server/tools/text/lines.ts";
 import { mergeFiles, mergeTexts } from "../../../../agent-server/tools/text/merge.ts";
 
@@ -37,6 +37,71 @@ describe("three-way merge", () => {
         const expected = regions.flatMap((region: { ok?: string[] }) => region.ok ?? []).join("");
         if (merged !== expected) expect(splitLines(merged).toSorted()).toEqual(splitLines(expected).toSorted());
       }),
+    );
+  });
+
+  /** Two edits of one text whose every line is told apart, so that nothing can be lost unseen. */
+  const sides = fc.tuple(fc.integer({ min: 1, max: 20 }), fc.constantFrom("\n", "\r\n"), fc.boolean()).chain(([length, eol, closed]) => {
+    const base = Array.from({ length }, (_, index) => `base ${index}${closed || index < length - 1 ? eol : ""}`);
+    const step = fc.record({
+      at: fc.nat(length),
+      remove: fc.nat({ max: 3 }),
+      add: fc.nat({ max: 3 }),
+    });
+    const side = (name: string) =>
+      fc.array(step, { maxLength: 4 }).map((steps) => {
+        const lines = [...base];
+        const made: string[] = [];
+        for (const [number, { at, remove, add }] of steps.entries()) {
+          const fresh = Array.from({ length: add }, (_, index) => `${name} ${number} ${index}${eol}`);
+          made.push(...fresh);
+          lines.splice(Math.min(at, lines.length), remove, ...fresh);
+        }
+        const present = lines.map((line, index) => (index < lines.length - 1 && !line.endsWith("\n") ? line + eol : line));
+        return { lines: present, made: made.filter((line) => present.includes(line)) };
+      });
+    return fc.tuple(fc.constant(base), side("ours"), side("theirs"));
+  });
+
+  it("never loses a line that either side wrote, nor brings back one that either removed", () => {
+    const plain = (line: string) => line.replace(/\r?\n$/, "");
+    let merges = 0;
+    let conflicts = 0;
+    fc.assert(
+      fc.property(sides, ([base, ours, theirs]) => {
+        const text = mergeTexts(base.join(""), ours.lines.join(""), theirs.lines.join(""));
+        if (text === null) {
+          conflicts += 1;
+          return;
+        }
+        merges += 1;
+        const merged = splitLines(text).map(plain);
+        for (const line of [...ours.made, ...theirs.made]) expect(merged.filter((one) => one === plain(line))).toHaveLength(1);
+        for (const line of base) {
+          const stays = [ours, theirs].every((side) => side.lines.some((one) => plain(one) === plain(line)));
+          expect([line, merged.filter((one) => one === plain(line)).length]).toEqual([line, stays ? 1 : 0]);
+        }
+        // The lines of each side are in the order in which that side has them.
+        for (const side of [ours, theirs]) {
+          const order = side.lines.map(plain);
+          const kept = merged.filter((line) => order.includes(line));
+          expect(kept).toEqual(order.filter((line) => kept.includes(line)));
+        }
+      }),
+      { numRuns: 3000 },
+    );
+    // Both came up often enough for this to say something.
+    expect(Math.min(merges, conflicts)).toBeGreaterThan(300);
+  });
+
+  it("conflicts only where both sides edited lines that touch", () => {
+    fc.assert(
+      fc.property(sides, ([base, ours, theirs]) => {
+        if (mergeTexts(base.join(""), ours.lines.join(""), theirs.lines.join("")) !== null) return;
+        const [left, right] = [ours, theirs].map((side) => lineEdits(base, side.lines));
+        expect((left ?? []).some((a) => (right ?? []).some((b) => a.from <= b.to && b.from <= a.to))).toBe(true);
+      }),
+      { numRuns: 1000 },
     );
   });
 
