@@ -27,6 +27,15 @@ const shared = {
   legalComments: "none",
 };
 
+/** What dockerode loads and the sandbox does not use: its own ssh (the sandbox forwards a socket by the system's) and BuildKit sessions. */
+const unused = {
+  name: "unused",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^(ssh2|@grpc\/grpc-js|@grpc\/proto-loader|protobufjs)$/ }, ({ path }) => ({ path, namespace: "unused" }));
+    onLoad({ filter: /.*/, namespace: "unused" }, () => ({ contents: "module.exports = {};" }));
+  },
+};
+
 /** @type {Record<string, import("esbuild").BuildOptions>} */
 const builds = {
   extension: {
@@ -64,6 +73,7 @@ const builds = {
     splitting: true,
     chunkNames: "chunks/[name]-[hash]",
     external: ["*.node", "node-llama-cpp"],
+    plugins: [unused],
     // Its `main` is UMD, whose inner requires a bundle cannot follow.
     alias: { "jsonc-parser": "jsonc-parser/lib/esm/main.js" },
     // CJS packages in an ESM bundle need a `require`.

@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { ensureCodeServer } from "./setup/code-server.mjs";
 import { findChromium } from "./setup/chromium.mjs";
+import { ensureEngine } from "./setup/engine.mjs";
 import { ensureBuild, ensurePackages, projectEnv, projectNode, root } from "./setup/project.mjs";
 import { has, SetupError, say } from "./setup/say.mjs";
 
@@ -65,7 +66,14 @@ const parts = {
     }
   },
   unit: () => vitest("unit"),
-  integration: () => vitest("integration"),
+  async integration() {
+    // Tests against a real container engine are skipped where there can be none, and say so; in CI that is a failure.
+    await ensureEngine().catch((error) => {
+      if (!(error instanceof SetupError)) throw error;
+      missing("container engine", error.message);
+    });
+    await vitest("integration");
+  },
   editor: () => inWorkbench("editor"),
   browser: () => inWorkbench("browser"),
 };
