@@ -1,6 +1,7 @@
 import { accessSync, constants, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { SandboxLimits } from "../shell.ts";
+import { processRuns } from "../temporary-folder.ts";
 
 /** Limits over all processes of one command together. */
 export interface ControlGroup {
@@ -58,7 +59,12 @@ export function findControlGroups(read: (path: string) => string = (path) => rea
     return null;
   }
   const names = controllers.map((controller) => folders[controller]);
-  for (const folder of names) for (const entry of readdirSync(folder)) if (entry.startsWith(prefix)) removeQuietly(join(folder, entry));
+  for (const folder of names) {
+    for (const entry of readdirSync(folder)) {
+      const pid = Number(new RegExp(`^${prefix}(\\d+)-`).exec(entry)?.[1] ?? "0");
+      if (pid > 0 && !processRuns(pid)) removeQuietly(join(folder, entry));
+    }
+  }
   let made = 0;
   return {
     create(limits) {
@@ -91,7 +97,7 @@ export function findControlGroups(read: (path: string) => string = (path) => rea
   };
 }
 
-/** A group with processes in it cannot be removed: it belongs to a host that runs. */
+/** A group with processes in it cannot be removed. */
 function removeQuietly(folder: string): void {
   try {
     rmdirSync(folder);
