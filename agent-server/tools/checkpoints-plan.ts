@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { lstatSync, readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { LancelotError } from "../contract/errors.ts";
 import type { Governance } from "../governance/governance.ts";
@@ -59,13 +59,13 @@ export async function planReversals(touched: readonly CheckpointFile[], deps: Pl
       }
     }
   };
-  // Folders first, from the top: what was in one that is a link now is behind that link no more.
-  const wasFolder = ([, touches]: (typeof byPath)[number]): boolean => touches.some(({ before }) => before?.kind === "folder");
+  // Folders first, from the top: what was in one that is a link or a file now is behind that no more.
+  const wasFolder = ([, touches]: (typeof byPath)[number]): boolean =>
+    touches.some(({ before, after }) => before?.kind === "folder" || after?.kind === "folder");
   for (const one of byPath.filter(wasFolder)) {
+    const above = swappedAbove(one[0], swapped);
+    if (above === null && isOtherThanFolder(one[0])) swapped.add(one[0]);
     await plans([one]);
-    const last = plan.reversals.at(-1);
-    if (last?.file.absolute === one[0] && last.target?.kind === "folder" && last.current !== null && last.current.kind !== "folder")
-      swapped.add(one[0]);
   }
   await plans(byPath.filter((one) => !wasFolder(one)));
   return plan;
@@ -107,11 +107,28 @@ async function planOne(
 /** Where a path of a checkpoint leads now: a link in its last part is not followed. @throws LancelotError `denied`. */
 export function resolveTarget(absolute: string, display: string, governance: Pick<Governance, "resolvePath">): TargetFile {
   const resolved = governance.resolvePath(absolute);
-  if (!resolved.ok) throw new LancelotError("denied", resolved.message);
-  if (resolved.absolute === absolute) return { absolute, display, asked: absolute, inside: resolved.inside };
+  // Of a link it is its own place that counts; where it leads may be nowhere, or in a circle.
+  if (!resolved.ok && !isLink(absolute)) throw new LancelotError("denied", resolved.message);
+  if (resolved.ok && resolved.absolute === absolute) return { absolute, display, asked: absolute, inside: resolved.inside };
   const above = governance.resolvePath(dirname(absolute));
   if (!above.ok || join(above.absolute, basename(absolute)) !== absolute) throw new LancelotError("denied", "It leads elsewhere now.");
   return { absolute, display, asked: absolute, inside: above.inside };
+}
+
+function isOtherThanFolder(absolute: string): boolean {
+  try {
+    return !lstatSync(absolute).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+function isLink(absolute: string): boolean {
+  try {
+    return lstatSync(absolute).isSymbolicLink();
+  } catch {
+    return false;
+  }
 }
 
 /** Where disks ignore case, `Name` is found when `name` is there; then it is not. */

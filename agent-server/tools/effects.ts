@@ -263,11 +263,10 @@ export function createEffects(deps: EffectsDeps): Effects {
     return refreshed.size === 0 ? changes : changes.filter(({ path }) => !refreshed.has(path));
   }
 
-  /** True when an undo can lead there: the gate takes the path, and no link stands in it. */
+  /** True unless the gate takes no such name. What stands in the way of it now is put back with it. */
   function restorable(path: string): boolean {
-    const absolute = join(workspace, path);
-    const above = governance.resolvePath(join(absolute, ".."));
-    return above.ok && !/[\0-\x1f]/.test(path) && governance.resolvePath(absolute).ok;
+    const resolved = governance.resolvePath(join(workspace, path));
+    return resolved.ok || resolved.rule === "path.loop" || resolved.rule === "path.not-a-folder";
   }
 
   async function recoverNow(): Promise<number> {

@@ -1,0 +1,51 @@
+import { afterAll, describe, expect, it } from "vitest";
+import * as fc from "fast-check";
+import { createEffectsRoom } from "../support/tools/effects-room.ts";
+import { anyTree, become, pictureOf } from "../support/tools/tree.ts";
+
+describe("any tree a command makes of any other", () => {
+  const room = createEffectsRoom();
+  afterAll(() => room.close());
+
+  it("is undone to the byte, and done again to the byte", async () => {
+    let run = 0;
+    await fc.assert(
+      fc.asyncProperty(anyTree, anyTree, async (from, to) => {
+        run += 1;
+        become(room.workspace, from);
+        const before = pictureOf(room.workspace);
+        const { touched } = await room.sh("", { questId: `q${run}`, run: () => Promise.resolve(become(room.workspace, to)) });
+        const after = pictureOf(room.workspace);
+        const undone = await room.restore.restore({ questId: `q${run}` });
+        expect(undone.conflicts).toEqual([]);
+        expect(pictureOf(room.workspace)).toEqual(before);
+        if (touched.checkpointId === null) {
+          expect(after).toEqual(before);
+          return;
+        }
+        const again = await room.restore.restore({ id: undone.undoCheckpointId ?? "" });
+        expect(again.conflicts).toEqual([]);
+        expect(pictureOf(room.workspace)).toEqual(after);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("is undone as a whole after several commands", async () => {
+    let run = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyTree, { minLength: 2, maxLength: 4 }), async (trees) => {
+        run += 1;
+        const [first, ...rest] = trees;
+        if (first === undefined) return;
+        become(room.workspace, first);
+        const before = pictureOf(room.workspace);
+        for (const tree of rest) await room.sh("", { questId: `r${run}`, run: () => Promise.resolve(become(room.workspace, tree)) });
+        const { conflicts } = await room.restore.restore({ questId: `r${run}` });
+        expect(conflicts).toEqual([]);
+        expect(pictureOf(room.workspace)).toEqual(before);
+      }),
+      { numRuns: 25 },
+    );
+  });
+});
