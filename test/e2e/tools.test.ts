@@ -1,0 +1,155 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Frame, Locator } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { until } from "../support/host/built-host.ts";
+import { byWords } from "../support/model-server/script.ts";
+import type { Turn } from "../support/model-server/turn.ts";
+import { ensureOsSandbox } from "../support/setup/os-sandbox.mjs";
+import { faults, newTask, openChat, said, send } from "../support/workbench/chat.ts";
+import { type EditorRoom, openEditorRoom } from "../support/workbench/editor-room.ts";
+import type { Workbench } from "../support/workbench/workbench.ts";
+
+const run = (command: string): Turn => ({ text: "I run it.", toolCalls: [{ name: "run_command", args: { command } }] });
+const writing = "echo '// more' >> src/cart.js && mkdir -p made && echo new > made/new.txt && printf '\\033[32mwritten\\033[0m\\n'";
+/** Prints until it is stopped. */
+const endless = "for i in $(seq 1 100000); do echo tick $i; sleep 0.05; done";
+
+/** Commands in a real sandbox, seen and handled in a real editor. Engines have tests of their own; here the system's sandbox runs them. */
+describe("commands", () => {
+  let room: EditorRoom;
+  let workbench: Workbench;
+  let chat: Frame;
+  const card = (title: string): Locator => chat.locator(".tool", { has: chat.locator(".tool-title", { hasText: title }) }).last();
+  const dialog = (): Locator => workbench.page.locator(".monaco-dialog-box");
+
+  beforeAll(async () => {
+    await ensureOsSandbox();
+    room = await openEditorRoom({
+      // Then a terminal's lines are in the page, to be read.
+      settings: { "terminal.integrated.gpuAcceleration": "off" },
+      owners: { "config/sandbox.yaml": "version: 1\nengine: unix:///nonexistent/docker.sock\n" },
+      script: byWords({
+        "Run the tests": [run("node --test"), { text: "One test fails." }],
+        "Write by a command": [run(writing), { text: "It is written." }],
+        "Go on and on": [run(endless), { text: "It ended." }],
+      }),
+    });
+    ({ workbench } = room);
+    chat = await openChat(workbench);
+  });
+  afterAll(() => room?.close());
+
+  it("run in the sandbox, print into their card, and say how they ended", async () => {
+    await send(chat, "Run the tests");
+    await said(chat, "One test fails.").waitFor();
+    const tests = card("Run node --test");
+    await tests.getByText("Exit code 1").waitFor();
+    await tests.locator("summary").click();
+    await tests.getByText("Ran in the sandbox of the operating system").waitFor();
+    await tests.getByText("network: none").waitFor();
+    await tests.getByRole("button", { name: /Show all \d+ lines/ }).click();
+    await tests.locator(".terminal-line", { hasText: "duration" }).first().waitFor();
+    expect(await faults(chat)).toEqual([]);
+    await workbench.shot("40-command");
+  });
+
+  it("lead to the place in a file that their output names", async () => {
+    const { page } = workbench;
+    const tests = card("Run node --test");
+    const lines = tests.locator(".terminal-lines.all");
+    const link = lines.getByRole("button", { name: /duration\.(test\.)?js:\d+:\d+/ }).first();
+    // The list holds the lines in sight alone: scrolled as a person does until the link comes.
+    await until("a link to the test", async () => {
+      if ((await link.count()) > 0) return true;
+      await lines.evaluate((element) => element.scrollBy(0, 300));
+      return false;
+    });
+    const line = /:(\d+):\d+/.exec(await link.innerText())?.[1];
+    await link.click();
+    await page.locator(".tab.active", { hasText: /duration\.(test\.)?js/ }).waitFor();
+    await page.locator(".statusbar").getByText(`Ln ${line}, Col`).waitFor();
+  });
+
+  it("are asked about with the exact words and where they run; what they changed is shown, compared and put back", async () => {
+    const { page } = workbench;
+    const before = room.read("src/cart.js");
+    await newTask(chat);
+    await send(chat, "Write by a command");
+    const approval = chat.locator("section.approval");
+    await approval.locator(".exact", { hasText: writing }).waitFor();
+    await approval.getByText("It runs in the sandbox of the operating system").waitFor();
+    await approval.getByText("Network: none.").waitFor();
+    expect(await faults(chat)).toEqual([]);
+    await workbench.shot("41-command-approval");
+    expect(existsSync(join(room.workspace, "made/new.txt"))).toBe(false);
+    await approval.getByRole("button", { name: /Allow once/ }).click();
+    await said(chat, "It is written.").waitFor();
+
+    const touched = chat.locator("section.touched");
+    await touched.getByText("It changed 2 files").waitFor();
+    await touched.getByRole("button", { name: "Show the difference of src/cart.js" }).click();
+    await page.locator(".tab.active", { hasText: "before the command" }).waitFor();
+    await page.locator(".modified-in-monaco-diff-editor .view-line", { hasText: "// more" }).first().waitFor();
+    expect(await faults(chat)).toEqual([]);
+    await workbench.shot("42-command-touched");
+    await touched.getByRole("button", { name: "Undo…" }).click();
+    await dialog().getByRole("button", { name: "Undo this command" }).click();
+    await touched.getByText("Undone: these files are as they were before the command").waitFor();
+    expect(room.read("src/cart.js")).toBe(before);
+    expect(existsSync(join(room.workspace, "made/new.txt"))).toBe(false);
+  });
+
+  it("open in a terminal with their output, typed and not run", async () => {
+    const { page } = workbench;
+    await card("Run echo").locator("summary").click();
+    await card("Run echo").getByRole("button", { name: "Open in terminal" }).click();
+    const rows = page.locator(".terminal-wrapper.active .xterm-rows");
+    await rows.getByText("written", { exact: false }).first().waitFor();
+    await until("the command is typed", async () => (await rows.innerText()).replaceAll("\u00a0", " ").includes("echo '// more'"));
+    await workbench.shot("43-command-terminal");
+    expect(existsSync(join(room.workspace, "made/new.txt"))).toBe(false);
+    await workbench.command("Terminal: Kill All Terminals");
+  });
+
+  it("stop at once from their card, and what they printed stays", async () => {
+    await newTask(chat);
+    await send(chat, "Go on and on");
+    const ticking = card("Run for i in");
+    // Asked or not, as the policy has it.
+    await until("it runs", async () => {
+      const allow = chat.getByRole("button", { name: /Allow once/ });
+      if ((await allow.count()) > 0) await allow.click();
+      return (await ticking.locator(".tail").count()) > 0;
+    });
+    await ticking.locator("summary").click();
+    await ticking.locator(".terminal-line", { hasText: "tick 3" }).first().waitFor();
+    await ticking.getByRole("button", { name: "Stop", exact: true }).click();
+    await said(chat, "You stopped this task.").waitFor();
+    await ticking.locator(".terminal-line", { hasText: "tick 3" }).first().waitFor();
+    expect(await ticking.getByRole("button", { name: "Stop", exact: true }).count()).toBe(0);
+  });
+
+  it("are set out in the War Room: where they run, providers, routes, Doctor, receipts", async () => {
+    await workbench.command("Lancelot: Open War Room");
+    const warRoom = await workbench.view("war-room");
+    await warRoom.getByRole("tab", { name: "Tools" }).click();
+    await warRoom.getByText("Commands run in the sandbox of the operating system").waitFor();
+    for (const name of ["Git", "Search (ripgrep)"]) await warRoom.getByRole("rowheader", { name }).first().waitFor();
+    await warRoom.getByRole("button", { name: "Doctor", exact: true }).click();
+    await warRoom.locator(".doctor").getByText("Container engine", { exact: true }).waitFor();
+    await warRoom.getByRole("button", { name: "run_command" }).first().waitFor();
+    expect(await faults(warRoom)).toEqual([]);
+    await workbench.shot("44-tools");
+  });
+
+  it("are examined by Lancelot: Doctor, a line each", async () => {
+    const { page } = workbench;
+    await workbench.command("Lancelot: Doctor");
+    const list = page.locator(".quick-input-list");
+    for (const title of ["Running commands", "Container engine", "Git", "Search program", "Disk of the data folder"])
+      await list.getByText(title).first().waitFor();
+    await workbench.shot("45-doctor");
+    await page.keyboard.press("Escape");
+  });
+});
