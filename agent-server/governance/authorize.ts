@@ -1,5 +1,5 @@
 import { LancelotError } from "../contract/errors.ts";
-import type { Approval, Decision, Intent } from "../contract/governance.ts";
+import type { Approval, Decision, Intent, Rule } from "../contract/governance.ts";
 import type { ActionType } from "../contract/receipts.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Log, Redactor } from "../security/security.ts";
@@ -112,7 +112,8 @@ export function createAuthorizer(deps: {
     const { decision } = judged;
     const { questId, parentId, signal } = context;
     const standing = approvals.standing(hash, questId);
-    if (standing !== null) {
+    // The same words can come to mean more: a script that a command runs was changed since the owner said yes to it.
+    if (standing !== null && namesAll(standing.rules, decision.rules)) {
       witness.answered(judged, standing);
       return grant(judged, hash, standing);
     }
@@ -208,7 +209,12 @@ const expected: ReadonlySet<string> = new Set(["denied", "needs_approval", "canc
 function covers(authorization: Authorization, now: Decision): boolean {
   if (now.verdict === "allow") return true;
   if (now.verdict === "deny" || authorization.approvalId === null) return false;
-  return now.rules.every((rule) => authorization.decision.rules.some((asked) => asked.id === rule.id));
+  return namesAll(authorization.decision.rules, now.rules);
+}
+
+/** True when every rule that speaks now is among those the owner was shown. */
+function namesAll(shown: readonly Rule[], now: readonly Rule[]): boolean {
+  return now.every((rule) => shown.some((asked) => asked.id === rule.id));
 }
 
 function words(decision: Decision): string {

@@ -1,4 +1,4 @@
-import { rmSync, symlinkSync } from "node:fs";
+import { rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
@@ -390,6 +390,24 @@ describe("what is kept of a question", () => {
 });
 
 describe("leave for the task", () => {
+  it("is asked for anew when the same words have come to mean more", async () => {
+    const script = (ship: string) => writeFileSync(join(room.workspace, "package.json"), JSON.stringify({ scripts: { ship } }));
+    const ship = intent("shell_exec", "run", { command: "npm run ship" }, { questId });
+    const allowed = async () => {
+      const asked = authorize(room, ship);
+      const [open] = room.governance.approvals.list({ limit: 10 });
+      room.governance.approvals.decide(open?.id ?? "", "allow_quest");
+      return asked;
+    };
+    script("npm install left-pad");
+    room.governance.redeem(await allowed(), ship);
+    room.governance.redeem(await authorize(room, ship), ship);
+    expect(receipts("approval.ask")).toHaveLength(1);
+    script("npm install left-pad && git push");
+    room.governance.redeem(await allowed(), ship);
+    expect(receipts("approval.ask")).toHaveLength(2);
+  });
+
   it("covers the identical intent for the rest of the quest, and nothing else", async () => {
     room.governance.redeem(await answered("allow_quest"), remove);
     const again = await authorize();

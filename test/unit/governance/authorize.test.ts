@@ -46,7 +46,7 @@ function approval(status: ApprovalStatus, reason: string | null = null): Approva
     title: question.title,
     detail: question.detail,
     tier: "T2",
-    rules: [],
+    rules: [{ id: "command.x", source: "policy", message: "Because of x." }],
     channels: [],
     status,
     reason,
