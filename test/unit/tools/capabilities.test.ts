@@ -1,0 +1,139 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { baseTiers } from "../../../agent-server/governance/tiers.ts";
+import { createAttempt, isFault } from "../../../agent-server/tools/attempt.ts";
+import { type ActionOf, actionsOf, capabilities, isCapability, type ToolProvider } from "../../../agent-server/tools/capabilities.ts";
+import { catalog } from "../../../agent-server/tools/catalog/catalog.ts";
+import { LancelotError, errorCodes } from "../../../agent-server/contract/errors.ts";
+import { createHealth } from "../../../agent-server/tools/health.ts";
+import { createPreferences } from "../../../agent-server/tools/preferences.ts";
+import { createRouter } from "../../../agent-server/tools/router.ts";
+import { plainShell } from "../../support/tools/plain-shell.ts";
+import { createToolsRoom, type ToolsRoom } from "../../support/tools-room.ts";
+
+describe("the seven capabilities", () => {
+  let room: ToolsRoom;
+  beforeEach(() => {
+    room = createToolsRoom({ given: { shells: [plainShell("one")] } });
+  });
+  afterEach(() => room.close());
+
+  it("are those the gate knows, and every action a provider declares has its tier there", () => {
+    for (const name of Object.keys(capabilities)) expect(baseTiers).toHaveProperty(name);
+    for (const { id, capabilities: declared } of room.tools.routing.providers()) {
+      for (const { capability, actions } of declared) {
+        const known = Object.keys(baseTiers[capability] ?? {});
+        if (!known.includes("*")) expect([id, actions.filter((action) => !known.includes(action))]).toEqual([id, []]);
+        expect(actions).not.toEqual([]);
+      }
+    }
+  });
+
+  it("are provided here, but for those of a later version", async () => {
+    const provided = new Set(
+      room.tools.routing.providers().flatMap((provider) => provider.capabilities.map(({ capability }) => capability)),
+    );
+    expect(Object.keys(capabilities).filter((name) => !provided.has(name))).toEqual(["ui_builder", "vision_control"]);
+    for (const name of ["ui_builder", "vision_control"])
+      expect(await room.tools.routing.route(name, undefined)).toMatchObject({
+        provider: null,
+        reason: expect.stringMatching(/not part of this version.*\./) as string,
+      });
+  });
+
+  it("have a provider for every tool of the catalog that is about one", () => {
+    const providers = room.tools.routing.providers();
+    const homeless = catalog.filter(({ capability, action, routed, provider, name }) => {
+      if (!isCapability(capability) || name === "diagnostics") return false;
+      const fits = providers.filter(({ capabilities: declared }) =>
+        declared.some((one) => one.capability === capability && (routed !== true || one.actions.includes(action))),
+      );
+      return !fits.some(({ id }) => routed === true || id === provider.name);
+    });
+    expect(homeless.map(({ name }) => name)).toEqual([]);
+  });
+});
+
+/** Typed, so that an action that does not exist does not compile. */
+const run: ActionOf<"shell_exec"> = "run";
+
+function planted(id: string, act: () => Promise<never>, more: Partial<ToolProvider> = {}): ToolProvider {
+  return {
+    id,
+    title: id,
+    version: () => null,
+    priority: 10,
+    local: () => true,
+    flag: null,
+    offers: { shell_exec: { run: act } },
+    probe: () => Promise.resolve({ status: "ok", message: "", nextStep: null }),
+    ...more,
+  };
+}
+
+function attempting(providers: ToolProvider[]) {
+  const names: string[] = [];
+  const record = (opening: { actionName: string }) => {
+    names.push(opening.actionName);
+    return "id";
+  };
+  const shared = { ledger: { record }, log: () => undefined };
+  const health = createHealth({ providers, emit: () => undefined, ...shared });
+  const preferences = createPreferences({ configDir: null, dataDir: "/nowhere" });
+  const router = createRouter({ providers, health, preferences, flag: () => false, safeMode: () => false });
+  return { attempt: createAttempt({ router, health, ...shared, graceMs: 20 }), health, names };
+}
+
+const call = { questId: null, parentId: null, signal: new AbortController().signal };
+const broken = () => Promise.reject(new LancelotError("unavailable", "It broke."));
+const command = null as never;
+
+describe("an attempt", () => {
+  it("that can be repeated goes on with the next also after it began", async () => {
+    const { attempt } = attempting([planted("a", broken), planted("b", () => Promise.resolve(7 as never))]);
+    const use = async (act: (command: never) => Promise<unknown>, begin: () => void) => {
+      begin();
+      return act(command);
+    };
+    await expect(attempt("shell_exec", run, call, (act, { begin }) => use(act, begin))).rejects.toMatchObject({ data: { begun: true } });
+    const { value, tried } = await attempt("shell_exec", run, { ...call, repeatable: true }, (act, { begin }) => use(act, begin));
+    expect([value, tried]).toEqual([7, [{ provider: "a", reason: "It broke." }]]);
+  });
+
+  it.each(errorCodes.map((code) => [code] as const))("that ends with %s goes on only where the provider is to blame", async (code) => {
+    const fault = code === "unavailable" || code === "internal";
+    const { attempt, names } = attempting([
+      planted("a", () => Promise.reject(new LancelotError(code, "No."))),
+      planted("b", () => Promise.resolve(7 as never)),
+    ]);
+    const done = attempt("shell_exec", run, call, (act) => act(command)).then(
+      ({ value }) => value as unknown,
+      (error: unknown) => (error instanceof LancelotError ? error.code : error),
+    );
+    expect(await done).toBe(fault ? 7 : code);
+    expect(names).toEqual(fault ? ["route.failover"] : []);
+  });
+
+  it("begins with the one the owner was told of", async () => {
+    const { attempt } = attempting([planted("a", () => Promise.resolve("a" as never)), planted("b", () => Promise.resolve("b" as never))]);
+    const b = planted("b", () => Promise.resolve("b" as never));
+    expect((await attempt("shell_exec", run, { ...call, planned: b }, (act) => act(command))).value).toBe("b");
+  });
+
+  it("that was stopped before does nothing", async () => {
+    const { attempt } = attempting([planted("a", () => Promise.resolve(7 as never))]);
+    let used = false;
+    const stopped = attempt("shell_exec", run, { ...call, signal: AbortSignal.abort() }, () => {
+      used = true;
+      return Promise.resolve();
+    });
+    await expect(stopped).rejects.toMatchObject({ code: "cancelled" });
+    expect(used).toBe(false);
+  });
+
+  it("is not blamed on a provider that says what is its own fault", () => {
+    const web = planted("a", broken, { blames: (error) => error instanceof TypeError });
+    expect([isFault(web, new LancelotError("unavailable", "x")), isFault(web, new TypeError("x"))]).toEqual([false, true]);
+    expect(actionsOf(web, "shell_exec")).toEqual(["run"]);
+    expect(actionsOf(web, "web_ops")).toEqual([]);
+  });
+});

@@ -1,0 +1,206 @@
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { DoctorLine, HealthStatus, ProviderInfo, SandboxState } from "../../../agent-server/contract/providers.ts";
+import { examine } from "../../../agent-server/tools/doctor.ts";
+import { plainShell } from "../../support/tools/plain-shell.ts";
+import { createToolsRoom } from "../../support/tools-room.ts";
+
+let dataDir = "";
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), "lancelot-doctor-"));
+});
+afterEach(() => {
+  chmodSync(dataDir, 0o700);
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+const sandbox: SandboxState = {
+  place: "container",
+  message: "Commands run in a container.",
+  nextStep: null,
+  engine: { name: "docker", version: "28.1.0", via: "the socket", remote: false },
+  image: { name: "lancelot-sandbox", source: "shipped", state: "ready", bytes: 300 * 1024 ** 2, message: null },
+  container: { state: "running", id: "x", since: null },
+  osSandbox: { name: "bubblewrap", version: "0.8.0" },
+  limits: { memoryBytes: 1, cpus: 1, processes: 1, timeoutMs: 1, outputBytes: 1 },
+  network: "off",
+};
+const provider = (id: string, status: HealthStatus): ProviderInfo => ({
+  id,
+  title: id,
+  version: null,
+  capabilities: [],
+  priority: 10,
+  local: true,
+  flag: null,
+  health: { status, message: `${id} is ${status}.`, nextStep: status === "ok" ? null : `Mend ${id}.`, checkedAt: null },
+});
+
+async function lines(more: Partial<SandboxState> = {}, of: Partial<Parameters<typeof examine>[0]> = {}): Promise<Map<string, DoctorLine>> {
+  const providers = [provider("git", "ok"), provider("ripgrep", "ok")];
+  const found = await examine({ providers, sandbox: { ...sandbox, ...more }, dataDir, networkEnabled: true, problems: [], ...of });
+  return new Map(found.map((line) => [line.id, line]));
+}
+
+describe("the doctor", () => {
+  it("has nothing to say where everything is there", async () => {
+    const found = await lines();
+    expect([...found.values()].filter(({ status, id }) => status !== "ok" && id !== "disk")).toEqual([]);
+    expect([...found.keys()]).toEqual(["commands", "engine", "image", "os-sandbox", "git", "ripgrep", "disk", "data-folder", "network"]);
+    expect(found.get("engine")?.message).toBe("Docker 28.1.0, by the socket.");
+    expect(found.get("image")?.message).toBe("lancelot-sandbox is ready (300 MB).");
+  });
+
+  const none = { engine: null, osSandbox: null, place: null, message: "Nothing can run commands.", nextStep: "Install one." } as const;
+  it.each<[string, Partial<SandboxState>, string, Partial<DoctorLine>]>([
+    ["no place for commands", none, "commands", { status: "missing", message: "Nothing can run commands.", nextStep: "Install one." }],
+    ["commands outside a sandbox", { place: "host" }, "commands", { status: "warning", action: "open_flags" }],
+    [
+      "no engine, and nothing else",
+      none,
+      "engine",
+      { status: "missing", nextStep: expect.stringContaining("Install Docker or Podman") as string },
+    ],
+    [
+      "no engine, and bubblewrap",
+      { engine: null },
+      "engine",
+      { status: "warning", message: expect.stringContaining("in bubblewrap instead") as string },
+    ],
+    ["no sandbox of the system beside an engine", { osSandbox: null }, "os-sandbox", { status: "warning" }],
+    ["no sandbox of the system at all", none, "os-sandbox", { status: "missing", nextStep: expect.stringMatching(/\.$/) as string }],
+    ["no image", { image: { ...sandbox.image, state: "missing" } }, "image", { status: "missing", action: "build_image" }],
+    [
+      "an image that could not be built",
+      { image: { ...sandbox.image, state: "failed", message: "no space" } },
+      "image",
+      { status: "missing", message: expect.stringContaining("no space") as string, action: "build_image" },
+    ],
+    [
+      "an image that is being built",
+      { image: { ...sandbox.image, state: "building", message: "step 2" } },
+      "image",
+      { status: "warning", message: expect.stringContaining("step 2") as string },
+    ],
+    ["an image that was not looked for", { image: { ...sandbox.image, state: "unknown" } }, "image", { status: "warning" }],
+    ["an image nobody needs", { engine: null }, "image", { status: "warning", action: null }],
+  ])("says what to do about %s", async (_, more, id, expected) => {
+    expect((await lines(more)).get(id)).toMatchObject(expected);
+  });
+
+  it.each<[string, HealthStatus, DoctorLine["status"]]>([
+    ["git", "down", "missing"],
+    ["git", "degraded", "warning"],
+    ["ripgrep", "down", "missing"],
+    ["ripgrep", "unknown", "warning"],
+  ])("says how %s is when it is %s", async (id, status, expected) => {
+    expect((await lines({}, { providers: [provider(id, status)] })).get(id)).toMatchObject({
+      status: expected,
+      message: `${id} is ${status}.`,
+      nextStep: `Mend ${id}.`,
+    });
+  });
+
+  it("tells a network that is off, and the flag that switches it on", async () => {
+    expect((await lines({}, { networkEnabled: false })).get("network")).toMatchObject({
+      status: "warning",
+      nextStep: expect.stringContaining("TOOLS_NETWORK") as string,
+      action: "open_flags",
+    });
+  });
+
+  it("tells files of the owner's that cannot be used", async () => {
+    expect((await lines({}, { problems: ["Your config/tools.yaml cannot be used."] })).get("settings-0")).toMatchObject({
+      status: "warning",
+      message: "Your config/tools.yaml cannot be used.",
+    });
+  });
+
+  it("tells a data folder that is not there", async () => {
+    const found = await lines({}, { dataDir: join(dataDir, "gone") });
+    expect(found.get("data-folder")).toMatchObject({ status: "missing" });
+    expect(found.get("disk")).toMatchObject({ status: "warning" });
+  });
+
+  it("looks at everything itself first, and says nothing of paths", async () => {
+    const room = createToolsRoom({ given: { shells: [plainShell("one"), plainShell("two", { fault: "down" })] } });
+    const found = await room.tools.routing.doctor();
+    expect(found.find(({ id }) => id === "commands")).toMatchObject({ status: "ok", message: "one works." });
+    expect(found.find(({ id }) => id === "git")).toMatchObject({ status: "ok", message: expect.stringMatching(/^Git \d/) as string });
+    expect(JSON.stringify(found)).not.toContain(room.dataDir);
+    expect(room.tools.routing.providers().every(({ health }) => health.status !== "unknown")).toBe(true);
+    room.close();
+  });
+});
+
+describe("where commands run", () => {
+  it("is not promised before it was looked at, then told with what to do", async () => {
+    const shell = plainShell("one");
+    const room = createToolsRoom({ given: { shells: [shell] } });
+    const { routing } = room.tools;
+    expect(routing.sandbox.state()).toMatchObject({ place: null, message: "Where commands can run was not looked at yet.", engine: null });
+    expect(routing.degraded()).toEqual([]);
+    await routing.health();
+    expect(routing.sandbox.state()).toMatchObject({
+      place: "os_sandbox",
+      message: "one works.",
+      osSandbox: { name: "one", version: "1.0" },
+    });
+    shell.fault = "down";
+    expect((await routing.health()).ok).toBe(false);
+    expect(routing.sandbox.state()).toMatchObject({ place: null, message: "one is not running. Start one.", osSandbox: null });
+    expect(routing.degraded()).toEqual(["one is not running. Start one."]);
+    room.close();
+  });
+
+  it("the image is the engine's business: without one it says so", async () => {
+    const room = createToolsRoom();
+    for (const act of ["build", "cancelBuild", "restart"] as const)
+      await expect(room.tools.routing.sandbox[act]()).rejects.toMatchObject({
+        code: "unavailable",
+        message: expect.stringContaining("Install Docker or Podman") as string,
+      });
+    expect(room.tools.routing.sandbox.state()).toMatchObject({
+      place: null,
+      message: expect.stringContaining("Nothing here can run commands") as string,
+    });
+    room.close();
+  });
+
+  it("with an engine it is told by it, and what it does is told on", async () => {
+    const done: string[] = [];
+    const heard: (() => void)[] = [];
+    const topics: string[] = [];
+    const act = (name: string) => () => {
+      done.push(name);
+      return Promise.resolve();
+    };
+    const control = {
+      state: () => ({
+        engine: sandbox.engine,
+        image: sandbox.image,
+        container: sandbox.container,
+        limits: sandbox.limits,
+        network: sandbox.network,
+      }),
+      build: act("build"),
+      cancelBuild: act("cancelBuild"),
+      restart: act("restart"),
+      onChange: (listener: () => void) => {
+        heard.push(listener);
+        return () => undefined;
+      },
+    };
+    const room = createToolsRoom({
+      given: { shells: [plainShell("container", { place: "container" })], sandbox: control, emit: (topic) => void topics.push(topic) },
+    });
+    const { sandbox: at } = room.tools.routing;
+    for (const name of ["build", "cancelBuild", "restart"] as const) expect((await at[name]()).engine?.name).toBe("docker");
+    expect(done).toEqual(["build", "cancelBuild", "restart"]);
+    for (const listener of heard) listener();
+    expect(topics).toEqual(["sandbox"]);
+    room.close();
+  });
+});

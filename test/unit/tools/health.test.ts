@@ -1,0 +1,179 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { HealthStatus } from "../../../agent-server/contract/providers.ts";
+import type { ReceiptClosing, ReceiptOpening } from "../../../agent-server/receipts/receipts.ts";
+import type { ToolProvider } from "../../../agent-server/tools/capabilities.ts";
+import { createHealth, type Health } from "../../../agent-server/tools/health.ts";
+
+let health: Health;
+let status: HealthStatus | "hangs" | "throws" = "ok";
+let probes = 0;
+let records: string[] = [];
+let events = 0;
+beforeEach(() => {
+  vi.useFakeTimers();
+  status = "ok";
+  probes = 0;
+  records = [];
+  events = 0;
+  const one: ToolProvider = {
+    id: "one",
+    title: "One",
+    version: () => "1",
+    priority: 1,
+    local: () => true,
+    flag: null,
+    offers: {},
+    probe: () => {
+      probes += 1;
+      if (status === "throws") throw new Error("probe");
+      return status === "hangs" ? new Promise(() => undefined) : Promise.resolve({ status, message: `One is ${status}.`, nextStep: null });
+    },
+  };
+  health = createHealth({
+    providers: [one, { ...one, id: "two", title: "Two", probe: () => Promise.resolve({ status: "ok", message: "", nextStep: null }) }],
+    ledger: {
+      record: ({ actionType, actionName, inputs }: ReceiptOpening, { status: closing }: ReceiptClosing) => {
+        records.push(
+          `${actionType} ${actionName} ${String(inputs["provider"])} ${String(inputs["from"])}→${String(inputs["to"])} ${closing}`,
+        );
+        return "id";
+      },
+    },
+    emit: (topic) => {
+      if (topic === "providers") events += 1;
+    },
+    log: () => undefined,
+  });
+});
+afterEach(() => {
+  health.close();
+  vi.useRealTimers();
+});
+
+const fail = (times: number) => {
+  for (let time = 0; time < times; time += 1) health.failed("one", "it broke");
+};
+
+describe("a provider's health", () => {
+  it("is not known before the first look, which is told and no receipt", async () => {
+    expect(health.of("one").status).toBe("unknown");
+    await health.look("one");
+    expect(health.of("one")).toMatchObject({ status: "ok", checkedAt: expect.any(String) as string });
+    expect([records, events]).toEqual([[], 1]);
+  });
+
+  it("is looked at once for all who ask at the same moment", async () => {
+    await Promise.all([health.look("one"), health.look("one"), health.look("one")]);
+    expect(probes).toBe(1);
+  });
+
+  it.each<[typeof status, RegExp]>([
+    ["hangs", /One did not answer within 5 seconds/],
+    ["throws", /One could not be looked at/],
+  ])("is down for a look that %s", async (how, words) => {
+    status = how;
+    const looking = health.look("one");
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(await looking).toMatchObject({ status: "down", message: expect.stringMatching(words) as string });
+    expect(health.of("two").status).toBe("unknown");
+  });
+
+  it("that changes is told, each way by its receipt, once", async () => {
+    await health.look("one");
+    for (const next of ["degraded", "down", "down", "ok"] as const) {
+      status = next;
+      await health.look("one");
+    }
+    expect(records).toEqual([
+      "system health_degraded one ok→degraded failure",
+      "system health_degraded one degraded→down failure",
+      "system health_recovered one down→ok success",
+    ]);
+    expect(events).toBe(4);
+  });
+
+  it("is looked at a moment after the start, all of them", async () => {
+    health.start(1_000);
+    await vi.advanceTimersByTimeAsync(999);
+    expect(probes).toBe(0);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(probes).toBe(1);
+  });
+
+  it("is looked at every half minute while it is used, and no longer", async () => {
+    health.used("one");
+    await vi.advanceTimersByTimeAsync(300_000);
+    const while_used = probes;
+    expect(while_used).toBeGreaterThanOrEqual(9);
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(probes).toBeLessThanOrEqual(while_used + 1);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("is not looked at any more once the host closes", async () => {
+    health.start(1_000);
+    health.used("one");
+    health.close();
+    await vi.advanceTimersByTimeAsync(120_000);
+    expect(probes).toBe(0);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe("a provider that says it is well and fails", () => {
+  beforeEach(() => health.look("one"));
+
+  it("is down after three failures in a row", () => {
+    fail(2);
+    expect(health.of("one").status).toBe("ok");
+    fail(1);
+    expect(health.of("one")).toMatchObject({
+      status: "down",
+      message: "One failed 3 times in a row, so it is left out for now. The last time: it broke",
+    });
+    expect(records).toEqual(["system health_degraded one ok→down failure"]);
+  });
+
+  it("is not down for failures with successes between them", () => {
+    for (let time = 0; time < 10; time += 1) {
+      fail(2);
+      health.succeeded("one");
+    }
+    expect(health.of("one").status).toBe("ok");
+  });
+
+  it("rests for half a minute, then longer each time it lied again", async () => {
+    for (const rest of [30_000, 60_000, 120_000, 240_000, 300_000, 300_000]) {
+      fail(health.of("one").status === "degraded" ? 1 : 3);
+      expect(health.resting("one")).toBe(true);
+      await vi.advanceTimersByTimeAsync(rest - 1);
+      expect(health.resting("one")).toBe(true);
+      await vi.advanceTimersByTimeAsync(1);
+      expect(health.resting("one")).toBe(false);
+      await health.look("one");
+      expect(health.of("one")).toMatchObject({
+        status: "degraded",
+        message: expect.stringContaining("one more failure takes it out") as string,
+      });
+    }
+  });
+
+  it("is on trial when it answers again, and well when it works", async () => {
+    fail(3);
+    await health.look("one");
+    expect(health.of("one").status).toBe("degraded");
+    health.succeeded("one");
+    expect(health.of("one").status).toBe("ok");
+    fail(2);
+    expect(health.of("one").status).toBe("ok");
+  });
+
+  it("stays out while the look itself finds it down", async () => {
+    fail(3);
+    status = "down";
+    await health.look("one");
+    expect(health.of("one").status).toBe("down");
+    health.succeeded("one");
+    expect(health.of("one").status).toBe("ok");
+  });
+});

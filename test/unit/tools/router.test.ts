@@ -1,0 +1,291 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { HealthStatus, ProviderHealth } from "../../../agent-server/contract/providers.ts";
+import type { ToolProvider } from "../../../agent-server/tools/capabilities.ts";
+import type { Health } from "../../../agent-server/tools/health.ts";
+import { createPreferences } from "../../../agent-server/tools/preferences.ts";
+import { createRouter, implementation } from "../../../agent-server/tools/router.ts";
+
+let dataDir = "";
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), "lancelot-router-"));
+  mkdirSync(join(dataDir, "config"));
+});
+afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
+
+interface Planted extends Partial<Omit<ToolProvider, "id" | "local">> {
+  readonly id: string;
+  readonly local?: boolean;
+  readonly status?: HealthStatus;
+  /** What the next look finds. */
+  readonly then?: HealthStatus;
+}
+
+function open(planted: Planted[], of: { safe?: boolean; flags?: string[]; yaml?: string; resting?: string[] } = {}) {
+  if (of.yaml !== undefined) writeFileSync(join(dataDir, "config/tools.yaml"), of.yaml);
+  const looked: string[] = [];
+  const seen = new Map(planted.map(({ id, status = "ok" }) => [id, status]));
+  const words = (id: string): ProviderHealth => {
+    const status = seen.get(id) ?? "unknown";
+    return { status, message: `${id} is ${status}.`, nextStep: status === "down" ? `Start ${id}.` : null, checkedAt: null };
+  };
+  const health: Pick<Health, "of" | "look" | "resting"> = {
+    of: words,
+    look: (id) => {
+      looked.push(id);
+      seen.set(id, planted.find((one) => one.id === id)?.then ?? (seen.get(id) === "unknown" ? "ok" : (seen.get(id) ?? "ok")));
+      return Promise.resolve(words(id));
+    },
+    resting: (id) => of.resting?.includes(id) === true,
+  };
+  const providers = planted.map(
+    ({ local = true, status: _status, then: _then, ...more }): ToolProvider => ({
+      title: more.id,
+      version: () => "1",
+      priority: 10,
+      flag: null,
+      offers: { shell_exec: { run: () => Promise.reject(new Error(more.id)) } },
+      probe: () => Promise.resolve({ status: "ok", message: "", nextStep: null }),
+      ...more,
+      local: () => local,
+    }),
+  );
+  const router = createRouter({
+    providers,
+    health: health as Health,
+    preferences: createPreferences({ configDir: null, dataDir }),
+    flag: (name) => of.flags?.includes(name) === true,
+    safeMode: () => of.safe === true,
+  });
+  return { router, looked, decide: (action = "run") => router.decide({ capability: "shell_exec", action }) };
+}
+
+describe("the router chooses", () => {
+  it.each<[string, Planted[], Parameters<typeof open>[1], string | null]>([
+    [
+      "the lower priority",
+      [
+        { id: "a", priority: 20 },
+        { id: "b", priority: 10 },
+      ],
+      {},
+      "b",
+    ],
+    ["what the owner puts first", [{ id: "a" }, { id: "b" }], { yaml: "version: 1\ncapabilities: { shell_exec: { order: [b] } }" }, "b"],
+    [
+      "what is not switched off by the owner",
+      [{ id: "a" }, { id: "b" }],
+      { yaml: "version: 1\ncapabilities: { shell_exec: { off: [a] } }" },
+      "b",
+    ],
+    ["what is up", [{ id: "a", status: "down" }, { id: "b" }], {}, "b"],
+    [
+      "what is up, though the owner prefers another",
+      [{ id: "a", status: "down" }, { id: "b" }],
+      { yaml: "version: 1\ncapabilities: { shell_exec: { order: [a] } }" },
+      "b",
+    ],
+    [
+      "what works in part rather than nothing",
+      [
+        { id: "a", status: "down" },
+        { id: "b", status: "degraded" },
+      ],
+      {},
+      "b",
+    ],
+    ["the first in order, though it works in part", [{ id: "a", status: "degraded" }, { id: "b" }], {}, "a"],
+    [
+      "what needs no flag that is off",
+      [
+        { id: "a", flag: "TOOLS_HOST_EXECUTION" },
+        { id: "b", priority: 99 },
+      ],
+      {},
+      "b",
+    ],
+    [
+      "what has its flag on",
+      [
+        { id: "a", flag: "TOOLS_HOST_EXECUTION" },
+        { id: "b", priority: 99 },
+      ],
+      { flags: ["TOOLS_HOST_EXECUTION"] },
+      "a",
+    ],
+    ["what works on this machine, in safe mode", [{ id: "a", local: false }, { id: "b" }], { safe: true }, "b"],
+    ["what suits the task", [{ id: "a", unsuited: () => "Not for this." }, { id: "b" }], {}, "b"],
+    ["nothing, where all are down", [{ id: "a", status: "down" }], {}, null],
+    ["nothing of another capability", [{ id: "a", offers: { deploy_ops: {} } }], {}, null],
+  ])("%s", (_, planted, of, expected) => {
+    const { decide } = open(planted, of);
+    expect(decide().provider).toBe(expected);
+  });
+
+  it("and says why, and what is against the others", () => {
+    const { decide } = open([
+      { id: "a", status: "down", priority: 5 },
+      { id: "b" },
+      { id: "c" },
+      { id: "d", flag: "TOOLS_HOST_EXECUTION" },
+    ]);
+    expect(decide()).toEqual({
+      provider: "b",
+      reason: "b is next in order. a cannot be used: a is down.",
+      alternatives: [
+        { provider: "c", usable: true, reason: "Tried when b cannot begin." },
+        { provider: "a", usable: false, reason: "a is down." },
+        { provider: "d", usable: false, reason: "d is switched off. The owner can switch it on with the flag TOOLS_HOST_EXECUTION." },
+      ],
+    });
+  });
+
+  it.each<[string, string, string | undefined, RegExp]>([
+    ["no such capability", "telepathy", undefined, /There is no capability telepathy\. There are: shell_exec, /],
+    ["a capability of a later version", "ui_builder", "scaffold", /not part of this version.*write_file/],
+    ["another of a later version", "vision_control", undefined, /not part of this version.*Ask the owner/],
+    ["an action nobody does", "shell_exec", "fly", /Nothing here does fly of running commands\. There are: run\./],
+    ["no provider", "repo_ops", "status", /Install git/],
+  ])("nothing, and says in words why: %s", (_, capability, action, words) => {
+    const { router } = open([{ id: "a" }]);
+    const route = router.decide({ capability, ...(action === undefined ? {} : { action }) });
+    expect(route.provider).toBeNull();
+    expect(route.reason).toMatch(words);
+  });
+
+  it("the next step comes with what cannot be used", async () => {
+    const { router } = open([{ id: "a", status: "down" }]);
+    await expect(router.choose({ capability: "shell_exec" })).rejects.toMatchObject({
+      code: "unavailable",
+      message: "a is down. Start a.",
+    });
+  });
+
+  it("nothing that its own provider says is off", () => {
+    expect(open([{ id: "a", status: "off" }]).decide().provider).toBeNull();
+  });
+});
+
+describe("who is looked at before the choice", () => {
+  it.each<[string, Planted[], string[] | undefined, string[], string | null]>([
+    ["nobody, when the first is known to be up", [{ id: "a" }, { id: "b", status: "unknown" }], undefined, [], "a"],
+    [
+      "one that was never looked at",
+      [
+        { id: "a", status: "unknown" },
+        { id: "b", status: "unknown" },
+      ],
+      undefined,
+      ["a"],
+      "a",
+    ],
+    [
+      "the next, when that one is down",
+      [
+        { id: "a", status: "unknown", then: "down" },
+        { id: "b", status: "unknown" },
+      ],
+      undefined,
+      ["a", "b"],
+      "b",
+    ],
+    ["those that are down, when there is no other", [{ id: "a", status: "down", then: "ok" }], undefined, ["a"], "a"],
+    ["not those that rest after their failures", [{ id: "a", status: "down", then: "ok" }], ["a"], [], null],
+    ["not the same one twice", [{ id: "a", status: "unknown", then: "down" }], undefined, ["a"], null],
+  ])("%s", async (_, planted, resting, expected, provider) => {
+    const { router, looked } = open(planted, resting === undefined ? {} : { resting });
+    const resolved = await router.resolve({ capability: "shell_exec" });
+    expect(looked).toEqual(expected);
+    expect(resolved.provider?.id ?? null).toBe(provider);
+  });
+
+  it("not one that is barred anyway", async () => {
+    const { router, looked } = open([{ id: "a", status: "unknown", flag: "TOOLS_HOST_EXECUTION" }]);
+    await router.resolve({ capability: "shell_exec" });
+    expect(looked).toEqual([]);
+  });
+});
+
+describe("what the owner prefers", () => {
+  it("counts from the moment it is written", () => {
+    const { decide } = open([{ id: "a" }, { id: "b" }]);
+    expect(decide().provider).toBe("a");
+    writeFileSync(join(dataDir, "config/tools.yaml"), "version: 1\ncapabilities:\n  shell_exec: { order: [b], off: [a] }\n");
+    expect(decide()).toMatchObject({
+      provider: "b",
+      alternatives: [{ provider: "a", reason: "a is switched off in your config/tools.yaml." }],
+    });
+  });
+
+  it.each<[string, string]>([
+    ["no YAML", "version: ["],
+    ["another version", "version: 2\n"],
+    ["an unknown word", "version: 1\ncapability: {}\n"],
+    ["an unknown capability", "version: 1\ncapabilities: { shell: { off: [a] } }\n"],
+    ["a list that is none", "version: 1\ncapabilities: { shell_exec: { off: a } }\n"],
+    ["an alias that grows", `version: 1\na: &a [x]\ncapabilities: { shell_exec: { off: *a } }\n`],
+  ])("%s: nothing that it could have switched off is used, in words that name the file", (_, yaml) => {
+    const { decide, router } = open([{ id: "a" }, { id: "files", offers: { file_ops: { list: () => Promise.resolve([]) } } }], { yaml });
+    expect(decide().provider).toBeNull();
+    expect(decide().reason).toMatch(/^Your config\/tools\.yaml cannot be used.*Correct the file/s);
+    expect(decide().reason).not.toContain(dataDir);
+    expect(router.decide({ capability: "file_ops" }).provider).toBe("files");
+    expect(router.problem({ capability: "shell_exec" })).toContain("config/tools.yaml");
+  });
+
+  it("the shipped file can be used", () => {
+    const shipped = createPreferences({ configDir: join(import.meta.dirname, "../../../config"), dataDir });
+    expect(shipped.place("shell_exec", "container")).toBe(0);
+    expect(shipped.problem()).toBeNull();
+  });
+});
+
+describe("whatever the providers are like", () => {
+  const status = fc.constantFrom<HealthStatus>("ok", "degraded", "down", "off", "unknown");
+  const planted = fc.uniqueArray(
+    fc.record({ id: fc.constantFrom("a", "b", "c", "d", "e"), priority: fc.nat(3), local: fc.boolean(), status, flagged: fc.boolean() }),
+    { selector: ({ id }) => id, minLength: 1 },
+  );
+
+  it("the choice is usable, first by the order that was asked for, and every provider is named once", () => {
+    fc.assert(
+      fc.property(planted, fc.boolean(), fc.uniqueArray(fc.constantFrom("a", "b", "c", "d", "e")), (list, safe, order) => {
+        const all = list.map(({ flagged, ...one }) => ({ ...one, flag: flagged ? ("TOOLS_HOST_EXECUTION" as const) : null }));
+        const { decide, router } = open(all, {
+          safe,
+          yaml: `version: 1\ncapabilities: { shell_exec: { order: ${JSON.stringify(order)} } }`,
+        });
+        const usable = all.filter((one) => one.flag === null && (!safe || one.local) && one.status !== "down" && one.status !== "off");
+        const names: readonly string[] = order;
+        const place = (id: string) => (names.includes(id) ? names.indexOf(id) : names.length);
+        const best = usable.toSorted((one, two) => place(one.id) - place(two.id) || one.priority - two.priority)[0];
+        const route = decide();
+        const chosen = usable.find(({ id }) => id === route.provider);
+        expect(route.provider === null).toBe(best === undefined);
+        if (best !== undefined && chosen !== undefined)
+          expect([place(chosen.id), chosen.priority]).toEqual([place(best.id), best.priority]);
+        expect([route.provider, ...route.alternatives.map(({ provider }) => provider)].filter((id) => id !== null).sort()).toEqual(
+          all.map(({ id }) => id).sort(),
+        );
+        expect(route.alternatives.filter((one) => one.usable).map(({ provider }) => provider)).toEqual(
+          router
+            .candidates({ capability: "shell_exec" })
+            .map(({ id }) => id)
+            .filter((id) => id !== route.provider),
+        );
+        expect(route.reason).not.toBe("");
+      }),
+    );
+  });
+});
+
+it("an action is done by what implements it", () => {
+  const run = () => Promise.reject(new Error("never"));
+  const { router } = open([{ id: "a", offers: { shell_exec: { run } } }]);
+  const [provider] = router.candidates({ capability: "shell_exec" });
+  expect(provider === undefined ? null : implementation(provider, "shell_exec", "run")).toBe(run);
+  expect(router.providers()).toMatchObject([{ id: "a", capabilities: [{ capability: "shell_exec", actions: ["run"] }] }]);
+});
