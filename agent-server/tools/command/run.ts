@@ -103,7 +103,7 @@ export async function commandEffect(scope: Scope, line: CommandLine): Promise<Ef
         output.end();
         const ran = placeById(room.router, done.provider) ?? place;
         card({ place: ran, exitCode: done.value.exitCode, ended: done.value.ended });
-        if (done.value.ended === "stopped") throw new LancelotError("cancelled", "Stopped by the owner.");
+        if (done.value.ended === "stopped" && call.signal.aborted) throw new LancelotError("cancelled", "Stopped by the owner.");
         return answerOf(done.value, { text: output.text(), place: ran, provider: done.provider, timeoutMs, limits });
       } finally {
         output.end();
@@ -159,7 +159,7 @@ function endWords({ ended, exitCode }: ShellResult, timeoutMs: number): string {
     case "lost":
       return "What ran it went away before its end, so what it did is not known; it was not run again";
     case "stopped":
-      return "Stopped by the owner";
+      return "Ended by the sandbox for what it did; its output says why";
   }
 }
 
