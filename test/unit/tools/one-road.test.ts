@@ -13,7 +13,6 @@ import type { Governance } from "../../../agent-server/governance/governance.ts"
 import type { PageFetch } from "../../../agent-server/security/security.ts";
 import { catalog } from "../../../agent-server/tools/catalog/catalog.ts";
 import { replCatalog } from "../../../agent-server/tools/repl/repl.ts";
-import { createHostShell } from "../../../agent-server/tools/sandbox/host-shell.ts";
 import { fileProvider } from "../../../agent-server/tools/providers/file-ops.ts";
 import { defineTool, fileStep, resolveFile, type Tool } from "../../../agent-server/tools/tool.ts";
 import type { ToolCall, ToolOutcome } from "../../../agent-server/tools/tools.ts";
@@ -49,7 +48,6 @@ const calls: Record<string, { args: Record<string, unknown>; acts: string | null
   git_checkout: { args: { ref: "other" }, acts: "ref" },
   git_push: { args: { remote: "origin", branch: "other" }, acts: "branch" },
   git_clone: { args: { url: "remote.git", path: "alias/clone" }, acts: "path" },
-  run_command: { args: { command: "printf hello" }, acts: "command" },
   fetch_url: { args: { url: "https://docs.example.org/page" }, acts: "url" },
   download: { args: { url: "https://docs.example.org/file", path: "alias/file.bin" }, acts: "path" },
   http_post: { args: { url: "https://docs.example.org/items", body: "sent" }, acts: "body" },
@@ -220,6 +218,8 @@ describe("there is one road", () => {
     const cloned = redeemed.filter(({ action }) => action === "clone").map(({ args }) => String(args["absolute"]));
     for (const path of new Set([...Object.keys(before), ...Object.keys(after)])) {
       if (before[path] === after[path]) continue;
+      // What a command changes is found and kept by the road, whatever it is.
+      if (redeemed.some(({ capability }) => capability === "shell_exec")) continue;
       if (cloned.some((one) => one === path || path.startsWith(`${one}/`))) continue;
       if (!allowed.some((one) => one === path || one.startsWith(`${path}/`))) problems.push(`${path} was changed without leave`);
     }

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { HealthStatus, ProviderHealth } from "../../../agent-server/contract/providers.ts";
 import type { ToolProvider } from "../../../agent-server/tools/capabilities.ts";
@@ -21,7 +21,7 @@ interface Planted extends Partial<Omit<ToolProvider, "id" | "local">> {
   readonly local?: boolean;
   readonly status?: HealthStatus;
   /** What the next look finds. */
-  readonly then?: HealthStatus;
+  readonly next?: HealthStatus;
 }
 
 function open(planted: Planted[], of: { safe?: boolean; flags?: string[]; yaml?: string; resting?: string[] } = {}) {
@@ -36,13 +36,13 @@ function open(planted: Planted[], of: { safe?: boolean; flags?: string[]; yaml?:
     of: words,
     look: (id) => {
       looked.push(id);
-      seen.set(id, planted.find((one) => one.id === id)?.then ?? (seen.get(id) === "unknown" ? "ok" : (seen.get(id) ?? "ok")));
+      seen.set(id, planted.find((one) => one.id === id)?.next ?? (seen.get(id) === "unknown" ? "ok" : (seen.get(id) ?? "ok")));
       return Promise.resolve(words(id));
     },
     resting: (id) => of.resting?.includes(id) === true,
   };
   const providers = planted.map(
-    ({ local = true, status: _status, then: _then, ...more }): ToolProvider => ({
+    ({ local = true, status: _status, next: _next, ...more }): ToolProvider => ({
       title: more.id,
       version: () => "1",
       priority: 10,
@@ -185,16 +185,16 @@ describe("who is looked at before the choice", () => {
     [
       "the next, when that one is down",
       [
-        { id: "a", status: "unknown", then: "down" },
+        { id: "a", status: "unknown", next: "down" },
         { id: "b", status: "unknown" },
       ],
       undefined,
       ["a", "b"],
       "b",
     ],
-    ["those that are down, when there is no other", [{ id: "a", status: "down", then: "ok" }], undefined, ["a"], "a"],
-    ["not those that rest after their failures", [{ id: "a", status: "down", then: "ok" }], ["a"], [], null],
-    ["not the same one twice", [{ id: "a", status: "unknown", then: "down" }], undefined, ["a"], null],
+    ["those that are down, when there is no other", [{ id: "a", status: "down", next: "ok" }], undefined, ["a"], "a"],
+    ["not those that rest after their failures", [{ id: "a", status: "down", next: "ok" }], ["a"], [], null],
+    ["not the same one twice", [{ id: "a", status: "unknown", next: "down" }], undefined, ["a"], null],
   ])("%s", async (_, planted, resting, expected, provider) => {
     const { router, looked } = open(planted, resting === undefined ? {} : { resting });
     const resolved = await router.resolve({ capability: "shell_exec" });

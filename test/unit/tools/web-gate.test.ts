@@ -2,7 +2,7 @@ import { lookup, type LookupAddress } from "node:dns";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import { checkedLookup, createPageFetch } from "../../../agent-server/security/security.ts";
