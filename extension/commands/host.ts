@@ -19,6 +19,7 @@ export function hostCommands(host: AgentHost, log: vscode.LogOutputChannel): Com
         { label: vscode.l10n.t("$(shield) Open War Room"), command: "lancelot.openWarRoom" },
         { label: vscode.l10n.t("$(heart) Show the soul"), command: "lancelot.showSoul" },
         { label: vscode.l10n.t("$(shield) Toggle safe mode"), command: "lancelot.toggleSafeMode" },
+        { label: vscode.l10n.t("$(pulse) Doctor"), command: "lancelot.doctor" },
         { label: "", kind: vscode.QuickPickItemKind.Separator },
         { label: vscode.l10n.t("$(debug-restart) Restart agent host"), command: "lancelot.restartHost" },
         { label: vscode.l10n.t("$(output) Show log"), command: "lancelot.showLog" },

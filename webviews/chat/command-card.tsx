@@ -5,7 +5,7 @@ import type { CommandPlace } from "../../agent-server/contract/providers.ts";
 import { commandAction } from "../shared/commands.ts";
 import { Button, Icon } from "../shared/components.tsx";
 import { Exact } from "../shared/exact.tsx";
-import { t } from "../shared/l10n.ts";
+import { formatDuration, t } from "../shared/l10n.ts";
 import type { Target } from "../shared/terminal/links.ts";
 import { TerminalOutput, TerminalTail } from "../shared/terminal/output.tsx";
 import type { Chat } from "./state.ts";
@@ -44,8 +44,9 @@ export function endText({ ended, exitCode }: Pick<CommandRun, "ended" | "exitCod
 }
 
 /** What the closed card says of a command beside its title: how it ended. Said to a screen reader when it comes. */
-export function CommandEnd({ command }: { command: CommandRun }): JSX.Element {
-  const text = endText(command);
+export function CommandEnd({ command, status }: { command: CommandRun; status: ToolPart["status"] }): JSX.Element {
+  // A task that is stopped does not wait for its command to say so.
+  const text = endText(command) ?? (status === "cancelled" ? endText({ ended: "stopped", exitCode: null }) : null);
   const good = command.ended === "exit" && command.exitCode === 0;
   return (
     <span role="status" class="command-end">
@@ -95,6 +96,12 @@ export function CommandBody({ part, command, chat }: { part: ToolPart; command: 
           <Icon name={command.network ? "globe" : "circle-slash"} />
           {command.network ? t("network: the hosts of your list") : t("network: none")}
         </li>
+        {part.durationMs !== null && (
+          <li>
+            <Icon name="clock" />
+            {formatDuration(part.durationMs)}
+          </li>
+        )}
       </ul>
       <TerminalOutput output={output} running={running} label={t("Output")} open={open} />
       <div class="actions command-actions">

@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import type { HostInfo } from "../../agent-server/contract/host.ts";
+import { commandAction } from "../shared/commands.ts";
 import { Icon } from "../shared/components.tsx";
 import { formatCompact, formatNumber, t } from "../shared/l10n.ts";
 import type { Chat } from "./state.ts";
@@ -32,6 +33,7 @@ export function Footer({ chat }: { chat: Chat }): JSX.Element {
           <span>{t("Safe mode")}</span>
         </span>
       )}
+      <Commands chat={chat} />
       <span class="spring" />
       {usage !== undefined && used > 0 && (
         <span
@@ -65,5 +67,26 @@ function Edits({ info }: { info: HostInfo }): JSX.Element {
       <Icon name={icon} />
       <span>{text}</span>
     </span>
+  );
+}
+
+/** Says when commands cannot be run, or run without a sandbox; what is as it should be takes no room. */
+function Commands({ chat }: { chat: Chat }): JSX.Element | null {
+  const sandbox = chat.store.sandbox.value;
+  // Before the host has looked there is nothing to do about it.
+  const none = sandbox !== null && sandbox.place === null && sandbox.nextStep !== null;
+  if (sandbox === null || (!none && sandbox.place !== "host")) return null;
+  const text = none ? t("No commands") : t("No sandbox");
+  return (
+    <button
+      type="button"
+      class="footer-item"
+      title={[sandbox.message, sandbox.nextStep ?? ""].join(" ").trim()}
+      aria-label={t("{0}: {1} Open Tools", text, sandbox.message)}
+      onClick={() => chat.bridge.ui(commandAction("openWarRoom", { tab: "tools" }))}
+    >
+      <Icon name="warning" />
+      <span>{text}</span>
+    </button>
   );
 }

@@ -145,7 +145,7 @@ export const ToolCard = memo(function ToolCard({ part, chat }: { part: ToolPart;
               <span class="sr-only">{t("The output holds words that read like orders to the model")}</span>
             </span>
           )}
-          {part.command !== undefined && <CommandEnd command={part.command} />}
+          {part.command !== undefined && <CommandEnd command={part.command} status={part.status} />}
           {part.durationMs !== null && <span class="quiet duration">{formatDuration(part.durationMs)}</span>}
           {part.tier !== null && <TierBadge tier={part.tier} />}
           <State {...look} spin={part.status === "running"} quiet={part.status !== "denied" && part.status !== "waiting"} />

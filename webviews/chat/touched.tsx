@@ -19,6 +19,11 @@ function lookOf({ kind }: TouchedFile): { icon: string; text: string; kind: stri
   }
 }
 
+/** True for a file that is not there now. */
+function isGone({ kind }: TouchedFile, undone: boolean): boolean {
+  return kind === "deleted" ? !undone : kind === "created" && undone;
+}
+
 function FileRow({
   file,
   checkpointId,
@@ -33,7 +38,7 @@ function FileRow({
   return (
     <li class="touched-file">
       <State {...lookOf(file)} quiet />
-      {file.kind === "deleted" ? (
+      {isGone(file, undone) ? (
         <span class="mono">{file.path}</span>
       ) : (
         <Button kind="link" onClick={() => chat.bridge.ui({ action: "openFile", path: file.path })}>

@@ -5,6 +5,7 @@ import type { HostEvent } from "../../agent-server/contract/events.ts";
 import type { Approval } from "../../agent-server/contract/governance.ts";
 import type { HostInfo } from "../../agent-server/contract/host.ts";
 import type { LocalModel } from "../../agent-server/contract/models.ts";
+import type { SandboxState } from "../../agent-server/contract/providers.ts";
 import type { Receipt } from "../../agent-server/contract/receipts.ts";
 import type { Result } from "../../agent-server/contract/table.ts";
 import { type Bridge, isCancelled } from "./bridge.ts";
@@ -25,6 +26,8 @@ export interface Store {
   readonly models: ReadonlySignal<Models | null>;
   readonly localModel: ReadonlySignal<LocalModel | null>;
   readonly info: ReadonlySignal<HostInfo | null>;
+  /** Where commands run. */
+  readonly sandbox: ReadonlySignal<SandboxState | null>;
   /** Grows each time state was fetched anew; what a view fetched itself is stale then. */
   readonly generation: ReadonlySignal<number>;
   putQuest(quest: Quest): void;
@@ -51,6 +54,7 @@ export function createStore(bridge: Bridge): Store {
   const models = signal<Models | null>(null);
   const localModel = signal<LocalModel | null>(null);
   const info = signal<HostInfo | null>(null);
+  const sandbox = signal<SandboxState | null>(null);
   const generation = signal(0);
   let lastSeq: number | undefined;
   let refreshing: { events: HostEvent[] } | undefined;
@@ -109,9 +113,11 @@ export function createStore(bridge: Bridge): Store {
           () => undefined,
         );
         return;
+      case "sandbox":
+        sandbox.value = event.payload;
+        return;
       case "verifying":
       case "providers":
-      case "sandbox":
         return; // of the War Room's panels
     }
   }
@@ -121,13 +127,14 @@ export function createStore(bridge: Bridge): Store {
     const mine = { events: [] as HostEvent[] };
     refreshing = mine;
     void readModels();
-    const [quest, approval, change, receipt, local, host] = await Promise.allSettled([
+    const [quest, approval, change, receipt, local, host, place] = await Promise.allSettled([
       bridge.call("quests.list", {}),
       bridge.call("approvals.list", {}),
       bridge.call("changes.list", { open: true }),
       bridge.call("receipts.search", { limit: latestReceiptCount }),
       bridge.call("models.local", {}),
       bridge.call("host.info", {}),
+      bridge.call("tools.sandbox", {}),
     ]);
     if (refreshing !== mine) return;
     refreshing = undefined;
@@ -137,6 +144,7 @@ export function createStore(bridge: Bridge): Store {
     if (receipt.status === "fulfilled") latestReceipts.value = receipt.value.items;
     if (local.status === "fulfilled") localModel.value = local.value;
     if (host.status === "fulfilled") info.value = host.value;
+    if (place.status === "fulfilled") sandbox.value = place.value;
     for (const event of mine.events) apply(event);
     generation.value += 1;
   }
@@ -168,6 +176,7 @@ export function createStore(bridge: Bridge): Store {
     models,
     localModel,
     info,
+    sandbox,
     generation,
     putQuest: (quest) => put(quests, quest),
     putApproval: (approval) => put(approvals, approval),

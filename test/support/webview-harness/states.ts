@@ -395,7 +395,12 @@ export const states: readonly ViewState[] = [
     }),
   }),
   chat("chat-interrupted", {
-    answers: questAnswers(sampleQuest({ status: "interrupted", problem: "The agent host ended while this task ran." }), [question]),
+    answers: questAnswers(sampleQuest({ status: "interrupted", problem: "The agent host ended while this task ran." }), [question], {
+      "tools.sandbox": sampleSandbox({
+        ...{ place: null, engine: null, osSandbox: null },
+        ...{ message: "Commands cannot be run: there is no sandbox.", nextStep: "Install Docker, Podman or bubblewrap." },
+      }),
+    }),
   }),
   chat("chat-mention", { saved: nothingOpen }, { type: "Explain @inv" }),
   chat("chat-commands", { saved: nothingOpen }, { type: "/" }),

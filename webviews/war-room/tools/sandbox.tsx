@@ -66,12 +66,10 @@ function Facts({ state }: { state: SandboxState }): JSX.Element {
         <Engine engine={state.engine} />
       </dd>
       <dt>{t("Image")}</dt>
-      <dd>
-        <Image image={state.image} />
-      </dd>
+      <dd>{state.engine === null ? <span class="quiet">{t("needs a container engine")}</span> : <Image image={state.image} />}</dd>
       <dt>{t("Container")}</dt>
       <dd>
-        <Container container={state.container} />
+        {state.engine === null ? <span class="quiet">{t("needs a container engine")}</span> : <Container container={state.container} />}
       </dd>
       <dt>{t("System sandbox")}</dt>
       <dd>{state.osSandbox === null ? t("none found") : `${state.osSandbox.name} ${state.osSandbox.version ?? ""}`.trim()}</dd>
