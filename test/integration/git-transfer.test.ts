@@ -162,7 +162,7 @@ describe("git_clone", () => {
     const killOne = async (): Promise<void> => {
       const child = spawn(
         process.execPath,
-        [join(import.meta.dirname, "../support/tools/clone-until-killed.ts"), base, `${server.url}/project.git`],
+        [join(import.meta.dirname, "../support/tools/clone-until-killed/main.ts"), base, `${server.url}/project.git`],
         {
           stdio: ["ignore", "pipe", "inherit"],
           env: { ...process.env, HOME: home },

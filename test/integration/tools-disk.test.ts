@@ -16,11 +16,11 @@ describe.runIf(mayMount)("a disk that is full", () => {
     base = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-disk-")));
     disk = join(base, "disk");
     mkdirSync(disk);
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=400k", "tmpfs", disk]);
+    execFileSync("/bin/mount", ["-t", "tmpfs", "-o", "size=400k", "tmpfs", disk]);
   });
   afterEach(() => {
     room?.close();
-    execFileSync("umount", [disk]);
+    execFileSync("/bin/umount", [disk]);
     rmSync(base, { recursive: true, force: true });
   });
 
@@ -55,7 +55,7 @@ describe.runIf(mayMount)("a disk that is full", () => {
     mkdirSync(workspace);
     writeFileSync(join(workspace, "a.txt"), "one\n");
     room = createToolsRoom({ base, workspace, posture: "autonomous" });
-    execFileSync("mount", ["-o", "remount,ro", disk]);
+    execFileSync("/bin/mount", ["-o", "remount,ro", disk]);
     for (const [tool, args] of Object.entries({
       edit_file: { path: "a.txt", old_text: "one", new_text: "two" },
       write_file: { path: "deep/new.txt", content: "x\n" },

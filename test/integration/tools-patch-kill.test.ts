@@ -22,7 +22,7 @@ describe("a host killed while it applies a patch of several files", () => {
     let partial = 0;
     for (let round = 0; round < kills; round++) {
       const questId = `q${round}`;
-      const child = spawn(process.execPath, [join(import.meta.dirname, "../support/tools/patch-until-killed.ts"), base, questId], {
+      const child = spawn(process.execPath, [join(import.meta.dirname, "../support/tools/patch-until-killed/main.ts"), base, questId], {
         stdio: ["ignore", "pipe", "inherit"],
       });
       let said = "";

@@ -45,6 +45,8 @@ export interface CommandOptions {
   readonly approved: readonly string[];
   /** Instead of a script. */
   readonly run: () => Promise<void>;
+  /** What the script prints. */
+  readonly onOutput: (text: string) => void;
 }
 
 export interface CommandEnd {
@@ -155,7 +157,7 @@ export function createEffectsRoom(options: EffectsRoomOptions = {}): EffectsRoom
     workspace,
     dataDir,
     ready,
-    async sh(script, { questId = "q1", signal = new AbortController().signal, approved, run } = {}) {
+    async sh(script, { questId = "q1", signal = new AbortController().signal, approved, run, onOutput } = {}) {
       let receiptId = "";
       let touched: CommandEnd["touched"] | null = null;
       const undertaking: Undertaking<null> = {
@@ -176,7 +178,7 @@ export function createEffectsRoom(options: EffectsRoomOptions = {}): EffectsRoom
         onTouched: (found) => (touched = found),
         provider: { name: "sh", version: "1" },
         run: async () => {
-          if (run === undefined) await shell(script, workspace);
+          if (run === undefined) await shell(script, workspace, onOutput);
           else await run();
           return { value: null, outputs: {} };
         },
@@ -199,7 +201,7 @@ export function createEffectsRoom(options: EffectsRoomOptions = {}): EffectsRoom
 }
 
 /** Runs a script; throws when it fails, with what it printed. */
-async function shell(script: string, cwd: string): Promise<void> {
+async function shell(script: string, cwd: string, onOutput: (text: string) => void = () => undefined): Promise<void> {
   const child = spawn("sh", ["-e", "-c", script], {
     cwd,
     stdio: ["ignore", "pipe", "pipe"],
@@ -215,7 +217,10 @@ async function shell(script: string, cwd: string): Promise<void> {
     },
   });
   let said = "";
-  child.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  child.stdout.on("data", (chunk: Buffer) => {
+    said += chunk.toString();
+    onOutput(chunk.toString());
+  });
   child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
   const [code] = (await once(child, "exit")) as [number | null];
   if (code !== 0) throw new Error(`The script ended with ${String(code)}: ${said}`);

@@ -174,7 +174,7 @@ describe("permissions", () => {
       chmodSync(join(base, "readonly.txt"), 0o444);
       chmodSync(join(base, "unreadable.txt"), 0o000);
       const before = root ? snapshotTree(join(base, "locked")) : null;
-      const said = execFileSync(process.execPath, [join(import.meta.dirname, "../../support/tools/other-user.ts"), base], {
+      const said = execFileSync(process.execPath, [join(import.meta.dirname, "../../support/tools/other-user/main.ts"), base], {
         encoding: "utf8",
         ...(root ? { uid: nobody, gid: nobody } : {}),
         env: { PATH: process.env["PATH"] },

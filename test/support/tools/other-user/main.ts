@@ -1,8 +1,8 @@
 // Writes with the file operations as a user who is not root, whom permissions bind. Arguments: folder. Says what came of it as one
 // line of JSON.
 import { join } from "node:path";
-import { readWhole, removeFile, writeAtomic } from "../../../agent-server/tools/providers/file-ops.ts";
-import { sha256 } from "../../../agent-server/tools/text/encoding.ts";
+import { readWhole, removeFile, writeAtomic } from "../../../../agent-server/tools/providers/file-ops.ts";
+import { sha256 } from "../../../../agent-server/tools/text/encoding.ts";
 
 const [base = ""] = process.argv.slice(2);
 const at = (path: string) => ({ absolute: join(base, path), display: path });

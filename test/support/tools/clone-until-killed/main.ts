@@ -1,8 +1,8 @@
 // Clones from a server that never answers, and says so when the clone has begun; it is killed then. Arguments: folder, address.
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Governance } from "../../../agent-server/governance/governance.ts";
-import { createToolsRoom } from "../tools-room.ts";
+import type { Governance } from "../../../../agent-server/governance/governance.ts";
+import { createToolsRoom } from "../../tools-room.ts";
 
 const [base = "", url = ""] = process.argv.slice(2);
 /** The gate asks of this machine's server as of any listed host. */
