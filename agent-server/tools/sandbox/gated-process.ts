@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { LancelotError } from "../../contract/errors.ts";
-import { openOutputPipes } from "./output-pipes.ts";
+import type { PipeMaker } from "./output-pipes.ts";
 import type { ShellCommand, ShellResult } from "./shell.ts";
 
 /** Longest text kept of what was said before the command began. */
@@ -24,8 +24,7 @@ export interface GatedProcess {
   /** Runs as somebody else; only root can. */
   readonly owner?: { readonly uid: number; readonly gid: number } | undefined;
   readonly detached?: boolean;
-  /** For the names of pipes. */
-  readonly folder: string;
+  readonly pipes: PipeMaker;
   /** Descriptors from 5 on. 3 is the gate: the shell inside reads one line there and begins; on 4 it says that it is ready, and at its end whether something was left. */
   readonly descriptors?: readonly (number | "pipe")[];
   readonly onSpawn?: (child: ChildProcess) => void;
@@ -50,7 +49,7 @@ export interface GatedProcess {
  */
 export async function runGated(command: ShellCommand, how: GatedProcess): Promise<ShellResult> {
   if (command.signal.aborted) return notBegun();
-  const pipes = await openOutputPipes(how.folder);
+  const pipes = await how.pipes.open();
   const state: { begunAt: number | null; endedBy: EndedBy | null; thrown: unknown } = { begunAt: null, endedBy: null, thrown: null };
   let outputBytes = 0;
   let handedOn = 0;

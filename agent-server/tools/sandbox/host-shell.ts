@@ -10,6 +10,7 @@ import { runGated } from "./gated-process.ts";
 import { markName, standGuard } from "./host/guard.ts";
 import { endTree, signalQuietly } from "./host/process-tree.ts";
 import { folderInside } from "./os/layout.ts";
+import { createPipeMaker } from "./output-pipes.ts";
 import type { ShellProvider } from "./shell.ts";
 
 /** Waits at the gate, then runs the command; a shell of its own, so that how the command ended is told from losing this one. */
@@ -30,6 +31,7 @@ export function createHostShell(deps: {
   const env = deps.env ?? process.env;
   const windows = process.platform === "win32";
   const shell = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"].find((path) => existsSync(path)) ?? "/bin/sh";
+  const pipes = createPipeMaker(join(deps.dataDir, "sandbox"));
   const running = new Set<{ stop: () => void; over: Promise<unknown> }>();
 
   const health = (status: ProviderHealth["status"], message: string, nextStep: string | null): ProviderHealth => ({
@@ -80,7 +82,7 @@ export function createHostShell(deps: {
             [markName]: mark,
           },
           detached: true,
-          folder: join(deps.dataDir, "sandbox"),
+          pipes,
           async onReady(child) {
             guards.push(await standGuard(child.pid ?? 0, `${markName}=${mark}`));
           },
@@ -103,6 +105,7 @@ export function createHostShell(deps: {
     async close() {
       for (const { stop } of running) stop();
       await Promise.all([...running].map(({ over }) => over));
+      await pipes.close();
     },
   };
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
+import { lstatSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -21,7 +21,16 @@ export function makeTemporaryFolder(purpose: string): string {
   const start = `lancelot-${purpose}-`;
   for (const name of readdirSync(top)) {
     const pid = name.startsWith(start) ? Number(/^(\d+)-/.exec(name.slice(start.length))?.[1] ?? "0") : 0;
-    if (pid > 0 && !processRuns(pid)) rmSync(join(top, name), { recursive: true, force: true });
+    if (pid > 0 && !processRuns(pid)) removeOwn(join(top, name));
   }
   return mkdtempSync(join(top, `${start}${process.pid}-`));
+}
+
+/** The folder for temporary files is everybody's: what is another user's stays. */
+function removeOwn(path: string): void {
+  try {
+    if (lstatSync(path).uid === process.getuid?.()) rmSync(path, { recursive: true, force: true });
+  } catch {
+    // Somebody else takes it away at this moment.
+  }
 }

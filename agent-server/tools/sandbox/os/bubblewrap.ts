@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { closeSync, existsSync, openSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { homedir, release } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
@@ -11,6 +11,7 @@ import { commandEnvironment, proxyEnvironment } from "../environment.ts";
 import { watchGrowth } from "../container/disk.ts";
 import { runGated } from "../gated-process.ts";
 import type { OsShellDeps } from "../os.ts";
+import { createPipeMaker } from "../output-pipes.ts";
 import type { ShellProvider } from "../shell.ts";
 import { installAdvice, whyNot } from "./advice.ts";
 import { type ControlGroup, findControlGroups } from "./control-groups.ts";
@@ -18,6 +19,7 @@ import { forwarderPort, insideScript } from "./inside.ts";
 import { bubblewrapArguments, expectNarrow, folderInside, misplaced, programFolders, workspaceMounts } from "./layout.ts";
 import { createPlaceholders, sweep } from "./placeholders.ts";
 import { seccompFilter } from "./seccomp.ts";
+import { makeSystemFiles } from "./system-files.ts";
 import { treeOf, watchProcesses } from "./watch.ts";
 
 const execute = promisify(execFile);
@@ -27,7 +29,11 @@ const goneWithin = 10_000;
 /** Descriptors of the sandboxed process: 3 and 4 are the gate's. */
 const infoDescriptor = 5;
 const seccompDescriptor = 6;
-const firstFile = 7;
+
+interface Prepared {
+  readonly systemFiles: string;
+  readonly seccomp: string | null;
+}
 
 /** How this machine's bubblewrap is. */
 interface Found {
@@ -47,7 +53,8 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
   const groups = process.getuid?.() === 0 ? findControlGroups() : null;
   const running = new Set<{ stop: () => void; over: Promise<unknown> }>();
   let found: Found | null = null;
-  let prepared: Promise<Record<string, string>> | null = null;
+  let prepared: Prepared | null = null;
+  const pipes = createPipeMaker(folder);
 
   async function look(signal?: AbortSignal): Promise<Found> {
     const options = { timeout: probeWithin, env: { PATH: env["PATH"] ?? "/usr/bin:/bin" }, ...(signal === undefined ? {} : { signal }) };
@@ -100,23 +107,14 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
     }
   }
 
-  /** Files that stand in /etc inside, and the filter; written once. */
-  async function prepare(): Promise<Record<string, string>> {
+  /** What stands in /etc inside, and the filter; made once. */
+  function prepare(): Prepared {
     sweep(folder);
     const { uid, gid } = identity(deps.workspace);
-    const write = (name: string, contents: string | Uint8Array) => {
-      const path = join(folder, `${process.pid}-${randomBytes(4).toString("hex")}-${name}`);
-      writeFileSync(path, contents, { mode: 0o600, flag: "wx" });
-      return path;
-    };
     const filter = seccompFilter(process.arch);
-    return {
-      "/etc/passwd": write("passwd", `lancelot:x:${uid}:${gid}::/tmp/home:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n`),
-      "/etc/group": write("group", `lancelot:x:${gid}:\nnogroup:x:65534:\n`),
-      "/etc/hosts": write("hosts", "127.0.0.1 localhost lancelot\n::1 localhost\n"),
-      "/etc/nsswitch.conf": write("nsswitch", "passwd: files\ngroup: files\nhosts: files\n"),
-      ...(filter === null ? {} : { seccomp: write("seccomp", filter) }),
-    };
+    const seccomp = filter === null ? null : join(folder, `${process.pid}-${randomBytes(4).toString("hex")}-seccomp`);
+    if (filter !== null && seccomp !== null) writeFileSync(seccomp, filter, { mode: 0o600, flag: "wx" });
+    return { systemFiles: makeSystemFiles(uid, gid), seccomp };
   }
 
   const run: ShellProvider["run"] = async (command) => {
@@ -139,21 +137,21 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
     if (command.network && deps.egress === null) throw new LancelotError("unavailable", "Commands get no network here. Run it without.");
 
     const limits = deps.limits();
-    const files = await (prepared ??= prepare());
+    const { systemFiles, seccomp } = (prepared ??= prepare());
     const { mounts, missing } = workspaceMounts(workspace, deps.dataDir, deps.protectedPaths());
     const shown = [...programFolders(env), ...(deps.readable?.() ?? [])];
-    const letGo = placeholders.hold(missing);
+    const letGo = placeholders.hold(
+      missing,
+      mounts.map(({ path }) => path),
+    );
     const grant = command.network && deps.egress !== null ? await deps.egress.grant() : null;
     let group: ControlGroup | null = null;
     const descriptors: number[] = [];
     let told: Promise<void> = Promise.resolve();
     let first: { readonly pid: number; readonly startedAt: string } | null = null;
     try {
-      const names = Object.entries(files);
-      const seccomp = names.find(([name]) => name === "seccomp");
-      const texts = names.filter(([name]) => name !== "seccomp");
       const shell = seen.bash ? "bash" : "sh";
-      descriptors.push(openSync(seccomp?.[1] ?? "/dev/null", "r"), ...texts.map(([, path]) => openSync(path, "r")));
+      descriptors.push(openSync(seccomp ?? "/dev/null", "r"));
       group = groups?.create(limits) ?? null;
       const script = insideScript(
         shell,
@@ -174,8 +172,8 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
         scratchBytes: limits.scratchBytes,
         sizes: seen.sizes,
         noUserNamespaces: seen.noUserNamespaces,
-        files: texts.map(([path], index) => ({ path, descriptor: firstFile + index })),
-        seccomp: seccomp === undefined ? null : seccompDescriptor,
+        systemFiles,
+        seccomp: seccomp === null ? null : seccompDescriptor,
         info: infoDescriptor,
         egressSocket: grant === null ? null : grant.socketPath,
       });
@@ -197,7 +195,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
             ...(grant === null ? {} : proxyEnvironment(grant.proxyUrl(`127.0.0.1:${forwarderPort}`))),
           },
           owner: ownerOf(workspace),
-          folder,
+          pipes,
           descriptors: ["pipe", ...descriptors],
           onSpawn(child) {
             const stream = (child.stdio as (Readable | null | undefined)[])[infoDescriptor];
@@ -281,6 +279,10 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
     async close() {
       for (const { stop } of running) stop();
       await Promise.all([...running].map(({ over }) => over));
+      await pipes.close();
+      if (prepared !== null) rmSync(prepared.systemFiles, { recursive: true, force: true });
+      if (prepared?.seccomp !== null && prepared?.seccomp !== undefined) rmSync(prepared.seccomp, { force: true });
+      prepared = null;
     },
   };
 

@@ -14,32 +14,6 @@ export interface Mount {
 /** Parts of a repository that name programs or lead to such parts; the owner's git would heed them later and outside. */
 const repositoryProtected = ["hooks", "config", "config.worktree", "info/attributes", "commondir", "modules"] as const;
 
-/** What of /etc programs need to start, to check certificates and to know time zones; nothing that holds accounts or keys. */
-const etc = [
-  "alternatives",
-  "ca-certificates",
-  "crypto-policies",
-  "debian_version",
-  "fonts",
-  "java",
-  "ld.so.cache",
-  "ld.so.conf",
-  "ld.so.conf.d",
-  "localtime",
-  "magic",
-  "mime.types",
-  "os-release",
-  "pki/ca-trust",
-  "pki/tls/cert.pem",
-  "pki/tls/certs",
-  "protocols",
-  "services",
-  "ssl/cert.pem",
-  "ssl/certs",
-  "ssl/openssl.cnf",
-  "timezone",
-];
-
 const systemFolders = ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"];
 /** Folders of programs outside the system's; shown when the owner's PATH leads into them. */
 const programRoots = ["/opt", "/nix/store", "/gnu/store", "/snap"];
@@ -125,8 +99,8 @@ export interface Layout {
   /** Newer bubblewrap only. */
   readonly sizes: boolean;
   readonly noUserNamespaces: boolean;
-  /** Texts for files, by descriptor. */
-  readonly files: readonly { readonly path: string; readonly descriptor: number }[];
+  /** The folder that is /etc inside. */
+  readonly systemFiles: string;
   readonly seccomp: number | null;
   readonly info: number;
   readonly egressSocket: string | null;
@@ -153,9 +127,7 @@ export function bubblewrapArguments(layout: Layout): string[] {
     ...["--dev", "/dev", ...size, "--tmpfs", "/dev/shm"],
     ...[...size, "--tmpfs", "/tmp", "--dir", "/tmp/home"],
     ...["--dir", "/run", "--dir", "/var", "--symlink", "../tmp", "/var/tmp", "--symlink", "../run", "/var/run"],
-    ...["--dir", "/etc"],
-    ...etc.flatMap((name) => ["--ro-bind-try", `/etc/${name}`, `/etc/${name}`]),
-    ...layout.files.flatMap(({ path, descriptor }) => ["--file", String(descriptor), path]),
+    ...["--ro-bind", layout.systemFiles, "/etc"],
     ...layout.shown.flatMap((path) => ["--ro-bind-try", path, path]),
     ...layout.workspaceMounts.flatMap(({ kind, path }) =>
       kind === "hide" ? ["--tmpfs", path, "--remount-ro", path] : [kind === "write" ? "--bind" : "--ro-bind", path, path],

@@ -24,8 +24,12 @@ const journalName = "placeholders.json";
 const contents = (path: string) => (basename(path) === "commondir" ? ".\n" : "");
 
 export interface Placeholders {
-  /** Makes sure something stands at each path, so that it can be mounted read-only. @returns how to take it away again. */
-  hold(paths: readonly string[]): () => void;
+  /**
+   * Makes sure something stands at each path, so that it can be mounted read-only, and stays there.
+   * @param present what is there already: if it is a stand-in of another command, it outlasts that one.
+   * @returns how to take it away again.
+   */
+  hold(missing: readonly string[], present: readonly string[]): () => void;
 }
 
 /**
@@ -42,7 +46,8 @@ export function createPlaceholders(folder: string): Placeholders {
     writeFileSync(journal, JSON.stringify(paths), { mode: 0o600 });
   };
   return {
-    hold(paths) {
+    hold(missing, present) {
+      const paths = [...missing, ...present.filter((path) => holders.has(path))];
       const held: string[] = [];
       if (paths.some((path) => !holders.has(path))) writeDown([...new Set([...holders.keys(), ...paths])]);
       for (const path of paths) {

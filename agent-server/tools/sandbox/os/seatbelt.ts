@@ -13,6 +13,7 @@ import { runGated } from "../gated-process.ts";
 import { markName, standGuard } from "../host/guard.ts";
 import { endTree, signalQuietly } from "../host/process-tree.ts";
 import type { OsShellDeps } from "../os.ts";
+import { createPipeMaker } from "../output-pipes.ts";
 import type { ShellCommand, ShellProvider, ShellResult } from "../shell.ts";
 import { makeTemporaryFolder } from "../temporary-folder.ts";
 import { expectNarrow, folderInside } from "./layout.ts";
@@ -30,6 +31,7 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
   const env = deps.env ?? process.env;
   const home = env["HOME"] ?? homedir();
   const shell = ["/bin/bash", "/usr/bin/bash"].find((path) => existsSync(path)) ?? "/bin/sh";
+  const pipes = createPipeMaker(join(deps.dataDir, "sandbox"));
   const running = new Set<{ stop: () => void; over: Promise<unknown> }>();
   /** Whether it holds was tried out, and it does. */
   let holds = false;
@@ -89,7 +91,7 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
             [markName]: mark,
           },
           detached: true,
-          folder: join(deps.dataDir, "sandbox"),
+          pipes,
           async onReady(child) {
             guards.push(await standGuard(child.pid ?? 0, `${markName}=${mark}`));
           },
@@ -211,6 +213,7 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
     async close() {
       for (const { stop } of running) stop();
       await Promise.all([...running].map(({ over }) => over));
+      await pipes.close();
     },
   };
 }
