@@ -20,10 +20,10 @@ import { basename, dirname, join } from "node:path";
 import { cacheDir, projectNode } from "./project.mjs";
 import { has, run, SetupError, say } from "./say.mjs";
 
-/** busybox and nothing else. */
-export const smallImage = "lancelot-test:small";
+/** busybox and nothing else. The number is that of what is in it: images are kept. */
+export const smallImage = "lancelot-test:small-1";
 /** bash, coreutils, git, python3, node: the machine's own. */
-export const toolsImage = "lancelot-test:tools";
+export const toolsImage = "lancelot-test:tools-1";
 const folders = () => join(cacheDir(), "engine");
 const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin` };
 
@@ -57,7 +57,8 @@ export async function ensureEngine() {
 
 /**
  * Starts an engine that belongs to this process alone.
- * @param {{ images?: readonly string[], flags?: readonly string[] }} [options] images to have ready: the small one when nothing is said
+ * @param {{ images?: readonly string[], hosts?: readonly string[], config?: Record<string, unknown> }} [options] images to have ready:
+ *   the small one when nothing is said; more addresses to listen at; more of the engine's configuration
  */
 export async function startEngine(options = {}) {
   await ensureEngine();
@@ -73,7 +74,7 @@ export async function startEngine(options = {}) {
         "data-root": join(slot.path, driver),
         "exec-root": join(folder, "exec"),
         pidfile: join(folder, "docker.pid"),
-        hosts: [`unix://${socket}`],
+        hosts: [`unix://${socket}`, ...(options.hosts ?? [])],
         "storage-driver": driver,
         bridge: "none",
         iptables: false,
@@ -82,12 +83,13 @@ export async function startEngine(options = {}) {
         "ip-masq": false,
         "exec-opts": ["native.cgroupdriver=cgroupfs"],
         "cgroup-parent": "/lancelot",
+        ...options.config,
       }),
     );
     // A killed engine's: the process may be dead and not yet noticed by whoever it belongs to now.
     for (const left of ["docker.pid", "exec/containerd/containerd.pid"]) rmSync(join(folder, left), { force: true });
     const log = openSync(join(folder, "engine.log"), "a");
-    const child = spawn("dockerd", ["--config-file", config, ...(options.flags ?? [])], {
+    const child = spawn("dockerd", ["--config-file", config], {
       env,
       stdio: ["ignore", log, log],
       detached: true,
