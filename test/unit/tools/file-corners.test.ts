@@ -174,9 +174,9 @@ describe("permissions", () => {
       chmodSync(join(base, "readonly.txt"), 0o444);
       chmodSync(join(base, "unreadable.txt"), 0o000);
       const before = root ? snapshotTree(join(base, "locked")) : null;
-      const said = execFileSync(process.execPath, [join(import.meta.dirname, "../../support/tools/other-user/main.ts"), base], {
+      const script = join(import.meta.dirname, "../../support/tools/other-user/main.ts");
+      const said = execFileSync(process.execPath, [script, base, ...(root ? [String(nobody)] : [])], {
         encoding: "utf8",
-        ...(root ? { uid: nobody, gid: nobody } : {}),
         env: { PATH: process.env["PATH"] },
       });
       const denied = expect.stringContaining("The system does not permit this on");

@@ -1,10 +1,15 @@
-// Writes with the file operations as a user who is not root, whom permissions bind. Arguments: folder. Says what came of it as one
-// line of JSON.
+// Writes with the file operations as a user who is not root, whom permissions bind. Arguments: folder, and the id of that user where
+// this is root (who can load the code wherever it lies). Says what came of it as one line of JSON.
 import { join } from "node:path";
 import { readWhole, removeFile, writeAtomic } from "../../../../agent-server/tools/providers/file-ops.ts";
 import { sha256 } from "../../../../agent-server/tools/text/encoding.ts";
 
-const [base = ""] = process.argv.slice(2);
+const [base = "", user] = process.argv.slice(2);
+if (user !== undefined) {
+  process.setgroups?.([]);
+  process.setgid?.(Number(user));
+  process.setuid?.(Number(user));
+}
 const at = (path: string) => ({ absolute: join(base, path), display: path });
 const told: Record<string, string> = {};
 for (const [name, work] of Object.entries({
