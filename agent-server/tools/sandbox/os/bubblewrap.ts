@@ -19,7 +19,7 @@ import { forwarderPort, insideScript } from "./inside.ts";
 import { bubblewrapArguments, expectNarrow, folderInside, misplaced, programFolders, workspaceMounts } from "./layout.ts";
 import { createPlaceholders, sweep } from "./placeholders.ts";
 import { seccompFilter } from "./seccomp.ts";
-import { makeSystemFiles } from "./system-files.ts";
+import { makeSystemFiles, type SystemFiles } from "./system-files.ts";
 import { treeOf, watchProcesses } from "./watch.ts";
 
 const execute = promisify(execFile);
@@ -31,7 +31,7 @@ const infoDescriptor = 5;
 const seccompDescriptor = 6;
 
 interface Prepared {
-  readonly systemFiles: string;
+  readonly systemFiles: SystemFiles;
   readonly seccomp: string | null;
 }
 
@@ -280,7 +280,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
       for (const { stop } of running) stop();
       await Promise.all([...running].map(({ over }) => over));
       await pipes.close();
-      if (prepared !== null) rmSync(prepared.systemFiles, { recursive: true, force: true });
+      if (prepared !== null) rmSync(prepared.systemFiles.folder, { recursive: true, force: true });
       if (prepared?.seccomp !== null && prepared?.seccomp !== undefined) rmSync(prepared.seccomp, { force: true });
       prepared = null;
     },

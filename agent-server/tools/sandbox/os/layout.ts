@@ -4,6 +4,7 @@ import { LancelotError } from "../../../contract/errors.ts";
 import { findRepository, isBelow } from "../../providers/git-repository.ts";
 import { pathOf } from "../environment.ts";
 import { egressSocketInside } from "./inside.ts";
+import type { SystemFiles } from "./system-files.ts";
 
 /** One thing of the disk that is there inside. */
 export interface Mount {
@@ -99,8 +100,7 @@ export interface Layout {
   /** Newer bubblewrap only. */
   readonly sizes: boolean;
   readonly noUserNamespaces: boolean;
-  /** The folder that is /etc inside. */
-  readonly systemFiles: string;
+  readonly systemFiles: SystemFiles;
   readonly seccomp: number | null;
   readonly info: number;
   readonly egressSocket: string | null;
@@ -127,7 +127,8 @@ export function bubblewrapArguments(layout: Layout): string[] {
     ...["--dev", "/dev", ...size, "--tmpfs", "/dev/shm"],
     ...[...size, "--tmpfs", "/tmp", "--dir", "/tmp/home"],
     ...["--dir", "/run", "--dir", "/var", "--symlink", "../tmp", "/var/tmp", "--symlink", "../run", "/var/run"],
-    ...["--ro-bind", layout.systemFiles, "/etc"],
+    ...["--ro-bind", layout.systemFiles.folder, "/etc"],
+    ...layout.systemFiles.mounted.flatMap((name) => ["--ro-bind", `/etc/${name}`, `/etc/${name}`]),
     ...layout.shown.flatMap((path) => ["--ro-bind-try", path, path]),
     ...layout.workspaceMounts.flatMap(({ kind, path }) =>
       kind === "hide" ? ["--tmpfs", path, "--remount-ro", path] : [kind === "write" ? "--bind" : "--ro-bind", path, path],

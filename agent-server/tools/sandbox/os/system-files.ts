@@ -1,54 +1,58 @@
-import { chmodSync, cpSync, lstatSync, mkdirSync, readdirSync, realpathSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, realpathSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeTemporaryFolder } from "../temporary-folder.ts";
 
 /** What of /etc programs need to start, to check certificates and to know time zones; nothing that holds accounts or keys. */
-const taken = [
-  "alternatives",
-  "ca-certificates",
-  "crypto-policies",
+const files = [
   "debian_version",
-  "fonts",
   "ld.so.cache",
   "ld.so.conf",
-  "ld.so.conf.d",
   "localtime",
   "magic",
   "mime.types",
   "os-release",
-  "pki/ca-trust",
   "pki/tls/cert.pem",
-  "pki/tls/certs",
   "protocols",
   "services",
   "ssl/cert.pem",
-  "ssl/certs",
   "ssl/openssl.cnf",
   "timezone",
 ];
+const folders = ["alternatives", "ca-certificates", "crypto-policies", "fonts", "pki/ca-trust", "pki/tls/certs", "ssl/certs"];
 /** Settings of languages, which their programs lead to by links. */
 const languages = /^(?:dotnet|java|maven|perl|php|python|ruby)[-\d.]*$/;
 
+/** The /etc that commands see. */
+export interface SystemFiles {
+  /** Readable by everybody, because commands may run as somebody else. */
+  readonly folder: string;
+  /** Of the system's /etc, mounted into it by their names. */
+  readonly mounted: readonly string[];
+}
+
 /**
- * Makes the /etc that commands see: copies of what everybody may read of the system's, and files of names in which there is nobody but
- * the command. One folder, because every mount costs time.
- * @returns its path; readable by everybody, because commands may run as somebody else.
+ * Makes the /etc of commands: copies of small files that everybody may read, places for folders of the system, and files of names in
+ * which there is nobody but the command. One folder, because every mount costs time.
  */
-export function makeSystemFiles(uid: number, gid: number): string {
+export function makeSystemFiles(uid: number, gid: number): SystemFiles {
   const folder = makeTemporaryFolder("etc");
-  const everybody = (path: string) => {
-    const stats = lstatSync(path);
-    return stats.isSymbolicLink() || ((stats.isFile() || stats.isDirectory()) && (stats.mode & 0o004) !== 0);
-  };
-  for (const name of [...taken, ...readdirSync("/etc").filter((one) => languages.test(one))]) {
+  for (const name of files) {
     try {
       const source = realpathSync(join("/etc", name));
+      const stats = statSync(source);
+      if (!stats.isFile() || (stats.mode & 0o004) === 0) continue;
       mkdirSync(dirname(join(folder, name)), { recursive: true });
-      cpSync(source, join(folder, name), { recursive: true, verbatimSymlinks: true, filter: everybody });
+      copyFileSync(source, join(folder, name));
     } catch {
-      // It is not there, or not for everybody.
+      // It is not there.
     }
   }
+  const mounted = [...folders, ...readdirSync("/etc").filter((one) => languages.test(one))].filter((name) => {
+    const stats = statSync(join("/etc", name), { throwIfNoEntry: false });
+    if (stats?.isDirectory() !== true) return false;
+    mkdirSync(join(folder, name), { recursive: true });
+    return true;
+  });
   const own = {
     passwd: `lancelot:x:${uid}:${gid}::/tmp/home:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n`,
     group: `lancelot:x:${gid}:\nnogroup:x:65534:\n`,
@@ -57,5 +61,5 @@ export function makeSystemFiles(uid: number, gid: number): string {
   };
   for (const [name, contents] of Object.entries(own)) writeFileSync(join(folder, name), contents);
   chmodSync(folder, 0o755);
-  return folder;
+  return { folder, mounted };
 }
