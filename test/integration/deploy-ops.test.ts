@@ -176,6 +176,13 @@ describe("deploy", () => {
     expect((await room.tools.routing.doctor()).find(({ id }) => id === "settings-0")?.message).toMatch(words);
   });
 
+  it("counts again at once when the file is mended, however often it was asked meanwhile", async () => {
+    declare("build: [");
+    for (let time = 0; time < 4; time += 1) expect((await run("build")).isError).toBe(true);
+    declare("build: echo mended");
+    expect((await run("build")).text).toContain("mended");
+  });
+
   it.each<[string, string, RegExp]>([
     ["what policy refuses", "build: rm -rf /", /delete/i],
     ["a look afterwards that policy refuses", "deploy: { command: echo, verify: rm -rf / }", /delete/i],

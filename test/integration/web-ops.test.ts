@@ -8,6 +8,7 @@ import { download } from "../../agent-server/tools/catalog/download.ts";
 import { fetchUrl } from "../../agent-server/tools/catalog/fetch-url.ts";
 import { httpPost } from "../../agent-server/tools/catalog/http-post.ts";
 import { readFile } from "../../agent-server/tools/catalog/read-file.ts";
+import { createPageReader } from "../../agent-server/tools/providers/page-reader.ts";
 import { type Answer, openWeb, redirect, type Web } from "../support/tools/web-site.ts";
 import { createToolsRoom, type ToolsRoom, type ToolsRoomOptions } from "../support/tools-room.ts";
 
@@ -243,6 +244,13 @@ describe("fetch_url", () => {
     expect(room.tools.schemas().map(({ name }) => name)).toEqual(["read_file"]);
     expect(web.requests).toHaveLength(0);
   });
+});
+
+it("pages are understood by what ships, too", async () => {
+  const read = createPageReader({ distDir: join(import.meta.dirname, "../../dist") });
+  const { title, text } = await read("<title>T</title><p>some <b>words</b></p>", "https://docs.example.org/", new AbortController().signal);
+  // Bold is Markdown only where the page was understood, not where its tags were taken away.
+  expect({ title, text }).toEqual({ title: "T", text: "some **words**" });
 });
 
 describe("a redirect", () => {

@@ -10,6 +10,8 @@ export function createDeclaredCommands(config: DeployConfig): ToolProvider {
     priority: 10,
     local: () => true,
     flag: null,
+    // What is wrong with what was declared is the file's, and is looked at anew each time.
+    blames: () => false,
     offers: {
       deploy_ops: {
         build: (target) => config.find("build", target),
