@@ -1,12 +1,14 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import Dockerode from "dockerode";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { ContainerDeps, ContainerShell } from "../../agent-server/tools/sandbox/container.ts";
 import { makeCertificates } from "../support/engine/certificates.ts";
 import { openContainer, sandboxSettings } from "../support/engine/container-room.ts";
 import { skippedWithoutEngine, smallImage, startEngine, type TestEngine } from "../support/engine/engine.ts";
+import { lyingBefore } from "../support/engine/false-engine.ts";
 import { freePort, type SshServer, startSshServer } from "../support/engine/ssh-server.ts";
 import { isolationLimits } from "../support/sandbox/limits.ts";
 import { createSandboxRoom, type SandboxRoom } from "../support/sandbox/room.ts";
@@ -75,7 +77,6 @@ describe.skipIf(skipped !== null)(`ways to an engine, and to an image${skipped =
     writeFileSync(join(config, "config.json"), JSON.stringify({ currentContext: "far" }));
     const meta = { Name: "far", Metadata: {}, Endpoints: { docker: { Host: `tcp://127.0.0.1:${port}`, SkipTLSVerify: false } } };
     writeFileSync(join(config, "contexts/meta", id, "meta.json"), JSON.stringify(meta));
-    const { symlinkSync } = await import("node:fs");
     symlinkSync(certificates.client, join(config, "contexts/tls", id, "docker"));
     const shell = start({ DOCKER_CONFIG: config });
     expect(await said(shell)).toBe("hello\n");
@@ -98,15 +99,28 @@ describe.skipIf(skipped !== null)(`ways to an engine, and to an image${skipped =
     expect(await shell.probe()).toMatchObject({ status: "down", message: expect.stringContaining("ssh") as string });
   });
 
-  it("an engine elsewhere, where the workspace is not, takes no commands", async () => {
-    // To the engine another machine is a place where what is to be mounted is not there, or not the same.
-    const shell = start({ DOCKER_HOST: `unix://${engine.socket}` }, { workspace: room.workspace, protectedPaths: () => [] });
-    const gone = `${room.workspace}-gone`;
-    mkdirSync(gone);
-    const far = start({ DOCKER_HOST: `unix://${engine.socket}` }, { workspace: gone, protectedPaths: () => [], dataDir: "/proc/self/fd" });
-    await expect(runIn(far, gone, "true")).rejects.toMatchObject({ code: "unavailable" });
-    expect(await said(shell)).toBe("hello\n");
-    rmSync(gone, { recursive: true });
+  it.each([
+    ["is not there", (path: string) => `${path.slice(0, -4)}none`],
+    ["is another one", () => join(room.outside, "x".repeat(200))],
+  ])("an engine elsewhere, where what is to be mounted %s, takes no commands", async (_name, elsewhere) => {
+    const liar = await lyingBefore(
+      folder,
+      engine.socket,
+      () => "pass",
+      (text) =>
+        text.replace(/"Source":"([^"]*\/sandbox\/[^"]*)"/, (_all, path: string) => {
+          const other = elsewhere(path).slice(0, path.length);
+          if (other.startsWith(room.outside)) writeFileSync(other, "a word of that machine\n");
+          return `"Source":"${other}"`;
+        }),
+    );
+    const shell = start({ DOCKER_HOST: `unix://${liar.socket}` });
+    let started = 0;
+    const running = runIn(shell, room.workspace, "echo x > never", { onStarted: () => (started += 1) });
+    await expect(running).rejects.toMatchObject({ code: "unavailable", message: expect.stringContaining("another machine") as string });
+    expect(started).toBe(0);
+    await shell.close();
+    await liar.close();
   });
 
   describe("the shipped image", () => {
@@ -164,6 +178,8 @@ describe.skipIf(skipped !== null)(`ways to an engine, and to an image${skipped =
       shell.cancelBuild();
       await expect(building).rejects.toMatchObject({ message: expect.stringContaining("stopped") as string });
       expect(shell.state().image.state).toBe("failed");
+      const docker = new Dockerode({ socketPath: engine.socket });
+      await until("the engine ended it", async () => (await docker.listContainers()).length === 0);
     });
 
     it.each(["registry.invalid/none:1", "dev_container"])("may be one that cannot be had: %s", async (image) => {

@@ -322,7 +322,7 @@ describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" 
   describe("a host that is killed", () => {
     it("takes what it runs along, at once", async () => {
       const ticks = join(room.workspace, "ticks");
-      const script = join(root, "test/support/engine/container-host.ts");
+      const script = join(root, "test/support/engine/container-host/main.ts");
       const command =
         "trap '' TERM; (setsid sh -c 'while :; do echo tick >> ticks; sleep 0.02; done' &); while :; do echo x; sleep 0.1; done";
       const child = spawn(projectNode(), [script, room.workspace, room.dataDir, host(), "host_killed", command], {

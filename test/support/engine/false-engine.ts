@@ -33,8 +33,13 @@ async function listen(folder: string, serve: (client: Socket) => void): Promise<
 export const answering = (folder: string, answer: string): Promise<FalseEngine> =>
   listen(folder, (client) => client.on("data", () => void client.write(answer)));
 
-/** Stands before a real engine and lies where it is told to. One request a connection is looked at: the first that the lie concerns. */
-export const lyingBefore = (folder: string, real: string, lie: Lie): Promise<FalseEngine> =>
+/** Stands before a real engine and lies where it is told to, or asks it for something else than was asked. One request a connection is looked at: the first that the lie concerns. */
+export const lyingBefore = (
+  folder: string,
+  real: string,
+  lie: Lie,
+  asked: (text: string) => string = (text) => text,
+): Promise<FalseEngine> =>
   listen(folder, (client) => {
     const upstream = connect(real);
     let way: ReturnType<Lie> = "pass";
@@ -43,7 +48,8 @@ export const lyingBefore = (folder: string, real: string, lie: Lie): Promise<Fal
     client.on("close", () => upstream.destroy());
     client.on("data", (bytes) => {
       if (way === "pass") way = lie(bytes.toString("latin1").split("\r\n")[0] ?? "");
-      upstream.write(bytes);
+      // `asked` keeps the length.
+      upstream.write(Buffer.from(asked(bytes.toString("latin1")), "latin1"));
     });
     upstream.on("data", (bytes) => {
       if (way === "pass") client.write(bytes);
