@@ -88,7 +88,7 @@ describe.skipIf(process.getuid?.() !== 0)("the way to the network", () => {
             status: response.statusCode ?? 0,
             words: response.statusMessage ?? "",
             body: Buffer.concat(parts).toString("utf8"),
-            socket: socket as Socket,
+            socket,
           });
         socket.on("error", () => {});
         if (response.statusCode === 200) return answer();

@@ -85,14 +85,15 @@ describe("protected files that are not there", () => {
     rmSync(join(room.workspace, ".vscode"), { recursive: true });
     rmSync(join(room.workspace, ".mcp.json"));
     rmSync(join(room.workspace, ".git/hooks"), { recursive: true });
-    const before = readdirSync(room.workspace, { recursive: true }).toSorted();
+    const names = () => readdirSync(room.workspace, { recursive: true }).map(String).toSorted();
+    const before = names();
     const ran = await run(`
       mkdir -p .vscode && echo x > .vscode/settings.json && echo MADE; echo x > .mcp.json && echo MADE; rm -rf .mcp.json .vscode
       echo x > .mcp.json && echo MADE; mkdir .git/hooks; echo x > .git/hooks/pre-commit && echo MADE
       echo /tmp > .git/commondir && echo MADE; rm -f .git/commondir; echo /tmp > .git/commondir && echo MADE
       ln -s /tmp .mcp.json && echo MADE; true`);
     expect(ran.stdout).toBe("");
-    expect(readdirSync(room.workspace, { recursive: true }).toSorted()).toEqual(before);
+    expect(names()).toEqual(before);
   });
 
   it.each(["first", "last"])("stay protected for the command that began %s when the other ends", async (which) => {

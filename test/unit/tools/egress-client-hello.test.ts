@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { connect, createServer } from "node:net";
 import { connect as connectTls, type ConnectionOptions } from "node:tls";
 import { describe, expect, it } from "vitest";

@@ -17,7 +17,7 @@ export type Lookup = ReturnType<typeof checkedLookup>;
 /** Opens a connection to a host's https port; the address connected to is the one that was checked. @throws what the lookup or the network says. */
 export function openUpstream(host: string, lookup: Lookup, connectMs: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ host, port: 443, lookup: lookup as never });
+    const socket = connect({ host, port: 443, lookup });
     const timer = setTimeout(() => socket.destroy(new Error("It did not answer in time.")), connectMs);
     const fail = (error: Error) => {
       clearTimeout(timer);
