@@ -222,20 +222,33 @@ function encodeLike(text: string, bytes: Buffer): Buffer {
   return encodeText(text, decoded?.encoding ?? { name: "utf8", bom: false });
 }
 
+type Step = { readonly file: TargetFile; readonly current: FileImage; readonly target: FileImage };
+
 /**
  * The order in which entries change places: what goes makes room for what comes, folders go after what is in them and come before it.
  */
-export function inOrder<T extends { readonly file: TargetFile; readonly current: FileImage; readonly target: FileImage }>(
-  all: readonly T[],
-): T[] {
-  const step = ({ current, target }: T): number => {
-    if (target === null) return current?.kind === "folder" ? 1 : 0;
-    return target.kind === "folder" ? 2 : 3;
+export function inOrder<T extends Step>(all: readonly T[]): T[] {
+  return wavesOf(all).flat();
+}
+
+/** The same in waves: what is in one wave may be done side by side, as far as it lies in different folders. */
+export function wavesOf<T extends Step>(all: readonly T[]): T[][] {
+  const rankOf = ({ file, current, target }: T): number => {
+    const depth = file.absolute.split(/[/\\]/).length;
+    if (target === null) return current?.kind === "folder" ? 1_000_000 - depth : 0;
+    return target.kind === "folder" ? 1_000_000 + depth : 3_000_000;
   };
-  return all.toSorted((a, b) => {
-    const [one, other] = [step(a), step(b)];
-    if (one !== other) return one - other;
-    const deep = a.file.absolute.split(/[/\\]/).length - b.file.absolute.split(/[/\\]/).length;
-    return one < 2 ? -deep : deep;
-  });
+  const byRank = Map.groupBy(all, rankOf);
+  return [...byRank].toSorted(([a], [b]) => a - b).map(([, wave]) => wave);
+}
+
+/** Does the waves one after the other, and of each `width` folders side by side, in a folder one entry after the other. */
+export async function inWaves<T extends Step>(all: readonly T[], width: number, work: (one: T) => Promise<void>): Promise<void> {
+  for (const wave of wavesOf(all)) {
+    const folders = [...Map.groupBy(wave, ({ file }) => dirname(file.absolute)).values()];
+    const lane = async (): Promise<void> => {
+      for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) for (const one of folder) await work(one);
+    };
+    await Promise.all(Array.from({ length: width }, lane));
+  }
 }

@@ -6,7 +6,7 @@ import type { Ledger } from "../receipts/receipts.ts";
 import { describeReversals } from "./checkpoints-describe.ts";
 import { imageOf, putEntry, sameImage } from "./checkpoints-entries.ts";
 import type { ObjectStore } from "./checkpoints-objects.ts";
-import { inOrder, type Plan, planReversals, resolveTarget, type Reversal } from "./checkpoints-plan.ts";
+import { inOrder, inWaves, type Plan, planReversals, resolveTarget, type Reversal } from "./checkpoints-plan.ts";
 import { settleRepositories } from "./checkpoints-repository.ts";
 import type { CheckpointFile, Checkpoints } from "./checkpoints.ts";
 import { brief } from "./decisions.ts";
@@ -21,7 +21,9 @@ import { leftBy, type WorkspaceFiles } from "./workspace-files.ts";
 /** How long (ms) an undo waits for verifications that are under way. */
 const drainTimeout = 5_000;
 /** Above this many files an editor is not asked to write each: what it shows of them follows the disk by itself. */
-const maxThroughEditor = 200;
+const maxThroughEditor = 50;
+/** Folders that are written side by side then: most of the time goes into waiting for the disk. */
+const width = 12;
 /** Files that are named in the question and on the receipt. */
 const maxNamed = 200;
 /** What puts files back is no action of the agent. */
@@ -153,19 +155,24 @@ export function createRestore(deps: {
       run: async ({ checkpointId }) => {
         const changedFiles: unknown[] = [];
         const left: Left[] = [];
-        for (const { reversal } of allowed) {
-          try {
-            const written = await write(reversal, allowed.length <= maxThroughEditor);
-            wrote.push({ reversal, hash: written.after, saved: written.saved, via: written.via });
-            if (changedFiles.length < maxNamed) changedFiles.push(written);
-            left.push(...leftBy(reversal.file, written));
-            restored.push(reversal.file.display);
-          } catch (error) {
-            if (!(error instanceof LancelotError)) throw error;
-            told.push({ path: reversal.file.display, message: error.message });
-            left.push(...leftBy(reversal.file, null));
-          }
-        }
+        const throughEditor = allowed.length <= maxThroughEditor;
+        await inWaves(
+          allowed.map(({ reversal }) => reversal),
+          throughEditor ? 1 : width,
+          async (reversal) => {
+            try {
+              const written = await write(reversal, throughEditor);
+              wrote.push({ reversal, hash: written.after, saved: written.saved, via: written.via });
+              if (changedFiles.length < maxNamed) changedFiles.push(written);
+              left.push(...leftBy(reversal.file, written));
+              restored.push(reversal.file.display);
+            } catch (error) {
+              if (!(error instanceof LancelotError)) throw error;
+              told.push({ path: reversal.file.display, message: error.message });
+              left.push(...leftBy(reversal.file, null));
+            }
+          },
+        );
         const outputs = { changedFiles, changedTotal: restored.length, conflicts: told.slice(0, maxNamed) };
         return { value: checkpointId, outputs, left };
       },
@@ -216,11 +223,11 @@ export function createRestore(deps: {
       .flatMap(({ path, before, planned: target }) =>
         target === undefined ? [] : [{ file: { ...path, asked: path.absolute, inside: true }, current: before, target }],
       );
-    for (const { file: named, current: before, target } of inOrder(planned)) {
+    await inWaves(planned, width, async ({ file: named, current: before, target }) => {
       try {
         const file = resolveTarget(named.absolute, named.display, governance);
         const current = await imageOf(file);
-        if (sameImage(current, target)) continue;
+        if (sameImage(current, target)) return;
         // Nothing there: it died between taking away what stood there and placing what was to.
         const reached = current === null || (before !== null && current.kind === before.kind && current.hash === before.hash);
         if (!reached) throw new LancelotError("conflict", "It was changed since. It was left as it is.");
@@ -232,8 +239,11 @@ export function createRestore(deps: {
         if (!(error instanceof LancelotError)) throw error;
         conflicts.push({ path: named.display, message: error.message });
       }
-    }
-    for (const { path } of checkpoints.files({ id })) await checkpoints.finishFile(id, path).catch(() => undefined);
+    });
+    await checkpoints.finishFiles(
+      id,
+      checkpoints.files({ id }).map(({ path }) => path),
+    );
     checkpoints.finish(id);
     const outputs = {
       checkpointId: id,

@@ -42,8 +42,8 @@ export type CheckpointKind = "action" | "restore" | "command";
 export interface Checkpoints {
   /** Stores the files as they are; durable when it returns. */
   take(of: { questId: string | null; receiptId: string | null; touches: readonly Touch[]; kind?: "action" | "restore" }): Promise<string>;
-  /** Stores what the effect left in a file, and says what that is. */
-  finishFile(checkpointId: string, path: FilePath): Promise<FileImage>;
+  /** Stores what the effect left in files, and says what that is, in their order. */
+  finishFiles(checkpointId: string, paths: readonly FilePath[]): Promise<FileImage[]>;
   finish(checkpointId: string): void;
   list(filter: { questId?: string; limit: number }): Checkpoint[];
   /** Files of a checkpoint, or of every checkpoint of a quest, in the order they were taken. @throws LancelotError `not_found`. */
@@ -165,11 +165,18 @@ export function createCheckpoints(deps: { storage: Storage; objects: ObjectStore
       return id;
     },
 
-    async finishFile(checkpointId, path) {
-      const anything = plannedImages.get(checkpointId, path.absolute) !== undefined;
-      const { image: after } = await storeEntry(path, objects, anything);
-      updateFile.run(...columns(after), after?.kind ?? null, checkpointId, path.absolute);
-      return after;
+    async finishFiles(checkpointId, paths) {
+      const left = await inBatches(paths, async (path) => {
+        const anything = plannedImages.get(checkpointId, path.absolute) !== undefined;
+        return (await storeEntry(path, objects, anything)).image;
+      });
+      storage.transaction(() => {
+        for (const [at, path] of paths.entries()) {
+          const after = left[at] ?? null;
+          updateFile.run(...columns(after), after?.kind ?? null, checkpointId, path.absolute);
+        }
+      });
+      return left;
     },
 
     finish(checkpointId) {

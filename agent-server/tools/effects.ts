@@ -110,14 +110,20 @@ export function touchedOf({ touched, total, checkpointId }: Watched): Touched {
 }
 
 /** As the receipt tells it. */
-export function watchedOutputs({ changed, total, digest, unkept, putBackCheckpointId = null }: Watched): Record<string, unknown> {
+export function watchedOutputs({
+  changed,
+  total,
+  digest,
+  unkept,
+  putBackCheckpointId = null,
+}: Watched): { readonly changed?: readonly ChangedFile[] } & Record<string, unknown> {
   if (total === 0) return { changedTotal: 0 };
   return {
-    changed,
     changedTotal: total,
     changedDigest: digest,
     ...(unkept === 0 ? {} : { unkept }),
     ...(putBackCheckpointId === null ? {} : { putBackCheckpointId }),
+    changed,
   };
 }
 
@@ -291,7 +297,7 @@ export function createEffects(deps: EffectsDeps): Effects {
         const { checkpointId } = watched;
         ledger.close(receiptId, {
           status: "success",
-          outputs: { ...watchedOutputs(watched), ...(checkpointId === null ? {} : { checkpointId }) },
+          outputs: { ...(checkpointId === null ? {} : { checkpointId }), ...watchedOutputs(watched) },
         });
         count += 1;
       } catch (error) {

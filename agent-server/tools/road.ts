@@ -243,9 +243,13 @@ export function createRoad(deps: RoadDeps): Road {
   async function finishFiles(checkpointId: string, touches: readonly Touch[], left: readonly Left[] = []): Promise<Expectation[]> {
     const before = new Map(checkpoints.files({ id: checkpointId }).map((file) => [file.path.absolute, file.before]));
     const expectations: Expectation[] = [];
-    for (const touch of touches) {
+    const images = await checkpoints.finishFiles(
+      checkpointId,
+      touches.map(({ path }) => path),
+    );
+    for (const [at, touch] of touches.entries()) {
       const { absolute } = touch.path;
-      const found: FileImage = await checkpoints.finishFile(checkpointId, touch.path);
+      const found: FileImage = images[at] ?? null;
       const way = left.find((one) => one.absolute === absolute);
       const expectation = expectationOf(touch, before.get(absolute) ?? null, found, way);
       if (expectation !== null) expectations.push(expectation);
@@ -349,9 +353,11 @@ export function createRoad(deps: RoadDeps): Road {
         await look();
         return { result, expectations: [] };
       };
-      const found = (): Record<string, unknown> => {
+      /** Outputs of the receipt. A receipt is cut at its end, so what names the changed files one by one comes last. */
+      const outputsWith = (own: Record<string, unknown>): Record<string, unknown> => {
         const checkpointId = kept.watched?.checkpointId ?? kept.checkpointId;
-        return { ...(kept.watched === null ? {} : watchedOutputs(kept.watched)), ...(checkpointId === null ? {} : { checkpointId }) };
+        const { changed, ...facts } = kept.watched === null ? {} : watchedOutputs(kept.watched);
+        return { ...(checkpointId === null ? {} : { checkpointId }), ...facts, ...own, ...(changed === undefined ? {} : { changed }) };
       };
       try {
         const { effects } = deps;
@@ -370,7 +376,7 @@ export function createRoad(deps: RoadDeps): Road {
         const close = (): void => {
           ledger.close(receiptId, {
             status: result.failure === undefined ? "success" : "failure",
-            outputs: { ...result.outputs, ...found() },
+            outputs: outputsWith(result.outputs),
             ...(result.failure === undefined ? {} : { errorMessage: result.failure }),
           });
         };
@@ -400,12 +406,12 @@ export function createRoad(deps: RoadDeps): Road {
       } catch (error) {
         // What was half done is told too, so that undo knows it.
         if (kept.checkpointId !== null && !ended)
-          for (const { path } of undertaking.touches) await checkpoints.finishFile(kept.checkpointId, path).catch(() => undefined);
+          for (const { path } of undertaking.touches) await checkpoints.finishFiles(kept.checkpointId, [path]).catch(() => undefined);
         const problem = error instanceof LancelotError ? error : null;
         ledger.close(receiptId, {
           status: problem?.code === "cancelled" ? "cancelled" : "failure",
           errorMessage: problem?.message ?? "An internal error stopped it.",
-          outputs: found(),
+          outputs: outputsWith({}),
         });
         if (problem !== null && !ended && isRefusal(problem)) outcome("refused");
         // What was never begun, for want of disk space say, tells nothing of the action.

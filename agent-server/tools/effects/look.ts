@@ -103,7 +103,7 @@ export async function putBack(
     try {
       const path = pathOf(change);
       await putEntry(path, await imageOf(path), target(change), objects);
-      await checkpoints.finishFile(checkpointId, path);
+      await checkpoints.finishFiles(checkpointId, [path]);
       done.add(change);
     } catch {
       // It is told as changed then, and an undo of the task tries again.

@@ -4,8 +4,9 @@ import type { ChangedFile, Watched } from "../effects.ts";
 import { gitFolderOf, isGenerated } from "./classes.ts";
 import type { EntryChange, Stood } from "./compare.ts";
 
-/** Most files that are told one by one, on the card and on the receipt. */
+/** Most files that are told one by one on the card; and on a receipt, which holds 32 kB. */
 const maxTold = 200;
+const maxOnReceipt = 100;
 
 /** A change with what became of it. */
 export interface Found {
@@ -80,7 +81,7 @@ export function report(
     touched: told.map(({ line: { path, kind, putBack }, undoable }) => ({ path, kind, undoable, ...(putBack ? { putBack } : {}) })),
     total: lines.length,
     unkept: lines.filter(({ lost }) => lost).length,
-    changed: told.map(
+    changed: told.slice(0, maxOnReceipt).map(
       ({ line: { path, kind, before, after, putBack }, undoable }): ChangedFile => ({
         path,
         kind,

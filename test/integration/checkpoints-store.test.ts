@@ -1,0 +1,90 @@
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createEffectsRoom } from "../support/tools/effects-room.ts";
+import { runHost } from "../support/tools/killed-host.ts";
+import { makeManyFiles } from "../support/tools/many-files.ts";
+import { pictureOf } from "../support/tools/tree.ts";
+
+const run = promisify(execFile);
+
+describe("the store of before-images", () => {
+  let base = "";
+  beforeEach(() => {
+    base = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-store-")));
+  });
+  afterEach(() => rmSync(base, { recursive: true, force: true }));
+
+  it("is whole after a collection that was killed, at any point of it", async () => {
+    const settings = { max_total_bytes: 1_000_000, keep_days: 30 };
+    const room = createEffectsRoom({ base, settings });
+    makeManyFiles(room.workspace, 500);
+    const before = pictureOf(room.workspace);
+    await room.sh("for f in packages/*/*/*/*.ts; do echo open >> $f; done", { questId: "open" });
+    for (let index = 0; index < 12; index += 1)
+      await room.sh("", { questId: `ended${index}`, run: () => Promise.resolve(room.write("big.bin", randomBytes(400_000))) });
+    room.close();
+    const { took } = await runHost([base, "collect"], { word: "begun", after: 15 });
+    for (let round = 1; round < 6; round += 1) await runHost([base, "collect"], { word: "begun", after: Math.max(5, took) * round });
+
+    const after = createEffectsRoom({
+      base,
+      settings,
+      isQuestOpen: (questId) => questId === "open",
+      now: () => new Date(Date.now() + 10_800_000),
+    });
+    await after.collector.collect();
+    rmSync(after.path("big.bin"), { force: true });
+    expect((await after.restore.restore({ questId: "open" })).conflicts).toEqual([]);
+    expect(pictureOf(after.workspace)).toEqual(before);
+    const left = readdirSync(join(base, "data/objects"), { recursive: true, encoding: "utf8" });
+    expect(left.filter((name) => /\.(?:tmp|dead)$/.test(name))).toEqual([]);
+    after.close();
+  });
+
+  it("says what to do when there is no space left, before anything is run", async () => {
+    const room = createEffectsRoom({ base });
+    room.write("big.bin", randomBytes(3_900_000));
+    const before = pictureOf(room.workspace);
+    room.close();
+    const script = join(import.meta.dirname, "../support/tools/effects-full-disk.ts");
+    const { stdout } = await run("bash", ["-c", `ulimit -f 3000; exec "$0" "$1" "$2"`, process.execPath, script, base]);
+    expect(JSON.parse(stdout)).toEqual({
+      failed: { code: "unavailable", message: expect.stringMatching(/disk.*is full.*Nothing was run.*Free some space/) },
+      ran: false,
+      checkpoints: 0,
+      receipt: "failure",
+    });
+    const again = createEffectsRoom({ base });
+    expect(pictureOf(again.workspace)).toEqual(before);
+    const { touched } = await again.sh("rm big.bin");
+    expect(touched.files).toEqual([{ path: "big.bin", kind: "deleted", undoable: true }]);
+    await again.restore.restore({ id: touched.checkpointId ?? "" });
+    expect(pictureOf(again.workspace)).toEqual(before);
+    again.close();
+  });
+
+  it("holds a repository of a hundred thousand files, and puts back what a command did to ten thousand of them", async () => {
+    const room = createEffectsRoom({ base });
+    makeManyFiles(room.workspace, 100_000);
+    const before = pictureOf(join(room.workspace, "packages/p1"));
+    const dependencies = pictureOf(join(room.workspace, "node_modules/p3"));
+    const { touched } = await room.sh(
+      "for f in packages/p1/src/*/*.ts; do echo changed > $f; done; rm -r node_modules/p3; chmod 600 packages/p2/src/*/*.ts; mkdir -p new; echo n > new/n.txt",
+    );
+    expect(touched.total).toBeGreaterThan(3_000);
+    expect(touched.files).toHaveLength(200);
+    const diff = await room.restore.diff({ questId: "q1" });
+    expect(diff.length).toBeGreaterThan(3_000);
+    const undone = await room.restore.restore({ questId: "q1" });
+    expect(undone.conflicts).toEqual([]);
+    expect(pictureOf(join(room.workspace, "packages/p1"))).toEqual(before);
+    expect(pictureOf(join(room.workspace, "node_modules/p3"))).toEqual(dependencies);
+    expect(readdirSync(room.workspace).toSorted()).toEqual(["node_modules", "packages"]);
+    room.close();
+  }, 240_000);
+});

@@ -1,0 +1,113 @@
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createEffectsRoom } from "../support/tools/effects-room.ts";
+import { runHost } from "../support/tools/killed-host.ts";
+import { makeManyFiles } from "../support/tools/many-files.ts";
+import { pictureOf } from "../support/tools/tree.ts";
+
+const kills = 10;
+
+describe("a host that is killed", () => {
+  let base = "";
+  beforeEach(() => {
+    base = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-killed-")));
+  });
+  afterEach(() => rmSync(base, { recursive: true, force: true }));
+
+  const fill = async (files: number) => {
+    const room = createEffectsRoom({ base });
+    makeManyFiles(room.workspace, files);
+    await room.sh(
+      "mkdir swap empty; echo s > swap/s.txt; ln -s swap link; echo r > ro.txt; chmod 444 ro.txt; git init -q . && git add packages && git commit -qm one",
+      {
+        questId: null,
+      },
+    );
+    const picture = pictureOf(room.workspace);
+    room.close();
+    return picture;
+  };
+  const change =
+    "for f in packages/p*/src/*/*.ts; do echo changed >> $f; done; rm -r packages/p0; rm -rf swap; ln -s packages swap; rm link; mkdir link; echo l > link/l.txt; rm -f ro.txt; echo w > ro.txt; rmdir empty; git add -A packages";
+
+  it("while a command runs: the next one finds what it had changed, and the undo of the task is exact", async () => {
+    const before = await fill(300);
+    const ended = await runHost([base, "command", `${change}; echo running; sleep 60`], { word: "running", after: 5 });
+    expect(ended.done).toBe(false);
+
+    const room = createEffectsRoom({ base });
+    await room.ready;
+    const recovered = room.ledger.search({ query: "effects.recover", limit: 1 }).items[0];
+    expect(recovered).toMatchObject({ status: "success", questId: "q1", outputs: { changedTotal: expect.any(Number) } });
+    const checkpoint = room.checkpoints.list({ questId: "q1", limit: 5 })[0];
+    expect(checkpoint?.total).toBeGreaterThan(200);
+    const { conflicts } = await room.restore.restore({ questId: "q1" });
+    expect(conflicts).toEqual([]);
+    const now = pictureOf(room.workspace);
+    // Git's logs and objects only gain.
+    const compared = (picture: Record<string, string>) =>
+      Object.fromEntries(Object.entries(picture).filter(([path]) => !/^\.git\/(objects|logs)/.test(path)));
+    expect(compared(now)).toEqual(compared(before));
+    room.ledger.reconcile();
+    expect(await room.ledger.verify()).toMatchObject({ ok: true });
+    room.close();
+  });
+
+  it("while it looks at the workspace before: the command never ran, and nothing is left open", async () => {
+    const before = await fill(2_000);
+    rmSync(join(base, "data/effects"), { recursive: true });
+    const ended = await runHost([base, "command", "echo never > never.txt"], { word: "begun", after: 20 });
+    const room = createEffectsRoom({ base });
+    await room.ready;
+    if (!ended.done) {
+      expect(pictureOf(room.workspace)).toEqual(before);
+      expect(room.checkpoints.list({ questId: "q1", limit: 5 })).toEqual([]);
+    }
+    const { touched } = await room.sh("echo now > now.txt");
+    expect(touched.files).toEqual([{ path: "now.txt", kind: "created", undoable: true }]);
+    room.close();
+  });
+
+  it("at any point of a restore: the next one completes it, and nothing is lost", async () => {
+    const room = createEffectsRoom({ base });
+    makeManyFiles(room.workspace, 250);
+    await room.sh("mkdir swap empty; echo s > swap/s.txt; ln -s swap link; echo r > ro.txt; chmod 444 ro.txt", { questId: null });
+    const before = pictureOf(room.workspace);
+    await room.sh(change.replace("; git add -A packages", ""));
+    const after = pictureOf(room.workspace);
+    room.close();
+
+    // How long one takes undisturbed; then there and back, killed at points all over it.
+    const { took } = await runHost([base, "restore", "q1"], null);
+    let at: "before" | "after" = "before";
+    let completed = 0;
+    let killed = 0;
+    for (let round = 0; round < kills; round += 1) {
+      const start = createEffectsRoom({ base });
+      await start.ready;
+      const [newest] = start.checkpoints.list({ limit: 1 });
+      start.close();
+      const ended = await runHost([base, "restore", newest?.id ?? ""], { word: "begun", after: (took * (round + 0.5)) / kills });
+      const next = createEffectsRoom({ base });
+      await next.ready;
+      const other: "before" | "after" = at === "before" ? "after" : "before";
+      const [latest] = next.checkpoints.list({ limit: 1 });
+      // Once its checkpoint is taken it goes through, by the next host if need be; before that nothing was touched.
+      const taken = latest?.id !== newest?.id;
+      if (taken) at = other;
+      if (!ended.done) killed += 1;
+      if (taken && !ended.done) completed += 1;
+      expect(pictureOf(next.workspace)).toEqual(at === "before" ? before : after);
+      next.ledger.reconcile();
+      next.close();
+    }
+    expect(killed).toBeGreaterThan(kills / 2);
+    expect(completed).toBeGreaterThan(0);
+    const last = createEffectsRoom({ base });
+    expect(await last.ledger.verify()).toMatchObject({ ok: true });
+    expect(last.ledger.search({ query: "checkpoint_restore.resume", limit: 50 }).items.length).toBeGreaterThan(0);
+    last.close();
+  });
+});
