@@ -70,11 +70,13 @@ const nonce = "abc123";
 // As strict as the page of the extension.
 const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src ${origin} 'unsafe-inline'; font-src ${origin}; img-src ${origin} data:`;
 
+function variablesOf(theme: ThemeName): string {
+  const colours = Object.entries(themes[theme]).map(([name, value]) => `${name}: ${value};`);
+  return `${colours.join("")}--vscode-font-size: 13px; --vscode-font-family: system-ui, sans-serif; --vscode-editor-font-family: monospace; --vscode-editor-font-size: 12px`;
+}
+
 function html(state: ViewState, theme: ThemeName): string {
-  const variables = Object.entries(themes[theme])
-    .map(([name, value]) => `${name}: ${value};`)
-    .join("");
-  return `<!DOCTYPE html><html lang="en" style="${variables.replaceAll('"', "&quot;")}--vscode-font-size: 13px; --vscode-font-family: system-ui, sans-serif; --vscode-editor-font-family: monospace; --vscode-editor-font-size: 12px"><head><meta charset="utf-8"><title>Lancelot</title>
+  return `<!DOCTYPE html><html lang="en" style="${variablesOf(theme).replaceAll('"', "&quot;")}"><head><meta charset="utf-8"><title>Lancelot</title>
 <meta http-equiv="Content-Security-Policy" content="${policy}">
 <style>${editorStyles}</style><link id="vscode-codicon-stylesheet" rel="stylesheet" href="${origin}/codicon.css"><link rel="stylesheet" href="${origin}/${state.view}.css"></head>
 <body class="${bodyClasses[theme]}" data-view="${state.view}"><div id="root"></div>
@@ -127,6 +129,20 @@ export async function openView(browser: Browser, files: ReadonlyMap<string, stri
     await page.locator(".suggestion").first().waitFor();
   }
   return { page, errors };
+}
+
+/** Changes the look of an open page as the editor does: colours and classes, at once, without loading it again. */
+export async function wear(page: Page, { theme, width }: Look): Promise<void> {
+  const { height } = page.viewportSize() ?? { height: 820 };
+  await page.setViewportSize({ width, height });
+  await page.evaluate(
+    async ({ variables, classes }) => {
+      document.documentElement.style.cssText = variables;
+      document.body.className = classes;
+      await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+    },
+    { variables: variablesOf(theme), classes: bodyClasses[theme] },
+  );
 }
 
 /** A Chromium without a window. */
