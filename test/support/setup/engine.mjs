@@ -31,13 +31,17 @@ const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin` };
 export async function whyNoEngine() {
   if (process.platform !== "linux") return "The tests' own container engine runs on Linux alone.";
   if (process.getuid?.() !== 0) return "The tests' own container engine needs root.";
-  if (await hasEngine()) return null;
+  if (hasEngine()) return null;
   if (!(await has("apt-get", ["--version"]))) return "dockerd and busybox are missing (Debian: apt-get install docker.io busybox-static).";
   return null;
 }
 
-const hasEngine = async () => (await Promise.all(["dockerd", "docker-init", "runc", "busybox"].map(onPath))).every(Boolean);
-const onPath = async (name) => env.PATH.split(":").some((folder) => existsSync(join(folder, name)));
+const hasEngine = () => ["dockerd", "docker-init", "runc", "busybox"].every((name) => locate(name) !== undefined);
+/** Path of a program; undefined where there is none. */
+const locate = (name) =>
+  env.PATH.split(":")
+    .map((folder) => join(folder, name))
+    .find((path) => existsSync(path));
 
 /**
  * Installs what the engine needs where it is missing.
@@ -46,7 +50,7 @@ const onPath = async (name) => env.PATH.split(":").some((folder) => existsSync(j
 export async function ensureEngine() {
   const reason = await whyNoEngine();
   if (reason !== null) throw new SetupError(reason);
-  if (await hasEngine()) return;
+  if (hasEngine()) return;
   say("Installing the container engine (docker.io)…");
   const failure = "The container engine could not be installed (apt-get install docker.io tini busybox-static).";
   const apt = ["-o", "DPkg::Lock::Timeout=300"];
@@ -63,6 +67,7 @@ export async function ensureEngine() {
 export async function startEngine(options = {}) {
   await ensureEngine();
   const slot = takeSlot();
+  await endLeft(slot.path);
   const folder = mkdtempSync(join(tmpdir(), "lancelot-engine-"));
   const socket = join(folder, "docker.sock");
   const config = join(folder, "daemon.json");
@@ -89,7 +94,7 @@ export async function startEngine(options = {}) {
     // A killed engine's: the process may be dead and not yet noticed by whoever it belongs to now.
     for (const left of ["docker.pid", "exec/containerd/containerd.pid"]) rmSync(join(folder, left), { force: true });
     const log = openSync(join(folder, "engine.log"), "a");
-    const child = spawn("dockerd", ["--config-file", config], {
+    const child = spawn(locate("dockerd"), ["--config-file", config], {
       env,
       stdio: ["ignore", log, log],
       detached: true,
@@ -151,7 +156,7 @@ export async function startEngine(options = {}) {
   };
 }
 
-/** A data folder that no other process uses now. What a dead one left running in it is ended. */
+/** A data folder that no other process uses now. */
 function takeSlot() {
   for (let index = 0; index < 16; index += 1) {
     const path = join(folders(), `slot-${index}`);
@@ -166,8 +171,6 @@ function takeSlot() {
     } catch {
       continue; // somebody else was faster
     }
-    const left = numberIn(join(path, "engine.pid"));
-    if (left !== null && commandLine(left).startsWith("dockerd\0")) process.kill(left, "SIGKILL");
     writeFileSync(join(path, "used"), "");
     return {
       path,
@@ -177,6 +180,20 @@ function takeSlot() {
     };
   }
   throw new SetupError(`All container engines of the tests are in use (${folders()}).`);
+}
+
+/** Ends the engine that a process which is gone left running, so that it ends its containers. */
+async function endLeft(path) {
+  const left = numberIn(join(path, "engine.pid"));
+  const runs = () => left !== null && /^\S*dockerd\0/.test(commandLine(left));
+  for (const [signal, seconds] of [
+    ["SIGTERM", 15],
+    ["SIGKILL", 5],
+  ]) {
+    if (!runs()) return;
+    process.kill(left, signal);
+    for (const end = Date.now() + seconds * 1000; runs() && Date.now() < end; ) await pause(50);
+  }
 }
 
 function numberIn(file) {
@@ -232,16 +249,7 @@ async function smallTree(folder) {
   // The engine gives a tmpfs the mode of the folder it lies over.
   chmodSync(join(tree, "tmp"), 0o1777);
   writeFileSync(join(tree, "etc/passwd"), "root:x:0:0::/:/bin/sh\nowner:x:1000:1000::/tmp/home:/bin/sh\n");
-  await run(
-    "cp",
-    [
-      env.PATH.split(":")
-        .map((path) => join(path, "busybox"))
-        .find(existsSync),
-      join(tree, "bin/busybox"),
-    ],
-    { quiet: true },
-  );
+  await run("cp", [locate("busybox"), join(tree, "bin/busybox")], { quiet: true });
   const names = await run(join(tree, "bin/busybox"), ["--list"], { quiet: true });
   for (const name of names.split("\n")) if (name !== "" && name !== "busybox") symlinkSync("busybox", join(tree, "bin", name));
   return pack(folder, ["-C", tree, "."]);
