@@ -1,17 +1,21 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import * as z from "zod";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Receipt } from "../../agent-server/contract/receipts.ts";
 import { fetchUrl } from "../../agent-server/tools/catalog/fetch-url.ts";
 import { gitStatus } from "../../agent-server/tools/catalog/git-status.ts";
 import { listFiles } from "../../agent-server/tools/catalog/list-files.ts";
 import { readFile } from "../../agent-server/tools/catalog/read-file.ts";
 import { searchWorkspace } from "../../agent-server/tools/catalog/search-workspace.ts";
+import { createOsShell } from "../../agent-server/tools/sandbox/os.ts";
 import { runInShell } from "../../agent-server/tools/shell-run.ts";
 import { defineTool } from "../../agent-server/tools/tool.ts";
+import { openWindow, type Window } from "../support/host/window.ts";
+import { isolationLimits } from "../support/sandbox/limits.ts";
+import { ensureOsSandbox } from "../support/setup/os-sandbox.mjs";
 import { type Fault, plainShell } from "../support/tools/plain-shell.ts";
 import { openWeb } from "../support/tools/web-site.ts";
 import { createToolsRoom, ripgrepPath, type ToolsRoom } from "../support/tools-room.ts";
@@ -329,6 +333,92 @@ describe.skipIf(process.platform === "win32")("git and ripgrep, as programs that
   });
 });
 
+// Elsewhere there is no bubblewrap, and Seatbelt has no process of its own to end.
+describe.skipIf(process.platform !== "linux")("bubblewrap itself, with another place beside it", () => {
+  const path = process.env["PATH"] ?? "";
+  beforeAll(() => ensureOsSandbox());
+  afterEach(() => {
+    process.env["PATH"] = path;
+  });
+
+  function open() {
+    mkdirSync(join(base, "proj"), { recursive: true });
+    mkdirSync(join(base, "data"), { recursive: true });
+    const real = createOsShell({
+      workspace: join(base, "proj"),
+      dataDir: join(base, "data"),
+      limits: () => isolationLimits,
+      protectedPaths: () => [],
+      egress: null,
+      log: () => undefined,
+    });
+    const two = plainShell("two");
+    room = createToolsRoom({ base, catalog: [sh], given: { shells: [real, two], healthTimes: { timeout: 10_000 } } });
+    room.answer("allow_once");
+    return two;
+  }
+
+  /** The processes of this machine that run in this test's folder, by their command line. */
+  function sandboxes(): number[] {
+    return readdirSync("/proc")
+      .filter((name) => /^\d+$/.test(name))
+      .filter((pid) => {
+        try {
+          const line = readFileSync(`/proc/${pid}/cmdline`, "utf8");
+          return line.includes(base) && /(?:^|\/)bwrap\0/.test(line);
+        } catch {
+          return false;
+        }
+      })
+      .map(Number);
+  }
+
+  it("runs what it is given, and is named with its version", async () => {
+    const two = open();
+    const outcome = await room.run("sh", { command: "echo hello" });
+    expect(outcome.text).toContain("exit 0: hello");
+    expect(room.ledger.get(outcome.receiptId ?? "")?.metadata["provider"]).toMatchObject({
+      name: "bubblewrap",
+      version: expect.stringMatching(/^\d/) as string,
+    });
+    expect(two.begun).toEqual([]);
+  });
+
+  it("that is not there when it is looked at: the other place, and the reason on the receipt", async () => {
+    process.env["PATH"] = join(base, "nothing");
+    const two = open();
+    await room.tools.routing.health();
+    process.env["PATH"] = path;
+    expect(healthOf("bubblewrap")?.status).toBe("down");
+    const outcome = await room.run("sh", { command: "echo hello" });
+    expect(outcome.text).toContain("exit 0: hello");
+    expect(two.begun).toHaveLength(1);
+    expect(room.ledger.get(outcome.receiptId ?? "")?.metadata["route"]).toMatchObject({
+      reason: expect.stringContaining("cannot be used") as string,
+    });
+  });
+
+  it("that is ended mid-call: said so, not run again", async () => {
+    const two = open();
+    const running = room.run("sh", { command: "echo begun >> ran; sleep 60" });
+    await expect.poll(() => (existsSync(room.path("ran")) ? sandboxes().length : 0), { timeout: 20_000 }).toBeGreaterThan(0);
+    for (const pid of sandboxes()) {
+      try {
+        process.kill(pid, "SIGKILL");
+      } catch {
+        // The first took the others along.
+      }
+    }
+    const outcome = await running;
+    expect(outcome.isError).toBe(true);
+    expect(outcome.text).not.toContain("exit 0");
+    expect(room.read("ran")).toBe("begun\n");
+    expect(two.begun).toEqual([]);
+    expect(room.ledger.get(outcome.receiptId ?? "")?.status).toBe("failure");
+    expect(receipts("route.failover")).toEqual([]);
+  });
+});
+
 describe("the web gate and the owner's files", () => {
   it("a site that hangs or fails says nothing of the gate", async () => {
     const web = await openWeb();
@@ -362,5 +452,81 @@ describe("the web gate and the owner's files", () => {
     expect(room.tools.routing.degraded()).toEqual([expect.stringContaining("Your config/tools.yaml cannot be used") as string]);
     writeFileSync(file, "version: 1\n");
     expect((await room.run("sh", { command: "true" })).isError).toBe(false);
+  });
+});
+
+describe("a whole host", () => {
+  let at: Window;
+  beforeEach(async () => {
+    mkdirSync(join(base, "proj"));
+    mkdirSync(join(base, "data/config"), { recursive: true });
+    // No engine of this machine, so that what is found is the same everywhere.
+    writeFileSync(join(base, "data/config/sandbox.yaml"), `version: 1\nengine: "unix://${join(base, "nothing.sock")}"\n`);
+    at = await openWindow({ workspace: join(base, "proj"), dataDir: join(base, "data"), env: { PATH: process.env["PATH"] ?? "" } });
+    room = createToolsRoom({ base: join(base, "room") });
+  });
+  afterEach(() => at.close());
+
+  it("tells its providers, looks at them, and tells that it has", async () => {
+    const before = await at.call("tools.providers", {});
+    expect(before.items.map(({ id }) => id)).toEqual(
+      expect.arrayContaining(["file-ops", "ripgrep", "git", "container", "host", "web-gate", "declared-commands"]),
+    );
+    let told = 0;
+    at.events.listen(({ topic }) => {
+      if (topic === "providers") told += 1;
+    });
+    const { ok, items } = await at.call("tools.health", {});
+    expect(ok).toBe(items.every(({ health }) => health.status === "ok" || health.status === "off"));
+    expect(Object.fromEntries(items.map(({ id, health }) => [id, health.status]))).toMatchObject({
+      "file-ops": "ok",
+      ripgrep: "ok",
+      git: "ok",
+      container: "down",
+      host: "off",
+      "web-gate": "off",
+    });
+    expect(told).toBeGreaterThan(0);
+    expect((await at.call("tools.providers", {})).items).toEqual(items);
+  });
+
+  it("routes without doing anything, and says what is not there", async () => {
+    expect(await at.call("tools.route", { capability: "file_ops", action: "search" })).toMatchObject({
+      provider: "ripgrep",
+      alternatives: [],
+    });
+    expect((await at.call("tools.route", { capability: "shell_exec" })).alternatives).toEqual(
+      expect.arrayContaining([{ provider: "host", usable: false, reason: expect.stringContaining("TOOLS_HOST_EXECUTION") as string }]),
+    );
+    await at.call("flags.set", { name: "TOOLS_NETWORK", enabled: true });
+    expect((await at.call("tools.route", { capability: "web_ops", action: "fetch" })).provider).toBe("web-gate");
+    await at.call("tools.safeMode", { enabled: true });
+    expect(await at.call("tools.route", { capability: "web_ops", action: "fetch" })).toMatchObject({
+      provider: null,
+      reason: expect.stringContaining("Safe mode") as string,
+    });
+    const names = (await at.call("tools.list", {})).items.filter(({ problem }) => problem !== null).map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(["fetch_url", "download", "http_post"]));
+  });
+
+  it("says in its doctor's lines and its state what commands lack", async () => {
+    const { items } = await at.call("tools.doctor", {});
+    expect(items.find(({ id }) => id === "engine")?.status).not.toBe("ok");
+    for (const { status, message } of items) {
+      expect(message).not.toContain(base);
+      expect(["ok", "warning", "missing"]).toContain(status);
+    }
+    const { place, message } = await at.call("tools.sandbox", {});
+    const { degradedReasons } = await at.call("health.ready", {});
+    expect(degradedReasons.includes(message)).toBe(place === null);
+  });
+
+  it("notes what the owner does with the sandbox, also when it comes to nothing", async () => {
+    await at.call("tools.sandbox.restart", {}).catch(() => undefined);
+    await at.call("tools.sandbox.cancelBuild", {}).catch(() => undefined);
+    const { items } = await at.call("receipts.search", { limit: 100 });
+    expect(items.map(({ actionName }) => actionName)).toEqual(
+      expect.arrayContaining(["tools.sandbox.restart", "tools.sandbox.cancelBuild"]),
+    );
   });
 });
