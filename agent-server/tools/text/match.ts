@@ -25,6 +25,9 @@ export type EditOutcome =
     }
   | { readonly ok: false; readonly problem: string };
 
+/** Letters from which on a line is taken for one that no person wrote. */
+const minLongLine = 300;
+
 /** What was overlooked, as it is told. */
 const told: Record<Level, string> = {
   "line ends": "blanks at line ends",
@@ -159,7 +162,7 @@ function replaceParts(text: string, edit: Replacement, wanted: readonly string[]
   return finish(text, result + fileLines.slice(at).join(""), lines, "the lines left out");
 }
 
-/** A part of a line with blanks around it that the file has not, or with other quotes in it. */
+/** A part of a line with other quotes in it, or, in the long lines of minified files, with blanks around it that the file has not. */
 function replaceWithin(text: string, edit: Replacement): EditOutcome | null {
   if (edit.replaceAll) return null;
   const core = edit.oldText.trim();
@@ -176,9 +179,22 @@ function replaceWithin(text: string, edit: Replacement): EditOutcome | null {
   const [at] = found;
   if (at === undefined) return null;
   if (found.length > 1) return ambiguous(lines, "quotes, dashes and the blanks around it");
+  // In an ordinary file blanks around the text say that whole lines were meant, and those read otherwise now.
+  if (core !== edit.oldText && lineLength(text, at) < minLongLine) return null;
+  if (cutsWord(text, at) || cutsWord(text, at + core.length)) return null;
   const there = text.slice(at, at + core.length);
   const result = text.slice(0, at) + mergeLine(core, there, made, new Map()) + text.slice(at + core.length);
   return finish(text, result, lines, there === core ? "the blanks around it" : "quotes and dashes");
+}
+
+function lineLength(text: string, offset: number): number {
+  const end = text.indexOf("\n", offset);
+  return (end < 0 ? text.length : end) - lineStart(text, offset);
+}
+
+/** True where a word goes on across an offset. */
+function cutsWord(text: string, offset: number): boolean {
+  return /[\p{L}\p{N}_]/u.test(text.charAt(offset - 1)) && /[\p{L}\p{N}_]/u.test(text.charAt(offset));
 }
 
 /** Places that do not overlap, from the first on. */

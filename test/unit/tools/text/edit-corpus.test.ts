@@ -150,8 +150,11 @@ describe("minified files", () => {
   const cases = minifiedSources().flatMap((source) => {
     const choose = chooser(source.path);
     return Array.from({ length: 12 }, () => {
-      const at = choose.below(source.text.length - 400);
-      return { source, at, part: source.text.slice(at, at + 30 + choose.below(60)) };
+      const from = choose.below(source.text.length - 400);
+      const cut = source.text.slice(from, from + 40 + choose.below(60));
+      // From word to word, as whoever quotes does.
+      const part = cut.replace(/^[\w$]*\s*/, "").replace(/\s*[\w$]*$/, "");
+      return { source, at: from + cut.indexOf(part), part };
     }).filter(
       ({ part }) =>
         !part.includes("\n") &&
