@@ -322,6 +322,7 @@ describe("where there is no sandbox", () => {
     ["namespaces are refused", "bwrap: No permissions to create new namespace, likely because the kernel does not allow it", /namespaces/],
     ["ids cannot be mapped", "bwrap: setting up uid map: Permission denied", /namespaces/],
     ["/proc cannot be mounted", "bwrap: Can't mount proc on /newroot/proc: Operation not permitted", /container/],
+    ["something is gone", "bwrap: Can't find source path /x/y: No such file or directory", /not there any more/],
     ["it fails in another way", "bwrap: Something else", /Something else/],
   ])("says what to do when %s", async (_name, said, words) => {
     const other = openOsShell(room, {

@@ -51,6 +51,9 @@ export function whyNot(said: string): { message: string; nextStep: string } {
         "Run the editor outside of the container, or start the container with its /proc unmasked, or use a container engine for commands.",
     };
   }
+  if (/Can't (?:find source path|get type of source|bind mount|create file|mkdir)/.test(said)) {
+    return { message: `The sandbox could not be made ready: something it shows is not there any more (${line}).`, nextStep: "Try again." };
+  }
   const forbidden = /namespace|uid map|gid map|Operation not permitted|Permission denied|No space left|clone/i.test(said);
   if (forbidden && read("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") === "1") {
     return {
