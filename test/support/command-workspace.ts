@@ -11,7 +11,8 @@ export interface CommandWorkspace extends PathWorkspace {
   judge(command: string, cwd?: string): CommandJudgement;
 }
 
-export async function createCommandWorkspace(): Promise<CommandWorkspace> {
+/** `more`: further files, by their path in the workspace. */
+export async function createCommandWorkspace(more: Readonly<Record<string, string>> = {}): Promise<CommandWorkspace> {
   const tree = await createPathWorkspace();
   const write = (path: string, text: string): void => {
     const at = join(tree.workspace, path);
@@ -20,7 +21,7 @@ export async function createCommandWorkspace(): Promise<CommandWorkspace> {
   };
   // An ordinary project hides its secrets in dot files; one that does not is searched with a question, which is right and not measured here.
   for (const path of plainSecrets) rmSync(join(tree.workspace, path), { recursive: true });
-  for (const [path, text] of Object.entries(files)) write(path, text);
+  for (const [path, text] of Object.entries({ ...files, ...more })) write(path, text);
   symlinkSync("src/deep", join(tree.workspace, "deep-link"));
   const paths = createPathPolicy({
     workspace: tree.workspace,

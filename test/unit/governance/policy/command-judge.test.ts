@@ -2,6 +2,8 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createCommandPolicy } from "../../../../agent-server/governance/policy/commands.ts";
+import { createPathPolicy } from "../../../../agent-server/governance/policy/paths.ts";
+import { commandCases } from "../../../support/command-cases.ts";
 import { type CommandWorkspace, createCommandWorkspace } from "../../../support/command-workspace.ts";
 
 let tree: CommandWorkspace;
@@ -60,8 +62,16 @@ describe("the judgement", () => {
   });
 
   it.each(["", "   ", "\n", "# a comment", "\t#"])("of nothing (%j) is asked", (command) => {
-    expect(judge(command).verdict).toBe("ask");
-    expect(ids(command)).toEqual(["empty"]);
+    expect(judge(command)).toEqual({
+      verdict: "ask",
+      tier: "T3",
+      riskLevel: "high",
+      rules: [{ id: "command.empty", source: "policy", message: "There is no command here." }],
+      alternatives: ["Write the command to run."],
+      scope: "empty",
+      tags: ["shell"],
+      parts: [],
+    });
   });
 
   it("never throws, and denies when paths cannot be looked up", () => {
@@ -72,8 +82,60 @@ describe("the judgement", () => {
         throw new Error("disk");
       },
     });
-    expect(broken.judge("cat a", undefined).verdict).toBe("deny");
-    expect(broken.judge("cat a", undefined).rules[0]?.id).toBe("command.failed");
+    expect(broken.judge("cat a", undefined)).toEqual({
+      verdict: "deny",
+      tier: "T3",
+      riskLevel: "critical",
+      rules: [{ id: "command.failed", source: "policy", message: "The command policy failed on this command, so it is denied." }],
+      alternatives: ["Write the command more simply."],
+      scope: "failed",
+      tags: ["shell"],
+      parts: [],
+    });
+  });
+});
+
+describe("a policy without its deps", () => {
+  it("has a sentence for a path whose rule is not explained, and looks up each name of a search", () => {
+    const paths = createPathPolicy({ ...tree, platform: "linux" });
+    const plain = createCommandPolicy({ configDir: tree.configDir, workspace: tree.workspace, resolvePath: paths.resolve });
+    expect(plain.problem).toBe(null);
+    expect(plain.judge("cat .env", undefined).rules[0]?.message).toBe(
+      ".env is a secret file: The path policy calls this file sensitive. (secret.env)",
+    );
+    expect(plain.judge("grep -r x app", undefined).scope).toBe("secret-search");
+    expect(plain.judge("grep -r x src", undefined).verdict).toBe("allow");
+    expect(plain.judge("rm -rf ~", undefined).verdict).not.toBe("allow");
+  });
+
+  it("and without a workspace knows no folder", () => {
+    const nowhere = createCommandPolicy({
+      configDir: tree.configDir,
+      workspace: null,
+      resolvePath: createPathPolicy({ ...tree, workspace: null, platform: "linux" }).resolve,
+    });
+    expect(nowhere.judge("ls", undefined).scope).toBe("unknown-folder");
+    expect(nowhere.judge("echo a", undefined).verdict).toBe("allow");
+  });
+
+  it("or with a table that cannot be read denies every command and says why", () => {
+    const torn = createCommandPolicy({
+      configDir: join(tree.base, "nowhere"),
+      workspace: tree.workspace,
+      resolvePath: createPathPolicy({ ...tree, platform: "linux" }).resolve,
+    });
+    const why = "The command rules (config/commands) cannot be read. Reinstall Lancelot.";
+    expect([torn.version, torn.problem]).toEqual(["", why]);
+    expect(torn.judge("ls", undefined)).toEqual({
+      verdict: "deny",
+      tier: "T3",
+      riskLevel: "critical",
+      rules: [{ id: "command.table-failed", source: "policy", message: why }],
+      alternatives: ["Ask the owner to restore the file."],
+      scope: "table-failed",
+      tags: ["shell"],
+      parts: [],
+    });
   });
 });
 
@@ -93,6 +155,51 @@ describe("bounds", () => {
     const deep = `${"$(".repeat(40)}true${")".repeat(40)}`;
     expect(judge(`echo ${deep}`).verdict).toBe("ask");
     expect(judge(`cat {${Array.from({ length: 300 }, (_, index) => index).join(",")}}`).verdict).toBe("ask");
+  });
+
+  it("stand at 50,000 characters, 4,000 commands and 24 levels exactly", () => {
+    const long = (length: number) => `echo ${"a".repeat(length - "echo ".length)}`;
+    expect(judge(long(50_000)).verdict).toBe("allow");
+    expect(judge(long(50_001)).rules).toEqual([
+      { id: "command.too-large", source: "policy", message: "The command is longer than 50000 characters." },
+    ]);
+    expect(judge(long(50_001)).alternatives).toEqual(["Put the content into a file with write_file, and run shorter commands."]);
+    const many = (count: number) => Array.from({ length: count }, () => ":").join(";");
+    expect(judge(many(4000)).verdict).toBe("allow");
+    expect(judge(many(4000)).parts).toHaveLength(4000);
+    const over = judge(many(4002));
+    expect(over.parts).toHaveLength(4001);
+    expect(over.parts.at(-1)).toEqual({
+      text: "…",
+      within: [],
+      verdict: "ask",
+      tier: "T3",
+      rule: { id: "command.too-many", source: "policy", message: "The command line holds too many commands to look at each." },
+    });
+    for (const [open, close] of [
+      ["( ", ")"],
+      ["{ ", ";}"],
+      ["if ", "; then :; fi"],
+      ["echo $(", ")"],
+      ["eval ", ""],
+      ["sudo ", ""],
+      ["sh -c ls; while :; do ", "; done"],
+    ] as const) {
+      const nested = (depth: number) => `${open.repeat(depth)}ls${close.repeat(depth)}`;
+      expect(ids(nested(23)), open).not.toContain("too-deep");
+      expect(ids(nested(26)), open).toContain("too-deep");
+    }
+  });
+
+  it("keep what is told short: fifty rules, ten alternatives, two thousand characters of a part", () => {
+    const deletes = Array.from({ length: 60 }, (_, index) => `rm f${index}`).join(";");
+    expect(judge(deletes).rules).toHaveLength(50);
+    const asked = commandCases.filter(({ file, cwd }) => file === "everyday-asked" && cwd === undefined).map(({ command }) => command);
+    expect(judge(asked.join("\n")).alternatives).toHaveLength(10);
+    expect(judge(`rm f; rm f; rm f`).rules).toHaveLength(2);
+    const part = (length: number) => judge(`echo ${"x".repeat(length - "echo ".length)}`).parts[0]?.text;
+    expect(part(2000)).toHaveLength(2000);
+    expect(part(2001)).toBe(`echo ${"x".repeat(1995)}…`);
   });
 
   it("hold for loops within loops and functions that call each other, within a second", () => {

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { commandCases } from "../../../support/command-cases.ts";
+import { judgedLine } from "../../../support/command-judged.ts";
 import { type CommandWorkspace, createCommandWorkspace } from "../../../support/command-workspace.ts";
 
 /**
@@ -13,7 +14,6 @@ import { type CommandWorkspace, createCommandWorkspace } from "../../../support/
 const file = join(import.meta.dirname, "../../../fixtures/command-judgements.txt");
 const updates = process.env["UPDATE_COMMANDS"] !== undefined;
 const rowsInOne = 50;
-const sentence = /^\S.{8,}[.!?)]$/s;
 
 let tree: CommandWorkspace;
 beforeAll(async () => {
@@ -22,20 +22,8 @@ beforeAll(async () => {
 });
 afterAll(() => tree.dispose());
 
-function judged({ command, cwd }: { command: string; cwd?: string | undefined }): string {
-  const { verdict, tier, riskLevel, rules, alternatives, scope, tags, parts } = tree.judge(command, cwd);
-  const consists = parts.map(({ within, rule, verdict: own }) => [...within, `${own} ${rule.id.replace("command.", "")}`].join(">"));
-  const worded = [...rules.map(({ message }) => message), ...parts.map(({ rule }) => rule.message), ...alternatives];
-  return [
-    JSON.stringify(command).slice(0, 200) + (cwd === undefined ? "" : ` in ${cwd}`),
-    `${verdict} ${tier} ${riskLevel}`,
-    scope,
-    rules.map(({ id }) => id.replace("command.", "")).join(" "),
-    [...tags].toSorted().join(" "),
-    `${alternatives.length}${worded.every((words) => sentence.test(words)) ? "" : " without words"}`,
-    consists.length > 12 ? `${consists.slice(0, 12).join(", ")} … ${consists.length}` : consists.join(", "),
-  ].join(" | ");
-}
+const judged = ({ command, cwd }: { command: string; cwd?: string | undefined }): string =>
+  `${JSON.stringify(command).slice(0, 200)}${cwd === undefined ? "" : ` in ${cwd}`} | ${judgedLine(tree.judge(command, cwd))}`;
 
 describe("each row of the command table is judged as it was reviewed", () => {
   const groups = Math.ceil(commandCases.length / rowsInOne);
