@@ -42,7 +42,8 @@ export function choices(text: string, marks: readonly number[]): string[] | null
 
 function braceRange(text: string): string[] | null {
   const range = /^(-?\d+)\.\.(-?\d+)(?:\.\.-?\d+)?$/.exec(text);
-  if (range === null) return null;
+  // Numbers with noughts in front are all made as long as the longest.
+  if (range === null || /^-?0\d|\.-?0\d/.test(text)) return null;
   const from = Number(range[1]);
   const to = Number(range[2]);
   if (Math.abs(to - from) > maxReadings) return null;
