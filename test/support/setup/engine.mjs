@@ -220,10 +220,13 @@ function readDriver(path) {
   }
 }
 
-/** Containers of a run that was killed. */
+/** Containers of a run that was killed, and images that tests built. */
 async function forget(socket) {
-  const { body } = await ask(socket, "GET", "/containers/json?all=1");
-  for (const { Id } of JSON.parse(body)) await ask(socket, "DELETE", `/containers/${Id}?force=1`);
+  for (const { Id } of JSON.parse((await ask(socket, "GET", "/containers/json?all=1")).body))
+    await ask(socket, "DELETE", `/containers/${Id}?force=1`);
+  const ours = [smallImage, toolsImage];
+  for (const { Id, RepoTags } of JSON.parse((await ask(socket, "GET", "/images/json")).body))
+    if (!RepoTags?.some((tag) => ours.includes(tag))) await ask(socket, "DELETE", `/images/${Id}?force=1`);
 }
 
 async function ensureImage(socket, image) {
