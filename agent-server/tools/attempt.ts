@@ -24,7 +24,7 @@ export interface AttemptCall {
   /** Doing it twice changes nothing: then another provider may also be tried after the first began. */
   readonly repeatable?: boolean;
   readonly profile?: TaskProfile;
-  /** Longest (ms) until it begins; two minutes unless said. */
+  /** Longest (ms) until it begins; two and a half minutes unless said. */
   readonly beginMs?: number;
 }
 
@@ -66,7 +66,7 @@ export interface AttemptDeps {
   readonly graceMs?: number;
 }
 
-const beginMs = 120_000;
+const beginMs = 150_000;
 const graceMs = 5_000;
 /** What an action says about what was asked of it, not about who did it. */
 const answers: ReadonlySet<ErrorCode> = new Set([
@@ -191,7 +191,8 @@ export function createAttempt(deps: AttemptDeps): Attempt {
       if (abandoned || call.signal.aborted || !isFault(provider, error)) throw error;
       if (!(error instanceof LancelotError)) log(`${provider.id} failed`, error);
       const words = error instanceof LancelotError ? error.message : `${provider.title} failed for a reason of its own; the log has it.`;
-      health.failed(provider.id, words);
+      // A place without a network says nothing about commands that need none.
+      if (begun || call.profile?.network !== true) health.failed(provider.id, words);
       if (begun && call.repeatable !== true) {
         throw new LancelotError(
           "unavailable",

@@ -9,25 +9,27 @@ import type { ShellProvider } from "./sandbox/shell.ts";
 import type { WorkspaceFiles } from "./workspace-files.ts";
 import { findFiles, type SearchDeps, searchWorkspace } from "./workspace-search.ts";
 
-/** A place for commands as the registry takes it. */
-export interface RoutedShell extends ShellProvider {
-  /** True while it works on another machine: then safe mode leaves it out. */
-  remote?(): boolean;
-}
-
 export interface ProvidersDeps {
   readonly workspace: string | null;
   readonly files: WorkspaceFiles;
   readonly search: () => SearchDeps;
   /** In the order they are tried, unless config/tools.yaml says otherwise. */
-  readonly shells: readonly RoutedShell[];
+  readonly shells: readonly ShellProvider[];
+  /** True while the container engine is on another machine: then safe mode leaves it out. */
+  readonly remoteEngine: () => boolean;
   /** Those of the web and of deployment. */
   readonly more: readonly ToolProvider[];
 }
 
 /** Everything that carries out actions of tools here. */
 export function createProviders(deps: ProvidersDeps): ToolProvider[] {
-  return [workspaceFiles(deps), ripgrep(deps), git(), ...deps.shells.map(shell), ...deps.more];
+  return [
+    workspaceFiles(deps),
+    ripgrep(deps),
+    git(),
+    ...deps.shells.map((place, index) => shell(place, index, deps.remoteEngine)),
+    ...deps.more,
+  ];
 }
 
 function workspaceFiles({ workspace, files }: ProvidersDeps): ToolProvider {
@@ -129,14 +131,14 @@ function git(): ToolProvider {
   };
 }
 
-function shell(place: RoutedShell, index: number): ToolProvider {
+function shell(place: ShellProvider, index: number, remoteEngine: () => boolean): ToolProvider {
   const onHost = place.place === "host";
   return {
     id: place.id,
     title: place.title,
     version: () => place.version(),
     priority: 10 + index,
-    local: () => place.remote?.() !== true,
+    local: () => place.place !== "container" || !remoteEngine(),
     flag: onHost ? "TOOLS_HOST_EXECUTION" : null,
     place: place.place,
     // Out of the sandbox leads only the owner's own word, never a failure inside it.

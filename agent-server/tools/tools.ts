@@ -24,7 +24,7 @@ import { createRestore } from "./checkpoints-restore.ts";
 import { createFabric } from "./fabric.ts";
 import { createLocks } from "./locks.ts";
 import { createPreferences } from "./preferences.ts";
-import { createProviders, type RoutedShell } from "./providers.ts";
+import { createProviders } from "./providers.ts";
 import { createDeclaredCommands } from "./providers/deploy.ts";
 import { createDeployConfig } from "./providers/deploy-config.ts";
 import type { FilePath } from "./providers/file-ops.ts";
@@ -35,6 +35,7 @@ import { createRepositoryMoves } from "./repository-moves.ts";
 import { createRepositoryUndo } from "./repository-undo.ts";
 import { createRoad } from "./road.ts";
 import { createRouting, type Routing, type RoutingDeps, type SandboxControl } from "./routing.ts";
+import type { ShellProvider } from "./sandbox/shell.ts";
 import type { Tool } from "./tool.ts";
 import { readSandboxSettings } from "./sandbox/settings.ts";
 import { createVerifications } from "./verifications.ts";
@@ -160,7 +161,7 @@ export interface ToolsDeps {
   flag?: (name: FlagName) => boolean;
   safeMode?: () => boolean;
   /** Where commands can run, first to last. */
-  shells?: readonly RoutedShell[];
+  shells?: readonly ShellProvider[];
   /** The container engine's side of them. */
   sandbox?: SandboxControl;
   /** The way to the network; the one that checks every address unless said. */
@@ -261,6 +262,7 @@ export function createTools(deps: ToolsDeps): Tools {
     files,
     search: () => searchable(),
     shells: deps.shells ?? [],
+    remoteEngine: () => deps.sandbox?.state().engine?.remote === true,
     more: [
       createWebGate({
         fetch: deps.pageFetch ?? createPageFetch(),

@@ -2,13 +2,13 @@ import type { FlagName } from "../../flags/flags.ts";
 import type { Governance } from "../../governance/governance.ts";
 import type { Ledger } from "../../receipts/receipts.ts";
 import type { Log } from "../../security/security.ts";
-import type { RoutedShell } from "../providers.ts";
 import type { SandboxControl } from "../routing.ts";
 import { createContainerShell } from "./container.ts";
 import { createEgressProxy, type EgressConnection } from "./egress.ts";
 import { createHostShell } from "./host-shell.ts";
 import { createOsShell } from "./os.ts";
 import { limitsOf, readSandboxSettings } from "./settings.ts";
+import type { ShellProvider } from "./shell.ts";
 
 export interface SandboxDeps {
   /** Absolute and resolved. */
@@ -44,7 +44,7 @@ const decisive = [
 ];
 
 /** The places where commands of one workspace can run, first to last, and what the owner does with them (requirement T2). */
-export function createSandbox(deps: SandboxDeps): { shells: readonly RoutedShell[]; control: SandboxControl; close(): Promise<void> } {
+export function createSandbox(deps: SandboxDeps): { shells: readonly ShellProvider[]; control: SandboxControl; close(): Promise<void> } {
   const { workspace, dataDir, configDir, env, log, governance, ledger } = deps;
   const settings = () => readSandboxSettings({ configDir, dataDir });
   const protectedPaths = () => decisive.filter((path) => [path, `${path}/x`].some((name) => governance.judgeName(name) === "protected"));

@@ -130,6 +130,14 @@ describe("an attempt", () => {
     expect(used).toBe(false);
   });
 
+  it("that needs the network and finds none goes on, and is held against nobody", async () => {
+    const { attempt, health } = attempting([planted("a", broken), planted("b", () => Promise.resolve(7 as never))]);
+    const profile = { network: true, unattended: false };
+    for (let time = 0; time < 4; time += 1)
+      expect((await attempt("shell_exec", run, { ...call, profile }, (act) => act(command))).value).toBe(7);
+    expect(health.of("a").status).toBe("ok");
+  });
+
   it("is not blamed on a provider that says what is its own fault", () => {
     const web = planted("a", broken, { blames: (error) => error instanceof TypeError });
     expect([isFault(web, new LancelotError("unavailable", "x")), isFault(web, new TypeError("x"))]).toEqual([false, true]);

@@ -201,6 +201,9 @@ describe("where commands run", () => {
     expect(done).toEqual(["build", "cancelBuild", "restart"]);
     for (const listener of heard) listener();
     expect(topics).toEqual(["sandbox"]);
+    expect(room.tools.routing.providers().find(({ id }) => id === "container")?.local).toBe(true);
+    control.state = () => ({ ...sandbox, engine: { name: "docker", version: "28", via: "ssh", remote: true } });
+    expect(room.tools.routing.providers().find(({ id }) => id === "container")?.local).toBe(false);
     room.close();
   });
 });
