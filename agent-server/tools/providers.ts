@@ -41,7 +41,7 @@ function workspaceFiles({ workspace, files }: ProvidersDeps): ToolProvider {
     local: () => true,
     flag: null,
     offers: { file_ops: { read: files.current, write: files.write, apply_patch: files.write, delete: files.writeBytes } },
-    blames: (error) => /^(?:EIO|ENOSPC|EROFS|ESTALE|ENXIO)$/.test(errnoWithin(error)),
+    blames: (error) => /^(?:EIO|ESTALE|ENXIO)$/.test(errnoWithin(error)),
     async probe() {
       if (workspace === null) return { status: "off", message: "No folder is open.", nextStep: "Open a folder." };
       try {

@@ -31,6 +31,7 @@ import type { FilePath } from "./providers/file-ops.ts";
 import { createPageReader } from "./providers/page-reader.ts";
 import { createWebGate } from "./providers/web.ts";
 import { parseCommand, replCatalog } from "./repl/repl.ts";
+import { sweepStaging } from "./providers/git-staging.ts";
 import { createRepositoryMoves } from "./repository-moves.ts";
 import { createRepositoryUndo } from "./repository-undo.ts";
 import { createRoad } from "./road.ts";
@@ -223,6 +224,8 @@ export function createTools(deps: ToolsDeps): Tools {
   const repository = createRepositoryUndo({ moves, road, locks, governance, workspace: owner });
   checkpoints.sweep();
   verifications.resume();
+  if (workspace !== null)
+    void sweepStaging(workspace).catch((error: unknown) => log("what a killed clone left could not be removed", error));
   /** What hosts that died left under way, commands and restores, is finished first. */
   const ready = (async () => {
     await effects?.recover();
