@@ -2,10 +2,10 @@ import type { ComponentChildren, JSX } from "preact";
 import type { HostState } from "../../agent-server/contract/webview.ts";
 import { ApprovalCard } from "../shared/approval-card.tsx";
 import { commandAction } from "../shared/commands.ts";
-import { Button, Icon, Moment, RelativeTime, State, TierBadge } from "../shared/components.tsx";
+import { Button, Icon, RelativeTime, State } from "../shared/components.tsx";
 import { Counts, countLines } from "../shared/diff.tsx";
 import { formatNumber, t } from "../shared/l10n.ts";
-import { statusLook } from "./receipts/words.ts";
+import { ReceiptRows } from "./receipts/rows.tsx";
 import type { WarRoom } from "./state.ts";
 
 function hostText(host: HostState): { icon: string; text: string; kind: string } {
@@ -161,21 +161,7 @@ function ReceiptsTile({ room }: { room: WarRoom }): JSX.Element {
       {latest.length === 0 ? (
         <p class="quiet">{t("No receipts yet. Each action leaves one.")}</p>
       ) : (
-        <ul class="rows">
-          {latest.map((receipt) => (
-            <li key={receipt.id}>
-              <State {...statusLook(receipt.status)} quiet />
-              <button type="button" class="button link ellipsis" onClick={() => room.showReceipt(receipt.id)}>
-                {receipt.actionName}
-              </button>
-              <span class="spring" />
-              <TierBadge tier={receipt.riskTier} />
-              <span class="quiet">
-                <Moment at={receipt.timestamp} />
-              </span>
-            </li>
-          ))}
-        </ul>
+        <ReceiptRows room={room} receipts={latest} />
       )}
     </Tile>
   );

@@ -2,6 +2,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { Button, RelativeTime } from "../shared/components.tsx";
 import { t } from "../shared/l10n.ts";
 import { Block, Empty } from "./live-panel.tsx";
+import { type Column, RecordTable } from "./record-table.tsx";
 
 interface Nothing {
   icon: string;
@@ -30,6 +31,35 @@ export function ListBlock<T>({ title, items, nothing, children }: ListBlockProps
         children(items)
       )}
     </Block>
+  );
+}
+
+/** What waits for the owner's word, a card each. */
+export function ProposalsBlock<T>(props: {
+  proposals: readonly T[];
+  nothing: Omit<Nothing, "icon">;
+  card: (proposal: T) => JSX.Element;
+}): JSX.Element {
+  return (
+    <ListBlock title={t("Proposed")} items={props.proposals} nothing={{ icon: "lightbulb", ...props.nothing }}>
+      {(proposals) => <ul class="cards">{proposals.map(props.card)}</ul>}
+    </ListBlock>
+  );
+}
+
+/** A table of what is so now. */
+export function RecordsBlock<T>(props: {
+  title: string;
+  rows: readonly T[];
+  rowKey: (row: T) => string;
+  columns: readonly Column<T>[];
+  nothing: Nothing;
+}): JSX.Element {
+  const { title, rows, rowKey, columns, nothing } = props;
+  return (
+    <ListBlock title={title} items={rows} nothing={nothing}>
+      {(items) => <RecordTable label={title} rows={items} rowKey={rowKey} columns={columns} />}
+    </ListBlock>
   );
 }
 

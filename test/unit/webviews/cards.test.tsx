@@ -11,6 +11,7 @@ import { ApprovalCard } from "../../../webviews/shared/approval-card.tsx";
 import { buttonIn, settle, startChat } from "../../support/chat-page.ts";
 import type { FakeView } from "../../support/fake-view.ts";
 import { sampleApproval, sampleChange, sampleMessage, sampleQuest, sampleTool } from "../../support/webview-harness/samples.ts";
+import { eachWithRoot } from "../../support/view-root.ts";
 
 let root: HTMLElement;
 let view: FakeView;
@@ -23,17 +24,16 @@ async function start(saved: SavedChat = emptyChat, quest = sampleQuest()): Promi
 }
 
 beforeEach(() => {
-  root = document.createElement("div");
-  document.body.append(root);
   vi.spyOn(window, "requestAnimationFrame").mockImplementation((work) => {
     work(0);
     return 0;
   });
 });
 
+eachWithRoot((made) => {
+  root = made;
+});
 afterEach(() => {
-  render(null, root);
-  root.remove();
   vi.restoreAllMocks();
 });
 

@@ -10,6 +10,7 @@ import { ApprovalCard, partsOf } from "../../../webviews/shared/approval-card.ts
 import { exactParts } from "../../../webviews/shared/exact.tsx";
 import { buttonIn, type ChatPage, settle, startChat } from "../../support/chat-page.ts";
 import { sampleCommand, sampleCommandApproval, sampleQuest, sampleTouched } from "../../support/webview-harness/samples.ts";
+import { eachWithRoot } from "../../support/view-root.ts";
 
 let root: HTMLElement;
 let page: ChatPage;
@@ -23,13 +24,12 @@ async function frame(): Promise<void> {
 }
 
 beforeEach(() => {
-  root = document.createElement("div");
-  document.body.append(root);
   vi.spyOn(window, "requestAnimationFrame").mockImplementation((work) => frames.push(work));
 });
+eachWithRoot((made) => {
+  root = made;
+});
 afterEach(() => {
-  render(null, root);
-  root.remove();
   vi.restoreAllMocks();
   frames = [];
 });

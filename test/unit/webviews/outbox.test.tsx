@@ -2,24 +2,22 @@
 import { signal } from "@preact/signals";
 import { render } from "preact";
 import { act } from "preact/test-utils";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { ChangeCard } from "../../../webviews/chat/change-card.tsx";
 import { Composer } from "../../../webviews/chat/composer.tsx";
 import { MessageView } from "../../../webviews/chat/message.tsx";
 import { emptyChat } from "../../../webviews/chat/state.ts";
 import { buttonIn, type ChatPage, type ChatPageOptions, settle, startChat } from "../../support/chat-page.ts";
 import { sampleChange, sampleMessage, sampleQuest, sampleReceipt } from "../../support/webview-harness/samples.ts";
+import { eachWithRoot } from "../../support/view-root.ts";
 
 let root: HTMLElement;
 let page: ChatPage;
 
-beforeEach(() => {
-  root = document.createElement("div");
-  document.body.append(root);
+eachWithRoot((made) => {
+  root = made;
 });
 afterEach(() => {
-  render(null, root);
-  root.remove();
   vi.useRealTimers();
 });
 

@@ -26,6 +26,7 @@ import {
   sampleTrust,
   sampleTrustProposal,
 } from "../../support/webview-harness/samples.ts";
+import { eachWithRoot } from "../../support/view-root.ts";
 
 let root: HTMLElement;
 let view: FakeView;
@@ -84,17 +85,16 @@ async function open(tab: string, answers: Record<string, unknown> = {}): Promise
 }
 
 beforeEach(() => {
-  root = document.createElement("div");
-  document.body.append(root);
   vi.spyOn(window, "requestAnimationFrame").mockImplementation((work) => {
     work(0);
     return 0;
   });
 });
 
+eachWithRoot((made) => {
+  root = made;
+});
 afterEach(() => {
-  render(null, root);
-  root.remove();
   vi.restoreAllMocks();
 });
 

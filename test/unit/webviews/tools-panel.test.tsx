@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 import { render } from "preact";
 import { act } from "preact/test-utils";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { notForViews } from "../../../agent-server/contract/webview.ts";
 import { createStore } from "../../../webviews/shared/store.ts";
 import { createViewState } from "../../../webviews/shared/view-state.ts";
@@ -17,18 +17,16 @@ import {
   sampleRoute,
   sampleSandbox,
 } from "../../support/webview-harness/samples.ts";
+import { eachWithRoot } from "../../support/view-root.ts";
 
 let root: HTMLElement;
 let view: FakeView;
 let room: WarRoom;
 
-beforeEach(() => {
-  root = document.createElement("div");
-  document.body.append(root);
+eachWithRoot((made) => {
+  root = made;
 });
 afterEach(() => {
-  render(null, root);
-  root.remove();
   vi.useRealTimers();
 });
 

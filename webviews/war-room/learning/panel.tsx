@@ -4,8 +4,8 @@ import { commandAction } from "../../shared/commands.ts";
 import { Button, RelativeTime, State } from "../../shared/components.tsx";
 import { count, formatNumber, t } from "../../shared/l10n.ts";
 import { LivePanel, Meter } from "../live-panel.tsx";
-import { ListBlock, ProposalCard } from "../proposals.tsx";
-import { type Column, RecordTable } from "../record-table.tsx";
+import { ProposalCard, ProposalsBlock, RecordsBlock } from "../proposals.tsx";
+import type { Column } from "../record-table.tsx";
 import type { WarRoom } from "../state.ts";
 import { patternText } from "../words.ts";
 import type { LearningView } from "./state.ts";
@@ -115,28 +115,21 @@ function ruleColumns(room: WarRoom): Column<LearnedRule>[] {
 function Content({ room, view }: { room: WarRoom; view: LearningView }): JSX.Element {
   return (
     <>
-      <ListBlock
-        title={t("Proposed")}
-        items={view.pending}
+      <ProposalsBlock
+        proposals={view.pending}
+        card={(proposal) => <RuleProposal key={proposal.id} room={room} proposal={proposal} />}
         nothing={{
-          icon: "lightbulb",
           title: t("No rule is proposed."),
           text: t(
             "When you have answered the same question the same way often enough, a rule is proposed here with exactly what it would cover.",
           ),
         }}
-      >
-        {(pending) => (
-          <ul class="cards">
-            {pending.map((proposal) => (
-              <RuleProposal key={proposal.id} room={room} proposal={proposal} />
-            ))}
-          </ul>
-        )}
-      </ListBlock>
-      <ListBlock
+      />
+      <RecordsBlock
         title={t("Learned rules")}
-        items={view.rules}
+        rows={view.rules}
+        rowKey={({ id }) => id}
+        columns={ruleColumns(room)}
         nothing={{
           icon: "mortar-board",
           title: t("No rule answers for you."),
@@ -144,9 +137,7 @@ function Content({ room, view }: { room: WarRoom; view: LearningView }): JSX.Ele
             "Rules you accept are listed here with how often they decided. Each has a limit for a day and in all, then it asks you again.",
           ),
         }}
-      >
-        {(rules) => <RecordTable label={t("Learned rules")} rows={rules} rowKey={({ id }) => id} columns={ruleColumns(room)} />}
-      </ListBlock>
+      />
     </>
   );
 }

@@ -1,11 +1,10 @@
 import type { JSX } from "preact";
 import type { ProviderInfo } from "../../../agent-server/contract/providers.ts";
-import { Button, Icon, Moment, Problem, RelativeTime, State, TierBadge } from "../../shared/components.tsx";
+import { Button, Icon, Problem, RelativeTime, State } from "../../shared/components.tsx";
 import { count, t } from "../../shared/l10n.ts";
 import { Block, LivePanel } from "../live-panel.tsx";
 import { ListBlock } from "../proposals.tsx";
-import { rowOf } from "../receipts/state.ts";
-import { statusLook } from "../receipts/words.ts";
+import { ReceiptRows } from "../receipts/rows.tsx";
 import { type Column, RecordTable } from "../record-table.tsx";
 import { SafeModeSwitch } from "../safe-mode.tsx";
 import type { WarRoom } from "../state.ts";
@@ -91,38 +90,18 @@ function routeColumns(titles: ReadonlyMap<string, string>): Column<Route>[] {
 }
 
 function RecentReceipts({ room }: { room: WarRoom }): JSX.Element {
-  const rows = room.store.latestReceipts.value
-    .filter(({ actionType }) => toolTypes.has(actionType))
-    .slice(0, receiptsShown)
-    .map(rowOf);
+  const latest = room.store.latestReceipts.value.filter(({ actionType }) => toolTypes.has(actionType)).slice(0, receiptsShown);
   return (
     <ListBlock
       title={t("Latest receipts of tools")}
-      items={rows}
+      items={latest}
       nothing={{
         icon: "verified",
         title: t("No tool has been used lately."),
         text: t("Each thing a tool does leaves a receipt; the latest are listed here."),
       }}
     >
-      {(items) => (
-        <ul class="rows">
-          {items.map((row) => (
-            <li key={row.id}>
-              <State {...statusLook(row.status)} quiet />
-              <button type="button" class="button link ellipsis" onClick={() => room.showReceipt(row.id)}>
-                {row.actionName}
-              </button>
-              <span class="quiet ellipsis">{row.subject}</span>
-              <span class="spring" />
-              <TierBadge tier={row.riskTier} />
-              <span class="quiet nowrap">
-                <Moment at={row.timestamp} />
-              </span>
-            </li>
-          ))}
-        </ul>
-      )}
+      {(items) => <ReceiptRows room={room} receipts={items} />}
     </ListBlock>
   );
 }

@@ -4,8 +4,8 @@ import { commandAction } from "../../shared/commands.ts";
 import { RelativeTime, TierBadge } from "../../shared/components.tsx";
 import { count, formatNumber, t } from "../../shared/l10n.ts";
 import { Block, LivePanel, Meter } from "../live-panel.tsx";
-import { ListBlock, ProposalCard } from "../proposals.tsx";
-import { type Column, RecordTable } from "../record-table.tsx";
+import { ProposalCard, ProposalsBlock, RecordsBlock } from "../proposals.tsx";
+import type { Column } from "../record-table.tsx";
 import type { WarRoom } from "../state.ts";
 import { capabilityText } from "../words.ts";
 import type { TrustView } from "./state.ts";
@@ -90,52 +90,35 @@ function recordColumns(room: WarRoom): Column<TrustRecord>[] {
 }
 
 function Content({ room, view }: { room: WarRoom; view: TrustView }): JSX.Element {
-  const earned = t("What each kind of action has earned");
-  const cards = (proposals: readonly TrustProposal[]): JSX.Element => (
-    <ul class="cards">
-      {proposals.map((proposal) => (
-        <TrustProposalCard key={proposal.id} room={room} proposal={proposal} />
-      ))}
-    </ul>
-  );
+  const card = (proposal: TrustProposal): JSX.Element => <TrustProposalCard key={proposal.id} room={room} proposal={proposal} />;
   return (
     <>
-      <ListBlock
-        title={t("Proposed")}
-        items={view.pending}
+      <ProposalsBlock
+        proposals={view.pending}
+        card={card}
         nothing={{
-          icon: "lightbulb",
           title: t("No step is proposed."),
           text: t(
             "After enough successes in a row Lancelot proposes a lower tier here. Nothing changes until you accept, and you can withdraw it.",
           ),
         }}
-      >
-        {cards}
-      </ListBlock>
+      />
       {view.accepted.length > 0 && (
         <Block title={t("Accepted by you")} wide>
-          {cards(view.accepted)}
+          <ul class="cards">{view.accepted.map(card)}</ul>
         </Block>
       )}
-      <ListBlock
-        title={earned}
-        items={view.records}
+      <RecordsBlock
+        title={t("What each kind of action has earned")}
+        rows={view.records}
+        rowKey={({ capability, action, scope }) => `${capability} ${action} ${scope}`}
+        columns={recordColumns(room)}
         nothing={{
           icon: "graph",
           title: t("Nothing has been earned yet."),
           text: t("Each kind of action starts at its own tier. Its successes, failures and rollbacks are counted here as tasks run."),
         }}
-      >
-        {(records) => (
-          <RecordTable
-            label={earned}
-            rows={records}
-            rowKey={({ capability, action, scope }) => `${capability} ${action} ${scope}`}
-            columns={recordColumns(room)}
-          />
-        )}
-      </ListBlock>
+      />
     </>
   );
 }
