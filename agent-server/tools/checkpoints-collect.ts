@@ -101,11 +101,12 @@ export function createCollector(deps: {
     return count;
   }
 
-  /** Removes the checkpoints that may go, oldest first, while `wants` says so. */
-  function dropWhile(wants: (one: Removable) => boolean): number {
+  /** Removes the checkpoints that may go and that `wants` names, oldest first, at most so many. */
+  function dropSome(wants: (one: Removable) => boolean, most: number): number {
     let count = 0;
     const open = new Map<string, boolean>();
     for (const one of finished.all()) {
+      if (count >= most) break;
       if (!wants(one)) continue;
       const { quest_id: questId } = one;
       if (questId !== null) {
@@ -149,13 +150,14 @@ export function createCollector(deps: {
     const oldest = new Date(deps.now().getTime() - days * dayMs).toISOString();
     removeForsakenTrees();
     forgetWorkspaces(deps.now().getTime() - days * dayMs);
-    let checkpoints = dropWhile(({ created_at: created }) => created < oldest);
+    let checkpoints = dropSome(({ created_at: created }) => created < oldest, Number.POSITIVE_INFINITY);
     let removed = await removeUnreferenced();
-    // A tenth of what may go at a time, oldest first, until it fits.
-    for (let left = finished.all().length; size() > limit && left > 0; ) {
-      let some = Math.max(1, Math.ceil(left / 10));
-      const dropped = dropWhile(() => some-- > 0);
-      left = Math.max(0, left - Math.max(1, Math.ceil(left / 10)));
+    // A tenth of what may go at a time, oldest first, until it fits. Of what is young nothing would be given back yet.
+    const settled = new Date(deps.now().getTime() - grace).toISOString();
+    const old = ({ created_at: created }: Removable): boolean => created < settled;
+    const tenth = Math.max(1, Math.ceil(finished.all().filter(old).length / 10));
+    for (let dropped = 1; dropped > 0 && size() > limit; ) {
+      dropped = dropSome(old, tenth);
       checkpoints += dropped;
       if (dropped > 0) removed += await removeUnreferenced();
     }

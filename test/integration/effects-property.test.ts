@@ -1,11 +1,21 @@
+import { existsSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import * as fc from "fast-check";
 import { createEffectsRoom } from "../support/tools/effects-room.ts";
 import { anyTree, become, pictureOf } from "../support/tools/tree.ts";
 
+/** In memory where that is possible: each of some hundred looks and restores waits for the disk otherwise. */
+const folder = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
+
 describe("any tree a command makes of any other", () => {
-  const room = createEffectsRoom();
-  afterAll(() => room.close());
+  const base = realpathSync(mkdtempSync(join(folder, "lancelot-trees-")));
+  const room = createEffectsRoom({ base });
+  afterAll(() => {
+    room.close();
+    rmSync(base, { recursive: true, force: true });
+  });
 
   it("is undone to the byte, and done again to the byte", async () => {
     let run = 0;
@@ -27,7 +37,7 @@ describe("any tree a command makes of any other", () => {
         expect(again.conflicts).toEqual([]);
         expect(pictureOf(room.workspace)).toEqual(after);
       }),
-      { numRuns: 60 },
+      { numRuns: 100 },
     );
   });
 
@@ -45,7 +55,7 @@ describe("any tree a command makes of any other", () => {
         expect(conflicts).toEqual([]);
         expect(pictureOf(room.workspace)).toEqual(before);
       }),
-      { numRuns: 25 },
+      { numRuns: 40 },
     );
   });
 });

@@ -146,6 +146,8 @@ export function createEffectsRoom(options: EffectsRoomOptions = {}): EffectsRoom
     await effects.recover();
     await restore.resume();
   })();
+  // Those that close the room at once do not wait for it.
+  ready.catch(() => undefined);
 
   return {
     ...keeping,
