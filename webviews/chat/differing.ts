@@ -16,8 +16,9 @@ export interface Differing {
   watch(before: Before): () => void;
 }
 
-/** Milliseconds after the last effect before files are looked at again. */
-const restMs = 200;
+/** Milliseconds after a restore, and after any other effect, before files are looked at again: a task at work has many. */
+const restoreRestMs = 200;
+const effectRestMs = 2000;
 
 interface Watched {
   readonly before: Before;
@@ -26,10 +27,11 @@ interface Watched {
   reading: AbortController | null;
 }
 
-/** A finished action that may have changed files. */
-function changesFiles({ status, riskTier, actionType, actionName }: Receipt): boolean {
-  if (status === "pending") return false;
-  return actionName.endsWith("_restore") || (riskTier !== "T0" && (actionType === "file_op" || actionType === "tool_call"));
+/** How long to rest after a finished action that may have changed files; null for any other receipt. */
+function restAfter({ status, riskTier, actionType, actionName }: Receipt): number | null {
+  if (status === "pending") return null;
+  if (actionName.endsWith("_restore")) return restoreRestMs;
+  return riskTier !== "T0" && (actionType === "file_op" || actionType === "tool_call") ? effectRestMs : null;
 }
 
 export function createDiffering(bridge: Bridge, store: Pick<Store, "generation">): Differing {
@@ -58,6 +60,11 @@ export function createDiffering(bridge: Bridge, store: Pick<Store, "generation">
     }
   }
 
+  /** One after the other, and none for cards that are out of sight: each lookup reads files. */
+  async function readAll(): Promise<void> {
+    for (const watched of all.values()) if (watched.watchers > 0) await read(watched);
+  }
+
   /** What was read is of before now: nothing is said until it was read again. */
   function refresh(afterMs: number): void {
     for (const watched of all.values()) {
@@ -65,13 +72,14 @@ export function createDiffering(bridge: Bridge, store: Pick<Store, "generation">
       watched.paths.value = null;
     }
     clearTimeout(timer);
-    timer = setTimeout(() => {
-      for (const watched of all.values()) if (watched.watchers > 0) void read(watched);
-    }, afterMs);
+    timer = setTimeout(() => void readAll(), afterMs);
   }
 
   bridge.onEvent((event) => {
-    if (event.topic === "change" || (event.topic === "receipt" && changesFiles(event.payload))) refresh(restMs);
+    if (event.topic === "change") refresh(effectRestMs);
+    if (event.topic !== "receipt") return;
+    const rest = restAfter(event.payload);
+    if (rest !== null) refresh(rest);
   });
   store.generation.subscribe((generation) => {
     if (generation > 0) refresh(0);

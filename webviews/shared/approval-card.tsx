@@ -25,7 +25,7 @@ function canTakeFocus(): boolean {
  * command which holds such sentences itself cannot put others in their place.
  */
 export function partsOf({ capability, detail }: Pick<Approval, "capability" | "detail">): { exact: string; facts: readonly string[] } {
-  const at = capability === "shell_exec" ? detail.lastIndexOf("\n\nFolder: ") : -1;
+  const at = capability === "shell_exec" || capability === "deploy_ops" ? detail.lastIndexOf("\n\nFolder: ") : -1;
   if (at < 0) return { exact: detail, facts: [] };
   return { exact: detail.slice(0, at), facts: detail.slice(at + 2).split("\n") };
 }

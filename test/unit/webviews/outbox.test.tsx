@@ -178,7 +178,7 @@ describe("a change that was accepted", () => {
   }
   async function later(): Promise<void> {
     await act(() => {
-      vi.advanceTimersByTime(1000);
+      vi.advanceTimersByTime(3000);
     });
     await settle();
   }
