@@ -256,8 +256,8 @@ function openUrl(url: string, platform: Platform): string | Refusal {
   if (!/^file:\/\//i.test(url)) return { rule: "path.scheme", message: "This is a URL, not a path of a file." };
   try {
     const parsed = new URL(url);
-    if (parsed.hostname !== "" && parsed.hostname !== "localhost")
-      return { rule: "path.url", message: "A file: URL must not name a host." };
+    // `localhost` is no host: the parser leaves it out of a file: URL.
+    if (parsed.hostname !== "") return { rule: "path.url", message: "A file: URL must not name a host." };
     const path = fileURLToPath(parsed, { windows: platform === "win32" });
     return refuseText(path) ?? path;
   } catch {

@@ -178,6 +178,9 @@ describe("a receipt that cannot be closed", () => {
 
   it("is one whose opening was undone", () => {
     const { ledger, storage } = folder.host();
+    // So that this host has looked at what others closed.
+    ledger.close(ledger.open(opening()), success);
+    const before = rows(storage);
     let id = "";
     expect(() =>
       storage.transaction(() => {
@@ -186,7 +189,7 @@ describe("a receipt that cannot be closed", () => {
       }),
     ).toThrow("undone");
     expect(() => ledger.close(id, success)).toThrow(`There is no receipt ${id}.`);
-    expect(rows(storage)).toEqual([]);
+    expect(rows(storage)).toEqual(before);
   });
 
   it("is one whose opening was destroyed, also for a host that did not write it", () => {
