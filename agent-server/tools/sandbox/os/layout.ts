@@ -186,7 +186,11 @@ export function misplaced(mountinfo: string, workspace: string, mounts: readonly
   const inside = (path: string) => isBelow("/proc", path) || isBelow("/dev", path) || isBelow("/etc", path) || isBelow("/run", path);
   const known = new Set(["/", "/tmp", ...systemFolders.map((name) => `/${name}`), ...shown]);
   const workspaceDevice = lstatSync(workspace).dev;
+  const seen = new Set<string>();
   for (const { path, root, device } of found) {
+    // What is mounted over another mount hides it.
+    if (seen.has(path)) return `something is mounted at ${path} once more`;
+    seen.add(path);
     const mount = expected.get(path);
     if (mount === undefined) {
       if (isBelow(workspace, path)) return `something is mounted at ${path}`;

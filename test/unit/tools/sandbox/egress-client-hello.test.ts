@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { connect, createServer } from "node:net";
 import { connect as connectTls, type ConnectionOptions } from "node:tls";
 import { describe, expect, it } from "vitest";
-import { readFirstBytes } from "../../../agent-server/tools/sandbox/egress/client-hello.ts";
+import { readFirstBytes } from "../../../../agent-server/tools/sandbox/egress/client-hello.ts";
 
 /** What a real TLS client sends first. */
 async function hello(servername: string, more: ConnectionOptions = {}): Promise<Buffer> {
