@@ -53,6 +53,8 @@ export async function runCommand(deps: CommandDeps, command: ShellCommand): Prom
 }
 
 interface Begun {
+  /** Processes ended for memory in the container before. */
+  readonly killsBefore: Promise<number | null>;
   readonly exec: Dockerode.Exec;
   readonly stream: Duplex | null;
   readonly at: number;
@@ -61,6 +63,7 @@ interface Begun {
 async function begin(deps: CommandDeps, command: ShellCommand, mark: string): Promise<Begun | null> {
   const { warm } = deps;
   let exec: Dockerode.Exec;
+  const killsBefore = warm.keeper.killsForMemory().catch(() => null);
   try {
     exec = await ask(
       (abortSignal) =>
@@ -86,10 +89,10 @@ async function begin(deps: CommandDeps, command: ShellCommand, mark: string): Pr
   const at = performance.now();
   try {
     const stream = await ask(() => exec.start({ hijack: true, stdin: false }), startWithin);
-    return { exec, stream, at };
+    return { exec, stream, at, killsBefore };
   } catch {
     // Whether it began is not known.
-    return { exec, stream: null, at };
+    return { exec, stream: null, at, killsBefore };
   }
 }
 
@@ -151,13 +154,13 @@ async function follow(deps: CommandDeps, command: ShellCommand, mark: string, be
   if (why === "ended") {
     await quiet();
     exitCode = look.exitCode;
-    outcome = await outcomeOf(warm, at, exitCode);
+    outcome = await outcomeOf(warm, begun, exitCode);
     leftovers = await endLeftovers(warm, mark);
   } else {
     const known = why === "lost" && !warm.keeper.alive;
     // Nobody says that it is over: not what was asked for.
     if (!known && !(await endCommand(warm, mark, async () => stream === null || (await look.over()) !== false))) why = "lost";
-    outcome = why === "lost" ? await outcomeOf(warm, at, null) : why === "disk" ? "stopped" : why;
+    outcome = why === "lost" ? await outcomeOf(warm, begun, null) : why === "disk" ? "stopped" : why;
   }
   await quiet();
   stream?.destroy();
@@ -176,14 +179,18 @@ async function follow(deps: CommandDeps, command: ShellCommand, mark: string, be
 }
 
 /** How a command ended that was not ended from here; null where it did not end by itself. */
-async function outcomeOf(warm: WarmContainer, since: number, exitCode: number | null): Promise<ShellResult["ended"]> {
-  // Killed: by itself, for memory, or with its container. The engine tells of these beside the end of the process, in no order.
+async function outcomeOf(warm: WarmContainer, begun: Begun, exitCode: number | null): Promise<ShellResult["ended"]> {
+  if (exitCode === 0) return "exit";
+  const before = await begun.killsBefore;
+  const now = before === null ? null : await warm.keeper.killsForMemory().catch(() => null);
+  if (before !== null && now !== null && now > before) return "memory";
+  // Killed: by itself, or with its container, maybe for memory. The engine tells of these beside the end of the process, in no order.
   if (exitCode === 137 || exitCode === null) {
     const until = performance.now() + memoryWords;
-    while (warm.outOfMemoryAt < since && performance.now() < until) await pause(10);
-    if (warm.outOfMemoryAt < since && !warm.keeper.alive) return "lost";
+    while (warm.keeper.alive && warm.outOfMemoryAt < begun.at && performance.now() < until) await pause(10);
+    if (!warm.keeper.alive && warm.outOfMemoryAt < begun.at) return "lost";
   }
-  if (exitCode !== 0 && warm.outOfMemoryAt >= since) return "memory";
+  if (warm.outOfMemoryAt >= begun.at) return "memory";
   return exitCode === null ? "lost" : "exit";
 }
 

@@ -18,6 +18,8 @@ export interface Keeper {
   readonly over: Promise<void>;
   about(): Promise<{ nonce: string; shell: string; forwarder: boolean; home: boolean }>;
   processes(): Promise<InnerProcess[]>;
+  /** How many processes the kernel ended for memory since the container began; 0 where that is not to be seen. */
+  killsForMemory(): Promise<number>;
   /** Lines of /proc/self/mountinfo. */
   mounts(): Promise<string[]>;
   close(): void;
@@ -91,6 +93,8 @@ export function createKeeper(stream: Duplex): Keeper {
     },
     over,
     async about() {
+      // Podman hands the body of the request for the connection on, so the first line is not ours alone.
+      await question("");
       const lines = (await question("about")).split("\n");
       const said = (name: string) => lines.find((line) => line.startsWith(`${name} `))?.slice(name.length + 1) ?? "";
       return {
@@ -108,6 +112,7 @@ export function createKeeper(stream: Duplex): Keeper {
         return [{ pid: Number(pid), parent: Number(parent), uid: Number(uid), over: state === "Z" || state === "X" }];
       });
     },
+    killsForMemory: async () => Number((await question("memory")).split("\n")[0]) || 0,
     mounts: async () => (await question("mounts")).split("\n"),
     close,
   };

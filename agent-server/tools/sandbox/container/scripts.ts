@@ -63,6 +63,12 @@ while read -r asked; do
         done 2>/dev/null < "$at/status"
         echo "\${at#/proc/} $parent $uid $state"
       done ;;
+    memory)
+      for file in /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control; do
+        while read -r key value; do
+          if [ "$key" = oom_kill ]; then echo "$value"; fi
+        done 2>/dev/null < $file
+      done ;;
     mounts)
       while read -r line; do echo "$line"; done < /proc/self/mountinfo ;;
   esac

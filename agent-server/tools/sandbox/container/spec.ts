@@ -75,6 +75,8 @@ export function containerSpec(deps: SpecDeps): Dockerode.ContainerCreateOptions 
         { Name: "fsize", Soft: limits.workspaceBytes, Hard: limits.workspaceBytes },
         // Without root an engine cannot give more than its own process may have.
         ...(engine.rootless ? [] : [{ Name: "nofile", Soft: 16_384, Hard: 16_384 }]),
+        // Podman would ask for four millions, which not every machine grants. It counts what the owner runs elsewhere too.
+        ...(engine.name === "podman" && !engine.rootless ? [{ Name: "nproc", Soft: 32_768, Hard: 32_768 }] : []),
       ],
       // What its own process says is answers for this host.
       LogConfig: { Type: "none", Config: {} },
