@@ -1,5 +1,5 @@
 import { lstatSync, readdirSync, type Stats } from "node:fs";
-import { join } from "node:path";
+import { sep } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 import { errno } from "../providers/file-errors.ts";
 import { temporaryName } from "../providers/file-ops.ts";
@@ -52,42 +52,33 @@ export async function walk(
   const closed: string[] = [];
   let entries = 0;
 
-  /** Names as they are on the disk; of those that are no UTF-8 the bytes, under a name no other can have. */
-  function namesIn(at: string | Buffer): { name: string; place: string | Buffer }[] {
-    if (typeof at === "string") {
-      const names = readdirSync(at);
-      if (!names.some((name) => name.includes("\ufffd"))) return names.map((name) => ({ name, place: join(at, name) }));
-    }
-    return readdirSync(at, { encoding: "buffer" }).map((bytes) => {
-      const name = bytes.toString();
-      const plain = typeof at === "string" && Buffer.from(name).equals(bytes);
-      if (plain) return { name, place: join(at, name) };
-      const place = Buffer.concat([typeof at === "string" ? Buffer.from(at) : at, Buffer.from("/"), bytes]);
-      return { name: `\0${oddName(bytes)}`, place };
-    });
+  let looked = 0;
+  /** Gives way from time to time; in the middle of a folder too, since one may have a hundred thousand files. */
+  function rest(): Promise<void> | undefined {
+    looked += 1;
+    if (looked % sliceEntries !== 0) return undefined;
+    if (signal?.aborted === true) throw new LancelotError("cancelled", "Stopped before anything was done.");
+    return pace();
   }
 
   async function visit(at: string | Buffer, path: string, stats: Stats, known: Folder | null, device: number): Promise<Folder | null> {
-    let names: { name: string; place: string | Buffer }[];
+    let named: Named;
     try {
-      names = namesIn(at);
+      named = namesIn(at);
     } catch (error) {
       if (path === "") throw unreadable(error);
       if (errno(error) === "ENOENT" || errno(error) === "ENOTDIR") return null;
       closed.push(path);
       return emptyFolder(path, stats.mode & 0o7777, false, []);
     }
-    names.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
     const now = Date.now();
-    const found: { name: string; stats: Stats }[] = [];
+    const names: string[] = [];
+    const found: Stats[] = [];
     const below: { name: string; place: string | Buffer; stats: Stats }[] = [];
-    let looked = 0;
-    for (const { name, place } of names) {
-      looked += 1;
-      if (looked % sliceEntries === 0) {
-        if (signal?.aborted === true) throw new LancelotError("cancelled", "Stopped before anything was done.");
-        await pace();
-      }
+    for (const name of named.names) {
+      const turn = rest();
+      if (turn !== undefined) await turn;
+      const place = named.places?.get(name) ?? (typeof at === "string" ? at + sep + name : at);
       let entry: Stats | undefined;
       try {
         entry = lstatSync(place, { throwIfNoEntry: false });
@@ -96,21 +87,21 @@ export async function walk(
         continue;
       }
       if (entry === undefined) continue;
-      if (entry.isDirectory()) {
-        if (place === skip) continue;
-        below.push({ name, place, stats: entry });
-      } else if ((entry.isFile() && !temporaryName.test(name)) || entry.isSymbolicLink()) found.push({ name, stats: entry });
+      if (entry.isFile()) {
+        if (temporaryName.test(name)) continue;
+      } else if (entry.isDirectory()) {
+        if (place !== skip) below.push({ name, place, stats: entry });
+        continue;
+      } else if (!entry.isSymbolicLink()) continue;
+      names.push(name);
+      found.push(entry);
     }
     entries += found.length;
     const odd = typeof at !== "string";
-    const folder = emptyFolder(
-      path,
-      stats.mode & 0o7777,
-      odd,
-      found.map(({ name }) => name),
-    );
+    const folder = emptyFolder(path, stats.mode & 0o7777, odd, names);
     let other = 0;
-    for (const [index, { name, stats: facts }] of found.entries()) {
+    for (const [index, facts] of found.entries()) {
+      const name = names[index] ?? "";
       const entry = { folder, at: index };
       setFacts(entry, facts);
       const bits =
@@ -148,6 +139,30 @@ export async function walk(
   const tree = await visit(root, "", stats, before, stats.dev);
   if (tree === null) throw unreadable(null);
   return { root: tree, fresh, entries, closed };
+}
+
+interface Named {
+  /** Sorted by code unit. */
+  readonly names: readonly string[];
+  /** Where those lie whose names do not say it: in bytes. */
+  readonly places: ReadonlyMap<string, Buffer> | null;
+}
+
+/** Names as they are on the disk; those that are no UTF-8 under a name no other can have. */
+function namesIn(at: string | Buffer): Named {
+  if (typeof at === "string") {
+    const names = readdirSync(at);
+    if (!names.some((name) => name.includes("\ufffd"))) return { names: names.sort(), places: null };
+  }
+  const places = new Map<string, Buffer>();
+  const names = readdirSync(at, { encoding: "buffer" }).map((bytes) => {
+    const name = bytes.toString();
+    if (typeof at === "string" && Buffer.from(name).equals(bytes)) return name;
+    const odd = `\0${oddName(bytes)}`;
+    places.set(odd, Buffer.concat([typeof at === "string" ? Buffer.from(at) : at, Buffer.from(sep), bytes]));
+    return odd;
+  });
+  return { names: names.sort(), places };
 }
 
 /** True when a later change might leave the same times. */
