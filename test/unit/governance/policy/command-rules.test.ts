@@ -1,8 +1,9 @@
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { parseCommandTable } from "../../../../agent-server/governance/policy/command-rules.ts";
+import { parseCommandTable, readCommandTable } from "../../../../agent-server/governance/policy/command-rules.ts";
 import { commandTableFaults, createCommandPolicy } from "../../../../agent-server/governance/policy/commands.ts";
 import { createPathPolicy } from "../../../../agent-server/governance/policy/paths.ts";
 
@@ -84,6 +85,134 @@ describe("the table", () => {
     expect(faults).toEqual(['frob matches "frob --all a", which it must not']);
     expect(commandTableFaults(read(row("none: [--all]")))).toEqual([]);
     expect(commandTableFaults(read(row("any: [--never]")))).toEqual(['frob does not match its example "frob a"']);
+  });
+});
+
+describe("a rule", () => {
+  const ruleOf = (more: string) => read(row(more)).programs.get("frob")?.rules[0];
+  const asks = (more: string) => ruleOf(more)?.finding;
+
+  it.each([
+    ["allow", "", "T2", "low"],
+    ["ask", "", "T2", "medium"],
+    ["ask", "tier: T3", "T3", "high"],
+    ["deny", "", "T3", "critical"],
+    ["deny", "tier: T2", "T2", "critical"],
+    ["ask", "risk: critical", "T2", "critical"],
+    ["allow", "risk: high", "T2", "high"],
+  ])("of verdict %s with %j is of tier %s and risk %s", (verdict, more, tier, risk) => {
+    const table = read(row(more).replace("verdict: allow", `verdict: ${verdict}`));
+    expect(table.programs.get("frob")?.rules[0]?.finding).toEqual({
+      id: "frob",
+      verdict,
+      tier,
+      risk,
+      message: "Frobs.",
+      instead: [],
+      tags: [],
+    });
+  });
+
+  it("keeps what it says, and what it does not say is open", () => {
+    expect(asks('instead: ["Stop."]\n        tags: [read, write]')).toMatchObject({ instead: ["Stop."], tags: ["read", "write"] });
+    expect(ruleOf("")).toMatchObject({
+      sub: [],
+      any: null,
+      none: null,
+      only: null,
+      operand: null,
+      operandsOnly: null,
+      bare: null,
+      raises: false,
+      operands: null,
+      values: new Map(),
+      match: ["frob a"],
+      notMatch: ["frob --all a"],
+    });
+    const full = ruleOf(
+      'any: [-a]\n        none: [-b]\n        only: [-c]\n        bare: true\n        raises: true\n        operands: [text, read]\n        values: { "-v": write }',
+    );
+    expect(full).toMatchObject({ any: ["-a"], none: ["-b"], only: ["-c"], bare: true, raises: true, operands: ["text", "read"] });
+    expect(full?.values).toEqual(new Map([["-v", "write"]]));
+    expect(ruleOf("operands: output")?.operands).toEqual(["output"]);
+  });
+
+  it("takes a star for any text, a question mark for one character, and all else for itself", () => {
+    const rule = ruleOf('sub: ["a* b?"]\n        operand: ["x.y"]\n        operands_only: ["(z)/*"]');
+    expect(rule?.sub.map((words) => words.map(String))).toEqual([["/^a.*$/s", "/^b.$/s"]]);
+    expect(rule?.operand?.map(String)).toEqual(["/^x\\.y$/s"]);
+    expect(rule?.operandsOnly?.map(String)).toEqual(["/^\\(z\\)\\/.*$/s"]);
+  });
+
+  it("stands in a program with what the program says", () => {
+    const program = (more: string) => read(row("").replace("    rules:", `    ${more}\n    rules:`)).programs.get("frob");
+    expect(program("stop: false")).toMatchObject({
+      style: "gnu",
+      subcommands: false,
+      stop: false,
+      tool: false,
+      shared: false,
+      special: null,
+      runs: null,
+      operands: ["maybe"],
+      values: new Map(),
+    });
+    expect(program("special: git")?.special).toBe("git");
+    expect(program("runs: { after: 1, as: words }")?.runs).toEqual({ after: 1, as: "words" });
+    expect(program("operands: [read, write]")?.operands).toEqual(["read", "write"]);
+    expect(read(row("").replace("[frob]", "[frob, grob]")).programs.get("grob")?.shared).toBe(true);
+  });
+});
+
+describe("what is wrong with a table is told in a sentence", () => {
+  const ends = "Restore the file, or reinstall Lancelot.";
+
+  it.each([
+    ["torn", "version: 1", `The command rules in config/commands/x.yaml are malformed. ${ends}`],
+    ["allowing at T3", row("tier: T3"), `The command rule frob in config/commands allows at T3. ${ends}`],
+    [
+      "an example of another program",
+      row("").replace('["frob a"]', '["grob a"]'),
+      `The command rule frob in config/commands has an example without its program: "grob a". ${ends}`,
+    ],
+    [
+      "a rule twice",
+      `${row("")}${row("").slice(row("").indexOf("      - id"))}`,
+      `The command rule frob in config/commands stands twice in the table. ${ends}`,
+    ],
+    [
+      "a program twice",
+      `${row("")}${row("").slice(row("").indexOf("  - program")).replace("id: frob", "id: frob2")}`,
+      `The command rule frob in config/commands is described twice. ${ends}`,
+    ],
+  ])("%s", (_what, text, message) => {
+    expect(() => read(text)).toThrow(expect.objectContaining({ code: "internal", message }));
+  });
+
+  it("with what it comes from", () => {
+    expect(() => read("version: 1")).toThrow(expect.objectContaining({ cause: expect.objectContaining({ name: "ZodError" }) }));
+    const nowhere = join(base, "nowhere");
+    expect(() => readCommandTable(nowhere)).toThrow(
+      expect.objectContaining({
+        code: "internal",
+        message: "The command rules (config/commands) cannot be read. Reinstall Lancelot.",
+        cause: expect.objectContaining({ code: "ENOENT" }),
+      }),
+    );
+    mkdirSync(join(nowhere, "commands"), { recursive: true });
+    expect(() => readCommandTable(nowhere)).toThrow(
+      expect.objectContaining({ code: "internal", message: "There are no command rules (config/commands). Reinstall Lancelot." }),
+    );
+    for (const name of ["b.yaml", "a.yaml", "c.txt"]) writeFileSync(join(nowhere, "commands", name), name);
+    expect(readCommandTable(nowhere)).toEqual(["a.yaml", "b.yaml"].map((name) => ({ name, text: name })));
+  });
+
+  it("and the version is over names and texts", () => {
+    expect(read(row("")).version).toBe(
+      createHash("sha256")
+        .update(`x.yaml\0${row("")}\0`)
+        .digest("hex"),
+    );
   });
 });
 
