@@ -10,7 +10,14 @@ import { createLedger, type Ledger, receiptsMigrations } from "../../agent-serve
 import { createRedactor } from "../../agent-server/security/security.ts";
 import { openStorage, type Storage } from "../../agent-server/storage/storage.ts";
 import type { Tool } from "../../agent-server/tools/tool.ts";
-import { createTools, type ToolCall, type ToolOutcome, type Tools, type ToolsDeps, toolsMigrations } from "../../agent-server/tools/tools.ts";
+import {
+  createTools,
+  type ToolCall,
+  type ToolOutcome,
+  type Tools,
+  type ToolsDeps,
+  toolsMigrations,
+} from "../../agent-server/tools/tools.ts";
 
 export interface ToolsRoom {
   readonly tools: Tools;
