@@ -53,7 +53,7 @@ describe("the store of before-images", () => {
     room.write("big.bin", randomBytes(3_900_000));
     const before = pictureOf(room.workspace);
     room.close();
-    const script = join(import.meta.dirname, "../support/tools/effects-full-disk.ts");
+    const script = join(import.meta.dirname, "../support/tools/effects-full-disk/main.ts");
     const { stdout } = await run("bash", ["-c", `ulimit -f 3000; exec "$0" "$1" "$2"`, process.execPath, script, base]);
     expect(JSON.parse(stdout)).toEqual({
       failed: { code: "unavailable", message: expect.stringMatching(/disk.*is full.*Nothing was run.*Free some space/) },

@@ -72,7 +72,7 @@ export function protection(deps: {
     if (!named(path)) return false;
     if (inGit !== null && before === null && path !== inGit && !repositories.has(inGit)) {
       if (sample.test(path)) return false;
-      if (/\/config$/.test(path)) return !isPlainConfig(read(path));
+      if (path.endsWith("/config")) return !isPlainConfig(read(path));
     }
     return !(before === null && sample.test(path));
   };

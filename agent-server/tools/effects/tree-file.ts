@@ -119,7 +119,11 @@ export async function loadTree(path: string): Promise<Folder | null> {
 async function flushFolder(folder: string): Promise<void> {
   try {
     const handle = await open(folder);
-    await handle.sync().finally(() => handle.close());
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
   } catch {
     // Windows opens no folders.
   }

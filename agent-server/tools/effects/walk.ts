@@ -99,6 +99,7 @@ export async function walk(
     entries += found.length;
     const odd = typeof at !== "string";
     const folder = emptyFolder(path, stats.mode & 0o7777, odd, names);
+    const knownNames = known?.names ?? [];
     let other = 0;
     for (const [index, facts] of found.entries()) {
       const name = names[index] ?? "";
@@ -106,8 +107,8 @@ export async function walk(
       setFacts(entry, facts);
       const bits =
         (facts.isSymbolicLink() ? flag.link : 0) | (odd || name.startsWith("\0") ? flag.odd : 0) | (isRacy(facts, now) ? flag.racy : 0);
-      while (known !== null && other < known.names.length && (known.names[other] ?? "") < name) other += 1;
-      const earlier = known !== null && known.names[other] === name ? { folder: known, at: other } : null;
+      while (other < knownNames.length && (knownNames[other] ?? "") < name) other += 1;
+      const earlier = known !== null && knownNames[other] === name ? { folder: known, at: other } : null;
       const had = earlier === null ? 0 : flagsOf(earlier);
       const same = earlier !== null && (had & flag.racy) === 0 && sameFacts(earlier, facts);
       if (earlier !== null && same && ((had & flag.known) !== 0 || settled)) {

@@ -43,7 +43,10 @@ describe("the store of before-images", () => {
   const rewrite = async (room: EffectsRoom, questId: string, names: readonly string[]) => {
     const { touched } = await room.sh("", {
       questId,
-      run: () => Promise.resolve(names.forEach((name) => void room.write(name, randomBytes(100_000)))),
+      run: () => {
+        for (const name of names) room.write(name, randomBytes(100_000));
+        return Promise.resolve();
+      },
     });
     return touched.checkpointId ?? "";
   };
