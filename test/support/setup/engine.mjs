@@ -104,7 +104,7 @@ export async function startEngine(options = {}) {
     state.child = child;
     writeFileSync(join(slot.path, "engine.pid"), String(child.pid));
     const end = Date.now() + 30_000;
-    while ((await ask(socket, "GET", "/_ping").catch(() => null))?.status !== 200) {
+    while (!(await isEngineThere(socket))) {
       if (child.exitCode !== null || child.signalCode !== null || Date.now() > end) {
         const said = readFileSync(join(folder, "engine.log"), "utf8").split("\n").slice(-8).join("\n");
         // Not every disk can hold overlays.
@@ -229,15 +229,23 @@ async function forget(socket) {
     if (!RepoTags?.some((tag) => ours.includes(tag))) await ask(socket, "DELETE", `/images/${Id}?force=1`);
 }
 
-async function ensureImage(socket, image) {
+/** True when something answers at the socket as an engine does. */
+export const isEngineThere = (socket) =>
+  ask(socket, "GET", "/_ping").then(
+    ({ status }) => status === 200,
+    () => false,
+  );
+
+/** Makes one of the tests' images where the engine does not have it. Podman wants the tag with the repository's name. */
+export async function ensureImage(socket, image, repository = image.split(":")[0]) {
   if ((await ask(socket, "GET", `/images/${image}/json`)).status === 200) return;
   const make = { [smallImage]: smallTree, [toolsImage]: toolsTree }[image];
   if (make === undefined) throw new SetupError(`The tests know no image ${image}.`);
   const folder = mkdtempSync(join(tmpdir(), "lancelot-image-"));
   try {
     const archive = await make(folder);
-    const [repo, tag] = image.split(":");
-    const answer = await ask(socket, "POST", `/images/create?fromSrc=-&repo=${repo}&tag=${tag}`, archive);
+    const tag = image.split(":")[1];
+    const answer = await ask(socket, "POST", `/images/create?fromSrc=-&repo=${encodeURIComponent(repository)}&tag=${tag}`, archive);
     if (answer.status !== 200 || answer.body.includes('"error"'))
       throw new SetupError(`The image ${image} could not be made: ${answer.body}`);
   } finally {

@@ -1,0 +1,20 @@
+import { afterAll, beforeAll, describe } from "vitest";
+import { openContainer } from "../support/engine/container-room.ts";
+import { smallImage } from "../support/engine/engine.ts";
+import { isolationCases } from "../support/sandbox/isolation.ts";
+import { startPodman, whyNoPodman } from "../support/setup/podman.mjs";
+
+const reason = process.env["CI"] === "true" ? null : await whyNoPodman();
+
+describe.skipIf(reason !== null)(`the container sandbox on Podman${reason === null ? "" : ` (skipped: ${reason})`}`, () => {
+  let podman: Awaited<ReturnType<typeof startPodman>>;
+  beforeAll(async () => {
+    podman = await startPodman(smallImage);
+  });
+  afterAll(() => podman.stop());
+
+  isolationCases("isolation", {
+    open: async (room, limits) => openContainer(room, `unix://${podman.socket}`, limits),
+    memoryEnds: "memory",
+  });
+});

@@ -1,0 +1,57 @@
+// Podman's service of the tests' own, with an image made on this machine. Runs on Node 20 with nothing installed.
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ensureImage, isEngineThere, whyNoEngine } from "./engine.mjs";
+import { has, run, SetupError } from "./say.mjs";
+
+/** Why there can be no Podman here, in words; null when there can. */
+export async function whyNoPodman() {
+  const reason = await whyNoEngine();
+  if (reason !== null) return reason;
+  return (await has("podman")) && existsSync("/usr/libexec/podman/catatonit")
+    ? null
+    : "Podman is missing (Debian: apt-get install podman catatonit).";
+}
+
+/** Starts Podman's service with folders of its own. @throws SetupError */
+export async function startPodman(image) {
+  const reason = await whyNoPodman();
+  if (reason !== null) throw new SetupError(reason);
+  const folder = mkdtempSync(join(tmpdir(), "lancelot-podman-"));
+  const socket = join(folder, "podman.sock");
+  const config = join(folder, "containers.conf");
+  // No systemd: events in a file, cgroups by hand.
+  writeFileSync(config, '[engine]\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\nruntime = "runc"\n');
+  const policy = join(folder, "home/.config/containers/policy.json");
+  mkdirSync(join(policy, ".."), { recursive: true });
+  writeFileSync(policy, '{"default":[{"type":"insecureAcceptAnything"}]}');
+  const args = ["--root", join(folder, "root"), "--runroot", join(folder, "run")];
+  const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin`, CONTAINERS_CONF: config, HOME: join(folder, "home") };
+  const child = spawn("podman", [...args, "system", "service", "--time=0", `unix://${socket}`], { env, stdio: "ignore" });
+  const gone = new Promise((resolve) => child.once("exit", resolve));
+  child.on("error", () => {});
+  const atExit = () => child.kill("SIGTERM");
+  process.once("exit", atExit);
+  const stop = async () => {
+    process.removeListener("exit", atExit);
+    child.kill("SIGTERM");
+    await gone;
+    for (const line of readFileSync("/proc/mounts", "utf8").split("\n").toReversed()) {
+      const at = line.split(" ")[1] ?? "";
+      if (at.startsWith(`${folder}/`)) await run("umount", ["-l", at], { quiet: true });
+    }
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  };
+  const end = Date.now() + 20_000;
+  while (!(await isEngineThere(socket))) {
+    if (child.exitCode !== null || Date.now() > end) {
+      await stop();
+      throw new SetupError("Podman's service did not start.");
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  await ensureImage(socket, image, image);
+  return { socket, stop };
+}
