@@ -1,5 +1,16 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import * as z from "zod";
@@ -358,20 +369,33 @@ describe.skipIf(process.platform !== "linux")("bubblewrap itself, with another p
     return two;
   }
 
-  /** The processes of this machine that run in this test's folder, by their command line. */
+  /** The sandboxes of commands that run in this test's folder. */
   function sandboxes(): number[] {
-    return readdirSync("/proc")
-      .filter((name) => /^\d+$/.test(name))
-      .filter((pid) => {
-        try {
-          const line = readFileSync(`/proc/${pid}/cmdline`, "utf8");
-          return line.includes(base) && /(?:^|\/)bwrap\0/.test(line);
-        } catch {
-          return false;
-        }
-      })
-      .map(Number);
+    const found = new Set<number>();
+    for (const name of readdirSync("/proc")) {
+      if (!/^\d+$/.test(name) || !runsHere(name)) continue;
+      for (let pid = Number(name); pid > 1 && pid !== process.pid; pid = parentOf(pid)) if (nameOf(pid) === "bwrap") found.add(pid);
+    }
+    return [...found];
   }
+  function runsHere(pid: string): boolean {
+    try {
+      return readlinkSync(`/proc/${pid}/cwd`).startsWith(base);
+    } catch {
+      return false;
+    }
+  }
+  /** Of /proc: `pid (name) state parent …`. */
+  function statOf(pid: number): { name: string; parent: number } {
+    try {
+      const [, name = "", parent = "0"] = /^\d+ \((.*)\) \S (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, "utf8")) ?? [];
+      return { name, parent: Number(parent) };
+    } catch {
+      return { name: "", parent: 0 };
+    }
+  }
+  const nameOf = (pid: number) => statOf(pid).name;
+  const parentOf = (pid: number) => statOf(pid).parent;
 
   it("runs what it is given, and is named with its version", async () => {
     const two = open();
