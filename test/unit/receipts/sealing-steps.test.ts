@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { LancelotError } from "../../../agent-server/contract/errors.ts";
-import { genesis } from "../../../agent-server/receipts/entry.ts";
+import { genesis, hashEntry } from "../../../agent-server/receipts/entry.ts";
 import type { Ledger } from "../../../agent-server/receipts/receipts.ts";
 import { createSealing, type SealingDeps, type SealStep } from "../../../agent-server/receipts/sealing.ts";
 import { readSegment, type Segment, segmentName, syncFolder, writeSegment } from "../../../agent-server/receipts/segment-file.ts";
 import { RetentionSettings } from "../../../agent-server/receipts/settings.ts";
 import type { Storage } from "../../../agent-server/storage/storage.ts";
-import { dropTriggers, keyStore, LedgerFolder, type LedgerHost, opening, rows } from "../../support/receipts/ledger-folder.ts";
+import { dropTriggers, keyStore, LedgerFolder, type LedgerHost, opening, rewriteFrom, rows } from "../../support/receipts/ledger-folder.ts";
 
 const day = 86_400_000;
 let folder: LedgerFolder;
@@ -195,6 +195,14 @@ describe("a sealing", () => {
     ["its kind changed", () => sql("UPDATE ledger SET kind = 'close' WHERE seq = 15")],
     ["it removed", () => sql("DELETE FROM ledger WHERE seq = 15")],
     ["its body no JSON", () => sql("UPDATE ledger SET body = 'x' WHERE seq = 15")],
+    ["another number, and fresh hashes from there on", () => rewriteFrom(storage, 15, (body) => body.replace('"seq":15,', '"seq":99,'))],
+    [
+      "another hash before it, and its own to fit",
+      () => {
+        const { body } = rows(storage)[14] ?? { body: "" };
+        sql("UPDATE ledger SET prev_hash = 'x', hash = ? WHERE seq = 15", hashEntry("x", body));
+      },
+    ],
   ])("does not take an entry with %s, and says which", async (_, harm) => {
     fill(60);
     time += 11 * day;
@@ -374,6 +382,19 @@ describe("what is due", () => {
     expect((await run({ max_bytes: 1_500_000 })).segments).toBe(2);
   });
 
+  it("is nothing that is young, however much there is, where no limit is set", async () => {
+    fill(110);
+    expect(await run({ max_bytes: 0 })).toEqual({ segments: 0, entries: 0 });
+  });
+
+  it("is a receipt that spans the end of a file too when the database takes too much, whatever its age", async () => {
+    const long = ledger.open(opening("long"));
+    fill(60);
+    ledger.close(long, { status: "success" });
+    fill(1);
+    expect(await run({ max_bytes: 1 })).toEqual({ segments: 1, entries: 122 });
+  });
+
   it("leaves the last entry in the database when it takes too much", async () => {
     fill(50);
     expect(await run({ max_bytes: 1 })).toEqual({ segments: 0, entries: 0 });
@@ -416,6 +437,19 @@ describe("a receipt that spans files", () => {
     expect((await ledger.verify()).ok).toBe(true);
   });
 
+  it("makes it smaller again where another one spans the end it has then", async () => {
+    fill(44);
+    // Entry 89; it ends after the next one began.
+    const one = ledger.open(opening("one"));
+    fill(2);
+    const two = ledger.open(opening("two"));
+    ledger.close(one, { status: "success" });
+    fill(10);
+    ledger.close(two, { status: "success" });
+    time += 11 * day;
+    expect(await run()).toEqual({ segments: 1, entries: 88 });
+  });
+
   it("and another that spans its end go together", async () => {
     const one = ledger.open(opening("one"));
     fill(55);
@@ -426,6 +460,16 @@ describe("a receipt that spans files", () => {
     fill(1);
     time += 11 * day;
     expect(await run()).toEqual({ segments: 1, entries: 134 });
+  });
+});
+
+describe("files that a crash left", () => {
+  it("are removed when they are unfinished ones of a sealing, and nothing else is", async () => {
+    mkdirSync(path(""));
+    const others = ["segment-1-2.jsonl.gz.tmpx", "xsegment-1-2.jsonl.gz.a.tmp", "notes.tmp"];
+    for (const name of [...others, "segment-1-2.jsonl.gz.abc.tmp"]) writeFileSync(path(name), "x");
+    await sealing().run();
+    expect(files()).toEqual(others.toSorted());
   });
 });
 
@@ -487,6 +531,36 @@ describe("sealing by itself", () => {
     await spent(3_600_000);
     await vi.waitFor(() => expect(segments()).toHaveLength(1));
     expect(host.ledger.degraded()).toBeNull();
+  });
+
+  it("says nothing where nothing was due, and waits for nothing after its end", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const logged: string[] = [];
+    const idle = vi.getTimerCount();
+    const host = folder.host(() => time, { log: (message) => logged.push(message) });
+    expect(vi.getTimerCount()).toBe(idle + 1);
+    await spent(90_000);
+    await vi.waitFor(() => expect(vi.getTimerCount()).toBe(idle + 1));
+    expect(logged).toEqual([]);
+    await host.ledger.end();
+    expect(vi.getTimerCount()).toBe(idle);
+    const other = folder.host(() => time);
+    expect(vi.getTimerCount()).toBe(idle + 1);
+    other.storage.close();
+    expect(vi.getTimerCount()).toBe(idle);
+  });
+
+  it("is stopped by the end of its host without a word", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const logged: string[] = [];
+    settings("keep_days: 10\nsegment_entries: 100\n");
+    fill(110);
+    time += 11 * day;
+    const host = folder.host(() => time, { log: (message) => logged.push(message) });
+    vi.advanceTimersByTime(90_000);
+    await host.ledger.end();
+    expect(logged.filter((message) => message.includes("sealed"))).toEqual([]);
+    expect(segments()).toEqual([]);
   });
 
   it("stops with its host, and does not begin again", async () => {
@@ -610,6 +684,19 @@ describe("a receipt in a sealed file", () => {
     expect(await ledger.find(`${digits}7000-8000-000000000000`.slice(0, 36))).toBeNull();
     expect(await ledger.find(`x${id}`)).toBeNull();
     expect(await ledger.find(id.replace("-7", "-4"))).toBeNull();
+  });
+
+  it("is not one that named it before it was written itself", async () => {
+    settings("keep_days: 10\nsegment_entries: 100\n");
+    expect(ledger.search({ limit: 1 }).sealed).toBeUndefined();
+    const id = ledger.record(opening("named"), { status: "success" });
+    const other = folder.host(() => time).ledger;
+    other.close(other.open(opening("naming", { inputs: { id } })), { status: "failure", outputs: { id } });
+    ledger.flush();
+    fill(60);
+    time += 11 * day;
+    await ledger.seal();
+    expect(await ledger.find(id)).toMatchObject({ actionName: "named", status: "success" });
   });
 
   it("is not found where its file is gone or damaged, which verification tells", async () => {
