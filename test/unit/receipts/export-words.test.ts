@@ -183,6 +183,26 @@ describe("an export of the ledger", () => {
       { format: "receipts" },
     );
     await expect(failing).rejects.toBe(fault);
+    const full = Object.assign(new Error("no space left"), { code: "ENOSPC" });
+    const filling = exportReceipts(
+      {
+        db: storage.db,
+        dataDir: folder.dataDir,
+        ledgerId: "x",
+        keys: [],
+        now: () => time,
+        search: () => {
+          throw full;
+        },
+      },
+      { format: "receipts" },
+    );
+    await expect(filling).rejects.toMatchObject({
+      code: "unavailable",
+      message: "The disk that holds Lancelot's data folder is full, so nothing was exported. Free some space and try again.",
+      data: { reason: "ENOSPC" },
+      cause: full,
+    });
     expect(exported()).toEqual([]);
     rmSync(path(""), { recursive: true });
     writeFileSync(path(""), "a file in the way");
@@ -265,6 +285,7 @@ describe("the check of an export", () => {
     writeFileSync(path(file), `${all.join("\n")}\n`);
     const { ok, firstBad } = await verifyExport(path(file));
     expect([ok, firstBad?.message]).toEqual([false, message]);
+    if (message.includes("was cut off") || message.includes("is missing")) expect(firstBad?.problem).toBe("removed");
     expect(firstBad?.receiptId ?? null).toBe(message.includes("not as it was written") ? rows(storage)[6]?.receipt_id : null);
   });
 
@@ -296,7 +317,11 @@ describe("the check of an export", () => {
       "The check of the export was stopped.",
     ]);
     expect(await words(verifyExport(path("nowhere")))).toEqual(["not_found", "There is no such file."]);
-    expect(await words(verifyExport(path("")))).toEqual(["unavailable", "The file cannot be read. Check its permissions."]);
+    await expect(verifyExport(path(""))).rejects.toMatchObject({
+      code: "unavailable",
+      message: "The file cannot be read. Check its permissions.",
+      data: { reason: "EISDIR" },
+    });
     writeFileSync(path("empty"), "\n\n");
     expect(await words(verifyExport(path("empty")))).toEqual(["invalid_params", "This file is not an exported ledger: it is empty."]);
     for (const text of [
