@@ -5,6 +5,7 @@ import type { Redactor } from "../../security/security.ts";
 import { type Attempt, tagOf } from "../attempt.ts";
 import type { ToolProvider } from "../capabilities.ts";
 import { formatBytes } from "../text/bounds.ts";
+import type { EgressConnection } from "../sandbox/egress.ts";
 import type { ShellResult } from "../sandbox/shell.ts";
 import { runInShell } from "../shell-run.ts";
 import type { Answer, Effect, Scope } from "../tool.ts";
@@ -86,6 +87,7 @@ export async function commandEffect(scope: Scope, line: CommandLine): Promise<Ef
     watch: "workspace",
     onDisk: true,
     async run({ receiptId }) {
+      const connections: EgressConnection[] = [];
       const output = createCommandOutput({ redactor: room.redactor, onText: (piece) => call.onOutput?.(piece) });
       try {
         const done = await runInShell(
@@ -96,6 +98,7 @@ export async function commandEffect(scope: Scope, line: CommandLine): Promise<Ef
             timeoutMs,
             outputBytes: limits.outputBytes,
             network,
+            onConnection: (connection) => void connections.push(connection),
             onOutput: output.add,
           },
           { questId: call.questId, parentId: receiptId, signal: call.signal, planned, profile },
@@ -104,7 +107,7 @@ export async function commandEffect(scope: Scope, line: CommandLine): Promise<Ef
         const ran = placeById(room.router, done.provider) ?? place;
         card({ place: ran, exitCode: done.value.exitCode, ended: done.value.ended });
         if (done.value.ended === "stopped" && call.signal.aborted) throw new LancelotError("cancelled", "Stopped by the owner.");
-        return answerOf(done.value, { text: output.text(), place: ran, provider: done.provider, timeoutMs, limits });
+        return answerOf(done.value, { text: output.text(), place: ran, provider: done.provider, timeoutMs, limits, connections });
       } finally {
         output.end();
         call.onUpdate?.({ live: output.live() });
@@ -115,11 +118,19 @@ export async function commandEffect(scope: Scope, line: CommandLine): Promise<Ef
 
 function answerOf(
   result: ShellResult,
-  of: { text: string; place: CommandPlace; provider: Provider; timeoutMs: number; limits: { outputBytes: number } },
+  of: {
+    text: string;
+    place: CommandPlace;
+    provider: Provider;
+    timeoutMs: number;
+    limits: { outputBytes: number };
+    connections: readonly EgressConnection[];
+  },
 ): { value: Answer; outputs: Record<string, unknown>; failure?: string } {
   const head = `${endWords(result, of.timeoutMs)}, after ${seconds(result.durationMs)} ${placeName(of.place)}.`;
   const notes = [
     ...(result.leftovers ? ["[It left processes running; they were ended with it.]"] : []),
+    ...refusedWords(of.connections),
     ...(result.outputBytes > of.limits.outputBytes
       ? [`[It printed ${formatBytes(result.outputBytes)}; what came after ${formatBytes(of.limits.outputBytes)} was thrown away.]`]
       : []),
@@ -142,9 +153,21 @@ function answerOf(
       outputBytes: result.outputBytes,
       output: of.text.slice(-4_000),
       ...(result.leftovers ? { leftovers: true } : {}),
+      ...(of.connections.length === 0
+        ? {}
+        : { connections: of.connections.slice(0, maxConnections), connectionsTotal: of.connections.length }),
     },
     ...(worked ? {} : { failure: endWords(result, of.timeoutMs) }),
   };
+}
+
+/** Connections that are named on the receipt. */
+const maxConnections = 50;
+
+/** Programs seldom say why a connection failed; the proxy does. */
+function refusedWords(connections: readonly EgressConnection[]): string[] {
+  const refused = new Map(connections.flatMap(({ host, reason }) => (reason === null ? [] : [[host, reason] as const])));
+  return [...refused].slice(0, 10).map(([host, reason]) => `[Not reached: ${host}. ${reason}]`);
 }
 
 /** How a command ended, without a full stop. */

@@ -81,7 +81,7 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     // Sockets do not reach into the virtual machine that containers run in elsewhere.
     if (deps.egress === undefined || deps.platform !== "linux")
       throw unavailable("A command that uses the network cannot be run in a container here.");
-    const grant = await deps.egress.grant();
+    const grant = await deps.egress.grant(command.onConnection);
     try {
       return await attemptWith(command, cwd, grant);
     } finally {

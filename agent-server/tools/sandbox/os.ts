@@ -15,6 +15,8 @@ export interface OsShellDeps {
   readonly protectedPaths: () => readonly string[];
   /** More folders a command may read: toolchains in the home folder, say. */
   readonly readable?: () => readonly string[];
+  /** Words of the environment that say where those are. */
+  readonly toolchains?: () => Readonly<Record<string, string>>;
   /** The way to the network; null where there is none. */
   readonly egress: EgressProxy | null;
   readonly log: Log;

@@ -8,6 +8,7 @@ import { createEgressProxy, type EgressConnection } from "./egress.ts";
 import { createHostShell } from "./host-shell.ts";
 import { createOsShell } from "./os.ts";
 import { limitsOf, readSandboxSettings } from "./settings.ts";
+import { readableFolders, toolchainEnvironment } from "./toolchains.ts";
 import type { ShellProvider } from "./shell.ts";
 
 export interface SandboxDeps {
@@ -63,7 +64,12 @@ export function createSandbox(deps: SandboxDeps): { shells: readonly ShellProvid
     home: deps.home,
     platform: process.platform,
   });
-  const os = createOsShell({ workspace, dataDir, env, log, protectedPaths, egress, limits: () => limitsOf(settings().settings) });
+  const readable = () => readableFolders(settings().settings.readable_folders, { home: deps.home, workspace, dataDir });
+  const os = createOsShell({
+    ...{ workspace, dataDir, env, log, protectedPaths, egress, readable },
+    limits: () => limitsOf(settings().settings),
+    toolchains: () => toolchainEnvironment(env, deps.home, readable()),
+  });
   const host = createHostShell({ workspace, dataDir, env, enabled: () => deps.flag("TOOLS_HOST_EXECUTION") });
 
   return {

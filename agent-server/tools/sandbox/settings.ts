@@ -34,6 +34,16 @@ export const SandboxSettings = z.strictObject({
     .int()
     .min(megabyte)
     .default(8192 * megabyte),
+  /** Absolute, or below the home folder with `~/`. */
+  readable_folders: z
+    .array(
+      z
+        .string()
+        .regex(/^(~\/|\/|[A-Za-z]:[\\/])/, "a folder begins with ~/ or /")
+        .max(4096),
+    )
+    .max(200)
+    .default([]),
   timeout_seconds: z.int().min(1).max(86_400).default(600),
   output_bytes: z.int().min(1_000).max(100_000_000).default(1_000_000),
 });

@@ -1,4 +1,5 @@
 import type { CommandPlace, ProviderHealth } from "../../contract/providers.ts";
+import type { EgressConnection } from "./egress.ts";
 
 /** A command line to run where it can do no harm. Judged, approved and written down before it comes here. */
 export interface ShellCommand {
@@ -11,6 +12,8 @@ export interface ShellCommand {
   readonly outputBytes: number;
   /** Through the egress proxy, which lets hosts of the network policy pass; no network at all when false. */
   readonly network: boolean;
+  /** Told of each connection that was tried, when it is over. */
+  readonly onConnection?: (connection: EgressConnection) => void;
   readonly signal: AbortSignal;
   /** Bytes as they come, in the order they came. */
   readonly onOutput: (stream: "stdout" | "stderr", bytes: Uint8Array) => void;

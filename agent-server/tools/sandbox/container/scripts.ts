@@ -8,7 +8,8 @@ export const keeper = 65_533;
 /** In the environment of everything a command starts. */
 export const runVariable = "LANCELOT_RUN";
 
-/** Carries connections to the proxy's socket, with whatever of these the image has. */
+const portInHex = proxyPort.toString(16).toUpperCase().padStart(4, "0");
+/** Carries connections to the proxy's socket, with whatever of these the image has; waits until it does. */
 const forwarder = `
 if command -v socat >/dev/null; then
   socat TCP-LISTEN:${proxyPort},bind=127.0.0.1,fork,reuseaddr UNIX-CONNECT:${egressPath} </dev/null >/dev/null 2>&1 &
@@ -36,7 +37,19 @@ while True: threading.Thread(target=carry, args=(s.accept()[0],), daemon=True).s
 ' </dev/null >/dev/null 2>&1 &
 else
   forwarder=none
-fi`;
+fi
+listening() {
+  while read -r line; do
+    case $line in *:${portInHex}\\ *\\ 0A\\ *) return 0 ;; esac
+  done < /proc/net/tcp
+  return 1
+}
+tries=0
+until [ $forwarder = none ] || listening; do
+  tries=$((tries + 1))
+  if [ $tries -gt 200 ]; then forwarder=none; fi
+  sleep 0.02
+done`;
 
 /**
  * The container's own process. It reads what is asked of it from the connection that holds the container: when that connection ends,

@@ -144,7 +144,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
       missing,
       mounts.map(({ path }) => path),
     );
-    const grant = command.network && deps.egress !== null ? await deps.egress.grant() : null;
+    const grant = command.network && deps.egress !== null ? await deps.egress.grant(command.onConnection) : null;
     let group: ControlGroup | null = null;
     const descriptors: number[] = [];
     let told: Promise<void> = Promise.resolve();
@@ -185,6 +185,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
           args: [...args, "--", shell, "-c", script, "lancelot", shell, command.command],
           cwd: "/",
           env: {
+            ...deps.toolchains?.(),
             ...commandEnvironment(env, {
               HOME: "/tmp/home",
               TMPDIR: "/tmp",

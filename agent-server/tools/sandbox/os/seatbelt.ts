@@ -80,6 +80,7 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
           args: ["-p", profile, shell, "-c", script, "lancelot", shell, command.command],
           cwd,
           env: {
+            ...deps.toolchains?.(),
             ...commandEnvironment(env, {
               HOME: join(scratch, "home"),
               TMPDIR: scratch,
@@ -202,7 +203,7 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
         if (status === "down") throw new LancelotError("unavailable", `${message} ${nextStep ?? ""}`.trim());
       }
       if (command.network && deps.egress === null) throw new LancelotError("unavailable", "Commands get no network here. Run it without.");
-      const grant = command.network && deps.egress !== null ? await deps.egress.grant() : null;
+      const grant = command.network && deps.egress !== null ? await deps.egress.grant(command.onConnection) : null;
       try {
         const port = grant === null ? null : await grant.loopbackPort();
         return await start(command, port, grant === null ? {} : proxyEnvironment(grant.proxyUrl(`127.0.0.1:${port}`)));
