@@ -8,7 +8,8 @@ import { createObjectStore, type ObjectStore } from "./checkpoints-objects.ts";
 import { createPacks } from "./checkpoints-packs.ts";
 import { isFull } from "./effects/keep.ts";
 import { readCheckpointSettings } from "./effects/settings.ts";
-import { createEffects, type Effects } from "./effects.ts";
+import { createEffects } from "./effects/watching.ts";
+import type { Effects } from "./effects.ts";
 
 /** What keeps the past of a workspace: contents, checkpoints, the look at what commands change, and their limits. */
 export interface Keeping {

@@ -1,5 +1,5 @@
 import { basename, dirname } from "node:path";
-import type { RestoreResult } from "../contract/changes.ts";
+import type { RestoreOf, RestoreResult } from "../contract/changes.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Governance } from "../governance/governance.ts";
 import type { Ledger } from "../receipts/receipts.ts";
@@ -28,9 +28,6 @@ const width = 12;
 const maxNamed = 200;
 /** What puts files back is no action of the agent. */
 const restores: ReadonlySet<string> = new Set(["checkpoint_restore", "verification_restore"]);
-
-/** A checkpoint or all of a task's; of a checkpoint perhaps some files alone (relative to the workspace; a folder means what is in it). */
-export type RestoreOf = { readonly id: string; readonly paths?: readonly string[] | undefined } | { readonly questId: string };
 
 /** Undoing: files go back to how they were before a checkpoint or a quest, keeping what the owner did to them since. */
 export interface Restore {

@@ -368,10 +368,9 @@ export function createRoad(deps: RoadDeps): Road {
             ? await runTouching()
             : undertaking.watch !== undefined
               ? await runWatched(effects)
-              : // What the owner decided a moment ago is not kept waiting for a command; a watch tells such writes from its own.
-                consent === "review"
-                ? await runTouching()
-                : await effects.share(undertaking.signal, runTouching);
+              : writesFiles(undertaking)
+                ? await effects.share(undertaking.signal, runTouching)
+                : await runTouching();
         ended = true;
         const close = (): void => {
           ledger.close(receiptId, {
@@ -430,6 +429,15 @@ function toOutcomeStep({ intent, decision, authorization }: Leave): OutcomeStep 
 
 function routed({ provider, route }: Undertaking<unknown>): Record<string, unknown> {
   return { provider, ...(route === undefined ? {} : { route }) };
+}
+
+/**
+ * True for what has to wait for a command that runs. What the owner decided a moment ago is not kept waiting: a watch tells such writes from
+ * the command's. Questions to the owner and pages of the web write nothing here, and may take hours.
+ */
+function writesFiles({ consent, touches, steps }: Pick<Undertaking<unknown>, "consent" | "touches" | "steps">): boolean {
+  if (consent === "review") return false;
+  return touches.length > 0 || steps.some(({ capability }) => capability === "file_ops" || capability === "repo_ops");
 }
 
 /** Before these, earlier effects are on the record and verified. */

@@ -250,12 +250,12 @@ describe("what a command changed", () => {
     room.close();
     room = createEffectsRoom({ settings: { max_workspace_bytes: 200_000 } });
     room.write(".gitignore", "made-here/\n");
+    await room.sh("git init -q .");
     for (let index = 0; index < 20; index += 1) {
-      room.write(`a-made/../node_modules/p${index}/i.js`, Buffer.alloc(10_000, index + 1));
+      room.write(`node_modules/p${index}/i.js`, Buffer.alloc(10_000, index + 1));
       room.write(`made-here/o${index}`, Buffer.alloc(10_000, index + 50));
       room.write(`src/s${index}.ts`, Buffer.alloc(2_000, index + 100));
     }
-    await room.sh("git init -q .");
     const { touched } = await room.sh("for f in node_modules/*/i.js made-here/* src/*; do echo x >> $f; done");
     expect(touched.total).toBe(60);
     const of = (prefix: string) => touched.files.filter(({ path }) => path.startsWith(prefix));
