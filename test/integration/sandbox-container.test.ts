@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import {
+  chmodSync,
   chownSync,
   existsSync,
   mkdirSync,
@@ -287,7 +288,7 @@ describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" 
         });
       });
       await new Promise<void>((resolve) => server.listen(socketPath, resolve));
-      spawn("chmod", ["666", socketPath]);
+      chmodSync(socketPath, 0o666);
       let revoked = 0;
       const grant = () =>
         Promise.resolve({
@@ -301,14 +302,11 @@ describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" 
       const ask = `exec 3<>/dev/tcp/127.0.0.1/3128 && printf 'CONNECT example.org:443 HTTP/1.1\\r\\n\\r\\n' >&3 && cat <&3; echo "$HTTPS_PROXY"; ls /run/lancelot`;
       const other = await runIn(shell, room.workspace, ask);
       expect(other.stdout).toBe("\nnonce\n");
-      const ran = await until("the way is open", async () => {
-        const tried = await runIn(shell, room.workspace, ask, { network: true });
-        return tried.stdout.includes("403") ? tried : null;
-      });
+      const ran = await runIn(shell, room.workspace, ask, { network: true });
       expect(ran.stdout).toMatch(/403 Forbidden[\s\S]*http:\/\/leave:word@127\.0\.0\.1:3128\negress\.sock\nnonce\n$/);
       expect(ran.result.leftovers).toBe(false);
       expect(heard[0]).toBe("CONNECT example.org:443 HTTP/1.1");
-      expect(revoked).toBeGreaterThan(0);
+      expect(revoked).toBe(1);
       expect((await runIn(shell, room.workspace, ask)).stdout).toBe("\nnonce\n");
       server.close();
       rmSync(folder, { recursive: true });
