@@ -56,9 +56,14 @@ export const flagTable: Readonly<Record<FlagName, FlagEntry>> = {
     default: false,
     needs: ["TOOLS_FABRIC"],
     effect:
-      "Tools that reach the internet. Off: policy denies every one. On: it allows the hosts of config/network.yaml; none of the tools of this version goes there yet.",
+      "Tools that reach the internet: fetch_url, download, http_post, git_clone, git_push, and commands that need it. Off: policy denies every one. On: it allows the hosts of config/network.yaml, and sending asks each time.",
   },
-  TOOLS_HOST_EXECUTION: { default: false, needs: ["TOOLS_FABRIC"], effect: notYet("running commands is") },
+  TOOLS_HOST_EXECUTION: {
+    default: false,
+    needs: ["TOOLS_FABRIC"],
+    effect:
+      "Commands on this machine itself, as you, without a sandbox, where no sandbox can run them. Off: such commands are refused. On: each one asks you.",
+  },
   COMPETITIVE_SCAN: { default: false, needs: ["MEMORY_VNEXT"], effect: notYet("the competitive scan is") },
   DEEP_REASONING_LOOP: { default: false, effect: notYet("the deep reasoning pass is") },
   ANTHROPIC_OAUTH: { default: false, effect: notYet("signing in to Anthropic is") },
