@@ -148,6 +148,10 @@ describe("a task, its review and its undo", () => {
       "both files are as they were",
       () => read("src/duration.js") === original.duration && read("src/cart.js") === original.cart,
     );
+    // What was accepted is no longer called so.
+    await change("src/duration.js").getByText("Undone", { exact: true }).waitFor();
+    await chat.getByText("Undone: the files are as they were before").waitFor();
+    expect(await chat.getByRole("button", { name: "Undo this task" }).count()).toBe(0);
   });
 });
 
