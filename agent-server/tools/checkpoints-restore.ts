@@ -24,6 +24,7 @@ const drainTimeout = 5_000;
 const maxThroughEditor = 50;
 /** Folders that are written side by side then: most of the time goes into waiting for the disk. */
 const width = 12;
+const ownerWrite = 0o200;
 /** Files that are named in the question and on the receipt. */
 const maxNamed = 200;
 /** What puts files back is no action of the agent. */
@@ -87,7 +88,8 @@ export function createRestore(deps: {
     const plain = (current === null || current.kind === undefined) && (target === null || target.kind === undefined);
     const sameMode = current === null || target === null || current.mode === target.mode;
     // A text goes through the editor, so that its undo works there too; modes and other bytes only the disk can keep.
-    if (plain && sameMode && current !== null && (throughEditor || unsaved !== null)) {
+    const writable = current !== null && (current.mode & ownerWrite) !== 0;
+    if (plain && sameMode && current !== null && writable && (throughEditor || unsaved !== null)) {
       const disk = await files.current(file).catch(() => null);
       const text = bytes === null ? null : decodeText(bytes);
       if (disk !== null && disk.diskHash === current.hash && (target === null || text?.encoding.name === "utf8")) {

@@ -293,10 +293,12 @@ describe("what a command changed", () => {
     room.write("locked/ro.txt", "r\n");
     chmodSync(room.path("locked/ro.txt"), 0o444);
     chmodSync(room.path("locked"), 0o555);
+    room.write("still-locked.txt", "1\n");
+    chmodSync(room.path("still-locked.txt"), 0o444);
     room.write("Name.txt", "n\n");
     const before = snapshotTree(room.workspace);
     const { touched } = await room.sh(
-      "rm file; mkdir file; echo x > file/x; rm -r folder; ln -s nowhere folder; rm link; echo l > link; chmod 755 locked; rm -f locked/ro.txt; echo w > locked/ro.txt; mv Name.txt name.txt",
+      "rm file; mkdir file; echo x > file/x; rm -r folder; ln -s nowhere folder; rm link; echo l > link; chmod 755 locked; rm -f locked/ro.txt; echo w > locked/ro.txt; mv Name.txt name.txt; rm -f still-locked.txt; echo 2 > still-locked.txt; chmod 444 still-locked.txt",
     );
     expect(touched.files.every(({ undoable }) => undoable)).toBe(true);
     const { conflicts } = await room.restore.restore({ questId: "q1" });
