@@ -88,6 +88,7 @@ describe("commands", () => {
 
     const touched = chat.locator("section.touched");
     await touched.getByText("It changed 2 files").waitFor();
+    await chat.getByRole("button", { name: "Undo this task" }).waitFor();
     await touched.getByRole("button", { name: "Show the difference of src/cart.js" }).click();
     await page.locator(".tab.active", { hasText: "before the command" }).waitFor();
     await page.locator(".modified-in-monaco-diff-editor .view-line", { hasText: "// more" }).first().waitFor();
@@ -96,6 +97,7 @@ describe("commands", () => {
     await touched.getByRole("button", { name: "Undo…" }).click();
     await dialog().getByRole("button", { name: "Undo this command" }).click();
     await touched.getByText("Undone: these files are as they were before the command").waitFor();
+    await chat.getByText("Undone: the files are as they were before").waitFor();
     expect(room.read("src/cart.js")).toBe(before);
     expect(existsSync(join(room.workspace, "made/new.txt"))).toBe(false);
   });

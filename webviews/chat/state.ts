@@ -54,6 +54,8 @@ export interface Chat {
   readonly problem: Signal<string | null>;
   /** For each change of this quest, the last tool call that belongs to it: where the change is shown. */
   readonly changeAt: ReadonlySignal<ReadonlyMap<string, string>>;
+  /** A command of this quest left files that can be put back. */
+  readonly leftFiles: ReadonlySignal<boolean>;
   /** Which files differ from what they were before the task, or before one of its commands. */
   readonly differing: Differing;
   /** What running tools print. */
@@ -86,6 +88,12 @@ export function lastCallOfChanges(messages: readonly Message[]): ReadonlyMap<str
   return last;
 }
 
+/** True for a call that changed files which can be put back, and were not at once. */
+function leavesFiles(part: Message["parts"][number]): boolean {
+  if (part.type !== "tool" || part.touched === undefined || part.touched.checkpointId === null) return false;
+  return part.touched.files.some((file) => file.undoable && file.putBack !== true);
+}
+
 function joined(texts: readonly string[]): string {
   return texts.filter((text) => text.trim() !== "").join("\n\n");
 }
@@ -109,6 +117,7 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
   // Through a text, so that streaming words, which change no call, draw no card again.
   const changeCalls = computed(() => JSON.stringify([...lastCallOfChanges(conversation.messages.value.map((message) => message.value))]));
   const changeAt = computed(() => new Map(JSON.parse(changeCalls.value) as [string, string][]));
+  const leftFiles = computed(() => conversation.messages.value.some((message) => message.value.parts.some(leavesFiles)));
   const running = computed(() => quest.value?.status === "active" || quest.value?.status === "waiting");
 
   draft.subscribe((text) => saved.update({ draft: text }));
@@ -279,6 +288,7 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
     crusader,
     problem,
     changeAt,
+    leftFiles,
     differing: createDiffering(bridge, store),
     outputs: createLiveOutputs(bridge, conversation),
     kept,

@@ -125,7 +125,7 @@ export function StatusLine({ chat }: { chat: Chat }): JSX.Element | null {
   const quest = chat.quest.value;
   const questId = quest?.id ?? "";
   const ofQuest = [...chat.store.changes.value.values()].filter((change) => change.questId === questId);
-  const applied = ofQuest.some(({ status }) => status === "accepted" || status === "mixed");
+  const applied = chat.leftFiles.value || ofQuest.some(({ status }) => status === "accepted" || status === "mixed");
   useEffect(() => (applied ? chat.differing.watch({ questId }) : undefined), [applied, questId, chat]);
   if (quest === null) return null;
   const undone = applied && chat.differing.of({ questId }).value?.size === 0;
@@ -151,7 +151,8 @@ export function StatusLine({ chat }: { chat: Chat }): JSX.Element | null {
       {t("Resume")}
     </Button>
   );
-  const undo = ofQuest.length > 0 && !undone && (
+  const changed = ofQuest.length > 0 || chat.leftFiles.value;
+  const undo = changed && !undone && (
     <Button kind="link" icon="discard" onClick={chat.undo}>
       {t("Undo this task")}
     </Button>
@@ -191,6 +192,6 @@ export function StatusLine({ chat }: { chat: Chat }): JSX.Element | null {
     case "done":
       if (open.length > 0) return line({ icon: "diff-multiple", text: waitingReview, kind: "attention" }, [review, undo]);
       if (undone) return line({ icon: "discard", text: t("Undone: the files are as they were before"), kind: "quiet" }, false);
-      return ofQuest.length > 0 ? line({ icon: "check", text: t("Done"), kind: "good" }, undo) : null;
+      return changed ? line({ icon: "check", text: t("Done"), kind: "good" }, undo) : null;
   }
 }
