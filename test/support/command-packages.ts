@@ -1,6 +1,10 @@
 /** Packages whose scripts each try one way to hide what they run, or that cannot be read; and files that commands name. */
 
 const manifests: Readonly<Record<string, object>> = {
+  "mono/node_modules/dep": { name: "dep", scripts: { build: "cat .env" } },
+  "deep/one/two": { name: "two", scripts: { typecheck: "true" } },
+  "deep/one/two/three": { name: "three", scripts: { typecheck: "true" } },
+  "deep/one/two/three/four": { name: "four", scripts: { typecheck: "cat .env" } },
   plain: {
     name: "plain",
     scripts: {
