@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
@@ -254,6 +254,37 @@ describe("verification of what was sealed", () => {
       "a changed entry of a file",
       () => write(second, lines(second).with(8, lines(second)[8]?.replace("action", "acting") ?? "")),
       ...([109, "changed", `in the sealed file ${second} is not as it was written.`] as const),
+    ],
+    ["its file gone", () => rmSync(file(second)), 101, "removed", `to 200 are missing: the sealed file ${second} is gone.`],
+    [
+      "a file that is no such file",
+      () => writeFileSync(file(second), "hello"),
+      ...([101, "changed", `in the sealed file ${second} cannot be read.`] as const),
+    ],
+    [
+      "more in a file than was sealed",
+      () => write(second, [...lines(second), lines(second)[0] ?? ""]),
+      ...([201, "inserted", `in the sealed file ${second} is more than was sealed.`] as const),
+    ],
+    [
+      "a file packed anew",
+      () => writeFileSync(file(second), gzipSync(`${lines(second).join("\n")}\n`, { level: 1 })),
+      ...([101, "changed", `in the sealed file ${second} is not as it was sealed.`] as const),
+    ],
+    [
+      "the recorded hash of its last entry changed",
+      () => sql("UPDATE ledger_segments SET last_hash = 'x' WHERE from_seq = 101"),
+      ...([200, "changed", `in the sealed file ${second} is not the one it was sealed with.`] as const),
+    ],
+    [
+      "the recorded hash before its first entry changed",
+      () => sql("UPDATE ledger_segments SET prev_hash = 'x' WHERE from_seq = 101"),
+      ...([101, "changed", `in the sealed file ${second} does not continue from the entry before it.`] as const),
+    ],
+    [
+      "a signed head after it changed",
+      () => sql("UPDATE ledger_signatures SET hash = 'x' WHERE seq = 220"),
+      ...([220, "signature", expect.stringContaining("has a signature that its key") as unknown as string] as const),
     ],
     [
       "a signed head in it changed",
