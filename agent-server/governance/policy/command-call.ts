@@ -35,5 +35,5 @@ export interface Special {
 }
 
 export function given(call: Call, ...flags: readonly string[]): boolean {
-  return flags.some((flag) => hasFlag(call.given, flag, flag.startsWith("--")));
+  return flags.some((flag) => hasFlag(call.given, flag, true));
 }

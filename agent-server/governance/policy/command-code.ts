@@ -31,7 +31,7 @@ export function judgeInlineCode(field: Field, call: Call): void {
 
 /** What is denied in a text that some code may use as a path or give to a shell. */
 function judgeString(text: string, call: Call): void {
-  if (text === "" || text.length > 2000 || /\p{Cc}/u.test(text)) return;
+  if (text.length > 2000 || /\p{Cc}/u.test(text)) return;
   const { scope } = call;
   call.findings.push(...judgePath(literal(text), "maybe", pathContext(scope)).filter((finding) => finding.verdict === "deny"));
   if (!/\s|\|/.test(text)) return;

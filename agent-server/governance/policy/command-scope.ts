@@ -106,7 +106,6 @@ export const tooDeep = holds("too-deep", "The commands are nested too deeply to 
 export function mergeStates(states: readonly State[]): State {
   const [first, ...rest] = states;
   if (first === undefined) return { cwds: null, variables: new Map() };
-  if (rest.every((state) => state.cwds === first.cwds && state.variables === first.variables)) return first;
   const cwds = states.some((state) => state.cwds === null) ? null : [...new Set(states.flatMap((state) => state.cwds ?? []))];
   const variables: Variables = new Map();
   for (const [name, values] of first.variables) {

@@ -37,14 +37,7 @@ export function expandWord(word: Word, context: WordContext): Field[] {
   let loose = "";
   for (const [index, part] of parts.entries()) {
     hasBraces ||= part.type === "BraceExpansion";
-    if (part.type === "Literal") loose += part.text;
-    else
-      loose +=
-        part.type === "SingleQuoted" || part.type === "DoubleQuoted" || part.type === "AnsiCQuoted"
-          ? "q"
-          : part.type === "BraceExpansion"
-            ? ""
-            : "x";
+    loose += part.type === "Literal" ? part.text : "q";
     if (index === 0 && part.type === "Literal" && part.text.startsWith("~")) {
       appendField(readings, tilde(part.value, part.text, context), true);
       continue;
