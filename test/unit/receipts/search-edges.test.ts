@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Ledger } from "../../../agent-server/receipts/receipts.ts";
 import { readsTextIndex } from "../../../agent-server/receipts/search.ts";
 import type { Storage } from "../../../agent-server/storage/storage.ts";
-import { LedgerFolder, opening } from "../../support/receipts/ledger-folder.ts";
+import { dropTriggers, LedgerFolder, opening } from "../../support/receipts/ledger-folder.ts";
 
 type Filter = Parameters<Ledger["search"]>[0];
 
@@ -127,6 +127,28 @@ describe("filters", () => {
     expect(found({ to: iso(time - 3_001) })).toEqual([]);
     expect(found({ from: iso(time - 2_000), query: "three" })).toEqual(["three"]);
     expect(found({ from: iso(time), query: "three" })).toEqual([]);
+  });
+});
+
+describe("what is open and what is closed", () => {
+  it("stand among each other in the order they were opened", () => {
+    for (const name of ["one", "two", "three", "four"]) {
+      if (name === "two" || name === "four") closed(name);
+      else ledger.open(opening(name));
+    }
+    ledger.flush();
+    expect(found({ tier: "T1" })).toEqual(["four", "three", "two", "one"]);
+    expect(found({ query: "app" })).toEqual(["four", "three", "two", "one"]);
+  });
+
+  it("are passed over by words where their entry was destroyed", () => {
+    ledger.open(opening("lost"));
+    ledger.open(opening("kept"));
+    expect(found({})).toEqual(["kept", "lost"]);
+    dropTriggers(storage);
+    storage.db.exec("UPDATE ledger SET body = 'garbage' WHERE seq = 1");
+    expect(found({ query: "app" })).toEqual(["kept"]);
+    expect(found({ status: "pending" })).toEqual(["kept", "unreadable entry"]);
   });
 });
 
