@@ -145,6 +145,10 @@ describe("editing a message", () => {
     expect(field?.value).toContain("The invoice test fails.");
     expect(document.activeElement).toBe(field);
     expect(field?.selectionStart).toBe(field?.value.length);
+    // What waits for the next frame is done here, not after the test.
+    await act(() => {
+      for (const work of frames) work(0);
+    });
     vi.restoreAllMocks();
   });
 });
