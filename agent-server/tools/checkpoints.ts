@@ -59,7 +59,14 @@ export interface Checkpoints {
   /** How many checkpoints of these were removed to make space, and when the last of them was; null when none. */
   dropped(of: { id: string } | { questId: string }): { count: number; at: string } | null;
   /** Removes what a host that died while it wrote left beside files. */
-  sweep(): void;
+  sweep(): SweptAction[];
+}
+
+/** An action whose host died before it said what it left. */
+export interface SweptAction {
+  readonly id: string;
+  readonly questId: string | null;
+  readonly receiptId: string | null;
 }
 
 interface CheckpointRow {
@@ -127,7 +134,7 @@ export function createCheckpoints(deps: { storage: Storage; objects: ObjectStore
      WHERE f.absolute = ? AND c.seq > (SELECT seq FROM checkpoints WHERE id = ?) LIMIT 1`,
   );
   const unfinished = db.prepare(
-    `SELECT DISTINCT c.id, c.host_id, c.kind, f.absolute FROM checkpoints c JOIN checkpoint_files f ON f.checkpoint_id = c.id
+    `SELECT DISTINCT c.id, c.host_id, c.quest_id, c.receipt_id, c.kind, f.absolute FROM checkpoints c JOIN checkpoint_files f ON f.checkpoint_id = c.id
      WHERE c.workspace = ? AND c.finished = 0 AND c.kind <> 'command'`,
   );
   const openRestores = db.prepare<[string], { id: string; quest_id: string | null; receipt_id: string | null; host_id: string }>(
@@ -228,13 +235,24 @@ export function createCheckpoints(deps: { storage: Storage; objects: ObjectStore
     touchedLater: (checkpointId, path) => later.get(path.absolute, checkpointId) !== undefined,
 
     sweep() {
-      const rows = unfinished.all(workspace) as { id: string; host_id: string; absolute: string; kind: CheckpointKind }[];
+      const rows = unfinished.all(workspace) as {
+        id: string;
+        host_id: string;
+        quest_id: string | null;
+        receipt_id: string | null;
+        absolute: string;
+        kind: CheckpointKind;
+      }[];
+      const swept = new Map<string, SweptAction>();
       for (const row of rows) {
         if (storage.hostAlive(row.host_id)) continue;
         removeTemporaries(dirname(row.absolute));
         // A restore is completed first.
-        if (row.kind === "action") close.run(row.id);
+        if (row.kind !== "action") continue;
+        close.run(row.id);
+        swept.set(row.id, { id: row.id, questId: row.quest_id, receiptId: row.receipt_id });
       }
+      return [...swept.values()];
     },
   };
 }

@@ -1,5 +1,5 @@
 import { realpathSync } from "node:fs";
-import type { Change, ChangeTexts, Checkpoint, RestoreResult } from "../contract/changes.ts";
+import type { Change, ChangeTexts, Checkpoint, RestoreOf, RestoreResult } from "../contract/changes.ts";
 import type { PlanStep, ToolPart } from "../contract/chat.ts";
 import type { AskEditor } from "../contract/editor.ts";
 import { LancelotError } from "../contract/errors.ts";
@@ -27,7 +27,6 @@ import { createPreferences } from "./preferences.ts";
 import { createProviders } from "./providers.ts";
 import { createDeclaredCommands } from "./providers/deploy.ts";
 import { createDeployConfig } from "./providers/deploy-config.ts";
-import type { FilePath } from "./providers/file-ops.ts";
 import { createPageReader } from "./providers/page-reader.ts";
 import { createWebGate } from "./providers/web.ts";
 import { parseCommand, replCatalog } from "./repl/repl.ts";
@@ -38,7 +37,8 @@ import { createRoad } from "./road.ts";
 import { createRouting, type Routing, type RoutingDeps, type SandboxControl } from "./routing.ts";
 import type { ShellProvider } from "./sandbox/shell.ts";
 import type { Tool } from "./tool.ts";
-import { readSandboxSettings } from "./sandbox/settings.ts";
+import { createSandboxSettings } from "./sandbox/settings.ts";
+import { createUndo } from "./undo.ts";
 import { createVerifications } from "./verifications.ts";
 import { createVerificationsStore } from "./verifications-store.ts";
 import { createWorkspaceFiles } from "./workspace-files.ts";
@@ -114,8 +114,8 @@ export interface Tools {
   };
   checkpoints: {
     list(filter: { questId?: string; limit: number }): Checkpoint[];
-    diff(of: { id: string } | { questId: string }): Promise<{ path: string; diff: string }[]>;
-    restore(of: { id: string } | { questId: string }): Promise<RestoreResult>;
+    diff(of: RestoreOf): Promise<{ path: string; diff: string }[]>;
+    restore(of: RestoreOf): Promise<RestoreResult>;
   };
   verifications: {
     /** Verifications of reversible actions that have not ended, and those that failed in this workspace. */
@@ -193,7 +193,7 @@ export function createTools(deps: ToolsDeps): Tools {
   const owner = workspace ?? "";
   const locks = createLocks();
   const log: Log = deps.log ?? (() => undefined);
-  const { objects, checkpoints, effects } = createKeeping({
+  const { objects, checkpoints, effects, collector } = createKeeping({
     ...{ storage, ledger, governance, workspace, now, log },
     configDir: deps.configDir ?? null,
     isQuestOpen: deps.isQuestOpen ?? (() => true),
@@ -222,7 +222,8 @@ export function createTools(deps: ToolsDeps): Tools {
   const restore = createRestore({ checkpoints, objects, files, governance, road, locks, ledger, verifications, ready: () => ready });
   const moves = createRepositoryMoves({ storage, workspace: owner, now });
   const repository = createRepositoryUndo({ moves, road, locks, governance, workspace: owner });
-  checkpoints.sweep();
+  const undo = createUndo({ checkpoints, files: restore, repository, log });
+  const swept = checkpoints.sweep();
   verifications.resume();
   if (workspace !== null)
     void sweepStaging(workspace).catch((error: unknown) => log("what a killed clone left could not be removed", error));
@@ -230,33 +231,9 @@ export function createTools(deps: ToolsDeps): Tools {
   const ready = (async () => {
     await effects?.recover();
     await restore.resume();
+    collector.soon();
   })().catch((error: unknown) => log("what a host that died left could not be put right", error));
-
-  /** The files a quest left otherwise than it found them, as far as is known. */
-  const questFiles = (questId: string): FilePath[] => {
-    const byPath = Map.groupBy(checkpoints.files({ questId }), ({ path }) => path.absolute);
-    return [...byPath.values()].flatMap((files) => {
-      const [first, last] = [files[0], files.at(-1)];
-      if (first === undefined || last === undefined) return [];
-      return JSON.stringify(first.before) === JSON.stringify(last.after) ? [] : [first.path];
-    });
-  };
-
-  /** Undo of a task: first what it did to the repository, then its files; what the files were in the way of is tried again. */
-  async function restoreAll(of: { id: string } | { questId: string }): Promise<RestoreResult> {
-    if ("id" in of) return restore.restore(of);
-    const before = await repository.undo(of.questId);
-    const files = await restore.restore(of);
-    const after =
-      before.conflicts.length === 0 || files.restored.length === 0
-        ? { restored: [], conflicts: before.conflicts }
-        : await repository.undo(of.questId);
-    return {
-      ...files,
-      restored: [...before.restored, ...files.restored, ...after.restored],
-      conflicts: [...after.conflicts, ...files.conflicts],
-    };
-  }
+  const tidied = ready.then(() => undo.takeBackHalfDone(swept));
 
   const flag = deps.flag ?? (() => false);
   const safeMode = deps.safeMode ?? (() => false);
@@ -291,7 +268,7 @@ export function createTools(deps: ToolsDeps): Tools {
     ...(deps.healthTimes === undefined ? {} : { times: deps.healthTimes }),
   });
 
-  const commandSettings = () => readSandboxSettings({ configDir: deps.configDir ?? null, dataDir: deps.dataDir });
+  const commandSettings = createSandboxSettings({ configDir: deps.configDir ?? null, dataDir: deps.dataDir });
   const commands: CommandRoom = {
     router,
     attempt,
@@ -323,7 +300,7 @@ export function createTools(deps: ToolsDeps): Tools {
     log,
     takeFailures: (questId: string) => toldWords(verifications.take(questId)),
     scope: (call: ToolCall) => ({
-      ...{ call, workspace: owner, governance, files, changes, askEditor, ripgrepPath, locks, moves, questFiles },
+      ...{ call, workspace: owner, governance, files, changes, askEditor, ripgrepPath, locks, moves, questFiles: undo.questFiles },
       ...{ chosen: null, attempt, flag, commands },
     }),
   };
@@ -360,7 +337,7 @@ export function createTools(deps: ToolsDeps): Tools {
     checkpoints: {
       list: (filter) => checkpoints.list(filter),
       diff: async (of) => restore.diff(of),
-      restore: restoreAll,
+      restore: undo.restore,
     },
     verifications: {
       stats: verifications.stats,
@@ -371,7 +348,7 @@ export function createTools(deps: ToolsDeps): Tools {
     routing,
     async close(timeoutMs = closeTimeout) {
       routing.close();
-      await ready;
+      await tidied;
       await Promise.all(
         (deps.shells ?? []).map((shell) => shell.close().catch((error: unknown) => log(`${shell.id} did not close`, error))),
       );

@@ -14,7 +14,7 @@ describe("a host killed while it applies a patch of several files", () => {
   let base = "";
   afterEach(() => rmSync(base, { recursive: true, force: true }));
 
-  it("leaves each file whole, old or new, and the undo of the task puts every one back", async () => {
+  it("leaves each file whole, the next host takes back what is half done, and the undo of the task puts every one back", async () => {
     base = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-patch-kill-")));
     const seed = createToolsRoom({ base });
     for (const name of names) seed.write(name, `first of ${name}\n${body}`);
@@ -47,6 +47,8 @@ describe("a host killed while it applies a patch of several files", () => {
       // Nothing was written without a receipt, and what was cut off is no success.
       if (done > 0) expect(receipts).toHaveLength(1);
       if (done < names.length) for (const { status } of receipts) expect(status).toBe("failure");
+      // What was cut off half way is taken back by the next host: all of the patch, or nothing.
+      await vi.waitFor(() => expect([0, names.length]).toContain(written()), { timeout: 30_000 });
       expect((await after.tools.checkpoints.restore({ questId })).conflicts).toEqual([]);
       for (const name of names) expect(after.read(name) === `first of ${name}\n${body}`).toBe(true);
       expect(await after.ledger.verify()).toMatchObject({ ok: true });

@@ -184,7 +184,8 @@ export function createEgressProxy(deps: {
       const socketPath = joinPath(socketFolder(), "proxy.sock");
       await (onSocket ??= listen((server, done) =>
         server.listen(socketPath, () => {
-          chmodSync(socketPath, process.getuid?.() === 0 ? 0o666 : 0o600);
+          // In a container the forwarder is a user of its own. The folder is closed to others, and the word is needed all the same.
+          chmodSync(socketPath, 0o666);
           done();
         }),
       ));

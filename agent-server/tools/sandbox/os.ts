@@ -11,6 +11,8 @@ export interface OsShellDeps {
   /** Hidden from commands; the sandbox keeps a few small files in its folder `sandbox`. */
   readonly dataDir: string;
   readonly limits: () => SandboxLimits;
+  /** Why no command may run: the owner's limits cannot be read. Null when they may; always unless given. */
+  readonly problem?: () => string | null;
   /** What a command may read but not write, absolute or relative to the workspace; asked before each command. */
   readonly protectedPaths: () => readonly string[];
   /** More folders a command may read: toolchains in the home folder, say. */
@@ -33,8 +35,8 @@ export interface OsShellDeps {
  */
 export function createOsShell(deps: OsShellDeps): ShellProvider {
   const platform = deps.platform ?? process.platform;
-  if (platform === "linux") return createBubblewrapShell(deps);
-  if (platform === "darwin") return createSeatbeltShell(deps);
+  if (platform === "linux") return withinLimits(createBubblewrapShell(deps), deps);
+  if (platform === "darwin") return withinLimits(createSeatbeltShell(deps), deps);
   const message = "This system has no sandbox of its own for commands.";
   const nextStep = platform === "win32" ? "Use a container engine, or open the folder in WSL." : "Use a container engine.";
   return {
@@ -45,5 +47,21 @@ export function createOsShell(deps: OsShellDeps): ShellProvider {
     probe: () => Promise.resolve({ status: "down", message, nextStep, checkedAt: new Date().toISOString() }),
     run: () => Promise.reject(new LancelotError("unavailable", `${message} ${nextStep}`)),
     close: () => Promise.resolve(),
+  };
+}
+
+/** While the owner's limits cannot be read, nothing is run: they may be narrower than those that ship. */
+function withinLimits(shell: ShellProvider, { problem = () => null }: OsShellDeps): ShellProvider {
+  return {
+    ...shell,
+    probe(signal) {
+      const message = problem();
+      if (message === null) return shell.probe(signal);
+      return Promise.resolve({ status: "down", message, nextStep: null, checkedAt: new Date().toISOString() });
+    },
+    run(command) {
+      const message = problem();
+      return message === null ? shell.run(command) : Promise.reject(new LancelotError("unavailable", message));
+    },
   };
 }

@@ -7,7 +7,7 @@ import { createContainerShell } from "./container.ts";
 import { createEgressProxy, type EgressConnection } from "./egress.ts";
 import { createHostShell } from "./host-shell.ts";
 import { createOsShell } from "./os.ts";
-import { limitsOf, readSandboxSettings } from "./settings.ts";
+import { createSandboxSettings, limitsOf } from "./settings.ts";
 import { readableFolders, toolchainEnvironment } from "./toolchains.ts";
 import type { ShellProvider } from "./shell.ts";
 
@@ -47,7 +47,7 @@ const decisive = [
 /** The places where commands of one workspace can run, first to last, and what the owner does with them (requirement T2). */
 export function createSandbox(deps: SandboxDeps): { shells: readonly ShellProvider[]; control: SandboxControl; close(): Promise<void> } {
   const { workspace, dataDir, configDir, env, log, governance, ledger } = deps;
-  const settings = () => readSandboxSettings({ configDir, dataDir });
+  const settings = createSandboxSettings({ configDir, dataDir });
   const protectedPaths = () => decisive.filter((path) => [path, `${path}/x`].some((name) => governance.judgeName(name) === "protected"));
   /** What a command reached, or tried to. */
   const onConnection = ({ host, allowed, bytes, reason }: EgressConnection): void => {
@@ -68,6 +68,7 @@ export function createSandbox(deps: SandboxDeps): { shells: readonly ShellProvid
   const os = createOsShell({
     ...{ workspace, dataDir, env, log, protectedPaths, egress, readable },
     limits: () => limitsOf(settings().settings),
+    problem: () => settings().problem,
     toolchains: () => toolchainEnvironment(env, deps.home, readable()),
   });
   const host = createHostShell({ workspace, dataDir, env, enabled: () => deps.flag("TOOLS_HOST_EXECUTION") });

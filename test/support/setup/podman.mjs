@@ -29,7 +29,7 @@ export async function startPodman(image) {
   writeFileSync(policy, '{"default":[{"type":"insecureAcceptAnything"}]}');
   const args = ["--root", join(folder, "root"), "--runroot", join(folder, "run")];
   const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin`, CONTAINERS_CONF: config, HOME: join(folder, "home") };
-  const child = spawn("podman", [...args, "system", "service", "--time=0", `unix://${socket}`], { env, stdio: "ignore" });
+  const child = spawn("podman", [...args, "system", "service", "--time=0", `unix://${socket}`], { env, cwd: folder, stdio: "ignore" });
   const gone = new Promise((resolve) => child.once("exit", resolve));
   child.on("error", () => {});
   const atExit = () => child.kill("SIGTERM");
