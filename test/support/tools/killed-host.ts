@@ -11,7 +11,9 @@ export interface Ended {
 
 /** Runs `effects-host/main.ts`, and kills it `after` ms (never unless said) after it has said `word`. */
 export async function runHost(args: readonly string[], kill: { word: string; after: number } | null): Promise<Ended> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, "effects-host/main.ts"), ...args], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [join(import.meta.dirname, "effects-host/main.ts"), ...args], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   let said = "";
   let begun = 0;
   let armed = false;

@@ -17,7 +17,7 @@ function printed(pieces: readonly { offset: number; text: string }[], part?: Par
     },
   );
   for (const piece of pieces)
-    renderer.handle({ seq: 1, topic: "toolOutput", payload: { questId, messageId, callId, ...piece } } as HostEvent);
+    renderer.handle({ seq: 1, topic: "toolOutput", payload: { questId, messageId, callId, ...piece } });
   if (part !== undefined) {
     const message = {
       id: messageId,

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createRedactor } from "../../../../agent-server/security/security.ts";
 import { createHeadAndTail } from "../../../../agent-server/tools/command/head-and-tail.ts";
