@@ -1,7 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import type { Message, ToolPart } from "../../../agent-server/contract/chat.ts";
-import type { HostEvent } from "../../../agent-server/contract/events.ts";
 import { createRenderer } from "../../../agent-server/terminal/render.ts";
 
 const questId = "00000000-0000-4000-8000-000000000001";
@@ -16,8 +15,7 @@ function printed(pieces: readonly { offset: number; text: string }[], part?: Par
       out += text;
     },
   );
-  for (const piece of pieces)
-    renderer.handle({ seq: 1, topic: "toolOutput", payload: { questId, messageId, callId, ...piece } });
+  for (const piece of pieces) renderer.handle({ seq: 1, topic: "toolOutput", payload: { questId, messageId, callId, ...piece } });
   if (part !== undefined) {
     const message = {
       id: messageId,
