@@ -1,38 +1,21 @@
 import { LancelotError } from "../contract/errors.ts";
-import type { Approval, Decision, Intent, Mode } from "../contract/governance.ts";
+import type { Decision } from "../contract/governance.ts";
 import type { ActionType } from "../contract/receipts.ts";
 import type { Tier } from "../contract/common.ts";
-import type { Authorization, Governance, OutcomeReport, OutcomeStep, Question, RefusedAction } from "../governance/governance.ts";
+import type { Governance, OutcomeReport, OutcomeStep, Question, RefusedAction } from "../governance/governance.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Log } from "../security/security.ts";
 import type { Boundary } from "./boundary.ts";
 import type { Checkpoints, FileImage, Touch } from "./checkpoints.ts";
-import { brief, decisionOf, highestTier, receiptOf, refused } from "./decisions.ts";
+import { brief, decisionOf, highestTier, receiptOf } from "./decisions.ts";
 import { type Effects, type Touched, touchedOf, type Watched, watchedOutputs } from "./effects.ts";
 import { isRefusal } from "./feedback.ts";
+import { createLeaves, type IntentSpec, type Leave, toOutcomeStep, type Traveller } from "./road-leaves.ts";
 import type { Verifications, VerifyOwn } from "./verifications.ts";
 import type { Verification } from "./verifications-store.ts";
 import { type Expectation, expectationOf, type Left } from "./verify-files.ts";
 
-/**
- * One thing that is about to be done, judged by itself. Of a file, `path` is what was asked for (its name counts for policy)
- * and `absolute` where it leads, which is the path that is used.
- */
-export interface IntentSpec {
-  readonly capability: string;
-  readonly action: string;
-  readonly args: Record<string, unknown>;
-  /** Folder a command is run in; absolute. */
-  readonly cwd?: string;
-}
-
-export interface Traveller {
-  readonly questId: string | null;
-  readonly parentId: string | null;
-  readonly mode: Mode;
-  readonly signal: AbortSignal;
-  readonly onWaiting?: (approval: Approval) => void;
-}
+export type { IntentSpec, Traveller };
 
 export interface Provider {
   readonly name: string;
@@ -106,95 +89,10 @@ export interface RoadDeps {
   readonly log: Log;
 }
 
-interface Leave {
-  readonly step: IntentSpec;
-  readonly intent: Intent;
-  readonly decision: Decision;
-  readonly authorization: Authorization | null;
-}
-
 export function createRoad(deps: RoadDeps): Road {
   const { governance, ledger, checkpoints, verifications } = deps;
 
-  function toIntent(step: IntentSpec, traveller: Traveller): Intent {
-    return { ...step, mode: traveller.mode, ...(traveller.questId === null ? {} : { questId: traveller.questId }) };
-  }
-
-  /** The step as it would be done now: the same path, resolved again. */
-  function afresh(step: IntentSpec): IntentSpec {
-    const { path, absolute } = step.args;
-    if (typeof path !== "string" || absolute === undefined) return step;
-    const resolved = governance.resolvePath(path);
-    if (!resolved.ok) throw new LancelotError("denied", resolved.message);
-    return { ...step, args: { ...step.args, absolute: resolved.absolute } };
-  }
-
-  async function ask(
-    step: IntentSpec,
-    consent: "ask" | "review",
-    traveller: Traveller,
-    question: Question,
-    receipt: RefusedAction | undefined,
-  ): Promise<Leave> {
-    const intent = toIntent(step, traveller);
-    if (consent === "review") {
-      const decision = governance.evaluate(intent);
-      if (decision.verdict === "deny") throw refused(decision);
-      if (decision.verdict === "ask") return { step, intent, decision, authorization: null };
-    }
-    const authorization = await governance.authorize(intent, question, {
-      questId: traveller.questId,
-      parentId: traveller.parentId,
-      signal: traveller.signal,
-      ...(traveller.onWaiting === undefined ? {} : { onWaiting: traveller.onWaiting }),
-      ...(receipt === undefined ? {} : { receipt }),
-    });
-    return { step, intent, decision: authorization.decision, authorization };
-  }
-
-  /** Every step, in order; what was asked before one was refused is told with the refusal. */
-  async function askAll(
-    steps: readonly IntentSpec[],
-    consent: "ask" | "review",
-    traveller: Traveller,
-    question: Question,
-    receipt: RefusedAction | undefined,
-    onRefused: (error: LancelotError, asked: readonly OutcomeStep[]) => void,
-  ): Promise<Leave[]> {
-    const leaves: Leave[] = [];
-    for (const step of steps) {
-      try {
-        leaves.push(await ask(step, consent, traveller, question, receipt));
-      } catch (cause) {
-        const error = cause instanceof LancelotError ? cause : brokenGate(cause);
-        const decision = decisionOf(error);
-        const approvalId = error.data?.["approvalId"];
-        const last = { intent: toIntent(step, traveller), approvalId: typeof approvalId === "string" ? approvalId : null };
-        onRefused(error, [...leaves.map(toOutcomeStep), ...(decision === null ? [] : [{ ...last, decision }])]);
-        throw error;
-      }
-    }
-    return leaves;
-  }
-
-  function redeem(leave: Leave, traveller: Traveller): void {
-    const fresh = afresh(leave.step);
-    if (leave.authorization !== null) {
-      try {
-        governance.redeem(leave.authorization, toIntent(fresh, traveller));
-      } catch (error) {
-        throw error instanceof LancelotError ? error : brokenGate(error);
-      }
-    } else if (fresh.args["absolute"] !== leave.step.args["absolute"]) {
-      throw new LancelotError("denied", "The path leads elsewhere than when it was reviewed; nothing was touched.");
-    }
-  }
-
-  /** A gate that throws denies. */
-  function brokenGate(cause: unknown): LancelotError {
-    deps.log("the gate failed and denies", cause);
-    return new LancelotError("denied", "The gate failed, so this is refused. Try again; the log says what failed.", { cause });
-  }
+  const { toIntent, askAll, redeem } = createLeaves({ governance, log: deps.log });
 
   /** The receipt of what was refused: the gate's own where it wrote one. */
   function recordRefusal(undertaking: Undertaking<unknown>, error: LancelotError): string {
@@ -421,10 +319,6 @@ export function createRoad(deps: RoadDeps): Road {
       }
     },
   };
-}
-
-function toOutcomeStep({ intent, decision, authorization }: Leave): OutcomeStep {
-  return { intent, decision, approvalId: authorization?.approvalId ?? null };
 }
 
 function routed({ provider, route }: Undertaking<unknown>): Record<string, unknown> {
