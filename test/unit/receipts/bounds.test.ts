@@ -141,7 +141,7 @@ describe("what a receipt holds of its fields", () => {
         expect(JSON.stringify(found).isWellFormed()).toBe(true);
         expect(JSON.parse(JSON.stringify(found))).toEqual(found);
       }),
-      { numRuns: 30 },
+      { numRuns: 15 },
     );
   });
 });
