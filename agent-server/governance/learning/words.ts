@@ -7,7 +7,7 @@ export function patternName({ capability, action, scope }: LearnedPattern): stri
 
 /** Exactly what would no longer be asked, and how far it goes. */
 export function coverageWords(pattern: LearnedPattern, verdict: "allow" | "deny", { rules }: LearningNumbers): string {
-  const what = `${pattern.capability}.${pattern.action}${pattern.scope === null ? ", whatever it is about," : ` on ${pattern.scope}`}`;
+  const what = `${pattern.capability}.${pattern.action}${pattern.scope === null ? ", whatever it is about" : ` on ${pattern.scope}`}`;
   const much = `at most ${rules.per_day} times a day and ${rules.in_all} in all, then you are asked to confirm it`;
   return verdict === "allow"
     ? `You would no longer be asked about ${what}: it is allowed, ${much}. What the soul or policy holds, what counts as irreversible and what is never automated is still asked.`

@@ -60,7 +60,7 @@ describe("what the owner is told", () => {
     [
       "allow",
       null,
-      "You would no longer be asked about memory.write, whatever it is about,: it is allowed, at most 50 times a day and 500 in all, then you are asked to confirm it. What the soul or policy holds, what counts as irreversible and what is never automated is still asked.",
+      "You would no longer be asked about memory.write, whatever it is about: it is allowed, at most 50 times a day and 500 in all, then you are asked to confirm it. What the soul or policy holds, what counts as irreversible and what is never automated is still asked.",
       "A rule you accepted from your own answers allows memory.write on anything.",
     ],
   ])("of a rule that would %s on %s", (verdict, scope, words, decided) => {
