@@ -13,9 +13,12 @@ import { sha256 } from "./text/encoding.ts";
 const linkMode = 0o777;
 const ownerWrite = 0o200;
 
-/** What stands at a path: file, link (its target is not looked at), folder; null for nothing. @throws LancelotError for anything else. */
+/**
+ * What stands at a path: file, link (its target is not looked at), folder; null for nothing, and behind a link that stands where a folder
+ * above was there is nothing. @throws LancelotError for anything else.
+ */
 export async function imageOf(path: FilePath): Promise<FileImage> {
-  const stats = await statPath(path);
+  const stats = (await isPlainFolder(dirname(path.absolute))) ? await statPath(path) : null;
   if (stats === null) return null;
   if (stats.isDirectory()) return { hash: "", mode: stats.mode & 0o7777, kind: "folder" };
   if (stats.isSymbolicLink()) return { hash: sha256(await targetOf(path)), mode: linkMode, kind: "link" };
@@ -29,8 +32,9 @@ export async function imageOf(path: FilePath): Promise<FileImage> {
  * nothing.
  */
 export async function storeEntry(path: FilePath, objects: ObjectStore, anything: boolean): Promise<{ image: FileImage; size: number }> {
+  if (anything && !(await isPlainFolder(dirname(path.absolute)))) return { image: null, size: 0 };
   const stats = await statPath(path);
-  if (stats === null || (anything && !(await isPlain(dirname(path.absolute))))) return { image: null, size: 0 };
+  if (stats === null) return { image: null, size: 0 };
   if (anything && stats.isDirectory()) return { image: { hash: "", mode: stats.mode & 0o7777, kind: "folder" }, size: 0 };
   if (anything && stats.isSymbolicLink()) {
     const target = await targetOf(path);
@@ -160,7 +164,8 @@ async function deepest(folder: string): Promise<string> {
 }
 
 /** True while no link is in a path. */
-async function isPlain(folder: string): Promise<boolean> {
+/** True for a folder that is there and is reached without a link. */
+export async function isPlainFolder(folder: string): Promise<boolean> {
   try {
     return spelled(await realpath(folder)) === spelled(folder);
   } catch {

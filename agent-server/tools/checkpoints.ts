@@ -110,7 +110,8 @@ export function createCheckpoints(deps: { storage: Storage; objects: ObjectStore
     "UPDATE checkpoint_files SET after_hash = ?, after_mode = ?, after_kind = ?, touched = 1 WHERE checkpoint_id = ? AND absolute = ?",
   );
   const plannedImages = db.prepare(
-    "SELECT 1 FROM checkpoint_files WHERE checkpoint_id = ? AND absolute = ? AND (planned = 1 AND planned_mode IS NOT NULL OR before_kind IS NOT NULL)",
+    `SELECT 1 FROM checkpoint_files f JOIN checkpoints c ON c.id = f.checkpoint_id WHERE f.checkpoint_id = ? AND f.absolute = ?
+     AND (c.kind <> 'action' OR f.planned = 1 AND f.planned_mode IS NOT NULL OR f.before_kind IS NOT NULL)`,
   );
   const close = db.prepare("UPDATE checkpoints SET finished = 1 WHERE id = ?");
   const listAll = db.prepare("SELECT * FROM checkpoints WHERE workspace = ? AND dropped_at IS NULL ORDER BY seq DESC LIMIT ?");

@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { LancelotError } from "../contract/errors.ts";
 import type { Decision } from "../contract/governance.ts";
 import type { ActionType } from "../contract/receipts.ts";
@@ -7,6 +8,7 @@ import type { Ledger } from "../receipts/receipts.ts";
 import type { Log } from "../security/security.ts";
 import type { Boundary } from "./boundary.ts";
 import type { Checkpoints, FileImage, Touch } from "./checkpoints.ts";
+import { isPlainFolder } from "./checkpoints-entries.ts";
 import { brief, decisionOf, highestTier, receiptOf } from "./decisions.ts";
 import { type Effects, type Touched, touchedOf, type Watched, watchedOutputs } from "./effects.ts";
 import { isRefusal } from "./feedback.ts";
@@ -149,6 +151,8 @@ export function createRoad(deps: RoadDeps): Road {
       const { absolute } = touch.path;
       const found: FileImage = images[at] ?? null;
       const way = left.find((one) => one.absolute === absolute);
+      // A folder above it was made a link again: what lay in the folder is gone with it, and what the link shows is something else.
+      if (found === null && touch.planned === null && !(await isPlainFolder(dirname(absolute)))) continue;
       const expectation = expectationOf(touch, before.get(absolute) ?? null, found, way);
       if (expectation !== null) expectations.push(expectation);
     }

@@ -38,11 +38,20 @@ export async function startPodman(image) {
     process.removeListener("exit", atExit);
     child.kill("SIGTERM");
     await gone;
-    for (const line of readFileSync("/proc/mounts", "utf8").split("\n").toReversed()) {
-      const at = line.split(" ")[1] ?? "";
-      if (at.startsWith(`${folder}/`)) await run("umount", ["-l", at], { quiet: true });
+    // What looks after a container goes a moment later than the service, and takes its mounts with it.
+    const until = Date.now() + 10_000;
+    for (;;) {
+      for (const line of readFileSync("/proc/mounts", "utf8").split("\n").toReversed()) {
+        const at = line.split(" ")[1] ?? "";
+        if (at === folder || at.startsWith(`${folder}/`)) await run("umount", ["-l", at], { quiet: true }).catch(() => undefined);
+      }
+      try {
+        return rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+      } catch (error) {
+        if (Date.now() > until) throw error;
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
     }
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   };
   const end = Date.now() + 20_000;
   while (!(await isEngineThere(socket))) {
