@@ -39,24 +39,32 @@ function startWriter(count: number) {
 it("two processes that append at once make one whole chain, in which each finds its own receipts", async () => {
   const { ledger, storage } = folder.host();
   const count = 1_000;
-  const writers = [startWriter(count), startWriter(count)];
-  await Promise.all(writers.map(({ ready }) => ready));
-  for (const { child } of writers) child.stdin.write("go\n");
-  for (const { ended } of writers) expect(await ended).toBe(0);
-  expect(await ledger.verify()).toMatchObject({ ok: true });
-  for (const { said } of writers) {
-    const lines = said();
-    const closed = new Set(lines.filter((line) => line.startsWith("close ")).map((line) => line.slice(6)));
-    const opened = lines.filter((line) => line.startsWith("open ")).map((line) => line.slice(5));
-    expect(opened).toHaveLength(count);
-    for (const id of opened) expect(ledger.get(id)?.status).toBe(closed.has(id) ? "success" : "pending");
+  /** True when both really wrote at the same time: each began before the other had ended. */
+  async function pair(before: number): Promise<boolean> {
+    const writers = [startWriter(count), startWriter(count)];
+    await Promise.all(writers.map(({ ready }) => ready));
+    for (const { child } of writers) child.stdin.write("go\n");
+    for (const { ended } of writers) expect(await ended).toBe(0);
+    expect(await ledger.verify()).toMatchObject({ ok: true });
+    for (const { said } of writers) {
+      const lines = said();
+      const closed = new Set(lines.filter((line) => line.startsWith("close ")).map((line) => line.slice(6)));
+      const opened = lines.filter((line) => line.startsWith("open ")).map((line) => line.slice(5));
+      expect(opened).toHaveLength(count);
+      for (const id of opened) expect(ledger.get(id)?.status).toBe(closed.has(id) ? "success" : "pending");
+    }
+    const hosts = rows(storage)
+      .flatMap((row) => (row.kind === "open" ? [readEntry(OpenEntry, row.body)?.host] : []))
+      .slice(before * 4 * count);
+    expect(hosts).toHaveLength(4 * count);
+    const both = [...new Set(hosts)];
+    expect(both).toHaveLength(2);
+    return both.every((host) => hosts.indexOf(host) < hosts.lastIndexOf(both.find((other) => other !== host)));
   }
-  // Both really wrote at the same time: each began before the other had ended.
-  const hosts = rows(storage).flatMap((row) => (row.kind === "open" ? [readEntry(OpenEntry, row.body)?.host] : []));
-  expect(hosts).toHaveLength(4 * count);
-  const both = [...new Set(hosts)];
-  expect(both).toHaveLength(2);
-  for (const host of both) expect(hosts.indexOf(host)).toBeLessThan(hosts.lastIndexOf(both.find((other) => other !== host)));
+  // A busy machine may let one end before the other begins; that pair showed nothing.
+  let overlapped = false;
+  for (let before = 0; before < 5 && !overlapped; before += 1) overlapped = await pair(before);
+  expect(overlapped).toBe(true);
 });
 
 it("a host killed 200 times at any moment leaves a ledger that is whole, and nothing open", async () => {
