@@ -92,7 +92,22 @@ function declaredEffect(scope: Scope, effect: Effect, { action, target, declared
     ...effect,
     steps: [step],
     question: { title, detail: action === "deploy" ? `${effect.question.detail}\n\n${looked}` : effect.question.detail },
-    ...(verify === null ? {} : { verify: (signal) => verified(scope, { verify, declared, cwd, action }, signal) }),
+    // Inside the watch of the road, so that what looking afterwards changes is found and can be undone too.
+    async run(context) {
+      const result = await effect.run(context);
+      if (verify === null || result.failure !== undefined) return result;
+      const problem = await verified(scope, { verify, declared, cwd, action }, scope.call.signal).catch((error: unknown) => {
+        if (scope.call.signal.aborted || !(error instanceof LancelotError)) throw error;
+        return `It ran, but what is declared to look afterwards could not be run: ${error.message.replace(/\.$/, "")}`;
+      });
+      if (problem === null) return { ...result, outputs: { ...result.outputs, verified: true } };
+      return {
+        ...result,
+        value: { ...result.value, text: `${problem}.\n${result.value.text}`, isError: true },
+        outputs: { ...result.outputs, verified: false },
+        failure: problem,
+      };
+    },
   };
 }
 
