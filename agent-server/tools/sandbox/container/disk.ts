@@ -4,7 +4,8 @@ import { join } from "node:path";
 
 /** Ends what takes the whole disk even where the workspace does not show it: files that are deleted and still open. */
 const certainly = 3;
-const lookEvery = 200;
+/** Milliseconds: a fast disk takes some 100 MB in this time, and a look costs microseconds. */
+const lookEvery = 40;
 
 /**
  * Calls `exceeded` once a command has added more than `limit` bytes to the workspace. Free space is looked at often, because it costs
