@@ -13,6 +13,7 @@ import { createGovernance, governanceHandlers, governanceMigrations } from "./go
 import { createModels } from "./models/models.ts";
 import { chatHandlers, createOrchestrator, orchestratorMigrations } from "./orchestrator/orchestrator.ts";
 import type { ProductPaths } from "./paths.ts";
+import { pendingHandlers } from "./pending-handlers.ts";
 import {
   type Audit,
   createAudit,
@@ -263,6 +264,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       };
     },
     ...chatHandlers(orchestrator),
+    ...pendingHandlers,
     "models.list": ({ provider }, call) => models.list(provider, call.signal),
     "models.choose": ({ provider, model }) => models.choose(provider, model),
     "models.local": () => models.local(),

@@ -3,6 +3,7 @@ import { Cursor, Id, Ok, page, Tier, Timestamp } from "./common.ts";
 import { Mode, Rule, Verdict } from "./governance.ts";
 import { method } from "./method.ts";
 import { CommandPlace } from "./providers.ts";
+import { AnsweredBy, ModelOverride } from "./router.ts";
 
 export const QuestStatus = z.enum([
   "active", // the loop is running
@@ -21,14 +22,37 @@ export const PlanStep = z.object({
 });
 export type PlanStep = z.infer<typeof PlanStep>;
 
-/** Tokens as the provider reported them. */
+/** Tokens as the provider reported them: `inputTokens` is the whole input, `outputTokens` the whole output. */
 export const Usage = z.object({
   inputTokens: z.int().min(0),
   outputTokens: z.int().min(0),
+  /** Part of the input, read from the provider's cache. */
   cachedInputTokens: z.int().min(0),
+  /** Part of the output, spent on thinking. */
   reasoningTokens: z.int().min(0),
+  /** Part of the input, written to the provider's cache by this call. */
+  cacheWriteTokens: z.int().min(0).default(0),
+  /** Part of the input, brought in by tools that run at the provider. */
+  toolTokens: z.int().min(0).default(0),
 });
 export type Usage = z.infer<typeof Usage>;
+
+/** The usage of nothing, to count from. */
+export function noUsage(): Usage {
+  return { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0, cacheWriteTokens: 0, toolTokens: 0 };
+}
+
+/** Both together. */
+export function addUsage(one: Usage, other: Usage): Usage {
+  return {
+    inputTokens: one.inputTokens + other.inputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+    cachedInputTokens: one.cachedInputTokens + other.cachedInputTokens,
+    reasoningTokens: one.reasoningTokens + other.reasoningTokens,
+    cacheWriteTokens: one.cacheWriteTokens + other.cacheWriteTokens,
+    toolTokens: one.toolTokens + other.toolTokens,
+  };
+}
 
 export const WaitingFor = z.object({
   kind: z.enum(["approval", "review", "answer"]),
@@ -56,6 +80,12 @@ export const Quest = z.object({
   problem: z.string().nullable(),
   /** Receipt that is the root of the quest's trace. */
   receiptId: Id.nullable(),
+  /** What the owner chose for this task alone; absent: the router decides. */
+  override: ModelOverride.optional(),
+  /** US dollars by the price table, of the calls that have a price; absent before the first call. */
+  costUsd: z.number().min(0).optional(),
+  /** Tokens of the last prompt and of the window it had to fit. */
+  context: z.object({ tokens: z.int().min(0), window: z.int().min(0) }).optional(),
 });
 export type Quest = z.infer<typeof Quest>;
 
@@ -147,6 +177,8 @@ export const Message = z.object({
   createdAt: Timestamp,
   /** An assistant message is open while it streams or its tools run. */
   open: z.boolean(),
+  /** Which model wrote it, by which lane and why; absent in the owner's messages and before the first word. */
+  answeredBy: AnsweredBy.optional(),
 });
 export type Message = z.infer<typeof Message>;
 
@@ -236,6 +268,12 @@ export const chatMethods = {
     summary: "Gives a quest another title.",
     access: "any",
     params: z.object({ id: Id, title: z.string().min(1).max(200) }),
+    result: Quest,
+  }),
+  "quests.override": method({
+    summary: "Chooses lane, provider or model for one task; an empty choice gives it back to the router. Holds from the next step on.",
+    access: "any",
+    params: z.object({ id: Id, override: ModelOverride.nullable() }),
     result: Quest,
   }),
   "quests.export": method({

@@ -6,6 +6,7 @@ import { Approval } from "./governance.ts";
 import { LocalModel } from "./models.ts";
 import { SandboxState } from "./providers.ts";
 import { Receipt } from "./receipts.ts";
+import { RouterDecision } from "./router.ts";
 import { SoulStatus } from "./soul.ts";
 
 /** Every event the host sends, by topic. A snapshot (`quests.get`, `changes.list`, …) plus the events after it is the whole state. */
@@ -50,6 +51,12 @@ export const eventTopics = {
   verifying: z.object({ done: z.int(), total: z.int() }),
   /** The active model or a provider's state changed: read `models.list` again. */
   models: z.object({}),
+  /** A decision of the router was made, or its call ended. */
+  routed: RouterDecision,
+  /** Tokens were counted, or caps or prices changed: read `usage.summary` again. */
+  usage: z.object({ questId: Id.nullable() }),
+  /** A sign-in changed: read `oauth.status` again. */
+  oauth: z.object({}),
 } as const;
 
 export type Topic = keyof typeof eventTopics;

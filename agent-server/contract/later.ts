@@ -3,10 +3,8 @@
  * A method leaves this list when it joins the table.
  */
 export const laterMethods: readonly string[] = [
-  ...["host.sleep", "host.wake", "intent.classify"],
+  ...["host.sleep", "host.wake"],
   ...["create", "list", "get", "update", "approve", "execute"].map((name) => `plans.${name}`),
-  ...["router.decide", "router.decisions", "router.stats"],
-  ...["summary", "lanes", "savings", "reset"].map((name) => `usage.${name}`),
   ...["status", "core", "search", "begin", "edit", "finish", "rollback", "commits", "compile", "contexts"].map((name) => `memory.${name}`),
   ...["memory.quarantine", "memory.promote", "memory.deny"],
   ...["list", "get", "validate", "install", "enable", "disable", "uninstall", "run", "propose", "proposals"].map(
@@ -14,7 +12,5 @@ export const laterMethods: readonly string[] = [
   ),
   ...["skills.approve", "skills.reject", "skills.package"],
   ...["jobs", "get", "runs", "validate", "enable", "disable", "run", "approve"].map((name) => `scheduler.${name}`),
-  ...["context.items", "context.add", "context.remove", "workspace.outline"],
   ...["onboarding.status", "onboarding.answer", "onboarding.command"],
-  ...["oauth.initiate", "oauth.revoke", "oauth.status"],
 ];

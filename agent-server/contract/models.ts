@@ -42,8 +42,49 @@ export const LocalModel = z.object({
   doneBytes: z.int(),
   source: z.enum(["hub", "npm", "owner", "server"]).nullable(),
   problem: z.string().nullable(),
+  /** What to do about `problem`; null when there is nothing. */
+  nextStep: z.string().nullable().optional(),
+  /** A download that was stopped, or cut off, and goes on where it was. */
+  paused: z.boolean().optional(),
+  /** Of a loaded model. */
+  loaded: z
+    .object({
+      /** Tokens. */
+      contextSize: z.int(),
+      threads: z.int(),
+      gpuLayers: z.int(),
+      /** Bytes the process holds; null where the system does not tell. */
+      memoryBytes: z.int().nullable(),
+      /** Milliseconds since it last answered. */
+      idleMs: z.int(),
+      /** Requests that wait. */
+      queued: z.int(),
+      /** Of the last answer; null before the first. */
+      tokensPerSecond: z.number().nullable(),
+    })
+    .nullable()
+    .optional(),
+  /** Why this model fits this machine, or what it lacks, in plain words. */
+  fit: z.string().optional(),
+  /** The small embedding model of the intent lane. */
+  intent: z.object({ status: z.enum(["absent", "downloading", "ready", "failed"]), problem: z.string().nullable() }).optional(),
 });
 export type LocalModel = z.infer<typeof LocalModel>;
+
+/** A model server that was found on this machine. */
+export const LocalServer = z.object({
+  kind: z.enum(["ollama", "llama-server", "lm-studio", "vllm", "other"]),
+  displayName: z.string(),
+  /** Address of its OpenAI-compatible API. */
+  url: z.string(),
+  models: z.array(z.object({ model: z.string(), contextWindow: z.int().nullable() })),
+  /** Answers in a JSON schema were tried and held; null until tried. */
+  structured: z.boolean().nullable(),
+  /** It is the provider in models.yaml with this name. */
+  provider: z.string().nullable(),
+  problem: z.string().nullable(),
+});
+export type LocalServer = z.infer<typeof LocalServer>;
 
 export const modelMethods = {
   "models.list": method({
@@ -80,6 +121,36 @@ export const modelMethods = {
     access: "owner",
     params: z.object({}),
     result: LocalModel,
+  }),
+  "models.local.load": method({
+    summary: "Loads the local model now, so that its first answer comes sooner.",
+    access: "owner",
+    params: z.object({}),
+    result: LocalModel,
+  }),
+  "models.local.unload": method({
+    summary: "Ends the local model's process and gives its memory back; the next request loads it again.",
+    access: "owner",
+    params: z.object({}),
+    result: LocalModel,
+  }),
+  "models.local.delete": method({
+    summary: "Deletes the downloaded model, and what is here of one that was not finished. A file of the owner's is not touched.",
+    access: "owner",
+    params: z.object({}),
+    result: LocalModel,
+  }),
+  "models.servers": method({
+    summary: "Model servers that answer on this machine (Ollama, llama-server, LM Studio, vLLM). Looks anew each time.",
+    access: "any",
+    params: z.object({}),
+    result: z.object({ items: z.array(LocalServer) }),
+  }),
+  "models.useServer": method({
+    summary: "Writes a server that was found into the owner's config/models.yaml and makes it the active provider.",
+    access: "owner",
+    params: z.object({ url: z.url().max(2000), model: z.string().min(1).max(300) }),
+    result: z.object({ provider: z.string(), model: z.string() }),
   }),
   "vault.set": method({
     summary: "Stores a secret.",

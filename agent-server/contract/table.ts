@@ -1,22 +1,32 @@
 import type * as z from "zod";
 import { changeMethods } from "./changes.ts";
 import { chatMethods } from "./chat.ts";
+import { contextMethods } from "./context.ts";
 import { flagMethods } from "./flags.ts";
 import { governanceMethods } from "./governance.ts";
 import { hostMethods } from "./host.ts";
+import { intentMethods } from "./intent.ts";
 import { modelMethods } from "./models.ts";
+import { oauthMethods } from "./oauth.ts";
 import { providerMethods } from "./providers.ts";
 import { receiptMethods } from "./receipts.ts";
+import { routerMethods } from "./router.ts";
 import { securityMethods } from "./security.ts";
 import { soulMethods } from "./soul.ts";
 import { toolMethods } from "./tools.ts";
 import { trustMethods } from "./trust.ts";
+import { usageMethods } from "./usage.ts";
 
 /** Every method of the host, once. All transports, the OpenAPI document and the types of all three sides come from it. */
 export const methods = {
   ...hostMethods,
   ...chatMethods,
   ...modelMethods,
+  ...routerMethods,
+  ...usageMethods,
+  ...intentMethods,
+  ...oauthMethods,
+  ...contextMethods,
   ...governanceMethods,
   ...receiptMethods,
   ...toolMethods,

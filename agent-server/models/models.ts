@@ -47,6 +47,10 @@ export interface ModelRequest {
   lane?: "fast" | "deep" | "cache";
   /** Tokens; the profile's own where absent. */
   maxTokens?: number;
+  /** The answer must be JSON that holds this schema; each provider is told in its own way, and what comes is checked. */
+  responseSchema?: { name: string; schema: Record<string, unknown> };
+  /** The same for all requests that begin alike (a quest): providers that cache by key use it. */
+  cacheKey?: string;
 }
 
 export type StopReason = "end" | "tool_calls" | "max_tokens" | "refused" | "stopped";

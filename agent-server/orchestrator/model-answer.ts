@@ -1,4 +1,4 @@
-import type { Message, Part, Quest, ToolPart } from "../contract/chat.ts";
+import { addUsage, type Message, type Part, type Quest, type ToolPart } from "../contract/chat.ts";
 import type { Trace } from "../context/context.ts";
 import type { AssistantContent, ModelEvent } from "../models/models.ts";
 import type { Redactor } from "../security/security.ts";
@@ -32,12 +32,7 @@ export async function useAnswer(
   store.transaction(() => {
     const { usage } = store.quest(run.questId);
     store.patch(run.questId, {
-      usage: {
-        inputTokens: usage.inputTokens + done.usage.inputTokens,
-        outputTokens: usage.outputTokens + done.usage.outputTokens,
-        cachedInputTokens: usage.cachedInputTokens + done.usage.cachedInputTokens,
-        reasoningTokens: usage.reasoningTokens + done.usage.reasoningTokens,
-      },
+      usage: addUsage(usage, done.usage),
     });
     message.open = calls.length > 0;
     const cut = refused ? "failed" : null;

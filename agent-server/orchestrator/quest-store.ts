@@ -1,5 +1,15 @@
 import { randomUUID } from "node:crypto";
-import type { Attachment, Message, Part, PlanStep, Quest, QuestStatus, Usage, WaitingFor } from "../contract/chat.ts";
+import {
+  type Attachment,
+  type Message,
+  noUsage,
+  type Part,
+  type PlanStep,
+  type Quest,
+  type QuestStatus,
+  type Usage,
+  type WaitingFor,
+} from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
 import type { Mode } from "../contract/governance.ts";
@@ -105,7 +115,6 @@ const patchColumns: Record<keyof QuestPatch, string> = {
   smallTold: "small_told",
 };
 const jsonColumns: ReadonlySet<string> = new Set(["usage", "plan", "waitingFor", "answer", "reviewed"]);
-const noUsage: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 };
 
 export type QuestStore = ReturnType<typeof createQuestStore>;
 
@@ -165,7 +174,7 @@ export function createQuestStore({ storage, emit: tell, now }: { storage: Storag
 
     create(values: { workspace: string; title: string; mode: Mode; tokenLimit: number }): string {
       const id = randomUUID();
-      statements.insertQuest.run({ ...values, id, at: now().toISOString(), usage: JSON.stringify(noUsage), hostId: storage.hostId });
+      statements.insertQuest.run({ ...values, id, at: now().toISOString(), usage: JSON.stringify(noUsage()), hostId: storage.hostId });
       return id;
     },
 
@@ -290,7 +299,7 @@ function toStored(row: QuestRow): StoredQuest {
       createdAt: row.created_at,
       updatedAt: row.updated_at,
       model: row.model,
-      usage: JSON.parse(row.usage) as Usage,
+      usage: { ...noUsage(), ...(JSON.parse(row.usage) as Partial<Usage>) },
       plan: JSON.parse(row.plan) as PlanStep[],
       waitingFor: row.waiting_for === null ? null : (JSON.parse(row.waiting_for) as WaitingFor),
       problem: row.problem,

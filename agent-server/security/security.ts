@@ -25,6 +25,7 @@ export type Log = (message: string, error?: unknown) => void;
 /** A `fetch` that reaches the named origins and nothing else; follows no redirect elsewhere. */
 export type GatedFetch = (origins: readonly string[]) => typeof fetch;
 
+export { type PiiDetector, type PiiKind, type PiiMatch, piiKinds } from "./pii/pii.ts";
 export { createRedactor } from "./redactor.ts";
 export { createOwnerGate } from "./owner-gate.ts";
 export { createSanitizer, type InjectionFinding, type Sanitizer } from "./sanitizer.ts";

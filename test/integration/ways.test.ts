@@ -34,6 +34,31 @@ const ways: Record<MethodName, "looks" | "road" | "recorded" | "quest" | "settle
   "models.local": "looks",
   "models.local.download": "recorded",
   "models.local.cancel": "recorded",
+  "context.items": "looks",
+  "context.add": "recorded",
+  "context.remove": "recorded",
+  "context.compact": "recorded",
+  "workspace.outline": "looks",
+  "router.decide": "looks",
+  "router.decisions": "looks",
+  "router.stats": "looks",
+  "usage.summary": "looks",
+  "usage.lanes": "looks",
+  "usage.savings": "looks",
+  "usage.reset": "recorded",
+  "usage.setCaps": "recorded",
+  "intent.classify": "recorded",
+  "oauth.initiate": "recorded",
+  "oauth.complete": "recorded",
+  "oauth.cancel": "recorded",
+  "oauth.revoke": "recorded",
+  "oauth.status": "looks",
+  "models.local.load": "recorded",
+  "models.local.unload": "recorded",
+  "models.local.delete": "recorded",
+  "models.servers": "looks",
+  "models.useServer": "recorded",
+  "quests.override": "recorded",
   "vault.set": "recorded",
   "vault.delete": "recorded",
   "vault.list": "looks",
@@ -138,7 +163,17 @@ describe("ways to an effect", () => {
       (name) => ways[name] !== "looks" && ways[name] !== "quest" && methods[name].access !== "owner",
     );
     // A task's title and history, an export into the data folder, and a proposal that has no effect before the owner's word.
-    expect(open.sort()).toEqual(["quests.delete", "quests.rename", "receipts.export", "soul.propose"]);
+    expect(open.sort()).toEqual([
+      "context.add",
+      "context.compact",
+      "context.remove",
+      "intent.classify",
+      "quests.delete",
+      "quests.override",
+      "quests.rename",
+      "receipts.export",
+      "soul.propose",
+    ]);
   });
 
   it.each<[MethodName, () => Promise<unknown>, string[]]>([

@@ -1,3 +1,4 @@
+import { noUsage } from "../../agent-server/contract/chat.ts";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -99,7 +100,7 @@ export function localIn(state: Partial<LocalModel>): NonNullable<ModelsDeps["loc
           content: [{ type: "text", text: "local words" }],
           malformed: [],
           stop: "end",
-          usage: { inputTokens: 1, outputTokens: 2, cachedInputTokens: 0, reasoningTokens: 0 },
+          usage: { ...noUsage(), inputTokens: 1, outputTokens: 2 },
         };
       },
       listModels: () => Promise.resolve([]),

@@ -1,3 +1,4 @@
+import { noUsage } from "../../contract/chat.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import type { AssistantContent, ModelEvent } from "../models.ts";
 import type { Provider } from "../providers/provider.ts";
@@ -68,7 +69,7 @@ export function createLocalProvider(deps: {
         content,
         malformed,
         stop: rest.call.kind === "call" ? "tool_calls" : done.stop === "max_tokens" ? "max_tokens" : "end",
-        usage: { inputTokens: done.inputTokens, outputTokens: done.outputTokens, cachedInputTokens: done.cachedTokens, reasoningTokens: 0 },
+        usage: { ...noUsage(), inputTokens: done.inputTokens, outputTokens: done.outputTokens, cachedInputTokens: done.cachedTokens },
       };
     },
     async listModels() {

@@ -5,7 +5,7 @@ import type {
   MessageParam,
   ThinkingConfigParam,
 } from "@anthropic-ai/sdk/resources/messages";
-import type { Usage } from "../../contract/chat.ts";
+import { noUsage, type Usage } from "../../contract/chat.ts";
 import type { AssistantContent, ModelEvent, ModelMessage, ModelRequest, StopReason } from "../models.ts";
 import { sdkTimeoutMs, watchFetch, type Connection } from "./connection.ts";
 import { CutStreamError, wordError, wordErrors } from "./errors.ts";
@@ -154,7 +154,7 @@ type Block =
 
 async function* readAnswer(stream: AsyncIterable<Anthropic.RawMessageStreamEvent>): AsyncGenerator<ModelEvent> {
   const blocks = new Map<number, Block>();
-  const usage: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 };
+  const usage = noUsage();
   let stop: StopReason = "end";
   let ended = false;
   for await (const event of stream) {

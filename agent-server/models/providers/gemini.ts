@@ -9,10 +9,10 @@ import type {
   ThinkingConfig,
   ThinkingLevel,
 } from "@google/genai/web";
+import { noUsage } from "../../contract/chat.ts";
 import type { AssistantContent, ModelEvent, ModelMessage, ModelRequest, StopReason } from "../models.ts";
 import { watchFetch, type Connection } from "./connection.ts";
 import { CutStreamError, ReportedError, wordError, wordErrors } from "./errors.ts";
-import { noUsage } from "./openai-client.ts";
 import type { Provider, ProviderCall } from "./provider.ts";
 
 const versionInPath = /\/(v1(?:beta|alpha)?)\/?$/;

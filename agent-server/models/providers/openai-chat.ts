@@ -4,10 +4,11 @@ import type {
   ChatCompletionCreateParamsStreaming,
   ChatCompletionMessageParam,
 } from "openai/resources/chat/completions";
+import { noUsage } from "../../contract/chat.ts";
 import type { AssistantContent, ModelEvent, ModelMessage, ModelRequest, StopReason } from "../models.ts";
 import { watchFetch, type Connection } from "./connection.ts";
 import { CutStreamError, wordErrors } from "./errors.ts";
-import { listOpenAIModels, noUsage, openAIClient } from "./openai-client.ts";
+import { listOpenAIModels, openAIClient } from "./openai-client.ts";
 import type { Provider, ProviderCall } from "./provider.ts";
 import { toolCall, type MalformedCall } from "./tool-arguments.ts";
 

@@ -1,5 +1,4 @@
 import type { OpenAI } from "openai";
-import type { Usage } from "../../contract/chat.ts";
 import { sdkTimeoutMs, type Connection } from "./connection.ts";
 import { wordError } from "./errors.ts";
 import type { Provider } from "./provider.ts";
@@ -42,8 +41,4 @@ function windowOf(model: object): number | null {
   const named = ["max_model_len", "context_length", "max_context_length", "context_window"].map((key): unknown => Reflect.get(model, key));
   const found = [...named, typeof meta === "object" && meta !== null ? Reflect.get(meta, "n_ctx") : undefined];
   return found.find((value): value is number => typeof value === "number" && Number.isInteger(value) && value > 0) ?? null;
-}
-
-export function noUsage(): Usage {
-  return { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 };
 }

@@ -5,10 +5,11 @@ import type {
   ResponseOutputItem,
   ResponseStreamEvent,
 } from "openai/resources/responses/responses";
+import { noUsage } from "../../contract/chat.ts";
 import type { AssistantContent, ModelEvent, ModelMessage, ModelRequest, StopReason } from "../models.ts";
 import { watchFetch, type Connection } from "./connection.ts";
 import { CutStreamError, ReportedError, wordErrors } from "./errors.ts";
-import { listOpenAIModels, noUsage, openAIClient } from "./openai-client.ts";
+import { listOpenAIModels, openAIClient } from "./openai-client.ts";
 import type { Provider, ProviderCall } from "./provider.ts";
 import { toolCall, type MalformedCall } from "./tool-arguments.ts";
 
@@ -167,6 +168,7 @@ function toUsage(response: Response): ReturnType<typeof noUsage> {
   const { usage } = response;
   if (usage === undefined || usage === null) return noUsage();
   return {
+    ...noUsage(),
     inputTokens: usage.input_tokens,
     outputTokens: usage.output_tokens,
     cachedInputTokens: usage.input_tokens_details?.cached_tokens ?? 0,

@@ -1,10 +1,11 @@
+import { noUsage } from "../../../agent-server/contract/chat.ts";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { ActiveModel, AssistantContent, ModelEvent, ModelRequest, Models, StopReason } from "../../../agent-server/models/models.ts";
 
 /** One answer of the scripted model: its events, made from the request. */
 export type Answer = (request: ModelRequest, signal: AbortSignal) => AsyncIterable<ModelEvent> | Iterable<ModelEvent>;
 
-const usage = { inputTokens: 10, outputTokens: 5, cachedInputTokens: 0, reasoningTokens: 0 };
+const usage = { ...noUsage(), inputTokens: 10, outputTokens: 5 };
 
 export function done(content: AssistantContent[], stop: StopReason, more: Partial<Extract<ModelEvent, { type: "done" }>> = {}): ModelEvent {
   return { type: "done", content, malformed: [], stop, usage, ...more };

@@ -1,3 +1,4 @@
+import { noUsage } from "../../../agent-server/contract/chat.ts";
 import type { Change } from "../../../agent-server/contract/changes.ts";
 import type { Message, Quest, ToolPart } from "../../../agent-server/contract/chat.ts";
 import type { Flag } from "../../../agent-server/contract/flags.ts";
@@ -23,7 +24,7 @@ export function sampleQuest(patch: Partial<Quest> = {}): Quest {
     createdAt: at(600),
     updatedAt: at(20),
     model: "anthropic/claude-sonnet",
-    usage: { inputTokens: 41_250, outputTokens: 3120, cachedInputTokens: 30_000, reasoningTokens: 400 },
+    usage: { ...noUsage(), inputTokens: 41_250, outputTokens: 3120, cachedInputTokens: 30_000, reasoningTokens: 400 },
     plan: [],
     waitingFor: null,
     problem: null,

@@ -1,3 +1,4 @@
+import { noUsage } from "../../../agent-server/contract/chat.ts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Message, Part, ToolPart } from "../../../agent-server/contract/chat.ts";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
@@ -151,7 +152,7 @@ describe("the loop stops, says why and how to go on", () => {
   });
 
   it("when the tokens of the quest are used up, and resuming allows as many again", async () => {
-    const usage = { inputTokens: maxQuestTokens, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 };
+    const usage = { ...noUsage(), inputTokens: maxQuestTokens };
     const greedy: Answer = () => [done([{ type: "tool_call", id: "g", name: "read_file", args: { path: "a" } }], "tool_calls", { usage })];
     const { orchestrator, reaches, scripted } = start([greedy, says("Finished.")]);
     const { questId } = orchestrator.send({ text: "Go." });

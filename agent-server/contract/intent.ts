@@ -1,0 +1,35 @@
+import * as z from "zod";
+import { method } from "./method.ts";
+
+export const intents = ["PLAN_REQUEST", "EXEC_REQUEST", "MIXED_REQUEST", "KNOWLEDGE_REQUEST", "CONVERSATIONAL"] as const;
+export const Intent = z.enum(intents);
+export type Intent = z.infer<typeof Intent>;
+
+export const IntentResult = z.object({
+  intent: Intent,
+  confidence: z.number().min(0).max(1),
+  /** It goes on with what was said before and means nothing alone. */
+  isContinuation: z.boolean(),
+  requiresTools: z.boolean(),
+  /** Write verbs are never low. */
+  risk: z.enum(["low", "high"]),
+  /** What decided: the embedding model with its classifier, a language model, or the rules of the host. */
+  method: z.enum(["embedding", "model", "rules"]),
+});
+export type IntentResult = z.infer<typeof IntentResult>;
+
+export const intentMethods = {
+  "intent.classify": method({
+    summary: "What kind of request a text is. Decided on this machine; nothing is executed.",
+    access: "any",
+    params: z.object({
+      text: z.string().min(1).max(1_000_000),
+      /** What was said before, oldest first. */
+      history: z
+        .array(z.object({ role: z.enum(["user", "assistant"]), text: z.string().max(100_000) }))
+        .max(50)
+        .optional(),
+    }),
+    result: IntentResult,
+  }),
+};

@@ -1,0 +1,35 @@
+import { LancelotError } from "./contract/errors.ts";
+import type { Handlers } from "./contract/table.ts";
+
+const pending = (): never => {
+  throw new LancelotError("unavailable", "This is being built.");
+};
+
+/** Methods whose rooms are being built; each line goes as its room joins the host. */
+export const pendingHandlers = {
+  "context.items": pending,
+  "context.add": pending,
+  "context.remove": pending,
+  "context.compact": pending,
+  "workspace.outline": pending,
+  "router.decide": pending,
+  "router.decisions": pending,
+  "router.stats": pending,
+  "usage.summary": pending,
+  "usage.lanes": pending,
+  "usage.savings": pending,
+  "usage.reset": pending,
+  "usage.setCaps": pending,
+  "intent.classify": pending,
+  "oauth.initiate": pending,
+  "oauth.complete": pending,
+  "oauth.cancel": pending,
+  "oauth.revoke": pending,
+  "oauth.status": pending,
+  "models.local.load": pending,
+  "models.local.unload": pending,
+  "models.local.delete": pending,
+  "models.servers": pending,
+  "models.useServer": pending,
+  "quests.override": pending,
+} satisfies Partial<Handlers>;
