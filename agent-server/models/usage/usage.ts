@@ -13,6 +13,15 @@ export interface NextCall {
   /** Tokens of the prompt, estimated on the high side, and the most the answer may take. */
   inputTokens: number;
   maxTokens: number;
+  /** It is computed on this machine (embedded, or a server at a loopback address): it costs nothing unless the owner's price table says so. */
+  onThisMachine?: boolean;
+}
+
+/** The room a call holds under the caps from the moment it was admitted until it was counted or came to nothing. */
+export interface Admission {
+  readonly id: string;
+  /** Gives the room back. To be called in any case (`finally`); after `count`, and a second time, it does nothing. */
+  release(): void;
 }
 
 /** A call of a model that was made, with the provider's own figures. */
@@ -24,14 +33,18 @@ export interface CountedCall {
   lane: Lane;
   usage: Usage;
   receiptId: string | null;
+  onThisMachine?: boolean;
 }
 
 /** What models used and what it cost (M7). */
 export interface UsageBook {
-  /** @throws LancelotError `denied`, `data.reason: "cap"`, when the call could pass a cap: it must not be made. */
-  admit(next: NextCall): void;
-  /** Counts a call that was made. `costUsd` is null for a model without a price. */
-  count(call: CountedCall): { costUsd: number | null };
+  /**
+   * Holds room for a call under the caps, across windows, at the most it can cost.
+   * @throws LancelotError `denied`, `data.reason: "cap"`, when the call could pass a cap: it must not be made.
+   */
+  admit(next: NextCall): Admission;
+  /** Counts a call that was made and gives the room it held back. `costUsd` is null for a model without a price. */
+  count(call: CountedCall, admission?: Admission): { costUsd: number | null };
   /** US dollars of a quest so far; null before its first call. */
   questCost(questId: string): number | null;
   summary(params: Params<"usage.summary">): Result<"usage.summary">;
