@@ -10,7 +10,7 @@ import type { HostInfo } from "./contract/host.ts";
 import type { Handlers } from "./contract/table.ts";
 import { createFlags, createSafeMode, flagHandlers, flagsMigrations, safeModeHandlers } from "./flags/flags.ts";
 import { createGovernance, governanceHandlers, governanceMigrations } from "./governance/governance.ts";
-import { createModels } from "./models/models.ts";
+import { createModels, oauthHandlers } from "./models/models.ts";
 import { chatHandlers, createOrchestrator, orchestratorMigrations } from "./orchestrator/orchestrator.ts";
 import type { ProductPaths } from "./paths.ts";
 import { pendingHandlers } from "./pending-handlers.ts";
@@ -25,6 +25,7 @@ import {
 } from "./receipts/receipts.ts";
 import {
   createGatedFetch,
+  createOAuth,
   createRedactor,
   createSanitizer,
   createSecrets,
@@ -148,7 +149,20 @@ export async function createHost(options: HostOptions): Promise<Host> {
     log: options.log,
   });
   governance.setCanAsk(options.canAsk);
+  const oauth = createOAuth({
+    configDir: paths.configDir,
+    dataDir,
+    secrets,
+    gatedFetch,
+    enabled: (provider) => flags.enabled(provider === "anthropic" ? "ANTHROPIC_OAUTH" : "GOOGLE_OAUTH"),
+    onNotice: ({ provider, event, problem }) => {
+      noted.note("sign-in", { title: `${provider}: ${event}`, provider, ...(problem === undefined ? {} : { problem }) });
+      emit("oauth", {});
+      emit("models", {});
+    },
+  });
   const models = createModels({
+    oauth,
     configDir: paths.configDir,
     dataDir,
     distDir: paths.distDir,
@@ -265,6 +279,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     },
     ...chatHandlers(orchestrator),
     ...pendingHandlers,
+    ...oauthHandlers(oauth, { ledger, onChange: () => (emit("oauth", {}), emit("models", {})) }),
     "models.list": ({ provider }, call) => models.list(provider, call.signal),
     "models.choose": ({ provider, model }) => models.choose(provider, model),
     "models.local": () => models.local(),
@@ -341,6 +356,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       await tools.close();
       await sandbox?.close();
       await models.close();
+      oauth.close();
       noted.close();
       stopReceipts();
       stopModels();

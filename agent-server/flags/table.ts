@@ -66,8 +66,16 @@ export const flagTable: Readonly<Record<FlagName, FlagEntry>> = {
   },
   COMPETITIVE_SCAN: { default: false, needs: ["MEMORY_VNEXT"], effect: notYet("the competitive scan is") },
   DEEP_REASONING_LOOP: { default: false, effect: notYet("the deep reasoning pass is") },
-  ANTHROPIC_OAUTH: { default: false, effect: notYet("signing in to Anthropic is") },
-  GOOGLE_OAUTH: { default: false, effect: notYet("signing in to Google is") },
+  ANTHROPIC_OAUTH: {
+    default: false,
+    effect:
+      "Signing in to Anthropic instead of a key, by the client of config/oauth.yaml. Off: the key is used, and a sign-in is kept for later.",
+  },
+  GOOGLE_OAUTH: {
+    default: false,
+    effect:
+      "Signing in to Google instead of a Gemini key, by the client of config/oauth.yaml. Off: the key is used, and a sign-in is kept for later.",
+  },
 };
 
 export function isFlagName(name: string): name is FlagName {

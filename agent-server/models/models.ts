@@ -2,7 +2,7 @@ import type { Usage } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { LocalModel, ModelInfo, ProviderKind, ProviderState } from "../contract/models.ts";
 import { type Ledger, recorded } from "../receipts/receipts.ts";
-import type { GatedFetch, Redactor, Secrets } from "../security/security.ts";
+import type { GatedFetch, Redactor, OAuth, Secrets } from "../security/security.ts";
 import { answerInAttempts, type AttemptDeps, type Limits } from "./attempts.ts";
 import { createConfigFile, type LoadedConfig, type Profile } from "./config.ts";
 import { createListing } from "./listing.ts";
@@ -12,6 +12,7 @@ import type { Provider } from "./providers/provider.ts";
 import { createProvider, createSelection, type Candidate } from "./selection.ts";
 
 export { ModelsConfig } from "./config.ts";
+export { oauthHandlers } from "./sign-in.ts";
 
 /** A conversation as every provider can be told it. */
 export type ModelMessage =
@@ -120,6 +121,8 @@ export interface ModelsDeps {
   gatedFetch: GatedFetch;
   ledger: Ledger;
   redactor: Redactor;
+  /** Signing in instead of a key. */
+  oauth?: Pick<OAuth, "token"> | undefined;
   env: Readonly<Record<string, string | undefined>>;
   /** What a test holds still. */
   local?: typeof createLocal;

@@ -1,6 +1,6 @@
 import { LancelotError } from "../contract/errors.ts";
 import type { LocalModel, ProviderKind } from "../contract/models.ts";
-import type { GatedFetch, Secrets } from "../security/security.ts";
+import type { GatedFetch, OAuth, Secrets } from "../security/security.ts";
 import type { LoadedConfig, ModelsConfig, ProviderConfig } from "./config.ts";
 import { createAnthropic } from "./providers/anthropic.ts";
 import type { Connection } from "./providers/connection.ts";
@@ -8,6 +8,7 @@ import { createGemini } from "./providers/gemini.ts";
 import { createOpenAIChat } from "./providers/openai-chat.ts";
 import { createOpenAIResponses } from "./providers/openai-responses.ts";
 import type { Provider } from "./providers/provider.ts";
+import { noKey, signedInFetch, signInOf } from "./signed-in.ts";
 
 /** A provider of models.yaml, or the local model, as it stands now. */
 export interface Candidate {
@@ -27,6 +28,8 @@ interface SelectionDeps {
   secrets: Secrets;
   gatedFetch: GatedFetch;
   localState: () => LocalModel;
+  /** Signing in instead of a key; without it keys alone count. */
+  oauth?: Pick<OAuth, "token"> | undefined;
 }
 
 const addresses: Partial<Record<ProviderKind, string>> = {
@@ -89,6 +92,8 @@ export function createSelection(deps: SelectionDeps) {
         problem: "The editor's own language models cannot be used by this version. Choose another provider.",
         connection: null,
       };
+    const signedIn = await connectSignedIn(config, displayName);
+    if (signedIn !== null) return { ...about, hasKey: true, ...signedIn };
     const keyName = config.api_key_name ?? keyNames[config.kind];
     const key = keyName === undefined ? null : ((await deps.secrets.get(keyName)) ?? null);
     const baseUrl = config.base_url ?? addresses[config.kind];
@@ -102,6 +107,22 @@ export function createSelection(deps: SelectionDeps) {
     if (baseUrl === undefined)
       return { ...about, hasKey: true, problem: `${displayName} has no base_url in config/models.yaml.`, connection: null };
     return { ...about, hasKey: true, ...connect(config.kind, displayName, baseUrl, key) };
+  }
+
+  /** Over a sign-in, which goes before a key; null where nobody is signed in. An address of the owner's own is never given its token. */
+  async function connectSignedIn(
+    { kind, base_url, api_key_name }: ProviderConfig,
+    displayName: string,
+  ): Promise<Pick<Candidate, "problem" | "connection"> | null> {
+    const { oauth } = deps;
+    const provider = signInOf[kind];
+    const address = addresses[kind];
+    if (oauth === undefined || provider === undefined || address === undefined || base_url !== undefined || api_key_name !== undefined)
+      return null;
+    if ((await oauth.token(provider)) === null) return null;
+    const { problem, connection } = connect(kind, displayName, address, noKey);
+    if (connection === null) return { problem, connection };
+    return { problem, connection: { ...connection, fetch: signedInFetch(connection.fetch, oauth, provider, displayName) } };
   }
 
   /** The local model: embedded, or the server that `local.url` names. */

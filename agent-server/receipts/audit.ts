@@ -14,6 +14,8 @@ export const securityEvents = [
   /** A text of a tool, a file or the owner holds words that read like orders to the model. */
   "injection",
   "flag",
+  /** A sign-in was made, renewed, or could not be. */
+  "sign-in",
   "safe-mode",
   "soul",
   "trust",

@@ -1,4 +1,5 @@
 import { LancelotError } from "../contract/errors.ts";
+import { type OAuthProvider, oauthProviders } from "../contract/oauth.ts";
 
 /** Names under which Lancelot keeps keys of its own in the key store: neither listed nor set nor deleted by hand. */
 export const reservedSecrets = {
@@ -8,8 +9,15 @@ export const reservedSecrets = {
   ledgerHeads: "LANCELOT_LEDGER_HEADS",
 } as const;
 
+/** Where the tokens of a sign-in are kept. */
+export function oauthSecret(provider: OAuthProvider): string {
+  return `LANCELOT_OAUTH_${provider.toUpperCase()}`;
+}
+
+const reserved: ReadonlySet<string> = new Set([...Object.values(reservedSecrets), ...oauthProviders.map(oauthSecret)]);
+
 export function isReservedSecret(name: string): boolean {
-  return Object.values<string>(reservedSecrets).includes(name);
+  return reserved.has(name);
 }
 
 /**

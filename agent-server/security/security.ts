@@ -33,4 +33,5 @@ export { checkedLookup, isLoopbackHost, reachOf } from "./addresses.ts";
 export { createGatedFetch } from "./gated-fetch.ts";
 export { createPageFetch, type PageAnswer, type PageFetch, type PageHead } from "./page-fetch.ts";
 export { createSecrets, type EditorSecrets } from "./secrets.ts";
+export { createOAuth, type OAuth, type OAuthNotice } from "./oauth/oauth.ts";
 export { isReservedSecret, refuseReservedSecret, reservedSecrets } from "./reserved-secrets.ts";

@@ -1,10 +1,10 @@
 import { createCipheriv, createDecipheriv, randomBytes, scrypt } from "node:crypto";
-import { chmod, mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { chmod, mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import * as z from "zod";
 import { LancelotError } from "../contract/errors.ts";
+import { withFileLock } from "./file-lock.ts";
 
 const derive = promisify<string | Buffer, Buffer, number, { N: number; r: number; p: number; maxmem: number }, Buffer>(scrypt);
 /** A passphrase is guessed at the price of some 300 ms and 128 MB a try; a random key of 256 bits needs no such price. */
@@ -20,6 +20,11 @@ const VaultFile = z.object({
 });
 type VaultFile = z.infer<typeof VaultFile>;
 const Content = z.record(z.string(), z.string());
+
+const lockWords = {
+  busy: "Another window keeps the stored secrets locked. Try again.",
+  failed: "The secret could not be stored. Check the permissions of Lancelot's data folder.",
+};
 
 /** Secrets of a host without an editor, in one encrypted file. */
 export interface Vault {
@@ -67,7 +72,8 @@ export function createVault(deps: { dataDir: string; passphrase: string | null }
 
   const change: Vault["change"] = async (edit) => {
     await mkdir(deps.dataDir, { recursive: true, mode: 0o700 });
-    await withLock(lockFile, async () => {
+    // Two hosts that each add a secret must not lose one.
+    await withFileLock(lockFile, lockWords, async () => {
       const content = edit(await read());
       const text = await encrypt(content, passphrase === null ? "file" : "passphrase", await keyMaterial(true));
       await writePrivately(file, text);
@@ -166,36 +172,5 @@ async function writePrivately(file: string, text: string): Promise<void> {
       "The secret could not be stored. Check the free space and the permissions of Lancelot's data folder.",
       { cause: error },
     );
-  }
-}
-
-/** A lock older than this (ms) belongs to a process that died: a change takes well under a second. */
-const staleLock = 15_000;
-
-/** One change at a time, also between processes: two hosts that each add a secret must not lose one. */
-async function withLock(lockFile: string, work: () => Promise<void>): Promise<void> {
-  const deadline = Date.now() + 2 * staleLock;
-  while (!(await madeLock(lockFile))) {
-    const age = Date.now() - ((await stat(lockFile).catch(() => null))?.mtimeMs ?? Date.now());
-    if (age > staleLock) await rm(lockFile, { force: true });
-    else if (Date.now() > deadline) throw new LancelotError("unavailable", "Another window keeps the stored secrets locked. Try again.");
-    else await delay(25);
-  }
-  try {
-    await work();
-  } finally {
-    await rm(lockFile, { force: true });
-  }
-}
-
-async function madeLock(lockFile: string): Promise<boolean> {
-  try {
-    await (await open(lockFile, "wx", 0o600)).close();
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-    throw new LancelotError("unavailable", "The secret could not be stored. Check the permissions of Lancelot's data folder.", {
-      cause: error,
-    });
   }
 }
