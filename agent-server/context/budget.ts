@@ -2,10 +2,20 @@ import type { AssistantContent, ModelMessage, ToolResult, UserContent } from "..
 import { type DataFence, fenceTokens } from "./fence.ts";
 import { estimateMessage, estimateTokens } from "./tokens.ts";
 
-/** Text of the owner's turn that came from a file, not from the owner: it may be shortened, their words may not. */
-export type ContextUserContent = UserContent & { readonly attached?: boolean; readonly findings?: readonly string[] };
+/**
+ * `attached`: text that came from a file, not from the owner: it may be shortened, their words may not. `path`: of that file.
+ * `pinned`: it is never shortened. `key`: names it among the pieces of the conversation; `source`: what its marks say it is from.
+ */
+export type ContextUserContent = UserContent & {
+  readonly attached?: boolean;
+  readonly findings?: readonly string[];
+  readonly path?: string;
+  readonly pinned?: boolean;
+  readonly key?: string;
+  readonly source?: string;
+};
 /** What a tool gave back. `own`: words of the product or of the owner, which are no data from elsewhere. */
-export type ContextToolResult = ToolResult & { readonly own?: boolean; readonly findings?: readonly string[] };
+export type ContextToolResult = ToolResult & { readonly own?: boolean; readonly findings?: readonly string[]; readonly key?: string };
 export type ContextMessage =
   | Extract<ModelMessage, { role: "assistant" }>
   | { role: "tool"; results: ContextToolResult[] }
@@ -75,7 +85,7 @@ export function fitConversation(messages: readonly ContextMessage[], limit: numb
 }
 
 /** With the marks around what is data. */
-function costOf(message: ContextMessage): number {
+export function costOf(message: ContextMessage): number {
   const marked =
     message.role === "tool"
       ? message.results.filter(({ own }) => own !== true).length
@@ -106,7 +116,7 @@ function shortenOutputs(message: ContextMessage, characters: number): ContextMes
   }
   if (message.role === "user") {
     const tooLong = (item: ContextUserContent): boolean =>
-      item.attached === true && item.type === "text" && item.text.length > characters + marker.length;
+      item.attached === true && item.pinned !== true && item.type === "text" && item.text.length > characters + marker.length;
     if (!message.content.some(tooLong)) return null;
     return {
       role: "user",
@@ -147,7 +157,7 @@ function toModelMessages(messages: readonly (ContextMessage | null)[], data: Dat
     } else if (message.role === "tool") {
       joined.push({
         role: "tool",
-        results: message.results.map(({ own, findings, ...result }) => ({
+        results: message.results.map(({ own, findings, key: _, ...result }) => ({
           ...result,
           text: own === true ? result.text : data.wrap(result.isError ? `${result.name} (failed)` : result.name, result.text, findings),
         })),
@@ -155,7 +165,7 @@ function toModelMessages(messages: readonly (ContextMessage | null)[], data: Dat
     } else {
       const content = message.content.map((item): UserContent => {
         if (item.type !== "text") return { type: "image", mediaType: item.mediaType, data: item.data };
-        return { type: "text", text: item.attached === true ? data.wrap("the project", item.text, item.findings) : item.text };
+        return { type: "text", text: item.attached === true ? data.wrap(item.source ?? "the project", item.text, item.findings) : item.text };
       });
       if (last?.role === "user") last.content.push(...content);
       else joined.push({ role: "user", content });

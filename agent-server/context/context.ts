@@ -7,7 +7,7 @@ import type { Redactor, Sanitizer } from "../security/security.ts";
 import type { AttachedFile } from "./attached-file.ts";
 import { readAttached } from "./attached-file.ts";
 import type { ContextMessage, Fitted } from "./budget.ts";
-import { fitConversation } from "./budget.ts";
+import { costOf, fitConversation } from "./budget.ts";
 import { createDataFence } from "./fence.ts";
 import type { Instruction } from "./instruction-files.ts";
 import { readInstructions } from "./instruction-files.ts";
@@ -19,7 +19,9 @@ import { readWorkspaceFacts } from "./workspace-facts.ts";
 
 export type { AttachedFile } from "./attached-file.ts";
 export type { ContextMessage, ContextToolResult, ContextUserContent } from "./budget.ts";
-export { headByTokens } from "./budget.ts";
+export { costOf, headByTokens, shorten } from "./budget.ts";
+export { applyStates, chooseEvictions, type Eviction, type Piece, type PieceState, renderPiece } from "./pieces.ts";
+export { type ContextSettings, readContextSettings } from "./settings.ts";
 export type { SelfFacts } from "./self-knowledge.ts";
 export { createDataFence, fence, newMarker } from "./fence.ts";
 export { estimateTokens } from "./tokens.ts";
@@ -48,16 +50,43 @@ export interface PromptWish {
   /** Tokens of the model's window, and of the room to leave for its answer. */
   window: number;
   answer: number;
+  /** Tokens of the whole prompt where that is less than the window. */
+  budget?: number;
+  /** Stands before the conversation and changes seldom: pinned items, the summary of what was before. */
+  head?: readonly ContextMessage[];
+  /** Stands behind the conversation, for this prompt alone: what changes from one to the next. */
+  tail?: string;
+}
+
+/** What a prompt came to. Tokens, estimated. */
+export interface Assembled {
+  system: string;
+  fitted: Fitted;
+  /** Of the whole prompt, without the answer. */
+  tokens: number;
+  window: number;
+}
+
+/** How much room a conversation has. Tokens, estimated. */
+export interface Room {
+  /** What budget and window leave for the conversation. */
+  limit: number;
+  /** What head, conversation and tail would take as they are. */
+  used: number;
+  /** What system prompt and tools take. */
+  fixed: number;
 }
 
 /** What the model is told: instruction files, workspace facts, attachments, within the model's window. */
 export interface Context {
-  /** Reads instruction files and workspace facts; each file read is a receipt. `near`: paths the task is about. */
-  surroundings(near: readonly string[], trace: Trace): Promise<Surroundings>;
+  /** Reads instruction files and workspace facts; each file read is a receipt, but for a look (`null`). `near`: paths the task is about. */
+  surroundings(near: readonly string[], trace: Trace | null): Promise<Surroundings>;
   /** A file or folder the owner attached, as fenced text; recorded. */
   attached(path: string, trace: Trace): Promise<AttachedFile>;
   /** System prompt and conversation that fit the window. Shortening is recorded, never silent. (Requirement C3.) */
-  assemble(surroundings: Surroundings, wish: PromptWish, trace: Trace): { system: string; fitted: Fitted };
+  assemble(surroundings: Surroundings, wish: PromptWish, trace: Trace): Assembled;
+  /** What the same prompt would take before anything is cut. */
+  measure(surroundings: Surroundings, wish: PromptWish): Room;
 }
 
 export interface ContextDeps {
@@ -76,7 +105,8 @@ export interface ContextDeps {
 
 export function createContext({ governance, ledger, redactor, workspace, dataDir, sanitizer, soul, self }: ContextDeps): Context {
   const inspect = (text: string): string[] => sanitizer?.inspect(text).findings.map(({ rule }) => rule) ?? [];
-  const recordRead = (actionName: string, inputs: Record<string, unknown>, trace: Trace, error?: string): void => {
+  const recordRead = (actionName: string, inputs: Record<string, unknown>, trace: Trace | null, error?: string): void => {
+    if (trace === null) return;
     ledger.record(
       { actionType: "env_query", actionName, inputs, riskTier: "T0", ...trace },
       error === undefined ? { status: "success" } : { status: "failure", errorMessage: error },
@@ -108,42 +138,64 @@ export function createContext({ governance, ledger, redactor, workspace, dataDir
       return file;
     },
 
-    assemble({ workspace: facts, instructions }, wish, trace) {
+    measure(surroundings, wish) {
+      const fixed = estimateTokens(compose(surroundings, wish, [])) + estimateTools(wish.tools);
+      const used = conversationOf(wish).reduce((sum, message) => sum + costOf(message), 0);
+      return { limit: Math.max(allowed(wish) - wish.answer - fixed, 0), used, fixed };
+    },
+
+    assemble(surroundings, wish, trace) {
       const data = createDataFence(wish.marker);
-      const active = soul?.() ?? null;
-      const compose = (plan: readonly PlanStep[]): string => {
-        if (wish.small) return composeSmallPrompt(facts, wish.canEdit, wish.marker, active?.line ?? null);
-        const limits = { soulVersion: active?.version ?? null, window: wish.window, answer: wish.answer };
-        return composeSystemPrompt({
-          workspace: facts,
-          instructions,
-          posture: governance.posture(),
-          mode: wish.mode,
-          plan,
-          data,
-          soul: active?.text ?? null,
-          self: self === undefined ? null : describeSelf(self(), limits),
-        });
-      };
-      let system = compose([]);
+      let system = compose(surroundings, wish, []);
       const toolTokens = estimateTools(wish.tools);
-      const room = (): number => Math.max(wish.window - wish.answer - toolTokens - estimateTokens(system), 0);
-      let fitted = fitConversation(wish.messages, room(), data);
+      const room = (): number => Math.max(allowed(wish) - wish.answer - toolTokens - estimateTokens(system), 0);
+      const messages = conversationOf(wish);
+      let fitted = fitConversation(messages, room(), data);
       if (fitted.cut > 0) {
-        system = compose(wish.plan);
-        fitted = fitConversation(wish.messages, room(), data);
+        system = compose(surroundings, wish, wish.plan);
+        fitted = fitConversation(messages, room(), data);
         ledger.record(
           {
             actionType: "system",
             actionName: "context.shorten",
-            inputs: { window: wish.window, tokens: fitted.before },
+            inputs: { window: allowed(wish), tokens: fitted.before },
             riskTier: "T0",
             ...trace,
           },
           { status: "success", outputs: { tokens: fitted.after, cut: fitted.cut } },
         );
       }
-      return { system, fitted };
+      return { system, fitted, tokens: estimateTokens(system) + toolTokens + fitted.after, window: wish.window };
     },
   };
+
+  function compose({ workspace: facts, instructions }: Surroundings, wish: PromptWish, plan: readonly PlanStep[]): string {
+    const active = soul?.() ?? null;
+    if (wish.small) return composeSmallPrompt(facts, wish.canEdit, wish.marker, active?.line ?? null);
+    const limits = { soulVersion: active?.version ?? null, window: wish.window, answer: wish.answer };
+    return composeSystemPrompt({
+      workspace: facts,
+      instructions,
+      posture: governance.posture(),
+      mode: wish.mode,
+      plan,
+      data: createDataFence(wish.marker),
+      soul: active?.text ?? null,
+      self: self === undefined ? null : describeSelf(self(), limits),
+    });
+  }
+}
+
+/** Tokens a prompt and its answer may take together. */
+function allowed({ window, budget }: PromptWish): number {
+  return budget === undefined ? window : Math.min(window, budget);
+}
+
+function conversationOf({ head = [], messages, tail }: PromptWish): ContextMessage[] {
+  return [...head, ...messages, ...(tail === undefined || tail === "" ? [] : [said(tail)])];
+}
+
+/** Words of the product itself, as a turn. */
+function said(text: string): ContextMessage {
+  return { role: "user", content: [{ type: "text", text }] };
 }

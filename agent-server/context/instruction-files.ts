@@ -22,7 +22,7 @@ export interface InstructionFile extends Omit<Instruction, "findings"> {
 
 const fileBytes = 8_192;
 const totalBytes = 24_576;
-const ownerFiles = ["USER.md", "RULES.md"];
+const ownerFiles = ["USER.md", "RULES.md", "MEMORY_SUMMARY.md"];
 const repositoryFiles = ["AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md"];
 
 interface Sources {

@@ -36,16 +36,12 @@ const postures: Record<Posture, string> = {
   autonomous: "Edits are written to disk after a checkpoint; the owner can undo them.",
 };
 
-/** The system prompt: rules, the soul, the host's own state, workspace facts, the owner's files, then the repository's, in this fixed order. */
+/**
+ * The system prompt, in this fixed order: rules, the soul, the owner's files, the repository's, then what changes from run to run:
+ * how edits reach the disk, the host's own state, workspace facts. What changes least stands first, so that providers can keep it.
+ */
 export function composeSystemPrompt({ workspace, instructions, posture, mode, plan, data, soul, self }: PromptFacts): string {
-  const sections = [
-    `${core}\n- ${data.rule}`,
-    ...(soul ? [soul] : []),
-    ...(self ? [self] : []),
-    postures[mode === "crusader" ? "autonomous" : posture],
-  ];
-  if (mode === "crusader") sections.push("The owner asked for decisive work: act instead of drafting, and decide small matters yourself.");
-  sections.push(workspace === null ? "No folder is open: there are no workspace files." : describe(workspace, data));
+  const sections = [`${core}\n- ${data.rule}`, ...(soul ? [soul] : [])];
   for (const { name, origin, text, truncated, findings } of instructions) {
     const shown = truncated ? `${text}\n[cut]` : text;
     if (origin === "owner") sections.push(fence(`The owner's ${name} (follow it)`, shown));
@@ -55,6 +51,10 @@ export function composeSystemPrompt({ workspace, instructions, posture, mode, pl
       );
     }
   }
+  sections.push(postures[mode === "crusader" ? "autonomous" : posture]);
+  if (mode === "crusader") sections.push("The owner asked for decisive work: act instead of drafting, and decide small matters yourself.");
+  if (self) sections.push(self);
+  sections.push(workspace === null ? "No folder is open: there are no workspace files." : describe(workspace, data));
   if (plan !== undefined && plan.length > 0) {
     sections.push(`The plan so far:\n${plan.map((step) => `- [${step.status}] ${step.title}`).join("\n")}`);
   }
