@@ -6,6 +6,10 @@ import { LancelotError } from "../../contract/errors.ts";
 
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const FileName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*\.gguf$/, "a plain .gguf file name");
+/** The tasks of the local lanes, by their published names. */
+export const taskNames = ["classify_intent", "verify_intent", "extract_json", "summarize", "redact", "rag_rewrite"] as const;
+export type TaskName = (typeof taskNames)[number];
+
 const model = {
   id: z.string(),
   name: z.string(),
@@ -19,6 +23,8 @@ const model = {
   /** Tokens the context is created with. */
   context: z.int().min(512),
   small: z.boolean(),
+  /** Tasks of the local lanes it does better than the rules of the host; all of them unless said. */
+  tasks: z.array(z.enum(taskNames)).optional(),
 };
 
 const HubModel = z.strictObject({
@@ -46,7 +52,34 @@ const NpmModel = z.strictObject({
 });
 export type NpmModel = z.infer<typeof NpmModel>;
 
-const Catalog = z.strictObject({ version: z.literal("1.0"), hub: z.array(HubModel).min(1), npm: NpmModel });
+/** The embedding model of the intent lane: published in one form, run in another that is made here. */
+const IntentModel = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  license: z.string(),
+  file: FileName,
+  /** Size and checksum of the file that is made. */
+  bytes: z.int().positive(),
+  sha256: Sha256,
+  source: z.strictObject({
+    package: z.string(),
+    version: z.string(),
+    /** Folder of the tarball that holds weights, vocabulary and sizes. */
+    folder: z.string(),
+    /** Size of the tarball. */
+    bytes: z.int().positive(),
+    integrity: z.string().startsWith("sha512-"),
+  }),
+});
+export type IntentModel = z.infer<typeof IntentModel>;
+
+const Catalog = z.strictObject({
+  version: z.literal("1.0"),
+  hub: z.array(HubModel).min(1),
+  npm: NpmModel,
+  /** Absent in an owner's file, the intent lane goes by rules. */
+  intent: IntentModel.optional(),
+});
 export type Catalog = z.infer<typeof Catalog>;
 
 /**
