@@ -12,6 +12,7 @@ import { printedCommands } from "./commands/printed.ts";
 import { reviewCommands } from "./commands/review.ts";
 import { safeguardCommands } from "./commands/safeguards.ts";
 import { sandboxCommands } from "./commands/sandbox.ts";
+import { registerSignInAnswer, signInCommands } from "./commands/sign-in.ts";
 import { soulCommands } from "./commands/soul.ts";
 import { warRoomCommands } from "./commands/war-room.ts";
 import { type AgentHost, createAgentHost } from "./host/agent-host.ts";
@@ -71,12 +72,14 @@ export function activate(context: vscode.ExtensionContext): TestApi | undefined 
     registerSoulDocuments(host),
     watchSoulProposals(context, host, log),
     registerFirstRun(context, host, log),
+    registerSignInAnswer(host),
     registerCommands(
       chatCommands(host, chat, quests),
       modelCommands(host),
       reviewCommands(host, review, details),
       approvalCommands(host, approvals, details),
       warRoomCommands(host, warRoom),
+      signInCommands(context, host),
       soulCommands(host),
       safeguardCommands(host),
       exportCommands(context, host),

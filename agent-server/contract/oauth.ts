@@ -15,6 +15,8 @@ export const OAuthState = z.object({
   /** When it was last renewed. */
   refreshedAt: Timestamp.nullable(),
   scopes: z.array(z.string()),
+  /** How the provider's answer comes back: to a port of this machine, or by the editor's own address. */
+  redirect: z.enum(["loopback", "editor"]),
   /** Why it cannot be used and what to do; null when it can. */
   problem: z.string().nullable(),
 });

@@ -246,8 +246,9 @@ describe("a provider over a sign-in", () => {
     expect(candidate).toMatchObject({ hasKey: true, problem: null });
     const request = { system: "", tools: [], messages: [{ role: "user" as const, content: [{ type: "text" as const, text: "Hello" }] }] };
     const call = { model: "claude-x", maxTokens: 10, temperature: undefined, thinking: undefined };
-    if (candidate?.connection == null) throw new Error("no connection");
-    const answer = createProvider(candidate.connection).stream(request, call, new AbortController().signal);
+    const connection = candidate?.connection ?? null;
+    if (connection === null) throw new Error("no connection");
+    const answer = createProvider(connection).stream(request, call, new AbortController().signal);
     await expect(answer[Symbol.asyncIterator]().next()).rejects.toThrow();
     return sent[0];
   };

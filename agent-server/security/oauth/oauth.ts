@@ -156,9 +156,25 @@ export function createOAuth(deps: {
       settings = settingsOf(provider);
     } catch (error) {
       const problem = error instanceof LancelotError ? error.message : "The settings cannot be read.";
-      return { provider, displayName: provider, status: "unconfigured", expiresAt: null, refreshedAt: null, scopes: [], problem };
+      return {
+        provider,
+        displayName: provider,
+        status: "unconfigured",
+        expiresAt: null,
+        refreshedAt: null,
+        scopes: [],
+        redirect: "loopback",
+        problem,
+      };
     }
-    const base = { provider, displayName: settings.display_name, expiresAt: null, refreshedAt: null, scopes: [] };
+    const base = {
+      provider,
+      displayName: settings.display_name,
+      redirect: settings.redirect,
+      expiresAt: null,
+      refreshedAt: null,
+      scopes: [],
+    };
     if (!deps.enabled(provider)) return { ...base, status: "disabled", problem: `Switch the flag ${flagOf(provider)} on to sign in.` };
     if (settings.client_id === "") return { ...base, status: "unconfigured", problem: registerWords };
     const open = pending.get(provider);
