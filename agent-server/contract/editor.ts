@@ -23,6 +23,32 @@ export type Handshake = z.infer<typeof Handshake>;
 
 const Position = z.object({ path: z.string(), line: z.int(), column: z.int() });
 
+const EditorModel = z.object({
+  /** `vendor/id` */
+  model: z.string(),
+  name: z.string(),
+  vendor: z.string(),
+  family: z.string(),
+  /** Tokens. */
+  maxInputTokens: z.int(),
+  images: z.boolean(),
+});
+export type EditorModel = z.infer<typeof EditorModel>;
+
+/** A conversation as the editor's models take it: they know no system prompt, which goes into the first message. */
+const EditorModelMessage = z.object({
+  role: z.enum(["user", "assistant"]),
+  content: z.array(
+    z.discriminatedUnion("type", [
+      z.object({ type: z.literal("text"), text: z.string() }),
+      z.object({ type: z.literal("image"), mediaType: z.string(), data: z.string() }),
+      z.object({ type: z.literal("tool_call"), id: z.string(), name: z.string(), args: z.record(z.string(), z.unknown()) }),
+      z.object({ type: z.literal("tool_result"), callId: z.string(), text: z.string() }),
+    ]),
+  ),
+});
+export type EditorModelMessage = z.infer<typeof EditorModelMessage>;
+
 /** What the host may ask of the editor (JSON-RPC requests `lancelot/editor/<name>`). Paths are relative to the workspace. */
 export const editorRequests = {
   /** Problems the editor shows, for one file or all. */
@@ -59,6 +85,46 @@ export const editorRequests = {
   secretList: {
     params: z.object({}),
     result: z.object({ names: z.array(z.string()) }),
+  },
+  /** Language models that other extensions offer through the editor. Asks nobody; `available` is false where the editor has no such thing. */
+  languageModels: {
+    params: z.object({}),
+    result: z.object({ available: z.boolean(), items: z.array(EditorModel) }),
+  },
+  /** Begins an answer of one of them. The editor asks the owner for consent by itself the first time. */
+  languageModelStart: {
+    params: z.object({
+      requestId: z.string(),
+      /** `vendor/id` of the list. */
+      model: z.string(),
+      messages: z.array(EditorModelMessage),
+      tools: z.array(z.object({ name: z.string(), description: z.string(), parameters: z.record(z.string(), z.unknown()) })),
+      maxTokens: z.int(),
+    }),
+    result: z.object({}),
+  },
+  /** What came of an answer since the last call; waits until there is something. `end` is set once, with the last of it. */
+  languageModelNext: {
+    params: z.object({ requestId: z.string() }),
+    result: z.object({
+      parts: z.array(
+        z.discriminatedUnion("type", [
+          z.object({ type: z.literal("text"), text: z.string() }),
+          z.object({ type: z.literal("tool_call"), id: z.string(), name: z.string(), args: z.record(z.string(), z.unknown()) }),
+        ]),
+      ),
+      end: z
+        .discriminatedUnion("kind", [
+          /** Tokens as the editor's model counts them. */
+          z.object({ kind: z.literal("end"), inputTokens: z.int(), outputTokens: z.int() }),
+          z.object({ kind: z.literal("failed"), reason: z.enum(["permission", "blocked", "missing", "failed"]), message: z.string() }),
+        ])
+        .nullable(),
+    }),
+  },
+  languageModelStop: {
+    params: z.object({ requestId: z.string() }),
+    result: z.object({}),
   },
 } as const;
 

@@ -2,6 +2,7 @@ import * as vscode from "vscode";
 import { type EditorParams, type EditorRequest, type EditorResult, editorRequests, wire } from "../../agent-server/contract/editor.ts";
 import { applyText } from "./apply-text.ts";
 import { readDiagnostics } from "./diagnostics.ts";
+import { createLanguageModels } from "./language-models.ts";
 import { createEditorSecrets } from "./secrets.ts";
 import { uriOf } from "./workspace-path.ts";
 
@@ -12,6 +13,7 @@ export function editorAnswers(
   context: vscode.ExtensionContext,
   log: vscode.LogOutputChannel,
 ): ReadonlyMap<string, (params: unknown) => Promise<unknown>> {
+  const languageModels = createLanguageModels();
   const secrets = createEditorSecrets(context.secrets, context.globalState);
   const answers: Answers = {
     diagnostics: ({ path }) => readDiagnostics(path),
@@ -23,6 +25,10 @@ export function editorAnswers(
       return {};
     },
     secretList: () => ({ names: secrets.list() }),
+    languageModels: () => languageModels.list(),
+    languageModelStart: languageModels.start,
+    languageModelNext: languageModels.next,
+    languageModelStop: languageModels.stop,
   };
   return new Map(
     (Object.keys(editorRequests) as EditorRequest[]).map((name) => [
