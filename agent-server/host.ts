@@ -10,7 +10,7 @@ import type { HostInfo } from "./contract/host.ts";
 import type { Handlers } from "./contract/table.ts";
 import { createFlags, createSafeMode, flagHandlers, flagsMigrations, safeModeHandlers } from "./flags/flags.ts";
 import { createGovernance, governanceHandlers, governanceMigrations } from "./governance/governance.ts";
-import { createModels, oauthHandlers } from "./models/models.ts";
+import { createModels, createUsage, oauthHandlers, usageHandlers, usageMigrations } from "./models/models.ts";
 import { chatHandlers, createOrchestrator, orchestratorMigrations } from "./orchestrator/orchestrator.ts";
 import type { ProductPaths } from "./paths.ts";
 import { pendingHandlers } from "./pending-handlers.ts";
@@ -81,7 +81,14 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const sanitizer = createSanitizer(paths.configDir, options.log);
   const storage = openStorage({
     dataDir,
-    migrations: [...flagsMigrations, ...receiptsMigrations, ...governanceMigrations, ...toolsMigrations, ...orchestratorMigrations],
+    migrations: [
+      ...flagsMigrations,
+      ...receiptsMigrations,
+      ...governanceMigrations,
+      ...toolsMigrations,
+      ...usageMigrations,
+      ...orchestratorMigrations,
+    ],
   });
   let audit: Audit | null = null;
   const secrets = createSecrets({
@@ -131,6 +138,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     flags.enabled("SOUL");
     safeMode.enabled();
     governance.soul.notice();
+    usage.notice();
   }, 2_000).unref();
   const governance = createGovernance({
     storage,
@@ -161,8 +169,17 @@ export async function createHost(options: HostOptions): Promise<Host> {
       emit("models", {});
     },
   });
+  const usage = createUsage({
+    storage,
+    configDir: paths.configDir,
+    dataDir,
+    env: options.env,
+    emit,
+    questName: (questId) => orchestrator.titleOf(questId),
+  });
   const models = createModels({
     oauth,
+    askEditor: options.askEditor,
     configDir: paths.configDir,
     dataDir,
     distDir: paths.distDir,
@@ -220,6 +237,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     workspace,
     dataDir,
     canAsk: options.canAsk,
+    questCost: usage.questCost,
     switches: () => ({ flags: flags.list(), safeMode: safeMode.enabled() }),
     log: options.log,
   });
@@ -308,6 +326,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     "vault.list": async () => ({ items: (await secrets.list()).filter((name) => !isReservedSecret(name)) }),
     ...governanceHandlers(governance, tools.verifications.stats),
     ...receiptsHandlers({ ledger, emit }),
+    ...usageHandlers(usage, ledger),
     ...flagHandlers(flags),
     ...safeModeHandlers(safeMode),
     ...toolsHandlers(tools.routing, ledger),
@@ -356,6 +375,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       await tools.close();
       await sandbox?.close();
       await models.close();
+      usage.close();
       oauth.close();
       noted.close();
       stopReceipts();

@@ -32,6 +32,8 @@ export const Usage = z.object({
   reasoningTokens: z.int().min(0),
   /** Part of the input, written to the provider's cache by this call. */
   cacheWriteTokens: z.int().min(0).default(0),
+  /** Part of what was written to the cache, to be kept longer than usual (an hour rather than five minutes) at a price of its own. */
+  longCacheWriteTokens: z.int().min(0).optional(),
   /** Part of the input, brought in by tools that run at the provider. */
   toolTokens: z.int().min(0).default(0),
 });
@@ -44,7 +46,9 @@ export function noUsage(): Usage {
 
 /** Both together. */
 export function addUsage(one: Usage, other: Usage): Usage {
+  const longCacheWriteTokens = (one.longCacheWriteTokens ?? 0) + (other.longCacheWriteTokens ?? 0);
   return {
+    ...(longCacheWriteTokens === 0 ? {} : { longCacheWriteTokens }),
     inputTokens: one.inputTokens + other.inputTokens,
     outputTokens: one.outputTokens + other.outputTokens,
     cachedInputTokens: one.cachedInputTokens + other.cachedInputTokens,
@@ -162,7 +166,7 @@ export const Part = z.discriminatedUnion("type", [
     type: z.literal("notice"),
     level: z.enum(["info", "warning", "error"]),
     text: z.string(),
-    action: z.enum(["resume", "choose_model", "set_key", "show_log", "download_model"]).optional(),
+    action: z.enum(["resume", "choose_model", "set_key", "show_log", "download_model", "raise_cap"]).optional(),
   }),
 ]);
 export type Part = z.infer<typeof Part>;

@@ -47,6 +47,8 @@ export const UsageSummary = z.object({
   byDay: z.array(Row.extend({ lanes: z.array(Row) })),
   savings: UsageSavings,
   caps: UsageCaps,
+  /** What is wrong with the owner's config/usage.yaml: until it is corrected nothing that costs money is sent. Null when nothing is. */
+  capsProblem: z.string().nullable(),
   prices: z.object({
     /** YYYY-MM-DD of the table in use. */
     updated: z.string(),

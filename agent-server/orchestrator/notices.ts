@@ -4,7 +4,7 @@ import { LancelotError } from "../contract/errors.ts";
 export type Notice = Extract<Part, { type: "notice" }>;
 type Action = NonNullable<Notice["action"]>;
 
-const actions: ReadonlySet<string> = new Set<Action>(["resume", "choose_model", "set_key", "show_log", "download_model"]);
+const actions: ReadonlySet<string> = new Set<Action>(["resume", "choose_model", "set_key", "show_log", "download_model", "raise_cap"]);
 
 export function notice(level: Notice["level"], text: string, action?: Action): Notice {
   return action === undefined ? { type: "notice", level, text } : { type: "notice", level, text, action };

@@ -42,6 +42,8 @@ export interface Orchestrator {
   rename(id: string, title: string): Quest;
   exportMarkdown(id: string): string;
   delete(id: string): Promise<void>;
+  /** Null when it was deleted. */
+  titleOf(questId: string): string | null;
   /** True while the quest runs, waits or can be taken up again after an interruption. */
   isOpen(questId: string): boolean;
   /** Marks the quests of dead hosts `interrupted`; called once at start. Returns how many. */
@@ -68,6 +70,8 @@ export interface OrchestratorDeps {
   canAsk?: boolean;
   /** Switches the model is told of: flags and safe mode. None unless said. */
   switches?: () => { readonly flags: readonly Flag[]; readonly safeMode: boolean };
+  /** US dollars of a quest so far; null before its first call. */
+  questCost?: (questId: string) => number | null;
   /** Told of errors whose text the owner is not shown. */
   log?: Log;
   now?: () => Date;
@@ -83,7 +87,12 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
     deps.emit(topic, payload);
     if (topic === "quest") for (const watch of watchers) watch(payload as Quest);
   };
-  const store = createQuestStore({ storage, emit, now: deps.now ?? (() => new Date()) });
+  const store = createQuestStore({
+    storage,
+    emit,
+    now: deps.now ?? (() => new Date()),
+    ...(deps.questCost === undefined ? {} : { costOf: deps.questCost }),
+  });
   const context = createContext({
     governance,
     ledger,
@@ -361,6 +370,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
       });
     },
 
+    titleOf: (questId) => (store.exists(questId) ? store.quest(questId).title : null),
     isOpen: (questId) => store.exists(questId) && ["active", "waiting", "interrupted"].includes(store.quest(questId).status),
     reconcile: () => runner.reconcile(),
 

@@ -119,7 +119,18 @@ const jsonColumns: ReadonlySet<string> = new Set(["usage", "plan", "waitingFor",
 export type QuestStore = ReturnType<typeof createQuestStore>;
 
 /** Quests and messages in the database. Every write is committed and told as an event before it returns. */
-export function createQuestStore({ storage, emit: tell, now }: { storage: Storage; emit: Emit; now: () => Date }) {
+export function createQuestStore({
+  storage,
+  emit: tell,
+  now,
+  costOf = () => null,
+}: {
+  storage: Storage;
+  emit: Emit;
+  now: () => Date;
+  /** US dollars of a quest; null before its first call. */
+  costOf?: (questId: string) => number | null;
+}) {
   const { db } = storage;
   // What was rolled back is never told.
   const emit: Emit = (topic, payload) => {
@@ -159,7 +170,13 @@ export function createQuestStore({ storage, emit: tell, now }: { storage: Storag
   function stored(id: string): StoredQuest {
     const row = statements.quest.get(id);
     if (row === undefined) throw new LancelotError("not_found", "There is no such quest; it may have been deleted.");
-    return toStored(row);
+    return withCost(row);
+  }
+
+  function withCost(row: QuestRow): StoredQuest {
+    const stored = toStored(row);
+    const costUsd = costOf(row.id);
+    return costUsd === null ? stored : { ...stored, quest: { ...stored.quest, costUsd } };
   }
 
   function saveRow({ id, parts, open }: Message): void {
@@ -210,7 +227,7 @@ export function createQuestStore({ storage, emit: tell, now }: { storage: Storag
     },
 
     /** Quests that some host runs or ran when it ended. */
-    running: (): StoredQuest[] => statements.running.all().map(toStored),
+    running: (): StoredQuest[] => statements.running.all().map(withCost),
 
     list(filter: { workspace: string; query: string | undefined; limit: number; before: { at: string; id: string } | null }): Quest[] {
       const { query } = filter;
@@ -222,7 +239,7 @@ export function createQuestStore({ storage, emit: tell, now }: { storage: Storag
           beforeId: filter.before?.id ?? null,
           pattern: query === undefined || query === "" ? null : `%${query.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`,
         })
-        .map((row) => toStored(row).quest);
+        .map((row) => withCost(row).quest);
     },
 
     messages: (questId: string): StoredMessage[] => statements.messages.all(questId).map(toMessage),

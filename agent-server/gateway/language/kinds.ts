@@ -2,7 +2,7 @@ import * as z from "zod";
 import { capabilities } from "../../contract/governance.ts";
 import { SoulDocument, type SoulIssue } from "../../contract/soul.ts";
 import { soulKinds } from "../../governance/governance.ts";
-import { ModelsConfig } from "../../models/models.ts";
+import { ModelsConfig, PriceTable, UsageSettings } from "../../models/models.ts";
 import type { Dispatch } from "../dispatch.ts";
 
 type Schema = Record<string, unknown>;
@@ -65,6 +65,8 @@ export const documentKinds: readonly DocumentKind[] = [
       return LintResult.parse(await dispatch("soul.lint", { yaml }, { owner: false, signal })).issues;
     },
   },
+  { name: "prices", path: /\/config\/prices\.ya?ml$/, schema: () => jsonSchema(PriceTable) },
+  { name: "usage", path: /\/config\/usage\.ya?ml$/, schema: () => jsonSchema(UsageSettings) },
   { name: "models", path: /\/config\/models\.ya?ml$/, schema: () => jsonSchema(ModelsConfig) },
 ];
 

@@ -1,0 +1,103 @@
+import { randomUUID } from "node:crypto";
+import { LancelotError } from "../../contract/errors.ts";
+import type { CapsFile } from "./caps.ts";
+import { fromUsd, mostOf, type Nanos, toUsd } from "./cost.ts";
+import type { Prices } from "./prices.ts";
+import type { UsageStore } from "./store.ts";
+import type { Admission, NextCall } from "./usage.ts";
+
+interface AdmissionDeps {
+  store: UsageStore;
+  prices: Prices;
+  caps: CapsFile;
+  today(): string;
+}
+
+/** What a call that is refused says in its `data.cap`. */
+type Why = "quest" | "day" | "unpriced" | "settings";
+
+const nothingHeld: Admission = { id: "", release: () => undefined };
+
+/**
+ * Lets a call pass that cannot pass a cap, whatever it turns out to cost, and holds that much until it is counted: two calls at
+ * once, also of two windows, cannot pass the cap together.
+ * @throws LancelotError `denied`, `data.reason: "cap"`.
+ */
+export function admitCall({ store, prices, caps, today }: AdmissionDeps, next: NextCall): Admission {
+  const onThisMachine = next.onThisMachine === true || next.kind === "local";
+  const day = today();
+  const price = prices.of({ provider: next.provider, kind: next.kind, model: next.model, onThisMachine }, day);
+  const most = price === null ? null : mostOf(price, next.inputTokens, next.maxTokens);
+  if (most === 0) return nothingHeld;
+
+  const { caps: set, allowUnpriced, problem } = caps.read();
+  if (problem !== null)
+    throw refused("settings", `Not sent: ${problem} Until it is corrected nothing is sent that costs money.`, null, null, most);
+  const limits = { quest: next.questId === null ? null : set.questUsd, day: set.dayUsd };
+  if (limits.quest === null && limits.day === null) return nothingHeld;
+  if (most === null) {
+    if (allowUnpriced) return nothingHeld;
+    throw refused(
+      "unpriced",
+      `Not sent: no price is known for ${next.provider}/${next.model}, so your spending cap cannot hold for it. Choose another model, add its price to config/prices.yaml, or set allow_unpriced: true in config/usage.yaml.`,
+      null,
+      null,
+      null,
+    );
+  }
+
+  const id = randomUUID();
+  store.transaction(() => {
+    const held = store.held(next.questId);
+    if (limits.quest !== null && next.questId !== null)
+      refuseBeyond("quest", limits.quest, store.questCost(next.questId) ?? 0, held.quest, most);
+    if (limits.day !== null) refuseBeyond("day", limits.day, store.dayCost(day), held.all, most);
+    store.hold(id, next.questId, most);
+  });
+  let isHeld = true;
+  return {
+    id,
+    release() {
+      if (!isHeld) return;
+      isHeld = false;
+      store.free(id);
+    },
+  };
+}
+
+function refuseBeyond(cap: "quest" | "day", limitUsd: number, spent: Nanos, held: Nanos, most: Nanos): void {
+  if (spent + held + most <= fromUsd(limitUsd)) return;
+  const whose = cap === "quest" ? "this task" : "today";
+  const running = held === 0 ? "" : `, calls that are under way may take ${usd(held)}`;
+  const next =
+    cap === "quest"
+      ? "Raise the cap and resume, or choose a cheaper model."
+      : "Raise the cap and resume, choose a cheaper model, or go on tomorrow.";
+  throw refused(
+    cap,
+    `Not sent: the next call could cost up to ${usd(most)}. Of the cap of ${usd(fromUsd(limitUsd))} for ${whose}, ${usd(spent)} is spent${running}. ${next}`,
+    spent,
+    limitUsd,
+    most,
+  );
+}
+
+function refused(cap: Why, message: string, spent: Nanos | null, limitUsd: number | null, most: Nanos | null): LancelotError {
+  return new LancelotError("denied", message, {
+    data: {
+      reason: "cap",
+      cap,
+      spentUsd: spent === null ? null : toUsd(spent),
+      limitUsd,
+      estimateUsd: most === null ? null : toUsd(most),
+      action: cap === "unpriced" ? "choose_model" : "raise_cap",
+    },
+  });
+}
+
+/** Cents, and as many places more as a small amount needs to be seen. */
+function usd(nanos: Nanos): string {
+  const value = toUsd(nanos);
+  const places = value === 0 || value >= 0.1 ? 2 : Math.min(9, 1 - Math.floor(Math.log10(value)));
+  return `$${value.toFixed(places)}`;
+}

@@ -1,0 +1,21 @@
+/** Which day an instant belongs to, where this machine (or `timeZone`, an IANA name) is: YYYY-MM-DD. */
+export function createCalendar(timeZone?: string): (at: Date) => string {
+  const format = new Intl.DateTimeFormat("en-CA", {
+    ...(timeZone === undefined ? {} : { timeZone }),
+    calendar: "gregory",
+    numberingSystem: "latn",
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+  });
+  return (at) => {
+    const part = (type: Intl.DateTimeFormatPartTypes): string => format.formatToParts(at).find((one) => one.type === type)?.value ?? "";
+    return `${part("year")}-${part("month")}-${part("day")}`;
+  };
+}
+
+/** The day `count` days before; days of a calendar, so that a day of 23 or 25 hours is one too. */
+export function daysBefore(day: string, count: number): string {
+  const [year = 0, month = 1, date = 1] = day.split("-").map(Number);
+  return new Date(Date.UTC(year, month - 1, date - count)).toISOString().slice(0, 10);
+}
