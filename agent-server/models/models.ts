@@ -13,6 +13,7 @@ import { createProvider, createSelection, type Candidate } from "./selection.ts"
 
 export { ModelsConfig } from "./config.ts";
 export { oauthHandlers } from "./sign-in.ts";
+export { createUsage, PriceTable, type UsageBook, usageHandlers, usageMigrations, UsageSettings } from "./usage/usage.ts";
 
 /** A conversation as every provider can be told it. */
 export type ModelMessage =
