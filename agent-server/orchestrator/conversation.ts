@@ -17,17 +17,31 @@ export function toConversation(messages: readonly StoredMessage[]): ContextMessa
     if (turn === null) continue;
     switch (turn.kind) {
       case "user":
-        conversation.push({ role: "user", content: turn.content });
+        conversation.push({ role: "user", content: turn.content.map((item, index) => named(item, message.id, index)) });
         break;
       case "retrieval":
-        conversation.push({ role: "user", content: [retrieved(turn)] });
+        conversation.push({ role: "user", content: [named(retrieved(turn), message.id, 0)] });
         break;
       case "assistant":
-        conversation.push(...assistantTurn(message.parts, turn.content, turn.cut));
+        conversation.push(...assistantTurn(message.id, message.parts, turn.content, turn.cut));
         break;
     }
   }
   return conversation;
+}
+
+/** Names what came with a turn, so that it can be shortened by name. */
+export function attachedKey(messageId: string, index: number): string {
+  return `${messageId}#${String(index)}`;
+}
+
+/** Names what a tool gave back. */
+export function resultKey(messageId: string, callId: string): string {
+  return `${messageId}/${callId}`;
+}
+
+function named(item: ContextUserContent, messageId: string, index: number): ContextUserContent {
+  return item.attached === true ? { ...item, key: attachedKey(messageId, index) } : item;
 }
 
 /** For a model with little room: the last exchange and the request that is open, with what was read for it. */
@@ -61,13 +75,14 @@ function retrieved({ text, findings }: { text: string; findings?: string[] }): C
 /** Tools whose result is the owner's answer or the product's own word. */
 const ownWords: ReadonlySet<string> = new Set(["ask_owner", "update_plan"]);
 
-function assistantTurn(parts: readonly Part[], content: AssistantContent[], cut: Cut | null): ContextMessage[] {
+function assistantTurn(messageId: string, parts: readonly Part[], content: AssistantContent[], cut: Cut | null): ContextMessage[] {
   const calls = content.filter((item) => item.type === "tool_call");
   const turns: ContextMessage[] = content.length === 0 ? [] : [{ role: "assistant", content }];
   if (calls.length > 0) {
     const results = calls.map((call): ContextToolResult => {
       const part = parts.find((candidate): candidate is ToolPart => candidate.type === "tool" && candidate.callId === call.id);
-      return { callId: call.id, name: call.name, text: part?.output ?? "No result.", ...standing(part) };
+      const key = resultKey(messageId, call.id);
+      return { callId: call.id, name: call.name, text: part?.output ?? "No result.", key, ...standing(part) };
     });
     turns.push({ role: "tool", results });
   }

@@ -1,0 +1,52 @@
+import type { StoredMessage } from "./quest-store.ts";
+
+/** Something the owner said: a message, or an answer to a question. */
+export interface OwnersWords {
+  /** The question it answers; null of a message. */
+  readonly question: string | null;
+  readonly text: string;
+}
+
+/**
+ * Sentences by which the owner lays down a rule, decides something or asks to have it remembered, in the languages the product's
+ * own words are looked for in. Deliberately wide: a sentence too many costs some tokens, one too few costs a rule.
+ */
+const rules: readonly RegExp[] = [
+  /\b(?:always|never|must(?:n't| not)?|do not|don't|shall|should(?:n't| not)?|only ever|from now on|remember|keep in mind|important|rule|forbidden|required?|prefer|instead of|rather than|make sure|no longer|without exception)\b/iu,
+  /\b(?:we (?:decided|agreed|use|chose)|i (?:decided|want|prefer|chose)|let's (?:use|go with|keep|not)|go with|decision|use \S+ (?:for|not)|stick (?:to|with)|approved?|rejected?)\b/iu,
+  /(?:^|\P{L})(?:immer|nie(?:mals)?|muss|müssen|darf|dürfen|soll(?:en|st)?|nicht mehr|ab jetzt|merke?|denk daran|wichtig|regel|entschieden|entscheidung|bevorzug\p{L}*|statt|verboten|wir nehmen|nimm)(?!\p{L})/iu,
+  /(?:^|\P{L})(?:toujours|jamais|doit|doivent|ne pas|désormais|souviens|rappelle|important|règle|décid\p{L}+|préfère|plutôt que|au lieu|interdit|il faut)(?!\p{L})/iu,
+  /(?:^|\P{L})(?:siempre|nunca|debe[ns]?|no uses|a partir de ahora|recuerda|importante|regla|decid\p{L}+|prefiero|en lugar|en vez|prohibido|hay que)(?!\p{L})/iu,
+  /(?:^|\P{L})(?:sempre|mai|deve|devono|non usare|d'ora in poi|ricorda|regola|deciso|preferisco|invece|vietato|bisogna|lembre|decidi\p{L}+|prefiro|em vez|proibido|a partir de agora)(?!\p{L})/iu,
+];
+
+/** True when a text lays down a rule or decides something. */
+export function statesRule(text: string): boolean {
+  return rules.some((rule) => rule.test(text));
+}
+
+/** The sentences and lines of a text that lay down a rule or decide something, word for word. */
+export function ruleSentences(text: string): string[] {
+  return text
+    .split(/\n+|(?<=[.!?。])\s+/u)
+    .map((sentence) => sentence.trim())
+    .filter((sentence) => sentence !== "" && statesRule(sentence));
+}
+
+/** Everything the owner said in these messages, in order: their messages and their answers, without what they attached. */
+export function ownersWords(messages: readonly StoredMessage[]): OwnersWords[] {
+  return messages.flatMap(({ message, turn }): OwnersWords[] => {
+    if (turn?.kind === "user" && message.role === "user" && message.parts.some((part) => part.type === "text")) {
+      const text = turn.content
+        .map((item) => (item.type === "text" && item.attached !== true ? item.text : ""))
+        .join("\n")
+        .trim();
+      return text === "" ? [] : [{ question: null, text }];
+    }
+    return message.parts.flatMap((part): OwnersWords[] => {
+      if (part.type !== "tool" || part.tool !== "ask_owner" || part.status !== "success" || part.output === null) return [];
+      const question = part.args["question"];
+      return [{ question: typeof question === "string" ? question : "", text: part.output }];
+    });
+  });
+}
