@@ -1,4 +1,5 @@
 import type { Usage } from "../contract/chat.ts";
+import type { AskEditor } from "../contract/editor.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { LocalModel, ModelInfo, ProviderKind, ProviderState } from "../contract/models.ts";
 import { type Ledger, recorded } from "../receipts/receipts.ts";
@@ -32,6 +33,8 @@ export interface ToolResult {
   name: string;
   text: string;
   isError: boolean;
+  /** Shown to models that take images in results; others get them beside. */
+  images?: { mediaType: string; data: string }[];
 }
 
 export interface ToolSchema {
@@ -124,6 +127,8 @@ export interface ModelsDeps {
   redactor: Redactor;
   /** Signing in instead of a key. */
   oauth?: Pick<OAuth, "token"> | undefined;
+  /** The editor that offers language models of its own. */
+  askEditor?: AskEditor | null | undefined;
   env: Readonly<Record<string, string | undefined>>;
   /** What a test holds still. */
   local?: typeof createLocal;
@@ -266,7 +271,7 @@ export function createModels(deps: ModelsDeps): Models {
         throw new LancelotError("conflict", `LANCELOT_PROVIDER=${override} decides here. Unset it to choose another provider.`);
       const candidate = await selection.candidate(provider, readConfig().config);
       if (candidate === null) throw new LancelotError("not_found", `config/models.yaml has no provider named "${provider}".`);
-      if (candidate.kind === "vscode") throw new LancelotError("unavailable", candidate.problem ?? "This provider cannot be used.");
+      if (candidate.kind === "vscode" && candidate.problem !== null) throw new LancelotError("unavailable", candidate.problem);
       const isEmbedded = candidate.kind === "local" && candidate.connection === null;
       const inputs = { path: "config/models.yaml", provider, ...(model === undefined ? {} : { model }) };
       await recorded(deps.ledger, { actionType: "system", actionName: "models.choose", inputs, riskTier: "T1" }, () =>

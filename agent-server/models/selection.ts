@@ -1,3 +1,4 @@
+import type { AskEditor } from "../contract/editor.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { LocalModel, ProviderKind } from "../contract/models.ts";
 import type { GatedFetch, OAuth, Secrets } from "../security/security.ts";
@@ -8,6 +9,7 @@ import { createGemini } from "./providers/gemini.ts";
 import { createOpenAIChat } from "./providers/openai-chat.ts";
 import { createOpenAIResponses } from "./providers/openai-responses.ts";
 import type { Provider } from "./providers/provider.ts";
+import { createEditorModels } from "./providers/vscode.ts";
 import { noKey, signedInFetch, signInOf } from "./signed-in.ts";
 
 /** A provider of models.yaml, or the local model, as it stands now. */
@@ -30,6 +32,8 @@ interface SelectionDeps {
   localState: () => LocalModel;
   /** Signing in instead of a key; without it keys alone count. */
   oauth?: Pick<OAuth, "token"> | undefined;
+  /** The editor that offers language models of its own; null or absent without one. */
+  askEditor?: AskEditor | null | undefined;
 }
 
 const addresses: Partial<Record<ProviderKind, string>> = {
@@ -57,6 +61,7 @@ const displayNames: Record<ProviderKind, string> = {
 const keyOrder: readonly ProviderKind[] = ["anthropic", "openai", "gemini", "xai"];
 
 const localName = "local";
+const needsEditor = "The editor's language models answer inside the editor only. Choose another provider here.";
 
 export function createSelection(deps: SelectionDeps) {
   const fetches = new Map<string, typeof fetch>();
@@ -85,13 +90,7 @@ export function createSelection(deps: SelectionDeps) {
   async function inspect(name: string, config: ProviderConfig): Promise<Candidate> {
     const displayName = config.display_name ?? (config.kind === "openai_compatible" ? name : displayNames[config.kind]);
     const about = { name, kind: config.kind, displayName, config };
-    if (config.kind === "vscode")
-      return {
-        ...about,
-        hasKey: true,
-        problem: "The editor's own language models cannot be used by this version. Choose another provider.",
-        connection: null,
-      };
+    if (config.kind === "vscode") return { ...about, hasKey: true, ...connectEditor(displayName) };
     const signedIn = await connectSignedIn(config, displayName);
     if (signedIn !== null) return { ...about, hasKey: true, ...signedIn };
     const keyName = config.api_key_name ?? keyNames[config.kind];
@@ -107,6 +106,15 @@ export function createSelection(deps: SelectionDeps) {
     if (baseUrl === undefined)
       return { ...about, hasKey: true, problem: `${displayName} has no base_url in config/models.yaml.`, connection: null };
     return { ...about, hasKey: true, ...connect(config.kind, displayName, baseUrl, key) };
+  }
+
+  /** The models of the editor: nothing of this room reaches the network for them. */
+  function connectEditor(displayName: string): Pick<Candidate, "problem" | "connection"> {
+    const editor = deps.askEditor ?? undefined;
+    if (editor === undefined) return { problem: needsEditor, connection: null };
+    const noFetch = (): Promise<Response> =>
+      Promise.reject(new LancelotError("denied", "The editor's models are not reached by the network."));
+    return { problem: null, connection: { kind: "vscode", displayName, baseUrl: "editor:", key: null, fetch: noFetch, editor } };
   }
 
   /** Over a sign-in, which goes before a key; null where nobody is signed in. An address of the owner's own is never given its token. */
@@ -191,8 +199,28 @@ export function createSelection(deps: SelectionDeps) {
     throw unavailable(`Choose a model: add a key or download the local one${size}.${why}`, "choose_model");
   }
 
-  return { candidate, candidates, select };
+  /**
+   * The one with this name, as `select` would take it: while the owner's file is broken nothing but what LANCELOT_PROVIDER names.
+   * @throws LancelotError `unavailable` with the next step.
+   */
+  async function named(name: string, { config, problem }: LoadedConfig, override: string | undefined): Promise<Candidate> {
+    const chosen = await candidate(name, config);
+    if (problem !== null && chosen?.kind !== "local" && name !== override)
+      throw unavailable(`${problem} Until then nothing is sent to a model.`, "choose_model");
+    if (chosen === null)
+      throw unavailable(
+        `There is no provider named "${name}" in config/models.yaml (${[...Object.keys(config.providers), localName].join(", ")}).`,
+        "choose_model",
+      );
+    if (chosen.problem !== null)
+      throw unavailable(chosen.kind === "local" ? `Local model: ${chosen.problem}` : chosen.problem, actionFor(chosen));
+    return chosen;
+  }
+
+  return { candidate, candidates, select, named };
 }
+
+export type Selection = ReturnType<typeof createSelection>;
 
 /** The implementation for a server. */
 export function createProvider(connection: Connection): Provider {
@@ -208,7 +236,8 @@ export function createProvider(connection: Connection): Provider {
     case "local":
       return createOpenAIChat(connection);
     case "vscode":
-      throw unavailable("The editor's own language models cannot be used by this version. Choose another provider.", "choose_model");
+      if (connection.editor === undefined) throw unavailable(needsEditor, "choose_model");
+      return createEditorModels(connection.displayName, connection.editor);
   }
 }
 

@@ -1,4 +1,7 @@
+import type { AskEditor } from "../../contract/editor.ts";
 import type { ProviderKind } from "../../contract/models.ts";
+import { ReportedError, UnusableAnswerError } from "./failures.ts";
+import type { ServerMemory } from "./server-memory.ts";
 
 /** What a provider needs to know of its server. */
 export interface Connection {
@@ -9,6 +12,12 @@ export interface Connection {
   readonly key: string | null;
   /** Reaches the server's origin and nothing else. */
   readonly fetch: typeof fetch;
+  /** By the official SDK, loaded with the first request, or by plain REST without it; `sdk` unless said. Both send and read the same. */
+  readonly mode?: "sdk" | "api";
+  /** The editor whose language models answer; of kind `vscode` alone. */
+  readonly editor?: AskEditor;
+  /** What was learned of servers; without it every request learns anew. */
+  readonly memory?: ServerMemory;
 }
 
 /** No SDK gives up by itself within a day: timeouts are the room's (ms). */
@@ -20,14 +29,21 @@ export interface WatchedFetch {
   retryAfterMs: () => number | undefined;
 }
 
-/** A `fetch` that tells of every piece of an answer as it comes, and keeps what `Retry-After` said. */
+/**
+ * A `fetch` for a streamed answer that tells of every piece of it as it comes, keeps what `Retry-After` said, and refuses what is
+ * no stream: the web page of a proxy, or one JSON text where a stream was asked for.
+ */
 export function watchFetch(inner: typeof fetch, onActivity: (() => void) | undefined): WatchedFetch {
   let retryAfterMs: number | undefined;
   const watched: typeof fetch = async (input, init) => {
     const response = await inner(input, init);
     onActivity?.();
-    if (!response.ok) retryAfterMs = readRetryAfter(response.headers, Date.now());
-    if (response.body === null || onActivity === undefined || !response.ok) return response;
+    if (!response.ok) {
+      retryAfterMs = readRetryAfter(response.headers, Date.now());
+      return response;
+    }
+    await refuseOtherThanStream(response);
+    if (response.body === null || onActivity === undefined) return response;
     const body = response.body.pipeThrough(
       new TransformStream<Uint8Array, Uint8Array>({
         transform(chunk, controller) {
@@ -39,6 +55,47 @@ export function watchFetch(inner: typeof fetch, onActivity: (() => void) | undef
     return new Response(body, { status: response.status, statusText: response.statusText, headers: response.headers });
   };
   return { fetch: watched, retryAfterMs: () => retryAfterMs };
+}
+
+/** Characters of an answer that are looked at to say what is wrong with it. */
+export const maxErrorText = 64_000;
+
+async function refuseOtherThanStream(response: Response): Promise<void> {
+  const type = (response.headers.get("content-type") ?? "").toLowerCase();
+  if (type.includes("text/html") || type.includes("application/xhtml")) {
+    await response.body?.cancel();
+    throw new UnusableAnswerError("page");
+  }
+  if (!type.includes("application/json")) return;
+  const text = await readBounded(response, maxErrorText);
+  throw reportedIn(text) ?? new UnusableAnswerError("no_stream");
+}
+
+/** The failure that a body with status 200 reports, if it is one. */
+function reportedIn(text: string): ReportedError | null {
+  try {
+    const body: unknown = JSON.parse(text);
+    const error: unknown = typeof body === "object" && body !== null ? Reflect.get(body, "error") : undefined;
+    if (typeof error === "string") return new ReportedError("server_error", error);
+    if (typeof error !== "object" || error === null) return null;
+    const [type, message]: unknown[] = [Reflect.get(error, "type") ?? Reflect.get(error, "code"), Reflect.get(error, "message")];
+    return new ReportedError(typeof type === "string" ? type : "server_error", typeof message === "string" ? message : "");
+  } catch {
+    return null;
+  }
+}
+
+/** The beginning of a body as text; the rest is not read. */
+export async function readBounded(response: Response, length: number): Promise<string> {
+  if (response.body === null) return "";
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const piece of response.body as unknown as AsyncIterable<Uint8Array>) {
+    text += decoder.decode(piece, { stream: true });
+    // Leaving the loop ends the connection.
+    if (text.length >= length) break;
+  }
+  return text.slice(0, length);
 }
 
 /** Milliseconds that `retry-after-ms` or `Retry-After` (seconds or a date) asks to wait, if any. */

@@ -9,7 +9,7 @@ const configDir = join(import.meta.dirname, "../../../config");
 const shipped = readFileSync(join(configDir, "models.yaml"), "utf8");
 
 describe("the shipped models.yaml", () => {
-  it("is valid, names the four providers with their three profiles, and chooses none", () => {
+  it("is valid, names the four providers with their three profiles and the editor, and chooses none", () => {
     const { config, problem, notices } = loadConfig(shipped, null);
     expect(problem).toBeNull();
     expect(notices).toEqual([]);
@@ -20,8 +20,9 @@ describe("the shipped models.yaml", () => {
       ["openai", "openai"],
       ["gemini", "gemini"],
       ["xai", "xai"],
+      ["editor", "vscode"],
     ]);
-    for (const provider of Object.values(config.providers))
+    for (const provider of Object.values(config.providers).filter(({ kind }) => kind !== "vscode"))
       for (const lane of ["fast", "deep", "cache"] as const) expect(provider[lane]?.context_window).toBeGreaterThan(100_000);
   });
 });
@@ -99,7 +100,7 @@ providers:
     ["providers: [", 1, "not YAML"],
     ["a: b\n  c: d\n", 1, "not YAML"],
     ["just words", 1, "must be a list of keys"],
-    ["active: nobody\n", 1, 'active names "nobody", which is not under providers (anthropic, openai, gemini, xai, local)'],
+    ["active: nobody\n", 1, 'active names "nobody", which is not under providers (anthropic, openai, gemini, xai, editor, local)'],
     ["providers:\n  work:\n    kind: gpt\n    fast: { model: m }\n", 3, "providers.work.kind must be one of gemini, openai"],
     ["providers:\n  work:\n    base_url: 'http://h/v1'\n", 3, "providers.work.kind"],
     ["providers:\n  work: { kind: openai_compatible, fast: { model: m } }\n", 2, "providers.work.base_url is missing"],

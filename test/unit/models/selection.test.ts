@@ -88,12 +88,7 @@ describe("who answers", () => {
       "choose_model",
     ],
     ["a broken file, whatever keys there are", { yaml: "active: [", keys: all }, "Until then nothing is sent to a model.", "choose_model"],
-    [
-      "the editor's own models",
-      { yaml: "active: editor\nproviders: { editor: { kind: vscode } }\n" },
-      "cannot be used by this version",
-      "choose_model",
-    ],
+    ["the editor's own models without an editor", { yaml: "active: editor\n" }, "inside the editor only", "choose_model"],
   ])("%s is unavailable, with the next step", async (_, options, said, action) => {
     const { models } = room(options);
     const error = await failure(models.active());
