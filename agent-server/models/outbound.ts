@@ -1,20 +1,81 @@
-import type { Redactor } from "../security/security.ts";
-import type { ModelMessage, ModelRequest } from "./models.ts";
+import type { PersonalRules, PiiMatch, Placeholders, QuestPlaceholders, Redactor } from "../security/security.ts";
+import type { ModelEvent, ModelRequest } from "./models.ts";
+import { restoreEvents } from "./outbound/restore.ts";
+import { mapTexts, textsOf } from "./outbound/texts.ts";
+
+/** A request as a model may be told it, and the way back. */
+export interface Outbound {
+  readonly request: ModelRequest;
+  /** How many values of each kind it hides; on the receipt of the call. */
+  readonly hidden: Readonly<Record<string, number>>;
+  /** The model's answer with personal data in its place, in words, thoughts and arguments of tools. Secrets stay hidden. */
+  restore(events: AsyncIterable<ModelEvent>): AsyncIterable<ModelEvent>;
+}
+
+export interface OutboundDeps {
+  /** Without them secrets are taken out for good, and personal data is not looked for. */
+  placeholders: Placeholders | undefined;
+  redactor: Redactor;
+  /** What is looked for in what leaves this machine; null where nothing is. */
+  personal: (() => PersonalRules) | undefined;
+  /** Personal data that rules do not find, such as names a local model finds. */
+  more?: ((text: string, signal: AbortSignal) => Promise<PiiMatch[]>) | undefined;
+}
+
+export interface Destination {
+  questId: string | null;
+  /** False for the local model and for servers of this machine. */
+  leavesMachine: boolean;
+  signal: AbortSignal;
+}
+
+/** What the model is told of them, where there are any. */
+const rule =
+  "Words like EMAIL_k482p137f or HIDDEN_t905b221m stand for values that are kept from you: use each exactly as it is written, whole, as if it were the value; it is put back here. The value of a HIDDEN_… is a secret: it is put back in files alone, never in commands, addresses or messages.";
 
 /**
- * The request as it may leave this machine: secrets in the owner's words, files and tool results replaced (governance.md,
- * Redaction). The model's own words go back as they came: providers check some of them, and it was never shown a secret.
+ * A request made ready for where it goes (requirement M6): secrets are hidden from every model, personal data from those that are not on
+ * this machine. Images and the providers' own blocks go as they are.
  */
+export async function prepareOutbound(request: ModelRequest, deps: OutboundDeps, to: Destination): Promise<Outbound> {
+  const { placeholders, redactor } = deps;
+  if (placeholders === undefined) {
+    return { request: redactRequest(request, redactor), hidden: {}, restore: (events) => events };
+  }
+  const quest = placeholders.of(to.questId);
+  const personal = to.leavesMachine ? (deps.personal?.() ?? null) : null;
+  const clean = personal === null ? hideSecrets(request, quest) : await hideAll(request, quest, personal, deps.more, to.signal);
+  const hidden = quest.countIn(textsOf(clean));
+  const told = Object.keys(hidden).length === 0 ? clean : { ...clean, system: clean.system === "" ? rule : `${clean.system}\n\n${rule}` };
+  return { request: told, hidden, restore: (events) => restoreEvents(events, quest) };
+}
+
+function hideSecrets(request: ModelRequest, quest: QuestPlaceholders): ModelRequest {
+  return mapTexts(request, (text) => quest.secrets.text(text).text);
+}
+
+/** A value that shows for what it is in one text is hidden in all of them, those before it too. */
+async function hideAll(
+  request: ModelRequest,
+  quest: QuestPlaceholders,
+  rules: PersonalRules,
+  more: OutboundDeps["more"],
+  signal: AbortSignal,
+): Promise<ModelRequest> {
+  if (more !== undefined) {
+    for (const text of new Set(textsOf(request))) {
+      const found = await more(quest.secrets.text(text).text, signal);
+      if (found.length > 0) quest.hide(text, rules, found);
+    }
+  }
+  for (;;) {
+    const { version } = quest;
+    const clean = mapTexts(request, (text) => quest.hide(text, rules));
+    if (quest.version === version) return clean;
+  }
+}
+
+/** Secrets taken out for good. */
 export function redactRequest(request: ModelRequest, redactor: Redactor): ModelRequest {
-  const clean = (text: string): string => redactor.text(text).text;
-  const messages = request.messages.map((message): ModelMessage => {
-    if (message.role === "assistant") return message;
-    if (message.role === "tool")
-      return { role: "tool", results: message.results.map((result) => ({ ...result, text: clean(result.text) })) };
-    return {
-      role: "user",
-      content: message.content.map((part) => (part.type === "text" ? { type: "text", text: clean(part.text) } : part)),
-    };
-  });
-  return { ...request, system: clean(request.system), messages };
+  return mapTexts(request, (text) => redactor.text(text).text);
 }

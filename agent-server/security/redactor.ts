@@ -1,3 +1,4 @@
+import { looksHidden } from "./placeholders/form.ts";
 import { secretFormats, type SecretFormat } from "./secret-formats.ts";
 import { redactAssignments, secretKeyKind } from "./secret-names.ts";
 import type { Finding, Redactor } from "./security.ts";
@@ -33,33 +34,44 @@ export function createRedactor(): Redactor {
       findings.push({ kind, placeholder });
       return placeholder;
     };
-    let result = value;
-    for (const format of anyHint.test(value) ? secretFormats : withoutHint) {
-      if (format.hints.some((hint) => result.includes(hint))) result = redactFormat(result, format, found);
-    }
-    result = redactAssignments(result, found);
+    const result = replaceSecrets(value, found);
     if (findings.length === 0 && value.length <= rememberedLength) {
       if (clean.size >= rememberedTexts) clean.clear();
       clean.add(value);
     }
     return { text: result, findings };
   };
-  return { text, value: (value, maxBytes) => redactValue(value, maxBytes ?? Number.POSITIVE_INFINITY, (part) => text(part).text) };
+  return { text, value: (value, maxBytes) => redactValue(value, maxBytes, (part) => text(part).text) };
 }
 
-function redactFormat(text: string, format: SecretFormat, found: (kind: string) => string): string {
+/** The text with each secret replaced by what `found` answers; a secret may hold what stands for one that was found before it. */
+export function replaceSecrets(text: string, found: (kind: string, secret: string) => string): string {
+  let result = text;
+  for (const format of anyHint.test(text) ? secretFormats : withoutHint) {
+    if (format.hints.some((hint) => result.includes(hint))) result = redactFormat(result, format, found);
+  }
+  return redactAssignments(result, found);
+}
+
+function redactFormat(text: string, format: SecretFormat, found: (kind: string, secret: string) => string): string {
   return text.replace(format.pattern, (match: string, ...args: unknown[]) => {
     const secret = format.group === undefined ? match : (args[format.group - 1] as string);
-    if (format.check !== undefined && !format.check(secret)) return match;
+    if (looksHidden(secret) || (format.check !== undefined && !format.check(secret))) return match;
     const at = match.lastIndexOf(secret);
-    return match.slice(0, at) + found(format.kind) + match.slice(at + secret.length);
+    return match.slice(0, at) + found(format.kind, secret) + match.slice(at + secret.length);
   });
 }
 
 /** What is cut off a long text before redaction is at least this long, so a secret that the cut splits is cut off whole. */
 const splitMargin = 16_384;
 
-function redactValue<T>(value: T, maxBytes: number, redact: (text: string) => string): T {
+/** What `Redactor.value` does, with `redact` for each text; `named` for what stands under the name of a secret. */
+export function redactValue<T>(
+  value: T,
+  maxBytes = Number.POSITIVE_INFINITY,
+  redact: (text: string) => string,
+  named: (kind: string, secret: string) => string = (kind) => `[redacted:${kind}]`,
+): T {
   const above = new Set<object>();
 
   const bounded = (text: string): string => {
@@ -72,9 +84,9 @@ function redactValue<T>(value: T, maxBytes: number, redact: (text: string) => st
   };
 
   const walk = (part: unknown, depth: number, kind: string | null): unknown => {
-    if (typeof part === "string") return kind !== null && part !== "" ? `[redacted:${kind}]` : bounded(part);
-    if (typeof part === "number") return kind === "password" ? "[redacted:password]" : part;
-    if (typeof part === "bigint") return kind === "password" ? "[redacted:password]" : part.toString();
+    if (typeof part === "string") return kind !== null && part !== "" && !looksHidden(part) ? named(kind, part) : bounded(part);
+    if (typeof part === "number") return kind === "password" ? named(kind, String(part)) : part;
+    if (typeof part === "bigint") return kind === "password" ? named(kind, part.toString()) : part.toString();
     if (typeof part === "function" || typeof part === "symbol") return undefined;
     if (typeof part !== "object" || part === null) return part;
     if (above.has(part)) return "[circular]";

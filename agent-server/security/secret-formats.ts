@@ -1,3 +1,5 @@
+import { looksHidden } from "./placeholders/form.ts";
+
 /**
  * Secrets that show by their own form. Every pattern is linear in the text: what follows a prefix is one run of a class that
  * cannot start again inside itself, or is bounded.
@@ -191,6 +193,7 @@ const exampleWords =
 export function isPlaceholder(secret: string): boolean {
   return (
     secret.length === 0 ||
+    looksHidden(secret) ||
     exampleWords.test(secret) ||
     /^(.)\1*$/s.test(secret) ||
     /\$[{(A-Za-z_]|\{\{|%[sdv]$|%[A-Z_]{2,}%|\[redacted/.test(secret) ||

@@ -76,7 +76,7 @@ function isSecretValue(groups: Readonly<Record<string, string | undefined>>, bef
 }
 
 /** Replaces the values given to secret names. `found` hears the kind of each and answers the placeholder. */
-export function redactAssignments(text: string, found: (kind: string) => string): string {
+export function redactAssignments(text: string, found: (kind: string, secret: string) => string): string {
   if (!anyName.test(text)) return text;
   return text.replace(assignment, (...args: unknown[]) => {
     const match = args[0] as string;
@@ -86,7 +86,7 @@ export function redactAssignments(text: string, found: (kind: string) => string)
     if (!isSecretValue(groups, text.charAt(offset - 1), text.charAt(end))) return match;
     const value = (groups["double"] ?? groups["single"] ?? groups["back"] ?? groups["bare"] ?? "").replace(/\\$/, "");
     const at = match.lastIndexOf(value);
-    return match.slice(0, at) + found(secretKind(groups["name"] ?? "")) + match.slice(at + value.length);
+    return match.slice(0, at) + found(secretKind(groups["name"] ?? ""), value) + match.slice(at + value.length);
   });
 }
 

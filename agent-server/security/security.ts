@@ -27,6 +27,14 @@ export type GatedFetch = (origins: readonly string[]) => typeof fetch;
 
 export { type PiiDetector, type PiiKind, type PiiMatch, piiKinds } from "./pii/pii.ts";
 export { createRedactor } from "./redactor.ts";
+export {
+  createPlaceholders,
+  createRestorer,
+  type HiddenKind,
+  type PersonalRules,
+  type Placeholders,
+  type QuestPlaceholders,
+} from "./placeholders/placeholders.ts";
 export { createOwnerGate } from "./owner-gate.ts";
 export { createSanitizer, type InjectionFinding, type Sanitizer } from "./sanitizer.ts";
 export { checkedLookup, isLoopbackHost, reachOf } from "./addresses.ts";

@@ -1,0 +1,46 @@
+import { createRestorer, type QuestPlaceholders } from "../../security/security.ts";
+import type { ModelEvent } from "../models.ts";
+import { mapAnswer } from "./texts.ts";
+
+/**
+ * Puts personal data back into an answer as it streams. What may be the beginning of a placeholder waits for what follows it; where
+ * nothing was hidden, everything goes on as it came.
+ */
+export async function* restoreEvents(events: AsyncIterable<ModelEvent>, quest: QuestPlaceholders): AsyncGenerator<ModelEvent> {
+  let restorer = createRestorer(quest);
+  let kind: "text" | "thinking" = "text";
+  const rest = (): ModelEvent[] => {
+    const text = restorer.end();
+    return text === "" ? [] : [{ type: kind, text }];
+  };
+  for await (const event of events) {
+    switch (event.type) {
+      case "text":
+      case "thinking": {
+        if (event.type !== kind) yield* rest();
+        kind = event.type;
+        const text = restorer.add(event.text);
+        if (text === event.text) yield event;
+        else if (text !== "") yield { type: kind, text };
+        break;
+      }
+      case "retry":
+        // What was streamed of the failed try counts no more.
+        restorer = createRestorer(quest);
+        yield event;
+        break;
+      case "done": {
+        yield* rest();
+        const restored = (text: string): string => quest.restorePersonal(text);
+        yield {
+          ...event,
+          content: event.content.map((part) => mapAnswer(part, restored)),
+          malformed: event.malformed.map((call) => ({ ...call, raw: restored(call.raw) })),
+        };
+        break;
+      }
+      default:
+        yield event;
+    }
+  }
+}

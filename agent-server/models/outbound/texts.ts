@@ -1,0 +1,47 @@
+import type { AssistantContent, ModelMessage, ModelRequest } from "../models.ts";
+
+/** The request with every text of it replaced: system, words, results, and what the model itself said, thought and asked of tools. */
+export function mapTexts(request: ModelRequest, map: (text: string) => string): ModelRequest {
+  return { ...request, system: map(request.system), messages: request.messages.map((message) => mapMessage(message, map)) };
+}
+
+/** Every text that `mapTexts` reaches. */
+export function textsOf(request: ModelRequest): string[] {
+  const texts: string[] = [];
+  mapTexts(request, (text) => {
+    texts.push(text);
+    return text;
+  });
+  return texts;
+}
+
+function mapMessage(message: ModelMessage, map: (text: string) => string): ModelMessage {
+  switch (message.role) {
+    case "assistant":
+      return { role: "assistant", content: message.content.map((part) => mapAnswer(part, map)) };
+    case "tool":
+      return { role: "tool", results: message.results.map((result) => ({ ...result, text: map(result.text) })) };
+    case "user":
+      return {
+        role: "user",
+        content: message.content.map((part) => (part.type === "text" ? { ...part, text: map(part.text) } : part)),
+      };
+  }
+}
+
+/** Blocks that a provider checks when they come back are its own words, and hold none but placeholders. */
+export function mapAnswer(part: AssistantContent, map: (text: string) => string): AssistantContent {
+  if (part.type === "tool_call") return { ...part, args: mapArguments(part.args, map) };
+  return { ...part, text: map(part.text) };
+}
+
+function mapArguments(args: Record<string, unknown>, map: (text: string) => string): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(args).map(([name, value]) => [name, mapValue(value, map)]));
+}
+
+function mapValue(value: unknown, map: (text: string) => string): unknown {
+  if (typeof value === "string") return map(value);
+  if (Array.isArray(value)) return value.map((item) => mapValue(item, map));
+  if (typeof value !== "object" || value === null) return value;
+  return mapArguments({ ...value }, map);
+}

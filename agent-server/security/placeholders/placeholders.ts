@@ -1,0 +1,45 @@
+import { randomBytes } from "node:crypto";
+import { openText, readKey, sealText, seemsSealed, subkey } from "./key.ts";
+import { createQuestPlaceholders, type QuestPlaceholders } from "./scope.ts";
+
+export type { PersonalRules, QuestPlaceholders } from "./scope.ts";
+export type { HiddenKind } from "./form.ts";
+export { createRestorer, type Restorer } from "./restorer.ts";
+
+/** Reversible placeholders for secrets and personal data (requirement M6; governance.md, Redaction). */
+export interface Placeholders {
+  /** Those of a quest; without one, placeholders that mean nothing after the call they are for. */
+  of(questId: string | null): QuestPlaceholders;
+  /** A text of a quest as it may stand in the database: sealed when it holds a secret, else as it is. */
+  seal(text: string, questId: string): string;
+  /** What `seal` was given; null when its key is gone. */
+  open(text: string): string | null;
+}
+
+/** Quests whose values are kept in memory; those of others are learned anew when their files are read. */
+const keptQuests = 64;
+
+/** @param deps.dataDir the key of placeholders is kept there, in a file of its own, and made on first use */
+export function createPlaceholders(deps: { dataDir: string }): Placeholders {
+  let key: Buffer | null = null;
+  const master = (): Buffer => (key ??= readKey(deps.dataDir));
+  const quests = new Map<string, QuestPlaceholders>();
+
+  const self: Placeholders = {
+    of(questId) {
+      if (questId === null) return createQuestPlaceholders(randomBytes(32));
+      const found = quests.get(questId) ?? createQuestPlaceholders(subkey(master(), `quest ${questId}`));
+      quests.delete(questId);
+      quests.set(questId, found);
+      const [oldest] = quests.keys();
+      if (quests.size > keptQuests && oldest !== undefined) quests.delete(oldest);
+      return found;
+    },
+    seal(text, questId) {
+      const holds = seemsSealed(text) || self.of(questId).secrets.text(text).text !== text;
+      return holds ? sealText(subkey(master(), "texts"), text) : text;
+    },
+    open: (text) => openText(() => subkey(master(), "texts"), text),
+  };
+  return self;
+}
