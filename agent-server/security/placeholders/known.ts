@@ -5,7 +5,8 @@ export interface KnownValues {
   replace(text: string): string;
 }
 
-const run = /[\p{L}\p{N}]+/gu;
+const firstRun = /[\p{L}\p{N}]+/u;
+const run = new RegExp(firstRun, "gu");
 
 /** By the first word of each value: what a text costs does not depend on how many there are. */
 export function createKnownValues(): KnownValues {
@@ -16,8 +17,7 @@ export function createKnownValues(): KnownValues {
 
   return {
     add(value, placeholder) {
-      run.lastIndex = 0;
-      const first = run.exec(value);
+      const first = firstRun.exec(value);
       if (first === null) return;
       const group = byWord.get(first[0]) ?? [];
       const at = group.findIndex((one) => one.value === value);
