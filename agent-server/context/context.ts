@@ -21,7 +21,7 @@ export type { AttachedFile } from "./attached-file.ts";
 export type { ContextMessage, ContextToolResult, ContextUserContent } from "./budget.ts";
 export { costOf, headByTokens, shorten } from "./budget.ts";
 export { applyStates, chooseEvictions, type Eviction, type Piece, type PieceState, renderPiece } from "./pieces.ts";
-export { type ContextSettings, readContextSettings } from "./settings.ts";
+export { type ContextSettings, createContextSettings } from "./settings.ts";
 export type { SelfFacts } from "./self-knowledge.ts";
 export { createDataFence, fence, newMarker } from "./fence.ts";
 export { estimateTokens } from "./tokens.ts";

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import * as z from "zod";
@@ -18,31 +18,45 @@ export const ContextSettings = z.strictObject({
 export type ContextSettings = z.infer<typeof ContextSettings>;
 
 /**
- * The shipped settings with the owner's laid over them, key by key. A file that cannot be used is left out as a whole, and `onProblem`
- * is told why.
+ * The shipped settings with the owner's laid over them, key by key, read again when a file is another one. A file that cannot be used
+ * is left out as a whole, and `onProblem` is told why, once.
  */
-export function readContextSettings(of: {
+export function createContextSettings(of: {
+  /** The shipped `config/` folder; null: defaults hold. */
   configDir: string | null;
   dataDir: string;
   onProblem: (words: string) => void;
-}): ContextSettings {
+}): () => ContextSettings {
+  const files = [...(of.configDir === null ? [] : [of.configDir]), join(of.dataDir, "config")].map((folder) => join(folder, "context.yaml"));
+  let seen = "";
+  let settings = ContextSettings.parse({});
+  return () => {
+    const stamp = files.map(stampOf).join();
+    if (stamp === seen) return settings;
+    seen = stamp;
+    settings = load(files, of.onProblem);
+    return settings;
+  };
+}
+
+function stampOf(path: string): string {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats === undefined ? "none" : `${String(stats.mtimeMs)}:${String(stats.size)}:${String(stats.ino)}`;
+}
+
+function load(files: readonly string[], onProblem: (words: string) => void): ContextSettings {
   let laid: Record<string, unknown> = {};
-  for (const folder of [...(of.configDir === null ? [] : [of.configDir]), join(of.dataDir, "config")]) {
-    let text: string;
+  for (const path of files) {
     try {
-      text = readFileSync(join(folder, "context.yaml"), "utf8");
-    } catch {
-      // There is none, or it cannot be read: what was laid before holds.
-      continue;
-    }
-    try {
+      const text = readFileSync(path, "utf8");
       const tried = { ...laid, ...z.record(z.string(), z.unknown()).parse(parse(text, { maxAliasCount: 0 }) ?? {}) };
-      const settings = ContextSettings.parse(tried);
-      if (settings.keep >= settings.shorten_at || settings.shorten_at > settings.compact_at)
+      const { keep, shorten_at, compact_at } = ContextSettings.parse(tried);
+      if (keep >= shorten_at || shorten_at > compact_at)
         throw new Error("keep must be less than shorten_at, and shorten_at no more than compact_at");
       laid = tried;
     } catch (error) {
-      of.onProblem(`The file config/context.yaml cannot be used, so the settings before it hold: ${wordsOf(error)}.`);
+      if (error instanceof Error && "code" in error && error.code === "ENOENT") continue;
+      onProblem(`The file config/context.yaml cannot be used, so the settings before it hold: ${wordsOf(error)}.`);
     }
   }
   return ContextSettings.parse(laid);

@@ -57,6 +57,7 @@ export async function readAttachments(
           type: "text",
           text: fence(title, redactor.text(attachment.text).text),
           attached: true,
+          path: `${attachment.path}:${String(attachment.startLine)}-${String(attachment.endLine)}`,
           ...(findings.length === 0 ? {} : { findings }),
         });
         break;
@@ -68,6 +69,7 @@ export async function readAttachments(
             type: "text",
             text: file.text,
             attached: true,
+            path: file.path,
             ...(file.findings.length === 0 ? {} : { findings: file.findings }),
           });
         else problems.push(notice("warning", `${file.path} was not attached. ${file.problem}`));

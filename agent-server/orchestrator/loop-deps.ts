@@ -5,6 +5,7 @@ import type { Models } from "../models/models.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Log, Redactor, Sanitizer } from "../security/security.ts";
 import type { Tools } from "../tools/tools.ts";
+import type { QuestContext } from "./quest-context.ts";
 import type { QuestStore } from "./quest-store.ts";
 
 /** What the loop and its steps work with. */
@@ -14,6 +15,8 @@ export interface LoopDeps {
   tools: Tools;
   governance: Governance;
   context: Context;
+  /** What each prompt is made of, within its budget. */
+  questContext: QuestContext;
   ledger: Ledger;
   redactor: Redactor;
   /** Without one nothing is looked for in texts. */

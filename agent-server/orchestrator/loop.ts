@@ -1,9 +1,10 @@
+import { createHash } from "node:crypto";
 import { LancelotError } from "../contract/errors.ts";
-import type { ContextMessage, Surroundings, Trace } from "../context/context.ts";
+import type { Surroundings, Trace } from "../context/context.ts";
 import type { ActiveModel, ModelEvent } from "../models/models.ts";
 import { streamAnswer } from "./answer-stream.ts";
 import { readAttachments } from "./attachments.ts";
-import { toConversation, toSmallConversation } from "./conversation.ts";
+import { toConversation } from "./conversation.ts";
 import type { LoopDeps } from "./loop-deps.ts";
 import { finishPendingCalls, useAnswer } from "./model-answer.ts";
 import { type Notice, notice, noticeOf } from "./notices.ts";
@@ -12,7 +13,6 @@ import type { Run } from "./quest-run.ts";
 import type { QuestStore } from "./quest-store.ts";
 import { hasOpenChanges, tellReview } from "./review.ts";
 import { partialTurn } from "./settle.ts";
-import { asksForChange, smallAnswerTokens, smallModelTools } from "./small-model.ts";
 import { readForSmallModel } from "./small-model-turn.ts";
 import { maxQuestTokens, maxTurns } from "./stop-rules.ts";
 import { settleVerifications } from "./verification-notes.ts";
@@ -145,44 +145,22 @@ async function answerOnce(
   active: ActiveModel,
   turnId: string,
 ): Promise<Outcome | null> {
-  const { store, models, tools, context, emit, redactor } = deps;
+  const { store, models, emit, redactor } = deps;
   const { questId } = run;
   const { signal } = run.controller;
   const trace: Trace = { questId, parentId: turnId };
   if (active.small) await readForSmallModel(deps, run, active, turnId);
 
+  const { system, fitted, tools, answer, problem } = await deps.questContext.prompt({ questId, model: active, surroundings, trace, signal });
+  if (problem !== null) return fail(deps, run, notice("error", problem, "choose_model"));
   const quest = store.quest(questId);
-  const stored = store.messages(questId);
-  const request = lastRequest(stored.flatMap(({ turn }) => (turn?.kind === "user" ? [turn.content] : [])));
-  const usable = tools.list().flatMap((tool) => (tool.problem === null ? [tool.name] : []));
-  const offered = tools.schemas(active.small ? usable.filter((tool) => smallModelTools(request).includes(tool)) : usable);
-  const answerTokens = active.small ? smallAnswerTokens : Math.min(8_192, Math.floor(active.contextWindow / 4));
-  const { system, fitted } = context.assemble(
-    surroundings,
-    {
-      small: active.small,
-      canEdit: asksForChange(request),
-      mode: quest.mode,
-      marker: store.marker(questId),
-      plan: quest.plan,
-      tools: offered,
-      messages: active.small ? toSmallConversation(stored) : toConversation(stored),
-      window: active.contextWindow,
-      answer: answerTokens,
-    },
-    trace,
-  );
-  if (!fitted.fits) {
-    const words = `Your messages in this task no longer fit the window of ${active.displayName} (${active.contextWindow.toLocaleString("en-US")} tokens). Start a new task, attach less, or choose a model with a larger window.`;
-    return fail(deps, run, notice("error", words, "choose_model"));
-  }
 
   // From here to the stream nothing waits: what the owner says now comes after this message, and joins the next step.
   const message = store.addMessage({ questId, role: "assistant", parts: [], open: true });
   let done: Done;
   try {
     const events = models.stream(
-      { system, messages: fitted.messages, tools: offered, ...(active.small ? { maxTokens: answerTokens } : {}) },
+      { system, messages: fitted.messages, tools, cacheKey: cacheKeyOf(questId), ...(active.small ? { maxTokens: answer } : {}) },
       { questId, parentId: turnId, signal },
     );
     done = await streamAnswer({ store, emit, redactor }, events, message, signal, (flush) => {
@@ -197,6 +175,7 @@ async function answerOnce(
   return useAnswer(deps, run, message, done, quest, turnId);
 }
 
-function lastRequest(turns: readonly Extract<ContextMessage, { role: "user" }>["content"][]): string {
-  return (turns.at(-1) ?? []).map((item) => (item.type === "text" && item.attached !== true ? item.text : "")).join("\n");
+/** The same for all prompts of a task, and nobody else's: providers that keep prompts by key find theirs again. */
+function cacheKeyOf(questId: string): string {
+  return createHash("sha256").update(questId).digest("hex").slice(0, 32);
 }

@@ -4,28 +4,33 @@ import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
 import type { Flag } from "../contract/flags.ts";
 import type { Params, Result } from "../contract/table.ts";
-import { createContext } from "../context/context.ts";
+import { createContext, createContextSettings } from "../context/context.ts";
 import type { Governance } from "../governance/governance.ts";
 import type { Models } from "../models/models.ts";
+import type { LocalTasks } from "../models/tasks/tasks.ts";
 import { type Ledger, type ReceiptOpening, recorded } from "../receipts/receipts.ts";
 import type { InjectionFinding, Log, Redactor, Sanitizer } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Tools } from "../tools/tools.ts";
+import { contextMigrations, createContextStore } from "./context-store.ts";
 import { asksForCrusader, changeMode, recordCrusader, withoutCrusader } from "./crusader.ts";
 import { notice } from "./notices.ts";
 import { attachmentPart, findMentions, protectAttachment } from "./attachments.ts";
+import { createQuestContext } from "./quest-context.ts";
 import { questToMarkdown } from "./quest-export.ts";
 import { ownersText, parseCursor, titleOf, toCursor } from "./quest-page.ts";
 import { createQuestRunner } from "./quest-runner.ts";
 import { createQuestStore } from "./quest-store.ts";
 import { hasOpenChanges } from "./review.ts";
 import { answerOf } from "./run-result.ts";
+import { orchestratorMigrations as questMigrations } from "./schema.ts";
 import { expandSlashCommand } from "./slash-commands.ts";
 import { maxQuestTokens } from "./stop-rules.ts";
 import { showFailures } from "./verification-notes.ts";
 
 export { chatHandlers } from "./handlers.ts";
-export { orchestratorMigrations } from "./schema.ts";
+/** Tables of tasks, and of what they keep of their context. */
+export const orchestratorMigrations = [...questMigrations, ...contextMigrations];
 
 /** Quests: from the owner's words to an answer, step by step, persisted at each. */
 export interface Orchestrator {
@@ -64,8 +69,12 @@ export interface OrchestratorDeps {
   sanitizer?: Sanitizer;
   /** Absolute path of the workspace; null without one. */
   workspace: string | null;
-  /** The owner's USER.md and RULES.md are here; the storage's folder unless said. */
+  /** The owner's USER.md, RULES.md and MEMORY_SUMMARY.md are here; the storage's folder unless said. */
   dataDir?: string;
+  /** The shipped `config/` folder; without it defaults hold. */
+  configDir?: string;
+  /** Summaries by the local lanes; without them rules summarize. */
+  summarize?: LocalTasks["summarize"];
   /** False where nobody can answer a question: then ask_owner says so at once. True unless said. */
   canAsk?: boolean;
   /** Switches the model is told of: flags and safe mode. None unless said. */
@@ -103,6 +112,22 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
     workspace: deps.workspace,
     dataDir: deps.dataDir ?? storage.dataDir,
   });
+  const log: Log = deps.log ?? (() => undefined);
+  const kept = createContextStore(storage);
+  const questContext = createQuestContext({
+    store,
+    kept,
+    context,
+    models,
+    tools,
+    governance,
+    ledger,
+    redactor,
+    summarize: deps.summarize,
+    settings: createContextSettings({ configDir: deps.configDir ?? null, dataDir: deps.dataDir ?? storage.dataDir, onProblem: log }),
+    log,
+    now: deps.now ?? (() => new Date()),
+  });
   const runner = createQuestRunner(
     {
       store,
@@ -110,12 +135,13 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
       tools,
       governance,
       context,
+      questContext,
       ledger,
       redactor,
       sanitizer,
       emit,
       canAsk: deps.canAsk ?? true,
-      log: deps.log ?? (() => undefined),
+      log,
     },
     storage,
   );
