@@ -10,7 +10,7 @@ import type { HostInfo } from "./contract/host.ts";
 import type { Handlers } from "./contract/table.ts";
 import { createFlags, createSafeMode, flagHandlers, flagsMigrations, safeModeHandlers } from "./flags/flags.ts";
 import { createGovernance, governanceHandlers, governanceMigrations } from "./governance/governance.ts";
-import { createModels, createUsage, oauthHandlers, usageHandlers, usageMigrations } from "./models/models.ts";
+import { createModels, createUsage, oauthHandlers, routerHandlers, routerMigrations, usageHandlers, usageMigrations } from "./models/models.ts";
 import { chatHandlers, createOrchestrator, orchestratorMigrations } from "./orchestrator/orchestrator.ts";
 import type { ProductPaths } from "./paths.ts";
 import { pendingHandlers } from "./pending-handlers.ts";
@@ -87,6 +87,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       ...governanceMigrations,
       ...toolsMigrations,
       ...usageMigrations,
+      ...routerMigrations,
       ...orchestratorMigrations,
     ],
   });
@@ -178,6 +179,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
     questName: (questId) => orchestrator.titleOf(questId),
   });
   const models = createModels({
+    storage,
+    usage,
     oauth,
     askEditor: options.askEditor,
     configDir: paths.configDir,
@@ -243,7 +246,11 @@ export async function createHost(options: HostOptions): Promise<Host> {
   });
 
   const stopReceipts = ledger.onReceipt((receipt) => emit("receipt", receipt));
-  const stopModels = models.onChange((change) => ("localModel" in change ? emit("localModel", change.localModel) : emit("models", {})));
+  const stopModels = models.onChange((change) => {
+    if ("localModel" in change) emit("localModel", change.localModel);
+    else if ("routed" in change) emit("routed", change.routed);
+    else emit("models", {});
+  });
   const closedReceipts = ledger.reconcile();
   const interrupted = orchestrator.reconcile();
   if (closedReceipts + interrupted > 0)
@@ -327,6 +334,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     ...governanceHandlers(governance, tools.verifications.stats),
     ...receiptsHandlers({ ledger, emit }),
     ...usageHandlers(usage, ledger),
+    ...routerHandlers(models.router, (questId) => orchestrator.get(questId).quest.override),
     ...flagHandlers(flags),
     ...safeModeHandlers(safeMode),
     ...toolsHandlers(tools.routing, ledger),

@@ -1,10 +1,10 @@
-import { randomUUID } from "node:crypto";
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { isMap, isNode, LineCounter, parseDocument, type Document } from "yaml";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { isMap, parseDocument, type Document } from "yaml";
 import * as z from "zod";
 import { LancelotError } from "../contract/errors.ts";
 import { ProviderKind } from "../contract/models.ts";
+import { fileStamp, isRecord, parseOwnersYaml, readOwners, toRecord, wordIssue, writeWhole } from "./owners-yaml.ts";
 
 const Thinking = z.looseObject({
   enabled: z.boolean(),
@@ -90,7 +90,6 @@ export interface ConfigFile {
 }
 
 const fileName = "config/models.yaml";
-const maxBytes = 1_000_000;
 
 export function createConfigFile(deps: { configDir: string; dataDir: string }): ConfigFile {
   const shippedPath = join(deps.configDir, "models.yaml");
@@ -101,7 +100,7 @@ export function createConfigFile(deps: { configDir: string; dataDir: string }): 
   function read(): LoadedConfig {
     const now = `${fileStamp(shippedPath)} ${fileStamp(ownerPath)}`;
     if (loaded === undefined || now !== stamp) {
-      loaded = loadConfig(readFileSync(shippedPath, "utf8"), readText(ownerPath));
+      loaded = loadConfig(readFileSync(shippedPath, "utf8"), readOwners(ownerPath, fileName));
       stamp = now;
     }
     return loaded;
@@ -110,7 +109,7 @@ export function createConfigFile(deps: { configDir: string; dataDir: string }): 
   function choose(provider: string, model: { name: string; contextWindow: number | null } | undefined): void {
     const { problem } = read();
     if (problem !== null) throw new LancelotError("conflict", `${problem} Then choose again.`);
-    const document = parseDocument(readText(ownerPath) ?? 'version: "1.0"\n');
+    const document = parseDocument(readOwners(ownerPath, fileName) ?? 'version: "1.0"\n');
     if (!isMap(document.contents)) document.setIn([], document.createNode({ version: "1.0" }));
     document.set("active", provider);
     if (model !== undefined && provider !== "local")
@@ -121,7 +120,7 @@ export function createConfigFile(deps: { configDir: string; dataDir: string }): 
         else setIn(document, [...path, "context_window"], model.contextWindow);
       }
     else if (model !== undefined) setIn(document, ["local", "model"], model.name);
-    writeWhole(ownerPath, document.toString({ lineWidth: 0 }));
+    writeWhole(ownerPath, fileName, document.toString({ lineWidth: 0 }));
   }
 
   return { read, choose };
@@ -135,58 +134,24 @@ export function loadConfig(shippedText: string, ownerText: string | null): Loade
   const broken = (line: number, what: string): LoadedConfig =>
     shippedOnly(`${fileName} in the data folder, line ${line}: ${what}. The file has no effect until you correct it.`);
 
-  if (ownerText.length > maxBytes) return broken(1, "the file is larger than 1 MB");
-  const lines = new LineCounter();
-  const document = parseDocument(ownerText, { lineCounter: lines, prettyErrors: false });
-  const [error] = document.errors;
-  if (error !== undefined) return broken(lines.linePos(error.pos[0]).line, `not YAML: ${error.message}`);
-  let owner: unknown;
-  try {
-    owner = document.toJS({ maxAliasCount: 100 });
-  } catch (cause) {
-    return broken(1, cause instanceof Error ? cause.message : "cannot be read");
-  }
-  if (owner === null || owner === undefined) return shippedOnly(null);
-  if (!isRecord(owner)) return broken(1, "must be a list of keys such as active: and providers:");
-
-  const merged = ModelsConfig.safeParse(mergeConfig(shipped, withoutEmpty(owner)), { reportInput: true });
+  const owner = parseOwnersYaml(ownerText, "active: and providers:");
+  if (owner.broken !== null) return broken(owner.broken.line, owner.broken.what);
+  const merged = ModelsConfig.safeParse(mergeConfig(shipped, owner.value), { reportInput: true });
   if (!merged.success) {
     const [issue] = merged.error.issues;
     const path = issue?.path.map(String) ?? [];
     const message = issue === undefined ? "is not as it should be" : wordIssue(issue);
-    return broken(lineOf(document, lines, path), `${path.join(".") || "the file"} ${message}`);
+    return broken(owner.lineOf(path), `${path.join(".") || "the file"} ${message}`);
   }
   const config = merged.data;
   if (config.active !== undefined && config.active !== "local" && !Object.hasOwn(config.providers, config.active))
     return broken(
-      lineOf(document, lines, ["active"]),
+      owner.lineOf(["active"]),
       `active names "${config.active}", which is not under providers (${Object.keys(config.providers).join(", ")}, local)`,
     );
-  const at = (path: string[]): string => `${fileName}, line ${lineOf(document, lines, path)}: ${path.join(".")}`;
-  const viaApi = Object.entries(config.providers).filter(([, { mode }]) => mode === "api");
-  const notices = [
-    ...unknownKeys(config).map((path) => `${at(path)} is not a setting and has no effect.`),
-    ...viaApi.map(([name]) => `${at(["providers", name, "mode"])} is api, which this version does not have: the official SDK is used.`),
-  ];
+  const at = (path: string[]): string => `${fileName}, line ${owner.lineOf(path)}: ${path.join(".")}`;
+  const notices = unknownKeys(config).map((path) => `${at(path)} is not a setting and has no effect.`);
   return { config, problem: null, notices };
-}
-
-function wordIssue(issue: z.core.$ZodIssue): string {
-  if (issue.code === "invalid_value") return `must be one of ${issue.values.map(String).join(", ")}`;
-  if (issue.code === "invalid_type") return issue.input === undefined ? `is missing (${issue.expected})` : `must be ${issue.expected}`;
-  if (issue.code === "too_small") return `must be at least ${String(issue.minimum)}`;
-  if (issue.code === "too_big") return `must be at most ${String(issue.maximum)}`;
-  if (issue.code === "invalid_key") return `has a name that ${issue.issues[0]?.message ?? "is not allowed"}`;
-  return issue.message;
-}
-
-/** The line of the node at a path, or of the nearest one above it that exists. */
-function lineOf(document: Document, lines: LineCounter, path: readonly string[]): number {
-  for (let length = path.length; length > 0; length--) {
-    const node = document.getIn(path.slice(0, length), true);
-    if (isNode(node) && node.range) return lines.linePos(node.range[0]).line;
-  }
-  return 1;
 }
 
 const profileKeys = Object.keys(Profile.shape);
@@ -204,12 +169,6 @@ function unknownKeys(config: ModelsConfig): string[][] {
     }
   }
   return found;
-}
-
-/** A key without a value says nothing. */
-function withoutEmpty(value: Record<string, unknown>): Record<string, unknown> {
-  const filled = Object.entries(value).filter(([key, inner]) => inner !== null && key !== "__proto__");
-  return Object.fromEntries(filled.map(([key, inner]) => [key, isRecord(inner) ? withoutEmpty(inner) : inner]));
 }
 
 function mergeConfig(shipped: Record<string, unknown>, owner: Record<string, unknown>): Record<string, unknown> {
@@ -245,40 +204,4 @@ function setIn(document: Document, path: string[], value: unknown): void {
     if (!isMap(document.getIn(above, true))) document.setIn(above, document.createNode({}));
   }
   document.setIn(path, value);
-}
-
-function writeWhole(path: string, text: string): void {
-  mkdirSync(dirname(path), { recursive: true });
-  const draft = `${path}.${randomUUID()}.tmp`;
-  try {
-    writeFileSync(draft, text, { mode: 0o600, flush: true });
-    renameSync(draft, path);
-  } catch (cause) {
-    rmSync(draft, { force: true });
-    throw new LancelotError("unavailable", `${fileName} in the data folder cannot be written. Check its permissions and the free space.`, {
-      cause,
-    });
-  }
-}
-
-function readText(path: string): string | null {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (cause) {
-    if (isRecord(cause) && cause["code"] === "ENOENT") return null;
-    throw new LancelotError("unavailable", `${fileName} in the data folder cannot be read. Check its permissions.`, { cause });
-  }
-}
-
-function fileStamp(path: string): string {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  return stat === undefined ? "none" : `${stat.mtimeMs}:${stat.size}:${stat.ino}`;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function toRecord(value: unknown): Record<string, unknown> {
-  return isRecord(value) ? value : {};
 }

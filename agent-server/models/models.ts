@@ -1,102 +1,78 @@
-import type { Usage } from "../contract/chat.ts";
 import type { AskEditor } from "../contract/editor.ts";
 import { LancelotError } from "../contract/errors.ts";
-import type { LocalModel, ModelInfo, ProviderKind, ProviderState } from "../contract/models.ts";
+import type { LocalModel, ModelInfo, ProviderState } from "../contract/models.ts";
+import type { ModelOverride, RouterDecision } from "../contract/router.ts";
 import { type Ledger, recorded } from "../receipts/receipts.ts";
-import type { GatedFetch, Redactor, OAuth, Secrets } from "../security/security.ts";
-import { answerInAttempts, type AttemptDeps, type Limits } from "./attempts.ts";
-import { createConfigFile, type LoadedConfig, type Profile } from "./config.ts";
+import type { GatedFetch, OAuth, Redactor, Secrets } from "../security/security.ts";
+import type { Storage } from "../storage/storage.ts";
+import type { AttemptDeps } from "./attempts.ts";
+import { type CallContext, createCalls } from "./call.ts";
+import { createConfigFile, type LoadedConfig } from "./config.ts";
 import { createListing } from "./listing.ts";
-import { createLocal, type Local } from "./local/local.ts";
+import { createLocal } from "./local/local.ts";
+import { startLocal } from "./local-start.ts";
 import { redactRequest } from "./outbound.ts";
-import type { Provider } from "./providers/provider.ts";
-import { createProvider, createSelection, type Candidate } from "./selection.ts";
+import type { ActiveModel, ModelEvent, ModelRequest } from "./request.ts";
+import { createBreakers } from "./resilience/breakers.ts";
+import { createConnectivity } from "./resilience/connectivity.ts";
+import type { Limits } from "./resilience/patience.ts";
+import { createRouterFile, type LoadedRouter } from "./router/config.ts";
+import { createDecisions } from "./router/decisions.ts";
+import { createRouterView, type RouterView } from "./router/handlers.ts";
+import type { CallTask } from "./router/lanes.ts";
+import { checkOverride } from "./router/override.ts";
+import { createRouter, type Route } from "./router/router.ts";
+import { createTargets, isOnThisMachine, profileOf } from "./router/targets.ts";
+import { createProvider, createSelection } from "./selection.ts";
+import type { UsageBook } from "./usage/usage.ts";
 
 export { ModelsConfig } from "./config.ts";
+export type {
+  ActiveModel,
+  AssistantContent,
+  ModelEvent,
+  ModelMessage,
+  ModelRequest,
+  StopReason,
+  ToolResult,
+  ToolSchema,
+  UserContent,
+} from "./request.ts";
+export { RouterConfig } from "./router/config.ts";
+export { routerHandlers } from "./router/handlers.ts";
+export type { CallTask } from "./router/lanes.ts";
+export type { Route } from "./router/router.ts";
+export { routerMigrations } from "./router/schema.ts";
+export { type TaskType, taskTypeOf } from "./router/task-type.ts";
 export { oauthHandlers } from "./sign-in.ts";
 export { createUsage, PriceTable, type UsageBook, usageHandlers, usageMigrations, UsageSettings } from "./usage/usage.ts";
 
-/** A conversation as every provider can be told it. */
-export type ModelMessage =
-  | { role: "user"; content: UserContent[] }
-  | { role: "assistant"; content: AssistantContent[] }
-  /** Results of the tool calls of the assistant message before it, all of them, in their order. */
-  | { role: "tool"; results: ToolResult[] };
-export type UserContent = { type: "text"; text: string } | { type: "image"; mediaType: string; data: string };
-export type AssistantContent =
-  | { type: "text"; text: string }
-  /** `replay` is the provider's own block (signature, encrypted content), sent back unchanged to the provider named in it. */
-  | { type: "thinking"; text: string; replay?: { provider: ProviderKind; block: unknown } }
-  | { type: "tool_call"; id: string; name: string; args: Record<string, unknown>; replay?: { provider: ProviderKind; block: unknown } };
-export interface ToolResult {
-  callId: string;
-  name: string;
-  text: string;
-  isError: boolean;
-  /** Shown to models that take images in results; others get them beside. */
-  images?: { mediaType: string; data: string }[];
-}
-
-export interface ToolSchema {
-  name: string;
-  description: string;
-  /** JSON Schema of an object. */
-  parameters: Record<string, unknown>;
-}
-
-export interface ModelRequest {
-  system: string;
-  messages: ModelMessage[];
-  tools: ToolSchema[];
-  /** Which profile of models.yaml; `fast` unless said. */
-  lane?: "fast" | "deep" | "cache";
-  /** Tokens; the profile's own where absent. */
-  maxTokens?: number;
-  /** The answer must be JSON that holds this schema; each provider is told in its own way, and what comes is checked. */
-  responseSchema?: { name: string; schema: Record<string, unknown> };
-  /** The same for all requests that begin alike (a quest): providers that cache by key use it. */
-  cacheKey?: string;
-}
-
-export type StopReason = "end" | "tool_calls" | "max_tokens" | "refused" | "stopped";
-
-export type ModelEvent =
-  | { type: "text"; text: string }
-  | { type: "thinking"; text: string }
-  /** A try failed and another begins; what was streamed of the failed try counts no more. */
-  | { type: "retry"; attempt: number; delayMs: number; reason: string }
-  /**
-   * Last event of a stream: the whole answer, ready to be replayed. A tool call whose arguments were not a JSON object stands
-   * in `content` with no arguments, so that it can be answered, and in `malformed` under the same id: it must not be run.
-   * `inputTokens` counts the cached ones too, `outputTokens` the reasoning ones.
-   */
-  | { type: "done"; content: AssistantContent[]; malformed: { id: string; name: string; raw: string }[]; stop: StopReason; usage: Usage };
-
-/** What answers now. */
-export interface ActiveModel {
-  provider: string;
-  kind: ProviderKind;
-  model: string;
-  displayName: string;
-  /** Tokens. */
-  contextWindow: number;
-  /** A small model: short prompt, few tools, help from the host (see orchestrator). */
-  small: boolean;
-  /** What the owner should know of this choice: their models.yaml is not in use and why. */
-  notice?: string;
-}
+/** What changed: told to the world by the composition root. */
+export type ModelsChange = { localModel: LocalModel } | { routed: RouterDecision } | { models: true };
 
 export interface Models {
-  /** @throws LancelotError `unavailable` with the next step when nothing can answer. */
+  /** What answers when nothing asks for more. @throws LancelotError `unavailable` with the next step when nothing can answer. */
   active(): Promise<ActiveModel>;
   /**
-   * Streams one answer; each try is a receipt (`llm_call`). Retries by its own rules before the first event that carries text.
+   * Decides where a call goes; nothing is sent. `keep` is the route of the step before: a tool loop that goes on keeps its lane.
+   * @throws LancelotError `unavailable` with the next step when nothing can answer
+   */
+  route(task: CallTask, keep?: Route | null): Promise<Route>;
+  /**
+   * Where a call that failed goes on: to the strong model, along the owner's chain, or with no network to the local model. Null: nowhere.
+   * @throws LancelotError `unavailable` when there is no network and nothing here can answer
+   */
+  reroute(failed: Route, error: unknown): Promise<Route | null>;
+  /** @throws LancelotError `invalid_params` or `not_found` when the choice is none that models.yaml knows. */
+  checkOverride(override: ModelOverride): Promise<void>;
+  /**
+   * Streams one answer; each try is a receipt (`llm_call`). Retries by its own rules, and takes back by a `retry` event what a failed try
+   * streamed. With `context.route` it goes there and nowhere else; without one it decides itself, and goes on elsewhere where it may.
    * Aborting closes the connection. @throws LancelotError worded for the owner.
    */
-  stream(
-    request: ModelRequest,
-    context: { questId: string | null; parentId: string | null; signal: AbortSignal },
-  ): AsyncIterable<ModelEvent>;
+  stream(request: ModelRequest, context: CallContext): AsyncIterable<ModelEvent>;
+  /** Decisions, their counts, and the breakers. */
+  readonly router: RouterView;
   /** What each provider offers (kept for five minutes), with the configured names; `problem` is what is wrong with the owner's models.yaml. */
   list(
     provider: string | undefined,
@@ -110,12 +86,13 @@ export interface Models {
   local(): LocalModel;
   downloadLocal(): Promise<LocalModel>;
   cancelDownload(): LocalModel;
-  onChange(listener: (change: { localModel: LocalModel } | { models: true }) => void): () => void;
+  onChange(listener: (change: ModelsChange) => void): () => void;
   /** Ends the local process and open streams. */
   close(): Promise<void>;
 }
 
 export interface ModelsDeps {
+  storage: Storage;
   /** The shipped `config/` folder. */
   configDir: string;
   dataDir: string;
@@ -125,6 +102,8 @@ export interface ModelsDeps {
   gatedFetch: GatedFetch;
   ledger: Ledger;
   redactor: Redactor;
+  /** Counts what calls cost and holds the caps; without one nothing is counted. */
+  usage?: Pick<UsageBook, "admit" | "count"> | undefined;
   /** Signing in instead of a key. */
   oauth?: Pick<OAuth, "token"> | undefined;
   /** The editor that offers language models of its own. */
@@ -140,9 +119,17 @@ export interface ModelsDeps {
 
 /** The room of models: which one answers, its providers, retries and receipts. */
 export function createModels(deps: ModelsDeps): Models {
-  const listeners = new Set<Parameters<Models["onChange"]>[0]>();
-  const notify: Parameters<Models["onChange"]>[0] = (change) => listeners.forEach((listener) => listener(change));
+  const now = deps.now ?? Date.now;
+  const listeners = new Set<(change: ModelsChange) => void>();
+  const notify = (change: ModelsChange): void => listeners.forEach((listener) => listener(change));
   const closing = new AbortController();
+  const chosen = deps.env["LANCELOT_PROVIDER"];
+  const rejected = (file: "models" | "router", problem: string): void =>
+    void deps.ledger.record(
+      { actionType: "system", actionName: `${file}_config_rejected`, inputs: { file: `config/${file}.yaml` }, riskTier: "T0" },
+      { status: "failure", errorMessage: problem },
+    );
+
   const configFile = createConfigFile(deps);
   let known: LoadedConfig | undefined;
   let wasReady = false;
@@ -152,123 +139,102 @@ export function createModels(deps: ModelsDeps): Models {
     // An owner edits the file by hand: what was shown of it holds no more.
     if (known !== undefined) notify({ models: true });
     known = loaded;
-    if (loaded.problem !== null) {
-      deps.ledger.record(
-        { actionType: "system", actionName: "models_config_rejected", inputs: { file: "config/models.yaml" }, riskTier: "T0" },
-        { status: "failure", errorMessage: loaded.problem },
-      );
-    }
+    if (loaded.problem !== null) rejected("models", loaded.problem);
+    return loaded;
+  };
+  const routerFile = createRouterFile(deps);
+  let knownRules: LoadedRouter | undefined;
+  const readRules = (): LoadedRouter => {
+    const loaded = routerFile.read();
+    if (loaded === knownRules) return loaded;
+    if (knownRules !== undefined) notify({ models: true });
+    knownRules = loaded;
+    if (loaded.problem !== null) rejected("router", loaded.problem);
     return loaded;
   };
 
-  const local = startLocal(deps, (localModel) => {
-    notify({ localModel });
-    const isReady = localModel.status === "ready" || localModel.status === "loading" || localModel.status === "loaded";
-    if (isReady !== wasReady) notify({ models: true });
-    wasReady = isReady;
+  const { configDir, dataDir, distDir, env } = deps;
+  const local = startLocal(deps.local ?? createLocal, {
+    configDir,
+    dataDir,
+    distDir,
+    env,
+    onState(localModel) {
+      notify({ localModel });
+      const isReady = localModel.status === "ready" || localModel.status === "loading" || localModel.status === "loaded";
+      if (isReady !== wasReady) notify({ models: true });
+      wasReady = isReady;
+    },
   });
   /** The state shown: a server that the owner named stands for the embedded model. */
   const localState = (): LocalModel => {
     const { local: configured } = readConfig().config;
     if (!configured.enabled || configured.url === undefined) return local.state();
-    return {
-      ...local.state(),
-      status: "ready",
-      file: null,
-      name: configured.model,
-      license: "",
-      totalBytes: 0,
-      doneBytes: 0,
-      source: "server",
-      problem: null,
-    };
+    const server = { status: "ready", file: null, license: "", totalBytes: 0, doneBytes: 0, source: "server", problem: null } as const;
+    return { ...local.state(), ...server, name: configured.model };
   };
+
   const selection = createSelection({ ...deps, localState: () => local.state() });
-  const select = (loaded: LoadedConfig): Promise<Candidate> => selection.select(loaded, deps.env["LANCELOT_PROVIDER"]);
-  const listing = createListing({ now: deps.now ?? Date.now });
-
-  async function describe(candidate: Candidate, loaded: LoadedConfig): Promise<ActiveModel> {
-    const { name: provider, kind, displayName } = candidate;
-    const notice = loaded.problem === null ? {} : { notice: loaded.problem };
-    if (candidate.kind === "local" && candidate.connection === null) {
-      const { name: model, contextWindow, small } = await local.model();
-      return { provider, kind, model, displayName, contextWindow, small, ...notice };
-    }
-    if (candidate.kind === "local") {
-      const { local: configured } = loaded.config;
-      const model = await serverModel(candidate, configured.model);
-      const contextWindow = configured.context_window ?? listing.window(candidate, model) ?? 8192;
-      return { provider, kind, model, displayName, contextWindow, small: configured.small, ...notice };
-    }
-    const profile = profileOf(candidate, "fast");
-    const contextWindow =
-      profile.context_window ?? listing.window(candidate, profile.model) ?? (kind === "openai_compatible" ? 32_768 : 128_000);
-    return { provider, kind, model: profile.model, displayName, contextWindow, small: candidate.config?.small ?? false, ...notice };
-  }
-
-  /** The model of a local server: the one named, else the first it offers. */
-  async function serverModel(candidate: Candidate, named: string): Promise<string> {
-    if (named !== "auto") return named;
-    const [first] = await listing.ask(candidate, AbortSignal.timeout(15_000));
-    if (first !== undefined) return first.model;
-    throw new LancelotError(
-      "unavailable",
-      "The local server offers no model. Load one there, or name it as local.model in config/models.yaml.",
-    );
-  }
-
-  async function* stream(request: ModelRequest, context: Parameters<Models["stream"]>[1]): AsyncGenerator<ModelEvent> {
-    const loaded = readConfig();
-    const candidate = await select(loaded);
-    const lane = request.lane ?? "fast";
-    const active = await describe(candidate, loaded);
-    const profile: Profile = candidate.kind === "local" ? { model: active.model, max_tokens: 2048 } : profileOf(candidate, lane);
-    const provider: Provider = candidate.connection === null ? local.provider : createProvider(candidate.connection);
-    const { thinking } = profile;
-    yield* answerInAttempts(
-      deps,
-      {
-        provider: candidate.name,
-        displayName: candidate.displayName,
-        kind: candidate.kind,
-        lane,
-        call: {
-          model: profile.model,
-          maxTokens: request.maxTokens ?? profile.max_tokens,
-          temperature: profile.temperature,
-          thinking: thinking === undefined ? undefined : { enabled: thinking.enabled, budgetTokens: thinking.budget_tokens },
-        },
-        limits: { firstTokenMs: isOnThisMachine(candidate) ? 600_000 : 60_000, idleMs: 120_000, ...deps.limits },
-        stream: (...parameters) => provider.stream(...parameters),
-      },
-      candidate.connection === null ? request : redactRequest(request, deps.redactor),
-      { ...context, signal: AbortSignal.any([context.signal, closing.signal]) },
-    );
-  }
+  const listing = createListing({ now });
+  const targets = createTargets({ selection, listing, local, chosen });
+  const candidates = () => selection.candidates(readConfig().config);
+  const breakers = createBreakers({
+    numbers: () => {
+      const { failures, open_seconds } = readRules().config.breaker;
+      return { failures, openMs: open_seconds * 1000 };
+    },
+    ledger: deps.ledger,
+    onChange: () => notify({ models: true }),
+  });
+  const connectivity = createConnectivity({
+    isCloud: (one) => one.connection !== null && one.kind !== "vscode" && !isOnThisMachine(one),
+    candidates,
+    now,
+    onChange(offline) {
+      const opening = { actionType: "system", actionName: offline ? "network_lost" : "network_back", inputs: {}, riskTier: "T0" } as const;
+      deps.ledger.record(opening, { status: offline ? "failure" : "success" });
+      // What failed for want of a network says nothing about the providers.
+      if (!offline) for (const { provider } of breakers.states()) breakers.forget(provider);
+      notify({ models: true });
+    },
+  });
+  const router = createRouter({ targets, breakers, connectivity, candidates, models: readConfig, rules: readRules });
+  const decisions = createDecisions(deps.storage);
+  const calls = createCalls({
+    ...deps,
+    router,
+    breakers,
+    decisions,
+    rules: readRules,
+    providerOf: ({ connection }) => (connection === null ? local.provider : createProvider(connection)),
+    outbound: (request, { connection }) => (connection === null ? request : redactRequest(request, deps.redactor)),
+    onDecision: (routed) => notify({ routed }),
+    closing: closing.signal,
+  });
+  /** What answers when nothing asks for more: no rule of words, no breaker, no network. */
+  const active = async (): Promise<ActiveModel> =>
+    (await targets.resolve({ lane: "flagship_fast" }, readConfig(), readRules().config)).model;
 
   return {
-    async active() {
-      const loaded = readConfig();
-      return describe(await select(loaded), loaded);
-    },
-    stream,
+    active,
+    route: router.route,
+    reroute: router.after,
+    checkOverride: (override) => checkOverride(override, { selection, config: readConfig }),
+    stream: calls.stream,
+    router: createRouterView({ router, decisions, breakers, connectivity, rules: readRules }),
     async list(provider, signal) {
       const loaded = readConfig();
       const known = await selection.candidates(loaded.config);
       const wanted = provider === undefined ? known : known.filter(({ name }) => name === provider);
       if (provider !== undefined && wanted.length === 0)
         throw new LancelotError("not_found", `config/models.yaml has no provider named "${provider}".`);
-      const active = await select(loaded)
-        .then((candidate) => describe(candidate, loaded))
-        .catch(() => null);
-      const found = await listing.list(wanted, active, local, signal);
+      const found = await listing.list(wanted, await active().catch(() => null), local, signal);
       const problem = [loaded.problem, ...loaded.notices].filter((line) => line !== null).join(" ");
       return { ...found, problem: problem === "" ? null : problem };
     },
     async choose(provider, model) {
-      const override = deps.env["LANCELOT_PROVIDER"];
-      if (override !== undefined && override !== "" && override !== provider)
-        throw new LancelotError("conflict", `LANCELOT_PROVIDER=${override} decides here. Unset it to choose another provider.`);
+      if (chosen !== undefined && chosen !== "" && chosen !== provider)
+        throw new LancelotError("conflict", `LANCELOT_PROVIDER=${chosen} decides here. Unset it to choose another provider.`);
       const candidate = await selection.candidate(provider, readConfig().config);
       if (candidate === null) throw new LancelotError("not_found", `config/models.yaml has no provider named "${provider}".`);
       if (candidate.kind === "vscode" && candidate.problem !== null) throw new LancelotError("unavailable", candidate.problem);
@@ -305,59 +271,8 @@ export function createModels(deps: ModelsDeps): Models {
     },
     async close() {
       closing.abort();
+      connectivity.close();
       await local.close();
     },
   };
-}
-
-function profileOf(candidate: Candidate, lane: "fast" | "deep" | "cache"): Profile {
-  const profile = candidate.config?.[lane] ?? candidate.config?.fast;
-  if (profile === undefined) throw new LancelotError("unavailable", `${candidate.displayName} has no fast profile in config/models.yaml.`);
-  return profile;
-}
-
-/** A model computed here may read a long prompt for minutes before its first word. */
-function isOnThisMachine(candidate: Candidate): boolean {
-  if (candidate.connection === null) return true;
-  const { hostname } = new URL(candidate.connection.baseUrl);
-  return (
-    candidate.kind === "local" || (candidate.kind === "openai_compatible" && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname))
-  );
-}
-
-/** The embedded model; where its own files are broken the rest of the room works on and says so. */
-function startLocal(deps: ModelsDeps, onState: (state: LocalModel) => void): Local {
-  const create = deps.local ?? createLocal;
-  try {
-    return create({ dataDir: deps.dataDir, distDir: deps.distDir, configDir: deps.configDir, env: deps.env, onState });
-  } catch (cause) {
-    const error =
-      cause instanceof LancelotError
-        ? cause
-        : new LancelotError("unavailable", "The local model cannot be used. See the log (*Lancelot: Show log*).", { cause });
-    const state: LocalModel = {
-      status: "failed",
-      file: null,
-      name: "",
-      license: "",
-      totalBytes: 0,
-      doneBytes: 0,
-      source: null,
-      problem: error.message,
-    };
-    return {
-      provider: { stream: () => failed(error), listModels: () => Promise.reject(error) },
-      state: () => state,
-      download: () => Promise.reject(error),
-      cancelDownload: () => state,
-      model: () => Promise.reject(error),
-      pid: () => undefined,
-      close: () => Promise.resolve(),
-    };
-  }
-}
-
-// oxlint-disable-next-line require-yield -- a stream that fails before its first event
-async function* failed(error: LancelotError): AsyncGenerator<ModelEvent> {
-  throw error;
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { LocalModel } from "../../agent-server/contract/models.ts";
 import { LancelotError } from "../../agent-server/contract/errors.ts";
 import type { Receipt } from "../../agent-server/contract/receipts.ts";
-import { createModels, type ModelEvent, type ModelRequest, type Models, type ModelsDeps } from "../../agent-server/models/models.ts";
+import { createModels, routerMigrations, type ModelEvent, type ModelRequest, type Models, type ModelsDeps } from "../../agent-server/models/models.ts";
 import { createLedger, receiptsMigrations, type Ledger } from "../../agent-server/receipts/receipts.ts";
 import { createGatedFetch, createRedactor, type Secrets } from "../../agent-server/security/security.ts";
 import { openStorage } from "../../agent-server/storage/storage.ts";
@@ -34,10 +34,11 @@ export function createModelsRoom(options: { yaml?: string; keys?: Record<string,
   };
   if (yaml !== undefined) writeConfig(yaml);
   const redactor = createRedactor();
-  const storage = openStorage({ dataDir, migrations: receiptsMigrations });
+  const storage = openStorage({ dataDir, migrations: [...receiptsMigrations, ...routerMigrations] });
   const ledger = createLedger({ storage, redactor });
   const waits: number[] = [];
   const models = createModels({
+    storage,
     configDir,
     dataDir,
     distDir: null,
@@ -108,6 +109,10 @@ export function localIn(state: Partial<LocalModel>): NonNullable<ModelsDeps["loc
     state: () => model,
     download: () => Promise.resolve(model),
     cancelDownload: () => model,
+    load: () => Promise.resolve(model),
+    unload: () => Promise.resolve(model),
+    remove: () => Promise.resolve(model),
+    degraded: () => null,
     model: () => Promise.resolve({ name: model.name, contextWindow: 4096, small: true }),
     pid: () => undefined,
     close: () => Promise.resolve(),

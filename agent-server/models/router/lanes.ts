@@ -1,0 +1,122 @@
+import type { Lane, ModelOverride, RouterDecision } from "../../contract/router.ts";
+import type { RouterConfig } from "./config.ts";
+import { findPhrase, sizeOf, withoutCode } from "./words.ts";
+
+/** What a call of a model is for. */
+export interface CallTask {
+  /** `plan`, `review`, `debug`, `edit`, `chat`, … or a local task such as `summarize`. */
+  readonly type: string;
+  /** The owner's words: risk and size are looked for in them. */
+  readonly text: string;
+  /** The owner's choice for this task. */
+  readonly override?: ModelOverride | undefined;
+  /** A profile the caller wants whatever the words say. */
+  readonly profile?: "fast" | "deep" | "cache" | undefined;
+}
+
+export type RoutingRule = RouterDecision["rule"];
+
+/** A lane with the rule that chose it and why, in a sentence. */
+export interface LaneChoice {
+  readonly lane: Lane;
+  readonly rule: RoutingRule;
+  readonly rationale: string;
+}
+
+/** Longer texts are looked at so far (characters). */
+const lookedAt = 100_000;
+
+/**
+ * The published algorithm (M1): every task gets one lane, the same for the same words. A lane that the owner's routing_order
+ * leaves out is not used; the nearest that is in use takes its place and the rationale says so.
+ */
+export function chooseLane(config: RouterConfig, task: CallTask): LaneChoice {
+  return inUse(config, chosenLane(config, task));
+}
+
+function chosenLane(config: RouterConfig, task: CallTask): LaneChoice {
+  const { override } = task;
+  if (override?.lane !== undefined)
+    return { lane: override.lane, rule: "override", rationale: `You chose ${named(override.lane)} for this task.` };
+  const type = task.type.trim().toLowerCase();
+  if (type === "redact") return { lane: "local_redaction", rule: "redact", rationale: "Redaction is done on this machine." };
+  if (config.local_utility_tasks.includes(type))
+    return { lane: "local_utility", rule: "local_task", rationale: `${quote(type)} is a task for this machine.` };
+  if (task.profile === "deep")
+    return { lane: "flagship_deep", rule: "deep_task", rationale: "This step of the work asks for the strong model." };
+  if (task.profile !== undefined)
+    return { lane: "flagship_fast", rule: "default", rationale: `This step of the work asks for the profile ${task.profile}.` };
+  if (config.deep_task_types.includes(type))
+    return { lane: "flagship_deep", rule: "deep_task", rationale: `${quote(type)} is work for the strong model.` };
+  const words = withoutCode(task.text.slice(0, lookedAt));
+  const risk = trigger(config, "risk");
+  const found = risk === undefined ? null : findPhrase(words, risk.words ?? []);
+  if (found !== null)
+    return { lane: "flagship_deep", rule: "risk", rationale: `${quote(found)} in the request means risk, so the strong model does it.` };
+  const large = isLarge(config, words);
+  if (large !== null) return { lane: "flagship_deep", rule: "complexity", rationale: `The request ${large}, so the strong model does it.` };
+  return {
+    lane: "flagship_fast",
+    rule: "default",
+    rationale: `Nothing in it asks for more than the fast model (${type === "" ? "chat" : type}).`,
+  };
+}
+
+function isLarge(config: RouterConfig, words: string): string | null {
+  const limits = trigger(config, "complexity");
+  if (limits === undefined) return null;
+  const size = sizeOf(words);
+  const passes = (is: number, limit: number | undefined): boolean => limit !== undefined && is >= limit;
+  if (passes(size.steps, limits.steps_at_least)) return `has ${size.steps} steps`;
+  if (passes(size.files, limits.files_at_least)) return `names ${size.files} files`;
+  if (passes(size.words, limits.words_at_least)) return `has ${size.words} words`;
+  return null;
+}
+
+/** The trigger of a type; undefined where the owner left it out. */
+export function trigger(config: RouterConfig, type: "risk" | "complexity" | "failure") {
+  return config.escalation.triggers.find((one) => one.type === type);
+}
+
+/** The lanes in use, in the owner's order. */
+export function lanesInUse(config: RouterConfig): Lane[] {
+  const order = config.routing_order.toSorted((one, other) => one.priority - other.priority).map(({ lane }) => lane);
+  return [...new Set(order)];
+}
+
+const nearest: Record<Lane, readonly Lane[]> = {
+  local_redaction: ["local_redaction", "local_utility"],
+  local_utility: ["local_utility"],
+  flagship_fast: ["flagship_fast", "flagship_deep", "local_utility"],
+  flagship_deep: ["flagship_deep", "flagship_fast", "local_utility"],
+};
+
+function inUse(config: RouterConfig, choice: LaneChoice): LaneChoice {
+  if (choice.rule === "override") return choice;
+  const used = lanesInUse(config);
+  const lane = nearest[choice.lane].find((one) => used.includes(one));
+  // Local tasks have no other place; and with no lane at all the local model is what sends nothing anywhere.
+  if (lane === choice.lane || (lane === undefined && choice.lane.startsWith("local"))) return choice;
+  const instead = lane ?? "local_utility";
+  return {
+    ...choice,
+    lane: instead,
+    rationale: `${choice.rationale} ${choice.lane} is not in your routing_order: ${named(instead)} does it.`,
+  };
+}
+
+const names: Record<Lane, string> = {
+  local_redaction: "the local model",
+  local_utility: "the local model",
+  flagship_fast: "the fast model",
+  flagship_deep: "the strong model",
+};
+
+/** A lane as people read it. */
+export function named(lane: Lane): string {
+  return names[lane];
+}
+
+function quote(text: string): string {
+  return `“${text.length > 60 ? `${text.slice(0, 60)}…` : text}”`;
+}

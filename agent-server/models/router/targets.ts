@@ -1,0 +1,135 @@
+import { LancelotError } from "../../contract/errors.ts";
+import type { Lane, ModelOverride } from "../../contract/router.ts";
+import type { LoadedConfig, Profile } from "../config.ts";
+import type { createListing } from "../listing.ts";
+import type { Local } from "../local/local.ts";
+import type { ActiveModel } from "../request.ts";
+import type { Candidate, Selection } from "../selection.ts";
+import type { RouterConfig } from "./config.ts";
+
+/** Where a call goes: a provider, and the profile of it with the model that answers. */
+export interface Target {
+  readonly lane: Lane;
+  readonly candidate: Candidate;
+  readonly profile: Profile;
+  readonly model: ActiveModel;
+  /** What should be said of this choice beside the rule: the strong model is the fast one, for example. */
+  readonly note: string | null;
+}
+
+/** Which provider and model a lane means now. */
+export interface Wanted {
+  readonly lane: Lane;
+  readonly profile?: "fast" | "deep" | "cache" | undefined;
+  readonly override?: ModelOverride | undefined;
+  /** Name in models.yaml that goes before the configured one. */
+  readonly provider?: string | undefined;
+}
+
+export interface TargetsDeps {
+  selection: Selection;
+  listing: ReturnType<typeof createListing>;
+  local: Pick<Local, "model">;
+  /** LANCELOT_PROVIDER. */
+  chosen: string | undefined;
+}
+
+export type Targets = ReturnType<typeof createTargets>;
+
+const patienceMs = 15_000;
+
+export function createTargets({ selection, listing, local, chosen }: TargetsDeps) {
+  /**
+   * @param loaded models.yaml as it is
+   * @throws LancelotError `unavailable` with the next step when what is wanted cannot answer now.
+   */
+  async function resolve(wanted: Wanted, loaded: LoadedConfig, router: RouterConfig): Promise<Target> {
+    const { lane, override } = wanted;
+    const configured = lane === "local_redaction" ? router.lanes.local_utility : router.lanes[lane];
+    const name = override?.provider ?? wanted.provider ?? configured?.provider ?? (lane.startsWith("local") ? "local" : undefined);
+    const candidate = name === undefined ? await selection.select(loaded, chosen) : await selection.named(name, loaded, chosen);
+    if (lane.startsWith("local") && !isOnThisMachine(candidate))
+      throw new LancelotError(
+        "unavailable",
+        `${candidate.displayName} is not on this machine, so it cannot do what belongs to ${lane}. Name a local one in config/router.yaml.`,
+        { data: { what: "model", action: "choose_model" } },
+      );
+    // A model that the owner named for the lane's provider says nothing about another one.
+    const ownModel = configured?.provider === undefined || configured.provider === candidate.name ? configured?.model : undefined;
+    const sameProvider = override?.provider === undefined || override.provider === configured?.provider;
+    const model = override?.model ?? (sameProvider ? ownModel : undefined);
+    const wantedProfile = wanted.profile ?? (lane === "flagship_deep" ? "deep" : "fast");
+    if (candidate.kind === "local") return ofLocal(candidate, loaded, lane, model);
+    const profile = profileOf(candidate, wantedProfile);
+    const used: Profile = model === undefined || model === profile.model ? profile : { ...profile, model, context_window: undefined };
+    return {
+      lane,
+      candidate,
+      profile: used,
+      model: describe(candidate, used, loaded),
+      note:
+        lane === "flagship_deep" && model === undefined && !hasOwnDeep(candidate)
+          ? `${candidate.displayName} has no deep profile of its own in models.yaml: its fast model answers.`
+          : null,
+    };
+  }
+
+  async function ofLocal(candidate: Candidate, loaded: LoadedConfig, lane: Lane, wanted: string | undefined): Promise<Target> {
+    const note = lane === "flagship_deep" ? "The local model is the only one of its provider: it has no stronger one." : null;
+    const { name: provider, kind, displayName } = candidate;
+    if (candidate.connection === null) {
+      const { name, contextWindow, small } = await local.model();
+      const model = { provider, kind, model: name, displayName, contextWindow, small };
+      return { lane, candidate, profile: { model: name, max_tokens: 2048 }, model, note };
+    }
+    const { local: configured } = loaded.config;
+    const name = wanted ?? (await serverModel(candidate, configured.model));
+    const contextWindow = configured.context_window ?? listing.window(candidate, name) ?? 8192;
+    const model = { provider, kind, model: name, displayName, contextWindow, small: configured.small };
+    return { lane, candidate, profile: { model: name, max_tokens: 2048 }, model, note };
+  }
+
+  function describe(candidate: Candidate, profile: Profile, loaded: LoadedConfig): ActiveModel {
+    const { name: provider, kind, displayName } = candidate;
+    const contextWindow =
+      profile.context_window ?? listing.window(candidate, profile.model) ?? (kind === "openai_compatible" ? 32_768 : 128_000);
+    const notice = loaded.problem === null ? {} : { notice: loaded.problem };
+    return { provider, kind, model: profile.model, displayName, contextWindow, small: candidate.config?.small ?? false, ...notice };
+  }
+
+  /** The model of a local server: the one named, else the first it offers. */
+  async function serverModel(candidate: Candidate, named: string): Promise<string> {
+    if (named !== "auto") return named;
+    const [first] = await listing.ask(candidate, AbortSignal.timeout(patienceMs));
+    if (first !== undefined) return first.model;
+    throw new LancelotError(
+      "unavailable",
+      "The local server offers no model. Load one there, or name it as local.model in config/models.yaml.",
+    );
+  }
+
+  return { resolve };
+}
+
+/** The profile of a provider; what it does not have is its fast one. @throws LancelotError `unavailable` */
+export function profileOf(candidate: Candidate, lane: "fast" | "deep" | "cache"): Profile {
+  const profile = candidate.config?.[lane] ?? candidate.config?.fast;
+  if (profile === undefined) throw new LancelotError("unavailable", `${candidate.displayName} has no fast profile in config/models.yaml.`);
+  return profile;
+}
+
+/** The deep profile asks something else than the fast one: another model, or thinking. */
+export function hasOwnDeep(candidate: Candidate): boolean {
+  const { fast, deep } = candidate.config ?? {};
+  if (deep === undefined || fast === undefined) return deep !== undefined;
+  return deep.model !== fast.model || (deep.thinking?.enabled ?? false) !== (fast.thinking?.enabled ?? false);
+}
+
+/** A model computed here: nothing leaves the machine, and it may read a long prompt for minutes before its first word. */
+export function isOnThisMachine(candidate: Candidate): boolean {
+  if (candidate.connection === null) return candidate.kind === "local";
+  const { hostname } = new URL(candidate.connection.baseUrl);
+  return (
+    candidate.kind === "local" || (candidate.kind === "openai_compatible" && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname))
+  );
+}

@@ -1,0 +1,83 @@
+import type { IntentResult } from "../../contract/intent.ts";
+import { withoutCode } from "./words.ts";
+
+/** What a request of the owner is. None of them is a local task: those are the host's own. */
+export type TaskType = "plan" | "analyze" | "architect" | "review" | "debug" | "test" | "edit" | "explain" | "commit" | "question" | "chat";
+
+/** What slash commands ask for. */
+const commands: Readonly<Record<string, TaskType>> = {
+  plan: "plan",
+  review: "review",
+  fix: "debug",
+  debug: "debug",
+  test: "test",
+  explain: "explain",
+  ask: "question",
+  commit: "commit",
+  analyze: "analyze",
+  architect: "architect",
+};
+
+/** In this order: the first whose words are there. Words of a request, not of what it is about: they stand where one asks. */
+const signs: readonly (readonly [TaskType, RegExp])[] = [
+  [
+    "review",
+    /\b(?:code |security )?review(?: of)? (?:my|the|this|these|our|all|what|pr|pull)\b|^\W*(?:please |can you |could you )?review\b|\baudit\b/i,
+  ],
+  [
+    "debug",
+    /\bdebug\b|\broot cause\b|\bstack ?trace\b|\b(?:find|fix|track down|hunt)\b[^.\n]{0,60}\b(?:bugs?|crash(?:es)?|errors?|failures?|failing|fails?|broken|regressions?|leaks?|exceptions?|flaky)\b|\bwhy\b[^.?\n]{0,80}\b(?:fail(?:s|ing|ed)?|crash(?:es|ing|ed)?|hangs?|broken|breaks?|throws?|wrong|errors?|not work\w*|slow)\b|\b(?:does not|doesn't|do not|don't|is not|isn't) work(?:ing)?\b/i,
+  ],
+  [
+    "architect",
+    /\barchitect(?:ure)?\b|\b(?:design|redesign)\b[^.\n]{0,40}\b(?:system|service|api|schema|module|database|data ?model|interface|structure|component|protocol)s?\b|\bhow should (?:we|i) (?:structure|organi[sz]e|design|split)\b/i,
+  ],
+  [
+    "plan",
+    /^\W*(?:please |can you |could you |let'?s )?(?:plan|outline)\b|\b(?:make|write|draw up|give me|propose|create|come up with|prepare) (?:me )?(?:a |an |the )?(?:[\w-]+ )?(?:plan|roadmap|proposal|strategy)\b|\broadmap\b|\bbreak (?:it|this|that) (?:down )?into (?:steps|tasks)\b|\bstep[- ]by[- ]step plan\b/i,
+  ],
+  [
+    "analyze",
+    /\banaly[sz](?:e|is|ing)\b|\binvestigat(?:e|ion)\b|\btrade-?offs?\b|\bcompare\b[^.\n]{0,80}\b(?:with|to|and|versus|vs)\b|\bassess\b|\bevaluate\b|\bprofile\b[^.\n]{0,40}\b(?:performance|memory|cpu)\b|\bimpact of\b/i,
+  ],
+  ["test", /\b(?:write|add|create|extend|improve)\b[^.\n]{0,60}\b(?:unit |integration )?tests?\b/i],
+  ["commit", /^\W*(?:please )?commit\b|\bcommit message\b/i],
+  ["explain", /^\W*(?:please |can you |could you )?(?:explain|describe|walk me through|summari[sz]e)\b|\bhow does\b[^?\n]{0,80}\bwork\b/i],
+  [
+    "edit",
+    /\b(?:add|implement|create|write|build|change|update|modify|edit|rename|remove|delete|refactor|replace|move|extract|convert|port|make|fix|extend|rewrite|simplify|format|use)\b/i,
+  ],
+  ["question", /\?\s*$|^\W*(?:what|which|where|when|who|why|how|is|are|does|do|can|could|should|would)\b/i],
+];
+
+/** Goes on with what was said before, and means nothing alone. */
+const continuation =
+  /^\W*(?:(?:yes|yep|yeah|ok|okay|sure|fine|good|great|right|please|go on|go ahead|go for it|continue|proceed|do (?:it|that|so)|carry on|next|and now|now|ja|weiter|mach weiter|oui|continue[rz]?|sí|si|sigue|adelante)[\s,.!]*){1,4}$/i;
+
+/** Words that set a request going alone: a question of this form is one. */
+const askedForIntents: Readonly<Partial<Record<IntentResult["intent"], TaskType>>> = { PLAN_REQUEST: "plan", MIXED_REQUEST: "plan" };
+/** A class that is less sure than this is left to the words. */
+const sureEnough = 0.6;
+
+/**
+ * What kind of work a message asks for: its slash command, else its words, else what the intent lane says. The same message always gets
+ * the same type.
+ * @param before the type of the owner's message before, for words that go on with it
+ */
+export function taskTypeOf(message: { text: string; before?: TaskType | null; intent?: IntentResult | null }): TaskType {
+  const text = message.text.trim();
+  const command = /^\/([a-z]+)(?=\s|$)/i.exec(text)?.[1]?.toLowerCase();
+  if (command !== undefined && Object.hasOwn(commands, command)) return commands[command] ?? "chat";
+  const { before, intent } = message;
+  if (before !== undefined && before !== null && (continuation.test(text) || intent?.isContinuation === true)) return before;
+  const words = withoutCode(text).slice(0, 4_000);
+  const sign = signs.find(([, pattern]) => pattern.test(words))?.[0];
+  if (sign !== undefined && sign !== "edit" && sign !== "question") return sign;
+  if (intent !== undefined && intent !== null && intent.confidence >= sureEnough) {
+    const asked = askedForIntents[intent.intent];
+    if (asked !== undefined) return asked;
+    if (sign === undefined && intent.intent === "KNOWLEDGE_REQUEST") return "question";
+    if (sign === undefined && intent.intent === "EXEC_REQUEST") return "edit";
+  }
+  return sign ?? "chat";
+}

@@ -1,0 +1,61 @@
+/** Code says nothing of what is asked: fenced blocks and inline code are left out. */
+export function withoutCode(text: string): string {
+  return text.replaceAll(/```[\s\S]*?(?:```|$)/g, " ").replaceAll(/`[^`\n]{1,200}`/g, " ");
+}
+
+const patterns = new Map<string, RegExp>();
+
+/**
+ * A phrase of the owner's as a pattern: whole words in any case; `*` stands for the rest of a word, `..` for up to four words
+ * between, a space for any space.
+ */
+export function phrasePattern(phrase: string): RegExp {
+  const known = patterns.get(phrase);
+  if (known !== undefined) return known;
+  const words = phrase.trim().split(/\s+/);
+  let source = "";
+  for (const [index, word] of words.entries()) {
+    if (word === "..") source += String.raw`(?:\s+\S+){0,4}?`;
+    else source += (index === 0 ? "" : String.raw`\s+`) + word.split("*").map(escape).join(String.raw`[\p{L}\p{N}_]*`);
+  }
+  const pattern = new RegExp(String.raw`(?<![\p{L}\p{N}_])${source}(?![\p{L}\p{N}_])`, "iu");
+  patterns.set(phrase, pattern);
+  return pattern;
+}
+
+/** The first of the phrases that stands in a text, as it stands there; null when none does. */
+export function findPhrase(text: string, phrases: readonly string[]): string | null {
+  for (const phrase of phrases) {
+    const found = phrasePattern(phrase).exec(text);
+    if (found !== null) return found[0].replaceAll(/\s+/g, " ");
+  }
+  return null;
+}
+
+function escape(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\/]/g, String.raw`\$&`);
+}
+
+/** How much work a request describes. */
+export interface RequestSize {
+  readonly words: number;
+  /** Lines that are items of a list, or the parts of a sequence told in words, whichever are more. */
+  readonly steps: number;
+  /** Files it names, each once. */
+  readonly files: number;
+}
+
+const listItem = /^\s*(?:[-*•]|\d{1,3}[.)])\s+\S/gm;
+const sequence = /(?:^|[.;,\n]\s*|\band\s+)(?:then|next|after that|afterwards|finally|lastly)\b/gi;
+const fileName = /(?<![\p{L}\p{N}_/])@?(?:[\p{L}\p{N}_.-]+\/)*[\p{L}\p{N}_-]+\.[a-z][a-z0-9]{0,7}(?![\p{L}\p{N}_])/giu;
+
+/** @param text without code */
+export function sizeOf(text: string): RequestSize {
+  const bounded = text.slice(0, 100_000);
+  const told = bounded.match(sequence)?.length ?? 0;
+  return {
+    words: bounded.match(/\S+/g)?.length ?? 0,
+    steps: Math.max(bounded.match(listItem)?.length ?? 0, told === 0 ? 0 : told + 1),
+    files: new Set(bounded.match(fileName)?.map((name) => name.replace(/^@/, "").toLowerCase())).size,
+  };
+}
