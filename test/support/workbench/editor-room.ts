@@ -28,9 +28,17 @@ export interface EditorRoomOptions {
   /** Files of the owner's in the data folder, by path. */
   owners?: Readonly<Record<string, string>>;
   settings?: Record<string, unknown>;
+  /** More VSIX files to install. */
+  extensions?: readonly string[];
 }
 
-export async function openEditorRoom({ script, files = {}, owners = {}, settings = {} }: EditorRoomOptions): Promise<EditorRoom> {
+export async function openEditorRoom({
+  script,
+  files = {},
+  owners = {},
+  settings = {},
+  extensions = [],
+}: EditorRoomOptions): Promise<EditorRoom> {
   const workspace = sampleWorkspace();
   const data = mkdtempSync(join(tmpdir(), "lancelot-e2e-"));
   for (const [folder, texts] of [[workspace.path, files] as const, [data, owners] as const])
@@ -40,7 +48,7 @@ export async function openEditorRoom({ script, files = {}, owners = {}, settings
     }
   const server = script === undefined ? null : await startModelServer({ script });
   if (server !== null) useModelServer(data, server.url("openai_compatible"));
-  const workbench = await openWorkbench({ workspace: workspace.path, settings: { "lancelot.dataFolder": data, ...settings } });
+  const workbench = await openWorkbench({ workspace: workspace.path, settings: { "lancelot.dataFolder": data, ...settings }, extensions });
   workbench.page.setDefaultTimeout(15_000);
   return {
     workspace: workspace.path,
