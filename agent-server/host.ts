@@ -11,7 +11,7 @@ import type { Handlers } from "./contract/table.ts";
 import { createFlags, createSafeMode, flagHandlers, flagsMigrations, safeModeHandlers } from "./flags/flags.ts";
 import { createGovernance, governanceHandlers, governanceMigrations } from "./governance/governance.ts";
 import { createModels, createUsage, oauthHandlers, routerHandlers, routerMigrations, usageHandlers, usageMigrations } from "./models/models.ts";
-import { chatHandlers, createOrchestrator, orchestratorMigrations } from "./orchestrator/orchestrator.ts";
+import { chatHandlers, contextHandlers, createOrchestrator, orchestratorMigrations } from "./orchestrator/orchestrator.ts";
 import type { ProductPaths } from "./paths.ts";
 import { pendingHandlers } from "./pending-handlers.ts";
 import {
@@ -239,6 +239,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     emit,
     workspace,
     dataDir,
+    configDir: paths.configDir,
     canAsk: options.canAsk,
     questCost: usage.questCost,
     switches: () => ({ flags: flags.list(), safeMode: safeMode.enabled() }),
@@ -303,6 +304,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       };
     },
     ...chatHandlers(orchestrator),
+    ...contextHandlers(orchestrator),
     ...pendingHandlers,
     ...oauthHandlers(oauth, { ledger, onChange: () => (emit("oauth", {}), emit("models", {})) }),
     "models.list": ({ provider }, call) => models.list(provider, call.signal),

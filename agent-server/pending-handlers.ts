@@ -7,10 +7,6 @@ const pending = (): never => {
 
 /** Methods whose rooms are being built; each line goes as its room joins the host. */
 export const pendingHandlers = {
-  "context.items": pending,
-  "context.add": pending,
-  "context.remove": pending,
-  "context.compact": pending,
   "workspace.outline": pending,
   "intent.classify": pending,
   "models.local.load": pending,

@@ -28,7 +28,7 @@ const leftOut = "[left out to make room; read again if needed]";
 
 /** What stands in the conversation for a piece in this state. From text and state alone. */
 export function renderPiece(text: string, state: PieceState): string {
-  if (state === "whole" || text.length <= keptCharacters) return text;
+  if (state === "whole") return text;
   return state === "left_out" ? leftOut : shorten(text, keptCharacters);
 }
 

@@ -40,8 +40,13 @@ export function createContextSettings(of: {
 }
 
 function stampOf(path: string): string {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  return stats === undefined ? "none" : `${String(stats.mtimeMs)}:${String(stats.size)}:${String(stats.ino)}`;
+  try {
+    const { mtimeMs, size, ino } = statSync(path);
+    return `${String(mtimeMs)}:${String(size)}:${String(ino)}`;
+  } catch {
+    // There is none, or it cannot be looked at: reading it will say why.
+    return "none";
+  }
 }
 
 function load(files: readonly string[], onProblem: (words: string) => void): ContextSettings {

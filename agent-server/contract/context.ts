@@ -49,9 +49,10 @@ export const contextMethods = {
     }),
   }),
   "context.add": method({
-    summary: "Adds a file or folder of the workspace to a task's context; it stays until it is removed.",
+    summary:
+      "Adds a file or folder of the workspace to a task's context, or a fact in words under a name; it stays until it is removed. Pinned ones, and facts always, never make room.",
     access: "any",
-    params: Named.extend({ pinned: z.boolean().default(false) }),
+    params: Named.extend({ pinned: z.boolean().default(false), text: z.string().min(1).max(4000).optional() }),
     result: ContextItem,
   }),
   "context.remove": method({

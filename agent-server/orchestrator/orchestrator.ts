@@ -12,6 +12,7 @@ import { type Ledger, type ReceiptOpening, recorded } from "../receipts/receipts
 import type { InjectionFinding, Log, Redactor, Sanitizer } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Tools } from "../tools/tools.ts";
+import { type ContextService, createContextService } from "./context-service.ts";
 import { contextMigrations, createContextStore } from "./context-store.ts";
 import { asksForCrusader, changeMode, recordCrusader, withoutCrusader } from "./crusader.ts";
 import { notice } from "./notices.ts";
@@ -24,10 +25,11 @@ import { createQuestStore } from "./quest-store.ts";
 import { hasOpenChanges } from "./review.ts";
 import { answerOf } from "./run-result.ts";
 import { orchestratorMigrations as questMigrations } from "./schema.ts";
-import { expandSlashCommand } from "./slash-commands.ts";
+import { asksToCompact, expandSlashCommand } from "./slash-commands.ts";
 import { maxQuestTokens } from "./stop-rules.ts";
 import { showFailures } from "./verification-notes.ts";
 
+export { contextHandlers } from "./context-handlers.ts";
 export { chatHandlers } from "./handlers.ts";
 /** Tables of tasks, and of what they keep of their context. */
 export const orchestratorMigrations = [...questMigrations, ...contextMigrations];
@@ -41,6 +43,8 @@ export interface Orchestrator {
   answer(questId: string, callId: string, answer: string): void;
   /** Sends and waits until the quest ends or needs the owner. */
   run(params: Params<"chat.run">, signal: AbortSignal): Promise<Result<"chat.run">>;
+  /** What tasks' prompts are made of, by the owner's hand. */
+  readonly context: ContextService;
   list(params: Params<"quests.list">): Result<"quests.list">;
   get(id: string): { quest: Quest; messages: Message[] };
   resume(id: string): Quest;
@@ -114,6 +118,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
   });
   const log: Log = deps.log ?? (() => undefined);
   const kept = createContextStore(storage);
+  const settings = createContextSettings({ configDir: deps.configDir ?? null, dataDir: deps.dataDir ?? storage.dataDir, onProblem: log });
   const questContext = createQuestContext({
     store,
     kept,
@@ -124,8 +129,20 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
     ledger,
     redactor,
     summarize: deps.summarize,
-    settings: createContextSettings({ configDir: deps.configDir ?? null, dataDir: deps.dataDir ?? storage.dataDir, onProblem: log }),
+    settings,
     log,
+    now: deps.now ?? (() => new Date()),
+  });
+  const contextService = createContextService({
+    store,
+    kept,
+    context,
+    questContext,
+    models,
+    governance,
+    ledger,
+    redactor,
+    budget: () => settings().budget_tokens,
     now: deps.now ?? (() => new Date()),
   });
   const runner = createQuestRunner(
@@ -147,6 +164,9 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
   );
 
   let closed = false;
+  /** Summaries the owner asked for, and their end when the host ends. */
+  const compactions = new AbortController();
+  const compactWork = new Set<Promise<unknown>>();
   const stopFailures = showFailures({ store, tools });
   const stopChanges = tools.changes.onChange((change) => {
     // After the decision's own transaction and writes.
@@ -248,7 +268,11 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
   }
 
   const orchestrator: Orchestrator = {
+    context: contextService,
+
     send({ text, questId, mode: named, attachments = [], replaceMessageId }) {
+      const focus = asksToCompact(text);
+      if (focus !== null) return sendCompact(questId, text, focus);
       const mode = named ?? (asksForCrusader(text) ? "crusader" : undefined);
       if (asksForCrusader(text) && withoutCrusader(text).trim() === "")
         throw new LancelotError("invalid_params", "Say after it what is to be done.");
@@ -404,9 +428,27 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
       closed = true;
       stopChanges();
       stopFailures();
+      compactions.abort(new LancelotError("cancelled", "The agent host is shutting down."));
+      await Promise.all(compactWork);
       await runner.close();
     },
   };
+
+  /** `/compact` is for the host: the model is told nothing of it. What came of it stands in the chat. */
+  function sendCompact(questId: string | undefined, text: string, focus: string): { questId: string; messageId: string } {
+    if (questId === undefined) throw new LancelotError("invalid_params", "There is no task to summarize yet. Send its first message.");
+    runner.refuseElsewhere(store.stored(questId));
+    const { id } = store.addMessage({ questId, role: "user", parts: [{ type: "text", text: redactor.text(text).text }] });
+    const work = contextService.compact(questId, compactions.signal, redactor.text(focus).text).catch((error: unknown) => {
+      if (compactions.signal.aborted || !store.exists(questId)) return;
+      if (!(error instanceof LancelotError)) log("a summary failed", error);
+      const words = error instanceof LancelotError ? error.message : "The summary failed. Nothing changed; try again.";
+      store.addMessage({ questId, role: "assistant", parts: [notice("warning", words)] });
+    });
+    compactWork.add(work);
+    void work.finally(() => compactWork.delete(work));
+    return { questId, messageId: id };
+  }
 
   /** The owner's words to a quest that runs: stored now, read by the model at its next step. */
   function join(questId: string, text: string, attachments: readonly Attachment[], mode: Quest["mode"] | undefined): string {

@@ -44,3 +44,9 @@ export function expandSlashCommand(text: string): string | null {
   const about = (match?.[2] ?? "").trim();
   return command.prompt.replace("{about}", () => (about === "" ? command.fallback : about));
 }
+
+/** What a `/compact` is to keep in view, empty when it does not say; null for any other text. */
+export function asksToCompact(text: string): string | null {
+  const match = /^\/compact(?:\s+([\s\S]*))?$/.exec(text.trim());
+  return match === null ? null : (match[1] ?? "").trim();
+}

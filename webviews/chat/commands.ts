@@ -14,6 +14,7 @@ export function slashCommands(): readonly SlashCommand[] {
     { kind: "prompt", name: "test", description: t("Write or repair tests") },
     { kind: "prompt", name: "review", description: t("Review code and name what is wrong") },
     { kind: "prompt", name: "crusader", description: t("Do it without waiting for a review of edits; they can be undone") },
+    { kind: "prompt", name: "compact", description: t("Summarize the older part of this task to make room") },
     { kind: "action", name: "new", description: t("Start a new task") },
     { kind: "action", name: "undo", description: t("Undo what this task changed") },
     { kind: "action", name: "model", description: t("Choose the model") },
