@@ -9,6 +9,8 @@ import { createGemini } from "./providers/gemini.ts";
 import { createOpenAIChat } from "./providers/openai-chat.ts";
 import { createOpenAIResponses } from "./providers/openai-responses.ts";
 import type { Provider } from "./providers/provider.ts";
+import { createServerMemory, type ServerMemory } from "./providers/server-memory.ts";
+import { createXai } from "./providers/xai.ts";
 import { createEditorModels } from "./providers/vscode.ts";
 import { noKey, signedInFetch, signInOf } from "./signed-in.ts";
 
@@ -34,6 +36,10 @@ interface SelectionDeps {
   oauth?: Pick<OAuth, "token"> | undefined;
   /** The editor that offers language models of its own; null or absent without one. */
   askEditor?: AskEditor | null | undefined;
+  /** What is learned of servers; of its own unless given. */
+  memory?: ServerMemory | undefined;
+  /** Off: every provider is reached by plain REST, whatever its mode. */
+  sdkEnabled?: (() => boolean) | undefined;
 }
 
 const addresses: Partial<Record<ProviderKind, string>> = {
@@ -65,6 +71,7 @@ const needsEditor = "The editor's language models answer inside the editor only.
 
 export function createSelection(deps: SelectionDeps) {
   const fetches = new Map<string, typeof fetch>();
+  const memory = deps.memory ?? createServerMemory();
   const fetchFor = (baseUrl: string): typeof fetch => {
     const { origin } = new URL(baseUrl);
     const known = fetches.get(origin) ?? deps.gatedFetch([origin]);
@@ -78,9 +85,11 @@ export function createSelection(deps: SelectionDeps) {
     displayName: string,
     baseUrl: string,
     key: string | null,
+    mode: "sdk" | "api" = "sdk",
   ): Pick<Candidate, "problem" | "connection"> {
     try {
-      return { problem: null, connection: { kind, displayName, baseUrl, key, fetch: fetchFor(baseUrl) } };
+      const way = { mode: deps.sdkEnabled?.() === false ? ("api" as const) : mode, memory };
+      return { problem: null, connection: { kind, displayName, baseUrl, key, fetch: fetchFor(baseUrl), ...way } };
     } catch (cause) {
       if (!(cause instanceof LancelotError)) throw cause;
       return { problem: `base_url of ${displayName} in config/models.yaml: ${cause.message}`, connection: null };
@@ -105,7 +114,7 @@ export function createSelection(deps: SelectionDeps) {
       };
     if (baseUrl === undefined)
       return { ...about, hasKey: true, problem: `${displayName} has no base_url in config/models.yaml.`, connection: null };
-    return { ...about, hasKey: true, ...connect(config.kind, displayName, baseUrl, key) };
+    return { ...about, hasKey: true, ...connect(config.kind, displayName, baseUrl, key, config.mode) };
   }
 
   /** The models of the editor: nothing of this room reaches the network for them. */
@@ -119,7 +128,7 @@ export function createSelection(deps: SelectionDeps) {
 
   /** Over a sign-in, which goes before a key; null where nobody is signed in. An address of the owner's own is never given its token. */
   async function connectSignedIn(
-    { kind, base_url, api_key_name }: ProviderConfig,
+    { kind, mode, base_url, api_key_name }: ProviderConfig,
     displayName: string,
   ): Promise<Pick<Candidate, "problem" | "connection"> | null> {
     const { oauth } = deps;
@@ -128,7 +137,7 @@ export function createSelection(deps: SelectionDeps) {
     if (oauth === undefined || provider === undefined || address === undefined || base_url !== undefined || api_key_name !== undefined)
       return null;
     if ((await oauth.token(provider)) === null) return null;
-    const { problem, connection } = connect(kind, displayName, address, noKey);
+    const { problem, connection } = connect(kind, displayName, address, noKey, mode);
     if (connection === null) return { problem, connection };
     return { problem, connection: { ...connection, fetch: signedInFetch(connection.fetch, oauth, provider, displayName) } };
   }
@@ -232,6 +241,7 @@ export function createProvider(connection: Connection): Provider {
     case "gemini":
       return createGemini(connection);
     case "xai":
+      return createXai(connection);
     case "openai_compatible":
     case "local":
       return createOpenAIChat(connection);

@@ -1,25 +1,8 @@
 import { LancelotError, type ErrorCode } from "../../contract/errors.ts";
-import type { ModelEvent } from "../models.ts";
+import type { ModelEvent } from "../request.ts";
 import type { Connection } from "./connection.ts";
-
-/** A stream that ended before the provider said that it was done. */
-export class CutStreamError extends Error {
-  constructor() {
-    super("the stream ended early");
-    this.name = "CutStreamError";
-  }
-}
-
-/** A failure that a provider reported inside a stream that began well. */
-export class ReportedError extends Error {
-  readonly type: string;
-
-  constructor(type: string, message: string) {
-    super(message);
-    this.name = "ReportedError";
-    this.type = type;
-  }
-}
+import { isRecord } from "./records.ts";
+import { CutStreamError, ReportedError, UnusableAnswerError } from "./failures.ts";
 
 /** Why a try failed; `action` is what the chat offers beside the sentence. */
 type FailureReason =
@@ -98,6 +81,8 @@ function classify(cause: unknown, connection: Connection, model: string): Failur
       retryable: true,
       message: `The connection to ${name} broke off in the middle of an answer.`,
     };
+  const unusable = causes(cause).find((error) => error instanceof UnusableAnswerError);
+  if (unusable !== undefined) return unusableAnswer(unusable, name);
   if (status === undefined && type === "") return network(cause, connection);
 
   if (status === 401 || badKey.test(all)) {
@@ -151,6 +136,15 @@ function classify(cause: unknown, connection: Connection, model: string): Failur
     action: "choose_model",
     message: `${name} did not accept the request${status === undefined ? "" : ` (${status})`}.${said}`,
   };
+}
+
+function unusableAnswer({ what }: UnusableAnswerError, name: string): Failure {
+  const message = {
+    page: `${name} answered with a web page, not as a model does. Check base_url in config/models.yaml; a proxy or a sign-in page may stand in between.`,
+    no_stream: `${name} does not answer in the way it was asked to. Check base_url and kind in config/models.yaml.`,
+    too_long: `${name} sent more at once than any model says.`,
+  }[what];
+  return { code: "unavailable", reason: "server", action: "choose_model", message };
 }
 
 const brokenConnection = new Set([
@@ -212,7 +206,8 @@ function causes(error: unknown): Error[] {
   return chain;
 }
 
-function statusOf(error: unknown): number | undefined {
+/** The HTTP status of a refusal, by whichever way it came. */
+export function statusOf(error: unknown): number | undefined {
   const status: unknown = error instanceof Error ? Reflect.get(error, "status") : undefined;
   return typeof status === "number" ? status : undefined;
 }
@@ -226,11 +221,12 @@ function typeOf(error: unknown): string {
   return isApiError ? names.filter((value) => typeof value === "string").join(" ") : "";
 }
 
-/** What the provider said, in one bounded line. */
-function wordsOf(error: unknown): string {
+/** What the provider said, in one bounded line; nothing of a web page. */
+export function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return "";
   const said = bodyOf(error)?.["message"];
   const text = typeof said === "string" ? said : error.message;
+  if (/<(!doctype|html|head|body)\b/i.test(text)) return "";
   const line = text.replaceAll(/\s+/g, " ").trim();
   return line.length > 300 ? `${line.slice(0, 300)}…` : line;
 }
@@ -245,9 +241,9 @@ function bodyOf(error: Error): Record<string, unknown> | undefined {
       return undefined;
     }
   while (isRecord(body) && isRecord(body["error"])) body = body["error"];
-  return isRecord(body) ? body : undefined;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  if (typeof body === "string") return { message: body };
+  if (!isRecord(body)) return undefined;
+  // Ollama says it in `error`, FastAPI in `detail`.
+  const said = [body["message"], body["error"], body["detail"]].find((value) => typeof value === "string");
+  return said === undefined ? body : { ...body, message: said };
 }

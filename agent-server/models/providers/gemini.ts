@@ -1,57 +1,74 @@
-import { randomUUID } from "node:crypto";
-import type {
-  Content,
-  FinishReason,
-  GenerateContentParameters,
-  GenerateContentResponse,
-  GoogleGenAI,
-  Part,
-  ThinkingConfig,
-  ThinkingLevel,
-} from "@google/genai/web";
-import { noUsage } from "../../contract/chat.ts";
-import type { AssistantContent, ModelEvent, ModelMessage, ModelRequest, StopReason } from "../models.ts";
+import type { GenerateContentConfig, GoogleGenAI } from "@google/genai/web";
+import type { ModelEvent } from "../request.ts";
 import { watchFetch, type Connection } from "./connection.ts";
-import { CutStreamError, ReportedError, wordError, wordErrors } from "./errors.ts";
-import type { Provider, ProviderCall } from "./provider.ts";
+import { wordError, wordErrors } from "./errors.ts";
+import { ReportedError, StatusError } from "./failures.ts";
+import { readAnswer, type GeminiChunk } from "./gemini-answer.ts";
+import { apiRoot, geminiCaches, hostRoot, keyHeader, versionOf, type UsedCache } from "./gemini-caches.ts";
+import { optionalParts, toRequest, type GeminiRequest } from "./gemini-request.ts";
+import type { Provider } from "./provider.ts";
+import { asText, isRecord } from "./records.ts";
+import { askJson, openEvents, parseEvent } from "./rest.ts";
+import { readServerSentEvents, type ServerSentEvent } from "./server-sent-events.ts";
+import { createServerMemory, withoutRefused } from "./server-memory.ts";
+import { bareAnswer } from "./response-schema.ts";
 
-const versionInPath = /\/(v1(?:beta|alpha)?)\/?$/;
+interface Sent {
+  request: GeminiRequest;
+  /** The name of the cache that stands for tools and system prompt. */
+  cached: string | null;
+  continuationToken?: string;
+}
+
+/** How the two modes reach the server. */
+interface Transport {
+  /** Resolves when the server has agreed to answer. */
+  open(sent: Sent, fetcher: typeof fetch, signal: AbortSignal): Promise<AsyncIterable<GeminiChunk>>;
+  listModels(signal: AbortSignal): AsyncIterable<ListedModel>;
+}
+
+interface ListedModel {
+  name?: string | undefined;
+  displayName?: string | undefined;
+  inputTokenLimit?: number | undefined;
+  /** What it can be asked for. */
+  actions?: readonly string[] | undefined;
+}
 
 /** Google Gemini through the Gemini API. */
 export function createGemini(connection: Connection): Provider {
-  async function client(fetcher: typeof fetch): Promise<GoogleGenAI> {
-    const sdk = await import("@google/genai/web");
-    const version = versionInPath.exec(connection.baseUrl)?.[1];
-    return new sdk.GoogleGenAI({
-      apiKey: connection.key ?? "",
-      vertexai: false,
-      // The SDK adds the API's version itself; one that stands in the address counts. It retries nothing unless told to.
-      httpOptions: {
-        baseUrl: connection.baseUrl.replace(versionInPath, ""),
-        fetch: fetcher,
-        ...(version === undefined ? {} : { apiVersion: version }),
-      },
-    });
-  }
-
+  const transport = connection.mode === "api" ? overRest(connection) : overSdk(connection);
+  const caches = geminiCaches(connection.memory ?? createServerMemory());
   return {
     stream(request, call, signal) {
       const watched = watchFetch(connection.fetch, call.onActivity);
       const events = async function* (): AsyncGenerator<ModelEvent> {
-        const gemini = await client(watched.fetch);
-        const { ThinkingLevel } = await import("@google/genai/web");
-        yield* readAnswer(await gemini.models.generateContentStream(toBody(request, call, signal, ThinkingLevel)));
+        let used: UsedCache | null = null;
+        let sent: Sent | undefined;
+        const first = await withoutRefused(connection, call.model, optionalParts, (may) => {
+          const built = toRequest(request, call, may);
+          if (used !== null) caches.forget(used.name);
+          used = caches.use(connection, built, request.cacheKey);
+          if (used !== null && !may("cached")) used = null;
+          sent = { request: built, cached: used?.name ?? null };
+          return transport.open(sent, watched.fetch, signal);
+        });
+        const { request: built, cached } = sent ?? { request: toRequest(request, call, () => true), cached: null };
+        const goOn = (continuationToken: string) => transport.open({ request: built, cached, continuationToken }, watched.fetch, signal);
+        for await (const event of bareAnswer(readAnswer(first, goOn), request)) {
+          if (event.type === "done" && cached === null) caches.answered(connection, built, request.cacheKey, event.usage);
+          yield event.type === "done" ? withWritten(event, used) : event;
+        }
       };
       return wordErrors(events, { connection, model: call.model, signal, retryAfterMs: watched.retryAfterMs });
     },
     async listModels(signal) {
       try {
         const found = [];
-        const pager = await (await client(connection.fetch)).models.list({ config: { pageSize: 100, abortSignal: signal } });
-        for await (const model of pager) {
-          if (model.name === undefined || model.supportedActions?.includes("generateContent") === false) continue;
-          const id = model.name.replace(/^models\//, "");
-          found.push({ model: id, displayName: model.displayName ?? id, contextWindow: model.inputTokenLimit ?? null });
+        for await (const { name, displayName, inputTokenLimit, actions } of transport.listModels(signal)) {
+          if (name === undefined || actions?.includes("generateContent") === false) continue;
+          const id = name.replace(/^models\//, "");
+          found.push({ model: id, displayName: displayName ?? id, contextWindow: inputTokenLimit ?? null });
         }
         return found;
       } catch (cause) {
@@ -61,168 +78,112 @@ export function createGemini(connection: Connection): Provider {
   };
 }
 
-function toBody(request: ModelRequest, call: ProviderCall, signal: AbortSignal, levels: typeof ThinkingLevel): GenerateContentParameters {
-  const thinkingConfig = toThinking(call, levels);
+type Done = Extract<ModelEvent, { type: "done" }>;
+
+/** What making the cache took is counted with the first answer it served. */
+function withWritten(done: Done, used: UsedCache | null): Done {
+  const written = used?.writtenTokens ?? 0;
+  const { usage } = done;
+  return written === 0
+    ? done
+    : { ...done, usage: { ...usage, inputTokens: usage.inputTokens + written, cacheWriteTokens: usage.cacheWriteTokens + written } };
+}
+
+function overSdk(connection: Connection): Transport {
+  async function client(fetcher: typeof fetch): Promise<GoogleGenAI> {
+    const sdk = await import("@google/genai/web");
+    const version = versionOf(connection);
+    return new sdk.GoogleGenAI({
+      apiKey: connection.key ?? "",
+      vertexai: false,
+      // The SDK adds the API's version itself; one that stands in the address counts. It retries nothing unless told to.
+      httpOptions: { baseUrl: hostRoot(connection), fetch: fetcher, ...(version === undefined ? {} : { apiVersion: version }) },
+    });
+  }
   return {
-    model: call.model,
-    contents: toContents(request.messages, call.model),
-    config: {
-      abortSignal: signal,
-      maxOutputTokens: call.maxTokens,
-      ...(request.system === "" ? {} : { systemInstruction: request.system }),
-      ...(call.temperature === undefined ? {} : { temperature: call.temperature }),
-      ...(thinkingConfig === undefined ? {} : { thinkingConfig }),
-      ...(request.tools.length === 0
-        ? {}
-        : {
-            tools: [
-              {
-                functionDeclarations: request.tools.map((tool) => ({
-                  name: tool.name,
-                  description: tool.description,
-                  parametersJsonSchema: tool.parameters,
-                })),
-              },
-            ],
-          }),
+    async open({ request, cached, continuationToken }, fetcher, signal) {
+      const config: GenerateContentConfig = {
+        ...request.generation,
+        ...(cached === null ? request.prefix : { cachedContent: cached }),
+        abortSignal: signal,
+        // Going on is the reader's, so that both modes do it alike.
+        automaticContinuation: false,
+        ...(continuationToken === undefined ? {} : { continuationToken }),
+      };
+      return (await client(plainEvents(fetcher))).models.generateContentStream({
+        model: request.model,
+        contents: request.contents,
+        config,
+      });
+    },
+    async *listModels(signal) {
+      const pager = await (await client(connection.fetch)).models.list({ config: { pageSize: 100, abortSignal: signal } });
+      for await (const { name, displayName, inputTokenLimit, supportedActions } of pager)
+        yield { name, displayName, inputTokenLimit, actions: supportedActions };
     },
   };
 }
 
-/** Gemini 2 takes a budget, later models a level. */
-function toThinking(call: ProviderCall, levels: typeof ThinkingLevel): ThinkingConfig | undefined {
-  if (call.thinking?.enabled !== true) return undefined;
-  if (knowsBudgets(call.model)) return { includeThoughts: true, thinkingBudget: call.thinking.budgetTokens };
-  return { includeThoughts: true, thinkingLevel: call.thinking.budgetTokens < 4000 ? levels.LOW : levels.HIGH };
-}
-
-function knowsBudgets(model: string): boolean {
-  return /^gemini-[12]\b/.test(model);
-}
-
-interface Replay {
-  thoughtSignature?: string;
-  id?: string;
-}
-
-function toContents(messages: readonly ModelMessage[], model: string): Content[] {
-  const calls = new Map<string, Replay>();
-  const contents: { role: string; parts: Part[] }[] = [];
-  for (const message of messages) {
-    const role = message.role === "assistant" ? "model" : "user";
-    const parts = message.role === "assistant" ? toModelParts(message.content, calls, model) : toUserParts(message, calls);
-    if (parts.length === 0) continue;
-    const last = contents.at(-1);
-    if (last?.role === role) last.parts.push(...parts);
-    else contents.push({ role, parts });
-  }
-  return contents;
-}
-
-function toModelParts(content: readonly AssistantContent[], calls: Map<string, Replay>, model: string): Part[] {
-  let isFirstCall = true;
-  return content.flatMap((part): Part[] => {
-    if (part.type === "text") return part.text === "" ? [] : [{ text: part.text }];
-    const replay = part.replay?.provider === "gemini" ? (part.replay.block as Replay) : undefined;
-    if (part.type === "thinking")
-      return replay?.thoughtSignature === undefined ? [] : [{ text: "", thoughtSignature: replay.thoughtSignature }];
-    if (replay !== undefined) calls.set(part.id, replay);
-    // Gemini 3 and later check the signature of the first call of a step. A call another model made has none; this is the
-    // documented value that skips the check.
-    const signature = replay?.thoughtSignature ?? (isFirstCall && !knowsBudgets(model) ? "skip_thought_signature_validator" : undefined);
-    isFirstCall = false;
-    return [
-      {
-        functionCall: { name: part.name, args: part.args, ...(replay?.id === undefined ? {} : { id: replay.id }) },
-        ...(signature === undefined ? {} : { thoughtSignature: signature }),
+/** The SDK understands events of one `data` line alone: others of the format are given to it as such. */
+function plainEvents(inner: typeof fetch): typeof fetch {
+  return async (input, init) => {
+    const response = await inner(input, init);
+    if (!response.ok || response.body === null) return response;
+    const events = readServerSentEvents(response.body);
+    const encoder = new TextEncoder();
+    const body = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        const { done, value } = await events.next();
+        if (done === true) controller.close();
+        else controller.enqueue(encoder.encode(`data: ${value.data.replaceAll("\n", " ")}\n\n`));
       },
-    ];
-  });
-}
-
-function toUserParts(message: Exclude<ModelMessage, { role: "assistant" }>, calls: ReadonlyMap<string, Replay>): Part[] {
-  if (message.role === "user")
-    return message.content.map((part) =>
-      part.type === "text" ? { text: part.text } : { inlineData: { mimeType: part.mediaType, data: part.data } },
-    );
-  return message.results.map((result) => {
-    const id = calls.get(result.callId)?.id;
-    return {
-      functionResponse: {
-        ...(id === undefined ? {} : { id }),
-        name: result.name,
-        response: result.isError ? { error: result.text } : { output: result.text },
+      async cancel() {
+        await events.return(undefined);
       },
-    };
-  });
-}
-
-async function* readAnswer(stream: AsyncIterable<GenerateContentResponse>): AsyncGenerator<ModelEvent> {
-  const content: AssistantContent[] = [];
-  const usage = noUsage();
-  let finish: string | undefined;
-  for await (const chunk of stream) {
-    const reported = chunk.usageMetadata;
-    if (reported !== undefined) {
-      usage.inputTokens = (reported.promptTokenCount ?? 0) + (reported.toolUsePromptTokenCount ?? 0);
-      usage.reasoningTokens = reported.thoughtsTokenCount ?? 0;
-      usage.outputTokens = (reported.candidatesTokenCount ?? 0) + usage.reasoningTokens;
-      usage.cachedInputTokens = reported.cachedContentTokenCount ?? 0;
-    }
-    if (chunk.promptFeedback?.blockReason !== undefined) finish ??= "PROHIBITED_CONTENT";
-    const candidate = chunk.candidates?.[0];
-    for (const part of candidate?.content?.parts ?? []) {
-      const event = addPart(content, part);
-      if (event !== undefined) yield event;
-    }
-    finish = candidate?.finishReason ?? finish;
-  }
-  if (finish === undefined) throw new CutStreamError();
-  // The model wrote a call that cannot be read; Gemini gives nothing of it, so another try is all that helps.
-  if (finish === "MALFORMED_FUNCTION_CALL" || finish === "UNEXPECTED_TOOL_CALL" || finish === "MALFORMED_RESPONSE")
-    throw new ReportedError("server_error", "the model wrote a tool call that cannot be read");
-  const hasCalls = content.some((part) => part.type === "tool_call");
-  yield { type: "done", content, malformed: [], stop: toStop(finish, hasCalls), usage };
-}
-
-function addPart(content: AssistantContent[], part: Part): ModelEvent | undefined {
-  const signature = part.thoughtSignature === undefined ? {} : { thoughtSignature: part.thoughtSignature };
-  if (part.functionCall !== undefined) {
-    const { id, name = "", args = {} } = part.functionCall;
-    const block: Replay = { ...signature, ...(id === undefined ? {} : { id }) };
-    content.push({
-      type: "tool_call",
-      id: id ?? `call_${randomUUID().replaceAll("-", "")}`,
-      name,
-      args,
-      ...(Object.keys(block).length === 0 ? {} : { replay: { provider: "gemini", block } }),
     });
-    return undefined;
-  }
-  const text = part.text ?? "";
-  const type = part.thought === true ? "thinking" : "text";
-  const last = content.at(-1);
-  if (text !== "") {
-    if (last?.type === type && !("replay" in last)) last.text += text;
-    else content.push({ type, text });
-  }
-  // A signature on words: kept as a thought without words, sent back where it stood.
-  if (part.thoughtSignature !== undefined) content.push({ type: "thinking", text: "", replay: { provider: "gemini", block: signature } });
-  return text === "" ? undefined : { type, text };
+    return new Response(body, { status: response.status, headers: response.headers });
+  };
 }
 
-const refusals: readonly string[] = [
-  "SAFETY",
-  "RECITATION",
-  "BLOCKLIST",
-  "PROHIBITED_CONTENT",
-  "SPII",
-  "IMAGE_SAFETY",
-  "LANGUAGE",
-] satisfies `${FinishReason}`[];
+function overRest(connection: Connection): Transport {
+  const root = apiRoot(connection);
+  const headers = keyHeader(connection);
+  return {
+    async open({ request, cached, continuationToken }, fetcher, signal) {
+      const body = {
+        contents: request.contents,
+        ...(cached === null ? request.prefix : { cachedContent: cached }),
+        generationConfig: request.generation,
+        ...(continuationToken === undefined ? {} : { continuationToken }),
+      };
+      const url = `${root}/models/${encodeURIComponent(request.model)}:streamGenerateContent?alt=sse`;
+      return read(await openEvents(fetcher, { url, headers, body, signal }));
+    },
+    async *listModels(signal) {
+      for (let token = ""; ; ) {
+        const url = `${root}/models?pageSize=100${token === "" ? "" : `&pageToken=${encodeURIComponent(token)}`}`;
+        const page = await askJson(connection.fetch, { url, headers, signal });
+        for (const model of Array.isArray(page["models"]) ? page["models"] : [])
+          if (isRecord(model)) {
+            const actions = model["supportedGenerationMethods"];
+            yield { ...(model as ListedModel), actions: Array.isArray(actions) ? actions.map(String) : undefined };
+          }
+        if (typeof page["nextPageToken"] !== "string" || page["nextPageToken"] === "") return;
+        token = page["nextPageToken"];
+      }
+    },
+  };
+}
 
-function toStop(finish: string, hasCalls: boolean): StopReason {
-  if (finish === "MAX_TOKENS") return "max_tokens";
-  if (refusals.includes(finish)) return "refused";
-  return hasCalls ? "tool_calls" : "end";
+async function* read(events: AsyncIterable<ServerSentEvent>): AsyncGenerator<GeminiChunk> {
+  for await (const event of events) {
+    const data = parseEvent(event);
+    const { error } = data;
+    if (isRecord(error)) {
+      const { code } = error;
+      if (typeof code === "number" && code >= 400) throw new StatusError(code, { error });
+      throw new ReportedError(asText(error["status"], "server_error"), asText(error["message"], ""));
+    }
+    yield data;
+  }
 }

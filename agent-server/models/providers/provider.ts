@@ -1,5 +1,5 @@
 import type { ModelInfo } from "../../contract/models.ts";
-import type { ModelEvent, ModelRequest } from "../models.ts";
+import type { ModelEvent, ModelRequest } from "../request.ts";
 
 /** A profile of models.yaml with the provider's settings filled in. */
 export interface ProviderCall {

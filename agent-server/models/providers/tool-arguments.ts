@@ -1,4 +1,4 @@
-import type { AssistantContent } from "../models.ts";
+import type { AssistantContent } from "../request.ts";
 
 export interface MalformedCall {
   id: string;

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { noUsage } from "../../contract/chat.ts";
 import type { AskEditor, EditorModelMessage, EditorResult } from "../../contract/editor.ts";
 import { LancelotError } from "../../contract/errors.ts";
-import type { AssistantContent, ModelEvent, ModelMessage, ModelRequest } from "../models.ts";
+import type { AssistantContent, ModelEvent, ModelMessage, ModelRequest } from "../request.ts";
 import type { Provider } from "./provider.ts";
 
 type Next = EditorResult<"languageModelNext">;

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import { readRetryAfter } from "../../../agent-server/models/providers/connection.ts";
-import { CutStreamError, ReportedError, wordError } from "../../../agent-server/models/providers/errors.ts";
+import { wordError } from "../../../agent-server/models/providers/errors.ts";
+import { CutStreamError, ReportedError } from "../../../agent-server/models/providers/failures.ts";
 
 const connection = { kind: "anthropic" as const, displayName: "Anthropic", baseUrl: "https://api.anthropic.com", key: "k", fetch };
 const signal = new AbortController().signal;

@@ -1,0 +1,107 @@
+import type { OpenAI } from "openai";
+import type { ChatCompletionChunk, ChatCompletionCreateParamsStreaming } from "openai/resources/chat/completions";
+import type { ResponseCreateParamsStreaming, ResponseStreamEvent } from "openai/resources/responses/responses";
+import { sdkTimeoutMs, type Connection } from "./connection.ts";
+import { wordError } from "./errors.ts";
+import { ReportedError } from "./failures.ts";
+import type { Provider } from "./provider.ts";
+import { asText, isRecord } from "./records.ts";
+import { askJson, openEvents, parseEvent } from "./rest.ts";
+
+/** How OpenAI, and every server that speaks its formats, is reached; each call resolves when the server has agreed to answer. */
+export interface OpenAITransport {
+  chat(
+    body: ChatCompletionCreateParamsStreaming,
+    fetcher: typeof fetch,
+    signal: AbortSignal,
+    headers: Record<string, string>,
+  ): Promise<AsyncIterable<ChatCompletionChunk>>;
+  responses(body: ResponseCreateParamsStreaming, fetcher: typeof fetch, signal: AbortSignal): Promise<AsyncIterable<ResponseStreamEvent>>;
+  models(signal: AbortSignal): AsyncIterable<{ id: string }>;
+}
+
+export function openAITransport(connection: Connection): OpenAITransport {
+  return connection.mode === "api" ? overRest(connection) : overSdk(connection);
+}
+
+function overSdk(connection: Connection): OpenAITransport {
+  async function client(fetcher: typeof fetch): Promise<OpenAI> {
+    const sdk = await import("openai");
+    return new sdk.OpenAI({
+      // The SDK wants a key; a server that needs none is told so by a header taken away again.
+      apiKey: connection.key ?? "none",
+      ...(connection.key === null ? { defaultHeaders: { Authorization: null } } : {}),
+      baseURL: connection.baseUrl,
+      organization: null,
+      project: null,
+      fetch: fetcher,
+      maxRetries: 0,
+      timeout: sdkTimeoutMs,
+      logLevel: "off",
+    });
+  }
+  return {
+    chat: async (body, fetcher, signal, headers) => (await client(fetcher)).chat.completions.create(body, { signal, headers }),
+    responses: async (body, fetcher, signal) => (await client(fetcher)).responses.create(body, { signal }),
+    async *models(signal) {
+      yield* (await client(connection.fetch)).models.list({ signal });
+    },
+  };
+}
+
+function overRest(connection: Connection): OpenAITransport {
+  const key: Record<string, string> = connection.key === null ? {} : { authorization: `Bearer ${connection.key}` };
+  const root = connection.baseUrl.replace(/\/+$/, "");
+  const open = async <Event>(fetcher: typeof fetch, request: Parameters<typeof openEvents>[1]): Promise<AsyncIterable<Event>> =>
+    read<Event>(await openEvents(fetcher, request));
+  return {
+    chat: (body, fetcher, signal, headers) =>
+      open(fetcher, { url: `${root}/chat/completions`, headers: { ...key, ...headers }, body, signal }),
+    responses: (body, fetcher, signal) => open(fetcher, { url: `${root}/responses`, headers: key, body, signal }),
+    async *models(signal) {
+      const { data } = await askJson(connection.fetch, { url: `${root}/models`, headers: key, signal });
+      for (const model of Array.isArray(data) ? data : [])
+        if (isRecord(model) && typeof model["id"] === "string") yield { ...model, id: model["id"] };
+    },
+  };
+}
+
+async function* read<Event>(events: Awaited<ReturnType<typeof openEvents>>): AsyncGenerator<Event> {
+  for await (const event of events) {
+    if (event.data === "[DONE]") return;
+    const data = parseEvent(event);
+    // An `error` event of Responses carries its words itself and is read with the answer.
+    if (data["error"] !== undefined && data["error"] !== null) throw reported(data["error"]);
+    if (event.name === "error" && data["type"] !== "error") throw reported(data);
+    yield data as Event;
+  }
+}
+
+function reported(error: unknown): ReportedError {
+  if (!isRecord(error)) return new ReportedError("server_error", String(error));
+  const type = [error["code"], error["type"]].filter((part) => typeof part === "string").join(" ");
+  return new ReportedError(type === "" ? "server_error" : type, asText(error["message"], ""));
+}
+
+/** Models that answer in words; OpenAI's own list has many that do not. */
+const speaksWords = /^(?!.*(audio|realtime|tts|transcribe|image|search|embedding|moderation|whisper|dall-e|imagine|sora))/;
+
+export async function listOpenAIModels(connection: Connection, signal: AbortSignal): ReturnType<Provider["listModels"]> {
+  try {
+    const found = [];
+    for await (const model of openAITransport(connection).models(signal))
+      if (connection.kind === "openai_compatible" || connection.kind === "local" || speaksWords.test(model.id))
+        found.push({ model: model.id, displayName: model.id, contextWindow: windowOf(model) });
+    return found;
+  } catch (cause) {
+    throw wordError(cause, { connection, model: "", signal });
+  }
+}
+
+/** Servers that tell the window do it each in its own field (vLLM, OpenRouter, LM Studio, llama-server). */
+function windowOf(model: object): number | null {
+  const meta: unknown = Reflect.get(model, "meta");
+  const named = ["max_model_len", "context_length", "max_context_length", "context_window"].map((key): unknown => Reflect.get(model, key));
+  const found = [...named, typeof meta === "object" && meta !== null ? Reflect.get(meta, "n_ctx") : undefined];
+  return found.find((value): value is number => typeof value === "number" && Number.isInteger(value) && value > 0) ?? null;
+}

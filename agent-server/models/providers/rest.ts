@@ -1,0 +1,79 @@
+import { maxErrorText, readBounded } from "./connection.ts";
+import { CutStreamError, StatusError, UnusableAnswerError } from "./failures.ts";
+import { EventTooLongError, readServerSentEvents, type ServerSentEvent } from "./server-sent-events.ts";
+
+interface RestRequest {
+  url: string;
+  headers: Record<string, string>;
+  /** Sent as JSON by POST, unless `method` says otherwise; absent: GET. */
+  body?: unknown;
+  method?: "PATCH" | "DELETE";
+  signal: AbortSignal;
+}
+
+/**
+ * Asks for a stream; resolves when the server has agreed to answer.
+ * @throws StatusError when it refuses
+ */
+export async function openEvents(fetcher: typeof fetch, request: RestRequest): Promise<AsyncGenerator<ServerSentEvent>> {
+  const response = await send(fetcher, request, "text/event-stream");
+  return read(response);
+}
+
+async function* read(response: Response): AsyncGenerator<ServerSentEvent> {
+  if (response.body === null) throw new CutStreamError();
+  try {
+    yield* readServerSentEvents(response.body);
+  } catch (cause) {
+    if (cause instanceof EventTooLongError) throw new UnusableAnswerError("too_long");
+    throw cause;
+  }
+}
+
+/** The JSON object of an event's data. @throws CutStreamError for what is none: the stream broke there. */
+export function parseEvent({ data }: ServerSentEvent): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(data);
+  } catch {
+    throw new CutStreamError();
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new CutStreamError();
+  return value as Record<string, unknown>;
+}
+
+/** One question, one JSON answer. @throws StatusError, UnusableAnswerError */
+export async function askJson(fetcher: typeof fetch, request: RestRequest): Promise<Record<string, unknown>> {
+  const response = await send(fetcher, request, "application/json");
+  const text = await response.text();
+  try {
+    const value: unknown = text === "" ? {} : JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch {
+    // Said below.
+  }
+  throw new UnusableAnswerError(/^\s*</.test(text) ? "page" : "no_stream");
+}
+
+async function send(fetcher: typeof fetch, request: RestRequest, accept: string): Promise<Response> {
+  const { url, headers, body, signal } = request;
+  const response = await fetcher(url, {
+    method: request.method ?? (body === undefined ? "GET" : "POST"),
+    headers: { accept, ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal,
+  });
+  if (response.ok) return response;
+  const text = await readBounded(response, maxErrorText);
+  throw new StatusError(response.status, parsedOr(text));
+}
+
+function parsedOr(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    // Gemini wraps the error of a stream in a list.
+    return Array.isArray(value) ? value[0] : value;
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,73 @@
+import type { Connection } from "./connection.ts";
+import { statusOf, wordsOf } from "./errors.ts";
+
+/** What was learned of the servers while this host runs: shared by all requests, so that nothing is asked twice in vain. */
+export interface ServerMemory {
+  /** Parts of a request that a server refused, by address, model and name. */
+  readonly refused: Set<string>;
+  /** State of one provider's caches, kept by that provider under its own name. */
+  readonly caches: Map<string, unknown>;
+  /** Does what leaves something at a server, with a receipt of it. */
+  readonly record: RecordEffect;
+}
+
+type RecordEffect = <T>(what: "create" | "delete", inputs: Record<string, string>, work: () => Promise<T>) => Promise<T>;
+
+export function createServerMemory(record: RecordEffect = (_what, _inputs, work) => work()): ServerMemory {
+  return { refused: new Set(), caches: new Map(), record };
+}
+
+/** A part of a request that not every server or model knows. */
+interface OptionalPart {
+  /** How a refusal speaks of it. */
+  says: RegExp;
+  /** It depends on the conversation, not on the server: another request may carry it again. */
+  onlyHere?: boolean;
+}
+
+/** Whether a part may be sent; asking means that it will be. */
+export type MaySend = (part: string) => boolean;
+
+const refusals = new Set([400, 403, 404, 405, 422, 501]);
+const aboutOther = /context.?(length|window|size)|too long|too many tokens|api.?key|credit|billing|quota/i;
+
+/**
+ * Sends a request; where the server refuses a part that is optional, again without it, which is remembered once that worked. Parts
+ * are tried in their order, at most one each time.
+ * @throws whatever the last try threw
+ */
+export async function withoutRefused<T>(
+  connection: Connection,
+  model: string,
+  parts: Readonly<Record<string, OptionalPart>>,
+  send: (may: MaySend) => Promise<T>,
+): Promise<T> {
+  const known = connection.memory?.refused ?? new Set<string>();
+  const keyOf = (part: string): string => `${connection.baseUrl} ${model} ${part}`;
+  const dropped = new Set<string>();
+  for (;;) {
+    const sent = new Set<string>();
+    const may: MaySend = (part) => {
+      if (dropped.has(part) || known.has(keyOf(part))) return false;
+      sent.add(part);
+      return true;
+    };
+    try {
+      const result = await send(may);
+      for (const part of dropped) if (parts[part]?.onlyHere !== true) known.add(keyOf(part));
+      return result;
+    } catch (cause) {
+      const part = refusedPart(cause, sent, parts);
+      if (part === undefined) throw cause;
+      dropped.add(part);
+    }
+  }
+}
+
+function refusedPart(cause: unknown, sent: ReadonlySet<string>, parts: Readonly<Record<string, OptionalPart>>): string | undefined {
+  const status = statusOf(cause);
+  if (status === undefined || !refusals.has(status)) return undefined;
+  const words = `${status} ${wordsOf(cause)}`;
+  if (aboutOther.test(words)) return undefined;
+  return Object.keys(parts).find((part) => sent.has(part) && parts[part]?.says.test(words) === true);
+}

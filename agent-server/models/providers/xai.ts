@@ -1,0 +1,36 @@
+import type { ModelEvent } from "../request.ts";
+import { watchFetch, type Connection } from "./connection.ts";
+import { wordErrors } from "./errors.ts";
+import { answerByChat } from "./openai-chat.ts";
+import { readAnswer } from "./openai-responses-answer.ts";
+import { optionalParts, toBody } from "./openai-responses-request.ts";
+import { listOpenAIModels, openAITransport } from "./openai-transport.ts";
+import type { Provider } from "./provider.ts";
+import { withoutRefused } from "./server-memory.ts";
+import { bareAnswer } from "./response-schema.ts";
+
+/** An address without Responses answers so; the words of a model that is missing are others. */
+const parts = { responses: { says: /^(404|405|501)\b(?!.*\bmodel\b)/i }, ...optionalParts };
+
+/**
+ * xAI through its Responses API, the only one that gives reasoning back to be replayed; nothing is stored there. A server behind
+ * the address that knows chat completions alone is asked by those, which is remembered.
+ */
+export function createXai(connection: Connection): Provider {
+  const transport = openAITransport(connection);
+  return {
+    stream(request, call, signal) {
+      const watched = watchFetch(connection.fetch, call.onActivity);
+      const events = async function* (): AsyncGenerator<ModelEvent> {
+        const answer = await withoutRefused(connection, call.model, parts, async (may) =>
+          may("responses")
+            ? readAnswer(await transport.responses(toBody(request, call, connection.kind, may), watched.fetch, signal), connection.kind)
+            : await answerByChat(connection, transport, request, call, watched.fetch, signal),
+        );
+        yield* bareAnswer(answer, request);
+      };
+      return wordErrors(events, { connection, model: call.model, signal, retryAfterMs: watched.retryAfterMs });
+    },
+    listModels: (signal) => listOpenAIModels(connection, signal),
+  };
+}
