@@ -30,7 +30,13 @@ const model = {
 const HubModel = z.strictObject({
   ...model,
   url: z.url(),
-  needs: z.strictObject({ ram_bytes: z.int().min(0), gpu: z.boolean() }),
+  needs: z.strictObject({
+    /** Memory of the whole machine. */
+    ram_bytes: z.int().min(0),
+    /** Memory that must be free when it is loaded: weights, context and what it computes in. */
+    free_bytes: z.int().min(0).default(0),
+    gpu: z.boolean(),
+  }),
 });
 export type HubModel = z.infer<typeof HubModel>;
 
@@ -93,19 +99,4 @@ export function readCatalog(configDir: string, dataDir: string): Catalog {
   if (parsed.success) return parsed.data;
   const problem = z.prettifyError(parsed.error).replaceAll("\n", " ");
   throw new LancelotError("unavailable", `config/local-models.yaml cannot be used: ${problem}`);
-}
-
-/** What the machine offers a model. */
-export interface Machine {
-  ramBytes: number;
-  /** Whether the runtime of this platform computes on a GPU (Metal on Apple silicon). */
-  gpu: boolean;
-}
-
-/** The hub model for a machine: the last of the catalog whose needs are met, the first where none are (M5). */
-export function chooseHubModel(catalog: Catalog, machine: Machine): HubModel {
-  const fitting = catalog.hub.filter(({ needs }) => machine.ramBytes >= needs.ram_bytes && (machine.gpu || !needs.gpu));
-  const chosen = fitting.at(-1) ?? catalog.hub[0];
-  if (chosen === undefined) throw new LancelotError("unavailable", "config/local-models.yaml lists no model.");
-  return chosen;
 }

@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { mkdir, open, readFile, rename, rm, stat, statfs, writeFile } from "node:fs/promises";
+import { mkdir, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { EnvHttpProxyAgent, fetch as undiciFetch } from "undici";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
+import { diskError, diskFull, freeBytes } from "./disk.ts";
 
 /** A file whose size and checksum are known before the first byte arrives. */
 export interface RemoteFile {
@@ -23,6 +24,8 @@ export interface DownloadOptions {
   tries?: number;
   /** Wait before the second try; doubles with each. Milliseconds. */
   retryMs?: number;
+  /** Free bytes on the disk of a folder; asked of the system unless said. */
+  free?: (folder: string) => Promise<number>;
 }
 
 export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>;
@@ -61,19 +64,31 @@ export function createFetch(env: Readonly<Record<string, string | undefined>>): 
 /**
  * Whether a host offers the file, asked within `timeoutMs`. Any answer but success counts as out of reach. Being sent on is success:
  * storage behind a hub often signs its addresses for GET alone.
+ * @throws LancelotError `unavailable` when the hub says beforehand that its file is another one.
  */
-export async function reachable(url: string, fetch: Fetch, signal: AbortSignal, timeoutMs = 5_000): Promise<boolean> {
+export async function reachable(
+  file: Pick<RemoteFile, "url" | "bytes" | "checksum">,
+  fetch: Fetch,
+  signal: AbortSignal,
+  timeoutMs = 5_000,
+): Promise<boolean> {
+  let headers: FetchResponse["headers"];
   try {
-    const response = await fetch(url, {
+    const response = await fetch(file.url, {
       method: "HEAD",
       redirect: "manual",
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     });
-    return response.status >= 200 && response.status < 400;
+    if (response.status < 200 || response.status >= 400) return false;
+    ({ headers } = response);
   } catch {
     signal.throwIfAborted();
     return false;
   }
+  // Hubs that keep large files apart name their checksum here.
+  const sha256 = /^(?:W\/)?"([0-9a-f]{64})"$/.exec(headers.get("x-linked-etag") ?? "")?.[1];
+  if (sha256 !== undefined && file.checksum.algorithm === "sha256" && sha256 !== file.checksum.value) throw changed(file.url);
+  return true;
 }
 
 const Note = z.object({ url: z.string(), bytes: z.int(), etag: z.string().nullable() });
@@ -89,6 +104,7 @@ export async function download(file: RemoteFile, path: string, options: Download
   await mkdir(dirname(path), { recursive: true });
   const tries = options.tries ?? 5;
   let failures = 0;
+  let begunAnew = false;
   for (;;) {
     const before = await sizeOf(part);
     try {
@@ -96,7 +112,15 @@ export async function download(file: RemoteFile, path: string, options: Download
       break;
     } catch (error) {
       if (options.signal.aborted) throw new LancelotError("cancelled", "The download was stopped. What is here is kept for the next try.");
+      // The damage may be in what lay here: fetched whole it may be right.
+      if (error instanceof Damaged && error.resumed && !begunAnew) {
+        begunAnew = true;
+        continue;
+      }
+      if (error instanceof Damaged) throw error.inWords(file.url);
       if (error instanceof LancelotError) throw error;
+      const ofDisk = diskError(error, file.bytes - (await sizeOf(part)));
+      if (ofDisk !== undefined) throw ofDisk;
       failures = (await sizeOf(part)) > before ? 1 : failures + 1;
       if (failures >= tries) {
         throw new LancelotError(
@@ -120,18 +144,23 @@ export async function download(file: RemoteFile, path: string, options: Download
 }
 
 /** One request, from what is here to the verified end. */
-async function attempt(file: RemoteFile, part: string, noteFile: string, { signal, onProgress, fetch }: DownloadOptions): Promise<void> {
+async function attempt(file: RemoteFile, part: string, noteFile: string, options: DownloadOptions): Promise<void> {
+  const { signal, onProgress, fetch, free = freeBytes } = options;
+  const folder = dirname(part);
   const note = await readNote(noteFile);
   let have = await sizeOf(part);
+  let isAnother = false;
   if (have > file.bytes || (have > 0 && (note?.url !== file.url || note.bytes !== file.bytes))) {
     await rm(part, { force: true });
     have = 0;
   }
   let hash = createHash(file.checksum.algorithm);
   if (have > 0) for await (const chunk of createReadStream(part, { signal })) hash.update(z.instanceof(Uint8Array).parse(chunk));
+  let resumed = have > 0;
   onProgress(have);
 
   if (have < file.bytes) {
+    if ((await free(folder)) < file.bytes - have) throw diskFull(file.bytes - have);
     const headers: Record<string, string> = { "accept-encoding": "identity" };
     if (have > 0) {
       headers["range"] = `bytes=${have}-`;
@@ -150,18 +179,18 @@ async function attempt(file: RemoteFile, part: string, noteFile: string, { signa
     const total = totalOf(response);
     if (total !== null && total !== file.bytes) {
       await discard(response);
-      throw new LancelotError(
-        "unavailable",
-        `${hostOf(file.url)} offers another file than the catalog names (${total} bytes, not ${file.bytes}).`,
-      );
+      throw changed(file.url, `${total} bytes, not ${file.bytes}`);
     }
     if (response.status === 200 && have > 0) {
       // No ranges there, or the file has changed: from the start.
+      isAnother = typeof note?.etag === "string" && response.headers.get("etag") !== note.etag;
       hash = createHash(file.checksum.algorithm);
       have = 0;
+      resumed = false;
     }
     const weak = response.headers.get("etag");
-    await writeFile(noteFile, JSON.stringify({ url: file.url, bytes: file.bytes, etag: weak?.startsWith('"') ? weak : null }));
+    await keepNote(noteFile, note, { url: file.url, bytes: file.bytes, etag: weak?.startsWith('"') ? weak : null });
+    let looked = have;
     const handle = await open(part, have > 0 ? "a" : "w");
     try {
       for await (const chunk of response.body ?? []) {
@@ -174,6 +203,10 @@ async function attempt(file: RemoteFile, part: string, noteFile: string, { signa
         hash.update(chunk);
         have += chunk.byteLength;
         onProgress(have);
+        if (have - looked < lookBytes) continue;
+        // A disk that is filled to its last byte harms more than this download.
+        looked = have;
+        if ((await free(folder)) < Math.min(lookBytes, file.bytes - have)) throw diskFull(file.bytes - have);
       }
       await handle.sync();
     } finally {
@@ -185,18 +218,37 @@ async function attempt(file: RemoteFile, part: string, noteFile: string, { signa
   if (hash.digest(file.checksum.encoding) !== file.checksum.value) {
     await rm(part, { force: true });
     await rm(noteFile, { force: true });
-    throw new LancelotError(
-      "unavailable",
-      `The file from ${hostOf(file.url)} is damaged (its checksum differs) and was deleted. Try again.`,
-    );
+    throw new Damaged(resumed, isAnother);
   }
 }
 
-/** Free bytes for the owner on the disk of a folder. */
-export async function freeBytes(folder: string): Promise<number> {
-  await mkdir(folder, { recursive: true });
-  const { bavail, bsize } = await statfs(folder);
-  return bavail * bsize;
+/** Bytes between two looks at what is free on the disk. */
+const lookBytes = 32_000_000;
+
+/** What arrived is not the file that was named. */
+class Damaged extends Error {
+  readonly resumed: boolean;
+  readonly isAnother: boolean;
+  constructor(resumed: boolean, isAnother: boolean) {
+    super("the checksum differs");
+    this.resumed = resumed;
+    this.isAnother = isAnother;
+  }
+  inWords(url: string): LancelotError {
+    if (this.isAnother) return changed(url);
+    const next = "Try again.";
+    return new LancelotError("unavailable", `The file from ${hostOf(url)} is damaged (its checksum differs) and was deleted. ${next}`, {
+      data: { next },
+      cause: this,
+    });
+  }
+}
+
+function changed(url: string, how = "its checksum differs"): LancelotError {
+  const next = "Update Lancelot, correct your own config/local-models.yaml, or name a file of yours as local.model in config/models.yaml.";
+  return new LancelotError("unavailable", `${hostOf(url)} offers another file than the catalog names (${how}). ${next}`, {
+    data: { next },
+  });
 }
 
 /** An answer that may be better on the next try. */
@@ -234,6 +286,13 @@ async function readNote(path: string): Promise<z.infer<typeof Note> | null> {
     // Absent or cut off by a kill: the part is then of unknown origin and is fetched anew.
     return null;
   }
+}
+
+/** Written whole or not at all: without it what is here counts for nothing. */
+async function keepNote(path: string, before: z.infer<typeof Note> | null, now: z.infer<typeof Note>): Promise<void> {
+  if (JSON.stringify(before) === JSON.stringify(now)) return;
+  await writeFile(`${path}.new`, JSON.stringify(now));
+  await rename(`${path}.new`, path);
 }
 
 async function sizeOf(path: string): Promise<number> {

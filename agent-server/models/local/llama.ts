@@ -26,6 +26,9 @@ type LlamaGrammar = object;
 export interface Llama {
   loadModel(options: { modelPath: string; gpuLayers?: number | "auto"; useMmap: boolean; loadSignal?: AbortSignal }): Promise<LlamaModel>;
   createGrammar(options: { grammar: string }): Promise<LlamaGrammar>;
+  readonly gpu: "metal" | "cuda" | "vulkan" | false;
+  /** Bytes. */
+  getVramState(): Promise<{ total: number }>;
 }
 
 export interface LlamaModel {
@@ -33,6 +36,7 @@ export interface LlamaModel {
   readonly trainContextSize: number;
   readonly fileInfo: { readonly metadata: { readonly tokenizer?: { readonly chat_template?: string } } };
   detokenize(tokens: readonly Token[], specialTokens: boolean, lastTokens: readonly Token[]): string;
+  readonly gpuLayers: number;
   createContext(options: { contextSize: number; batchSize: number; threads: number }): Promise<LlamaContext>;
 }
 

@@ -1,18 +1,21 @@
 import { randomUUID } from "node:crypto";
-import { existsSync, statSync } from "node:fs";
-import { totalmem } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { LancelotError } from "../../contract/errors.ts";
 import type { LocalModel } from "../../contract/models.ts";
 import type { Provider } from "../providers/provider.ts";
-import { type Catalog, chooseHubModel, type HubModel, type NpmModel, readCatalog } from "./catalog.ts";
+import { type Candidate, damaged, ownFile, ownFileProblem, present } from "./candidates.ts";
+import { readCatalog } from "./catalog.ts";
 import { createFetch, type Fetch } from "./download.ts";
-import { createInstaller } from "./install.ts";
-import { createModelProcess } from "./model-process.ts";
+import { createInstaller, type InstallerDeps } from "./install.ts";
+import { chooseModel, fitOf, gigabytes, type Machine, measureMachine } from "./machine.ts";
+import type { Load } from "./messages.ts";
+import { createModelProcess, type ModelProcessDeps } from "./model-process.ts";
 import { createLocalProvider, type LocalModelCard } from "./provider.ts";
 import { createRuntime } from "./runtime.ts";
-import { readSettings } from "./settings.ts";
+import { createSettings } from "./settings.ts";
+import { createTroubles, type Trouble, troubleOf } from "./trouble.ts";
+import { createVerifier, stampOf } from "./verify.ts";
 
 export interface LocalDeps {
   dataDir: string;
@@ -21,13 +24,18 @@ export interface LocalDeps {
   /** The shipped `config/` folder. */
   configDir: string;
   env: Readonly<Record<string, string | undefined>>;
+  /** Told of every change, and of progress five times a second at most. */
   onState: (state: LocalModel) => void;
   /** Unload after so long without a request. Milliseconds; ten minutes unless said. */
   idleMs?: number;
   /** How files are fetched; over the network, through the environment's proxy, unless said. */
   fetch?: Fetch;
-  /** Wait before the second try of a download; doubles with each. Milliseconds; a second unless said. */
+  /** Wait before the second try of a download, and before a start after a crash; doubles with each. Milliseconds; a second and half of one unless said. */
   retryMs?: number;
+  /** What a test holds still. */
+  machine?: () => Machine;
+  process?: Partial<Pick<ModelProcessDeps, "entry" | "watch" | "waiting">>;
+  free?: InstallerDeps["free"];
 }
 
 /** The embedded default: a model on this machine, in a process of its own, without any key (M5). */
@@ -35,12 +43,20 @@ export interface Local {
   provider: Provider;
   state(): LocalModel;
   /**
-   * Fetches what is missing of runtime and model; goes on where an earlier try stopped. The states on the way come by `onState`.
+   * Fetches what is missing of runtime and model, or damaged; goes on where an earlier try stopped. The states on the way come by `onState`.
    * @throws LancelotError worded for the owner, `cancelled` after `cancelDownload`.
    */
   download(): Promise<LocalModel>;
   /** Stops a running download and keeps what is here. */
   cancelDownload(): LocalModel;
+  /** Loads it now, also after failures that hold requests back. @throws LancelotError `unavailable` with the next step. */
+  load(signal: AbortSignal): Promise<LocalModel>;
+  /** Ends its process; the next request loads it again. */
+  unload(): Promise<LocalModel>;
+  /** Deletes what was downloaded of models, finished or not; a file of the owner's stays. @throws LancelotError `conflict` while another window fetches it. */
+  remove(): Promise<LocalModel>;
+  /** What is wrong with it and what to do, in words; null while nothing is, and where there is no local model. */
+  degraded(): string | null;
   /** May load an owner's file to learn its size. @throws LancelotError `unavailable` while nothing is here. */
   model(): Promise<{ name: string; contextWindow: number; small: boolean }>;
   /** Process id of the loaded model. */
@@ -49,95 +65,101 @@ export interface Local {
   close(): Promise<void>;
 }
 
-/** A model that is on this disk, or could be. */
-interface Candidate {
-  path: string;
-  name: string;
-  license: string;
-  note?: string;
-  bytes: number;
-  source: "hub" | "npm" | "owner";
-  /** Tokens. */
-  context: number;
-  small: boolean;
-}
-
-/** Below this an owner's model is taken for a small one. Bytes. */
-const smallFile = 2_000_000_000;
+const again = "Download it again.";
 
 export function createLocal(deps: LocalDeps): Local {
   const { configDir, dataDir, env } = deps;
   const catalog = readCatalog(configDir, dataDir);
   const runtime = createRuntime(configDir, dataDir);
-  const gpu = process.platform === "darwin" && process.arch === "arm64";
-  const offered = chooseHubModel(catalog, { ramBytes: totalmem(), gpu });
-  const network = deps.fetch === undefined ? createFetch(env) : { fetch: deps.fetch, close: () => Promise.resolve() };
   const folder = join(dataDir, "models");
+  const machine = deps.machine ?? (() => measureMachine(folder));
+  const verifier = createVerifier(folder);
+  const settings = createSettings(configDir, dataDir, env);
+  const network = deps.fetch === undefined ? createFetch(env) : { fetch: deps.fetch, close: () => Promise.resolve() };
+  const { gpu } = machine();
+  let offered = chooseModel(catalog, machine());
   let loading: "loading" | "loaded" | "unloaded" = "unloaded";
-  let problem: string | null = null;
-  /** Measured size of an owner's file's context, by path. */
+  /** Why the last download failed. */
+  let downloadProblem: Trouble | null = null;
+  let told = "";
+  /** Measured size of an owner's file's context, by path and what it is loaded with. */
   const measured = new Map<string, number>();
 
-  const settings = () => readSettings(configDir, dataDir, env);
+  const troubles = createTroubles({ onChange: () => emit() });
   const installer = createInstaller({
     folder,
     env,
     runtime,
     fetch: network.fetch,
     ...(deps.retryMs !== undefined && { retryMs: deps.retryMs }),
-    hub: offered,
+    ...(deps.free !== undefined && { free: deps.free }),
+    hub: () => offered.model,
     npm: catalog.npm,
-    wantsModel: () => settings().ownModel === null && present(catalog, offered, folder) === undefined,
-    onProgress: () => deps.onState(state()),
+    wantsModel: () => settings().ownModel === null && present(catalog, offered.model, folder, verifier) === undefined,
+    onProgress: () => emit(),
+    onModel: (path) => verifier.remember(path),
   });
   const modelProcess = createModelProcess({
     entry: deps.distDir === null ? fileURLToPath(new URL("./process.ts", import.meta.url)) : join(deps.distDir, "host", "local-model.js"),
     env,
     idleMs: deps.idleMs ?? 600_000,
-    backoffMs: 500,
-    load: () => {
-      const { contextSize, threads, gpuLayers } = settings();
-      const model = usable();
-      return {
-        type: "load",
-        runtime: runtime.entry,
-        model: model.path,
-        contextSize: contextSize ?? model.context,
-        threads,
-        gpu,
-        gpuLayers,
-      };
-    },
-    onChange: (change) => {
+    backoffMs: deps.retryMs ?? 500,
+    load: prepare,
+    onChange: (change, trouble) => {
       loading = change;
-      deps.onState(state());
+      if (trouble !== null) troubles.failed(trouble, key());
+      else if (change === "loaded") troubles.loaded();
+      emit();
     },
+    onAnswer: () => {
+      troubles.answered();
+      emit();
+    },
+    ...deps.process,
   });
+
+  function emit(): void {
+    const current = state();
+    // Time passes without being news.
+    const news = JSON.stringify({ ...current, fit: "", loaded: current.loaded && { ...current.loaded, idleMs: 0 } });
+    if (news === told) return;
+    told = news;
+    deps.onState(current);
+  }
 
   /** The model that answers: the owner's, else one of the catalog that is here. */
   function chosen(): Candidate | undefined {
     const { ownModel } = settings();
-    if (ownModel === null) return present(catalog, offered, folder);
-    const bytes = existsSync(ownModel) ? statSync(ownModel).size : undefined;
-    if (bytes === undefined) return undefined;
-    const name = basename(ownModel).replace(/\.gguf$/i, "");
-    return { path: ownModel, name, license: "unknown (your own file)", bytes, source: "owner", context: 8_192, small: bytes < smallFile };
+    return ownModel === null ? present(catalog, offered.model, folder, verifier) : ownFile(ownModel);
   }
 
-  /** What no download would mend. */
-  function blockedBy(): string | null {
+  /** What is loaded, and how: a failure of one says nothing about another. */
+  function key(): string {
+    const { contextSize, threads, gpuLayers } = settings();
+    const path = chosen()?.path ?? "";
+    return JSON.stringify([path, stampOf(path), contextSize, threads, gpuLayers, runtime.installed()]);
+  }
+
+  /** What no waiting would mend. */
+  function blockedBy(): Trouble | null {
     const { enabled, ownModel, problem: wrong } = settings();
-    if (!enabled) return "The local model is turned off (local.enabled in models.yaml).";
-    if (wrong !== null) return wrong;
-    if (ownModel === null || existsSync(ownModel)) return null;
-    return `The local model file ${basename(ownModel)} is not there. Correct local.model in models.yaml.`;
+    const held = true;
+    if (!enabled) return { problem: "The local model is turned off (local.enabled in models.yaml).", nextStep: null, held };
+    if (wrong !== null) return { problem: wrong, nextStep: "Correct it and start Lancelot again.", held };
+    if (ownModel !== null) {
+      const problem = ownFileProblem(ownModel);
+      return problem === null ? null : { problem, nextStep: "Correct local.model in models.yaml.", held };
+    }
+    if (chosen() !== undefined) return null;
+    const file = damaged(catalog, folder, verifier);
+    return file === undefined ? null : { problem: `${file} is damaged: it is not the file that was downloaded.`, nextStep: again, held };
   }
 
   /** @throws LancelotError `unavailable` with the next step. */
   function usable(): Candidate {
-    const blocked = blockedBy();
-    if (blocked !== null) throw new LancelotError("unavailable", blocked);
     const model = chosen();
+    const trouble = blockedBy() ?? heldBack();
+    if (trouble !== null) throw inWords(trouble);
     if (model === undefined || !runtime.installed()) {
       throw new LancelotError("unavailable", "There is no local model on this machine yet. Download it, or choose another provider.", {
         data: { action: "download_model" },
@@ -146,63 +168,156 @@ export function createLocal(deps: LocalDeps): Local {
     return model;
   }
 
+  function heldBack(): Trouble | null {
+    const trouble = troubles.now(key());
+    return trouble?.held === true ? trouble : null;
+  }
+
+  /** What is to be loaded now, its checksum looked at where its content is not known. */
+  async function prepare(signal: AbortSignal): Promise<Load> {
+    const { contextSize, threads, gpuLayers } = settings();
+    const model = usable();
+    if (model.sha256 !== null && verifier.verdict(model.path) !== "right") await check(model, model.sha256, signal);
+    if (modelProcess.pid() === undefined) checkRuntime();
+    return {
+      type: "load",
+      runtime: runtime.entry,
+      model: model.path,
+      stamp: stampOf(model.path) ?? "",
+      contextSize: contextSize ?? model.context,
+      threads,
+      gpu: gpu && gpuLayers !== 0,
+      gpuLayers,
+    };
+  }
+
+  function checkRuntime(): void {
+    try {
+      runtime.check();
+    } catch (error) {
+      downloadProblem = troubleOf(error);
+      emit();
+      throw error;
+    }
+  }
+
+  async function check({ path }: Candidate, sha256: string, signal: AbortSignal): Promise<void> {
+    loading = "loading";
+    emit();
+    try {
+      if (await verifier.verify(path, sha256, signal)) return;
+      // One that was loaded before it changed is not asked again.
+      await modelProcess.unload();
+      throw inWords(blockedBy() ?? { problem: `${basename(path)} is damaged.`, nextStep: again, held: true });
+    } catch (error) {
+      if (modelProcess.pid() === undefined) loading = "unloaded";
+      emit();
+      if (signal.aborted || error instanceof LancelotError) throw error;
+      const next = "Check its permissions and the disk, or download it again.";
+      const failure = new LancelotError("unavailable", `${basename(path)} cannot be read (${codeOf(error)}). ${next}`, {
+        data: { next },
+        cause: error,
+      });
+      troubles.failed(failure, key());
+      throw failure;
+    }
+  }
+
   function state(): LocalModel {
     const underway = installer.progress();
     const model = chosen();
     if (underway !== null) {
       // Where a model is here, only the runtime is fetched.
       const own = model === undefined ? {} : { name: model.name, license: model.license, file: basename(model.path), source: model.source };
-      return { status: "downloading", problem: null, ...underway, ...own };
+      return { status: "downloading", problem: null, nextStep: null, paused: false, fit: offered.fit, ...underway, ...own };
     }
-    const { name, license, note } = model ?? offered;
-    const partial = statSync(join(folder, `${offered.file}.part`), { throwIfNoEntry: false })?.size ?? 0;
+    const { name, license, note } = model ?? offered.model;
+    const partial = installer.partial(offered.model);
     const base = {
       file: model === undefined ? null : basename(model.path),
       name,
       license,
       ...(note !== undefined && { note }),
-      totalBytes: runtime.bytes + (model?.bytes ?? offered.bytes),
+      totalBytes: runtime.bytes + (model?.bytes ?? offered.model.bytes),
       doneBytes: (runtime.installed() ? runtime.bytes : 0) + (model?.bytes ?? partial),
       source: model?.source ?? null,
+      fit: model === undefined ? offered.fit : fitOf(model.name, model.memoryBytes, machine()),
     };
-    const blocked = blockedBy();
-    if (blocked !== null) return { ...base, status: "failed", problem: blocked };
-    if (model === undefined || !runtime.installed()) return { ...base, status: problem === null ? "absent" : "failed", problem };
-    return { ...base, status: loading === "unloaded" ? "ready" : loading, problem: null };
+    const trouble = blockedBy() ?? troubles.now(key());
+    if (trouble?.held === true) return { ...base, status: "failed", problem: trouble.problem, nextStep: trouble.nextStep };
+    if (model === undefined || !runtime.installed()) {
+      const { problem = null, nextStep = null } = downloadProblem ?? trouble ?? {};
+      return { ...base, status: problem === null ? "absent" : "failed", problem, nextStep, paused: partial > 0 };
+    }
+    const { problem = null, nextStep = null } = trouble ?? {};
+    const health = loading === "loaded" ? modelProcess.health() : null;
+    const status = loading === "unloaded" ? "ready" : loading;
+    if (health === null) return { ...base, status, problem, nextStep, loaded: null };
+    const { gpu: used, ...loaded } = health;
+    const onGpu = used === null ? "" : ` ${loaded.gpuLayers} of its layers are on the GPU (${used.name}, ${gigabytes(used.bytes)}).`;
+    return { ...base, fit: base.fit + onGpu, status, problem, nextStep, loaded };
   }
 
   async function card(): Promise<LocalModelCard> {
     const model = usable();
     const wanted = settings().contextSize ?? model.context;
-    let contextWindow = wanted;
-    if (model.source === "owner") {
-      const known = measured.get(model.path) ?? (await modelProcess.ready(AbortSignal.timeout(300_000))).contextSize;
-      measured.set(model.path, known);
-      contextWindow = known;
-    }
-    return { file: basename(model.path), name: model.name, contextWindow, small: model.small };
+    const file = basename(model.path);
+    if (model.source !== "owner") return { file, name: model.name, contextWindow: wanted, small: model.small };
+    const which = key();
+    const known = measured.get(which) ?? (await modelProcess.ready(AbortSignal.timeout(300_000))).contextSize;
+    measured.set(which, known);
+    return { file, name: model.name, contextWindow: known, small: model.small };
   }
 
   return {
     provider: createLocalProvider({ process: modelProcess, card, newCallId: () => `call_${randomUUID()}` }),
     state,
     async download() {
-      problem = null;
+      const before = downloadProblem;
+      downloadProblem = null;
+      // What is half here goes on; else the machine may have changed since.
+      if (installer.progress() === null && installer.partial(offered.model) === 0) offered = chooseModel(catalog, machine());
       try {
-        await installer.run();
+        // The files are whole and it cannot be loaded nevertheless: what loads it is fetched anew.
+        const broken = troubles.now(key()) !== null;
+        troubles.release();
+        if (broken) await modelProcess.unload();
+        await installer.run({ renewRuntime: broken });
       } catch (error) {
-        if (!(error instanceof LancelotError && error.code === "cancelled")) {
-          problem = error instanceof LancelotError ? error.message : "The download failed. The log says why.";
-        }
-        deps.onState(state());
+        const isCancelled = error instanceof LancelotError && error.code === "cancelled";
+        downloadProblem = isCancelled ? before : troubleOf(error);
         throw error;
+      } finally {
+        emit();
       }
-      deps.onState(state());
       return state();
     },
     cancelDownload() {
       installer.cancel();
       return state();
+    },
+    async load(signal) {
+      troubles.release();
+      await modelProcess.ready(signal);
+      return state();
+    },
+    async unload() {
+      await modelProcess.unload();
+      return state();
+    },
+    async remove() {
+      await installer.close();
+      await modelProcess.unload();
+      await installer.remove(catalog);
+      downloadProblem = null;
+      emit();
+      return state();
+    },
+    degraded() {
+      if (!settings().enabled) return null;
+      const { status, problem, nextStep } = state();
+      if (problem === null || status === "downloading") return null;
+      return `Local model: ${problem}${nextStep ? ` ${nextStep}` : ""}`;
     },
     model: async () => {
       const { name, contextWindow, small } = await card();
@@ -210,6 +325,7 @@ export function createLocal(deps: LocalDeps): Local {
     },
     pid: () => modelProcess.pid(),
     async close() {
+      troubles.close();
       await installer.close();
       await modelProcess.close();
       await network.close();
@@ -217,16 +333,11 @@ export function createLocal(deps: LocalDeps): Local {
   };
 }
 
-/** The best model of the catalog that is on this disk, whole: the one offered, else the largest of the hub, else npm's. */
-function present(catalog: Catalog, offered: HubModel, folder: string): Candidate | undefined {
-  const hub = [offered, ...catalog.hub.toReversed()].find((model) => isHere(model, folder));
-  const model = hub ?? (isHere(catalog.npm, folder) ? catalog.npm : undefined);
-  if (model === undefined) return undefined;
-  const { name, license, note, bytes, context, small } = model;
-  return { path: join(folder, model.file), name, license, note, bytes, context, small, source: hub === undefined ? "npm" : "hub" };
+function inWords({ problem, nextStep }: Trouble): LancelotError {
+  const message = nextStep === null ? problem : `${problem} ${nextStep}`;
+  return new LancelotError("unavailable", message, { data: nextStep === null ? {} : { next: nextStep } });
 }
 
-/** A file gets its name only after its checksum was right; its size shows what happened to it since. */
-function isHere(model: HubModel | NpmModel, folder: string): boolean {
-  return statSync(join(folder, model.file), { throwIfNoEntry: false })?.size === model.bytes;
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "unknown";
 }

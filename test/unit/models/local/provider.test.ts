@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { noUsage } from "../../../../agent-server/contract/chat.ts";
 import type { Done } from "../../../../agent-server/models/local/messages.ts";
 import type { GenerateEvent, ModelProcess } from "../../../../agent-server/models/local/model-process.ts";
 import { createLocalProvider } from "../../../../agent-server/models/local/provider.ts";
@@ -15,7 +16,9 @@ const call = { model: "m", maxTokens: 100, temperature: undefined, thinking: und
 
 async function answer(pieces: string[], done: Partial<Done> = {}, withTools = true): Promise<ModelEvent[]> {
   const process: ModelProcess = {
-    ready: () => Promise.resolve({ contextSize: 2_048 }),
+    ready: () => Promise.resolve({ type: "loaded", contextSize: 2_048, gpuLayers: 0, gpu: null, memoryBytes: 1 }),
+    health: () => null,
+    unload: () => Promise.resolve(),
     pid: () => undefined,
     close: () => Promise.resolve(),
     async *generate(): AsyncGenerator<GenerateEvent, void> {
@@ -28,6 +31,8 @@ async function answer(pieces: string[], done: Partial<Done> = {}, withTools = tr
         cachedTokens: 4,
         outputTokens: 3,
         promptMs: 1,
+        generateMs: 1,
+        memoryBytes: 1,
         leftOut: { toolOutputs: 0, turns: 0 },
         ...done,
       };
@@ -59,7 +64,7 @@ it("streams words and ends with the whole answer", async () => {
     content: [{ type: "text", text: "It adds prices." }],
     malformed: [],
     stop: "end",
-    usage: { inputTokens: 10, outputTokens: 3, cachedInputTokens: 4, reasoningTokens: 0 },
+    usage: { ...noUsage(), inputTokens: 10, outputTokens: 3, cachedInputTokens: 4 },
   });
 });
 

@@ -1,0 +1,45 @@
+import type { Readable, Writable } from "node:stream";
+
+/** Longer lines are no message of ours. Characters. */
+const longest = 64_000_000;
+
+/**
+ * Messages over a pipe, one line of JSON each. Node's own channel between processes is not used: a line on it that is not JSON throws
+ * where nobody can catch it, and what goes wrong in the model's process must not end the host.
+ */
+export function readMessages(pipe: Readable, onMessage: (message: unknown) => void, onGarbage: () => void): void {
+  let rest = "";
+  let broken = false;
+  pipe.setEncoding("utf8").on("data", (text: string) => {
+    if (broken) return;
+    const lines = (rest + text).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) {
+      const message = parse(line);
+      if (message === undefined) return fail();
+      onMessage(message.value);
+    }
+    if (rest.length > longest) fail();
+  });
+  // A process that ends breaks its pipe; its end is noticed by its exit.
+  pipe.on("error", () => undefined);
+
+  function fail() {
+    broken = true;
+    rest = "";
+    onGarbage();
+  }
+}
+
+/** Writes one message; into a pipe that has closed it is lost. */
+export function writeMessage(pipe: Writable, message: unknown): void {
+  if (pipe.writable) pipe.write(`${JSON.stringify(message)}\n`);
+}
+
+function parse(line: string): { value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(line) };
+  } catch {
+    return undefined;
+  }
+}

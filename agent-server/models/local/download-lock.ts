@@ -1,0 +1,94 @@
+import { randomUUID } from "node:crypto";
+import { link, mkdir, open, readFile, rename, rm, stat, utimes } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { LancelotError } from "../../contract/errors.ts";
+
+const beatMs = 2_000;
+/** A holder that gave no sign of life for so long has gone, or its process id belongs to another by now. */
+const staleMs = 20_000;
+const lookMs = 250;
+
+/**
+ * Keeps two windows from writing the same files: waits until this one alone may, and tells every quarter of a second that it waits.
+ * A holder whose process has gone counts for nothing.
+ * @throws LancelotError `cancelled`
+ */
+export async function lockDownloads(folder: string, signal: AbortSignal, onWait: () => void): Promise<() => Promise<void>> {
+  await mkdir(folder, { recursive: true });
+  const file = join(folder, ".downloading");
+  const mine = `${process.pid} ${randomUUID()}`;
+  for (;;) {
+    if (signal.aborted) throw new LancelotError("cancelled", "The download was stopped. What is here is kept for the next try.");
+    if (await make(file, mine)) break;
+    if (await removeStale(file)) continue;
+    onWait();
+    await delay(lookMs, undefined, { signal }).catch(() => undefined);
+  }
+  const beat = setInterval(() => void utimes(file, new Date(), new Date()).catch(() => undefined), beatMs);
+  beat.unref();
+  return async () => {
+    clearInterval(beat);
+    if ((await contentOf(file)) === mine) await rm(file, { force: true });
+  };
+}
+
+/** Whether another process that lives holds it. */
+export async function isLocked(folder: string): Promise<boolean> {
+  const file = join(folder, ".downloading");
+  const holder = await contentOf(file);
+  return holder !== null && !(await isStale(file, holder));
+}
+
+/** A lock is made whole or not at all: one that is still empty could not be told from one of a process that died writing it. */
+async function make(file: string, content: string): Promise<boolean> {
+  const draft = `${file}.${randomUUID()}`;
+  const handle = await open(draft, "wx");
+  try {
+    await handle.writeFile(content);
+  } finally {
+    await handle.close();
+  }
+  try {
+    await link(draft, file);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
+    throw error;
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+async function removeStale(file: string): Promise<boolean> {
+  const holder = await contentOf(file);
+  if (holder === null) return true;
+  if (!(await isStale(file, holder))) return false;
+  // Moved aside first: two windows that find the same stale lock must not remove the new one of the quicker.
+  const aside = `${file}.${randomUUID()}`;
+  await rename(file, aside).catch(() => undefined);
+  const moved = await contentOf(aside);
+  if (moved !== null && moved !== holder) await link(aside, file).catch(() => undefined);
+  await rm(aside, { force: true });
+  return true;
+}
+
+async function isStale(file: string, holder: string): Promise<boolean> {
+  if (!isAlive(Number(holder.split(" ")[0]))) return true;
+  const found = await stat(file).catch(() => null);
+  return found === null || Date.now() - found.mtimeMs > staleMs;
+}
+
+function contentOf(file: string): Promise<string | null> {
+  return readFile(file, "utf8").catch(() => null);
+}
+
+function isAlive(pid: number): boolean {
+  if (!Number.isInteger(pid) || pid <= 0) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+}

@@ -1,0 +1,33 @@
+import { pathToFileURL } from "node:url";
+import type { Llama, LlamaModel, LlamaModule } from "./llama.ts";
+import type { Load, Loaded } from "./messages.ts";
+
+/** A model in the memory of this process. */
+export interface OpenedModel {
+  module: LlamaModule;
+  llama: Llama;
+  model: LlamaModel;
+  gpu: Loaded["gpu"];
+}
+
+/** @throws Error of the library when runtime or model cannot be loaded. */
+export async function openModel(load: Load): Promise<OpenedModel> {
+  const module: LlamaModule = await import(pathToFileURL(load.runtime).href);
+  const llama = await module.getLlama({
+    gpu: load.gpu ? "auto" : false,
+    build: "never",
+    skipDownload: true,
+    progressLogs: false,
+    // The runtime's own default of at least four threads brings small machines to a halt.
+    maxThreads: load.threads,
+    logLevel: "error",
+    logger: (_level, message) => process.stderr.write(message),
+  });
+  const model = await llama.loadModel({
+    modelPath: load.model,
+    useMmap: true,
+    ...(load.gpu ? { gpuLayers: load.gpuLayers ?? "auto" } : { gpuLayers: 0 }),
+  });
+  const gpu = llama.gpu === false ? null : { name: llama.gpu, bytes: (await llama.getVramState()).total };
+  return { module, llama, model, gpu };
+}
