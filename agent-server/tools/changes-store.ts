@@ -1,5 +1,7 @@
 import * as z from "zod";
+import { LancelotError } from "../contract/errors.ts";
 import { type Change, Hunk, HunkState } from "../contract/changes.ts";
+import type { Placeholders } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { FilePath } from "./providers/file-ops.ts";
 import { applyHunks } from "./text/hunks.ts";
@@ -28,6 +30,7 @@ export interface StoredChange {
 
 /** Rows of changes of one workspace. */
 export interface ChangesStore {
+  /** @throws LancelotError `unavailable` for one that was sealed with a key that is gone; the others leave such out. */
   get(id: string): StoredChange | null;
   /** The undecided change of a file in a quest. */
   open(questId: string, absolute: string): StoredChange | null;
@@ -57,8 +60,22 @@ interface Row {
   updated_at: string;
 }
 
-export function createChangesStore(storage: Storage, workspace: string): ChangesStore {
+/** @param sealing texts that hold a secret stand in the database in a form that shows none of it */
+export function createChangesStore(
+  storage: Storage,
+  workspace: string,
+  sealing: Pick<Placeholders, "seal" | "open"> | undefined,
+): ChangesStore {
   const { db } = storage;
+  const fromRow = (row: Row | undefined): StoredChange | null => {
+    if (row === undefined) return null;
+    const [base, proposed, hunks] = [row.base, row.proposed, row.hunks].map((text) => (text === null ? null : open(text)));
+    // Sealed with a key that is gone.
+    if (hunks === undefined || hunks === null || (row.base !== null && base === null) || (row.proposed !== null && proposed === null))
+      return null;
+    return toStored({ ...row, base: base ?? null, proposed: proposed ?? null, hunks });
+  };
+  const open = (text: string): string | null => (sealing === undefined ? text : sealing.open(text));
   const byId = db.prepare("SELECT * FROM changes WHERE workspace = ? AND id = ?");
   const openOne = db.prepare("SELECT * FROM changes WHERE workspace = ? AND quest_id = ? AND absolute = ? AND status = 'pending'");
   const select = db.prepare(
@@ -76,7 +93,10 @@ export function createChangesStore(storage: Storage, workspace: string): Changes
   );
   return {
     get(id) {
-      return fromRow(byId.get(workspace, id) as Row | undefined);
+      const row = byId.get(workspace, id) as Row | undefined;
+      const change = fromRow(row);
+      if (row !== undefined && change === null) throw sealedForGood(row.path);
+      return change;
     },
     open(questId, absolute) {
       return fromRow(openOne.get(workspace, questId, absolute) as Row | undefined);
@@ -86,6 +106,7 @@ export function createChangesStore(storage: Storage, workspace: string): Changes
       return rows.flatMap((row) => fromRow(row) ?? []);
     },
     save(change) {
+      const sealed = (text: string): string => sealing?.seal(text, change.questId) ?? text;
       upsert.run({
         id: change.id,
         workspace,
@@ -94,10 +115,10 @@ export function createChangesStore(storage: Storage, workspace: string): Changes
         path: change.path.display,
         kind: change.kind,
         status: change.status,
-        base: change.base,
-        proposed: change.proposed,
+        base: change.base === null ? null : sealed(change.base),
+        proposed: change.proposed === null ? null : sealed(change.proposed),
         encoding: JSON.stringify(change.encoding),
-        hunks: JSON.stringify(change.hunks),
+        hunks: sealed(JSON.stringify(change.hunks)),
         told: JSON.stringify(change.told),
         receiptId: change.receiptId,
         problem: change.problem,
@@ -108,15 +129,15 @@ export function createChangesStore(storage: Storage, workspace: string): Changes
   };
 }
 
-/** What views see of a change. */
-export function toChange(change: StoredChange): Change {
+/** What views see of a change. `hide` takes the secrets out of its lines; the review's diff is made of its texts. */
+export function toChange(change: StoredChange, hide: (text: string) => string): Change {
   return {
     id: change.id,
     questId: change.questId,
     path: change.path.display,
     kind: change.kind,
     status: change.status,
-    hunks: [...change.hunks],
+    hunks: change.hunks.map((hunk) => ({ ...hunk, lines: hide(hunk.lines.join("\n")).split("\n") })),
     createdAt: change.createdAt,
     updatedAt: change.updatedAt,
     receiptId: change.receiptId,
@@ -140,8 +161,14 @@ export function statusOf(hunks: readonly Hunk[]): Change["status"] {
   return hunks.every((hunk) => hunk.state === "rejected") ? "rejected" : "mixed";
 }
 
-function fromRow(row: Row | undefined): StoredChange | null {
-  if (row === undefined) return null;
+function sealedForGood(path: string): LancelotError {
+  return new LancelotError(
+    "unavailable",
+    `The change of ${path} holds a secret and was sealed with a key that is gone (placeholders.key in the data folder), so it cannot be shown. Put the key back, or ask for the change again.`,
+  );
+}
+
+function toStored(row: Row): StoredChange {
   return {
     id: row.id,
     questId: row.quest_id,

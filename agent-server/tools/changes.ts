@@ -54,15 +54,19 @@ export interface ChangesDeps {
   locks: Locks;
   emit: Emit;
   now: () => Date;
+  /** Takes secrets out of what views, events and the model are shown. */
+  hide: (questId: string, text: string) => string;
 }
 
 export function createChanges(deps: ChangesDeps): Changes {
   const { store, files, road, governance, ledger, locks } = deps;
   const listeners = new Set<(change: Change) => void>();
 
+  const toView = (change: StoredChange): Change => toChange(change, (text) => deps.hide(change.questId, text));
+
   function save(change: StoredChange): Change {
     store.save(change);
-    const shown = toChange(change);
+    const shown = toView(change);
     deps.emit("change", shown);
     for (const listener of listeners) listener(shown);
     return shown;
@@ -188,11 +192,11 @@ export function createChanges(deps: ChangesDeps): Changes {
     },
 
     reviewed: {
-      list: (filter) => store.list(filter).map(toChange),
+      list: (filter) => store.list(filter).map(toView),
 
       get(id): ChangeTexts {
         const change = find(id);
-        return { change: toChange(change), base: change.base, proposed: textWith(change, ["accepted", "pending", "conflict"]) };
+        return { change: toView(change), base: change.base, proposed: textWith(change, ["accepted", "pending", "conflict"]) };
       },
 
       async decide(id, decision, hunks) {
@@ -221,7 +225,7 @@ export function createChanges(deps: ChangesDeps): Changes {
 
       takeReview(questId) {
         const all = store.list({ questId, limit: 10_000 }).toReversed();
-        const text = reviewText(all);
+        const text = deps.hide(questId, reviewText(all));
         for (const change of all) {
           const told = toldStates(change);
           if (JSON.stringify(told) !== JSON.stringify(change.told)) store.save({ ...change, told });

@@ -19,6 +19,8 @@ export interface PlannedEdit {
   readonly note: string;
   /** Whether it may be run afterwards; as before unless said. Only what is applied at once can say so: proposals hold text. */
   readonly executable?: boolean;
+  /** True: the owner reviews it, whatever posture and mode say. */
+  readonly review?: boolean;
 }
 
 interface Done {
@@ -100,6 +102,7 @@ function modeOf(file: ResolvedFile, executable: boolean): number {
 
 /** Whether the write happens now. Deletions were asked for by name; secrets and files elsewhere are never kept as proposals. */
 function appliesAtOnce(scope: Scope, edit: PlannedEdit): boolean {
+  if (edit.review === true && edit.current !== null && edit.file.inside && edit.file.sensitive !== "secret") return false;
   return (
     scope.call.mode === "crusader" ||
     scope.governance.posture() === "autonomous" ||

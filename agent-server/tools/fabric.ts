@@ -3,7 +3,7 @@ import { LancelotError } from "../contract/errors.ts";
 import type { Decision } from "../contract/governance.ts";
 import type { RouteDecision } from "../contract/providers.ts";
 import type { Ledger } from "../receipts/receipts.ts";
-import type { Log, Redactor, Sanitizer } from "../security/security.ts";
+import type { Log, Placeholders, Redactor, Sanitizer } from "../security/security.ts";
 import { asRecord, parseArguments } from "./arguments.ts";
 import { tagOf } from "./attempt.ts";
 import { feedback, isRefusal, refusalOf } from "./feedback.ts";
@@ -13,6 +13,7 @@ import { feedbackFor, type GovernanceFeedback, type RefusedAction } from "../gov
 import { brief, decisionOf, highestTier, receiptOf } from "./decisions.ts";
 import type { Health } from "./health.ts";
 import type { Provider, Road, Traveller } from "./road.ts";
+import { refuseSecrets, unknownWords } from "./secrets-in-files.ts";
 import type { Chosen, Router, RouteRequest } from "./router.ts";
 import { boundText } from "./text/bounds.ts";
 import type { Answer, Effect, Scope, Tool } from "./tool.ts";
@@ -24,6 +25,8 @@ export interface FabricDeps {
   readonly ledger: Ledger;
   readonly redactor: Redactor;
   readonly sanitizer: Sanitizer | undefined;
+  /** Without them secrets are taken out of results for good. */
+  readonly placeholders: Placeholders | undefined;
   readonly locks: Locks;
   /** What a tool works with; throws `unavailable` without a workspace. */
   readonly scope: (call: ToolCall) => Scope;
@@ -38,10 +41,12 @@ export interface FabricDeps {
 
 /** The one way to run a tool: arguments, decision, receipt, before-image, effect, bounded answer. */
 export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<ToolOutcome> {
-  const { road, ledger, redactor, locks } = deps;
+  const { road, ledger, redactor: plain, locks } = deps;
 
   return async (call) => {
     const started = performance.now();
+    const placeholders = call.questId === null ? null : (deps.placeholders?.of(call.questId) ?? null);
+    const redactor = placeholders?.secrets ?? plain;
     /** What a command changed, for the model. */
     let changed = "";
     const card: Partial<ToolPart> = { title: call.tool, rules: [] };
@@ -63,7 +68,8 @@ export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<Tool
       more: { error?: LancelotError; isError: boolean; changeId?: string | null; hint?: string | undefined },
     ): ToolOutcome => {
       const said = boundText(redactor.text(text).text, more.hint ?? "Ask for a smaller part.").text;
-      const answer = changed === "" ? said : `${said}\n\n${redactor.text(changed).text}`;
+      const noted = [said, changed === "" ? "" : redactor.text(changed).text, unknownWords(placeholders, call.args)];
+      const answer = noted.filter((words) => words !== "").join("\n\n");
       const failures = status === "cancelled" || call.questId === null ? "" : deps.takeFailures(call.questId);
       const bounded = failures === "" ? answer : `${answer}\n\n[Of what was done before: ${redactor.text(failures).text}]`;
       const changeId = more.changeId ?? null;
@@ -119,7 +125,7 @@ export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<Tool
       record("failure", tool, [], {}, parsed.problem);
       return finish("failure", parsed.problem, { isError: true, error: new LancelotError("invalid_params", parsed.problem) });
     }
-    show({ title: redactor.text(tool.title(parsed.args)).text, status: "running" });
+    show({ title: plain.text(tool.title(parsed.args)).text, status: "running" });
 
     /** What the model, and the owner on the card, are told can be done instead of what was not permitted. */
     const negotiate = (tool: Tool, error: LancelotError, decision: Decision | null): GovernanceFeedback | null => {
@@ -161,6 +167,7 @@ export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<Tool
       stopIfAborted(call.signal);
       const problem = deps.problem(tool);
       if (problem !== null) throw new LancelotError("unavailable", problem);
+      refuseSecrets(placeholders, tool, call.args);
       const unrouted = deps.scope(call);
       const question = { title: card.title ?? tool.name, detail: JSON.stringify(asRecord(call.args), null, 2) };
       const receipt: RefusedAction = {

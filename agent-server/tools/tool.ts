@@ -5,6 +5,7 @@ import type { ActionType } from "../contract/receipts.ts";
 import type { Tier } from "../contract/common.ts";
 import type { FlagName } from "../flags/flags.ts";
 import type { Governance, Question } from "../governance/governance.ts";
+import type { QuestPlaceholders } from "../security/security.ts";
 import type { Attempt } from "./attempt.ts";
 import type { ToolProvider } from "./capabilities.ts";
 import type { Changes, Overlay } from "./changes.ts";
@@ -41,6 +42,8 @@ export interface Scope {
   readonly attempt: Attempt;
   /** Whether a switch of the owner's is on. */
   readonly flag: (name: FlagName) => boolean;
+  /** What stands for secrets in this quest; null for calls without one. */
+  readonly placeholders: QuestPlaceholders | null;
 }
 
 /** What a tool says when it is done. */

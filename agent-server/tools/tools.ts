@@ -10,7 +10,7 @@ import type { FlagName } from "../flags/flags.ts";
 import type { Governance } from "../governance/governance.ts";
 import type { ToolSchema } from "../models/models.ts";
 import type { Ledger } from "../receipts/receipts.ts";
-import { createPageFetch, type Log, type PageFetch, type Redactor, type Sanitizer } from "../security/security.ts";
+import { createPageFetch, type Log, type PageFetch, type Placeholders, type Redactor, type Sanitizer } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
 import { parametersOf } from "./arguments.ts";
 import type { ToolProvider } from "./capabilities.ts";
@@ -137,6 +137,8 @@ export interface ToolsDeps {
   ledger: Ledger;
   governance: Governance;
   redactor: Redactor;
+  /** What stands for secrets in results, so that edits of files that hold them work; without them secrets are taken out for good. */
+  placeholders?: Placeholders;
   /** Looks for orders in what tools give back; found ones are on the card and the receipt. Without one nothing is looked for. */
   sanitizer?: Sanitizer;
   /** False while the flag TOOLS_FABRIC is off: then no tool is offered or run. True unless said. */
@@ -218,7 +220,10 @@ export function createTools(deps: ToolsDeps): Tools {
   });
   const road = createRoad({ governance, ledger, checkpoints, verifications, boundary, log, ...(effects === null ? {} : { effects }) });
   const files = createWorkspaceFiles(askEditor);
-  const changes = createChanges({ store: createChangesStore(storage, owner), files, road, governance, ledger, locks, emit, now });
+  const changes = createChanges({
+    ...{ store: createChangesStore(storage, owner, deps.placeholders), files, road, governance, ledger, locks, emit, now },
+    hide: (questId, text) => (deps.placeholders?.of(questId).secrets ?? redactor).text(text).text,
+  });
   const restore = createRestore({ checkpoints, objects, files, governance, road, locks, ledger, verifications, ready: () => ready });
   const moves = createRepositoryMoves({ storage, workspace: owner, now });
   const repository = createRepositoryUndo({ moves, road, locks, governance, workspace: owner });
@@ -293,6 +298,7 @@ export function createTools(deps: ToolsDeps): Tools {
     ledger,
     redactor,
     sanitizer: deps.sanitizer,
+    placeholders: deps.placeholders,
     locks,
     problem,
     router,
@@ -302,6 +308,7 @@ export function createTools(deps: ToolsDeps): Tools {
     scope: (call: ToolCall) => ({
       ...{ call, workspace: owner, governance, files, changes, askEditor, ripgrepPath, locks, moves, questFiles: undo.questFiles },
       ...{ chosen: null, attempt, flag, commands },
+      placeholders: call.questId === null ? null : (deps.placeholders?.of(call.questId) ?? null),
     }),
   };
   const invoke = createFabric({ ...fabric, catalog });

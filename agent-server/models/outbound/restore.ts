@@ -14,33 +14,24 @@ export async function* restoreEvents(events: AsyncIterable<ModelEvent>, quest: Q
     return text === "" ? [] : [{ type: kind, text }];
   };
   for await (const event of events) {
-    switch (event.type) {
-      case "text":
-      case "thinking": {
-        if (event.type !== kind) yield* rest();
-        kind = event.type;
-        const text = restorer.add(event.text);
-        if (text === event.text) yield event;
-        else if (text !== "") yield { type: kind, text };
-        break;
-      }
-      case "retry":
-        // What was streamed of the failed try counts no more.
-        restorer = createRestorer(quest);
-        yield event;
-        break;
-      case "done": {
-        yield* rest();
-        const restored = (text: string): string => quest.restorePersonal(text);
-        yield {
-          ...event,
-          content: event.content.map((part) => mapAnswer(part, restored)),
-          malformed: event.malformed.map((call) => ({ ...call, raw: restored(call.raw) })),
-        };
-        break;
-      }
-      default:
-        yield event;
-    }
+    if (event.type === "text" || event.type === "thinking") {
+      if (event.type !== kind) yield* rest();
+      kind = event.type;
+      const text = restorer.add(event.text);
+      if (text === event.text) yield event;
+      else if (text !== "") yield { type: kind, text };
+    } else if (event.type === "retry") {
+      // What was streamed of the failed try counts no more.
+      restorer = createRestorer(quest);
+      yield event;
+    } else if (event.type === "done") {
+      yield* rest();
+      const restored = (text: string): string => quest.restorePersonal(text);
+      yield {
+        ...event,
+        content: event.content.map((part) => mapAnswer(part, restored)),
+        malformed: event.malformed.map((call) => ({ ...call, raw: restored(call.raw) })),
+      };
+    } else yield event;
   }
 }

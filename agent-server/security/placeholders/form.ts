@@ -90,9 +90,7 @@ export function isBlotted(text: string): boolean {
 
 /** What may stand between the word and the hash, from its start. */
 const jointStart = /^(?:\\{0,2}|\\{0,2}_|%|%5|%5f|-)$/;
-const hashStart = new RegExp(
-  String.raw`^${joint}${consonant}(?:\d{0,2}|\d{3}(?:${consonant}(?:\d{0,2}|\d{3})?)?)$`,
-);
+const hashStart = new RegExp(String.raw`^${joint}${consonant}(?:\d{0,2}|\d{3}(?:${consonant}(?:\d{0,2}|\d{3})?)?)$`);
 const lowered = Object.values(words).map((word) => word.toLowerCase());
 /** Longer than the start of any placeholder. */
 const longest = Math.max(...lowered.map((word) => word.length)) + 3 + 9;

@@ -39,6 +39,8 @@ export interface QuestPlaceholders {
   secretsIn(text: string): { written: string; value: string }[];
   /** The text with the secrets in the place of their placeholders. For files alone. */
   restoreSecrets(text: string): string;
+  /** True for a text with anything that is spelled like a placeholder. */
+  mentionedIn(text: string): boolean;
   /** Placeholders in the text that stand for nothing here: mistyped, invented, or of a text that was not read since a restart. */
   unknownIn(text: string): string[];
   /** How many values of each kind a text hides. */
@@ -62,7 +64,11 @@ export function createQuestPlaceholders(key: Buffer): QuestPlaceholders {
     const known = byValue.get(value);
     if (known !== undefined) return known;
     for (let copy = 0; ; copy += 1) {
-      const hash = hashForm(createHmac("sha256", key).update(copy === 0 ? value : `${value}\0${String(copy)}`).digest());
+      const hash = hashForm(
+        createHmac("sha256", key)
+          .update(copy === 0 ? value : `${value}\0${String(copy)}`)
+          .digest(),
+      );
       const taken = byHash.get(hash);
       if (taken === undefined || taken.value === value) return hash;
     }
@@ -179,6 +185,7 @@ export function createQuestPlaceholders(key: Buffer): QuestPlaceholders {
       return found;
     },
     restoreSecrets: (text) => replacePlaceholders(text, (hash) => (isSecret(hash) ? (byHash.get(hash)?.value ?? null) : null)),
+    mentionedIn: (text) => hashesIn(text).length > 0,
     unknownIn: (text) => [...new Set(exactIn(text).flatMap(({ written, hash }) => (byHash.has(hash) ? [] : [written])))],
     countIn(texts) {
       const seen = new Set<string>();

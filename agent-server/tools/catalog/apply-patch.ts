@@ -2,6 +2,7 @@ import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import { editsEffect, type PlannedEdit } from "../edits.ts";
 import { fileProvider, statPath } from "../providers/file-ops.ts";
+import { placeSecrets } from "../secrets-in-files.ts";
 import { applyFilePatch, type FilePatch, parseFilePatches } from "../text/patch.ts";
 import { defineTool, fileStep, readOverlay, resolveFile, type Scope } from "../tool.ts";
 
@@ -47,12 +48,15 @@ async function planFile(scope: Scope, patch: FilePatch, edits: Map<string, Patch
   if (patch.from === null) {
     const target = await seen(scope, named, edits);
     if (target.text !== null) throw new LancelotError("conflict", `${named}: the patch creates it, but it exists. Nothing was changed.`);
-    put(edits, target, patched(named, "", patch), patch.executable);
+    const added = inFile(scope, patch, target, []);
+    put(edits, { ...target, review: added.review }, patched(named, "", added.patch), patch.executable);
     return;
   }
   const source = await seen(scope, patch.from, edits);
   if (source.text === null) throw new LancelotError("not_found", `${patch.from} does not exist. Nothing was changed.`);
-  const text = patched(patch.from, source.text, patch);
+  const held = [source.text, source.current.text];
+  const filled = inFile(scope, patch, source, held);
+  const text = patched(patch.from, source.text, filled.patch);
   if (patch.to === null) {
     if (text.trim() !== "" && patch.hunks.length > 0) {
       throw new LancelotError(
@@ -61,7 +65,7 @@ async function planFile(scope: Scope, patch: FilePatch, edits: Map<string, Patch
       );
     }
     put(edits, source, null, null);
-  } else if (patch.to === patch.from) put(edits, source, text, patch.executable);
+  } else if (patch.to === patch.from) put(edits, { ...source, review: source.review || filled.review }, text, patch.executable);
   else {
     const target = await seen(scope, patch.to, edits);
     if (target.file.absolute === source.file.absolute) {
@@ -74,7 +78,12 @@ async function planFile(scope: Scope, patch: FilePatch, edits: Map<string, Patch
       throw new LancelotError("conflict", `${patch.to}: the patch renames to it, but it exists. Nothing was changed.`);
     const mode = (await statPath(source.file))?.mode ?? 0;
     put(edits, source, null, null);
-    put(edits, { ...target, encoding: source.encoding }, text, patch.executable ?? ((mode & 0o111) === 0 ? null : true));
+    put(
+      edits,
+      { ...target, encoding: source.encoding, review: filled.review },
+      text,
+      patch.executable ?? ((mode & 0o111) === 0 ? null : true),
+    );
   }
 }
 
@@ -84,11 +93,11 @@ async function seen(scope: Scope, path: string, edits: ReadonlyMap<string, Patch
   if (file.type === "directory") throw new LancelotError("invalid_params", `${file.display} is a folder. Nothing was changed.`);
   const earlier = edits.get(file.absolute);
   if (earlier !== undefined && earlier.current !== null) {
-    const { current, text, executable = null } = earlier;
-    return { file, current, text, encoding: current.encoding, before: earlier.seen, executable };
+    const { current, text, executable = null, review = false } = earlier;
+    return { file, current, text, encoding: current.encoding, before: earlier.seen, executable, review };
   }
   const { current, overlay } = await readOverlay(scope, file);
-  return { file, current, text: overlay.text, encoding: current.encoding, before: overlay.text, executable: null };
+  return { file, current, text: overlay.text, encoding: current.encoding, before: overlay.text, executable: null, review: false };
 }
 
 type Seen = Awaited<ReturnType<typeof seen>>;
@@ -102,8 +111,23 @@ function put(edits: Map<string, PatchedFile>, of: Seen, text: string | null, exe
     text,
     note: "",
     seen: before,
+    review: of.review,
     ...(mode === null ? {} : { executable: mode }),
   });
+}
+
+/** The patch with secrets in the place of their placeholders. */
+function inFile(scope: Scope, patch: FilePatch, { file }: Seen, held: readonly (string | null)[]): { patch: FilePatch; review: boolean } {
+  let review = false;
+  const hunks = patch.hunks.map((hunk) => ({
+    ...hunk,
+    lines: hunk.lines.map((line) => {
+      const placed = placeSecrets(scope.placeholders, file, line, held);
+      review ||= placed.review && line.startsWith("+");
+      return placed.text;
+    }),
+  }));
+  return { patch: { ...patch, hunks }, review };
 }
 
 function patched(path: string, text: string, patch: FilePatch): string {

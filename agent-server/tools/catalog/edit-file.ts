@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import { editsEffect } from "../edits.ts";
+import { placeSecrets } from "../secrets-in-files.ts";
 import { fileProvider } from "../providers/file-ops.ts";
 import { replaceText } from "../text/match.ts";
 import { defineTool, fileStep, flag, PathArgument, readOverlay, resolveFile } from "../tool.ts";
@@ -27,6 +28,9 @@ export const editFile = defineTool({
     const file = resolveFile(scope, path);
     if (file.type === "directory") throw new LancelotError("invalid_params", `${file.display} is a folder.`);
     const { current, overlay } = await readOverlay(scope, file);
+    const held = [overlay.text, current.text];
+    const oldText = placeSecrets(scope.placeholders, file, old_text, held).text;
+    const { text: newText, review } = placeSecrets(scope.placeholders, file, new_text, held);
     if (old_text === "") {
       if (overlay.text !== null && overlay.text !== "") {
         throw new LancelotError(
@@ -35,15 +39,15 @@ export const editFile = defineTool({
         );
       }
       if (new_text === "" && overlay.text !== null) throw new LancelotError("invalid_params", `${file.display} is empty already.`);
-      return editsEffect(scope, [{ file, current, text: new_text, note: "" }], "write");
+      return editsEffect(scope, [{ file, current, text: newText, note: "", review }], "write");
     }
     if (overlay.text === null) {
       throw new LancelotError("not_found", `${file.display} does not exist. Make it with write_file, or look for it with list_files.`);
     }
-    const edited = replaceText(overlay.text, { oldText: old_text, newText: new_text, replaceAll: replace_all ?? false });
+    const edited = replaceText(overlay.text, { oldText, newText, replaceAll: replace_all ?? false });
     if (!edited.ok) throw new LancelotError("invalid_params", `${file.display}: ${edited.problem}`);
     const places = edited.count === 1 ? `line ${edited.lines[0] ?? 1}` : `${edited.count} places`;
     const note = edited.tolerance === null ? places : `${places}, matched without minding ${edited.tolerance}`;
-    return editsEffect(scope, [{ file, current, text: edited.text, note }], "write");
+    return editsEffect(scope, [{ file, current, text: edited.text, note, review }], "write");
   },
 });

@@ -4,6 +4,7 @@ import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import { editsEffect } from "../edits.ts";
 import { fileProvider } from "../providers/file-ops.ts";
+import { placeSecrets } from "../secrets-in-files.ts";
 import { mergeEnds } from "../text/line-ends.ts";
 import { mainEol } from "../text/lines.ts";
 import { defineTool, fileStep, PathArgument, readOverlay, type ResolvedFile, resolveFile } from "../tool.ts";
@@ -31,7 +32,10 @@ export const writeFile = defineTool({
   async plan({ path, content }, scope) {
     const file = resolveFile(scope, path);
     if (file.type === "directory") throw new LancelotError("invalid_params", `${file.display} is a folder.`);
-    if (isBlind(file)) return editsEffect(scope, [{ file, current: null, text: content, note: "" }], "write");
+    if (isBlind(file)) {
+      const { text } = placeSecrets(scope.placeholders, file, content, []);
+      return editsEffect(scope, [{ file, current: null, text, note: "" }], "write");
+    }
     const { current, overlay } = await readOverlay(scope, file);
     const twin = overlay.text === null ? await twinOf(file) : null;
     if (twin !== null) {
@@ -40,11 +44,12 @@ export const writeFile = defineTool({
         `A file that looks the same, ${twin}, is there already, spelled with other letters (composed or not). Nothing was changed. Take its name as list_files shows it.`,
       );
     }
+    const { text: given, review } = placeSecrets(scope.placeholders, file, content, [overlay.text, current.text]);
     // An existing file keeps its line endings, line by line: models write \n whatever was there.
-    const text = overlay.text === null || !overlay.text.includes("\n") ? content : mergeEnds(overlay.text, content, mainEol(overlay.text));
+    const text = overlay.text === null || !overlay.text.includes("\n") ? given : mergeEnds(overlay.text, given, mainEol(overlay.text));
     if (text === overlay.text)
       throw new LancelotError("invalid_params", `${file.display} already reads like that: there is nothing to change.`);
-    return editsEffect(scope, [{ file, current, text, note: "" }], "write");
+    return editsEffect(scope, [{ file, current, text, note: "", review }], "write");
   },
 });
 

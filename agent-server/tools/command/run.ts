@@ -88,7 +88,10 @@ export async function commandEffect(scope: Scope, line: CommandLine): Promise<Ef
     onDisk: true,
     async run({ receiptId }) {
       const connections: EgressConnection[] = [];
-      const output = createCommandOutput({ redactor: room.redactor, onText: (piece) => call.onOutput?.(piece) });
+      const output = createCommandOutput({
+        redactor: scope.placeholders?.secrets ?? room.redactor,
+        onText: (piece) => call.onOutput?.(piece),
+      });
       try {
         const done = await runInShell(
           room.attempt,
