@@ -61,7 +61,8 @@ export function createTargets({ selection, listing, local, chosen }: TargetsDeps
     const wantedProfile = wanted.profile ?? (lane === "flagship_deep" ? "deep" : "fast");
     if (candidate.kind === "local") return ofLocal(candidate, loaded, lane, model);
     const profile = profileOf(candidate, wantedProfile);
-    const used: Profile = model === undefined || model === profile.model ? profile : { ...profile, model, context_window: undefined };
+    const given: Profile = model === undefined || model === profile.model ? profile : { ...profile, model, context_window: undefined };
+    const used = candidate.kind === "vscode" && given.model === "auto" ? { ...given, model: await editorsModel(candidate) } : given;
     return {
       lane,
       candidate,
@@ -106,6 +107,15 @@ export function createTargets({ selection, listing, local, chosen }: TargetsDeps
       "unavailable",
       "The local server offers no model. Load one there, or name it as local.model in config/models.yaml.",
     );
+  }
+
+  /** The first model the editor offers. */
+  async function editorsModel(candidate: Candidate): Promise<string> {
+    const [first] = await listing.ask(candidate, AbortSignal.timeout(patienceMs));
+    if (first !== undefined) return first.model;
+    const message =
+      "The editor has no language model now. Install or sign in to an extension that offers one (such as GitHub Copilot), or choose another provider.";
+    throw new LancelotError("unavailable", message, { data: { what: "model", action: "choose_model" } });
   }
 
   return { resolve };
