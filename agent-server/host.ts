@@ -180,6 +180,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   });
   const models = createModels({
     storage,
+    sdkEnabled: () => flags.enabled("PROVIDER_SDK"),
     usage,
     oauth,
     askEditor: options.askEditor,

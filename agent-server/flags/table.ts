@@ -48,7 +48,11 @@ export const flagTable: Readonly<Record<FlagName, FlagEntry>> = {
   STRUCTURED_OUTPUT: { default: true, effect: notYet("structured output is") },
   CLAIM_VERIFICATION: { default: true, effect: notYet("the verification of claims is") },
   UNIFIED_CLASSIFICATION: { default: true, effect: notYet("the classification of requests is") },
-  PROVIDER_SDK: { default: true, effect: notYet("the choice between SDK and plain REST is") },
+  PROVIDER_SDK: {
+    default: true,
+    effect:
+      "The providers' official SDKs, where models.yaml does not say mode: api. Off: every provider is reached by plain REST and no SDK is loaded; answers, thinking, tools and caching are the same.",
+  },
   GITHUB_SEARCH: { default: true, needs: ["TOOLS_NETWORK"], effect: notYet("the search of GitHub is") },
   TOOLS_CLI_PROVIDERS: { default: false, needs: ["TOOLS_FABRIC"], effect: notYet("other agents' command lines as tools are") },
   TOOLS_ANTIGRAVITY: { default: false, needs: ["TOOLS_FABRIC"], effect: notYet("the Antigravity adapters are") },

@@ -23,6 +23,8 @@ import type { CallTask } from "./router/lanes.ts";
 import { checkOverride } from "./router/override.ts";
 import { createRouter, type Route } from "./router/router.ts";
 import { createTargets, isOnThisMachine, profileOf } from "./router/targets.ts";
+import { geminiCaches } from "./providers/gemini-caches.ts";
+import { createServerMemory } from "./providers/server-memory.ts";
 import { createProvider, createSelection } from "./selection.ts";
 import type { UsageBook } from "./usage/usage.ts";
 
@@ -93,6 +95,8 @@ export interface Models {
 
 export interface ModelsDeps {
   storage: Storage;
+  /** Off (PROVIDER_SDK): every provider by plain REST. */
+  sdkEnabled?: () => boolean;
   /** The shipped `config/` folder. */
   configDir: string;
   dataDir: string;
@@ -174,7 +178,10 @@ export function createModels(deps: ModelsDeps): Models {
     return { ...local.state(), ...server, name: configured.model };
   };
 
-  const selection = createSelection({ ...deps, localState: () => local.state() });
+  const memory = createServerMemory((what, inputs, work) =>
+    recorded(deps.ledger, { actionType: "system", actionName: `models.cache.${what}`, inputs, riskTier: "T1" }, work),
+  );
+  const selection = createSelection({ ...deps, memory, localState: () => local.state() });
   const listing = createListing({ now });
   const targets = createTargets({ selection, listing, local, chosen });
   const candidates = () => selection.candidates(readConfig().config);
@@ -272,7 +279,7 @@ export function createModels(deps: ModelsDeps): Models {
     async close() {
       closing.abort();
       connectivity.close();
-      await local.close();
+      await Promise.all([local.close(), geminiCaches(memory).close()]);
     },
   };
 }

@@ -84,12 +84,10 @@ providers:
     ]);
   });
 
-  it("is told that the SDK answers where plain requests were asked for", () => {
+  it("may ask for plain requests in place of the SDK", () => {
     const { notices, config } = loadConfig(shipped, "providers:\n  openai: { mode: api }\n");
     expect(config.providers["openai"]?.mode).toBe("api");
-    expect(notices).toEqual([
-      "config/models.yaml, line 2: providers.openai.mode is api, which this version does not have: the official SDK is used.",
-    ]);
+    expect(notices).toEqual([]);
   });
 
   it.each(["", "# nothing but a comment\n", "version: '1.0'\n"])("may say nothing: %j", (yaml) => {
