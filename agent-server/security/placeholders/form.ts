@@ -33,7 +33,7 @@ const anyWord = Object.values(words).join("|");
 
 /** Every placeholder of a text, however it is spelled; the group is its hash. */
 const spelled = new RegExp(`(?:${anyWord})${joint}(${hashSource})`, "gi");
-const whole = new RegExp(`^(?:${anyWord})${joint}${hashSource}$`, "i");
+const nothingElse = new RegExp(`^(?:${anyWord})${joint}${hashSource}$`, "i");
 /** As they are made. */
 const exact = new RegExp(`(?<![A-Za-z0-9_])(?:${anyWord})_${hashSource}(?![A-Za-z0-9])`, "g");
 
@@ -58,7 +58,7 @@ export function hashForm(bytes: Uint8Array): string {
 
 /** True for a text that is one placeholder and nothing else; whether anything stands behind it is not looked at. */
 export function looksHidden(text: string): boolean {
-  return text.length <= 40 && whole.test(text);
+  return text.length <= 40 && nothingElse.test(text);
 }
 
 /** A text with each placeholder replaced by what `by` says; null leaves it as it is written. */
@@ -97,7 +97,11 @@ const longest = Math.max(...lowered.map((word) => word.length)) + 3 + 9;
 
 /** Where the end of a text may be the start of a placeholder that goes on; the text's length when nowhere. */
 export function unfinishedFrom(text: string): number {
-  for (let at = Math.max(0, text.length - longest); at < text.length; at += 1) {
+  // The end of a whole one may look like the start of another.
+  const tail = Math.max(0, text.length - 2 * longest);
+  const behind = [...text.slice(tail).matchAll(spelled)].at(-1);
+  const whole = behind === undefined ? 0 : tail + behind.index + behind[0].length;
+  for (let at = Math.max(whole, text.length - longest); at < text.length; at += 1) {
     if (isStart(text.slice(at).toLowerCase())) return at;
   }
   return text.length;

@@ -200,12 +200,15 @@ describe("for every text", () => {
 
   it("leaves what holds nothing to hide as it is", () => {
     fc.assert(
-      fc.property(fc.array(fc.oneof(lookAlike, fc.lorem({ maxCount: 3 }), fc.constantFrom("\n", "`x`", "{}")), { maxLength: 10 }), (parts) => {
-        const text = parts.join(" ");
-        const quest = fresh();
-        expect(quest.hide(text, allPersonal)).toBe(text);
-        expect(quest.restorePersonal(text)).toBe(text);
-      }),
+      fc.property(
+        fc.array(fc.oneof(lookAlike, fc.lorem({ maxCount: 3 }), fc.constantFrom("\n", "`x`", "{}")), { maxLength: 10 }),
+        (parts) => {
+          const text = parts.join(" ");
+          const quest = fresh();
+          expect(quest.hide(text, allPersonal)).toBe(text);
+          expect(quest.restorePersonal(text)).toBe(text);
+        },
+      ),
     );
   });
 });
