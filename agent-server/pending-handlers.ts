@@ -14,5 +14,4 @@ export const pendingHandlers = {
   "models.local.delete": pending,
   "models.servers": pending,
   "models.useServer": pending,
-  "quests.override": pending,
 } satisfies Partial<Handlers>;

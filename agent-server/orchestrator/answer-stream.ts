@@ -82,6 +82,10 @@ export async function streamAnswer(
     for await (const event of events) {
       if (signal.aborted) break;
       switch (event.type) {
+        case "routed":
+          // Stored and told with the first words.
+          message.answeredBy = event.by;
+          break;
         case "text":
         case "thinking":
           append(event.type, event.text);

@@ -14,6 +14,7 @@ type ChatHandlers = Pick<
   | "quests.get"
   | "quests.resume"
   | "quests.rename"
+  | "quests.override"
   | "quests.export"
   | "quests.delete"
 >;
@@ -49,6 +50,7 @@ export function chatHandlers(orchestrator: Orchestrator): ChatHandlers {
     "quests.get": ({ id }) => orchestrator.get(id),
     "quests.resume": ({ id }) => orchestrator.resume(id),
     "quests.rename": ({ id, title }) => orchestrator.rename(id, title),
+    "quests.override": ({ id, override }) => orchestrator.override(id, override),
     "quests.export": ({ id }) => ({ markdown: orchestrator.exportMarkdown(id) }),
     "quests.delete": async ({ id }) => {
       await orchestrator.delete(id);

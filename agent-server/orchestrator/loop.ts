@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { LancelotError } from "../contract/errors.ts";
 import type { Surroundings, Trace } from "../context/context.ts";
-import type { ActiveModel, ModelEvent } from "../models/models.ts";
+import type { ModelEvent, Route } from "../models/models.ts";
 import { streamAnswer } from "./answer-stream.ts";
 import { readAttachments } from "./attachments.ts";
 import { toConversation } from "./conversation.ts";
@@ -12,6 +12,7 @@ import { fail, type Outcome } from "./outcome.ts";
 import type { Run } from "./quest-run.ts";
 import type { QuestStore } from "./quest-store.ts";
 import { hasOpenChanges, tellReview } from "./review.ts";
+import { goOnElsewhere, routeStep } from "./routing.ts";
 import { partialTurn } from "./settle.ts";
 import { readForSmallModel } from "./small-model-turn.ts";
 import { maxQuestTokens, maxTurns } from "./stop-rules.ts";
@@ -109,13 +110,16 @@ function tellOnce(store: QuestStore, questId: string, words: Notice): void {
 
 /** One question to the model, and the tools it asks for. Null: go on. */
 async function takeTurn(deps: LoopDeps, run: Run, surroundings: Surroundings): Promise<Outcome | null> {
-  const { store, models, ledger } = deps;
+  const { store, ledger } = deps;
   const { questId } = run;
   const { signal } = run.controller;
-  const active = await models.active();
+  const route = await routeStep(deps, run);
+  signal.throwIfAborted();
+  const active = route.model;
   const name = `${active.provider}/${active.model}`;
   if (store.quest(questId).model !== name) store.patch(questId, { model: name });
   if (active.notice !== undefined) tellOnce(store, questId, notice("warning", active.notice, "choose_model"));
+  if (route.notice !== null) tellOnce(store, questId, notice("warning", route.notice));
   run.turns += 1;
   const turnId = ledger.open({
     actionType: "system",
@@ -127,8 +131,8 @@ async function takeTurn(deps: LoopDeps, run: Run, surroundings: Surroundings): P
   });
   let status: "success" | "failure" | "cancelled" = "failure";
   try {
-    const outcome = await answerOnce(deps, run, surroundings, active, turnId);
-    status = outcome?.status === "failed" ? "failure" : "success";
+    const outcome = await answerOnce(deps, run, surroundings, route, turnId);
+    status = outcome?.status === "failed" || run.routing?.next !== null ? "failure" : "success";
     return outcome;
   } catch (error) {
     if (signal.aborted) status = "cancelled";
@@ -138,21 +142,22 @@ async function takeTurn(deps: LoopDeps, run: Run, surroundings: Surroundings): P
   }
 }
 
-async function answerOnce(
-  deps: LoopDeps,
-  run: Run,
-  surroundings: Surroundings,
-  active: ActiveModel,
-  turnId: string,
-): Promise<Outcome | null> {
+async function answerOnce(deps: LoopDeps, run: Run, surroundings: Surroundings, route: Route, turnId: string): Promise<Outcome | null> {
   const { store, models, emit, redactor } = deps;
+  const active = route.model;
   const { questId } = run;
   const { signal } = run.controller;
   const trace: Trace = { questId, parentId: turnId };
   if (active.small) await readForSmallModel(deps, run, active, turnId);
 
-  const { system, fitted, tools, answer, problem } = await deps.questContext.prompt({ questId, model: active, surroundings, trace, signal });
-  if (problem !== null) return fail(deps, run, notice("error", problem, "choose_model"));
+  const prompted = await deps.questContext.prompt({ questId, model: active, surroundings, trace, signal });
+  const { system, fitted, tools, answer, problem } = prompted;
+  run.prompted = { tokens: prompted.tokens, window: prompted.window };
+  if (problem !== null) {
+    const tooLong = new LancelotError("too_large", problem, { data: { reason: "too_long" } });
+    if ((await goOnElsewhere(deps, run, route, tooLong)) === null) return null;
+    return fail(deps, run, notice("error", problem, "choose_model"));
+  }
   const quest = store.quest(questId);
 
   // From here to the stream nothing waits: what the owner says now comes after this message, and joins the next step.
@@ -161,15 +166,17 @@ async function answerOnce(
   try {
     const events = models.stream(
       { system, messages: fitted.messages, tools, cacheKey: cacheKeyOf(questId), ...(active.small ? { maxTokens: answer } : {}) },
-      { questId, parentId: turnId, signal },
+      { questId, parentId: turnId, signal, route },
     );
     done = await streamAnswer({ store, emit, redactor }, events, message, signal, (flush) => {
       run.flush = flush;
     });
   } catch (error) {
     if (run.ended) throw error;
+    const final = await goOnElsewhere(deps, run, route, error, message);
+    if (final === null) return null;
     store.saveMessage(message, partialTurn({ message, turn: null, attachments: null }, "failed"));
-    return fail(deps, run, noticeOf(error), message);
+    return fail(deps, run, noticeOf(final), message);
   }
   if (run.ended) signal.throwIfAborted();
   return useAnswer(deps, run, message, done, quest, turnId);

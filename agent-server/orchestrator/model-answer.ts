@@ -7,10 +7,11 @@ import type { LoopDeps } from "./loop-deps.ts";
 import { type Notice, notice } from "./notices.ts";
 import { fail, type Outcome } from "./outcome.ts";
 import type { Run } from "./quest-run.ts";
+import { askStronger } from "./routing.ts";
 import { isUnfinished } from "./settle.ts";
 import { maxSameFailures } from "./stop-rules.ts";
 import { keepTone } from "./tone.ts";
-import { dropCalls, type PendingCall, queuedPart, runToolCalls } from "./tool-calls.ts";
+import { dropCalls, type PendingCall, queuedPart, runToolCalls, type StopReason } from "./tool-calls.ts";
 
 type Done = Extract<ModelEvent, { type: "done" }>;
 
@@ -33,6 +34,7 @@ export async function useAnswer(
     const { usage } = store.quest(run.questId);
     store.patch(run.questId, {
       usage: addUsage(usage, done.usage),
+      ...(run.prompted === undefined ? {} : { context: run.prompted }),
     });
     message.open = calls.length > 0;
     const cut = refused ? "failed" : null;
@@ -48,7 +50,7 @@ export async function useAnswer(
     );
   }
   if (calls.length > 0 || done.malformed.length > 0) {
-    const repeated = countMalformed(run, message, done) ?? (await makeCalls(deps, run, message, calls, quest, turnId));
+    const repeated = (await countMalformed(run, message, done)) ?? (await makeCalls(deps, run, message, calls, quest, turnId));
     return repeated;
   }
   if (done.stop === "max_tokens") return goOnAfterLimit(deps, run, message);
@@ -57,12 +59,12 @@ export async function useAnswer(
   if (tone !== null) keepTone(deps, run, message, tone, turnId);
   return null;
 
-  function countMalformed(run: Run, message: Message, { malformed }: Done): Outcome | null {
+  async function countMalformed(run: Run, message: Message, { malformed }: Done): Promise<Outcome | null> {
     for (const { name, raw, id } of malformed) {
       const part = message.parts.find((candidate): candidate is ToolPart => candidate.type === "tool" && candidate.callId === id);
       if (part !== undefined && run.failures.count(name, raw, "malformed") >= maxSameFailures) {
         dropCalls(message, new Set(calls.map((call) => call.id)), "not run: the task was stopped");
-        return fail(deps, run, repeatedNotice(part), message);
+        return stopRepeated(deps, run, message, part);
       }
     }
     return null;
@@ -70,9 +72,11 @@ export async function useAnswer(
 }
 
 /** Nothing to add is an answer after work or a review; as the whole answer to the owner it is a failure. */
-function acceptSilence(deps: LoopDeps, run: Run, message: Message): Outcome | null {
+async function acceptSilence(deps: LoopDeps, run: Run, message: Message): Promise<Outcome | null> {
   const asked = deps.store.messages(run.questId).findLast((stored) => stored.message.role === "user");
   if (!run.answered && asked?.message.parts.some((part) => part.type === "text") === true) {
+    const stronger = await askStronger(deps, run, "It gave no answer.");
+    if (stronger !== null) return goOn(deps, message, stronger);
     return fail(deps, run, notice("warning", "The model gave no answer. Resume to ask again, or choose another model.", "resume"), message);
   }
   message.parts.push(notice("info", "The model had nothing to add."));
@@ -88,20 +92,35 @@ async function makeCalls(
   quest: Quest,
   parentId: string,
 ): Promise<Outcome | null> {
-  let stopped: Notice | null = null;
+  const stops: { part: ToolPart; why: StopReason }[] = [];
   await runToolCalls(deps, message, calls, {
     run,
     mode: quest.mode,
     parentId,
     onStop: (part, why) => {
-      stopped ??= why === "repeated" ? repeatedNotice(part) : unansweredNotice(part);
+      stops.push({ part, why });
     },
   });
   run.controller.signal.throwIfAborted();
   dropCalls(message, new Set(calls.map((call) => call.id)), "not run: the task was stopped");
   message.open = false;
-  if (stopped !== null) return fail(deps, run, stopped, message);
+  const [stop] = stops;
+  if (stop?.why === "repeated") return stopRepeated(deps, run, message, stop.part);
+  if (stop !== undefined) return fail(deps, run, unansweredNotice(stop.part), message);
   deps.store.saveMessage(message);
+  return null;
+}
+
+/** The same failure three times over: a stronger model takes over once, else the task stops. */
+async function stopRepeated(deps: LoopDeps, run: Run, message: Message, part: ToolPart): Promise<Outcome | null> {
+  const stronger = await askStronger(deps, run, `${part.tool} failed three times in the same way.`);
+  return stronger === null ? fail(deps, run, repeatedNotice(part), message) : goOn(deps, message, stronger);
+}
+
+/** The task goes on with another model, and the chat says why. */
+function goOn({ store }: LoopDeps, message: Message, why: Notice): null {
+  message.parts.push(why);
+  store.saveMessage({ ...message, open: false });
   return null;
 }
 

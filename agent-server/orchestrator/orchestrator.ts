@@ -3,6 +3,7 @@ import type { Attachment, Message, Part, Quest } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
 import type { Flag } from "../contract/flags.ts";
+import type { ModelOverride } from "../contract/router.ts";
 import type { Params, Result } from "../contract/table.ts";
 import { createContext, createContextSettings } from "../context/context.ts";
 import type { Governance } from "../governance/governance.ts";
@@ -17,6 +18,7 @@ import { contextMigrations, createContextStore } from "./context-store.ts";
 import { asksForCrusader, changeMode, recordCrusader, withoutCrusader } from "./crusader.ts";
 import { notice } from "./notices.ts";
 import { attachmentPart, findMentions, protectAttachment } from "./attachments.ts";
+import { overrideQuest } from "./override.ts";
 import { createQuestContext } from "./quest-context.ts";
 import { questToMarkdown } from "./quest-export.ts";
 import { ownersText, parseCursor, titleOf, toCursor } from "./quest-page.ts";
@@ -49,6 +51,8 @@ export interface Orchestrator {
   get(id: string): { quest: Quest; messages: Message[] };
   resume(id: string): Quest;
   rename(id: string, title: string): Quest;
+  /** The owner's choice of lane, provider or model for one task; null gives it back to the router. */
+  override(id: string, override: ModelOverride | null): Promise<Quest>;
   exportMarkdown(id: string): string;
   delete(id: string): Promise<void>;
   /** Null when it was deleted. */
@@ -402,6 +406,8 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
         return store.patch(id, { title: clean });
       });
     },
+
+    override: (id, override) => overrideQuest({ store, models, ledger }, id, override),
 
     exportMarkdown(id) {
       const { quest, messages } = orchestrator.get(id);

@@ -1,4 +1,6 @@
 import type { WaitingFor } from "../contract/chat.ts";
+import type { Quest } from "../contract/chat.ts";
+import type { Routing } from "./routing.ts";
 import { createFailureCounter } from "./stop-rules.ts";
 
 /** One run of a quest in this host: from a start (the owner's words, resume, a finished review) to its end. */
@@ -17,7 +19,11 @@ export interface Run {
   readonly waits: Map<string, WaitingFor>;
   /** Open questions of ask_owner, by tool call. */
   readonly questions: Map<string, (answer: string) => void>;
-  readonly failures: ReturnType<typeof createFailureCounter>;
+  failures: ReturnType<typeof createFailureCounter>;
+  /** Where its calls of models go; null before the first. */
+  routing: Routing | null;
+  /** What the last prompt took. */
+  prompted: Quest["context"];
   turns: number;
   /** The run gave the owner some text or called a tool. */
   answered: boolean;
@@ -36,6 +42,8 @@ export function createRun(questId: string, receiptId: string): Run {
     waits: new Map(),
     questions: new Map(),
     failures: createFailureCounter(),
+    routing: null,
+    prompted: undefined,
     turns: 0,
     answered: false,
     continuedAfterLimit: false,

@@ -13,6 +13,7 @@ import {
 import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
 import type { Mode } from "../contract/governance.ts";
+import type { ModelOverride } from "../contract/router.ts";
 import { type ContextUserContent, newMarker } from "../context/context.ts";
 import type { AssistantContent } from "../models/models.ts";
 import type { Storage } from "../storage/storage.ts";
@@ -62,6 +63,8 @@ export interface QuestPatch {
   answer?: StoredQuest["answer"];
   reviewed?: StoredQuest["reviewed"];
   smallTold?: boolean;
+  override?: ModelOverride | null;
+  context?: NonNullable<Quest["context"]>;
 }
 
 interface QuestRow {
@@ -84,6 +87,8 @@ interface QuestRow {
   reviewed: string;
   small_told: number;
   marker: string | null;
+  override: string | null;
+  context: string | null;
 }
 
 interface MessageRow {
@@ -96,6 +101,7 @@ interface MessageRow {
   open: number;
   turn: string | null;
   attachments: string | null;
+  answered_by: string | null;
 }
 
 const patchColumns: Record<keyof QuestPatch, string> = {
@@ -113,8 +119,10 @@ const patchColumns: Record<keyof QuestPatch, string> = {
   answer: "answer",
   reviewed: "reviewed",
   smallTold: "small_told",
+  override: "override",
+  context: "context",
 };
-const jsonColumns: ReadonlySet<string> = new Set(["usage", "plan", "waitingFor", "answer", "reviewed"]);
+const jsonColumns: ReadonlySet<string> = new Set(["usage", "plan", "waitingFor", "answer", "reviewed", "override", "context"]);
 
 export type QuestStore = ReturnType<typeof createQuestStore>;
 
@@ -154,7 +162,7 @@ export function createQuestStore({
       `INSERT INTO messages (id, quest_id, seq, role, parts, text, created_at, open, turn, attachments)
        VALUES (@id, @questId, @seq, @role, @parts, @text, @createdAt, @open, @turn, @attachments)`,
     ),
-    updateMessage: db.prepare("UPDATE messages SET parts = @parts, text = @text, open = @open WHERE id = @id"),
+    updateMessage: db.prepare("UPDATE messages SET parts = @parts, text = @text, open = @open, answered_by = @answeredBy WHERE id = @id"),
     setTurn: db.prepare("UPDATE messages SET turn = @turn, attachments = NULL WHERE id = @id"),
     removeFrom: db.prepare("DELETE FROM messages WHERE quest_id = ? AND seq >= ?"),
     list: db.prepare<[Record<string, unknown>], QuestRow>(
@@ -179,8 +187,14 @@ export function createQuestStore({
     return costUsd === null ? stored : { ...stored, quest: { ...stored.quest, costUsd } };
   }
 
-  function saveRow({ id, parts, open }: Message): void {
-    statements.updateMessage.run({ id, parts: JSON.stringify(parts), text: searchText(parts), open: open ? 1 : 0 });
+  function saveRow({ id, parts, open, answeredBy }: Message): void {
+    statements.updateMessage.run({
+      id,
+      parts: JSON.stringify(parts),
+      text: searchText(parts),
+      open: open ? 1 : 0,
+      answeredBy: answeredBy === undefined ? null : JSON.stringify(answeredBy),
+    });
   }
 
   return {
@@ -321,6 +335,8 @@ function toStored(row: QuestRow): StoredQuest {
       waitingFor: row.waiting_for === null ? null : (JSON.parse(row.waiting_for) as WaitingFor),
       problem: row.problem,
       receiptId: row.receipt_id,
+      ...(row.override === null ? {} : { override: JSON.parse(row.override) as ModelOverride }),
+      ...(row.context === null ? {} : { context: JSON.parse(row.context) as NonNullable<Quest["context"]> }),
     },
   };
 }
@@ -335,6 +351,7 @@ function toMessage(row: MessageRow): StoredMessage {
       parts: JSON.parse(row.parts) as Part[],
       createdAt: row.created_at,
       open: row.open === 1,
+      ...(row.answered_by === null ? {} : { answeredBy: JSON.parse(row.answered_by) as NonNullable<Message["answeredBy"]> }),
     },
     turn: row.turn === null ? null : (JSON.parse(row.turn) as StoredTurn),
     attachments: row.attachments === null ? null : (JSON.parse(row.attachments) as Attachment[]),

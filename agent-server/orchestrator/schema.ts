@@ -43,4 +43,12 @@ export const orchestratorMigrations: readonly Migration[] = [
   },
   // The word in the marks around data in this quest's prompts; null until the first prompt.
   { name: "orchestrator-2-marker", sql: "ALTER TABLE quests ADD COLUMN marker TEXT;" },
+  {
+    name: "orchestrator-3-routing",
+    sql: `
+      ALTER TABLE quests ADD COLUMN override TEXT;      -- the owner's choice of lane, provider or model
+      ALTER TABLE quests ADD COLUMN context TEXT;       -- tokens of the last prompt, and its window
+      ALTER TABLE messages ADD COLUMN answered_by TEXT; -- which model wrote it, and why that one
+    `,
+  },
 ];

@@ -5,7 +5,14 @@ import { join } from "node:path";
 import type { LocalModel } from "../../agent-server/contract/models.ts";
 import { LancelotError } from "../../agent-server/contract/errors.ts";
 import type { Receipt } from "../../agent-server/contract/receipts.ts";
-import { createModels, routerMigrations, type ModelEvent, type ModelRequest, type Models, type ModelsDeps } from "../../agent-server/models/models.ts";
+import {
+  createModels,
+  routerMigrations,
+  type ModelEvent,
+  type ModelRequest,
+  type Models,
+  type ModelsDeps,
+} from "../../agent-server/models/models.ts";
 import { createLedger, receiptsMigrations, type Ledger } from "../../agent-server/receipts/receipts.ts";
 import { createGatedFetch, createRedactor, type Secrets } from "../../agent-server/security/security.ts";
 import { openStorage } from "../../agent-server/storage/storage.ts";

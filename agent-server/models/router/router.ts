@@ -158,6 +158,8 @@ export function createRouter(deps: RouterDeps) {
       return goOffline(failed, error);
     const chain = (): Promise<Route | null> => failover(failed.task, failed.lane, error, tried, target.model.displayName);
     const stronger = (): Promise<Route | null> => escalate(failed, target, error, tried);
+    // That an answer was of no use is no reason to send the task to another provider.
+    if (error.data?.["reason"] === "answer") return stronger();
     const [first, second] = isProvidersTrouble(error) ? [chain, stronger] : [stronger, chain];
     return (await first()) ?? (await second());
   }

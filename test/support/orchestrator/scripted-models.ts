@@ -1,6 +1,15 @@
 import { noUsage } from "../../../agent-server/contract/chat.ts";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
-import type { ActiveModel, AssistantContent, ModelEvent, ModelRequest, Models, StopReason } from "../../../agent-server/models/models.ts";
+import type {
+  ActiveModel,
+  AssistantContent,
+  CallTask,
+  ModelEvent,
+  ModelRequest,
+  Models,
+  Route,
+  StopReason,
+} from "../../../agent-server/models/models.ts";
 
 /** One answer of the scripted model: its events, made from the request. */
 export type Answer = (request: ModelRequest, signal: AbortSignal) => AsyncIterable<ModelEvent> | Iterable<ModelEvent>;
@@ -59,10 +68,20 @@ const bigModel: ActiveModel = {
 /** A Models that answers from a script, in order, and keeps what it was asked. */
 export function scriptedModels(script: Answer[], active: Partial<ActiveModel> | LancelotError = {}) {
   const requests: ModelRequest[] = [];
+  const tasks: CallTask[] = [];
   const state = { active };
-  const models: Pick<Models, "active" | "stream"> = {
-    active: () =>
-      state.active instanceof LancelotError ? Promise.reject(state.active) : Promise.resolve({ ...bigModel, ...state.active }),
+  const current = (): Promise<ActiveModel> =>
+    state.active instanceof LancelotError ? Promise.reject(state.active) : Promise.resolve({ ...bigModel, ...state.active });
+  const models: Pick<Models, "active" | "stream" | "route" | "reroute" | "checkOverride"> = {
+    active: current,
+    async route(task): Promise<Route> {
+      tasks.push(task);
+      const model = await current();
+      const why = { rule: "default", rationale: "The script says so.", alternatives: [], notice: null, tried: [], decidedMs: 0 } as const;
+      return { task, lane: "flagship_fast", model, ...why, alternatives: [] };
+    },
+    reroute: () => Promise.resolve(null),
+    checkOverride: () => Promise.resolve(),
     async *stream(request, { signal }) {
       requests.push(structuredClone(request));
       signal.throwIfAborted();
@@ -71,5 +90,5 @@ export function scriptedModels(script: Answer[], active: Partial<ActiveModel> | 
       yield* next(request, signal);
     },
   };
-  return { models: models as Models, requests, script, state };
+  return { models: models as Models, requests, tasks, script, state };
 }
