@@ -26,6 +26,7 @@ export type Log = (message: string, error?: unknown) => void;
 export type GatedFetch = (origins: readonly string[]) => typeof fetch;
 
 export { type PiiDetector, type PiiKind, type PiiMatch, piiKinds } from "./pii/pii.ts";
+export { createPiiDetector, type OwnersPiiDetector } from "./pii/detector.ts";
 export { createRedactor } from "./redactor.ts";
 export {
   createPlaceholders,

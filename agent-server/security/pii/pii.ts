@@ -13,6 +13,8 @@ export const piiKinds = [
   "account",
   "plate",
   "coordinates",
+  /** What a pattern of the owner's found (config/redaction.yaml). */
+  "custom",
 ] as const;
 export type PiiKind = (typeof piiKinds)[number];
 
@@ -21,6 +23,8 @@ export interface PiiMatch {
   readonly start: number;
   readonly end: number;
   readonly kind: PiiKind;
+  /** Of `custom`: the owner's name for it, such as `customer_number`. */
+  readonly name?: string;
 }
 
 /** Finds personal data by rules alone: pure, synchronous, never throws (M6). */

@@ -22,6 +22,7 @@ const words: Record<HiddenKind, string> = {
   account: "ACCOUNT",
   plate: "PLATE",
   coordinates: "PLACE",
+  custom: "CUSTOM",
 };
 
 const consonants = "bcdfghjkmnpqrstvwxz";

@@ -1,0 +1,244 @@
+import { type Report, weights } from "./candidate.ts";
+import type { NameCueKind } from "./cues.ts";
+import { givenName } from "./first-names.ts";
+import { isNotName, knows, type NameToken, readName, wordsOf } from "./name-reading.ts";
+
+/** A name that is believed only beside other personal data (a row of a list, a form, a signature). */
+export const needsCompany = 0.5;
+
+const titles =
+  "(?:(?:Dr|Prof|Dipl|Ing|Mr|Mrs|Ms|Herr|Herrn|Frau|Fr|Hr|M|Mme|Mlle|Monsieur|Madame|Sr|Sra|Srta|Señor|Señora|señor|señora|Don|Doña|don|doña|D|Dña|Sig|Signor|Signora|signor|signora|Dott|Dott\\.ssa|Sig\\.ra|Avv|Senhor|Senhora|senhor|senhora|Sr\\.ª|Exmo|Exma|Maître|Docteur|Professor|Doctor|med|rer|nat|phil|jur)\\.? )*";
+const afterTitle = new RegExp(`\\.?[ \\u00a0]{1,2}${titles}`, "yu");
+const afterGreeting = new RegExp(`[ \\u00a0]{1,2}${titles}`, "yu");
+const separator = /["'`\])*_]{0,3}\s{0,3}(?::|=>|=|->|→|–|-(?= )|\|)\s{0,4}["'`*_([|]{0,4}\s{0,2}/y;
+const spaced = /[ \t]{1,4}/y;
+const letterOrDigit = /[\p{L}\p{N}_]/u;
+
+/** A person's name after a word that says one comes. @param at after the word; @param start where it begins. */
+export function findNameAfterCue(text: string, kind: NameCueKind, start: number, at: number, report: Report): void {
+  switch (kind) {
+    case "title":
+      return afterTitleWord(text, start, at, report);
+    case "greeting":
+      return greeted(text, start, at, report);
+    case "closing":
+      return signed(text, start, at, report);
+    case "introduction":
+      return introduced(text, start, at, report);
+    case "mention":
+      return mentioned(text, start, at, report);
+    case "given_name":
+    case "full_name":
+    case "weak_name":
+      return labelled(text, kind, start, at, report);
+  }
+}
+
+function skip(text: string, at: number, pattern: RegExp): number | null {
+  pattern.lastIndex = at;
+  return pattern.test(text) ? pattern.lastIndex : null;
+}
+
+/** Not a part of a path, a call, an address or an identifier. */
+function standsAlone(text: string, tokens: readonly NameToken[]): boolean {
+  const start = tokens[0]?.start ?? 0;
+  const end = tokens.at(-1)?.end ?? 0;
+  return (
+    !/[\w@#/\\.$-]$/.test(text.charAt(start - 1)) && !/^(?:[\w@(/\\=$[{]|\.[\p{L}\d_]|-[\p{L}\d]|::|<)/u.test(text.slice(end, end + 2))
+  );
+}
+
+function say(text: string, tokens: readonly NameToken[], weight: number, report: Report): void {
+  const start = tokens[0]?.start;
+  const end = tokens.at(-1)?.end;
+  if (start !== undefined && end !== undefined && standsAlone(text, tokens)) report(start, end, "person", weight);
+}
+
+function isWordStart(text: string, start: number): boolean {
+  return start === 0 || !letterOrDigit.test(text.charAt(start - 1));
+}
+
+const isUpper = (char: string): boolean => char !== char.toLowerCase();
+
+function afterTitleWord(text: string, start: number, at: number, report: Report): void {
+  const word = text.slice(start, at);
+  if (!isWordStart(text, start) || /[-./\\@#]$/.test(text.charAt(start - 1))) return;
+  if (
+    !isUpper(word) &&
+    !/^(?:señora?|señorita|don|doña|monsieur|madame|mademoiselle|signora?|signorina|senhora?|docteur|maître|meneer|mevrouw|dott|dra?|sra?|srta|sig|sig\.ra|avv)$/.test(
+      word,
+    )
+  )
+    return;
+  // A single letter or a short word is a title only with its dot.
+  if (/^(?:M|MM|Fr|Hr|Ing|Avv|fr|sr|sra|dr|dra|sig|dott|avv|ing)$/.test(word) && text.charAt(at) !== ".") return;
+  const from = skip(text, at, afterTitle);
+  if (from === null) return;
+  const tokens = readName(text, from);
+  if (tokens.length === 0 || /^(?:Sr|Jr|Sc|Pepper|Who|Watson)$/.test(tokens[0]?.text ?? "")) return;
+  // `Don Draper` and `Cache Miss Ratio`: a name of its own, and no title at all.
+  if (/^(?:Miss|Sir|Madam|Don|don)$/.test(word) && knows(tokens) === null) return;
+  say(text, tokens, weights.tight, report);
+}
+
+const formalGreeting =
+  /^(?:dear|sehr geehrter?|lieber?|chère?|estimad[oa]|querid[oa]|apreciad[oa]|gentile|egregi[oa]|gentilissim[oa]|car[oa]|prezad[oa]|geachte|szanown[ya])$/i;
+
+function greeted(text: string, start: number, at: number, report: Report): void {
+  if (!isWordStart(text, start)) return;
+  const word = text.slice(start, at);
+  const comma = text.charAt(at) === ",";
+  const from = skip(text, comma ? at + 1 : at, afterGreeting);
+  if (from === null) return;
+  const tokens = readName(text, from);
+  const after = text.slice(tokens.at(-1)?.end ?? 0).charAt(0);
+  if (
+    tokens.length === 0 ||
+    wordsOf(tokens) > 4 ||
+    !(
+      after === "" ||
+      /[,!.:;?\n\r)"'<\\—–-]/.test(after) ||
+      /^ (?:[,!\u2013\u2014(-]|\p{Extended_Pictographic}|and|und|et|y|e|i'm|i|just|can|could|here|how|please|wie|wir|ich|je)/iu.test(
+        text.slice(tokens.at(-1)?.end ?? 0, (tokens.at(-1)?.end ?? 0) + 12),
+      )
+    )
+  )
+    return;
+  const known = knows(tokens);
+  if (known === "sure" || (known !== null && !comma)) return say(text, tokens, weights.tight, report);
+  if (comma || !isUpper(word.charAt(0))) return;
+  if (
+    formalGreeting.test(word) ||
+    (/^(?:hi|hello|hey|hallo|hola|ciao|olá|oi|bonjour|salut|moin|hoi|buongiorno)$/i.test(word) &&
+      /[,!]/.test(after) &&
+      wordsOf(tokens) <= 2)
+  )
+    say(text, tokens, weights.loose + 0.5, report);
+}
+
+const signatureGap = /[ \t]{0,2}[,!.]?[ \t]{0,2}(?:\r?\n|\\n|<br ?\/?>){1,3}[ \t>*#/]{0,6}(?:[-–—~] ?)?/y;
+const signatureInLine = /,[ \t]{1,2}/y;
+
+function signed(text: string, start: number, at: number, report: Report): void {
+  if (!isWordStart(text, start)) return;
+  const below = skip(text, at, signatureGap);
+  const from = below ?? skip(text, at, signatureInLine);
+  if (from === null) return;
+  const tokens = readName(text, skip(text, from, new RegExp(titles, "yu")) ?? from);
+  const end = tokens.at(-1)?.end;
+  if (end === undefined || !/^(?:$|[\s,.<|("\\]*(?:$|[\n\r]|\\n|[,|<("(]))/.test(text.slice(end, end + 4))) return;
+  const known = knows(tokens);
+  if (known !== null || (below !== null && wordsOf(tokens) >= 1 && wordsOf(tokens) <= 4))
+    say(text, tokens, known === null ? weights.loose : weights.tight, report);
+}
+
+const strongIntroduction =
+  /^(?:my name|name is|i am called|mein name|name ist|ich hei|je m|mon nom|me llamo|mi nombre|mi chiamo|il mio nome|meu nome|o meu nome|chamo|me chamo|il s|elle s|se llama|si chiama|chama se|se chama|named|namens|nommée?|nome è|di nome)/i;
+
+function introduced(text: string, start: number, at: number, report: Report): void {
+  if (!isWordStart(text, start)) return;
+  const gap = skip(text, at, afterGreeting);
+  if (gap === null) return;
+  const strong = strongIntroduction.test(text.slice(start, at));
+  const tokens = readName(text, gap);
+  if (tokens.length === 0) {
+    const lower = /^\p{Ll}{3,20}(?![\p{L}\d_./(=-])/u.exec(text.slice(gap, gap + 24))?.[0];
+    if (strong && lower !== undefined && givenName(lower) === "sure") report(gap, gap + lower.length, "person", weights.loose);
+    return;
+  }
+  const known = knows(tokens);
+  if (strong ? known !== null || wordsOf(tokens) >= 1 : known === "sure" || (known !== null && wordsOf(tokens) >= 2)) {
+    // `class named Foo` and `namens Foo` speak of things.
+    if (known === null && (/^(?:named|namens|nommée?|di nome|name is|nome è|name ist)/i.test(text.slice(start, at)) || wordsOf(tokens) > 4))
+      return;
+    say(text, tokens, known === null ? weights.loose + 0.5 : weights.tight, report);
+  }
+}
+
+function mentioned(text: string, start: number, at: number, report: Report): void {
+  if (!isWordStart(text, start) || /[.@#/\\$]$/.test(text.charAt(start - 1))) return;
+  const from = skip(text, at, spaced);
+  if (from === null) return;
+  const tokens = readName(text, from);
+  const known = knows(tokens);
+  const begins = givenName(tokens[0]?.text ?? "");
+  if ((known === "sure" && begins !== null) || (known !== null && wordsOf(tokens) >= 2 && begins !== null))
+    say(text, tokens, weights.loose, report);
+}
+
+const explicitName = /name|nom|patient|passagier|contact person/i;
+
+function labelled(text: string, kind: NameCueKind, start: number, at: number, report: Report): void {
+  const separated = skip(text, at, separator);
+  const tag = text.charAt(start - 1) === "@" || /(?:by|von|par|por|da)$/i.test(text.slice(start, at));
+  const from = separated ?? (tag ? skip(text, at, spaced) : null);
+  if (from === null) return isWordStart(text, start) ? mentioned(text, start, at, report) : undefined;
+  const begin = skip(text, from, new RegExp(titles, "yu")) ?? from;
+  let tokens = readName(text, begin);
+  if (tokens.length === 0) {
+    // Names in forms and addresses may be written small.
+    const lower = /^\p{Ll}{3,20}(?![\p{L}\d_./(=-])/u.exec(text.slice(from, from + 24))?.[0];
+    if (kind !== "weak_name" && lower !== undefined && givenName(lower) === "sure")
+      report(from, from + lower.length, "person", weights.loose);
+    return;
+  }
+  // `Müller, Anna` and `DUPONT, Jean`.
+  const end = tokens.at(-1)?.end ?? begin;
+  if (wordsOf(tokens) <= 2 && /^, \p{Lu}/u.test(text.slice(end, end + 3))) {
+    const given = readName(text, end + 2);
+    if (given.length > 0 && given.length <= 2 && knows(given) !== null && knows(tokens) === null) tokens = [...tokens, ...given];
+  }
+  const known = knows(tokens);
+  const words = wordsOf(tokens);
+  const allUpper = tokens.every(({ text: word }) => word.length > 1 && word === word.toUpperCase());
+  if (allUpper && known === null && kind !== "given_name") return;
+  const isName = explicitName.test(text.slice(start, at));
+  if (kind === "given_name") {
+    if (words <= 2 && !(allUpper && words === 1 && (tokens[0]?.text.length ?? 0) < 3) && endsValue(text, tokens))
+      say(text, tokens, weights.tight, report);
+  } else if (known === "sure" ? words >= 2 || isName || kind === "full_name" || tag : known !== null && words >= 2)
+    say(text, tokens, weights.tight, report);
+  else if (!endsValue(text, tokens) || words > 4) return;
+  else if (kind === "full_name" && words >= 2) say(text, tokens, weights.loose + 0.5, report);
+  else if (/^(?:authors?|auteure?|autor|autora|autore)$/i.test(text.slice(start, at)) && words >= 2 && words <= 3)
+    say(text, tokens, weights.loose, report);
+  else if (words >= 2 || (isName && kind === "full_name")) say(text, tokens, needsCompany, report);
+}
+
+/** The value ends here: a quote, a comma, a line. */
+function endsValue(text: string, tokens: readonly NameToken[]): boolean {
+  const end = tokens.at(-1)?.end ?? 0;
+  return /^(?:$|["'`,;|)\]}<\n\r*\\]|\.?\s*(?:$|[\n\r<(|,;&]|\\n)|\.\s|\s[-–—<(/]|\s(?:and|und|et|y|e|lives|is|was|has|wohnt|hat|ist|née?|born|geb|tel|phone)\b)/i.test(
+    text.slice(end, end + 10),
+  );
+}
+
+const beforeAddress =
+  /(?:^|[\s"'(:,;>[*|=])((?:\p{Lu}[\p{L}'’.-]{0,30}[ \u00a0]){0,3}\p{Lu}[\p{L}'’-]{1,30})["']?\s{0,2}(?:[<(]|&lt;|\\u003[cC])(?:mailto:)?$/u;
+
+/** `Jane Doe <jane@…>`: the name before an address. */
+export function findNameBeforeEmail(text: string, email: number, report: Report): void {
+  const window = text.slice(Math.max(0, email - 140), email);
+  const match = beforeAddress.exec(window);
+  const name = match?.[1];
+  if (name === undefined || match === null) return;
+  const at = Math.max(0, email - 140) + match.index + match[0].indexOf(name);
+  const tokens = readName(text, at);
+  if (wordsOf(tokens) >= 2 || knows(tokens) !== null) say(text, tokens, weights.tight, report);
+}
+
+/** A given name that is seldom anything else with a family name after it, wherever it stands. */
+export function findNameByItself(text: string, start: number, report: Report): void {
+  if (start > 0 && /[\p{L}\p{N}_@#/\\.$-]/u.test(text.charAt(start - 1))) return;
+  const tokens = readName(text, start);
+  const [given, family] = tokens.filter(({ particle }) => !particle);
+  if (given === undefined || family === undefined || given.start !== start || family.text.length < 3) return;
+  if (
+    given.text === given.text.toUpperCase() ||
+    isNotName(family.text) ||
+    /[\p{Ll}]\p{Lu}/u.test(family.text.replace(/^(?:Mc|Mac|De|Di|Le|La|Van|Fitz)/, ""))
+  )
+    return;
+  if (family.text === family.text.toUpperCase() && family.text.length < 4) return;
+  say(text, tokens, weights.loose, report);
+}
