@@ -64,6 +64,7 @@ const builds = {
       main: "agent-server/main.ts",
       cli: "agent-server/cli.ts",
       "local-model": "agent-server/models/local/process.ts",
+      "local-embedding": "agent-server/models/local/embedding-process.ts",
       "page-worker": "agent-server/tools/providers/page-worker.ts",
     },
     outdir: "dist/host",

@@ -1,0 +1,28 @@
+/** Of a long text the beginning and the end count: requests stand there, and what is pasted stands between. Characters. */
+const ends = { head: 700, tail: 500 };
+
+/** Lines that machines write: frames of a stack, times and levels of a log, output of compilers, prompts of a shell, progress. */
+const machineLine =
+  /^\s*(?:at .+[):]\d*\)?$|File "[^"]+", line \d+|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?(?:ERROR|WARN|INFO|DEBUG|TRACE|FATAL)\b|\S+:\d+:\d+|\S+\(\d+,\d+\):|-->|\d*\s*\||[$>#]\s|npm (?:ERR|WARN)|Traceback|Caused by:|\.{3} \d+ more|[-=_*+~^|\s]{4,}$|[{}[\]();,]+$|FAILED\b|fatal:|error(?:\[E?\d+\])?:|\w*(?:Error|Exception)\b.{0,4}:)/;
+
+/**
+ * The words of a person in what they sent: without code between fences, stack traces and logs. Empty where nothing else is there.
+ * `pasted` says whether something was left out.
+ */
+export function requestPart(text: string): { words: string; pasted: boolean } {
+  const whole = text.normalize("NFKC").replaceAll("\r", "");
+  const unfenced = whole.replaceAll(/```[\s\S]*?(?:```|$)/g, "\n");
+  const lines = unfenced.split("\n");
+  const kept = lines.length === 1 ? lines : lines.filter((line) => !machineLine.test(line) && !/^\s{4,}\S/.test(line));
+  const words = kept.join("\n").replaceAll(/\s+/g, " ").trim();
+  const bounded = words.length <= ends.head + ends.tail ? words : `${words.slice(0, ends.head)} … ${words.slice(-ends.tail)}`;
+  return { words: bounded, pasted: kept.length < lines.length || unfenced !== whole };
+}
+
+/** Pieces of a request that each may ask for something. */
+export function clausesOf(words: string): string[] {
+  return words
+    .split(/(?<=[.!?;:。！？])\s*|,\s+|，|\s+(?:and|then|und|dann|et|puis|y|luego|e|poi|en|и|i|&|-)\s+/iu)
+    .map((clause) => clause.trim())
+    .filter((clause) => clause !== "");
+}
