@@ -65,4 +65,5 @@ export const notForViews: ReadonlySet<string> = new Set([
   ...["vault.set", "vault.delete", "vault.list", "tools.invoke", "host.configure"],
   ...["soul.approve", "soul.reject", "soul.activate", "soul.rollback", "trust.decide", "learning.decide", "tools.safeMode"],
   ...["flags.set", "flags.reload", "repl.run"],
+  ...["usage.reset", "models.local.delete"],
 ]);

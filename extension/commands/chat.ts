@@ -68,7 +68,10 @@ export function chatCommands(host: AgentHost, chat: ChatView, quests: Quests): C
   };
 
   return {
-    "lancelot.openChat": () => chat.show({ focus: true }),
+    "lancelot.openChat": (argument) => {
+      const questId = field(argument, "questId");
+      return chat.show({ focus: true, ...(questId === undefined ? {} : { questId }) });
+    },
     "lancelot.newTask": (argument) => {
       const words = field(argument, "text");
       return chat.show({ newQuest: true, focus: true, ...(words === undefined ? {} : { compose: words }) });

@@ -1,31 +1,19 @@
 import type { JSX } from "preact";
+import type { Quest } from "../../agent-server/contract/chat.ts";
 import type { HostInfo } from "../../agent-server/contract/host.ts";
 import { commandAction } from "../shared/commands.ts";
 import { Icon } from "../shared/components.tsx";
-import { formatCompact, formatNumber, t } from "../shared/l10n.ts";
+import { formatCompact, formatNumber, formatUsd, t } from "../shared/l10n.ts";
+import { answeredText, laneText } from "../shared/lanes.ts";
 import type { Chat } from "./state.ts";
 
-/** Which model answers, how edits reach the disk, and what this task used. */
+/** Which model answers, how edits reach the disk, what this task used and what it and today cost. */
 export function Footer({ chat }: { chat: Chat }): JSX.Element {
   const quest = chat.quest.value;
-  const active = chat.store.models.value?.items.find((model) => model.active);
-  const provider = chat.store.models.value?.providers.find((candidate) => candidate.active);
-  const model = active?.displayName ?? quest?.model ?? provider?.displayName ?? t("No model");
   const info = chat.store.info.value;
-  const usage = quest?.usage;
-  const used = usage === undefined ? 0 : usage.inputTokens + usage.outputTokens;
   return (
     <footer class="footer">
-      <button
-        type="button"
-        class="footer-item"
-        title={t("Choose model")}
-        aria-label={t("Model: {0}. Choose another", model)}
-        onClick={() => chat.command("chooseModel")}
-      >
-        <Icon name="sparkle" />
-        <span class="ellipsis">{model}</span>
-      </button>
+      <Model chat={chat} quest={quest} />
       {info !== null && <Edits info={info} />}
       {info?.safeMode === true && (
         <span class="footer-item" title={t("Safe mode: only what works on this machine is left")}>
@@ -35,21 +23,107 @@ export function Footer({ chat }: { chat: Chat }): JSX.Element {
       )}
       <Commands chat={chat} />
       <span class="spring" />
-      {usage !== undefined && used > 0 && (
-        <span
-          class="footer-item"
-          title={t(
-            "This task: {0} tokens in ({1} from cache), {2} out",
-            formatNumber(usage.inputTokens),
-            formatNumber(usage.cachedInputTokens),
-            formatNumber(usage.outputTokens),
-          )}
-        >
-          {t("{0} tokens", formatCompact(used))}
-        </span>
-      )}
+      {quest !== null && <Context quest={quest} />}
+      <Cost chat={chat} quest={quest} />
     </footer>
   );
+}
+
+/** The last model that answered here, with its lane; else the one that would. */
+function Model({ chat, quest }: { chat: Chat; quest: Quest | null }): JSX.Element {
+  const models = chat.store.models.value;
+  const active = models?.items.find((model) => model.active);
+  const provider = models?.providers.find((candidate) => candidate.active);
+  const last = quest === null ? undefined : chat.answeredBy.value;
+  const model = last?.displayName ?? active?.displayName ?? quest?.model ?? provider?.displayName ?? t("No model");
+  const lane = last === undefined ? null : laneText(last.lane);
+  const chosen = quest?.override === undefined ? null : t("chosen for this task");
+  const said = [model, lane, chosen].filter((part) => part !== null).join(", ");
+  return (
+    <button
+      type="button"
+      class="footer-item"
+      title={[last === undefined ? null : answeredText(last), quest === null ? t("Choose model") : t("Choose a model for this task")]
+        .filter((part) => part !== null)
+        .join("\n")}
+      aria-label={quest === null ? t("Model: {0}. Choose another", said) : t("Model: {0}. Choose another for this task", said)}
+      onClick={() =>
+        quest === null ? chat.command("chooseModel") : chat.bridge.ui(commandAction("chooseTaskModel", { questId: quest.id }))
+      }
+    >
+      <Icon name={chosen === null ? "sparkle" : "pinned"} />
+      <span class="ellipsis">{model}</span>
+      {lane !== null && <span class="quiet">{lane}</span>}
+    </button>
+  );
+}
+
+/** How full the model's window is; before that is known, the tokens of the task. */
+function Context({ quest }: { quest: Quest }): JSX.Element | null {
+  const { usage, context } = quest;
+  const used = usage.inputTokens + usage.outputTokens;
+  if (used === 0) return null;
+  const tokens = t(
+    "This task: {0} tokens in ({1} from cache), {2} out",
+    formatNumber(usage.inputTokens),
+    formatNumber(usage.cachedInputTokens),
+    formatNumber(usage.outputTokens),
+  );
+  if (context === undefined || context.window === 0)
+    return (
+      <span class="footer-item" title={tokens}>
+        {t("{0} tokens", formatCompact(used))}
+      </span>
+    );
+  const percent = Math.min(100, Math.round((context.tokens / context.window) * 100));
+  return (
+    <span
+      class="footer-item"
+      title={`${t("Context: {0} of {1} tokens", formatNumber(context.tokens), formatNumber(context.window))}\n${tokens}`}
+    >
+      <Icon name="layers" />
+      <span>
+        <span class="sr-only">{t("Context used:")} </span>
+        {formatCompact(context.tokens)}/{formatCompact(context.window)} <span class="quiet">({percent} %)</span>
+      </span>
+    </span>
+  );
+}
+
+/** What this task and today cost, against the caps. Opens Usage. */
+function Cost({ chat, quest }: { chat: Chat; quest: Quest | null }): JSX.Element | null {
+  const spending = chat.store.spending.value;
+  const task = quest?.costUsd;
+  if (spending === null && task === undefined) return null;
+  const against = (usd: number, cap: number | null | undefined): string =>
+    cap === null || cap === undefined ? formatUsd(usd) : t("{0} of {1}", formatUsd(usd), formatUsd(cap));
+  const today = spending === null ? null : t("Today: {0}", against(spending.today.costUsd, spending.caps.dayUsd));
+  const own = task === undefined ? null : t("This task: {0}", against(task, spending?.caps.questUsd));
+  if (own === null && spending !== null && spending.today.calls === 0 && spending.caps.dayUsd === null) return null;
+  const unpriced = spending !== null && spending.today.unpricedCalls > 0 ? t("Calls to models without a price are not in it.") : null;
+  const lines = [own, today, unpriced].filter((line) => line !== null);
+  const near = isNear(task, spending?.caps.questUsd) || isNear(spending?.today.costUsd, spending?.caps.dayUsd);
+  return (
+    <button
+      type="button"
+      class={`footer-item ${near ? "near" : ""}`}
+      title={lines.join("\n")}
+      aria-label={`${lines.join(". ")}. ${t("Open Usage")}`}
+      onClick={() => chat.bridge.ui(commandAction("openWarRoom", { tab: "usage" }))}
+    >
+      <Icon name={near ? "warning" : "credit-card"} />
+      <span>
+        {task !== undefined && formatUsd(task)}
+        {task !== undefined && spending !== null && " · "}
+        {spending !== null && today}
+      </span>
+    </button>
+  );
+}
+
+/** Nine tenths of a cap are spent: the next call may be refused. */
+function isNear(usd: number | undefined, cap: number | null | undefined): boolean {
+  return usd !== undefined && cap !== null && cap !== undefined && usd >= cap * 0.9;
 }
 
 /** What becomes of edits in this window. */

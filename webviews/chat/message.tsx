@@ -2,9 +2,11 @@ import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { flushSync, memo } from "preact/compat";
 import type { Message, Part } from "../../agent-server/contract/chat.ts";
+import type { AnsweredBy } from "../../agent-server/contract/router.ts";
 import { Button, Icon, IconButton, RelativeTime } from "../shared/components.tsx";
 import type { CommandName } from "../shared/commands.ts";
 import { t } from "../shared/l10n.ts";
+import { answeredText, laneText } from "../shared/lanes.ts";
 import { Markdown } from "../shared/markdown/markdown.tsx";
 import type { Chat } from "./state.ts";
 import { ToolCard } from "./tool-card.tsx";
@@ -23,6 +25,8 @@ function noticeAction(action: NonNullable<Notice["action"]>): { text: string; co
       return { text: t("Show log"), command: "showLog" };
     case "download_model":
       return { text: t("Download local model"), command: "downloadLocalModel" };
+    case "raise_cap":
+      return { text: t("Change the caps"), command: "setCaps" };
   }
 }
 
@@ -49,6 +53,20 @@ function Thinking({ text, streaming, chat }: { text: string; streaming: boolean;
       </summary>
       <Markdown text={text} streaming={streaming} bridge={chat.bridge} />
     </details>
+  );
+}
+
+/** Which model wrote the answer, by which lane; a hint and a screen reader say why. The receipt of the decision is a click away. */
+function AnsweredLine({ by }: { by: AnsweredBy }): JSX.Element {
+  const text = answeredText(by);
+  return (
+    <div class="answered quiet" title={text}>
+      <span class="sr-only">{text}</span>
+      <span aria-hidden="true">
+        <Icon name={by.lane === "local_utility" || by.lane === "local_redaction" ? "device-desktop" : "sparkle"} />{" "}
+        <span class="ellipsis">{by.displayName}</span> · {laneText(by.lane)}
+      </span>
+    </div>
   );
 }
 
@@ -90,7 +108,7 @@ function isBlank({ open, parts }: Message): boolean {
 
 /** A message of the owner or of Lancelot. Only this one is drawn again while its text streams. */
 export const MessageView = memo(function MessageView({ message, chat }: { message: Signal<Message>; chat: Chat }): JSX.Element | null {
-  const { id, role, parts, open, createdAt, questId } = message.value;
+  const { id, role, parts, open, createdAt, questId, answeredBy } = message.value;
   // What the product says on the owner's side (the outcome of a review) is not the owner's words: nothing there to edit.
   const own = role === "user" && !(parts.length > 0 && parts.every((part) => part.type === "notice"));
   const last = parts.length - 1;
@@ -118,6 +136,7 @@ export const MessageView = memo(function MessageView({ message, chat }: { messag
       {parts.map((part, index) => (
         <PartView key={index} part={part} own={own} streaming={open && index === last} questId={questId} chat={chat} />
       ))}
+      {answeredBy !== undefined && parts.length > 0 && <AnsweredLine by={answeredBy} />}
       {open && parts.length === 0 && (
         <div class="quiet working">
           <Icon name="loading" spin />

@@ -1,6 +1,7 @@
 import { computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import * as z from "zod";
 import type { Attachment, Message, Quest } from "../../agent-server/contract/chat.ts";
+import type { AnsweredBy } from "../../agent-server/contract/router.ts";
 import { type Bridge, problemOf } from "../shared/bridge.ts";
 import { type CommandName, commandAction, undoTask } from "../shared/commands.ts";
 import type { Conversation } from "../shared/conversation.ts";
@@ -39,6 +40,8 @@ export interface Chat {
   readonly conversation: Conversation;
   readonly page: Signal<"conversation" | "quests">;
   readonly quest: ReadonlySignal<Quest | null>;
+  /** Which model gave the last answer here; undefined before one is known. */
+  readonly answeredBy: ReadonlySignal<AnsweredBy | undefined>;
   /** The loop runs or waits for the owner: words steer it instead of starting a turn. */
   readonly running: ReadonlySignal<boolean>;
   readonly draft: Signal<string>;
@@ -117,6 +120,10 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
   // Through a text, so that streaming words, which change no call, draw no card again.
   const changeCalls = computed(() => JSON.stringify([...lastCallOfChanges(conversation.messages.value.map((message) => message.value))]));
   const changeAt = computed(() => new Map(JSON.parse(changeCalls.value) as [string, string][]));
+  const lastAnswer = computed(() =>
+    JSON.stringify(conversation.messages.value.findLast((message) => message.value.answeredBy !== undefined)?.value.answeredBy ?? null),
+  );
+  const answeredBy = computed(() => (JSON.parse(lastAnswer.value) as AnsweredBy | null) ?? undefined);
   const leftFiles = computed(() => conversation.messages.value.some((message) => message.value.parts.some(leavesFiles)));
   const running = computed(() => quest.value?.status === "active" || quest.value?.status === "waiting");
 
@@ -279,6 +286,7 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
     conversation,
     page,
     quest,
+    answeredBy,
     running,
     draft,
     chosen,

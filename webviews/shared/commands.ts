@@ -29,6 +29,11 @@ export const commands = {
   buildSandbox: "lancelot.buildSandbox",
   restartSandbox: "lancelot.restartSandbox",
   openSettings: "lancelot.openSettings",
+  openChat: "lancelot.openChat",
+  chooseTaskModel: "lancelot.chooseTaskModel",
+  setCaps: "lancelot.setCaps",
+  resetUsage: "lancelot.resetUsage",
+  deleteLocalModel: "lancelot.deleteLocalModel",
 } as const;
 
 export type CommandName = keyof typeof commands;

@@ -41,6 +41,15 @@ export function formatCompact(n: number): string {
   return cached("compact", (at) => new Intl.NumberFormat(at, { notation: "compact", maximumFractionDigits: 1 })).format(n);
 }
 
+/** An amount in US dollars: cents, and as many places more as a small amount needs to be seen. */
+export function formatUsd(usd: number): string {
+  const places = usd === 0 || Math.abs(usd) >= 0.1 ? 2 : Math.min(6, 1 - Math.floor(Math.log10(Math.abs(usd))));
+  return cached(
+    `usd ${places}`,
+    (at) => new Intl.NumberFormat(at, { style: "currency", currency: "USD", minimumFractionDigits: 2, maximumFractionDigits: places }),
+  ).format(usd);
+}
+
 export function formatBytes(bytes: number): string {
   const units = ["byte", "kilobyte", "megabyte", "gigabyte"] as const;
   const step = bytes < 1 ? 0 : Math.min(3, Math.floor(Math.log10(bytes) / 3));

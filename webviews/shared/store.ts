@@ -8,9 +8,16 @@ import type { LocalModel } from "../../agent-server/contract/models.ts";
 import type { SandboxState } from "../../agent-server/contract/providers.ts";
 import type { Receipt } from "../../agent-server/contract/receipts.ts";
 import type { Result } from "../../agent-server/contract/table.ts";
+import type { UsageCaps, UsageSum } from "../../agent-server/contract/usage.ts";
 import { type Bridge, isCancelled } from "./bridge.ts";
 
 export type Models = Result<"models.list">;
+
+/** What models cost today, and what they may cost. */
+export interface Spending {
+  readonly today: UsageSum;
+  readonly caps: UsageCaps;
+}
 
 /** What is so of the host as a whole. Snapshots plus the events after them; read again when one was missed. */
 export interface Store {
@@ -26,6 +33,7 @@ export interface Store {
   readonly models: ReadonlySignal<Models | null>;
   readonly localModel: ReadonlySignal<LocalModel | null>;
   readonly info: ReadonlySignal<HostInfo | null>;
+  readonly spending: ReadonlySignal<Spending | null>;
   /** Where commands run. */
   readonly sandbox: ReadonlySignal<SandboxState | null>;
   /** Grows each time state was fetched anew; what a view fetched itself is stale then. */
@@ -55,6 +63,7 @@ export function createStore(bridge: Bridge): Store {
   const localModel = signal<LocalModel | null>(null);
   const info = signal<HostInfo | null>(null);
   const sandbox = signal<SandboxState | null>(null);
+  const spending = signal<Spending | null>(null);
   const generation = signal(0);
   let lastSeq: number | undefined;
   let refreshing: { events: HostEvent[] } | undefined;
@@ -71,6 +80,19 @@ export function createStore(bridge: Bridge): Store {
       models.value = await bridge.call("models.list", {});
     } catch (error) {
       if (!isCancelled(error)) models.value ??= { items: [], providers: [], problem: null };
+    }
+  }
+
+  /** The last answer that was asked for counts: an earlier one may come after it. */
+  let lastSpending = 0;
+  async function readSpending(): Promise<void> {
+    lastSpending += 1;
+    const mine = lastSpending;
+    try {
+      const { today, caps } = await bridge.call("usage.summary", { days: 1 });
+      if (mine === lastSpending) spending.value = { today, caps };
+    } catch {
+      // What was shown stays: the next event asks again.
     }
   }
 
@@ -113,6 +135,9 @@ export function createStore(bridge: Bridge): Store {
           () => undefined,
         );
         return;
+      case "usage":
+        void readSpending();
+        return;
       case "sandbox":
         sandbox.value = event.payload;
         return;
@@ -127,6 +152,7 @@ export function createStore(bridge: Bridge): Store {
     const mine = { events: [] as HostEvent[] };
     refreshing = mine;
     void readModels();
+    void readSpending();
     const [quest, approval, change, receipt, local, host, place] = await Promise.allSettled([
       bridge.call("quests.list", {}),
       bridge.call("approvals.list", {}),
@@ -176,6 +202,7 @@ export function createStore(bridge: Bridge): Store {
     models,
     localModel,
     info,
+    spending,
     sandbox,
     generation,
     putQuest: (quest) => put(quests, quest),

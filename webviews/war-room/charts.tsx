@@ -20,10 +20,10 @@ export function totalOf(parts: readonly Part[]): number {
 }
 
 /** `allowed 12, asked you 3`: what a chart says, in words. */
-export function partsText(parts: readonly Part[]): string {
+export function partsText(parts: readonly Part[], format = formatNumber): string {
   return parts
     .filter((part) => part.value > 0)
-    .map((part) => `${part.name} ${formatNumber(part.value)}`)
+    .map((part) => `${part.name} ${format(part.value)}`)
     .join(", ");
 }
 
@@ -55,6 +55,13 @@ export function roundUp(n: number): number {
   const power = 10 ** Math.floor(Math.log10(n));
   const steps = power === 1 ? roundSteps.filter(Number.isInteger) : roundSteps;
   return (steps.find((step) => step * power >= n) ?? 10) * power;
+}
+
+/** A round number at or above `n`, also below 1. */
+export function roundUpFraction(n: number): number {
+  if (n <= 0) return 1;
+  const power = 10 ** Math.floor(Math.log10(n));
+  return (roundSteps.find((step) => step * power >= n) ?? 10) * power;
 }
 
 /** Fills by key; the patterns are drawn over the colour. */
@@ -102,13 +109,21 @@ function Swatch({ part }: { part: Part }): JSX.Element {
   );
 }
 
+interface ShareBarProps {
+  parts: readonly Part[];
+  label: string;
+  onPick?: (key: string) => void;
+  /** How an amount is written. */
+  format?: (value: number) => string;
+}
+
 /** One bar cut into shares, with a legend that carries the numbers. `onPick` makes the legend's entries links. */
-export function ShareBar({ parts, label, onPick }: { parts: readonly Part[]; label: string; onPick?: (key: string) => void }): JSX.Element {
+export function ShareBar({ parts, label, onPick, format = formatNumber }: ShareBarProps): JSX.Element {
   const id = useId();
   const whole = totalOf(parts);
   return (
     <figure class="chart">
-      <svg class="share-bar" role="img" aria-label={`${label}: ${partsText(parts)}`} width="100%" height="18">
+      <svg class="share-bar" role="img" aria-label={`${label}: ${partsText(parts, format)}`} width="100%" height="18">
         <Patterns id={id} />
         {segmentsOf(parts, whole).map(({ part, from, share }) => (
           <Area key={part.key} id={id} part={part} x={`${from * 100}%`} y={0} width={`${share * 100}%`} height={18} />
@@ -125,7 +140,7 @@ export function ShareBar({ parts, label, onPick }: { parts: readonly Part[]; lab
                 {part.name}
               </button>
             )}
-            <strong>{formatNumber(part.value)}</strong>
+            <strong>{format(part.value)}</strong>
             <span class="quiet">{whole === 0 ? "" : `${Math.round((part.value / whole) * 100)} %`}</span>
           </li>
         ))}
@@ -137,10 +152,20 @@ export function ShareBar({ parts, label, onPick }: { parts: readonly Part[]; lab
 const chartHeight = 120;
 const axisHeight = 18;
 
+interface StackedColumnsProps {
+  columns: readonly Column[];
+  label: string;
+  /** How an amount is written. */
+  format?: (value: number) => string;
+  /** Amounts that are no counts, such as money: the axis may end below 1. */
+  fractions?: boolean;
+}
+
 /** Stacked columns, one a day; the same numbers stand in a table below it for whoever reads rather than looks. */
-export function StackedColumns({ columns, label }: { columns: readonly Column[]; label: string }): JSX.Element {
+export function StackedColumns({ columns, label, format = formatNumber, fractions = false }: StackedColumnsProps): JSX.Element {
   const id = useId();
-  const top = roundUp(Math.max(1, ...columns.map(({ parts }) => totalOf(parts))));
+  const highest = Math.max(0, ...columns.map(({ parts }) => totalOf(parts)));
+  const top = fractions ? roundUpFraction(highest) : roundUp(highest);
   const step = 100 / Math.max(1, columns.length);
   const every = Math.ceil(columns.length / 10);
   const keys = columns[0]?.parts ?? [];
@@ -152,11 +177,11 @@ export function StackedColumns({ columns, label }: { columns: readonly Column[];
         <line x1="0" x2="100%" y1={chartHeight / 2} y2={chartHeight / 2} class="grid-line" />
         <line x1="0" x2="100%" y1={chartHeight - 0.5} y2={chartHeight - 0.5} class="axis-line" />
         <text x="2" y="12" class="axis-text">
-          {formatNumber(top)}
+          {format(top)}
         </text>
         {columns.map((column, index) => (
           <g key={column.label}>
-            <title>{`${column.label}: ${partsText(column.parts) || t("nothing")}`}</title>
+            <title>{`${column.label}: ${partsText(column.parts, format) || t("nothing")}`}</title>
             <rect x={`${index * step}%`} y={0} width={`${step}%`} height={chartHeight} fill="transparent" />
             {segmentsOf(column.parts, top).map(({ part, from, share }) => (
               <Area
@@ -205,7 +230,7 @@ export function StackedColumns({ columns, label }: { columns: readonly Column[];
                   <th scope="row">{column.label}</th>
                   {column.parts.map((part) => (
                     <td key={part.key} class="number">
-                      {formatNumber(part.value)}
+                      {format(part.value)}
                     </td>
                   ))}
                 </tr>

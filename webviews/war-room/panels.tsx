@@ -8,6 +8,7 @@ import { SoulPanel } from "./soul/panel.tsx";
 import type { WarRoom } from "./state.ts";
 import { ToolsPanel } from "./tools/panel.tsx";
 import { TrustPanel } from "./trust/panel.tsx";
+import { UsagePanel } from "./usage/panel.tsx";
 
 /** A tab of the War Room. A subsystem joins with one entry here. */
 export interface PanelEntry {
@@ -25,6 +26,7 @@ export const panels: readonly PanelEntry[] = [
   { id: "receipts", icon: "verified", title: () => t("Receipts"), render: (room) => <ReceiptsPanel room={room} /> },
   { id: "soul", icon: "heart", title: () => t("Soul"), render: (room) => <SoulPanel room={room} /> },
   { id: "tools", icon: "tools", title: () => t("Tools"), render: (room) => <ToolsPanel room={room} /> },
+  { id: "usage", icon: "credit-card", title: () => t("Usage"), render: (room) => <UsagePanel room={room} /> },
 ];
 
 /** The panel with this id, or the first. */

@@ -12,6 +12,7 @@ import { createReceiptsState, type ReceiptsState } from "./receipts/state.ts";
 import { createSoulState, type SoulState } from "./soul/state.ts";
 import { createToolsState, type ToolsState } from "./tools/state.ts";
 import { createTrustState, type TrustView } from "./trust/state.ts";
+import { createUsageState, type UsageState } from "./usage/state.ts";
 
 /** What the owner narrowed the receipts to. Empty texts and null mean no filter; `from` and `to` are local dates. */
 export const Filters = z.object({
@@ -40,6 +41,7 @@ export interface WarRoom {
   readonly trust: Live<TrustView>;
   readonly learning: Live<LearningView>;
   readonly tools: ToolsState;
+  readonly usage: UsageState;
   showTab(id: string): void;
   showReceipt(id: string): void;
   /** Receipts narrowed to these filters and no others. */
@@ -73,6 +75,7 @@ export function createWarRoom(bridge: Bridge, store: Store, saved: ViewState<Sav
   const trust = createTrustState(bridge, store, shown("trust"));
   const learning = createLearningState(bridge, store, shown("learning"));
   const tools = createToolsState(bridge, store, shown("tools"));
+  const usage = createUsageState(bridge, store, shown("usage"));
   bridge.onShow((wanted) => {
     if (wanted.tab !== undefined) tab.value = wanted.tab;
     if (wanted.receiptId !== undefined) showReceipt(wanted.receiptId);
@@ -81,5 +84,5 @@ export function createWarRoom(bridge: Bridge, store: Store, saved: ViewState<Sav
   const showTab = (id: string): void => {
     tab.value = id;
   };
-  return { bridge, store, tab, receipts, governance, soul, trust, learning, tools, showTab, showReceipt, showReceipts, showQuest };
+  return { bridge, store, tab, receipts, governance, soul, trust, learning, tools, usage, showTab, showReceipt, showReceipts, showQuest };
 }
