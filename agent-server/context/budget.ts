@@ -165,7 +165,10 @@ function toModelMessages(messages: readonly (ContextMessage | null)[], data: Dat
     } else {
       const content = message.content.map((item): UserContent => {
         if (item.type !== "text") return { type: "image", mediaType: item.mediaType, data: item.data };
-        return { type: "text", text: item.attached === true ? data.wrap(item.source ?? "the project", item.text, item.findings) : item.text };
+        return {
+          type: "text",
+          text: item.attached === true ? data.wrap(item.source ?? "the project", item.text, item.findings) : item.text,
+        };
       });
       if (last?.role === "user") last.content.push(...content);
       else joined.push({ role: "user", content });

@@ -27,7 +27,9 @@ export function createContextSettings(of: {
   dataDir: string;
   onProblem: (words: string) => void;
 }): () => ContextSettings {
-  const files = [...(of.configDir === null ? [] : [of.configDir]), join(of.dataDir, "config")].map((folder) => join(folder, "context.yaml"));
+  const files = [...(of.configDir === null ? [] : [of.configDir]), join(of.dataDir, "config")].map((folder) =>
+    join(folder, "context.yaml"),
+  );
   let seen = "";
   let settings = ContextSettings.parse({});
   return () => {

@@ -8,10 +8,32 @@ const countedCharacters = 200_000;
 const imageTokens = 1_600;
 const messageOverhead = 8;
 
+/** The parts of a prompt stay the same from turn to turn: what was counted lately is remembered, up to so many characters. */
+const remembered = new Map<string, number>();
+const rememberedCharacters = 4_000_000;
+const shortest = 200;
+let held = 0;
+
 /** Tokens a text is likely to cost, on the high side. */
 export function estimateTokens(text: string): number {
-  const base = text.length > countedCharacters ? text.length / 3 : estimateTokenCount(text);
-  return Math.ceil(base * margin);
+  if (text.length > countedCharacters) return Math.ceil((text.length / 3) * margin);
+  if (text.length < shortest) return Math.ceil(estimateTokenCount(text) * margin);
+  const known = remembered.get(text);
+  if (known !== undefined) {
+    // Moved to the end: what was not asked for longest is forgotten first.
+    remembered.delete(text);
+    remembered.set(text, known);
+    return known;
+  }
+  const tokens = Math.ceil(estimateTokenCount(text) * margin);
+  remembered.set(text, tokens);
+  held += text.length;
+  for (const old of remembered.keys()) {
+    if (held <= rememberedCharacters) break;
+    remembered.delete(old);
+    held -= old.length;
+  }
+  return tokens;
 }
 
 /** Tokens one message of a conversation is likely to cost, on the high side. */

@@ -29,9 +29,7 @@ export function chooseCut(
   keep: number,
 ): StoredMessage | null {
   const told = messages.filter(({ message, turn }) => message.seq > after && turn !== null);
-  const barrier = told.findIndex(
-    ({ message, attachments }) => message.open || attachments !== null || message.parts.some(isUnfinished),
-  );
+  const barrier = told.findIndex(({ message, attachments }) => message.open || attachments !== null || message.parts.some(isUnfinished));
   const last = barrier === -1 ? told.length - 1 : Math.min(barrier, told.length - 1);
   let kept = 0;
   for (let index = told.length - 1; index >= 0; index -= 1) {
@@ -127,7 +125,10 @@ export function changedFiles(messages: readonly StoredMessage[], changes: readon
   const proposed = new Set(changes.map(({ id }) => id));
   for (const { path, kind, status, hunks } of changes) {
     const accepted = hunks.filter((hunk) => hunk.state === "accepted").length;
-    add(path, `${kind} ${status}${accepted > 0 && accepted < hunks.length ? `, ${String(accepted)} of ${String(hunks.length)} parts accepted` : ""}`);
+    add(
+      path,
+      `${kind} ${status}${accepted > 0 && accepted < hunks.length ? `, ${String(accepted)} of ${String(hunks.length)} parts accepted` : ""}`,
+    );
   }
   for (const { message } of messages) {
     for (const part of message.parts) {
@@ -140,5 +141,8 @@ export function changedFiles(messages: readonly StoredMessage[], changes: readon
   }
   return [...done]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([path, what]) => `- ${path}: ${[...what].map(([words, times]) => (times > 1 ? `${words} (${String(times)} times)` : words)).join("; ")}`);
+    .map(
+      ([path, what]) =>
+        `- ${path}: ${[...what].map(([words, times]) => (times > 1 ? `${words} (${String(times)} times)` : words)).join("; ")}`,
+    );
 }

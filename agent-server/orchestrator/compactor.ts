@@ -66,8 +66,7 @@ export async function compactQuest(deps: CompactorDeps, of: CompactOf): Promise<
   const { questId, view, room, reason } = of;
   const after = view.compaction?.upTo ?? -1;
   const keep = Math.floor(room.limit * deps.settings().keep);
-  const cut =
-    chooseCut(view.messages, view.states, after, keep) ?? (reason === "owner" ? beforeLastRequest(view.messages, after) : null);
+  const cut = chooseCut(view.messages, view.states, after, keep) ?? (reason === "owner" ? beforeLastRequest(view.messages, after) : null);
   if (cut === null) return null;
   const covered = view.messages.filter(({ message }) => message.seq <= cut.message.seq);
   const fresh = covered.filter(({ message }) => message.seq > after);

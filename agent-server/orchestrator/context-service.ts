@@ -54,7 +54,9 @@ export function createContextService(deps: Deps): ContextService {
     const soul = governance.soul.prompt();
     const base = { pinned: true, state: "whole" as const, reason: null, lastUsedAt: null };
     return [
-      ...(soul === null ? [] : [{ ...base, path: `soul ${soul.version}`, kind: "soul" as const, origin: "owner" as const, tokens: estimateTokens(soul.text) }]),
+      ...(soul === null
+        ? []
+        : [{ ...base, path: `soul ${soul.version}`, kind: "soul" as const, origin: "owner" as const, tokens: estimateTokens(soul.text) }]),
       ...surroundings.instructions.map(({ name, origin, text, truncated }) => ({
         ...base,
         path: name,
@@ -75,7 +77,9 @@ export function createContextService(deps: Deps): ContextService {
       view.items.map(({ path }) => path),
     );
     return [
-      ...(plan.length === 0 ? [] : [{ ...base, path: "plan", kind: "plan" as const, origin: "host" as const, tokens: estimateTokens(planLines(plan).join("\n")) }]),
+      ...(plan.length === 0
+        ? []
+        : [{ ...base, path: "plan", kind: "plan" as const, origin: "host" as const, tokens: estimateTokens(planLines(plan).join("\n")) }]),
       ...approvals.map((approval) => ({
         ...base,
         path: approval.title,
@@ -113,7 +117,15 @@ export function createContextService(deps: Deps): ContextService {
     const messages = store.messages(questId);
     const base = { state: "whole" as const, reason: null, usedSeq: messages.at(-1)?.message.seq ?? 0, usedAt: deps.now().toISOString() };
     if (text !== undefined)
-      return { ...base, path: redactor.text(path).text, kind: "fact", pinned: true, text: redactor.text(text).text, findings: [], stamp: "" };
+      return {
+        ...base,
+        path: redactor.text(path).text,
+        kind: "fact",
+        pinned: true,
+        text: redactor.text(text).text,
+        findings: [],
+        stamp: "",
+      };
     const resolved = governance.resolvePath(path);
     if (resolved.ok && resolved.sensitive === "secret" && !owner)
       throw new LancelotError("unauthorized", `${resolved.display} holds secrets: only the owner may add it, and it goes out redacted.`);
@@ -161,7 +173,10 @@ export function createContextService(deps: Deps): ContextService {
           const tokens = estimateTokens(item.text);
           const pinnedTokens = others.reduce((sum, { text }) => sum + estimateTokens(text), 0) + (item.pinned ? tokens : 0);
           if (tokens > limit || pinnedTokens > limit) {
-            const names = item.pinned && others.length > 0 ? ` Unpin one of ${others.map(({ path }) => path).join(", ")} first, or` : " Name a smaller part, or";
+            const names =
+              item.pinned && others.length > 0
+                ? ` Unpin one of ${others.map(({ path }) => path).join(", ")} first, or`
+                : " Name a smaller part, or";
             throw new LancelotError(
               "conflict",
               `${item.path} takes about ${tokens.toLocaleString("en-US")} tokens and does not fit the ${limit.toLocaleString("en-US")} of a prompt with what is pinned already.${names} choose a model with a larger window.`,
@@ -178,7 +193,14 @@ export function createContextService(deps: Deps): ContextService {
       const name = resolved.ok ? resolved.display : path;
       return recorded(
         ledger,
-        { actionType: "user_interaction", actionName: "context.remove", inputs: { path: name }, riskTier: "T0", questId, parentId: receiptId },
+        {
+          actionType: "user_interaction",
+          actionName: "context.remove",
+          inputs: { path: name },
+          riskTier: "T0",
+          questId,
+          parentId: receiptId,
+        },
         async () => {
           const view = questContext.view(questId, await model());
           return store.transaction(() => {

@@ -138,9 +138,7 @@ export function createContextStore({ db }: Pick<Storage, "db">) {
       `INSERT INTO context_loaded (quest_id, path, stamp, seq) VALUES (?, ?, ?, ?)
        ON CONFLICT (quest_id, path) DO UPDATE SET stamp = excluded.stamp, seq = excluded.seq`,
     ),
-    compaction: db.prepare<[string], CompactionRow>(
-      "SELECT * FROM context_compactions WHERE quest_id = ? ORDER BY up_to DESC LIMIT 1",
-    ),
+    compaction: db.prepare<[string], CompactionRow>("SELECT * FROM context_compactions WHERE quest_id = ? ORDER BY up_to DESC LIMIT 1"),
     addCompaction: db.prepare(
       `INSERT INTO context_compactions (quest_id, up_to, last_message_id, head, plan, summary, method, created_at)
        VALUES (@questId, @upTo, @lastMessageId, @head, @plan, @summary, @method, @createdAt)`,

@@ -60,7 +60,8 @@ export async function refreshItems({ kept, context, governance }: Deps, questId:
     const stamp = await stampOf(governance, item.path, item.stamp);
     if (stamp === item.stamp) continue;
     if (stamp === null) {
-      if (item.stamp !== "") kept.putItem(questId, { ...item, stamp: "", text: `(${item.path} is no longer there: it was deleted.)`, findings: [] });
+      if (item.stamp !== "")
+        kept.putItem(questId, { ...item, stamp: "", text: `(${item.path} is no longer there: it was deleted.)`, findings: [] });
       continue;
     }
     if (isSame(stamp, item.stamp)) {
@@ -68,7 +69,10 @@ export async function refreshItems({ kept, context, governance }: Deps, questId:
       continue;
     }
     const read = await context.attached(item.path, trace);
-    kept.putItem(questId, readItem(item, stamp, read.ok ? { text: read.text, findings: read.findings } : { text: `(${read.problem})`, findings: [] }));
+    kept.putItem(
+      questId,
+      readItem(item, stamp, read.ok ? { text: read.text, findings: read.findings } : { text: `(${read.problem})`, findings: [] }),
+    );
   }
 }
 
@@ -118,13 +122,24 @@ export async function refreshLoaded(deps: Deps, questId: string, pieces: readonl
     const read = byOwner && index < readAgain ? await context.attached(path, trace) : null;
     if (read?.ok === true) {
       words.push(`${path} changed since it was read; this is its text now.`);
-      content.push({ type: "text", text: read.text, attached: true, path, ...(read.findings.length === 0 ? {} : { findings: read.findings }) });
+      content.push({
+        type: "text",
+        text: read.text,
+        attached: true,
+        path,
+        ...(read.findings.length === 0 ? {} : { findings: read.findings }),
+      });
     } else words.push(`${path} changed since it was read: read it again before you rely on it.`);
   }
   store.transaction(() => {
     const parts: Part[] = [notice("info", noticeWords(changed))];
     const text = `[From the host: ${words.join(" ")}]`;
-    const { seq } = store.addMessage({ questId, role: "user", parts, turn: { kind: "user", content: [{ type: "text", text }, ...content] } });
+    const { seq } = store.addMessage({
+      questId,
+      role: "user",
+      parts,
+      turn: { kind: "user", content: [{ type: "text", text }, ...content] },
+    });
     for (const { path, stamp } of changed) kept.putLoaded(questId, { path, stamp: stamp ?? "", seq });
   });
 }
@@ -151,5 +166,7 @@ function isOwnDoing({ tools }: Deps, questId: string, messages: readonly StoredM
   );
   if (byTool) return true;
   const from = later[0]?.message.createdAt ?? "";
-  return tools.changes.list({ questId, limit: 500 }).some((change) => change.path === path && change.updatedAt >= from && change.status !== "rejected");
+  return tools.changes
+    .list({ questId, limit: 500 })
+    .some((change) => change.path === path && change.updatedAt >= from && change.status !== "rejected");
 }

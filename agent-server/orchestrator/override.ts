@@ -16,7 +16,13 @@ export async function overrideQuest(
 ): Promise<Quest> {
   const { receiptId } = store.quest(id);
   const chosen = override === null || Object.keys(override).length === 0 ? null : override;
-  const opening = { actionType: "user_interaction", actionName: "quests.override", riskTier: "T1", questId: id, parentId: receiptId } as const;
+  const opening = {
+    actionType: "user_interaction",
+    actionName: "quests.override",
+    riskTier: "T1",
+    questId: id,
+    parentId: receiptId,
+  } as const;
   return recorded(ledger, { ...opening, inputs: { ...(chosen ?? { router: true }) } }, async () => {
     if (chosen !== null) await models.checkOverride(chosen);
     return store.patch(id, { override: chosen });

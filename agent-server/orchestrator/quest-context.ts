@@ -108,13 +108,7 @@ export function createQuestContext(deps: QuestContextDeps) {
      * The next prompt of a task: what changed on the disk is looked at, what is too much makes room, and what cannot leave stays.
      * @throws LancelotError `cancelled`.
      */
-    async prompt(of: {
-      questId: string;
-      model: Model;
-      surroundings: Surroundings;
-      trace: Trace;
-      signal: AbortSignal;
-    }): Promise<Prompted> {
+    async prompt(of: { questId: string; model: Model; surroundings: Surroundings; trace: Trace; signal: AbortSignal }): Promise<Prompted> {
       const { questId, model, surroundings, trace, signal } = of;
       const measure = (): { current: QuestView; room: Room } => {
         const current = view(questId, model);
@@ -155,7 +149,14 @@ export function createQuestContext(deps: QuestContextDeps) {
       const current = view(questId, model);
       const measure = (): Room => context.measure(surroundings, view(questId, model).wish);
       return compactOnce(questId, () =>
-        compactQuest(deps, { questId, reason: "owner", view: current, room: context.measure(surroundings, current.wish), measure, ...rest }),
+        compactQuest(deps, {
+          questId,
+          reason: "owner",
+          view: current,
+          room: context.measure(surroundings, current.wish),
+          measure,
+          ...rest,
+        }),
       );
     },
   };
@@ -169,7 +170,9 @@ function tooMuch(items: readonly KeptItem[], model: Model, limit: number): strin
     .map(({ path, text }) => ({ path, tokens: estimateTokens(text) }))
     .toSorted((a, b) => b.tokens - a.tokens || (a.path < b.path ? -1 : 1));
   const where =
-    limit < model.contextWindow ? `the budget of ${figure(limit)} tokens (config/context.yaml)` : `the window of ${model.displayName} (${figure(limit)} tokens)`;
+    limit < model.contextWindow
+      ? `the budget of ${figure(limit)} tokens (config/context.yaml)`
+      : `the window of ${model.displayName} (${figure(limit)} tokens)`;
   if (pinned.length > 0) {
     const names = pinned.slice(0, 5).map(({ path, tokens }) => `${path} (about ${figure(tokens)} tokens)`);
     return `What must stay in this task no longer fits ${where}. Unpin ${names.join(", ")}, or choose a model with a larger window.`;

@@ -62,7 +62,9 @@ type RawPiece = Omit<QuestPiece, "state" | "reason" | "lastUsed" | "usedAt" | "k
 function rawPieces({ message, turn }: StoredMessage): RawPiece[] {
   const base = { messageId: message.id, seq: message.seq, at: message.createdAt };
   if (turn?.kind === "retrieval") {
-    return [{ ...base, key: attachedKey(message.id, 0), text: turn.text, path: null, title: "Read for a small model", kind: "tool_output" }];
+    return [
+      { ...base, key: attachedKey(message.id, 0), text: turn.text, path: null, title: "Read for a small model", kind: "tool_output" },
+    ];
   }
   if (turn?.kind === "user") {
     return turn.content.flatMap((item, index): RawPiece[] => {

@@ -93,7 +93,9 @@ function tailOf(
     sections.push(`The plan as it stands now:\n${lines.join("\n")}`);
   const open = governance.approvals.list({ questId, status: "pending", limit: 50 });
   if (open.length > 0)
-    sections.push(`These approvals are open; the owner has not decided, so do not do the same in another way:\n${approvalLines(open).join("\n")}`);
+    sections.push(
+      `These approvals are open; the owner has not decided, so do not do the same in another way:\n${approvalLines(open).join("\n")}`,
+    );
   return sections.length === 0 ? "" : `[From the host, for this step:]\n${sections.join("\n\n")}`;
 }
 
