@@ -10,7 +10,15 @@ import type { HostInfo } from "./contract/host.ts";
 import type { Handlers } from "./contract/table.ts";
 import { createFlags, createSafeMode, flagHandlers, flagsMigrations, safeModeHandlers } from "./flags/flags.ts";
 import { createGovernance, governanceHandlers, governanceMigrations } from "./governance/governance.ts";
-import { createModels, createUsage, oauthHandlers, routerHandlers, routerMigrations, usageHandlers, usageMigrations } from "./models/models.ts";
+import {
+  createModels,
+  createUsage,
+  oauthHandlers,
+  routerHandlers,
+  routerMigrations,
+  usageHandlers,
+  usageMigrations,
+} from "./models/models.ts";
 import { chatHandlers, contextHandlers, createOrchestrator, orchestratorMigrations } from "./orchestrator/orchestrator.ts";
 import type { ProductPaths } from "./paths.ts";
 import { pendingHandlers } from "./pending-handlers.ts";
@@ -25,12 +33,15 @@ import {
 } from "./receipts/receipts.ts";
 import {
   createGatedFetch,
+  createPiiDetector,
+  createPlaceholders,
   createOAuth,
   createRedactor,
   createSanitizer,
   createSecrets,
   refuseReservedSecret,
   isReservedSecret,
+  piiKinds,
   type Redactor,
 } from "./security/security.ts";
 import { openStorage } from "./storage/storage.ts";
@@ -78,6 +89,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const version = readVersion(paths.root);
 
   const redactor = createRedactor();
+  const placeholders = createPlaceholders({ dataDir });
+  const detector = createPiiDetector({ configDir: paths.configDir, dataDir });
   const sanitizer = createSanitizer(paths.configDir, options.log);
   const storage = openStorage({
     dataDir,
@@ -191,6 +204,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
     gatedFetch,
     ledger,
     redactor,
+    placeholders,
+    personal: { detector, kinds: new Set(piiKinds), ready: () => detector.ready() },
     env: options.env,
   });
   const sandbox =
@@ -214,6 +229,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     ledger,
     governance,
     redactor,
+    placeholders,
     sanitizer,
     enabled: () => flags.enabled("TOOLS_FABRIC"),
     flag: (name) => flags.enabled(name),

@@ -25,6 +25,8 @@ export interface Attempt {
   retries: Retries;
   /** The router's decision this call belongs to. */
   decisionId?: string;
+  /** How many values of each kind are hidden from it. */
+  hidden?: Readonly<Record<string, number>>;
   stream: Provider["stream"];
 }
 

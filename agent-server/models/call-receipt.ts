@@ -33,6 +33,7 @@ export function openCallReceipt(
       lane: attempt.lane,
       attempt: tries,
       ...(attempt.decisionId === undefined ? {} : { decisionId: attempt.decisionId }),
+      ...(attempt.hidden === undefined || Object.keys(attempt.hidden).length === 0 ? {} : { hidden: attempt.hidden }),
     },
   });
 }

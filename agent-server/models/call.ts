@@ -3,6 +3,7 @@ import { LancelotError } from "../contract/errors.ts";
 import type { AnsweredBy, RouterDecision } from "../contract/router.ts";
 import type { Provider } from "./providers/provider.ts";
 import { answerInAttempts, type AttemptDeps } from "./attempts.ts";
+import type { Outbound } from "./outbound.ts";
 import type { ModelEvent, ModelRequest } from "./request.ts";
 import type { Limits } from "./resilience/patience.ts";
 import type { LoadedRouter, RouterConfig } from "./router/config.ts";
@@ -29,8 +30,8 @@ export interface CallDeps extends AttemptDeps {
   rules: () => LoadedRouter;
   decisions: Decisions;
   providerOf: (candidate: Candidate) => Provider;
-  /** The request as it may leave this machine. */
-  outbound: (request: ModelRequest, candidate: Candidate) => ModelRequest;
+  /** The request as it may be told to that model, and the way back. */
+  outbound: (request: ModelRequest, candidate: Candidate, context: CallContext) => Promise<Outbound>;
   onDecision: (decision: RouterDecision) => void;
   /** What a test holds still. */
   limits?: Partial<Limits> | undefined;
@@ -83,19 +84,21 @@ export function createCalls(deps: CallDeps) {
     }
   }
 
-  function attempts(
+  async function* attempts(
     target: Target,
     decisionId: string,
     { lane }: Route,
     request: ModelRequest,
     context: CallContext,
-  ): AsyncIterable<ModelEvent> {
+  ): AsyncGenerator<ModelEvent> {
     const { candidate, profile } = target;
     const { thinking } = profile;
     const { config } = deps.rules();
     const provider = deps.providerOf(candidate);
     const here = isOnThisMachine(candidate);
-    return answerInAttempts(
+    const signal = AbortSignal.any([context.signal, deps.closing]);
+    const outbound = await deps.outbound(request, candidate, { ...context, signal });
+    const events = answerInAttempts(
       candidate.connection === null ? { ...deps, breakers: undefined } : deps,
       {
         provider: candidate.name,
@@ -104,6 +107,7 @@ export function createCalls(deps: CallDeps) {
         lane,
         onThisMachine: here,
         decisionId,
+        hidden: outbound.hidden,
         call: {
           model: profile.model,
           maxTokens: request.maxTokens ?? profile.max_tokens,
@@ -118,9 +122,10 @@ export function createCalls(deps: CallDeps) {
         },
         stream: (...parameters) => provider.stream(...parameters),
       },
-      deps.outbound(request, candidate),
-      { questId: context.questId, parentId: context.parentId, signal: AbortSignal.any([context.signal, deps.closing]) },
+      outbound.request,
+      { questId: context.questId, parentId: context.parentId, signal },
     );
+    yield* outbound.restore(events);
   }
 
   function begin(route: Route, target: Target, { questId, parentId }: CallContext): RouterDecision {

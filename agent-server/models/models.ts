@@ -11,7 +11,7 @@ import { createConfigFile, type LoadedConfig } from "./config.ts";
 import { createListing } from "./listing.ts";
 import { createLocal } from "./local/local.ts";
 import { startLocal } from "./local-start.ts";
-import { redactRequest } from "./outbound.ts";
+import { leavesMachine, type OutboundDeps, prepareOutbound } from "./outbound.ts";
 import type { ActiveModel, ModelEvent, ModelRequest } from "./request.ts";
 import { createBreakers } from "./resilience/breakers.ts";
 import { createConnectivity } from "./resilience/connectivity.ts";
@@ -106,6 +106,10 @@ export interface ModelsDeps {
   gatedFetch: GatedFetch;
   ledger: Ledger;
   redactor: Redactor;
+  /** What stands for secrets and personal data in requests; without them secrets are taken out for good, and nothing else is. */
+  placeholders?: OutboundDeps["placeholders"];
+  personal?: OutboundDeps["personal"];
+  more?: OutboundDeps["more"];
   /** Counts what calls cost and holds the caps; without one nothing is counted. */
   usage?: Pick<UsageBook, "admit" | "count"> | undefined;
   /** Signing in instead of a key. */
@@ -214,7 +218,12 @@ export function createModels(deps: ModelsDeps): Models {
     decisions,
     rules: readRules,
     providerOf: ({ connection }) => (connection === null ? local.provider : createProvider(connection)),
-    outbound: (request, { connection }) => (connection === null ? request : redactRequest(request, deps.redactor)),
+    outbound: (request, candidate, { questId, signal }) =>
+      prepareOutbound(
+        request,
+        { redactor: deps.redactor, placeholders: deps.placeholders, personal: deps.personal, more: deps.more },
+        { questId, leavesMachine: leavesMachine(candidate), signal },
+      ),
     onDecision: (routed) => notify({ routed }),
     closing: closing.signal,
   });

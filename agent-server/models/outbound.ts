@@ -1,7 +1,15 @@
-import type { PersonalRules, PiiMatch, Placeholders, QuestPlaceholders, Redactor } from "../security/security.ts";
-import type { ModelEvent, ModelRequest } from "./models.ts";
+import {
+  isLoopbackHost,
+  type PersonalRules,
+  type PiiMatch,
+  type Placeholders,
+  type QuestPlaceholders,
+  type Redactor,
+} from "../security/security.ts";
+import type { ModelEvent, ModelRequest } from "./request.ts";
 import { restoreEvents } from "./outbound/restore.ts";
 import { mapTexts, textsOf } from "./outbound/texts.ts";
+import type { Candidate } from "./selection.ts";
 
 /** A request as a model may be told it, and the way back. */
 export interface Outbound {
@@ -16,8 +24,8 @@ export interface OutboundDeps {
   /** Without them secrets are taken out for good, and personal data is not looked for. */
   placeholders: Placeholders | undefined;
   redactor: Redactor;
-  /** What is looked for in what leaves this machine; null where nothing is. */
-  personal: (() => PersonalRules) | undefined;
+  /** What is looked for in what leaves this machine; nothing where absent. */
+  personal: PersonalRules | undefined;
   /** Personal data that rules do not find, such as names a local model finds. */
   more?: ((text: string, signal: AbortSignal) => Promise<PiiMatch[]>) | undefined;
 }
@@ -40,11 +48,13 @@ const rule =
 export async function prepareOutbound(request: ModelRequest, deps: OutboundDeps, to: Destination): Promise<Outbound> {
   const { placeholders, redactor } = deps;
   if (placeholders === undefined) {
-    return { request: redactRequest(request, redactor), hidden: {}, restore: (events) => events };
+    const clean = mapTexts(request, (text) => redactor.text(text).text);
+    return { request: clean, hidden: {}, restore: (events) => events };
   }
   const quest = placeholders.of(to.questId);
-  const personal = to.leavesMachine ? (deps.personal?.() ?? null) : null;
-  const clean = personal === null ? hideSecrets(request, quest) : await hideAll(request, quest, personal, deps.more, to.signal);
+  const personal = to.leavesMachine ? deps.personal : undefined;
+  await personal?.ready?.();
+  const clean = personal === undefined ? hideSecrets(request, quest) : await hideAll(request, quest, personal, deps.more, to.signal);
   const hidden = quest.countIn(textsOf(clean));
   const told = Object.keys(hidden).length === 0 ? clean : { ...clean, system: clean.system === "" ? rule : `${clean.system}\n\n${rule}` };
   return { request: told, hidden, restore: (events) => restoreEvents(events, quest) };
@@ -75,7 +85,9 @@ async function hideAll(
   }
 }
 
-/** Secrets taken out for good. */
-export function redactRequest(request: ModelRequest, redactor: Redactor): ModelRequest {
-  return mapTexts(request, (text) => redactor.text(text).text);
+/** The embedded model and servers of this machine see personal data as it is. A provider's own API may go on to anywhere, whatever its address. */
+export function leavesMachine({ kind, connection }: Pick<Candidate, "kind" | "connection">): boolean {
+  if (connection === null) return kind !== "local";
+  if (kind !== "local" && kind !== "openai_compatible") return true;
+  return !isLoopbackHost(new URL(connection.baseUrl).hostname);
 }

@@ -1,5 +1,5 @@
 import { createRestorer, type QuestPlaceholders } from "../../security/security.ts";
-import type { ModelEvent } from "../models.ts";
+import type { ModelEvent } from "../request.ts";
 import { mapAnswer } from "./texts.ts";
 
 /**

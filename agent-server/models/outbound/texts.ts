@@ -1,4 +1,4 @@
-import type { AssistantContent, ModelMessage, ModelRequest } from "../models.ts";
+import type { AssistantContent, ModelMessage, ModelRequest } from "../request.ts";
 
 /** The request with every text of it replaced: system, words, results, and what the model itself said, thought and asked of tools. */
 export function mapTexts(request: ModelRequest, map: (text: string) => string): ModelRequest {

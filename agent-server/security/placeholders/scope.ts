@@ -17,6 +17,8 @@ export interface PersonalRules {
   readonly detector: PiiDetector;
   /** Kinds that are hidden. */
   readonly kinds: ReadonlySet<PiiKind>;
+  /** What is to be loaded before the detector knows everything; waited for before the first call that leaves this machine. */
+  readonly ready?: () => Promise<void>;
 }
 
 /**
