@@ -7,6 +7,7 @@ import { chatCommands, watchQuests } from "./commands/chat.ts";
 import { registerCommands } from "./commands/commands.ts";
 import { registerFirstRun } from "./commands/first-run.ts";
 import { hostCommands } from "./commands/host.ts";
+import { localModelCommands } from "./commands/local-model.ts";
 import { modelCommands } from "./commands/models.ts";
 import { printedCommands } from "./commands/printed.ts";
 import { reviewCommands } from "./commands/review.ts";
@@ -14,6 +15,8 @@ import { safeguardCommands } from "./commands/safeguards.ts";
 import { sandboxCommands } from "./commands/sandbox.ts";
 import { registerSignInAnswer, signInCommands } from "./commands/sign-in.ts";
 import { soulCommands } from "./commands/soul.ts";
+import { taskModelCommands } from "./commands/task-model.ts";
+import { usageCommands } from "./commands/usage.ts";
 import { warRoomCommands } from "./commands/war-room.ts";
 import { type AgentHost, createAgentHost } from "./host/agent-host.ts";
 import { registerConfiguration } from "./host/configuration.ts";
@@ -76,6 +79,9 @@ export function activate(context: vscode.ExtensionContext): TestApi | undefined 
     registerCommands(
       chatCommands(host, chat, quests),
       modelCommands(host),
+      localModelCommands(host),
+      taskModelCommands(host),
+      usageCommands(host),
       reviewCommands(host, review, details),
       approvalCommands(host, approvals, details),
       warRoomCommands(host, warRoom),

@@ -17,6 +17,7 @@ export function hostCommands(host: AgentHost, log: vscode.LogOutputChannel): Com
         { label: vscode.l10n.t("$(comment-discussion) Open chat"), command: "lancelot.openChat" },
         { label: vscode.l10n.t("$(sparkle) Choose model"), command: "lancelot.chooseModel" },
         { label: vscode.l10n.t("$(shield) Open War Room"), command: "lancelot.openWarRoom" },
+        { label: vscode.l10n.t("$(credit-card) Show usage"), command: "lancelot.showUsage" },
         { label: vscode.l10n.t("$(heart) Show the soul"), command: "lancelot.showSoul" },
         { label: vscode.l10n.t("$(shield) Toggle safe mode"), command: "lancelot.toggleSafeMode" },
         { label: vscode.l10n.t("$(pulse) Doctor"), command: "lancelot.doctor" },

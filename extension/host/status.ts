@@ -1,5 +1,6 @@
 import * as vscode from "vscode";
 import type { AgentHost } from "./agent-host.ts";
+import { formatUsd } from "../commands/usage.ts";
 import { report } from "./report.ts";
 
 /** The status bar item: how the host is, which model answers, and whether safe mode or a crusade is on. A click opens the actions. */
@@ -9,6 +10,8 @@ export function registerStatus(host: AgentHost, log: vscode.LogOutputChannel): v
   item.command = "lancelot.status";
   let model: string | null = null;
   let safeMode = false;
+  /** What models cost today, in words; null before it is known. */
+  let spending: string | null = null;
   /** Tasks that run in crusader mode. */
   const crusades = new Set<string>();
 
@@ -38,7 +41,7 @@ export function registerStatus(host: AgentHost, log: vscode.LogOutputChannel): v
       ...(crusades.size > 0 ? [vscode.l10n.t("Crusader mode: edits of the running task are applied after a checkpoint.")] : []),
     ];
     const tooltip = state === "ready" ? vscode.l10n.t("Lancelot is ready. Active model: {0}", model ?? vscode.l10n.t("none")) : detail;
-    item.tooltip = state === "ready" ? [tooltip, ...standing].join("\n") : tooltip;
+    item.tooltip = state === "ready" ? [tooltip, ...standing, ...(spending === null ? [] : [spending])].join("\n") : tooltip;
     const said = detail === "" ? vscode.l10n.t("Lancelot, {0}", words) : detail;
     item.accessibilityInformation = { label: [said, ...modes].join(", "), role: "button" };
     item.backgroundColor =
@@ -64,6 +67,15 @@ export function registerStatus(host: AgentHost, log: vscode.LogOutputChannel): v
     show();
   };
 
+  const readSpending = async () => {
+    const { today, caps } = await host.call("usage.summary", { days: 1 });
+    const cost = formatUsd(today.costUsd);
+    spending =
+      caps.dayUsd === null ? vscode.l10n.t("Today: {0}, no cap", cost) : vscode.l10n.t("Today: {0} of {1}", cost, formatUsd(caps.dayUsd));
+    if (today.unpricedCalls > 0) spending += ` ${vscode.l10n.t("(without calls to models that have no price)")}`;
+    show();
+  };
+
   const unread = (error: unknown) =>
     log.warn(`the state for the status bar was not read: ${error instanceof Error ? error.message : String(error)}`);
 
@@ -76,11 +88,13 @@ export function registerStatus(host: AgentHost, log: vscode.LogOutputChannel): v
       if (state === "ready") {
         void readModel().catch(unread);
         void readModes().catch(unread);
+        void readSpending().catch(unread);
       }
       if (state === "failed") report(new Error(host.state.detail));
     }),
     host.onEvent((event) => {
       if (event.topic === "models") void readModel().catch(unread);
+      if (event.topic === "usage") void readSpending().catch(unread);
       if (event.topic === "flags") void readModes().catch(unread);
       if (event.topic !== "quest" && event.topic !== "questDeleted") return;
       const before = crusades.size;

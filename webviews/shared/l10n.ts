@@ -1,3 +1,5 @@
+import { wordUsd } from "../../agent-server/contract/amounts.ts";
+
 let table: Readonly<Record<string, string>> = {};
 
 /** Replaces the table of translated texts. Keys are the English texts as they stand in the code. */
@@ -43,11 +45,7 @@ export function formatCompact(n: number): string {
 
 /** An amount in US dollars: cents, and as many places more as a small amount needs to be seen. */
 export function formatUsd(usd: number): string {
-  const places = usd === 0 || Math.abs(usd) >= 0.1 ? 2 : Math.min(6, 1 - Math.floor(Math.log10(Math.abs(usd))));
-  return cached(
-    `usd ${places}`,
-    (at) => new Intl.NumberFormat(at, { style: "currency", currency: "USD", minimumFractionDigits: 2, maximumFractionDigits: places }),
-  ).format(usd);
+  return wordUsd(usd, locale());
 }
 
 export function formatBytes(bytes: number): string {

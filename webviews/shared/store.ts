@@ -142,6 +142,8 @@ export function createStore(bridge: Bridge): Store {
         sandbox.value = event.payload;
         return;
       case "verifying":
+      case "routed":
+      case "oauth":
       case "providers":
         return; // of the War Room's panels
     }

@@ -1,11 +1,11 @@
 import type { JSX } from "preact";
 import { useEffect, useId, useState } from "preact/hooks";
+import { parseAmount } from "../../../agent-server/contract/amounts.ts";
 import type { UsageCaps } from "../../../agent-server/contract/usage.ts";
 import { Button, Problem } from "../../shared/components.tsx";
 import { formatUsd, t } from "../../shared/l10n.ts";
 import { Block } from "../live-panel.tsx";
 import type { WarRoom } from "../state.ts";
-import { parseAmount } from "./words.ts";
 
 function textOf(usd: number | null): string {
   return usd === null ? "" : String(usd);
@@ -19,7 +19,7 @@ function Amount(props: { label: string; text: string; wrong: boolean; onText: (t
       <label for={id}>{label}</label>
       <input
         id={id}
-        class="input"
+        class="field"
         type="text"
         inputMode="decimal"
         placeholder={t("no cap")}

@@ -49,15 +49,6 @@ export function localDay(at: Date): string {
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
 }
 
-/** An amount the owner typed: null for none, undefined when it is no amount that a cap can have. */
-export function parseAmount(text: string): number | null | undefined {
-  const trimmed = text.trim().replace(/^\$\s*/, "");
-  if (trimmed === "") return null;
-  if (!/^\d{1,7}([.,]\d{1,6})?$/.test(trimmed)) return undefined;
-  const amount = Number(trimmed.replace(",", "."));
-  return amount > 0 && amount <= 1_000_000 ? amount : undefined;
-}
-
 /** What a sum cost, in words: nothing is not the same as not known. */
 export function costText({ costUsd, unpricedCalls, calls }: { costUsd: number; unpricedCalls: number; calls: number }): string {
   if (unpricedCalls === 0) return formatUsd(costUsd);
