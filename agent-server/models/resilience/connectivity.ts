@@ -1,13 +1,16 @@
 import type { Candidate } from "../selection.ts";
 
+/** `refused`: none of them answers, but something on the way refused, so it need not be the network. */
+export type Reach = "reachable" | "refused" | "offline";
+
 /** Whether the providers' servers can be reached at all (M9, offline detection). */
 export interface Connectivity {
-  /** No provider could be reached when it was last looked. */
+  /** There seemed to be no network when it was last looked. */
   isOffline(): boolean;
-  /** After a connection to one of them failed: tries the others. True when none can be reached. */
-  lookAfter(failed: string, candidates: readonly Candidate[]): Promise<boolean>;
-  /** While offline: looks again, unless that was done a moment ago. True when still none can be reached. */
-  lookAgain(candidates: () => Promise<readonly Candidate[]>): Promise<boolean>;
+  /** After a connection to one of them failed: tries the others. */
+  lookAfter(failed: string, error: unknown, candidates: readonly Candidate[]): Promise<Reach>;
+  /** While offline: looks again, unless that was done a moment ago. True when there is still no network. */
+  lookAgain(): Promise<boolean>;
   close(): void;
 }
 
@@ -16,7 +19,7 @@ const freshMs = 3_000;
 const againMs = 15_000;
 
 /** What a system says when a server cannot be reached: its name is not found, or no connection comes about. */
-const unreachable: ReadonlySet<string> = new Set([
+const noWay: ReadonlySet<string> = new Set([
   "ENOTFOUND",
   "EAI_AGAIN",
   "EAI_FAIL",
@@ -25,21 +28,24 @@ const unreachable: ReadonlySet<string> = new Set([
   "ENETRESET",
   "EHOSTUNREACH",
   "EHOSTDOWN",
-  "ECONNREFUSED",
   "ETIMEDOUT",
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
-/** The failure is that no connection came about, as against a server that answered or broke off. */
-export function isConnectFailure(error: unknown): boolean {
+/** How a failure came about, where it is that no connection did; `reachable` for every other. */
+export function reachOfFailure(error: unknown): Reach {
+  const codes = new Set<string>();
   const seen = new Set<unknown>();
-  const look = (one: unknown): boolean => {
-    if (!(one instanceof Error) || seen.has(one) || seen.size > 20) return false;
+  const look = (one: unknown): void => {
+    if (!(one instanceof Error) || seen.has(one) || seen.size > 20) return;
     seen.add(one);
-    if (unreachable.has(String(Reflect.get(one, "code") ?? ""))) return true;
-    return look(one.cause) || (one instanceof AggregateError && one.errors.some(look));
+    codes.add(String(Reflect.get(one, "code") ?? ""));
+    look(one.cause);
+    if (one instanceof AggregateError) one.errors.forEach(look);
   };
-  return look(error);
+  look(error);
+  if (codes.has("ECONNREFUSED")) return "refused";
+  return [...codes].some((code) => noWay.has(code)) ? "offline" : "reachable";
 }
 
 /**
@@ -55,27 +61,30 @@ export function createConnectivity(deps: {
   let offline = false;
   let lookedAt = 0;
   let timer: NodeJS.Timeout | null = null;
-  let looking: Promise<boolean> | null = null;
+  let looking: Promise<Reach> | null = null;
   let closed = false;
 
-  function set(value: boolean): boolean {
+  function set(value: boolean): void {
     lookedAt = deps.now();
-    if (value === offline || closed) return value;
+    if (value === offline || closed) return;
     offline = value;
     if (timer !== null) clearInterval(timer);
     // What is shown turns by itself, also while nobody asks a model.
-    timer = value ? setInterval(() => void lookAt(deps.candidates).catch(() => undefined), againMs).unref() : null;
+    timer = value ? setInterval(() => void look([], deps.candidates).catch(() => undefined), againMs).unref() : null;
     deps.onChange(value);
-    return value;
   }
 
-  /** Several requests that fail at once look once. */
-  function lookAt(candidates: () => Promise<readonly Candidate[]>, except?: string): Promise<boolean> {
+  /** Several requests that fail at once look once. @param known what is known of one already, by name */
+  function look(known: readonly [string, Reach][], candidates: () => Promise<readonly Candidate[]>): Promise<Reach> {
     looking ??= (async () => {
       try {
-        const others = (await candidates()).filter((one) => deps.isCloud(one) && one.name !== except);
-        const reached = await Promise.all(others.map(reach));
-        return set(!reached.includes(true) && (others.length > 0 || except !== undefined));
+        const names = new Set(known.map(([name]) => name));
+        const others = (await candidates()).filter((one) => deps.isCloud(one) && !names.has(one.name));
+        const found = [...known.map(([, reach]) => reach), ...(await Promise.all(others.map(reach)))];
+        const together =
+          found.includes("reachable") || found.length === 0 ? "reachable" : found.includes("refused") ? "refused" : "offline";
+        set(together === "offline");
+        return together;
       } finally {
         looking = null;
       }
@@ -85,10 +94,13 @@ export function createConnectivity(deps: {
 
   return {
     isOffline: () => offline,
-    lookAfter: (failed, candidates) => lookAt(() => Promise.resolve(candidates), failed),
-    async lookAgain(candidates) {
+    async lookAfter(failed, error, candidates) {
+      const own = reachOfFailure(error);
+      return own === "reachable" ? own : look([[failed, own]], () => Promise.resolve(candidates));
+    },
+    async lookAgain() {
       if (!offline || deps.now() - lookedAt < freshMs) return offline;
-      return lookAt(candidates);
+      return (await look([], deps.candidates)) === "offline";
     },
     close() {
       closed = true;
@@ -97,16 +109,15 @@ export function createConnectivity(deps: {
   };
 }
 
-/** Any answer at all will do, also a refusal. */
-async function reach({ connection }: Candidate): Promise<boolean> {
-  if (connection === null) return false;
+/** Any answer at all will do, also one that says no. */
+async function reach({ connection }: Candidate): Promise<Reach> {
+  if (connection === null) return "offline";
   try {
     const { origin } = new URL(connection.baseUrl);
     const response = await connection.fetch(origin, { method: "HEAD", redirect: "manual", signal: AbortSignal.timeout(patienceMs) });
     await response.body?.cancel();
-    return true;
+    return "reachable";
   } catch (error) {
-    if (error instanceof Error && error.name === "TimeoutError") return false;
-    return !isConnectFailure(error);
+    return error instanceof Error && error.name === "TimeoutError" ? "offline" : reachOfFailure(error);
   }
 }

@@ -3,7 +3,7 @@ import type { Lane, RouterDecision } from "../../contract/router.ts";
 import type { LoadedConfig } from "../config.ts";
 import type { ActiveModel } from "../request.ts";
 import type { Breakers } from "../resilience/breakers.ts";
-import { type Connectivity, isConnectFailure } from "../resilience/connectivity.ts";
+import type { Connectivity } from "../resilience/connectivity.ts";
 import { isProvidersTrouble, mayEscalate } from "../resilience/mending.ts";
 import type { Candidate } from "../selection.ts";
 import type { LoadedRouter } from "./config.ts";
@@ -37,6 +37,9 @@ export interface RouterDeps {
   models: () => LoadedConfig;
   rules: () => LoadedRouter;
 }
+
+const lost = "No provider can be reached: there seems to be no network.";
+const unreached = "No provider can be reached.";
 
 export type Router = ReturnType<typeof createRouter>;
 
@@ -123,7 +126,7 @@ export function createRouter(deps: RouterDeps) {
       pinned === undefined ? choice : { ...choice, rule: keep?.rule ?? choice.rule, rationale: keep?.rationale ?? choice.rationale };
     const first = made(task, target, same, {});
     if (isOnThisMachine(target.candidate)) return first;
-    if (connectivity.isOffline() && (await connectivity.lookAgain(deps.candidates))) return goOffline(first, null);
+    if (connectivity.isOffline() && (await connectivity.lookAgain())) return goOffline(first, null, lost);
     if (breakers.isOpen(target.candidate.name)) {
       const state = breakers.states().find(({ provider }) => provider === target.candidate.name);
       const instead = await failover(task, choice.lane, state?.reason ?? "it failed several times", [tag(first)], target.model.displayName);
@@ -150,12 +153,14 @@ export function createRouter(deps: RouterDeps) {
     const target = targetOf.get(failed);
     if (target === undefined) return null;
     const tried = [...failed.tried, tag(failed)];
-    if (
-      !isOnThisMachine(target.candidate) &&
-      isConnectFailure(error) &&
-      (await connectivity.lookAfter(target.candidate.name, await deps.candidates()))
-    )
-      return goOffline(failed, error);
+    if (!isOnThisMachine(target.candidate)) {
+      const reach = await connectivity.lookAfter(target.candidate.name, error, await deps.candidates());
+      if (reach === "offline") return goOffline(failed, error, lost);
+      if (reach === "refused") {
+        const next = await goOffline(failed, error, unreached).catch(() => null);
+        if (next !== null) return next;
+      }
+    }
     const chain = (): Promise<Route | null> => failover(failed.task, failed.lane, error, tried, target.model.displayName);
     const stronger = (): Promise<Route | null> => escalate(failed, target, error, tried);
     // That an answer was of no use is no reason to send the task to another provider.
@@ -191,13 +196,14 @@ export function createRouter(deps: RouterDeps) {
     error: unknown,
     tried: readonly string[],
     displayName?: string,
+    hereOnly = connectivity.isOffline(),
   ): Promise<Route | null> {
     const { config } = deps.rules();
     if (task.override?.provider !== undefined || (error instanceof LancelotError && !mayFailOver(error))) return null;
     for (const name of config.failover) {
       if (tried.some((one) => one.startsWith(`${name} `)) || breakers.isOpen(name)) continue;
       const next = await targets.resolve({ lane, profile: task.profile, provider: name }, deps.models(), config).catch(() => null);
-      if (next === null || (connectivity.isOffline() && !isOnThisMachine(next.candidate))) continue;
+      if (next === null || (hereOnly && !isOnThisMachine(next.candidate))) continue;
       const what = displayName === undefined ? said(error) : `${displayName} could not be used: ${said(error)}`;
       return made(
         task,
@@ -209,33 +215,29 @@ export function createRouter(deps: RouterDeps) {
     return null;
   }
 
-  /** With no network: the local model where that is allowed and it is here. @throws LancelotError `unavailable` with the next step */
-  async function goOffline(route: Route, error: LancelotError | null): Promise<Route> {
+  /**
+   * With no network: what the owner's chain names on this machine, else the local model where that is allowed and it is here.
+   * @throws LancelotError `unavailable` with the next step
+   */
+  async function goOffline(route: Route, error: LancelotError | null, why: string): Promise<Route> {
     const { config } = deps.rules();
-    const none = "No provider can be reached: there seems to be no network.";
-    const chosen = route.task.override?.provider !== undefined;
-    if (config.offline === "wait" || chosen)
-      throw noNetwork(
-        `${none} ${chosen ? "You chose the provider for this task, so nothing else answers." : "config/router.yaml says to wait."} Resume when the network is back.`,
-        "resume",
-        error,
-      );
+    if (route.task.override?.provider !== undefined)
+      throw noNetwork(`${why} You chose the provider for this task, so nothing else answers. Resume when it is back.`, "resume", error);
     const tried = [...route.tried, tag(route)];
+    const chained = await failover(route.task, route.lane, why, tried, undefined, true);
+    if (chained !== null) return chained;
+    if (config.offline === "wait") throw noNetwork(`${why} config/router.yaml says to wait. Resume when it is back.`, "resume", error);
     try {
       const target = await targets.resolve({ lane: "local_utility" }, deps.models(), config);
       return made(
         route.task,
         target,
-        { rule: "offline", rationale: `${none} The local model answers meanwhile.` },
-        { tried, notice: `${none} The local model answers until it is back.` },
+        { rule: "offline", rationale: `${why} The local model answers meanwhile.` },
+        { tried, notice: `${why} The local model answers until that changes.` },
       );
     } catch (cause) {
-      const why = cause instanceof LancelotError ? cause.message : "";
-      throw noNetwork(
-        `${none} Resume when it is back. To work without one, download the local model. ${why}`.trim(),
-        "download_model",
-        cause,
-      );
+      const problem = cause instanceof LancelotError ? ` ${cause.message}` : "";
+      throw noNetwork(`${why} Resume when it is back. To work without it, download the local model.${problem}`, "download_model", cause);
     }
   }
 
