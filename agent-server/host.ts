@@ -252,6 +252,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     governance,
     ledger,
     redactor,
+    placeholders,
     sanitizer,
     emit,
     workspace,

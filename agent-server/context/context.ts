@@ -93,6 +93,8 @@ export interface ContextDeps {
   governance: Pick<Governance, "resolvePath" | "posture">;
   ledger: Pick<Ledger, "record">;
   redactor: Redactor;
+  /** For what becomes part of a quest: secrets taken out in a way that can be taken back; `redactor` unless said. */
+  redactorOf?: ((questId: string) => Redactor) | undefined;
   workspace: string | null;
   dataDir: string;
   /** Looks for orders in repository text, which are told to the model and on the receipt; without one nothing is looked for. */
@@ -103,7 +105,17 @@ export interface ContextDeps {
   self?: (() => SelfFacts) | undefined;
 }
 
-export function createContext({ governance, ledger, redactor, workspace, dataDir, sanitizer, soul, self }: ContextDeps): Context {
+export function createContext({
+  governance,
+  ledger,
+  redactor,
+  redactorOf,
+  workspace,
+  dataDir,
+  sanitizer,
+  soul,
+  self,
+}: ContextDeps): Context {
   const inspect = (text: string): string[] => sanitizer?.inspect(text).findings.map(({ rule }) => rule) ?? [];
   const recordRead = (actionName: string, inputs: Record<string, unknown>, trace: Trace | null, error?: string): void => {
     if (trace === null) return;
@@ -127,7 +139,8 @@ export function createContext({ governance, ledger, redactor, workspace, dataDir
     },
 
     async attached(path, trace) {
-      const file = await readAttached({ governance, redactor, inspect }, path);
+      const reversible = trace.questId === null ? undefined : redactorOf?.(trace.questId);
+      const file = await readAttached({ governance, redactor: reversible ?? redactor, inspect }, path);
       if (file.ok)
         recordRead(
           "attach",

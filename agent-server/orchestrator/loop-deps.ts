@@ -19,6 +19,8 @@ export interface LoopDeps {
   questContext: QuestContext;
   ledger: Ledger;
   redactor: Redactor;
+  /** What a quest's own secrets are taken out with, so that they can be put back into files. */
+  redactorOf: (questId: string) => Redactor;
   /** Without one nothing is looked for in texts. */
   sanitizer: Sanitizer | undefined;
   emit: Emit;

@@ -10,7 +10,7 @@ import type { Governance } from "../governance/governance.ts";
 import type { Models } from "../models/models.ts";
 import type { LocalTasks } from "../models/tasks/tasks.ts";
 import { type Ledger, type ReceiptOpening, recorded } from "../receipts/receipts.ts";
-import type { InjectionFinding, Log, Redactor, Sanitizer } from "../security/security.ts";
+import type { InjectionFinding, Log, Placeholders, Redactor, Sanitizer } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Tools } from "../tools/tools.ts";
 import { type ContextService, createContextService } from "./context-service.ts";
@@ -72,6 +72,8 @@ export interface OrchestratorDeps {
   governance: Governance;
   ledger: Ledger;
   redactor: Redactor;
+  /** What stands for secrets in a quest; without them secrets are taken out for good. */
+  placeholders?: Placeholders;
   emit: Emit;
   /** Looks for orders in texts that are not the owner's; without one nothing is looked for. */
   sanitizer?: Sanitizer;
@@ -97,6 +99,7 @@ export interface OrchestratorDeps {
 /** Joins the loop, the store and the neighbours. Call `reconcile` once before anything else. */
 export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
   const { storage, tools, governance, ledger, redactor, models, sanitizer } = deps;
+  const redactorOf = (questId: string): Redactor => deps.placeholders?.of(questId).secrets ?? redactor;
   // As the tools' rows have it: one folder, one name, however it was spelled.
   const workspace = deps.workspace === null ? "" : realpathSync(deps.workspace);
   const watchers = new Set<(quest: Quest) => void>();
@@ -114,6 +117,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
     governance,
     ledger,
     redactor,
+    redactorOf,
     sanitizer,
     soul: governance.soul.prompt,
     self: () => ({ tools: tools.list(), canAsk: deps.canAsk ?? true, ...(deps.switches?.() ?? { flags: [], safeMode: false }) }),
@@ -159,6 +163,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
       questContext,
       ledger,
       redactor,
+      redactorOf,
       sanitizer,
       emit,
       canAsk: deps.canAsk ?? true,
@@ -193,13 +198,14 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
 
   function addOwnersMessage(questId: string, text: string, attached: readonly Attachment[]): Message {
     const safe = redactor.text(text).text;
+    const reversible = redactorOf(questId);
     const suspicious = sanitizer?.inspect(text).findings ?? [];
     const mentioned = findMentions(safe, governance).filter((path) => !attached.some((one) => one.type === "file" && one.path === path));
     const attachments = [
-      ...attached.map((one) => protectAttachment(one, redactor)),
+      ...attached.map((one) => protectAttachment(one, reversible)),
       ...mentioned.map((path) => ({ type: "file" as const, path })),
     ];
-    const asked = withoutCrusader(safe);
+    const asked = withoutCrusader(reversible.text(text).text);
     const message = store.addMessage({
       questId,
       role: "user",
@@ -336,7 +342,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
       const { waitingFor, status } = stored.quest;
       const pending = status === "interrupted" && waitingFor?.kind === "answer" && waitingFor.id === callId;
       if (resolve === undefined && !pending) throw new LancelotError("conflict", "This question is no longer open.");
-      const safe = redactor.text(answer).text;
+      const safe = redactorOf(questId).text(answer).text;
       store.patch(questId, { answer: { callId, answer: safe } });
       if (resolve === undefined) runner.start(questId, "answer");
       else resolve(safe);

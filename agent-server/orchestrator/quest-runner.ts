@@ -65,7 +65,7 @@ export function createQuestRunner(deps: LoopDeps, storage: Pick<Storage, "hostId
         run.controller.signal.throwIfAborted();
         await before?.();
         run.controller.signal.throwIfAborted();
-        await runLoop(deps, run, (outcome) => conclude(run, outcome));
+        await runLoop({ ...deps, redactor: deps.redactorOf(questId) }, run, (outcome) => conclude(run, outcome));
       } catch (error) {
         // Ended from outside: `end` has written everything. Anything else here is a fault of the store itself.
         if (!run.ended) concludeBroken(run, error);
