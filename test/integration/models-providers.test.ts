@@ -132,7 +132,7 @@ describe.each(kinds)("a task over %s", (kind) => {
     expect(receipts()[0]?.metadata).toMatchObject({
       provider: "work",
       model: names[kind],
-      lane: "deep",
+      lane: "flagship_deep",
       attempt: 1,
       usage: toolTurn.usage,
     });
