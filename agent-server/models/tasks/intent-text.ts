@@ -1,5 +1,7 @@
 /** Of a long text the beginning and the end count: requests stand there, and what is pasted stands between. Characters. */
 const ends = { head: 700, tail: 500 };
+/** Of a very long text no more is looked at, from either end. Characters. */
+const looked = 20_000;
 
 /** Lines that machines write: frames of a stack, times and levels of a log, output of compilers, prompts of a shell, progress. */
 const machineLine =
@@ -10,10 +12,11 @@ const machineLine =
  * `pasted` says whether something was left out.
  */
 export function requestPart(text: string): { words: string; pasted: boolean } {
-  const whole = text.normalize("NFKC").replaceAll("\r", "");
+  const bounds = text.length <= 2 * looked ? text : `${text.slice(0, looked)}\n${text.slice(-looked)}`;
+  const whole = bounds.normalize("NFKC").replaceAll("\r", "");
   const unfenced = whole.replaceAll(/```[\s\S]*?(?:```|$)/g, "\n");
   const lines = unfenced.split("\n");
-  const kept = lines.length === 1 ? lines : lines.filter((line) => !machineLine.test(line) && !/^\s{4,}\S/.test(line));
+  const kept = lines.length === 1 ? lines : lines.filter((line) => !machineLine.test(line.slice(0, 300)) && !/^\s{4,}\S/.test(line));
   const words = kept.join("\n").replaceAll(/\s+/g, " ").trim();
   const bounded = words.length <= ends.head + ends.tail ? words : `${words.slice(0, ends.head)} … ${words.slice(-ends.tail)}`;
   return { words: bounded, pasted: kept.length < lines.length || unfenced !== whole };

@@ -1,6 +1,19 @@
 import type { IntentResult } from "../../contract/intent.ts";
-import type { Params } from "../../contract/table.ts";
-import type { PiiMatch } from "../../security/security.ts";
+import type { Handlers, Params } from "../../contract/table.ts";
+import type { PiiDetector, PiiMatch } from "../../security/security.ts";
+import type { Embedder } from "../local/embedding.ts";
+import type { Provider } from "../providers/provider.ts";
+import type { TaskModel } from "./ask-model.ts";
+import { extractTask } from "./extract.ts";
+import { classifyTask, verifyTask } from "./intent.ts";
+import { type IntentWeights, readIntentWeights } from "./intent-classifier.ts";
+import { redactTask } from "./redact.ts";
+import { rewriteTask } from "./rewrite.ts";
+import { createRun, type RunDeps } from "./run.ts";
+import { summarizeTask } from "./summarize.ts";
+import { createParts } from "./task-parts.ts";
+
+export type { TaskModel } from "./ask-model.ts";
 
 /** Under which quest and receipt a task runs. */
 export interface TaskContext {
@@ -28,4 +41,63 @@ export interface LocalTasks {
   redact(text: string, context: TaskContext): Promise<{ matches: PiiMatch[]; method: TaskMethod }>;
   /** A question as a search for text: what stands in documents rather than what people ask. */
   ragRewrite(query: string, context: TaskContext): Promise<{ query: string; method: TaskMethod }>;
+}
+
+export interface TasksDeps extends RunDeps {
+  /** The shipped `config/` folder, with the classifier's weights. */
+  configDir: string;
+  embedder: Pick<Embedder, "state" | "embed" | "sha256">;
+  /** The local model that could do tasks; null while there is none. */
+  model: () => TaskModel | null;
+  /** How the local model writes. */
+  stream: Provider["stream"];
+  pii: PiiDetector;
+}
+
+/** The tasks of the local lanes (M5, A1): a model on this machine where one is ready and good enough, else the rules of the host. */
+export function createTasks(deps: TasksDeps): LocalTasks {
+  const run = createRun(deps);
+  let weights: IntentWeights | null | undefined;
+  const parts = createParts({
+    ...deps,
+    weights: () => {
+      try {
+        weights ??= readIntentWeights(deps.configDir);
+      } catch {
+        // A product that was taken apart: the rules stand in, and every receipt says why.
+        weights = null;
+      }
+      return weights;
+    },
+  });
+  return {
+    classifyIntent: async (request, context) => (await run(classifyTask(parts, request), context)).value,
+    async verifyIntent(text, context) {
+      const { value: kind, method } = await run(verifyTask(parts, text), context);
+      return { kind, method };
+    },
+    async extractJson(text, schema, context) {
+      const { value, method } = await run(extractTask(parts, text, schema), context);
+      return { value: value.found, method };
+    },
+    async summarize(text, maxTokens, context) {
+      const { value, method } = await run(summarizeTask(parts, text, maxTokens), context);
+      return { text: value, method };
+    },
+    async redact(text, context) {
+      const { value: matches, method } = await run(redactTask(parts, text), context);
+      return { matches, method };
+    },
+    async ragRewrite(query, context) {
+      const { value, method } = await run(rewriteTask(parts, query), context);
+      return { query: value, method };
+    },
+  };
+}
+
+/** The methods of the contract that are this room's. */
+export function tasksHandlers(tasks: LocalTasks): Pick<Handlers, "intent.classify"> {
+  return {
+    "intent.classify": (request, call) => tasks.classifyIntent(request, { questId: null, parentId: null, signal: call.signal }),
+  };
 }

@@ -1,0 +1,41 @@
+import * as z from "zod";
+import { LancelotError } from "../../contract/errors.ts";
+import { askModel, readSchema } from "./ask-model.ts";
+import { extractByRules } from "./extract-rules.ts";
+import type { Task } from "./run.ts";
+import type { TaskParts } from "./task-parts.ts";
+
+/** What a schema asks for, taken from a text: by a model whose answer the grammar holds to the schema, else by rules. */
+export function extractTask(parts: TaskParts, text: string, schema: Record<string, unknown>): Task<{ found: unknown }> {
+  const checked = readSchema(schema);
+  const fields = Object.keys(
+    z.object({ properties: z.record(z.string(), z.unknown()).catch({}) }).parse({ properties: schema["properties"] }).properties,
+  );
+  return {
+    name: "extract_json",
+    inputs: { fields: fields.slice(0, 50), characters: text.length, text: text.slice(0, 500) },
+    ways: [
+      {
+        ...parts.modelWay("extract_json", { quick: false, text: text + JSON.stringify(schema) }),
+        timeoutMs: 60_000,
+        async work(signal) {
+          const system = "Take the asked data from the text. Copy it as it stands there. Answer with JSON alone.";
+          const maxTokens = Math.min(1_000, 100 + 40 * fields.length);
+          const answer = await askModel(
+            parts.stream,
+            { system, text: `Text:\n${text}\n\nFields: ${fields.join(", ")}`, schema, maxTokens },
+            signal,
+          );
+          if (answer.failed !== null) return { value: null, why: answer.failed, usage: answer.usage };
+          return { value: { found: answer.value }, usage: answer.usage, outputs: { json: JSON.stringify(answer.value).slice(0, 1_000) } };
+        },
+      },
+    ],
+    rules: () => {
+      const found = extractByRules(text, schema, checked);
+      if (found === undefined)
+        throw new LancelotError("unavailable", "What the schema asks for was not found in the text, and no local model could look for it.");
+      return { value: { found }, outputs: { json: JSON.stringify(found).slice(0, 1_000) } };
+    },
+  };
+}

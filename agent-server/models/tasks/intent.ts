@@ -1,0 +1,154 @@
+import * as z from "zod";
+import { noUsage } from "../../contract/chat.ts";
+import { Intent, type IntentResult } from "../../contract/intent.ts";
+import type { Params } from "../../contract/table.ts";
+import { askModel } from "./ask-model.ts";
+import { classify, featuresOf, type IntentWeights } from "./intent-classifier.ts";
+import { cuesOf } from "./intent-cues.ts";
+import { factsOf, intentByRules, riskOf } from "./intent-rules.ts";
+import type { Task, Way } from "./run.ts";
+import type { TaskParts } from "./task-parts.ts";
+
+type Request = Params<"intent.classify">;
+
+const quickMs = 10_000;
+const embeddingMs = 3_000;
+
+/** What kind of request a text is (A1): by the embedding model and its classifier, else a capable language model, else rules. */
+export function classifyTask(parts: TaskParts, request: Request): Task<IntentResult> {
+  return {
+    name: "classify_intent",
+    inputs: { text: request.text.slice(0, 500), characters: request.text.length },
+    ways: [...embeddingWay(parts, request.text), modelWay(parts, request)],
+    rules: () => {
+      const value = intentByRules(request.text);
+      return { value, outputs: { ...value } };
+    },
+  };
+}
+
+function embeddingWay(parts: TaskParts, text: string): Way<IntentResult>[] {
+  const { embedder } = parts;
+  const state = embedder.state();
+  return [
+    {
+      method: "embedding",
+      model: "the intent lane",
+      unfit: state.status === "ready" ? null : (state.problem ?? "The intent lane's model is not on this machine."),
+      timeoutMs: embeddingMs,
+      async work(signal) {
+        const weights = parts.weights();
+        if (weights === null || weights.model !== embedder.sha256)
+          return { value: null, why: "The classifier was trained for another model than the one that is here." };
+        const cues = cuesOf(text);
+        // Nothing but pasted code: what it means says nothing about what is wanted of it.
+        if (cues.length === 0) return { value: null, why: "There are no words in it to go by." };
+        const { vector, tokens } = await embedder.embed(cues.words, signal);
+        const usage = { ...noUsage(), inputTokens: tokens };
+        const value = decide(weights, vector, text);
+        if (value.confidence < weights.threshold)
+          return { value: null, why: `It is not sure enough (${Math.round(value.confidence * 100)} %).`, usage };
+        return { value, usage, outputs: { ...value } };
+      },
+    },
+  ];
+}
+
+/** The classifier's word on a request, whatever its confidence. */
+export function decide(weights: IntentWeights, vector: Float32Array, text: string): IntentResult {
+  const cues = cuesOf(text);
+  const told = classify(weights, featuresOf(vector, cues));
+  const { intent, confidence } = told;
+  const acts = intent === "EXEC_REQUEST" || intent === "MIXED_REQUEST";
+  return {
+    intent,
+    confidence,
+    isContinuation: told.continuation >= 0.5 && cues.length <= 12,
+    requiresTools: intent === "MIXED_REQUEST" || (intent !== "CONVERSATIONAL" && told.tools >= 0.5),
+    // Either of the two is enough: a harmless request taken for a change costs a question, the reverse a change unasked.
+    risk: riskOf(intent, cues) === "high" || (acts && told.change >= 0.5) ? "high" : "low",
+    method: "embedding",
+  };
+}
+
+const Told = z.object({ intent: Intent });
+
+function modelWay(parts: TaskParts, { text, history }: Request): Way<IntentResult> {
+  return {
+    ...parts.modelWay("classify_intent", { quick: true, text: text.slice(0, 2_000) }),
+    timeoutMs: quickMs,
+    async work(signal) {
+      const before = (history ?? []).slice(-2).map((turn) => `${turn.role}: ${turn.text.slice(0, 300)}`);
+      const answer = await askModel(
+        parts.stream,
+        {
+          system:
+            "You sort requests made to a coding assistant. PLAN_REQUEST: wants a plan or design. EXEC_REQUEST: wants something done. MIXED_REQUEST: wants a plan and its execution. KNOWLEDGE_REQUEST: a question. CONVERSATIONAL: greeting, thanks, small talk.",
+          text: [...before, `Request: ${text.slice(0, 2_000)}`].join("\n"),
+          schema: z.toJSONSchema(Told),
+          maxTokens: 40,
+        },
+        signal,
+      );
+      if (answer.failed !== null) return { value: null, why: answer.failed, usage: answer.usage };
+      const { intent } = Told.parse(answer.value);
+      // What a model says it is sure of means little; it is right about as often as this where it may do the task at all.
+      const value: IntentResult = { intent, confidence: 0.8, ...factsOf(intent, cuesOf(text)), method: "model" };
+      return { value, usage: answer.usage, outputs: { ...value } };
+    },
+  };
+}
+
+export type StepKind = "plan" | "action" | "question";
+
+const kindOf: Record<Intent, StepKind> = {
+  PLAN_REQUEST: "plan",
+  MIXED_REQUEST: "plan",
+  EXEC_REQUEST: "action",
+  KNOWLEDGE_REQUEST: "question",
+  CONVERSATIONAL: "question",
+};
+const Step = z.object({ kind: z.enum(["plan", "action", "question"]) });
+
+/** What a step really asks for (V21): the same ways, told as plan, action or question. */
+export function verifyTask(parts: TaskParts, text: string): Task<StepKind> {
+  const [embedding] = embeddingWay(parts, text);
+  const ways: Way<StepKind>[] = [];
+  if (embedding !== undefined)
+    ways.push({
+      ...embedding,
+      async work(signal) {
+        const outcome = await embedding.work(signal);
+        return outcome.value === null ? { ...outcome, value: null } : { ...outcome, value: kindOf[outcome.value.intent] };
+      },
+    });
+  ways.push({
+    ...parts.modelWay("verify_intent", { quick: true, text: text.slice(0, 2_000) }),
+    timeoutMs: quickMs,
+    async work(signal) {
+      const answer = await askModel(
+        parts.stream,
+        {
+          system:
+            "Tell what a step asks for. plan: that something be planned or designed. action: that something be done. question: that something be told.",
+          text: `Step: ${text.slice(0, 2_000)}`,
+          schema: z.toJSONSchema(Step),
+          maxTokens: 30,
+        },
+        signal,
+      );
+      if (answer.failed !== null) return { value: null, why: answer.failed, usage: answer.usage };
+      const { kind } = Step.parse(answer.value);
+      return { value: kind, usage: answer.usage, outputs: { kind } };
+    },
+  });
+  return {
+    name: "verify_intent",
+    inputs: { text: text.slice(0, 500), characters: text.length },
+    ways,
+    rules: () => {
+      const value = kindOf[intentByRules(text).intent];
+      return { value, outputs: { kind: value } };
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import * as z from "zod";
+import type { PiiMatch } from "../../security/security.ts";
+import { askModel } from "./ask-model.ts";
+import type { Task } from "./run.ts";
+import type { TaskParts } from "./task-parts.ts";
+
+const Found = z.object({ people: z.array(z.string()).max(20), places: z.array(z.string()).max(20) });
+
+/** Longer texts are left to the rules: a small model loses names in them, and takes minutes. Characters. */
+const longest = 6_000;
+
+/**
+ * Personal data in a text: what the rules find, always, and names and addresses that a loaded model finds besides. A model's word
+ * counts only for what stands in the text and could be a name.
+ */
+export function redactTask(parts: TaskParts, text: string): Task<PiiMatch[]> {
+  const byRules = parts.pii.find(text);
+  const way = parts.modelWay("redact", { quick: true, text });
+  return {
+    name: "redact",
+    // Not the text: it may be what must not be kept.
+    inputs: { characters: text.length, byRules: byRules.length },
+    ways: [
+      {
+        ...way,
+        unfit: text.length > longest ? "The text is too long for a model to find names in it." : way.unfit,
+        timeoutMs: 30_000,
+        async work(signal) {
+          const system =
+            "List the names of people, and the postal addresses, that stand in the text. Copy each exactly. Not companies, products, libraries, or names in code. Empty lists where there are none. Answer as JSON.";
+          const answer = await askModel(parts.stream, { system, text, schema: z.toJSONSchema(Found), maxTokens: 300 }, signal);
+          if (answer.failed !== null) return { value: null, why: answer.failed, usage: answer.usage };
+          const { people, places } = Found.parse(answer.value);
+          const value = merge(byRules, [
+            ...people.flatMap((name) => placesOf(text, name, "person")),
+            ...places.flatMap((place) => placesOf(text, place, "address")),
+          ]);
+          return { value, usage: answer.usage, outputs: { found: value.length, byModel: value.length - byRules.length } };
+        },
+      },
+    ],
+    rules: () => ({ value: byRules, outputs: { found: byRules.length } }),
+  };
+}
+
+/** Where a name stands; nowhere for what can be no name. */
+export function placesOf(text: string, name: string, kind: "person" | "address"): PiiMatch[] {
+  const wanted = name.trim();
+  if (wanted.length < 3 || wanted.length > 120 || /[_=(){}[\]<>;|\\/@]|^\P{Lu}*$/u.test(wanted)) return [];
+  // One word alone is a name only where it is written as one.
+  if (kind === "person" && !/^\p{Lu}[\p{L}'’-]+(?:[ .]+[\p{L}'’.-]+){0,4}$/u.test(wanted)) return [];
+  if (kind === "address" && !(/\d/.test(wanted) && /\p{L}{3}/u.test(wanted))) return [];
+  const escaped = wanted.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+  const pattern = new RegExp(String.raw`(?<![\p{L}\p{N}_.$])${escaped}(?![\p{L}\p{N}_(]|\.\p{L})`, "gu");
+  return Array.from(text.matchAll(pattern), ({ index }) => ({ start: index, end: index + wanted.length, kind }));
+}
+
+/** Both, in order; where they overlap, what came first. */
+function merge(first: readonly PiiMatch[], more: readonly PiiMatch[]): PiiMatch[] {
+  const kept = [...first];
+  for (const match of more) if (!kept.some(({ start, end }) => match.start < end && start < match.end)) kept.push(match);
+  return kept.toSorted((one, other) => one.start - other.start);
+}

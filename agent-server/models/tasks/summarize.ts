@@ -1,0 +1,58 @@
+import * as z from "zod";
+import { askModel } from "./ask-model.ts";
+import { estimateTokens } from "./estimate.ts";
+import type { Task } from "./run.ts";
+import { summarizeByRules } from "./summary-rules.ts";
+import type { TaskParts } from "./task-parts.ts";
+
+const Summary = z.object({ summary: z.string().min(1) });
+
+/** A summary of at most `maxTokens` tokens: a model's own words where they name nothing that the text does not, else the text's sentences. */
+export function summarizeTask(parts: TaskParts, text: string, maxTokens: number): Task<string> {
+  const fits = estimateTokens(text) <= maxTokens;
+  const way = parts.modelWay("summarize", { quick: false, text });
+  return {
+    name: "summarize",
+    inputs: { characters: text.length, maxTokens, text: text.slice(0, 300) },
+    ways: [
+      {
+        ...way,
+        unfit: fits ? "The text is short enough as it is." : way.unfit,
+        timeoutMs: 120_000,
+        async work(signal) {
+          const system =
+            "Summarize the text for a programmer who will go on with the work. Keep file names, numbers, names and decisions exactly as they stand. Add nothing. Answer as JSON.";
+          const words = Math.max(20, Math.floor(maxTokens * 0.6));
+          const answer = await askModel(
+            parts.stream,
+            {
+              system,
+              text: `${text}\n\nSummarize this in at most ${words} words.`,
+              schema: z.toJSONSchema(Summary),
+              maxTokens: maxTokens + 20,
+            },
+            signal,
+          );
+          if (answer.failed !== null) return { value: null, why: answer.failed, usage: answer.usage };
+          const { summary } = Summary.parse(answer.value);
+          const wrong = whatIsWrong(text, summary, maxTokens);
+          if (wrong !== null) return { value: null, why: wrong, usage: answer.usage };
+          return { value: summary.trim(), usage: answer.usage, outputs: { characters: summary.length, summary: summary.slice(0, 500) } };
+        },
+      },
+    ],
+    rules: () => {
+      const summary = summarizeByRules(text, maxTokens);
+      return { value: summary, outputs: { characters: summary.length, summary: summary.slice(0, 500) } };
+    },
+  };
+}
+
+/** What a summary says that its text does not, as far as it can be told: names of files and code, and numbers. Null when it holds. */
+export function whatIsWrong(text: string, summary: string, maxTokens: number): string | null {
+  if (estimateTokens(summary) > maxTokens * 1.2) return "Its summary is longer than asked for.";
+  const named =
+    summary.match(/[\w@./-]*[\w-]\.[A-Za-z]{1,5}\b|\b\w+_\w+\b|\b[a-z]+[A-Z]\w*|(?<![\w.])\d[\d.,]*\d\b|(?<![\w.])\d{2,}\b/g) ?? [];
+  const invented = named.find((one) => !text.includes(one));
+  return invented === undefined ? null : `Its summary names what the text does not (${invented.slice(0, 60)}).`;
+}
