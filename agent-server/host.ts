@@ -354,7 +354,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     ...governanceHandlers(governance, tools.verifications.stats),
     ...receiptsHandlers({ ledger, emit }),
     ...usageHandlers(usage, ledger),
-    ...routerHandlers(models.router, (questId) => orchestrator.get(questId).quest.override),
+    ...routerHandlers(models, (questId) => orchestrator.get(questId).quest.override),
     ...flagHandlers(flags),
     ...safeModeHandlers(safeMode),
     ...toolsHandlers(tools.routing, ledger),
@@ -374,6 +374,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     },
     "workspace.search": ({ query, regex, glob, limit }, call) =>
       tools.search({ query, regex, limit, ...(glob === undefined ? {} : { glob }) }, call.signal),
+    "workspace.outline": ({ path }) => tools.outline(path),
     "workspace.files": async ({ query, limit }, call) => ({ items: await tools.files(query, limit, call.signal) }),
     "security.inspect": ({ text }) => {
       const { allowed, findings, normalized } = sanitizer.inspect(text);

@@ -104,6 +104,17 @@ export const modelMethods = {
     params: z.object({ provider: z.string().min(1).max(100), model: z.string().min(1).max(300).optional() }),
     result: z.object({ provider: z.string(), model: z.string() }),
   }),
+  "models.lint": method({
+    summary: "What is wrong with a text for config/models.yaml or config/router.yaml, as it would be read. Nothing is written.",
+    access: "any",
+    params: z.object({ file: z.enum(["models", "router"]), yaml: z.string().max(1_000_000) }),
+    result: z.object({
+      /** False: the file would have no effect. */
+      valid: z.boolean(),
+      /** `line` is 1-based. */
+      issues: z.array(z.object({ rule: z.string(), severity: z.enum(["critical", "warning"]), message: z.string(), line: z.int() })),
+    }),
+  }),
   "models.local": method({
     summary: "State of the embedded local model.",
     access: "any",

@@ -4,20 +4,23 @@ import { isMap, parseDocument, type Document } from "yaml";
 import * as z from "zod";
 import { LancelotError } from "../contract/errors.ts";
 import { ProviderKind } from "../contract/models.ts";
-import { fileStamp, isRecord, parseOwnersYaml, readOwners, toRecord, wordIssue, writeWhole } from "./owners-yaml.ts";
+import { type ConfigIssue, fileStamp, isRecord, parseOwnersYaml, readOwners, toRecord, wordIssue, writeWhole } from "./owners-yaml.ts";
 
 const Thinking = z.looseObject({
   enabled: z.boolean(),
-  /** Tokens. */
-  budget_tokens: z.int().min(1).max(1_000_000).default(10_000),
+  budget_tokens: z.int().min(1).max(1_000_000).default(10_000).describe("Tokens. Providers that know levels get the one nearest to it."),
 });
 const Profile = z.looseObject({
-  model: z.string().min(1).max(300),
-  max_tokens: z.int().min(1).max(1_000_000).default(8192),
-  temperature: z.number().min(0).max(2).optional(),
-  thinking: Thinking.optional(),
-  /** Tokens. */
-  context_window: z.int().min(512).max(100_000_000).optional(),
+  model: z.string().min(1).max(300).describe("As the provider names it."),
+  max_tokens: z.int().min(1).max(1_000_000).default(8192).describe("Of one answer."),
+  temperature: z.number().min(0).max(2).optional().describe("0 to 2. Models that take none are not sent one."),
+  thinking: Thinking.optional().describe("Thinking before the answer, where the model can."),
+  context_window: z
+    .int()
+    .min(512)
+    .max(100_000_000)
+    .optional()
+    .describe("Tokens. The provider's own figure, or a guess, where it is absent."),
 });
 export type Profile = z.infer<typeof Profile>;
 
@@ -27,19 +30,21 @@ const BaseUrl = z
 
 const ProviderConfig = z
   .looseObject({
-    kind: ProviderKind,
-    display_name: z.string().min(1).max(100).optional(),
-    mode: z.enum(["sdk", "api"]).default("sdk"),
-    base_url: BaseUrl.optional(),
+    kind: ProviderKind.describe("Which kind of provider. openai_compatible: a server of your own or of others."),
+    display_name: z.string().min(1).max(100).optional().describe("As it is shown."),
+    mode: z.enum(["sdk", "api"]).default("sdk").describe("sdk: the provider's own library. api: plain requests, without loading it."),
+    base_url: BaseUrl.optional().describe("Address of the server; the provider's own where it is absent."),
     api_key_name: z
       .string()
       .regex(/^[A-Z][A-Z0-9_]{1,99}$/, "must be capital letters, digits and underscores")
-      .optional(),
-    /** A small model behind the address: short prompts, few tools. */
-    small: z.boolean().optional(),
-    fast: Profile.optional(),
-    deep: Profile.optional(),
-    cache: Profile.optional(),
+      .optional()
+      .describe("Name of the stored key. Never the key itself."),
+    small: z.boolean().optional().describe("A small model behind the address: short prompts, few tools."),
+    fast: Profile.optional().describe("Does the work (lane flagship_fast)."),
+    deep: Profile.optional().describe(
+      "The strong model (lane flagship_deep): plans, reviews, risky and large requests, and what the fast one fails at.",
+    ),
+    cache: Profile.optional().describe("A cheap model for small steps."),
   })
   .superRefine((provider, context) => {
     if (provider.kind === "openai_compatible" && provider.base_url === undefined)
@@ -55,19 +60,18 @@ export type ProviderConfig = z.infer<typeof ProviderConfig>;
 
 const LocalConfig = z.looseObject({
   enabled: z.boolean().default(true),
-  /** `auto`, the path of a .gguf file, or the model's name at `url`. */
-  model: z.string().min(1).max(4096).default("auto"),
-  url: BaseUrl.optional(),
-  small: z.boolean().default(true),
+  model: z.string().min(1).max(4096).default("auto").describe("auto, the path of a .gguf file, or the model's name at url."),
+  url: BaseUrl.optional().describe("Address of a local OpenAI-compatible server that stands for the embedded model."),
+  small: z.boolean().default(true).describe("Short prompts, few tools."),
   context_window: z.int().min(512).max(100_000_000).optional(),
 });
 
 const ProviderName = z.string().regex(/^[A-Za-z0-9_.-]{1,100}$/, "must be letters, digits, dots, dashes and underscores");
 export const ModelsConfig = z.looseObject({
   version: z.union([z.string(), z.number()]).optional(),
-  active: z.string().min(1).max(100).optional(),
-  local: LocalConfig.prefault({}),
-  providers: z.record(ProviderName, ProviderConfig).default({}),
+  active: z.string().min(1).max(100).optional().describe("The provider that answers: a name under providers, or local."),
+  local: LocalConfig.prefault({}).describe("The model on this machine."),
+  providers: z.record(ProviderName, ProviderConfig).default({}).describe("By a name of your choice."),
 });
 export type ModelsConfig = z.infer<typeof ModelsConfig>;
 
@@ -77,11 +81,15 @@ export interface LoadedConfig {
   readonly problem: string | null;
   /** What in the owner's file has no effect. */
   readonly notices: readonly string[];
+  /** Both, each at its line. */
+  readonly issues: readonly ConfigIssue[];
 }
 
 /** `config/models.yaml`: the owner's, in the data folder, laid over the shipped one; read again when either file changed. */
 export interface ConfigFile {
   read(): LoadedConfig;
+  /** What a text of the owner's would come to. */
+  check(text: string): LoadedConfig;
   /**
    * Writes the active provider, and the model of its fast and deep profiles, into the owner's file; comments stay.
    * @throws LancelotError `conflict` while the owner's file cannot be read as it is.
@@ -123,16 +131,23 @@ export function createConfigFile(deps: { configDir: string; dataDir: string }): 
     writeWhole(ownerPath, fileName, document.toString({ lineWidth: 0 }));
   }
 
-  return { read, choose };
+  return { read, choose, check: (text) => loadConfig(readFileSync(shippedPath, "utf8"), text) };
 }
 
 /** The shipped text with the owner's laid over it. A broken owner's text leaves the shipped one, and says why. */
 export function loadConfig(shippedText: string, ownerText: string | null): LoadedConfig {
   const shipped = toRecord(parseDocument(shippedText).toJS());
-  const shippedOnly = (problem: string | null): LoadedConfig => ({ config: ModelsConfig.parse(shipped), problem, notices: [] });
+  const shippedOnly = (problem: string | null): LoadedConfig => ({
+    config: ModelsConfig.parse(shipped),
+    problem,
+    notices: [],
+    issues: [],
+  });
   if (ownerText === null || ownerText.trim() === "") return shippedOnly(null);
-  const broken = (line: number, what: string): LoadedConfig =>
-    shippedOnly(`${fileName} in the data folder, line ${line}: ${what}. The file has no effect until you correct it.`);
+  const broken = (line: number, what: string): LoadedConfig => ({
+    ...shippedOnly(`${fileName} in the data folder, line ${line}: ${what}. The file has no effect until you correct it.`),
+    issues: [{ severity: "critical", line, message: `${what}. The file has no effect until this is corrected.` }],
+  });
 
   const owner = parseOwnersYaml(ownerText, "active: and providers:");
   if (owner.broken !== null) return broken(owner.broken.line, owner.broken.what);
@@ -149,9 +164,12 @@ export function loadConfig(shippedText: string, ownerText: string | null): Loade
       owner.lineOf(["active"]),
       `active names "${config.active}", which is not under providers (${Object.keys(config.providers).join(", ")}, local)`,
     );
-  const at = (path: string[]): string => `${fileName}, line ${owner.lineOf(path)}: ${path.join(".")}`;
-  const notices = unknownKeys(config).map((path) => `${at(path)} is not a setting and has no effect.`);
-  return { config, problem: null, notices };
+  const issues = unknownKeys(config).map((path): ConfigIssue => {
+    const message = `${path.join(".")} is not a setting and has no effect.`;
+    return { severity: "warning", line: owner.lineOf(path), message };
+  });
+  const notices = issues.map(({ line, message }) => `${fileName}, line ${line}: ${message}`);
+  return { config, problem: null, notices, issues };
 }
 
 const profileKeys = Object.keys(Profile.shape);

@@ -11,6 +11,7 @@ import { createConfigFile, type LoadedConfig } from "./config.ts";
 import { createListing } from "./listing.ts";
 import { createLocal } from "./local/local.ts";
 import { startLocal } from "./local-start.ts";
+import type { ConfigIssue } from "./owners-yaml.ts";
 import { leavesMachine, type OutboundDeps, prepareOutbound } from "./outbound.ts";
 import type { ActiveModel, ModelEvent, ModelRequest } from "./request.ts";
 import { createBreakers } from "./resilience/breakers.ts";
@@ -75,6 +76,8 @@ export interface Models {
   stream(request: ModelRequest, context: CallContext): AsyncIterable<ModelEvent>;
   /** Decisions, their counts, and the breakers. */
   readonly router: RouterView;
+  /** What is wrong with a text for models.yaml or router.yaml, as it would be read. */
+  lint(file: "models" | "router", text: string): ConfigIssue[];
   /** What each provider offers (kept for five minutes), with the configured names; `problem` is what is wrong with the owner's models.yaml. */
   list(
     provider: string | undefined,
@@ -150,7 +153,8 @@ export function createModels(deps: ModelsDeps): Models {
     if (loaded.problem !== null) rejected("models", loaded.problem);
     return loaded;
   };
-  const routerFile = createRouterFile(deps);
+  const providers = (): string[] => [...new Set([...Object.keys(readConfig().config.providers), "local"])];
+  const routerFile = createRouterFile({ ...deps, providers });
   let knownRules: LoadedRouter | undefined;
   const readRules = (): LoadedRouter => {
     const loaded = routerFile.read();
@@ -238,6 +242,7 @@ export function createModels(deps: ModelsDeps): Models {
     checkOverride: (override) => checkOverride(override, { selection, config: readConfig }),
     stream: calls.stream,
     router: createRouterView({ router, decisions, breakers, connectivity, rules: readRules }),
+    lint: (file, text) => [...(file === "models" ? configFile : routerFile).check(text).issues],
     async list(provider, signal) {
       const loaded = readConfig();
       const known = await selection.candidates(loaded.config);

@@ -12,6 +12,13 @@ export type OwnersYaml =
   | { readonly broken: null; readonly value: Record<string, unknown>; lineOf(path: readonly string[]): number }
   | { readonly broken: { readonly line: number; readonly what: string } };
 
+/** Something to say of a text of the owner's, at its line (from 1). */
+export interface ConfigIssue {
+  readonly severity: "critical" | "warning";
+  readonly line: number;
+  readonly message: string;
+}
+
 /** Reads the owner's text. An empty one says nothing. @param example keys such a file has, for its wording */
 export function parseOwnersYaml(text: string, example: string): OwnersYaml {
   const broken = (line: number, what: string): OwnersYaml => ({ broken: { line, what } });

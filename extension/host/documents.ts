@@ -12,7 +12,7 @@ export function documentSelector(dataDir: string): DocumentSelector {
     { scheme: "untitled", language: "yaml", pattern: "**/soul_v*.yaml" },
     { scheme: "file", language: "yaml", pattern: "**/soul_versions/*.yaml" },
     { scheme: "file", language: "yaml", pattern: "**/soul.yaml" },
-    { scheme: "file", language: "yaml", pattern: `${data}/config/models.yaml` },
+    { scheme: "file", language: "yaml", pattern: `${data}/config/{models,router}.yaml` },
     { scheme: "file", language: "yaml", pattern: `${data}/config/{prices,usage}.yaml` },
   ];
 }

@@ -31,6 +31,7 @@ const ways: Record<MethodName, "looks" | "road" | "recorded" | "quest" | "settle
   "quests.delete": "recorded",
   "models.list": "looks",
   "models.choose": "recorded",
+  "models.lint": "looks",
   "models.local": "looks",
   "models.local.download": "recorded",
   "models.local.cancel": "recorded",

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { capabilities } from "../../contract/governance.ts";
 import { SoulDocument, type SoulIssue } from "../../contract/soul.ts";
 import { soulKinds } from "../../governance/governance.ts";
-import { ModelsConfig, PriceTable, UsageSettings } from "../../models/models.ts";
+import { ModelsConfig, PriceTable, RouterConfig, UsageSettings } from "../../models/models.ts";
 import type { Dispatch } from "../dispatch.ts";
 
 type Schema = Record<string, unknown>;
@@ -56,6 +56,22 @@ function soulSchema(): Schema {
   return schema;
 }
 
+/** JSON Schema of a file that is laid over the shipped one: any part may be left out, and what is really missing the host says. */
+function overlaySchema(schema: z.ZodType): Schema {
+  const open = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(open);
+    if (!isSchema(value)) return value;
+    const entries = Object.entries(value).filter(([key, inner]) => key !== "required" || !Array.isArray(inner));
+    return Object.fromEntries(entries.map(([key, inner]) => [key, open(inner)]));
+  };
+  const opened = open(jsonSchema(schema));
+  return isSchema(opened) ? opened : {};
+}
+
+function modelsLint(file: "models" | "router"): NonNullable<DocumentKind["lint"]> {
+  return async (yaml, dispatch, signal) => LintResult.parse(await dispatch("models.lint", { file, yaml }, { owner: false, signal })).issues;
+}
+
 export const documentKinds: readonly DocumentKind[] = [
   {
     name: "soul",
@@ -67,7 +83,8 @@ export const documentKinds: readonly DocumentKind[] = [
   },
   { name: "prices", path: /\/config\/prices\.ya?ml$/, schema: () => jsonSchema(PriceTable) },
   { name: "usage", path: /\/config\/usage\.ya?ml$/, schema: () => jsonSchema(UsageSettings) },
-  { name: "models", path: /\/config\/models\.ya?ml$/, schema: () => jsonSchema(ModelsConfig) },
+  { name: "models", path: /\/config\/models\.ya?ml$/, schema: () => overlaySchema(ModelsConfig), lint: modelsLint("models") },
+  { name: "router", path: /\/config\/router\.ya?ml$/, schema: () => overlaySchema(RouterConfig), lint: modelsLint("router") },
 ];
 
 /** The kind of the document with this address; null when it is none of ours. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import * as z from "zod";
 import { Lane } from "../../contract/router.ts";
-import { fileStamp, isRecord, parseOwnersYaml, readOwners, toRecord, wordIssue } from "../owners-yaml.ts";
+import { type ConfigIssue, fileStamp, isRecord, parseOwnersYaml, readOwners, toRecord, wordIssue } from "../owners-yaml.ts";
 
 const Seconds = z.number().min(0.01).max(86_400);
 const Names = z.array(z.string().min(1).max(200)).max(1000);
@@ -65,27 +65,31 @@ export interface LoadedRouter {
   readonly config: RouterConfig;
   /** Why the owner's file is not in use, with file and line; null when it is (or there is none). */
   readonly problem: string | null;
-  /** The line `problem` is about, from 1. */
-  readonly line: number | null;
   /** What in the owner's file has no effect. */
-  readonly notices: readonly { readonly line: number; readonly text: string }[];
+  readonly notices: readonly string[];
+  /** Both, each at its line. */
+  readonly issues: readonly ConfigIssue[];
 }
 
 const fileName = "config/router.yaml";
 
-/** The owner's `router.yaml` over the shipped one; read again when either file changed. */
-export function createRouterFile(deps: { configDir: string; dataDir: string }): { read(): LoadedRouter; shippedText(): string } {
+/** The owner's `router.yaml` over the shipped one; read again when either file, or the names of models.yaml, changed. */
+export function createRouterFile(deps: { configDir: string; dataDir: string; providers: () => readonly string[] }): {
+  read(): LoadedRouter;
+  /** What a text of the owner's would come to. */
+  check(text: string): LoadedRouter;
+} {
   const shippedPath = join(deps.configDir, "router.yaml");
   const ownerPath = join(deps.dataDir, "config", "router.yaml");
   let stamp = "";
   let loaded: LoadedRouter | undefined;
-  const shippedText = (): string => readFileSync(shippedPath, "utf8");
   return {
-    shippedText,
+    check: (text) => loadRouter(readFileSync(shippedPath, "utf8"), text, deps.providers()),
     read() {
-      const now = `${fileStamp(shippedPath)} ${fileStamp(ownerPath)}`;
+      const providers = deps.providers();
+      const now = `${fileStamp(shippedPath)} ${fileStamp(ownerPath)} ${providers.join()}`;
       if (loaded === undefined || now !== stamp) {
-        loaded = loadRouter(shippedText(), readOwners(ownerPath, fileName));
+        loaded = loadRouter(readFileSync(shippedPath, "utf8"), readOwners(ownerPath, fileName), providers);
         stamp = now;
       }
       return loaded;
@@ -93,14 +97,17 @@ export function createRouterFile(deps: { configDir: string; dataDir: string }): 
   };
 }
 
-/** The shipped text with the owner's laid over it. A broken owner's text leaves the shipped one, and says why. */
-export function loadRouter(shippedText: string, ownerText: string | null): LoadedRouter {
+/**
+ * The shipped text with the owner's laid over it. A broken owner's text leaves the shipped one, and says why.
+ * @param providers the names of models.yaml
+ */
+export function loadRouter(shippedText: string, ownerText: string | null, providers: readonly string[]): LoadedRouter {
   const shipped = toRecord(parse(shippedText));
-  const nothing = { config: RouterConfig.parse(shipped), problem: null, line: null, notices: [] };
+  const nothing = { config: RouterConfig.parse(shipped), problem: null, notices: [], issues: [] };
   if (ownerText === null || ownerText.trim() === "") return nothing;
   const broken = (line: number, what: string): LoadedRouter => ({
     ...nothing,
-    line,
+    issues: [{ severity: "critical", line, message: `${what}. The file has no effect until this is corrected.` }],
     problem: `${fileName} in the data folder, line ${line}: ${what}. The file has no effect until you correct it: the shipped routing is used.`,
   });
   const owner = parseOwnersYaml(ownerText, "failover: and timeouts:");
@@ -114,11 +121,27 @@ export function loadRouter(shippedText: string, ownerText: string | null): Loade
       `${path.join(".") || "the file"} ${issue === undefined ? "is not as it should be" : wordIssue(issue)}`,
     );
   }
-  const notices = unknownKeys(owner.value).map((path) => {
-    const line = owner.lineOf(path);
-    return { line, text: `${fileName}, line ${line}: ${path.join(".")} is not a setting and has no effect.` };
+  const issues = unknownKeys(owner.value).map((path): ConfigIssue => {
+    const message = `${path.join(".")} is not a setting and has no effect.`;
+    return { severity: "warning", line: owner.lineOf(path), message };
   });
-  return { config: merged.data, problem: null, line: null, notices };
+  for (const { path, name } of namedProviders(merged.data))
+    if (!providers.includes(name))
+      issues.push({
+        severity: "warning",
+        line: owner.lineOf(path),
+        message: `${path.join(".")} names "${name}", which config/models.yaml does not have (${providers.join(", ")}).`,
+      });
+  const notices = issues.map(({ line, message }) => `${fileName}, line ${line}: ${message}`);
+  return { config: merged.data, problem: null, notices, issues };
+}
+
+function namedProviders({ lanes, failover }: RouterConfig): { path: string[]; name: string }[] {
+  const chosen = (["flagship_fast", "flagship_deep", "local_utility"] as const).flatMap((lane) => {
+    const name = lanes[lane]?.provider;
+    return name === undefined ? [] : [{ path: ["lanes", lane, "provider"], name }];
+  });
+  return [...chosen, ...failover.map((name, index) => ({ path: ["failover", String(index)], name }))];
 }
 
 function merge(shipped: Record<string, unknown>, owner: Record<string, unknown>): Record<string, unknown> {

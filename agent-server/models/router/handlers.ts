@@ -3,6 +3,7 @@ import { LancelotError } from "../../contract/errors.ts";
 import type { ModelOverride, RouterDecision } from "../../contract/router.ts";
 import type { Handlers, Params, Result } from "../../contract/table.ts";
 import { decisionOf } from "../call.ts";
+import type { ConfigIssue } from "../owners-yaml.ts";
 import type { Breakers } from "../resilience/breakers.ts";
 import type { Connectivity } from "../resilience/connectivity.ts";
 import type { LoadedRouter } from "./config.ts";
@@ -57,7 +58,7 @@ export function createRouterView(deps: {
     decisions: ({ limit, questId }) => ({ items: deps.decisions.list(limit, questId) }),
     stats() {
       const { problem, notices } = deps.rules();
-      const words = [problem, ...notices.map(({ text }) => text)].filter((line) => line !== null).join(" ");
+      const words = [problem, ...notices].filter((line) => line !== null).join(" ");
       return {
         ...deps.decisions.stats(),
         breakers: deps.breakers.states(),
@@ -70,10 +71,14 @@ export function createRouterView(deps: {
 
 /** @param overrideOf the owner's choice for a task */
 export function routerHandlers(
-  view: RouterView,
+  { router: view, lint }: { router: RouterView; lint(file: "models" | "router", text: string): ConfigIssue[] },
   overrideOf: (questId: string) => ModelOverride | undefined,
-): Pick<Handlers, "router.decide" | "router.decisions" | "router.stats"> {
+): Pick<Handlers, "router.decide" | "router.decisions" | "router.stats" | "models.lint"> {
   return {
+    "models.lint": ({ file, yaml }) => {
+      const issues = lint(file, yaml).map((issue) => ({ ...issue, rule: "schema" }));
+      return { valid: !issues.some(({ severity }) => severity === "critical"), issues };
+    },
     "router.decide": (params) => view.decide(params, params.questId === undefined ? undefined : overrideOf(params.questId)),
     "router.decisions": (params) => view.decisions(params),
     "router.stats": () => view.stats(),

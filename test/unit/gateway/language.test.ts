@@ -11,6 +11,7 @@ import { kindOf } from "../../../agent-server/gateway/language/kinds.ts";
 const shipped = readFileSync(fileURLToPath(new URL("../../../soul/soul_versions/soul_v1.yaml", import.meta.url)), "utf8");
 const soulUri = "untitled:/work/soul_v2%20%28draft%29.yaml";
 const modelsUri = "file:///data/config/models.yaml";
+const routerUri = "file:///data/config/router.yaml";
 const never = { isCancellationRequested: false, onCancellationRequested: () => ({ dispose: () => undefined }) };
 
 interface Published {
@@ -68,6 +69,7 @@ describe("which documents are ours", () => {
     ["file:///data/soul/soul_versions/soul_v1.yaml", "soul"],
     ["file:///ws/soul.yaml", "soul"],
     [modelsUri, "models"],
+    [routerUri, "router"],
     ["file:///ws/my-soul.yaml", null],
     ["file:///ws/soul.yaml.bak", null],
     ["file:///ws/models.yaml", null],
@@ -146,12 +148,32 @@ describe("diagnostics", () => {
     expect(open.logged).toEqual(["a soul document was checked by its schema alone"]);
   });
 
-  it("knows the model configuration too, without asking for a soul's rules", async () => {
+  it.each([
+    [modelsUri, "providers:\n  work:\n    kind: nope\n", "openai_compatible"],
+    [routerUri, "offline: perhaps\n", '"local", "wait"'],
+    [routerUri, "timeouts:\n  first_token_seconds: soon\n", 'Expected "number"'],
+  ])("knows the configuration of models and routing: %s", async (uri, text, said) => {
     const open = documents();
-    open.open({ uri: modelsUri, languageId: "yaml", version: 1, text: "providers:\n  work:\n    kind: nope\n" });
+    open.open({ uri, languageId: "yaml", version: 1, text });
     const [first] = await open.after(1);
-    expect(brief(first?.diagnostics ?? []).join("\n")).toContain("openai_compatible");
-    expect(open.asked).toEqual([]);
+    expect(brief(first?.diagnostics ?? []).join("\n")).toContain(said);
+    expect(open.asked).toEqual(["models.lint"]);
+  });
+
+  it.each([
+    [modelsUri, "providers:\n  anthropic:\n    fast: { max_tokens: 100 }\n"],
+    [routerUri, "escalation:\n  triggers:\n    - type: failure\nretries: { tries: 2 }\n"],
+    [routerUri, readFileSync(fileURLToPath(new URL("../../../config/router.yaml", import.meta.url)), "utf8")],
+    [modelsUri, readFileSync(fileURLToPath(new URL("../../../config/models.yaml", import.meta.url)), "utf8")],
+  ])("asks for nothing that the shipped file says already: %s", async (uri, text) => {
+    expect(await checked(uri, text)).toEqual([]);
+  });
+
+  it("shows what the host says of a file of the owner's, at its line", async () => {
+    const found = await checked(routerUri, "failover:\n  - nowhere\n", () => [
+      { rule: "schema", severity: "warning", message: 'failover.0 names "nowhere".', line: 2 },
+    ]);
+    expect(brief(found)).toEqual(['1:0 2 schema failover.0 names "nowhere".']);
   });
 
   it("follows edits, checks the last text alone, and clears what it said when the document is closed", async () => {
@@ -201,6 +223,9 @@ describe("completion and hover", () => {
     ["values of a list", soulUri, "autonomy_posture:\n  level: |\n", ["supervised", "autonomous"]],
     ["what may be allowed", soulUri, "autonomy_posture:\n  allowed_autonomous:\n    - |\n", ["read_files", "edit_files", "run_commands"]],
     ["places to be asked", soulUri, "approval_rules:\n  channels:\n    - |\n", ["war_room", "chat", "notification", "terminal"]],
+    ["lanes", routerUri, "routing_order:\n  - lane: |\n", ["local_redaction", "local_utility", "flagship_fast", "flagship_deep"]],
+    ["settings of routing", routerUri, "|\n", ["failover", "offline", "timeouts", "breaker"]],
+    ["triggers", routerUri, "escalation:\n  triggers:\n    - type: |\n", ["risk", "complexity", "failure"]],
     ["kinds of providers", modelsUri, "providers:\n  work:\n    kind: |\n", ["anthropic", "openai_compatible", "local"]],
   ])("offers %s", async (_, uri, text, wanted) => {
     const { labels } = await at(uri, text);
@@ -212,6 +237,16 @@ describe("completion and hover", () => {
     const { hover, cancelled } = await at(soulUri, "autonomy_posture:\n  le|vel: supervised\n");
     expect(JSON.stringify(hover?.contents)).toContain("edits always wait for your review");
     expect(cancelled).toBeNull();
+  });
+
+  it.each([
+    [routerUri, "fail|over: []\n", "Empty: nothing is sent to another provider."],
+    [routerUri, "breaker:\n  fail|ures: 3\n", "In a row"],
+    [modelsUri, "providers:\n  work:\n    de|ep: { model: m }\n", "The strong model"],
+    [modelsUri, "act|ive: work\n", "The provider that answers"],
+  ])("tells what a setting is for: %s %s", async (uri, text, said) => {
+    const { hover } = await at(uri, text);
+    expect(JSON.stringify(hover?.contents)).toContain(said);
   });
 
   it("has nothing to say of a document that is not open", async () => {
