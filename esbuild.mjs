@@ -1,9 +1,11 @@
 // Builds dist/: the extension (CJS), the agent host (ESM, split so that SDKs load on first use), the webviews (IIFE),
 // and copies what is native. `--production` minifies, `--watch` rebuilds, `--target=linux-x64` copies another platform's binaries.
-import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { brotliCompress, constants } from "node:zlib";
 import * as esbuild from "esbuild";
 
 const root = dirname(fileURLToPath(import.meta.url));
@@ -119,6 +121,23 @@ function copyNative() {
   for (const file of ["codicon.css", "codicon.ttf"]) cpSync(join(codicons, file), join(root, "dist/webviews", file));
 }
 
+/** Grammars the host outlines with (tools/outline/languages.ts), compressed: 21 MB become 1.5. They are read on first use. */
+async function copyGrammars() {
+  const from = dirname(require.resolve("@vscode/tree-sitter-wasm"));
+  const to = join(root, "dist/grammars");
+  mkdirSync(to, { recursive: true });
+  const languages = "bash c-sharp cpp css go java javascript php powershell python ruby rust tsx typescript".split(" ");
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_LGWIN]: 22 };
+  await Promise.all(
+    ["tree-sitter", ...languages.map((language) => `tree-sitter-${language}`)].map(async (name) =>
+      writeFileSync(join(to, `${name}.wasm.br`), await promisify(brotliCompress)(readFileSync(join(from, `${name}.wasm`)), { params })),
+    ),
+  );
+  // CJS, whatever the package around it says.
+  const script = await esbuild.transform(readFileSync(join(from, "tree-sitter.js"), "utf8"), { minify: true, keepNames: true });
+  writeFileSync(join(to, "tree-sitter.cjs"), script.code);
+}
+
 /** Sizes of what was built, and of the packages in it, from the metafiles. */
 function report(results) {
   const lines = [];
@@ -149,6 +168,7 @@ function report(results) {
 
 if (watch) {
   copyNative();
+  await copyGrammars();
   const contexts = await Promise.all(
     Object.entries(builds).map(([name, options]) =>
       esbuild.context({
@@ -173,6 +193,7 @@ if (watch) {
   for (const folder of only.length > 0 ? only.map((name) => builds[name].outdir) : ["dist"])
     rmSync(join(root, folder), { recursive: true, force: true });
   copyNative();
+  await copyGrammars();
   const results = await Promise.all(names.map(async (name) => [name, await esbuild.build(builds[name])]));
   report(Object.fromEntries(results));
 }

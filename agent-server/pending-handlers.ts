@@ -7,7 +7,6 @@ const pending = (): never => {
 
 /** Methods whose rooms are being built; each line goes as its room joins the host. */
 export const pendingHandlers = {
-  "workspace.outline": pending,
   "intent.classify": pending,
   "models.local.load": pending,
   "models.local.unload": pending,

@@ -71,6 +71,14 @@ export const contextMethods = {
     summary: "The outline of a source file: what it defines, with lines.",
     access: "any",
     params: z.object({ path: z.string().min(1).max(4096) }),
-    result: z.object({ path: z.string(), language: z.string(), source: z.enum(["tree-sitter", "editor"]), entries: z.array(OutlineEntry) }),
+    result: z.object({
+      path: z.string(),
+      language: z.string(),
+      /** `parser`: that of a document such as Markdown, JSON or YAML. */
+      source: z.enum(["tree-sitter", "editor", "parser"]),
+      entries: z.array(OutlineEntry),
+      /** Why it may not be the whole: syntax errors, a bound; null when it is. */
+      problem: z.string().nullable(),
+    }),
   }),
 };

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { protocolVersion } from "./common.ts";
+import { OutlineEntry } from "./context.ts";
 import { Posture } from "./governance.ts";
 import { Features } from "./host.ts";
 
@@ -49,6 +50,14 @@ const EditorModelMessage = z.object({
 });
 export type EditorModelMessage = z.infer<typeof EditorModelMessage>;
 
+const Places = z.object({
+  items: z.array(Position),
+  /** There are more. */
+  truncated: z.boolean(),
+  /** The language service did not answer in time, or there is none for this file. */
+  answered: z.boolean(),
+});
+
 /** What the host may ask of the editor (JSON-RPC requests `lancelot/editor/<name>`). Paths are relative to the workspace. */
 export const editorRequests = {
   /** Problems the editor shows, for one file or all. */
@@ -59,6 +68,21 @@ export const editorRequests = {
         Position.extend({ severity: z.enum(["error", "warning", "information", "hint"]), message: z.string(), source: z.string() }),
       ),
     }),
+  },
+  /** What the editor's language service says a file defines; empty when it says nothing in time. */
+  symbols: {
+    params: z.object({ path: z.string() }),
+    result: z.object({ language: z.string(), entries: z.array(OutlineEntry) }),
+  },
+  /** Where what stands at a place is used. Lines and columns from 1; places outside the workspace are left out. */
+  references: {
+    params: Position,
+    result: Places,
+  },
+  /** Where what stands at a place is defined. */
+  definition: {
+    params: Position,
+    result: Places,
   },
   /** Text of an open document with unsaved edits; null when the file has none. */
   unsavedText: {

@@ -11,6 +11,7 @@ import type { ToolProvider } from "./capabilities.ts";
 import type { Changes, Overlay } from "./changes.ts";
 import type { CommandRoom } from "./command/run.ts";
 import type { Locks } from "./locks.ts";
+import type { Outliner } from "./outline/outline.ts";
 import type { Touch } from "./checkpoints.ts";
 import type { FilePath } from "./providers/file-ops.ts";
 import type { RepositoryMoves } from "./repository-moves.ts";
@@ -28,6 +29,8 @@ export interface Scope {
   readonly changes: Changes;
   readonly askEditor: AskEditor | null;
   readonly ripgrepPath: string;
+  /** What source files define. */
+  readonly outliner: Outliner;
   /** How command lines are run. */
   readonly commands: CommandRoom;
   /** Held on a file's absolute path while it, or its change, is written. */

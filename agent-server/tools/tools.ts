@@ -5,6 +5,7 @@ import type { AskEditor } from "../contract/editor.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
 import type { Mode } from "../contract/governance.ts";
+import type { Result } from "../contract/table.ts";
 import type { SearchMatch, ToolInfo } from "../contract/tools.ts";
 import type { FlagName } from "../flags/flags.ts";
 import type { Governance } from "../governance/governance.ts";
@@ -23,6 +24,8 @@ import { createKeeping } from "./checkpoints-keeping.ts";
 import { createRestore } from "./checkpoints-restore.ts";
 import { createFabric } from "./fabric.ts";
 import { createLocks } from "./locks.ts";
+import { createOutliner } from "./outline/outline.ts";
+import { outlineFile } from "./outline/workspace-outline.ts";
 import { createPreferences } from "./preferences.ts";
 import { createProviders } from "./providers.ts";
 import { createDeclaredCommands } from "./providers/deploy.ts";
@@ -101,6 +104,8 @@ export interface Tools {
     signal: AbortSignal,
   ): Promise<{ items: SearchMatch[]; truncated: boolean }>;
   files(query: string, limit: number, signal: AbortSignal): Promise<string[]>;
+  /** What a file of the workspace defines. @throws LancelotError. */
+  outline(path: string): Promise<Result<"workspace.outline">>;
   changes: {
     list(filter: { questId?: string; open?: boolean; limit: number }): Change[];
     get(id: string): ChangeTexts;
@@ -293,6 +298,7 @@ export function createTools(deps: ToolsDeps): Tools {
     if (own !== null || tool.routed !== true) return own;
     return router.problem({ capability: tool.capability, action: tool.action });
   };
+  const outliner = createOutliner({ distDir: deps.distDir ?? null, askEditor });
   const fabric = {
     road,
     ledger,
@@ -307,7 +313,7 @@ export function createTools(deps: ToolsDeps): Tools {
     takeFailures: (questId: string) => toldWords(verifications.take(questId)),
     scope: (call: ToolCall) => ({
       ...{ call, workspace: owner, governance, files, changes, askEditor, ripgrepPath, locks, moves, questFiles: undo.questFiles },
-      ...{ chosen: null, attempt, flag, commands },
+      ...{ chosen: null, attempt, flag, commands, outliner },
       placeholders: call.questId === null ? null : (deps.placeholders?.of(call.questId) ?? null),
     }),
   };
@@ -339,6 +345,7 @@ export function createTools(deps: ToolsDeps): Tools {
       const found = await searchWorkspace(searchable(), query, signal);
       return { ...found, items: found.items.map((item) => ({ ...item, text: redactor.text(item.text).text })) };
     },
+    outline: (path) => outlineFile({ governance, files, outliner }, path),
     files: async (query, limit, signal) => findFiles(searchable(), query, limit, signal),
     changes: changes.reviewed,
     checkpoints: {

@@ -4,6 +4,7 @@ import { applyText } from "./apply-text.ts";
 import { readDiagnostics } from "./diagnostics.ts";
 import { createLanguageModels } from "./language-models.ts";
 import { createEditorSecrets } from "./secrets.ts";
+import { readDefinition, readReferences, readSymbols } from "./symbols.ts";
 import { uriOf } from "./workspace-path.ts";
 
 type Answers = { [N in EditorRequest]: (params: EditorParams<N>) => Promise<EditorResult<N>> | EditorResult<N> };
@@ -17,6 +18,9 @@ export function editorAnswers(
   const secrets = createEditorSecrets(context.secrets, context.globalState);
   const answers: Answers = {
     diagnostics: ({ path }) => readDiagnostics(path),
+    symbols: readSymbols,
+    references: readReferences,
+    definition: readDefinition,
     unsavedText: ({ path }) => ({ text: unsavedText(uriOf(path)) }),
     applyText: ({ path, expected, text }) => applyText(uriOf(path), expected, text),
     secretGet: async ({ name }) => ({ value: await secrets.get(name) }),

@@ -7,6 +7,8 @@ import { diagnostics } from "./diagnostics.ts";
 import { download } from "./download.ts";
 import { editFile } from "./edit-file.ts";
 import { fetchUrl } from "./fetch-url.ts";
+import { findReferences } from "./find-references.ts";
+import { getFileOutline } from "./get-file-outline.ts";
 import { gitBranch } from "./git-branch.ts";
 import { gitCheckout } from "./git-checkout.ts";
 import { gitClone } from "./git-clone.ts";
@@ -16,6 +18,7 @@ import { gitLog } from "./git-log.ts";
 import { gitPush } from "./git-push.ts";
 import { gitShow } from "./git-show.ts";
 import { gitStatus } from "./git-status.ts";
+import { goToDefinition } from "./go-to-definition.ts";
 import { httpPost } from "./http-post.ts";
 import { listFiles } from "./list-files.ts";
 import { readFile } from "./read-file.ts";
@@ -30,6 +33,9 @@ export const catalog: readonly Tool[] = [
   readFile,
   listFiles,
   searchWorkspace,
+  getFileOutline,
+  goToDefinition,
+  findReferences,
   editFile,
   writeFile,
   applyPatch,

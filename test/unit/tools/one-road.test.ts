@@ -34,6 +34,9 @@ const calls: Record<string, { args: Record<string, unknown>; acts: string | null
   read_file: { args: { path: "alias/a.ts" }, acts: "path" },
   list_files: { args: { path: "alias" }, acts: "path" },
   search_workspace: { args: { query: "alpha" }, acts: "query" },
+  get_file_outline: { args: { path: "alias/a.ts" }, acts: "path" },
+  go_to_definition: { args: { name: "alpha", path: "alias/a.ts" }, acts: "path" },
+  find_references: { args: { name: "alpha", path: "alias/a.ts" }, acts: "path" },
   edit_file: { args: { path: "alias/a.ts", old_text: "alpha", new_text: "ALPHA" }, acts: "path" },
   write_file: { args: { path: "alias/new/b.ts", content: "new\n" }, acts: "path" },
   apply_patch: { args: { patch: "--- a/alias/a.ts\n+++ b/alias/a.ts\n@@ -1 +1 @@\n-alpha secret words\n+beta\n" }, acts: "path" },
@@ -91,6 +94,9 @@ describe("there is one road", () => {
   const editor = (async (name: string, { path = "", text = "" }: { path?: string; text?: string | null } = {}) => {
     watch.note(name === "applyText" ? "write" : "editor", name);
     if (name === "diagnostics") return { items: [] };
+    if (name === "symbols") return { language: "text", entries: [] };
+    if (name === "references" || name === "definition")
+      return { items: [{ path: "src/a.ts", line: 1, column: 1 }], truncated: false, answered: true };
     if (name === "unsavedText") return { text: null };
     mkdirSync(dirname(room.path(path)), { recursive: true });
     if (text === null) rmSync(room.path(path));

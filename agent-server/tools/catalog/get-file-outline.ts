@@ -1,0 +1,40 @@
+import * as z from "zod";
+import { LancelotError } from "../../contract/errors.ts";
+import { fileProvider } from "../providers/file-ops.ts";
+import { defineTool, fileStep, PathArgument, readOverlay, resolveFile } from "../tool.ts";
+
+export const getFileOutline = defineTool({
+  name: "get_file_outline",
+  description:
+    "What a source file defines (functions, classes, methods, types; headings of Markdown, keys of JSON and YAML), with line numbers and signatures and without bodies. Use it before read_file on a long file, then read the lines you need. Includes your own proposed edits.",
+  args: z.strictObject({ path: PathArgument.describe("File, relative to the workspace") }),
+  capability: "file_ops",
+  action: "read",
+  baseTier: "T0",
+  actionType: "tool_call",
+  provider: fileProvider,
+  title: ({ path }) => `Outline of ${path}`,
+  looks: ({ path }, scope) => [fileStep("read", resolveFile(scope, path))],
+  async plan({ path }, scope) {
+    const file = resolveFile(scope, path);
+    if (file.type === "directory")
+      throw new LancelotError("invalid_params", `${file.display} is a folder. Use list_files with path "${file.display}" to see what is in it.`);
+    const { overlay } = await readOverlay(scope, file);
+    if (overlay.text === null)
+      throw new LancelotError("not_found", `${file.display} does not exist. Look for it with list_files or search_workspace.`);
+    const { entries, language, source, problem } = await scope.outliner.outline(file.display, overlay.text);
+    const lines = entries.map(
+      ({ startLine, endLine, depth, kind, name, signature }) =>
+        `${"  ".repeat(depth)}${String(startLine)}${endLine > startLine ? `-${String(endLine)}` : ""} ${kind} ${signature === "" ? name : signature}`,
+    );
+    const total = overlay.text.split("\n").length;
+    const head = `${file.display}: ${language}, ${String(total)} lines`;
+    const text = lines.length === 0 ? `${head}. It defines nothing that is listed.` : [head, ...lines].join("\n");
+    return {
+      kind: "answer",
+      text: problem === null ? text : `${text}\n[${problem}]`,
+      hint: "Read the lines you need with read_file.",
+      outputs: { count: entries.length, language, source },
+    };
+  },
+});

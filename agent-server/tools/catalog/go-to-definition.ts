@@ -1,0 +1,60 @@
+import * as z from "zod";
+import { LancelotError } from "../../contract/errors.ts";
+import { findName, type Place, readPlaces, wordPattern } from "../outline/places.ts";
+import { count, defineTool, fileStep, PathArgument, resolveFile, type Scope } from "../tool.ts";
+import { searchWorkspace } from "../workspace-search.ts";
+
+/** Without the editor, files that have the name and are outlined to find its definition. */
+const outlinedFiles = 40;
+
+export const goToDefinition = defineTool({
+  name: "go_to_definition",
+  description:
+    "Where a function, class, method, type or variable is defined, by the editor's language service, with the line. Give its name and a file (and line) that uses it. Without an editor definitions of that name are looked for in outlines, and the answer says so. To list all that a file defines use get_file_outline.",
+  args: z.strictObject({
+    name: z.string().min(1).max(200).describe("The name as it stands in the code"),
+    path: PathArgument.describe("A file that uses it, relative to the workspace"),
+    line: count(1, 10_000_000).optional().describe("Line where it stands, from 1; the first that has it if left out"),
+  }),
+  capability: "file_ops",
+  action: "search",
+  baseTier: "T0",
+  actionType: "env_query",
+  provider: { name: "editor", version: "1" },
+  title: ({ name, path }) => `Definition of ${name} in ${path}`,
+  looks: ({ path }, scope) => [fileStep("read", resolveFile(scope, path)), fileStep("search", resolveFile(scope, "."))],
+  async plan({ name, path, line }, scope) {
+    const file = resolveFile(scope, path);
+    const at = await findName(scope, file, name, line);
+    if (scope.askEditor !== null && at !== null) {
+      const { items, answered } = await scope.askEditor("definition", { path: file.display, ...at });
+      const places = answered ? await readPlaces(scope, items, 20) : [];
+      if (places.length > 0) return answer(places, "", "editor");
+    }
+    const places = await byOutlines(scope, name);
+    if (places.length === 0)
+      throw new LancelotError("not_found", `No definition of ${name} was found in the workspace. It may come from a library; look with search_workspace.`);
+    return answer(places, `[Found by outlines, without the editor's language service: check that it is the one you mean]\n`, "outline");
+  },
+});
+
+function answer(places: readonly Place[], head: string, source: string) {
+  const lines = places.map(({ path, line, text }) => `${path}:${String(line)}: ${text}`);
+  return { kind: "answer" as const, text: head + lines.join("\n"), hint: "Read there with read_file.", outputs: { count: places.length, source } };
+}
+
+async function byOutlines(scope: Scope, name: string): Promise<Place[]> {
+  const { items } = await searchWorkspace(scope, { query: wordPattern(name), regex: true, limit: 2_000 }, scope.call.signal);
+  const paths = [...new Set(items.flatMap(({ path, text }) => (text.includes(name) && scope.outliner.reads(path) ? [path] : [])))];
+  const places: Place[] = [];
+  for (const path of paths.slice(0, outlinedFiles)) {
+    scope.call.signal.throwIfAborted();
+    const { text } = await scope.files.current(resolveFile(scope, path)).catch(() => ({ text: null }));
+    if (text === null) continue;
+    const { entries } = await scope.outliner.outline(path, text).catch(() => ({ entries: [] }));
+    for (const entry of entries)
+      if (entry.name === name || entry.name.endsWith(`::${name}`) || entry.name.endsWith(`.${name}`))
+        places.push({ path, line: entry.startLine, text: `${entry.kind} ${entry.signature}` });
+  }
+  return places.slice(0, 50);
+}
