@@ -12,7 +12,8 @@ export interface PlacedText {
 /**
  * Puts secrets in the place of their placeholders, in a text that goes into a file. They are learned from the file itself, so that
  * this works after a restart too.
- * @param held the file as it is now: on disk, and as the quest sees it
+ * @param held the file as it is now: on disk, and as the quest sees it. What it held earlier in the quest counts too: a line may be cut
+ * out by one call and put back by the next.
  * @throws LancelotError `denied` for a file outside the workspace.
  */
 export function placeSecrets(
@@ -22,8 +23,7 @@ export function placeSecrets(
   held: readonly (string | null)[],
 ): PlacedText {
   if (placeholders === null || !placeholders.mentionedIn(text)) return { text, review: false };
-  const texts = [...new Set(held.filter((one) => one !== null))];
-  for (const one of texts) placeholders.secrets.text(one);
+  for (const one of new Set(held)) if (one !== null) placeholders.learnFrom(file.absolute, one);
   const secrets = placeholders.secretsIn(text);
   const [first] = secrets;
   if (first === undefined) return { text, review: false };
@@ -35,7 +35,7 @@ export function placeSecrets(
   }
   return {
     text: placeholders.restoreSecrets(text),
-    review: secrets.some(({ value }) => !texts.some((one) => one.includes(value))),
+    review: secrets.some(({ places }) => !places.has(file.absolute)),
   };
 }
 

@@ -10,6 +10,8 @@ import { createKnownValues } from "./known.ts";
 interface Entry {
   kind: HiddenKind;
   readonly value: string;
+  /** Files that hold it, or held it in this quest. */
+  readonly places: Set<string>;
 }
 
 /** How personal data is looked for in what leaves this machine. */
@@ -37,8 +39,10 @@ export interface QuestPlaceholders {
   hideKnown(text: string, kinds: ReadonlySet<PiiKind>): string;
   /** The text with personal data back in its place. Secrets stay hidden, and so does what is no placeholder of this quest. */
   restorePersonal(text: string): string;
-  /** The secrets of a text that are known now, each with its placeholder as it is written there. */
-  secretsIn(text: string): { written: string; value: string }[];
+  /** The secrets of a text that are known now, each with its placeholder as it is written there, and the files that held it. */
+  secretsIn(text: string): { written: string; value: string; places: ReadonlySet<string> }[];
+  /** Learns the secrets of a file's text, and that it held them. Gives the text without them. */
+  learnFrom(place: string, text: string): string;
   /** The text with the secrets in the place of their placeholders. For files alone. */
   restoreSecrets(text: string): string;
   /** True for a text with anything that is spelled like a placeholder. */
@@ -81,7 +85,7 @@ export function createQuestPlaceholders(key: Buffer): QuestPlaceholders {
     const hash = hashOf(value);
     const entry = byHash.get(hash);
     if (entry === undefined || (kind === "secret" && entry.kind !== "secret")) {
-      byHash.set(hash, { kind, value });
+      byHash.set(hash, { kind, value, places: entry?.places ?? new Set() });
       byValue.set(value, hash);
       version += 1;
       const placeholder = placeholderOf(kind, hash);
@@ -178,13 +182,18 @@ export function createQuestPlaceholders(key: Buffer): QuestPlaceholders {
     },
     restorePersonal: (text) => replacePlaceholders(text, (hash) => (isSecret(hash) ? null : (byHash.get(hash)?.value ?? null))),
     secretsIn(text) {
-      const found: { written: string; value: string }[] = [];
+      const found: ReturnType<QuestPlaceholders["secretsIn"]> = [];
       replacePlaceholders(text, (hash, written) => {
         const entry = byHash.get(hash);
-        if (entry?.kind === "secret") found.push({ written, value: entry.value });
+        if (entry?.kind === "secret") found.push({ written, value: entry.value, places: entry.places });
         return null;
       });
       return found;
+    },
+    learnFrom(place, text) {
+      const hidden = hideSecrets(text);
+      for (const hash of hashesIn(hidden)) byHash.get(hash)?.places.add(place);
+      return hidden;
     },
     restoreSecrets: (text) => replacePlaceholders(text, (hash) => (isSecret(hash) ? (byHash.get(hash)?.value ?? null) : null)),
     mentionedIn: (text) => hashesIn(text).length > 0,

@@ -72,7 +72,7 @@ export const readFile = defineTool({
     const about = [aboutText(current.encoding, overlay.text), standing(overlay.changeId, overlay.conflict, current.unsaved)].filter(
       (part) => part !== "",
     );
-    return show(file, hidden(scope, overlay.text), offset, lines, about.join("; "), { sha256: sha256(overlay.text), size: stats.size });
+    return show(file, hidden(scope, file, overlay.text), offset, lines, about.join("; "), { sha256: sha256(overlay.text), size: stats.size });
   },
 });
 
@@ -80,7 +80,7 @@ export const readFile = defineTool({
 async function readProposed(scope: Scope, file: ResolvedFile, offset: number, lines: number): Promise<Answer> {
   const { current, overlay } = await readOverlay(scope, file);
   if (overlay.text !== null) {
-    return show(file, hidden(scope, overlay.text), offset, lines, standing(overlay.changeId, overlay.conflict, current.unsaved), {
+    return show(file, hidden(scope, file, overlay.text), offset, lines, standing(overlay.changeId, overlay.conflict, current.unsaved), {
       sha256: sha256(overlay.text),
     });
   }
@@ -94,8 +94,8 @@ async function readProposed(scope: Scope, file: ResolvedFile, offset: number, li
 }
 
 /** Before the lines are numbered, so that a secret of several lines is found as the file has it. */
-function hidden({ placeholders }: Scope, text: string): string {
-  return placeholders === null ? text : placeholders.secrets.text(text).text;
+function hidden({ placeholders }: Scope, file: ResolvedFile, text: string): string {
+  return placeholders?.learnFrom(file.absolute, text) ?? text;
 }
 
 function show(file: ResolvedFile, text: string, offset: number, limit: number, about: string, outputs: Record<string, unknown>): Answer {

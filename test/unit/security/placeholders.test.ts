@@ -119,7 +119,9 @@ describe("restoring", () => {
     const { made } = quest();
     const hidden = made.secrets.text(`key ${apiKey}`).text;
     expect(made.restorePersonal(hidden)).toBe(hidden);
-    expect(made.secretsIn(hidden)).toEqual([{ written: hidden.slice(4), value: apiKey }]);
+    expect(made.secretsIn(hidden)).toEqual([{ written: hidden.slice(4), value: apiKey, places: new Set() }]);
+    expect(made.learnFrom("/w/a.ts", `key ${apiKey}`)).toBe(hidden);
+    expect(made.secretsIn(hidden)[0]?.places).toEqual(new Set(["/w/a.ts"]));
   });
 
   it("gives a stream on as it would give the whole, however it is cut", () => {
