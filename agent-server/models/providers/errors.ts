@@ -126,8 +126,7 @@ function classify(cause: unknown, connection: Connection, model: string): Failur
     return { code: "unavailable", reason: "overloaded", retryable: true, message: `${name} is overloaded (${status ?? 529}).` };
   if (
     status === 408 ||
-    (status !== undefined && status >= 500) ||
-    /\b(api_error|server_error|internal|unavailable|timeout_error)\b/i.test(type)
+    (status === undefined ? /\b(api_error|server_error|internal|unavailable|timeout_error)\b/i.test(type) : status >= 500)
   )
     return { code: "unavailable", reason: "server", retryable: true, message: `${name} failed on its side (${status ?? type}).` };
   return {

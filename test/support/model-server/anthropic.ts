@@ -37,12 +37,21 @@ export const anthropic: Wire = {
     };
   },
 
-  refuse(body) {
+  refuse(body, _path, headers) {
     const messages = list(body["messages"]).map((message) => ({ role: text(message["role"]), blocks: blocksOf(message) }));
     const thinking = isRecord(body["thinking"]) ? body["thinking"] : undefined;
     const model = text(body["model"]);
     if (messages[0]?.role !== "user") return "messages: first message must use the user role";
-    if ("temperature" in body) return "`temperature` is deprecated for this model";
+    const isOld = /claude-(3|\w+-4-[0-6])/.test(model);
+    if ("temperature" in body && (!isOld || thinking !== undefined)) return "`temperature` is deprecated for this model";
+    if (!isOld && isRecord(body["tool_choice"]) && body["tool_choice"]["type"] !== "auto")
+      return "`tool_choice`: forced tool use is not supported for this model";
+    if (isRecord(thinking?.["block_binding"]) && headers["anthropic-beta"] !== "thinking-binding-controls-2026-08-01")
+      return "`thinking.block_binding` requires the beta header thinking-binding-controls-2026-08-01";
+    if (thinking?.["type"] === "between_tools" && !/sonnet-5-5/.test(model))
+      return '"thinking.type.between_tools" is not supported for this model';
+    const marks = JSON.stringify(body).split('"cache_control"').length - 1;
+    if (marks > 4) return `A maximum of 4 blocks with cache_control may be provided. Found ${marks}.`;
     if (/claude-\w+-5/.test(model) && thinking?.["type"] === "enabled")
       return '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.';
     if (thinking?.["type"] === "enabled" && Number(thinking["budget_tokens"]) >= Number(body["max_tokens"]))
@@ -50,6 +59,7 @@ export const anthropic: Wire = {
     for (const [index, message] of messages.entries()) {
       for (const block of message.blocks) {
         if (block["type"] === "text" && text(block["text"]) === "") return `messages.${index}: text content blocks must be non-empty`;
+        if (block["type"] === "thinking" && "cache_control" in block) return `messages.${index}: thinking blocks cannot have cache_control`;
         if (block["type"] === "thinking" && block["signature"] !== sign(text(block["thinking"])))
           return `messages.${index}.content: Invalid \`signature\` in \`thinking\` block`;
         if (block["type"] === "redacted_thinking" && block["data"] !== redacted)
@@ -80,11 +90,11 @@ export const anthropic: Wire = {
     const send = (type: string, fields: Record<string, unknown>): void => {
       events.push({ event: type, data: JSON.stringify({ type, ...fields }) });
     };
-    const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens } = usageOf(turn);
+    const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens, cacheWriteTokens } = usageOf(turn);
     const usage = {
-      input_tokens: inputTokens - cachedInputTokens,
+      input_tokens: inputTokens - cachedInputTokens - cacheWriteTokens,
       cache_read_input_tokens: cachedInputTokens,
-      cache_creation_input_tokens: 0,
+      cache_creation_input_tokens: cacheWriteTokens,
     };
     const id = `msg_${randomUUID().slice(0, 8)}`;
     send("message_start", {
@@ -161,6 +171,14 @@ function blocksOf(message: Record<string, unknown>): Record<string, unknown>[] {
   return typeof message["content"] === "string" ? [{ type: "text", text: message["content"] }] : list(message["content"]);
 }
 
+function textOf(content: unknown): string {
+  return typeof content === "string"
+    ? content
+    : list(content)
+        .map((block) => text(block["text"]))
+        .join("");
+}
+
 /** Results of tools come in a user message here; they are told apart. */
 function readMessage(message: Record<string, unknown>): SeenMessage[] {
   const spoken = emptyMessage(message["role"] === "assistant" ? "assistant" : "user");
@@ -170,9 +188,10 @@ function readMessage(message: Record<string, unknown>): SeenMessage[] {
     else if (block["type"] === "image" && isRecord(block["source"])) spoken.images.push(text(block["source"]["data"]));
     else if (block["type"] === "tool_use")
       spoken.toolCalls.push({ id: text(block["id"]), name: text(block["name"]), args: block["input"] });
-    else if (block["type"] === "tool_result")
-      results.toolResults.push({ id: text(block["tool_use_id"]), text: text(block["content"]), isError: block["is_error"] === true });
-    else spoken.thinking.push(block);
+    else if (block["type"] === "tool_result") {
+      for (const inner of list(block["content"])) if (isRecord(inner["source"])) results.images.push(text(inner["source"]["data"]));
+      results.toolResults.push({ id: text(block["tool_use_id"]), text: textOf(block["content"]), isError: block["is_error"] === true });
+    } else spoken.thinking.push(block);
   }
   const isSpoken = spoken.text !== "" || spoken.images.length + spoken.toolCalls.length + spoken.thinking.length > 0;
   return [...(results.toolResults.length > 0 ? [results] : []), ...(isSpoken ? [spoken] : [])];

@@ -30,6 +30,8 @@ export const gemini: Wire = {
 
   refuse(body, path) {
     const contents = list(body["contents"]);
+    if (body["cachedContent"] !== undefined && (body["systemInstruction"] !== undefined || body["tools"] !== undefined))
+      return "CachedContent can not be used with GenerateContent request setting system_instruction, tools or tool_config.";
     const needsSignature = !/^gemini-[12]\b/.test(modelOf(path));
     for (const [index, content] of contents.entries()) {
       const parts = list(content["parts"]);
@@ -61,9 +63,10 @@ export const gemini: Wire = {
         }),
       });
     };
-    const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens } = usageOf(turn);
+    const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens, toolTokens } = usageOf(turn);
     const usage = {
-      promptTokenCount: inputTokens,
+      promptTokenCount: inputTokens - toolTokens,
+      ...(toolTokens === 0 ? {} : { toolUsePromptTokenCount: toolTokens }),
       candidatesTokenCount: outputTokens - reasoningTokens,
       thoughtsTokenCount: reasoningTokens,
       cachedContentTokenCount: cachedInputTokens,
@@ -119,6 +122,8 @@ function readContent(content: Record<string, unknown>): SeenMessage[] {
         text: text(response["output"] ?? response["error"]),
         isError: "error" in response,
       });
+      for (const inner of list(part["functionResponse"]["parts"]))
+        if (isRecord(inner["inlineData"])) results.images.push(text(inner["inlineData"]["data"]));
     } else if (isRecord(part["inlineData"])) spoken.images.push(text(part["inlineData"]["data"]));
     else spoken.text += text(part["text"]);
     if (part["thoughtSignature"] !== undefined) spoken.thinking.push({ thoughtSignature: part["thoughtSignature"] });

@@ -74,7 +74,7 @@ export const openAIChat: Wire = {
         if (piece !== undefined) events.push(delta({ tool_calls: [{ index, function: { arguments: piece } }] }));
       }
     events.push(delta({}, finishOf(turn)));
-    const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens } = usageOf(turn);
+    const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens, cacheWriteTokens } = usageOf(turn);
     if (isRecord(request.raw["stream_options"]) && request.raw["stream_options"]["include_usage"] === true)
       events.push(
         chunk({
@@ -83,7 +83,7 @@ export const openAIChat: Wire = {
             prompt_tokens: inputTokens,
             completion_tokens: outputTokens,
             total_tokens: inputTokens + outputTokens,
-            prompt_tokens_details: { cached_tokens: cachedInputTokens },
+            prompt_tokens_details: { cached_tokens: cachedInputTokens, cache_write_tokens: cacheWriteTokens },
             completion_tokens_details: { reasoning_tokens: reasoningTokens },
           },
         }),
@@ -134,6 +134,7 @@ function readMessage(message: Record<string, unknown>): SeenMessage {
   seen.text = textOf(message["content"]);
   for (const part of list(message["content"]))
     if (isRecord(part["image_url"])) seen.images.push(text(part["image_url"]["url"]).replace(/^data:[^,]*,/, ""));
+  if (typeof message["reasoning_content"] === "string") seen.thinking.push({ reasoning_content: message["reasoning_content"] });
   for (const call of list(message["tool_calls"]))
     if (isRecord(call["function"]))
       seen.toolCalls.push({

@@ -12,7 +12,9 @@ export const openAIResponses: Wire = {
 
   read(body) {
     const messages: SeenMessage[] = [];
-    for (const item of list(body["input"])) {
+    const items = list(body["input"]);
+    const told = items.filter(({ role }) => role === "developer" || role === "system").map((item) => textOf(item["content"]));
+    for (const item of items.filter(({ role }) => role !== "developer" && role !== "system")) {
       const role = roleOf(item);
       let last = messages.at(-1);
       if (last === undefined || last.role !== role || role === "user") {
@@ -23,7 +25,7 @@ export const openAIResponses: Wire = {
     }
     return {
       model: text(body["model"]),
-      system: text(body["instructions"]),
+      system: [text(body["instructions"]), ...told].filter((part) => part !== "").join("\n"),
       messages,
       tools: list(body["tools"]).map((tool) => ({ name: text(tool["name"]), schema: tool["parameters"] })),
     };
@@ -126,10 +128,10 @@ export const openAIResponses: Wire = {
     }
     const reason = turn.stop === "max_tokens" ? "max_output_tokens" : turn.stop === "refused" ? "content_filter" : null;
     const status = reason === null ? "completed" : "incomplete";
-    const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens } = usageOf(turn);
+    const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens, cacheWriteTokens } = usageOf(turn);
     const usage = {
       input_tokens: inputTokens,
-      input_tokens_details: { cached_tokens: cachedInputTokens },
+      input_tokens_details: { cached_tokens: cachedInputTokens, cache_write_tokens: cacheWriteTokens },
       output_tokens: outputTokens,
       output_tokens_details: { reasoning_tokens: reasoningTokens },
       total_tokens: inputTokens + outputTokens,
@@ -154,15 +156,28 @@ function roleOf(item: Record<string, unknown>): SeenMessage["role"] {
 }
 
 function addItem(seen: SeenMessage, item: Record<string, unknown>): void {
-  if (item["type"] === "function_call_output")
-    seen.toolResults.push({ id: text(item["call_id"]), text: text(item["output"]), isError: false });
-  else if (item["type"] === "function_call")
+  if (item["type"] === "function_call_output") {
+    seen.toolResults.push({ id: text(item["call_id"]), text: textOf(item["output"]), isError: false });
+    for (const part of list(item["output"])) addImage(seen, part);
+  } else if (item["type"] === "function_call")
     seen.toolCalls.push({ id: text(item["call_id"]), name: text(item["name"]), args: JSON.parse(text(item["arguments"])) });
   else if (item["type"] === "reasoning") seen.thinking.push(item);
   else if (typeof item["content"] === "string") seen.text += item["content"];
   else
     for (const part of list(item["content"])) {
       seen.text += text(part["text"]);
-      if (part["type"] === "input_image") seen.images.push(text(part["image_url"]).replace(/^data:[^,]*,/, ""));
+      addImage(seen, part);
     }
+}
+
+function addImage(seen: SeenMessage, part: Record<string, unknown>): void {
+  if (part["type"] === "input_image") seen.images.push(text(part["image_url"]).replace(/^data:[^,]*,/, ""));
+}
+
+function textOf(content: unknown): string {
+  return typeof content === "string"
+    ? content
+    : list(content)
+        .map((part) => text(part["text"]))
+        .join("");
 }

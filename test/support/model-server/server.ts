@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
+import type { Accounts } from "./accounts.ts";
 import { anthropic } from "./anthropic.ts";
 import { gemini } from "./gemini.ts";
 import { openAIChat } from "./openai-chat.ts";
@@ -16,6 +17,10 @@ export interface ModelServerOptions {
   /** Accepted keys; any, or none, where absent. */
   keys?: string[];
   port?: number;
+  /** Counts input and caches by itself, as the providers document it; see accounts.ts. */
+  accounts?: Accounts;
+  /** What else the server would refuse of a request, by path; a text, or null. */
+  refuse?: (request: SeenRequest) => { status: number; message: string } | null;
 }
 
 export interface ModelServer {
@@ -64,14 +69,27 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mod
     }
     if (request.method === "GET")
       return sendJson(response, 200, listModels(provider, options.models ?? ["test-model"], options.pageSize ?? 100, url));
-    const raw: unknown = JSON.parse(await readBody(request));
+    const raw: unknown = JSON.parse((await readBody(request)) || "{}");
     if (!isRecord(raw)) return sendJson(response, 400, wire.error(400, "not an object"));
-    const seen: SeenRequest = { format, provider, raw, key, ...wire.read(raw, url.pathname) };
+    const path = `${url.pathname}${url.search}`;
+    if (url.pathname.includes("/cachedContents")) {
+      const kept = options.accounts?.keep(request.method ?? "POST", url.pathname, raw) ?? {
+        status: 404,
+        body: wire.error(404, "Not found"),
+      };
+      return sendJson(response, kept.status, kept.body);
+    }
+    const seen: SeenRequest = { format, provider, raw, key, path, headers: request.headers, ...wire.read(raw, url.pathname) };
     requests.push(seen);
     wake();
-    const refusal = wire.refuse(raw, url.pathname);
+    const refusal = wire.refuse(raw, url.pathname, request.headers);
     if (refusal !== null) return sendJson(response, 400, wire.error(400, refusal));
-    const turn = await options.script(seen);
+    const other = options.refuse?.(seen) ?? null;
+    if (other !== null) return sendJson(response, other.status, wire.error(other.status, other.message));
+    const asked = await options.script(seen);
+    const counted = options.accounts?.count(seen);
+    if (counted !== undefined && "refused" in counted) return sendJson(response, 403, wire.error(403, counted.refused));
+    const turn = counted === undefined ? asked : { ...asked, usage: { ...asked.usage, ...counted } };
     response.on("close", () => {
       if (response.writableFinished || turn.fault === "cut") return;
       closedByClient++;
@@ -119,9 +137,25 @@ async function play(wire: Wire, turn: Turn, request: SeenRequest, response: Serv
   const status = fault?.startsWith("http") === true ? Number(fault.slice(4)) : 200;
   if (status !== 200) {
     if (turn.retryAfter !== undefined) response.setHeader("retry-after", String(turn.retryAfter));
-    return sendJson(response, status, wire.error(status, `this is status ${status}`));
+    if (turn.retryAfterMs !== undefined) response.setHeader("retry-after-ms", String(turn.retryAfterMs));
+    if (turn.says?.startsWith("<") === true) return sendPage(response, status, turn.says);
+    const words = turn.says ?? (status === 404 ? `The model ${request.model} does not exist.` : `this is status ${status}`);
+    return sendJson(response, status, wire.error(status, words));
+  }
+  if (fault === "page") return sendPage(response, 200, "<!doctype html><html><body>Please sign in to the network.</body></html>");
+  if (fault === "no_stream") return sendJson(response, 200, { ok: true });
+  if (fault === "json_error") return sendJson(response, 200, wire.error(503, "The model is overloaded."));
+  if (fault === "redirect") {
+    response.writeHead(307, { location: "https://elsewhere.example/v1" });
+    response.end();
+    return;
   }
   response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" });
+  if (turn.stream !== undefined) {
+    await write(response, Buffer.from(turn.stream), turn.chunkBytes);
+    response.end();
+    return;
+  }
   const events = wire.events(turn, request);
   const half = Math.ceil(events.length / 2);
   const isHalf = fault === "cut" || fault === "cut_clean" || fault === "hang_midway" || fault === "error_event";
@@ -140,8 +174,20 @@ async function play(wire: Wire, turn: Turn, request: SeenRequest, response: Serv
 async function write(response: ServerResponse, bytes: Buffer, chunkBytes = bytes.length): Promise<void> {
   for (let start = 0; start < bytes.length; start += chunkBytes) {
     if (response.destroyed) return;
-    if (!response.write(bytes.subarray(start, start + chunkBytes))) await Promise.race([once(response, "drain"), once(response, "close")]);
+    if (!response.write(bytes.subarray(start, start + chunkBytes))) await drained(response);
   }
+}
+
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const go = (): void => {
+      response.off("drain", go);
+      response.off("close", go);
+      resolve();
+    };
+    response.on("drain", go);
+    response.on("close", go);
+  });
 }
 
 function encode({ event, data }: SentEvent): string {
@@ -195,6 +241,11 @@ function listModels(provider: string, models: string[], pageSize: number, url: U
 function sendJson(response: ServerResponse, status: number, body: Record<string, unknown>): void {
   response.writeHead(status, { "content-type": "application/json" });
   response.end(JSON.stringify(body));
+}
+
+function sendPage(response: ServerResponse, status: number, page: string): void {
+  response.writeHead(status, { "content-type": "text/html; charset=utf-8" });
+  response.end(page);
 }
 
 async function readBody(request: IncomingMessage): Promise<string> {

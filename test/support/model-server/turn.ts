@@ -17,7 +17,15 @@ export type Fault =
   /** The provider reports an overload inside a stream that began well. */
   | "error_event"
   /** `delayMs` (50 by default) between the events. */
-  | "slow";
+  | "slow"
+  /** The web page of a proxy, with status 200. */
+  | "page"
+  /** One JSON text in place of a stream. */
+  | "no_stream"
+  /** An error as JSON with status 200, as some proxies send it. */
+  | "json_error"
+  /** Sent on to another address. */
+  | "redirect";
 
 /** One answer of the played model. */
 export interface Turn {
@@ -31,8 +39,14 @@ export interface Turn {
   /** What follows from the content unless said. */
   stop?: "end" | "max_tokens" | "refused";
   fault?: Fault;
-  /** Seconds, for `Retry-After` of an http fault. */
-  retryAfter?: number;
+  /** `Retry-After` of an http fault: seconds, or the header as it is. */
+  retryAfter?: number | string;
+  /** `retry-after-ms` of an http fault. */
+  retryAfterMs?: number;
+  /** What an http fault says, in place of the server's own words; a text that begins with `<` is sent as a web page. */
+  says?: string;
+  /** The stream as it was recorded, in place of what the other fields would become. */
+  stream?: string;
   /** Cuts the byte stream every so many bytes, wherever that falls. */
   chunkBytes?: number;
   /** Milliseconds before each event. */
@@ -45,6 +59,8 @@ export interface TurnUsage {
   outputTokens: number;
   cachedInputTokens: number;
   reasoningTokens: number;
+  cacheWriteTokens: number;
+  toolTokens: number;
 }
 
 export interface SeenMessage {
@@ -69,6 +85,9 @@ export interface SeenRequest {
   tools: { name: string; schema: unknown }[];
   raw: Record<string, unknown>;
   key: string | null;
+  /** Path and query. */
+  path: string;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
 export interface SentEvent {
@@ -79,9 +98,9 @@ export interface SentEvent {
 
 /** What a wire format is to the server. */
 export interface Wire {
-  read(body: Record<string, unknown>, path: string): Omit<SeenRequest, "format" | "provider" | "raw" | "key">;
+  read(body: Record<string, unknown>, path: string): Omit<SeenRequest, "format" | "provider" | "raw" | "key" | "path" | "headers">;
   /** What the real service would refuse (unknown signature, tool call without result, …); null when it would answer. */
-  refuse(body: Record<string, unknown>, path: string): string | null;
+  refuse(body: Record<string, unknown>, path: string, headers: SeenRequest["headers"]): string | null;
   events(turn: Turn, request: SeenRequest): SentEvent[];
   /** The reported failure inside a stream. */
   errorEvent(): SentEvent;
@@ -92,7 +111,7 @@ export interface Wire {
 export type Script = (request: SeenRequest) => Turn | Promise<Turn>;
 
 export function usageOf(turn: Turn): TurnUsage {
-  return { inputTokens: 20, outputTokens: 10, cachedInputTokens: 0, reasoningTokens: 0, ...turn.usage };
+  return { inputTokens: 20, outputTokens: 10, cachedInputTokens: 0, reasoningTokens: 0, cacheWriteTokens: 0, toolTokens: 0, ...turn.usage };
 }
 
 /** Text in pieces of a few characters, never inside a surrogate pair. */
