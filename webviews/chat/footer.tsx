@@ -53,7 +53,7 @@ function Model({ chat, quest }: { chat: Chat; quest: Quest | null }): JSX.Elemen
     >
       <Icon name={chosen === null ? "sparkle" : "pinned"} />
       <span class="ellipsis">{model}</span>
-      {lane !== null && <span class="quiet">{lane}</span>}
+      {lane !== null && <span class="quiet">· {lane}</span>}
     </button>
   );
 }
@@ -108,14 +108,19 @@ function Cost({ chat, quest }: { chat: Chat; quest: Quest | null }): JSX.Element
       type="button"
       class={`footer-item ${near ? "near" : ""}`}
       title={lines.join("\n")}
-      aria-label={`${lines.join(". ")}. ${t("Open Usage")}`}
       onClick={() => chat.bridge.ui(commandAction("openWarRoom", { tab: "usage" }))}
     >
       <Icon name={near ? "warning" : "credit-card"} />
       <span>
-        {task !== undefined && formatUsd(task)}
+        {task !== undefined && (
+          <>
+            <span class="sr-only">{t("Cost of this task:")} </span>
+            {formatUsd(task)}
+          </>
+        )}
         {task !== undefined && spending !== null && " · "}
         {spending !== null && today}
+        <span class="sr-only">. {t("Open Usage")}</span>
       </span>
     </button>
   );

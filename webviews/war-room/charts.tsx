@@ -167,7 +167,7 @@ export function StackedColumns({ columns, label, format = formatNumber, fraction
   const highest = Math.max(0, ...columns.map(({ parts }) => totalOf(parts)));
   const top = fractions ? roundUpFraction(highest) : roundUp(highest);
   const step = 100 / Math.max(1, columns.length);
-  const every = Math.ceil(columns.length / 10);
+  const every = Math.ceil(columns.length / 6);
   const keys = columns[0]?.parts ?? [];
   return (
     <figure class="chart">
@@ -212,7 +212,8 @@ export function StackedColumns({ columns, label, format = formatNumber, fraction
       </ul>
       <details class="chart-table">
         <summary>{t("As a table")}</summary>
-        <div class="table-scroll">
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrolled by keyboard */}
+        <div class="table-scroll" tabIndex={0} role="region" aria-label={t("{0}, as a table", label)}>
           <table class="table">
             <thead>
               <tr>

@@ -29,6 +29,7 @@ import {
   sampleTrust,
   sampleTrustProposal,
 } from "./samples.ts";
+import { sampleDecision, sampleRouterStats, sampleServer, sampleUsage, sampleUsageSum } from "./usage-samples.ts";
 
 export interface ViewState {
   readonly name: string;
@@ -40,6 +41,8 @@ export interface ViewState {
   readonly hoverFirst?: { readonly click: string; readonly over: string };
   /** Pixels; what is below the fold is not drawn. */
   readonly height?: number;
+  /** A field to fill before looking. */
+  readonly fill?: { readonly label: string; readonly text: string };
   /** Text to type into the composer before looking. */
   readonly type?: string;
 }
@@ -139,6 +142,33 @@ const building = {
   ...{ state: "building" as const, bytes: null, message: "Step 7/12: RUN apt-get install --no-install-recommends git python3 ripgrep" },
 };
 
+const decisions = [
+  sampleDecision(),
+  sampleDecision({
+    ...{ id: "decision-2", taskType: "classify_intent", lane: "local_utility", provider: "none", model: "rules", rule: "local_task" },
+    ...{ rationale: "Sorting a request is done on this machine.", alternatives: [], elapsedMs: 3, questId: null, receiptId: null },
+  }),
+  sampleDecision({
+    ...{ id: "decision-3", lane: "flagship_fast", model: "claude-sonnet-5-5", rule: "default", success: false, elapsedMs: 60_000 },
+    ...{ rationale: "Nothing asks for more than the fast lane.", error: "Anthropic did not begin to answer within 60 s." },
+  }),
+  sampleDecision({ id: "decision-4", lane: "flagship_fast", model: "claude-sonnet-5-5", rule: "override", success: null, elapsedMs: 0 }),
+];
+const brokenServer = sampleServer({
+  ...{ kind: "lm-studio", displayName: "LM Studio", url: "http://127.0.0.1:1234/v1", models: [], structured: null },
+  problem: "It wants a key. Name it as a provider in config/models.yaml.",
+});
+const loadedModel = {
+  ...{ status: "loaded", file: "Qwen3-4B-Instruct-2507-Q4_K_M.gguf", name: "Qwen3 4B Instruct", license: "Apache-2.0", source: "hub" },
+  ...{ note: "Answers questions about your files well; larger edits want a larger model.", problem: null },
+  ...{ totalBytes: 2_497_281_120, doneBytes: 2_497_281_120, fit: "This machine has 16 GB of memory; the model takes 4.1 GB of it." },
+  loaded: {
+    ...{ contextSize: 16_384, threads: 7, gpuLayers: 0, memoryBytes: 4_120_000_000, idleMs: 240_000, queued: 1 },
+    tokensPerSecond: 11.34,
+  },
+  intent: { status: "ready", problem: null },
+};
+
 function answersWith(patch: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     "host.info": {
@@ -180,6 +210,10 @@ function answersWith(patch: Record<string, unknown> = {}): Record<string, unknow
     },
     "learning.rules": { items: rules },
     "learning.proposals": { items: [sampleLearningProposal()] },
+    "usage.summary": sampleUsage(),
+    "router.decisions": { items: decisions },
+    "router.stats": sampleRouterStats(),
+    "models.servers": { items: [sampleServer(), brokenServer] },
     "tools.providers": { items: sampleProviders },
     "tools.route": sampleRoute(),
     "tools.sandbox": sampleSandbox(),
@@ -189,6 +223,11 @@ function answersWith(patch: Record<string, unknown> = {}): Record<string, unknow
     ...patch,
   };
 }
+
+const nothingUsed = sampleUsageSum({
+  ...{ calls: 0, costUsd: 0, cacheSavingsUsd: 0, unpricedCalls: 0 },
+  usage: { ...{ inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 }, ...{ reasoningTokens: 0, cacheWriteTokens: 0, toolTokens: 0 } },
+});
 
 const ready = { state: "ready", detail: "" };
 const nothingOpen = { questId: null, draft: "", chosen: [], history: [], outgoing: [], kept: [] };
@@ -243,7 +282,17 @@ const work: Message = sampleMessage({
     { type: "text", text: answerText },
     { type: "notice", level: "warning", text: "The local model could not be used; the remote one answered.", action: "download_model" },
     { type: "notice", level: "error", text: "The provider refused the key.", action: "set_key" },
+    {
+      type: "notice",
+      level: "error",
+      text: "Not sent: the next call could cost up to $0.42. Raise the cap and resume.",
+      action: "raise_cap",
+    },
   ],
+  answeredBy: {
+    ...{ provider: "work", model: "claude-opus-5-5", displayName: "Claude Opus 5.5", lane: "flagship_deep", decisionId: "decision-1" },
+    rationale: "The request speaks of a failure, so the deep lane looks at it.",
+  },
 });
 const running: Message = sampleMessage({
   id: "message-2",
@@ -394,6 +443,12 @@ export const states: readonly ViewState[] = [
       "approvals.list": { items: [sampleCommandApproval()] },
     }),
   }),
+  chat("chat-near-cap", {
+    answers: questAnswers(
+      sampleQuest({ costUsd: 2.4, context: { tokens: 96_400, window: 128_000 }, override: { lane: "flagship_deep" } }),
+      [question, work],
+    ),
+  }),
   chat("chat-interrupted", {
     answers: questAnswers(sampleQuest({ status: "interrupted", problem: "The agent host ended while this task ran." }), [question], {
       "tools.sandbox": sampleSandbox({
@@ -525,6 +580,62 @@ export const states: readonly ViewState[] = [
     }),
   }),
   room("war-room-soul-host-down", "soul", { host: { state: "failed", detail: "It ended five times within a minute." }, answers: {} }),
+  room(
+    "war-room-usage",
+    "usage",
+    { answers: answersWith({ "models.local": loadedModel }) },
+    { click: ["text=Look for servers"], height: 4200 },
+  ),
+  room(
+    "war-room-usage-tokens",
+    "usage",
+    { answers: answersWith({ "models.local": { ...local, status: "downloading", doneBytes: 900_000_000 } }) },
+    { click: [".segment >> text=Tokens", ".chart-table > summary"], fill: { label: "For a day, US dollars", text: "five" }, height: 4200 },
+  ),
+  room(
+    "war-room-usage-empty",
+    "usage",
+    {
+      answers: answersWith({
+        "usage.summary": sampleUsage({
+          ...{ total: nothingUsed, today: nothingUsed, byLane: [], byProvider: [], byModel: [], byQuest: [], byDay: [] },
+          ...{ caps: { questUsd: null, dayUsd: null }, prices: { updated: "2026-11-06", missing: [], problem: null }, since: null },
+          savings: { localCalls: 0, localTokens: 0, savedUsd: 0, comparedWith: null, cacheSavingsUsd: 0 },
+        }),
+        "router.decisions": { items: [] },
+        "router.stats": sampleRouterStats({ offline: true, problem: "config/router.yaml, line 3: deep_types must be a list." }),
+        "models.servers": { items: [] },
+      }),
+    },
+    { click: ["text=Look for servers"], height: 1900 },
+  ),
+  room(
+    "war-room-usage-problems",
+    "usage",
+    {
+      answers: answersWith({
+        "usage.summary": sampleUsage({
+          capsProblem: "config/usage.yaml in the data folder, line 2: caps.day_usd must be number.",
+          prices: { updated: "2026-11-06", missing: [], problem: "config/prices.yaml in the data folder, line 4: not YAML." },
+        }),
+        "router.stats": sampleRouterStats({
+          breakers: [
+            { provider: "anthropic", state: "open", retryAt: at(-40), reason: "It failed five times in a row." },
+            { provider: "openai", state: "half_open", retryAt: null, reason: null },
+          ],
+        }),
+        "models.local": { ...local, status: "failed", problem: "The file is damaged.", nextStep: "Delete it and download it again." },
+      }),
+      errors: { "models.servers": { code: "unavailable", message: "The ports of this machine could not be looked at." } },
+    },
+    { click: ["text=Look for servers"], height: 4000 },
+  ),
+  room("war-room-usage-failed", "usage", {
+    errors: {
+      "usage.summary": { code: "unavailable", message: "The database does not answer." },
+      "router.decisions": { code: "unavailable", message: "The database does not answer." },
+    },
+  }),
   room("war-room-tools", "tools", {}, { click: ["text=Doctor"], height: 2100 }),
   room(
     "war-room-tools-building",

@@ -8,7 +8,7 @@ import { Block } from "../live-panel.tsx";
 import { type Column, RecordTable } from "../record-table.tsx";
 import type { WarRoom } from "../state.ts";
 import type { Measure } from "./state.ts";
-import { amountOf, costText, dayColumns, hasAmounts, laneParts, localDay } from "./words.ts";
+import { amountOf, costText, dayColumns, hasAmounts, laneName, laneParts, localDay } from "./words.ts";
 
 function formatOf(measure: Measure): (value: number) => string {
   return measure === "cost" ? formatUsd : formatNumber;
@@ -128,7 +128,7 @@ export function CostBlocks({ room, summary }: { room: WarRoom; summary: UsageSum
           label={t("By lane")}
           rows={summary.byLane}
           measure={measure}
-          heading={{ title: t("Lane"), cell: ({ name }) => <span>{t(name)}</span> }}
+          heading={{ title: t("Lane"), cell: ({ key, name }) => <span>{laneName(key, name)}</span> }}
         />
       </Block>
       <Block title={title} wide>

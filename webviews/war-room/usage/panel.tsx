@@ -164,7 +164,7 @@ function Content({ room, summary }: { room: WarRoom; summary: UsageSummary }): J
         <CapsBlock room={room} caps={summary.caps} />
       </div>
       {summary.total.calls === 0 ? (
-        <Block title={t("Cost and tokens")} wide aside={<Span room={room} />}>
+        <Block title={t("Cost and tokens")} wide aside={summary.since === null ? null : <Span room={room} />}>
           <Empty icon="credit-card" title={t("No model was called in these days.")}>
             {t("Each call is counted here with the provider's own figures: by lane, provider, model, task and day.")}
           </Empty>

@@ -39,7 +39,7 @@ export interface UsageState {
   use(url: string, model: string): void;
 }
 
-/** Milliseconds between two reads; a task that runs counts a call every few seconds. */
+/** Milliseconds between two reads of what the router did; small local tasks come in bursts. */
 const restMs = 1000;
 const decisionsShown = 50;
 
@@ -47,7 +47,8 @@ export function createUsageState(bridge: Bridge, store: Store, shown: ReadonlySi
   const days = signal<number>(30);
   const measure = signal<Measure>("cost");
   const summary = createLive<UsageSummary>({
-    ...{ bridge, store, shown, restMs, topics: ["usage", "models", "questDeleted"] as const },
+    // The host tells of calls at most twice a second.
+    ...{ bridge, store, shown, topics: ["usage", "models", "questDeleted"] as const },
     read: (abort) => bridge.call("usage.summary", { days: days.peek() }, abort),
   });
   const router = createLive<RouterView>({

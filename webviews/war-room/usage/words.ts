@@ -15,6 +15,12 @@ const laneLooks: Record<Lane, Part["look"]> = {
   local_redaction: "cross",
 };
 
+/** A lane of the host in the owner's words; one that this view does not know as the host names it. */
+export function laneName(key: string, name: string): string {
+  const lane = laneOrder.find((known) => known === key);
+  return lane === undefined ? name : laneText(lane);
+}
+
 /** What a chart draws of a row. */
 export function amountOf(row: Pick<UsageRow, "costUsd" | "usage">, measure: Measure): number {
   return measure === "cost" ? row.costUsd : row.usage.inputTokens + row.usage.outputTokens;
