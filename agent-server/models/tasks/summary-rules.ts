@@ -24,7 +24,7 @@ export function summarizeByRules(text: string, maxTokens: number): string {
   if (estimateTokens(text) <= maxTokens) return text.trim();
   const scored = score(unitsOf(text));
   const files = [...new Set(scored.flatMap(({ unit }) => unit.text.match(pathLike) ?? []))];
-  const reserve = files.length === 0 ? 0 : Math.min(Math.floor(maxTokens * 0.2), 80);
+  const reserve = files.length === 0 ? 0 : Math.min(Math.floor(maxTokens * 0.12), 60);
   const chosen = choose(scored, maxTokens - reserve);
   let summary = join(chosen);
   const missing = files.filter((file) => !summary.includes(file));
@@ -45,7 +45,7 @@ function score(units: readonly Unit[]): Scored[] {
     score += Math.min(3, (unit.text.match(pathLike) ?? []).length) * 0.6;
     score += Math.min(3, (unit.text.match(/(?<![\w.])\d[\d.,:%]*\b/g) ?? []).length) * 0.3;
     if (index === 0) score += 1.5;
-    if (index === units.length - 1) score += 0.8;
+    if (index === units.length - 1) score += 0.2;
     if (unit.kind === "heading") score *= 0.5;
     if (unit.kind === "code") score *= 0.35;
     // Of a log, what went wrong.

@@ -1,0 +1,147 @@
+import { createHash } from "node:crypto";
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { intents } from "../../../../agent-server/contract/intent.ts";
+import { readCatalog } from "../../../../agent-server/models/local/catalog.ts";
+import { classify, featuresOf, readIntentWeights, softmax } from "../../../../agent-server/models/tasks/intent-classifier.ts";
+import { cueNames, cuesOf, cueVector } from "../../../../agent-server/models/tasks/intent-cues.ts";
+import { intentByRules } from "../../../../agent-server/models/tasks/intent-rules.ts";
+import { requestPart } from "../../../../agent-server/models/tasks/intent-text.ts";
+import { intentSamples, trainingSamples } from "../../../support/models/intent-samples.ts";
+import { configDir } from "../../../support/models/tasks-room.ts";
+
+const parts = ["train", "dev", "held-out"] as const;
+const heldOut = intentSamples("held-out");
+const share = (count: number, of: number) => count / Math.max(1, of);
+
+describe("the labelled set", () => {
+  it("has more than 560 requests of every kind, none twice", () => {
+    const all = parts.flatMap((part) => intentSamples(part));
+    expect(all.length).toBeGreaterThanOrEqual(560);
+    for (const part of parts) expect(new Set(intentSamples(part).map(({ intent }) => intent))).toEqual(new Set(intents));
+    const held = new Set(heldOut.map(({ text }) => text.toLowerCase()));
+    const others = [...trainingSamples().map(({ sample }) => sample), ...intentSamples("dev")];
+    // The few that are the same everywhere: a bare greeting or thanks cannot be said in another voice.
+    const same = others.filter(({ text }) => held.has(text.toLowerCase()));
+    expect(same.filter(({ intent, isContinuation }) => intent !== "CONVERSATIONAL" && !isContinuation).map(({ text }) => text)).toEqual([]);
+  });
+
+  it("is what the shipped classifier was trained on, for the model of the catalog", () => {
+    const weights = readIntentWeights(configDir);
+    expect(weights.samples, "run test/support/models/train-intent.ts").toBe(
+      createHash("sha256").update(JSON.stringify(trainingSamples())).digest("hex"),
+    );
+    expect(weights.model).toBe(readCatalog(configDir, "/nowhere").intent?.sha256);
+  });
+});
+
+describe("intent by rules", () => {
+  const judged = heldOut.map((sample) => ({ sample, told: intentByRules(sample.text) }));
+
+  it("is right on most requests that it was not made for, of every kind", () => {
+    const right = judged.filter(({ sample, told }) => told.intent === sample.intent);
+    expect(share(right.length, judged.length)).toBeGreaterThan(0.85);
+    for (const intent of intents) {
+      const of = judged.filter(({ sample }) => sample.intent === intent);
+      expect(share(of.filter(({ told }) => told.intent === intent).length, of.length), intent).toBeGreaterThan(0.7);
+    }
+  });
+
+  it("tells follow-ups, the need for tools and changes", () => {
+    const agree = (holds: (one: (typeof judged)[number]) => boolean) => share(judged.filter(holds).length, judged.length);
+    expect(agree(({ sample, told }) => told.isContinuation === sample.isContinuation)).toBeGreaterThan(0.9);
+    expect(agree(({ sample, told }) => told.requiresTools === sample.requiresTools)).toBeGreaterThan(0.8);
+    const changing = judged.filter(({ sample }) => sample.writes);
+    expect(share(changing.filter(({ told }) => told.risk === "high").length, changing.length)).toBeGreaterThan(0.96);
+  });
+
+  it.each(["create", "write", "save", "update", "modify", "edit"])("never takes %s for low risk, in whatever company", (verb) => {
+    const forms = fc.constantFrom(verb, verb.toUpperCase(), `${verb}s`, `please ${verb}`, `${verb.replace(/e$/, "")}ing`);
+    // Its inflections are English words; what stands around it is anything.
+    fc.assert(
+      fc.property(
+        fc.string({ unit: "grapheme", maxLength: 60 }),
+        forms,
+        fc.string({ unit: "grapheme", maxLength: 60 }),
+        (before, word, after) => {
+          const text = `${before.replaceAll("`", "'")} ${word} ${after}`.replaceAll(/\s+/g, " ");
+          expect(intentByRules(text).risk).toBe("high");
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+
+  it.each([
+    ["", "CONVERSATIONAL"],
+    ["   \n ", "CONVERSATIONAL"],
+    ["```\nconst a = 1;\n```", "KNOWLEDGE_REQUEST"],
+    ["\u0000\ud800", "CONVERSATIONAL"],
+  ])("says something of %j", (text, intent) => {
+    expect(intentByRules(text)).toMatchObject({ intent, method: "rules" });
+  });
+
+  it("never fails, whatever it is given", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 500 }), (text) => {
+        const told = intentByRules(text);
+        expect(intents).toContain(told.intent);
+        expect(told.confidence).toBeGreaterThanOrEqual(0);
+        expect(told.confidence).toBeLessThanOrEqual(1);
+      }),
+    );
+  });
+
+  it("reads a megabyte", () => {
+    for (const text of ["a ".repeat(500_000), "1".repeat(1_000_000), `fix ${"at x:1 ".repeat(140_000)}`, "at ::::::\n".repeat(100_000)])
+      expect(intents).toContain(intentByRules(text).intent);
+  });
+});
+
+describe("what a person wrote in what they sent", () => {
+  it.each([
+    ["fix this:\nTypeError: x is undefined\n    at run (src/a.ts:4:2)", "fix this:"],
+    ["```\nlet a;\n```\nwhat does it do?", "what does it do?"],
+    ["2026-11-02T10:22:31Z ERROR [w] ECONNRESET\nwhy?", "why?"],
+    ["error[E0382]: borrow of moved value\n  --> src/main.rs:42:17\n   |\n40 | let a;\nplease repair that", "please repair that"],
+    ["one line alone: TypeError: x", "one line alone: TypeError: x"],
+  ])("%j", (text, words) => {
+    expect(requestPart(text).words).toBe(words);
+  });
+
+  it("keeps beginning and end of a long text", () => {
+    const { words } = requestPart(`begin ${"middle words ".repeat(1_000)} end`);
+    expect(words.length).toBeLessThan(1_300);
+    expect(words).toMatch(/^begin .* … .* end$/);
+  });
+});
+
+describe("the classifier", () => {
+  const weights = readIntentWeights(configDir);
+
+  it("gives shares of one, the highest to what it says", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.float({ min: -1, max: 1, noNaN: true }), { minLength: weights.embedding, maxLength: weights.embedding }),
+        fc.string(),
+        (vector, text) => {
+          const told = classify(weights, featuresOf(vector, cuesOf(text)));
+          const shares = Object.values(told.probabilities);
+          expect(shares.reduce((sum, value) => sum + value, 0)).toBeCloseTo(1);
+          expect(told.confidence).toBe(Math.max(...shares));
+          expect(told.probabilities[told.intent]).toBe(told.confidence);
+        },
+      ),
+      { numRuns: 30 },
+    );
+  });
+
+  it("takes scores of any size", () => {
+    expect(softmax([1_000, 0, -1_000])).toEqual([1, 0, 0]);
+  });
+
+  it("names every cue it is given", () => {
+    expect(cueVector(cuesOf("x"))).toHaveLength(cueNames.length);
+    expect(new Set(cueNames).size).toBe(cueNames.length);
+  });
+});
