@@ -157,9 +157,11 @@ function toModelMessages(messages: readonly (ContextMessage | null)[], data: Dat
     } else if (message.role === "tool") {
       joined.push({
         role: "tool",
-        results: message.results.map(({ own, findings, key: _, ...result }) => ({
-          ...result,
-          text: own === true ? result.text : data.wrap(result.isError ? `${result.name} (failed)` : result.name, result.text, findings),
+        results: message.results.map(({ callId, name, text, isError, own, findings }) => ({
+          callId,
+          name,
+          isError,
+          text: own === true ? text : data.wrap(isError ? `${name} (failed)` : name, text, findings),
         })),
       });
     } else {

@@ -47,7 +47,10 @@ async function bySearch(scope: Scope, name: string, why: string) {
   const lines = found.map(({ path, line, text }) => `${path}:${String(line)}: ${text}`);
   return {
     kind: "answer" as const,
-    text: found.length === 0 ? `Nothing in the workspace has the word ${name}.` : [head, ...lines, ...(truncated ? ["[there are more]"] : [])].join("\n"),
+    text:
+      found.length === 0
+        ? `Nothing in the workspace has the word ${name}.`
+        : [head, ...lines, ...(truncated ? ["[there are more]"] : [])].join("\n"),
     hint: "Narrow it with search_workspace and a glob.",
     outputs: { count: found.length, source: "search" },
   };

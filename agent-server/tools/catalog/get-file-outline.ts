@@ -18,7 +18,10 @@ export const getFileOutline = defineTool({
   async plan({ path }, scope) {
     const file = resolveFile(scope, path);
     if (file.type === "directory")
-      throw new LancelotError("invalid_params", `${file.display} is a folder. Use list_files with path "${file.display}" to see what is in it.`);
+      throw new LancelotError(
+        "invalid_params",
+        `${file.display} is a folder. Use list_files with path "${file.display}" to see what is in it.`,
+      );
     const { overlay } = await readOverlay(scope, file);
     if (overlay.text === null)
       throw new LancelotError("not_found", `${file.display} does not exist. Look for it with list_files or search_workspace.`);

@@ -33,14 +33,22 @@ export const goToDefinition = defineTool({
     }
     const places = await byOutlines(scope, name);
     if (places.length === 0)
-      throw new LancelotError("not_found", `No definition of ${name} was found in the workspace. It may come from a library; look with search_workspace.`);
+      throw new LancelotError(
+        "not_found",
+        `No definition of ${name} was found in the workspace. It may come from a library; look with search_workspace.`,
+      );
     return answer(places, `[Found by outlines, without the editor's language service: check that it is the one you mean]\n`, "outline");
   },
 });
 
 function answer(places: readonly Place[], head: string, source: string) {
   const lines = places.map(({ path, line, text }) => `${path}:${String(line)}: ${text}`);
-  return { kind: "answer" as const, text: head + lines.join("\n"), hint: "Read there with read_file.", outputs: { count: places.length, source } };
+  return {
+    kind: "answer" as const,
+    text: head + lines.join("\n"),
+    hint: "Read there with read_file.",
+    outputs: { count: places.length, source },
+  };
 }
 
 async function byOutlines(scope: Scope, name: string): Promise<Place[]> {

@@ -45,7 +45,8 @@ function walk(root: Node, language: OutlinedLanguage): { entries: OutlineEntry[]
     nodes += 1;
     if (nodes > maxNodes || entries.length >= maxEntries) return { entries, cut: true };
     const { node, depth } = next;
-    if (language.closed.has(node.type)) continue;
+    // The block of a namespace holds what it defines, unlike that of a function.
+    if (language.closed.has(node.type) && !(node.parent?.type ?? "").endsWith("module")) continue;
     const entry = toEntry(node, language, depth);
     if (entry !== null) entries.push(entry);
     const inside = depth + (entry === null ? 0 : 1);
@@ -109,7 +110,8 @@ function nameOf(node: Node): string | null {
 function declaredName(node: Node): string | null {
   let inner: Node | null = node;
   for (let level = 0; level < 12 && inner !== null; level += 1) {
-    if (/(?:^|_)identifier$|^operator_name$|^destructor_name$|^qualified_identifier$|^variable_name$/.test(inner.type) && inner !== node) return inner.text;
+    if (/(?:^|_)identifier$|^operator_name$|^destructor_name$|^qualified_identifier$|^variable_name$/.test(inner.type) && inner !== node)
+      return inner.text;
     const next: Node | null =
       inner.childForFieldName("declarator") ??
       inner.childForFieldName("name") ??
@@ -133,7 +135,10 @@ function refine(node: Node, kind: string): string | null {
     case "field_definition":
       return /arrow_function|function/.test(node.childForFieldName("value")?.type ?? "") ? "method" : kind;
     case "assignment":
-      return /^(?:module|class_definition)$/.test(node.parent?.parent?.type ?? "") || node.parent?.parent?.parent?.type === "class_definition" ? kind : null;
+      return /^(?:module|class_definition)$/.test(node.parent?.parent?.type ?? "") ||
+        node.parent?.parent?.parent?.type === "class_definition"
+        ? kind
+        : null;
     case "type_spec": {
       const type = node.childForFieldName("type")?.type ?? "";
       return type === "struct_type" ? "struct" : type === "interface_type" ? "interface" : kind;

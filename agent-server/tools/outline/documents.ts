@@ -36,11 +36,19 @@ function headings(text: string): OutlineEntry[] {
     if (fence !== null) continue;
     const heading = /^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$/.exec(line);
     const under = /^ {0,3}(=+|-{2,})\s*$/.exec(lines[index + 1] ?? "");
-    const level = heading?.[1]?.length ?? (under === null || line.trim() === "" || line.startsWith(" ") ? 0 : (under[1] ?? "").startsWith("=") ? 1 : 2);
+    const level =
+      heading?.[1]?.length ?? (under === null || line.trim() === "" || line.startsWith(" ") ? 0 : (under[1] ?? "").startsWith("=") ? 1 : 2);
     if (level === 0 || (heading === null && /^(?:[-*>|]|\d+\.)/.test(line.trim()))) continue;
     const name = (heading?.[2] ?? line).trim();
     if (name === "") continue;
-    found.push({ name: name.slice(0, 200), kind: "heading", startLine: index + 1, endLine: lines.length, depth: level - 1, signature: `${"#".repeat(level)} ${name}`.slice(0, 200) });
+    found.push({
+      name: name.slice(0, 200),
+      kind: "heading",
+      startLine: index + 1,
+      endLine: lines.length,
+      depth: level - 1,
+      signature: `${"#".repeat(level)} ${name}`.slice(0, 200),
+    });
   }
   for (const [index, entry] of found.entries()) {
     const next = found.slice(index + 1).find(({ depth }) => depth <= entry.depth);

@@ -25,8 +25,7 @@ export function createGrammars(distDir: string | null): Grammars {
     return promisify(brotliDecompress)(await readFile(`${plain}.br`));
   }
 
-  const folder = (): string =>
-    distDir === null ? dirname(require.resolve("@vscode/tree-sitter-wasm")) : join(distDir, "grammars");
+  const folder = (): string => (distDir === null ? dirname(require.resolve("@vscode/tree-sitter-wasm")) : join(distDir, "grammars"));
 
   async function loadLibrary(): Promise<typeof TreeSitter> {
     const from = folder();

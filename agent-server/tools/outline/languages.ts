@@ -34,11 +34,30 @@ const typescriptDefinitions = {
   internal_module: "namespace",
   module: "module",
 } as const;
-const ecmaClosed = closed("statement_block", "arrow_function", "function_expression", "object", "array", "arguments", "template_string");
+const ecmaClosed = closed(
+  "statement_block",
+  "arrow_function",
+  "function_expression",
+  "object",
+  "array",
+  "arguments",
+  "template_string",
+  "formal_parameters",
+);
 
-const typescript: OutlinedLanguage = { name: "typescript", grammar: "tree-sitter-typescript", definitions: typescriptDefinitions, closed: ecmaClosed };
+const typescript: OutlinedLanguage = {
+  name: "typescript",
+  grammar: "tree-sitter-typescript",
+  definitions: typescriptDefinitions,
+  closed: ecmaClosed,
+};
 const tsx: OutlinedLanguage = { ...typescript, name: "tsx", grammar: "tree-sitter-tsx" };
-const javascript: OutlinedLanguage = { name: "javascript", grammar: "tree-sitter-javascript", definitions: ecmaDefinitions, closed: ecmaClosed };
+const javascript: OutlinedLanguage = {
+  name: "javascript",
+  grammar: "tree-sitter-javascript",
+  definitions: ecmaDefinitions,
+  closed: ecmaClosed,
+};
 const python: OutlinedLanguage = {
   name: "python",
   grammar: "tree-sitter-python",
@@ -170,7 +189,13 @@ const powershell: OutlinedLanguage = {
 const css: OutlinedLanguage = {
   name: "css",
   grammar: "tree-sitter-css",
-  definitions: { rule_set: "rule", media_statement: "media", keyframes_statement: "keyframes", at_rule: "rule", supports_statement: "supports" },
+  definitions: {
+    rule_set: "rule",
+    media_statement: "media",
+    keyframes_statement: "keyframes",
+    at_rule: "rule",
+    supports_statement: "supports",
+  },
   closed: closed("declaration"),
 };
 

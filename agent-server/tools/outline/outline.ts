@@ -52,7 +52,10 @@ export function createOutliner({ distDir, askEditor }: { distDir: string | null;
         if (entries.length > 0) return { language: known, source: "editor", entries, problem: null };
       }
       const editor = askEditor === null ? " and there is no editor here to ask" : " and the editor knows no symbols in it";
-      throw new LancelotError("unavailable", `There is no grammar for files like ${path}${editor}. Read it, or search in it with search_workspace.`);
+      throw new LancelotError(
+        "unavailable",
+        `There is no grammar for files like ${path}${editor}. Read it, or search in it with search_workspace.`,
+      );
     },
     reads: (path) => languageOf(path) !== null,
   };

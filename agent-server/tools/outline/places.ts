@@ -15,7 +15,12 @@ const shownFiles = 60;
 const lineCharacters = 200;
 
 /** Where a name stands: in the line that is given, or the first line that has it. Null when it does not. */
-export async function findName(scope: Scope, file: ResolvedFile, name: string, line: number | undefined): Promise<{ line: number; column: number } | null> {
+export async function findName(
+  scope: Scope,
+  file: ResolvedFile,
+  name: string,
+  line: number | undefined,
+): Promise<{ line: number; column: number } | null> {
   if (!file.inside) throw new LancelotError("invalid_params", "The editor knows files of the workspace only.");
   const { text } = await scope.files.current(file);
   if (text === null) throw new LancelotError("not_found", `${file.display} does not exist. Look for it with search_workspace.`);
@@ -45,7 +50,8 @@ export async function readPlaces(scope: Scope, items: EditorResult<"references">
       lines = await readLines(scope, path, texts.size < shownFiles);
       texts.set(path, lines);
     }
-    if (lines !== null) places.set(`${path}:${String(line)}`, { path, line, text: cutLine((lines[line - 1] ?? "").trim(), lineCharacters) });
+    if (lines !== null)
+      places.set(`${path}:${String(line)}`, { path, line, text: cutLine((lines[line - 1] ?? "").trim(), lineCharacters) });
   }
   return [...places.values()];
 }

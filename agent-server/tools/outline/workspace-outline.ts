@@ -18,7 +18,10 @@ interface Deps {
 export async function outlineFile({ governance, files, outliner }: Deps, path: string): Promise<Result<"workspace.outline">> {
   const file = resolveFile({ governance }, path);
   if (!file.inside || file.sensitive === "secret")
-    throw new LancelotError("denied", `${file.display} is not outlined: ${file.inside ? "it may hold secrets" : "it is outside the workspace"}.`);
+    throw new LancelotError(
+      "denied",
+      `${file.display} is not outlined: ${file.inside ? "it may hold secrets" : "it is outside the workspace"}.`,
+    );
   if (file.type === "directory") throw new LancelotError("invalid_params", `${file.display} is a folder. Name a file in it.`);
   const { text } = await files.current(file);
   if (text === null) throw new LancelotError("not_found", `${file.display} does not exist.`);
