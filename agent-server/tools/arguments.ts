@@ -36,9 +36,15 @@ export function parseArguments(tool: Tool, given: unknown): ParsedArguments {
   return { ok: false, problem: `The arguments of ${tool.name} are wrong. ${wrong.join(" ")} It takes ${describeParameters(tool)}.` };
 }
 
+/** A tool's arguments never change, every step of a task tells them, and making them takes a millisecond. */
+const parameters = new WeakMap<Tool, Record<string, unknown>>();
+
 /** JSON Schema of a tool's arguments, as models are told. */
 export function parametersOf(tool: Tool): Record<string, unknown> {
+  const known = parameters.get(tool);
+  if (known !== undefined) return known;
   const { $schema: _, ...schema } = z.toJSONSchema(tool.args, { io: "output", target: "draft-2020-12" });
+  parameters.set(tool, schema);
   return schema;
 }
 
