@@ -40,16 +40,17 @@ function score(units: readonly Unit[]): Scored[] {
     const words = wordSets[index] ?? new Set<string>();
     let shared = 0;
     for (const word of words) shared += Math.log2(frequency.get(word) ?? 1);
-    let score = words.size === 0 ? 0 : shared / Math.sqrt(words.size + 4);
-    score += Math.min(3, (unit.text.match(weighty) ?? []).length) * 0.8;
-    score += Math.min(3, (unit.text.match(pathLike) ?? []).length) * 0.6;
-    score += Math.min(3, (unit.text.match(/(?<![\w.])\d[\d.,:%]*\b/g) ?? []).length) * 0.3;
+    const counted = (pattern: RegExp) => Math.min(3, (unit.text.match(pattern) ?? []).length);
+    const signs = counted(weighty) * 0.8 + counted(pathLike) + counted(/(?<![\w.])\d[\d.,:%]*\b/g) * 0.5;
+    let score = words.size === 0 ? 0 : (0.6 * shared) / Math.sqrt(words.size + 4) + signs;
+    // It says neither where nor how much, and decides nothing.
+    if (signs === 0) score *= 0.6;
     if (index === 0) score += 1.5;
     if (index === units.length - 1) score += 0.2;
     if (unit.kind === "heading") score *= 0.5;
     if (unit.kind === "code") score *= 0.35;
     // Of a log, what went wrong.
-    if (unit.kind === "log") score = /error|fail|fatal|exception|warn/i.test(unit.text) ? score + 0.8 : score * 0.3;
+    if (unit.kind === "log") score = /error|fail|fatal|exception|warn/i.test(unit.text) ? score + 0.8 : score * 0.05;
     return { unit, index, words, score, tokens: estimateTokens(unit.text) + 1 };
   });
 }
@@ -118,5 +119,5 @@ function cut(text: string, maxTokens: number): string {
 /** Words that carry matter, in small letters. */
 export function wordsOf(text: string): Set<string> {
   const words = text.toLowerCase().match(/[\p{L}\p{N}_]+(?:[./-][\p{L}\p{N}_]+)*/gu) ?? [];
-  return new Set(words.filter((word) => word.length > 2 && !isStopWord(word)));
+  return new Set(words.filter((word) => word.length > 2 && /\p{L}{2}/u.test(word) && !isStopWord(word)));
 }
