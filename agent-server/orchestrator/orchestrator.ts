@@ -16,6 +16,7 @@ import type { Tools } from "../tools/tools.ts";
 import { type ContextService, createContextService } from "./context-service.ts";
 import { contextMigrations, createContextStore } from "./context-store.ts";
 import { asksForCrusader, changeMode, recordCrusader, withoutCrusader } from "./crusader.ts";
+import { findNamedFiles } from "./named-files.ts";
 import { notice } from "./notices.ts";
 import { attachmentPart, findMentions, protectAttachment } from "./attachments.ts";
 import { overrideQuest } from "./override.ts";
@@ -200,7 +201,9 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
     const safe = redactor.text(text).text;
     const reversible = redactorOf(questId);
     const suspicious = sanitizer?.inspect(text).findings ?? [];
-    const mentioned = findMentions(safe, governance).filter((path) => !attached.some((one) => one.type === "file" && one.path === path));
+    const mentioned = [...new Set([...findMentions(safe, governance), ...findNamedFiles(withoutCrusader(safe), governance)])].filter(
+      (path) => !attached.some((one) => one.type === "file" && one.path === path),
+    );
     const attachments = [
       ...attached.map((one) => protectAttachment(one, reversible)),
       ...mentioned.map((path) => ({ type: "file" as const, path })),
