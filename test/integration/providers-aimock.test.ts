@@ -1,21 +1,15 @@
 import { LLMock } from "@copilotkit/aimock";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ModelMessage, ToolSchema } from "../../agent-server/models/models.ts";
+import type { ModelMessage, ToolSchema } from "../../agent-server/models/request.ts";
+import { createProvider } from "../../agent-server/models/selection.ts";
 import { inOrder } from "../support/model-server/script.ts";
 import { startModelServer } from "../support/model-server/server.ts";
-import { ask, createModelsRoom, failure, type ModelsRoom } from "../support/models-room.ts";
+import { collect, connect, failureOf, subjects, type Subject } from "../support/providers/subjects.ts";
 
 // A second opinion on the wire formats: a server that others wrote and check against the real services.
 
-const kinds = [
-  ["anthropic", "claude-sonnet-5-5", ""],
-  ["openai", "gpt-6.1-sol", "/v1"],
-  ["gemini", "gemini-3.8-flash", "/v1beta"],
-  ["xai", "grok-4.20", "/v1"],
-  ["openai_compatible", "some-model", "/v1"],
-] as const;
-const keys = { ANTHROPIC_API_KEY: "key-a", OPENAI_API_KEY: "key-o", GEMINI_API_KEY: "key-g", XAI_API_KEY: "key-x" };
-const thinking = "They want to know what both files hold.";
+const paths: Record<Subject["mount"], string> = { anthropic: "", openai: "/v1", gemini: "/v1beta", xai: "/v1", openai_compatible: "/v1" };
+const thought = "They want to know what both files hold.";
 const text = "Ich lese beide Dateien: größe.ts und 日本.md 🛡️.";
 const calls = [
   { name: "read_file", args: { path: "src/größe.ts" } },
@@ -32,7 +26,7 @@ beforeAll(async () => {
   mock = new LLMock({ port: 0 });
   mock.on(
     { userMessage: "What do these files say?", hasToolResult: false },
-    { content: text, reasoning: thinking, toolCalls: calls.map(({ name, args }) => ({ name, arguments: JSON.stringify(args) })) },
+    { content: text, reasoning: thought, toolCalls: calls.map(({ name, args }) => ({ name, arguments: JSON.stringify(args) })) },
   );
   mock.on({ userMessage: "What do these files say?", hasToolResult: true }, { content: "Both are fine." });
   mock.on({ userMessage: "Fail" }, { error: { message: "down", type: "server_error" }, status: 503 });
@@ -42,54 +36,27 @@ afterAll(async () => {
   await mock.stop();
 });
 
-async function withRoom(kind: string, model: string, path: string, work: (room: ModelsRoom) => Promise<void>): Promise<void> {
-  const yaml = `
-active: work
-providers:
-  work:
-    kind: ${kind}
-    base_url: "${mock.url}${path}"
-    fast: { model: ${model} }
-    deep: { model: ${model}, max_tokens: 16384, thinking: { enabled: true } }
-`;
-  const room = createModelsRoom({ yaml, keys });
-  try {
-    await work(room);
-  } finally {
-    await room.close();
-  }
-}
+describe.each(subjects)("$name by $mode against aimock", (subject) => {
+  const { model } = subject;
+  const provider = () => createProvider(connect(subject, `${mock.url}${paths[subject.mount]}`));
+  const thinking = { enabled: true, budgetTokens: 8000 };
 
-describe.each(kinds)("%s against aimock", (kind, model, path) => {
   it("does a task with thinking and two tools at once", async () => {
-    await withRoom(kind, model, path, async ({ models }) => {
-      const asked: ModelMessage = { role: "user", content: [{ type: "text", text: "What do these files say?" }] };
-      const first = await ask(models, { system: "You are Lancelot.", messages: [asked], tools, lane: "deep" });
-      expect(first.text).toBe(text);
-      expect(first.thinking).toBe(thinking);
-      expect(first.done.stop).toBe("tool_calls");
-      const made = first.done.content.filter((part) => part.type === "tool_call");
-      expect(made.map(({ name, args }) => ({ name, args }))).toEqual(calls);
-      const results: ModelMessage = {
-        role: "tool",
-        results: made.map(({ id, name }) => ({ callId: id, name, text: `${name} done`, isError: false })),
-      };
-      const second = await ask(models, {
-        messages: [asked, { role: "assistant", content: first.done.content }, results],
-        tools,
-        lane: "deep",
-      });
-      expect(second.text).toBe("Both are fine.");
-      expect(second.done.stop).toBe("end");
-    });
+    const asked: ModelMessage = { role: "user", content: [{ type: "text", text: "What do these files say?" }] };
+    const first = await collect(provider(), { system: "You are Lancelot.", messages: [asked], tools }, { model, thinking });
+    expect([first.text, first.thinking, first.done.stop]).toEqual([text, thought, "tool_calls"]);
+    expect(first.calls.map(({ name, args }) => ({ name, args }))).toEqual(calls);
+    const results = first.calls.map(({ id, name }) => ({ callId: id, name, text: `${name} done`, isError: false }));
+    const messages: ModelMessage[] = [asked, { role: "assistant", content: first.done.content }, { role: "tool", results }];
+    const second = await collect(provider(), { messages, tools }, { model, thinking });
+    expect([second.text, second.done.stop]).toEqual(["Both are fine.", "end"]);
   });
 
   it("words a failure", async () => {
-    await withRoom(kind, model, path, async ({ models, waits }) => {
-      expect((await failure(ask(models, { words: "Fail" }))).message).toContain("overloaded (503). Tried 4 times");
-      // Three of the fast model, three of the stronger one that tried after it.
-      expect(waits.length).toBe(6);
-    });
+    const messages: ModelMessage[] = [{ role: "user", content: [{ type: "text", text: "Fail" }] }];
+    const error = await failureOf(collect(provider(), { messages }, { model }));
+    expect(error.message).toBe("Our cluster is overloaded (503).");
+    expect(error.data).toMatchObject({ retryable: true });
   });
 });
 
@@ -125,7 +92,7 @@ describe("our model server sends what aimock sends", () => {
       { contents: [{ role: "user", parts: [{ text: question }] }] },
     ],
   ])("%s", async (theirs, path, kind, body) => {
-    const server = await startModelServer({ script: inOrder({ thinking, text, toolCalls: calls }) });
+    const server = await startModelServer({ script: inOrder({ thinking: thought, text, toolCalls: calls }) });
     try {
       const [known, sent] = await Promise.all([shapeOf(`${mock.url}${theirs}`, body), shapeOf(`${server.url(kind)}${path}`, body)]);
       expect(known.size).toBeGreaterThan(5);
