@@ -3,7 +3,7 @@ import { type Report, weights } from "./candidate.ts";
 const cap = String.raw`(?:\p{Lu}[\p{L}'’.-]{1,30}|\d{1,3}(?:st|nd|rd|th))`;
 const number = String.raw`\d{1,5}(?:[ -]?[a-zA-Z](?![\p{L}]))?(?:[-/–]\d{1,4}[a-z]?)?`;
 const commaGap = String.raw`(?:,? {0,2}|, ?\n ?|\n {0,4}|\\n)`;
-const town = String.raw`\p{Lu}[\p{L}'’.]{1,30}(?:[ -](?:\p{Lu}[\p{L}'’.]{1,30}|am|an|der|im|in|ob|sur|sous|de|del|la|le|les|en|lès|di|da|do|dos|das|d['’]\p{Lu}\p{L}{1,30}|l['’]\p{Lu}\p{L}{1,30}|upon|on)){0,5}`;
+const town = String.raw`\p{Lu}[\p{L}'’.]{1,30}(?:[ -](?:\p{Lu}[\p{L}'’.]{1,30}|am|an|der|im|in|ob|sur|sous|de|del|la|le|les|en|lès|di|da|do|dos|das|d['’]\p{Lu}\p{L}{1,30}|l['’]\p{Lu}\p{L}{1,30}|los|las|upon|on)){0,5}`;
 const states =
   "A[KLRZ]|C[AOT]|D[CE]|FL|GA|HI|I[ADLN]|K[SY]|LA|M[ADEINOST]|N[CDEHJMVY]|O[HKR]|PA|RI|S[CD]|T[NX]|UT|V[AT]|W[AIVY]|NSW|VIC|QLD|ON|QC|BC|AB|Alabama|Alaska|Arizona|Arkansas|California|Colorado|Connecticut|Delaware|Florida|Georgia|Hawaii|Idaho|Illinois|Indiana|Iowa|Kansas|Kentucky|Louisiana|Maine|Maryland|Massachusetts|Michigan|Minnesota|Mississippi|Missouri|Montana|Nebraska|Nevada|New Hampshire|New Jersey|New Mexico|New York|North Carolina|North Dakota|Ohio|Oklahoma|Oregon|Pennsylvania|Rhode Island|South Carolina|South Dakota|Tennessee|Texas|Utah|Vermont|Virginia|Washington|West Virginia|Wisconsin|Wyoming";
 const ukCode = String.raw`[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}`;
@@ -33,8 +33,13 @@ const italian = String.raw`(?:${italianTypes}) ${latinWords}(?: ${latinWords}){0
 
 const portugueseTypes =
   "Rua|rua|R\\.|Avenida|avenida|Av\\.|Travessa|travessa|Tv\\.|Praça|praça|Largo|largo|Alameda|alameda|Estrada|estrada|Rodovia|Beco|Calçada|Praceta|Quinta";
-const portugueseTail = String.raw`(?:${commaGap}(?:- )?(?:\p{Lu}[\p{L}'’. ]{1,40}? ?[-–,] ?){0,2}(?:${town})?(?: ?[-–/,] ?[A-Z]{2}(?![\p{L}]))?(?:,? ?[-–]? ?(?:CEP:? ?)?\d{5}-?\d{3}(?!\d))?|${commaGap}\d{4}-\d{3} ${town})`;
+const portugueseTail = String.raw`(?:${commaGap}\d{4}-\d{3} ${town}|${commaGap}(?:- )?(?:\p{Lu}[\p{L}'’. ]{1,40}? ?[-–,] ?){0,2}(?:${town})?(?: ?[-–/,] ?[A-Z]{2}(?![\p{L}]))?(?:,? ?[-–]? ?(?:CEP:? ?)?\d{5}-?\d{3}(?!\d))?)`;
 const portuguese = String.raw`(?:${portugueseTypes}) ${latinWords}(?: ${latinWords}){0,5},? (?:n\.?º ?|nº ?|n° ?)?\d{1,5}(?: ?[A-Za-z](?![\p{L}]))?(?:(?:,| -) ?(?:\d{1,2}\.?[ºª°o](?: ?(?:andar|esq\.?|dto\.?|direito|esquerdo|Esq\.?|Dto\.?|[A-Z](?![\p{L}])))?|apto?\.? ?\w{1,5}|apartamento \w{1,5}|bloco \w{1,3}|casa \d{1,4}|sala \d{1,4}|Apto?\.? ?\w{1,5})){0,3}${portugueseTail}?`;
+
+/** Any street, known by what follows: state and ZIP, British postcode, or five digits and a town after a house number. */
+const anyAmerican = String.raw`\d{1,5} (?:\p{Lu}[\p{L}'’.-]{1,30} ){1,4}?\p{Lu}[\p{L}'’.-]{1,30}(?:, ${englishUnit})?, (?:${town}, )?${town},? (?:${states}),? \d{5}(?:-\d{4})?`;
+const anyBritish = String.raw`\d{1,4}[A-Za-z]? (?:\p{Lu}[\p{L}'’.-]{1,30} ){0,3}\p{Lu}[\p{L}'’.-]{1,30}, (?:${town}, ){0,2}(?:${town},? )?${ukCode}`;
+const anyContinental = String.raw`\p{Lu}[\p{L}'’.-]{2,40}(?:[ -]\p{Lu}[\p{L}'’.-]{1,30}){0,3} \d{1,4} ?[a-zA-Z]?, (?:(?:D|A|CH|F|I|E)-)?\d{5} ${town}(?: \([A-Z]{2}\))?`;
 
 interface AddressRule {
   /** A word that has to be in the text; looked for first because it costs next to nothing. */
@@ -42,9 +47,12 @@ interface AddressRule {
   /** How far before the hint the address may begin. */
   readonly before: number;
   readonly pattern: RegExp;
+  /** Its words begin other things too ("via Docker 2 services"): a number that ends it has a comma before it or ends the phrase. */
+  readonly strict: boolean;
 }
 
-const rule = (hint: string, before: number, source: string): AddressRule => ({
+const rule = (hint: string, before: number, source: string, strict = false): AddressRule => ({
+  strict,
   hint: new RegExp(hint, "gu"),
   before,
   pattern: new RegExp(String.raw`(?<![\p{L}\d.,_/@#$-]|\d )(?:${source})(?![\p{L}\d_]|[-.]\d)`, "gu"),
@@ -67,11 +75,14 @@ export function findAddresses(text: string, report: Report): void {
       german,
     ),
     rule(String.raw`\d(?: ?(?:bis|ter|quater|[A-D]))?,? (?:${frenchTypes}) `, 6, french),
-    rule(String.raw`(?<![\p{L}\d])(?:${spanishTypes}) ?(?:\p{L}|\d{1,2} de)`, 0, spanish),
-    rule(String.raw`(?<![\p{L}\d])(?:${italianTypes}) \p{L}`, 0, italian),
-    rule(String.raw`(?<![\p{L}\d])(?:${portugueseTypes}) \p{L}`, 0, portuguese),
+    rule(String.raw`(?:${states}),? \d{5}(?!\d)`, 130, anyAmerican),
+    rule(String.raw`(?<![A-Z\d])[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2}(?![A-Z\d])`, 110, anyBritish),
+    rule(String.raw`\d ?[a-zA-Z]?, (?:[A-Z]{1,2}-)?\d{5} \p{Lu}`, 90, anyContinental),
+    rule(String.raw`(?<![\p{L}\d])(?:${spanishTypes}) ?(?:\p{L}|\d{1,2} de)`, 0, spanish, true),
+    rule(String.raw`(?<![\p{L}\d])(?:${italianTypes}) \p{L}`, 0, italian, true),
+    rule(String.raw`(?<![\p{L}\d])(?:${portugueseTypes}) \p{L}`, 0, portuguese, true),
   ];
-  for (const { hint, before, pattern } of rules) {
+  for (const { hint, before, pattern, strict } of rules) {
     hint.lastIndex = 0;
     let done = 0;
     for (let mark = hint.exec(text); mark !== null; mark = hint.exec(text)) {
@@ -84,7 +95,11 @@ export function findAddresses(text: string, report: Report): void {
         const start = Math.max(0, from - 2) + found.index;
         const value = found[0].replace(/[,.;\s-]+$/, "");
         if (start + value.length < mark.index) continue;
-        if (start <= mark.index + mark[0].length && isStreet(value)) {
+        if (
+          start <= mark.index + mark[0].length &&
+          isStreet(value) &&
+          !(strict && !value.includes(",") && /^ [\p{L}\d]/u.test(text.slice(start + value.length, start + value.length + 2)))
+        ) {
           report(start, start + value.length, "address", weights.checked);
           done = start + value.length;
         }
@@ -94,8 +109,9 @@ export function findAddresses(text: string, report: Report): void {
   }
 }
 
-/** `3 Simple Way` and `2 Quick Path` are headings; a house in code has a postcode, a comma or a longer name. */
+/** `3 Simple Way` and `2 Quick Path` are headings; the foundation's stand in every old licence. */
 function isStreet(value: string): boolean {
+  if (/^(?:51 Franklin St|59 Temple Place|675 Mass Ave)/.test(value)) return false;
   return !/^\d{1,5} (?:Easy|Simple|Quick|New|Different|Great|Good|Best|Main Loop|Critical|Happy|Hot|Fast|Long|Short|One|Two|Open|Data|Line|Code|Test|Full|File)\b.{0,12}$/.test(
     value,
   );

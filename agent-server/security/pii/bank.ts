@@ -1,5 +1,5 @@
 import cardValidator from "card-validator";
-import { countrySpecs, isValidIBAN } from "ibantools";
+import { countrySpecs, validateIBAN, ValidationErrorsIBAN } from "ibantools";
 import { type ValueShape, valueAt, valueShape } from "./after-cue.ts";
 import { type Report, weights } from "./candidate.ts";
 import { isCcc, isFiller, isRouting } from "./check-digits.ts";
@@ -20,9 +20,14 @@ export function findIbans(text: string, report: Report): void {
       iban += sign;
       end += gap + 1;
     }
-    if (iban.length === length && !/[A-Za-z0-9]/.test(text.charAt(end)) && isValidIBAN(iban))
+    if (iban.length === length && !/[A-Za-z0-9]/.test(text.charAt(end)) && isIban(iban))
       report(match.index, end, "iban", weights.checked + 1);
   }
+}
+
+/** Country, length, form and the check digits of the whole. The bank's own check inside may be wrong: somebody may have mistyped it. */
+function isIban(iban: string): boolean {
+  return validateIBAN(iban).errorCodes.every((code) => code === ValidationErrorsIBAN.WrongAccountBankBranchChecksum);
 }
 
 function lengthOf(country: string): number | null {
@@ -32,7 +37,7 @@ function lengthOf(country: string): number | null {
 /** Payment cards: brand, length and check digit. One run of digits without a word before it must be of a common brand and length. */
 export function findCards(text: string, report: Report): void {
   for (const { index, 0: match } of text.matchAll(
-    /(?<![\w.,+/-]|[\w$€£] )\d{4}(?:([ -])\d{4}\1\d{4}\1\d{4}(?:\1\d{3})?|([ -])\d{6}\2\d{4,5})(?![\w]|[-.,]\d)|(?<![\w.,+/#-])\d{14,16}(?![\w.]|[-,]\d)/g,
+    /(?<![\w.,+/-]|[\w$€£] )\d{4}(?:([ -])\d{4}\1\d{4}\1\d{4}(?:\1\d{3})?|([ -])\d{6}\2\d{4,5})(?![\w]|[-.,]\d| [\dA-F]{4}(?!\w))|(?<![\w.,+/#-])\d{14,16}(?![\w.]|[-,]\d)/g,
   )) {
     const number = match.replace(/\D/g, "");
     if (!isCard(number)) continue;
@@ -68,7 +73,8 @@ export function findAccountAfterCue(text: string, at: number, cue: string, repor
     return;
   }
   const value = valueAt(text, at, accountShapes.plain.tight);
-  if (value === null) return;
+  // A number in the next line is another matter.
+  if (value === null || /[\n\t]/.test(text.slice(at, value.start))) return;
   const number = bare(value.text);
   const digits = number.replace(/\D/g, "").length;
   if (/^\d{4}-\d{2}-\d{2}|^\d{1,2}[./]\d{1,2}[./]\d{2,4}$/.test(value.text) || isFiller(number) || digits < number.length - 2) return;

@@ -100,7 +100,12 @@ export function isNino(number: string): boolean {
 
 /** American social security and taxpayer numbers; areas that are never given out do not count. */
 export function isSsn(number: string): boolean {
-  return /^(?!000|666)\d{3}(?!00)\d{2}(?!0000)\d{4}$/.test(number) && !isFiller(number) && (!number.startsWith("9") || isItin(number));
+  return (
+    /^(?!000|666)\d{3}(?!00)\d{2}(?!0000)\d{4}$/.test(number) &&
+    !/^(?:123456789|111223333|078051120|219099999)$/.test(number) &&
+    !isFiller(number) &&
+    (!number.startsWith("9") || isItin(number))
+  );
 }
 
 function isItin(number: string): boolean {

@@ -3,9 +3,9 @@ import { tightGap, valueAt } from "./after-cue.ts";
 
 /** Four decimals of a degree are about eleven metres: a house, not a town. */
 const degrees = String.raw`[-+−]?\d{1,3}\.\d{4,16}`;
-const single = new RegExp(`${tightGap}(${degrees})(?![\\d.])`, "yu");
+const single = new RegExp(`${tightGap}(${degrees})(?!\\d|[.]\\d)`, "yu");
 const pair = new RegExp(
-  `${tightGap}[([{]?(${degrees}\\s?°?\\s?[NSEWO]?\\s?[,;/ ]\\s?${degrees}\\s?°?(?:\\s?[NSEWO])?)(?![\\d.\\p{L}])`,
+  `${tightGap}[([{]?(${degrees}(?:\\s?°?\\s?[NSEWO]|\\s?°)?\\s?[,;/ ]\\s?${degrees}(?:\\s?°?\\s?[NSEWO]|\\s?°)?)(?![\\d\\p{L}]|[.]\\d)`,
   "yu",
 );
 

@@ -50,7 +50,7 @@ const shared: Readonly<Record<string, Readonly<Partial<Record<Language, string>>
     de: "kontonummer|konto nr|konto|ktonr|kto|kto nr|blz|bankleitzahl|bankverbindung|depotnummer",
     fr: "numéro de compte|compte bancaire|rib|compte|code guichet|code banque",
     es: "número de cuenta|cuenta bancaria|cuenta|ccc|cuenta corriente|nº de cuenta|clabe",
-    it: "conto corrente|numero di conto|conto|numero conto|cc",
+    it: "conto corrente|numero di conto|conto|numero conto",
     pt: "conta|conta corrente|conta bancária|número da conta|nib|agência|conta poupança",
     nl: "rekeningnummer",
     pl: "numer konta|rachunek|nr rachunku",

@@ -6,10 +6,11 @@ import { type Candidate, type Report, resolveOverlaps, weights } from "./candida
 import { findCoordinatesAfterCue, findDegrees } from "./coordinates.ts";
 import { type Cue, cuePhrases } from "./cues.ts";
 import { findEmails } from "./email.ts";
+import { isFamilyName } from "./family-names.ts";
 import { givenName } from "./first-names.ts";
 import { findIdAfterCue, findIdsByForm } from "./national-ids.ts";
 import { findNetworkAddresses } from "./network.ts";
-import { findNameAfterCue, findNameBeforeEmail, findNameByItself, needsCompany } from "./person.ts";
+import { findNameAfterCue, findNameBeforeEmail, findNameByFamily, findNameByItself, needsCompany } from "./person.ts";
 import { findPhoneAfterCue, findPhonesByForm, type PhoneCheck } from "./phone.ts";
 import type { PiiDetector, PiiKind, PiiMatch } from "./pii.ts";
 import { findPlateAfterCue } from "./plate.ts";
@@ -91,6 +92,7 @@ function findAll(text: string, redaction: Redaction, check: PhoneCheck): PiiMatc
     const capital = text.charCodeAt(start);
     if (word.length < 3 || (capital >= 97 && capital <= 122)) return;
     if (givenName(word) === "sure" || (text.charAt(end) === "-" && isDoubleName(text, start))) findNameByItself(text, start, report);
+    if (isFamilyName(word)) findNameByFamily(text, start, report);
   };
   attempt(() =>
     eachPhrase(

@@ -14,12 +14,12 @@ const notNames = new Set(
     "error errors warning info debug trace log logs file files folder directory path name names type types class function method object array string number boolean integer float double char text varchar byte bytes null none nil undefined " +
     "true false optional required default value values key keys id ids uuid url uri http https api sdk cli gui ui ux html css js ts json xml yaml sql csv pdf png svg git github gitlab docker kubernetes linux windows macos ubuntu debian android ios " +
     "java javascript typescript python ruby rust go golang perl php swift kotlin scala node react angular vue svelte django flask rails spring hibernate express postgres postgresql mysql sqlite redis mongo mongodb kafka nginx apache jenkins maven " +
-    "gradle webpack vite eslint prettier jest mocha cypress playwright selenium chrome firefox safari edge opera google microsoft amazon apple facebook meta twitter netflix oracle ibm intel nvidia adobe openai anthropic azure aws gcp cloud " +
+    "gradle webpack vite eslint prettier jest mocha cypress playwright selenium chrome firefox safari edge opera google microsoft amazon apple facebook meta twitter netflix oracle ibm intel nvidia adobe openai anthropic enterprise platform sonnet opus haiku monet azure aws gcp cloud " +
     "server servers database table tables column columns row rows field fields index query schema model models view views controller component components module modules package packages library framework application app apps web page pages site " +
     "website mobile desktop network security system data code source license version copyright rights reserved public private protected static final abstract interface enum struct union void const let var import export return if else for while do " +
     "switch case break continue try catch throw finally async await promise callback event events handler listener request response session token auth authentication authorization login logout password email address phone number date time " +
     "street road avenue city state country zip code order orders invoice payment account accounts product products price total amount quantity description title subject message messages content body header footer menu button link image video audio " +
-    "north south east west northern southern central united states kingdom europe america africa asia australia germany france spain italy portugal brazil india china japan berlin london paris madrid rome lisbon york francisco angeles german french " +
+    "north south east west northern southern central united states kingdom europe america africa asia australia germany france spain italy portugal brazil india china japan berlin london paris madrid rome lisbon york german french " +
     "english spanish italian portuguese american european deutsch français español italiano português please thanks thank regards hello hi hey dear yes no not ok okay sorry welcome note notes todo fixme see also and or but with without from to by of in on at " +
     "as is are was were be been being have has had will would can could should may might must shall and und oder aber mit ohne von zu bei für auf aus nach et ou mais avec sans pour dans sur y o pero con sin para por en e ma con senza per mas com sem " +
     "chief executive officer ceo cto cfo vp president vice senior junior lead head principal staff intern freelance head chef docteur day night week month year hour minute second method theorem law effect principle equation distribution transform " +
@@ -47,7 +47,7 @@ const capital = String.raw`(?:\p{Lu}['’](?=\p{Lu}))?\p{Lu}(?:[\p{Ll}\u0300-\u0
 const first = new RegExp(capital, "yu");
 const particles =
   "de la|de los|de las|del|de|das|da|dos|do|della|dello|delle|degli|dei|dal|dalla|di|du|des|van der|van den|van de|van|von der|von dem|von und zu|von|vom|zum|zur|zu|ten|ter|el|al|bin|ibn|bint|la|le|lo|y|af|av";
-const next = new RegExp(String.raw`[ \u00a0]((?:${particles}) |d['’])?(${capital}|\p{Lu}\.(?=[ \u00a0]))`, "yu");
+const next = new RegExp(String.raw`[ \u00a0]((?:${particles}) |d['’])?(\p{Lu}\.(?=[ \u00a0])|${capital})`, "yu");
 const initialFirst = /\p{Lu}\. ?(?:\p{Lu}\. ?)?(?=\p{Lu}\p{Ll})/uy;
 
 /** The words of a name from a place on: capitalized, with initials and particles between, at most five. Ends before a word that is in no name. */
@@ -74,7 +74,10 @@ export function readName(text: string, at: number): NameToken[] {
     end = next.lastIndex;
     tokens.push({ start: end - word.length, end, text: word, particle: word.endsWith(".") });
   }
-  // An initial at the end is the end of a sentence.
+  // The possessive is no part of the name, nor is an initial at the end, which ends the sentence.
+  const last = tokens.at(-1);
+  if (last !== undefined && /['’]s$/.test(last.text))
+    tokens[tokens.length - 1] = { ...last, end: last.end - 2, text: last.text.slice(0, -2) };
   while (tokens.at(-1)?.particle === true && tokens.length > 1) tokens.pop();
   return tokens;
 }

@@ -20,7 +20,7 @@ const cnpj = "\\d{2}\\.?\\d{3}\\.?\\d{3}/?\\d{4}-?\\d{2}";
 
 /** What may follow the name of a number, by the ids of cues.ts. */
 const rules: Readonly<Record<string, readonly IdRule[]>> = {
-  us_ssn: [{ shape: "\\d{3}[- ]\\d{2}[- ]\\d{4}|\\d{9}", check: check.isSsn }],
+  us_ssn: [{ shape: "\\d{3}[- ]\\d{2}[- ]\\d{4}|\\d{9}", check: check.isSsn, strict: true }],
   de_tax: [{ shape: `\\d{2}${sep}\\d{3}${sep}\\d{3}${sep}\\d{3}`, check: check.isSteuerId }],
   de_tax_number: [{ shape: "\\d{2,3}[/ ]\\d{3,4}[/ ]\\d{4,5}|\\d{10,11}" }],
   de_social: [{ shape: "\\d{2} ?\\d{6} ?[A-Z] ?\\d{3}", check: check.isSozialversicherung }],
@@ -50,7 +50,7 @@ const rules: Readonly<Record<string, readonly IdRule[]>> = {
   ch_ahv: [{ shape: "756\\.?\\d{4}\\.?\\d{4}\\.?\\d{2}", check: check.isAhv }],
   passport: [{ shape: document }],
   licence: [{ shape: licence }],
-  national: [{ shape: "(?=(?:[A-Z./ -]*\\d){6})[A-Z\\d](?:[./ -]?[A-Z\\d]){6,17}", strict: false }],
+  national: [{ shape: "(?=(?:[A-Z./ -]*\\d){6})[A-Z\\d]{1,3}(?:[./-]?[A-Z\\d]){5,17}|\\d{2,6}(?: \\d{2,6}){2,5}" }],
 };
 
 let shapes: Map<string, readonly (IdRule & { readonly value: ValueShape })[]> | null = null;

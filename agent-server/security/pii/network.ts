@@ -13,6 +13,8 @@ const everybodys = new Set([
   "208.67.222.222",
   "208.67.220.220",
   "4.2.2.2",
+  "123.45.67.89",
+  "1.2.3.4",
   "2606:4700:4700::1111",
   "2606:4700:4700::1001",
   "2001:4860:4860::8888",
@@ -67,6 +69,7 @@ function isSomebodys(address: string, internal: boolean): boolean {
 /** Four small numbers are more often a version than an address. */
 function isLikeVersion(address: string): boolean {
   const [first = 0, ...rest] = address.split(".").map(Number);
+  if (address.split(".").filter((part) => part.length === 1).length >= 2) return true;
   return (first < 20 && rest.every((part) => part < 100)) || rest.filter((part) => part === 0).length >= 2;
 }
 

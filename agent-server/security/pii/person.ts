@@ -162,7 +162,7 @@ function mentioned(text: string, start: number, at: number, report: Report): voi
   const tokens = readName(text, from);
   const known = knows(tokens);
   const begins = givenName(tokens[0]?.text ?? "");
-  if ((known === "sure" && begins !== null) || (known !== null && wordsOf(tokens) >= 2 && begins !== null))
+  if ((known === "sure" && begins !== null) || (known !== null && wordsOf(tokens) >= 2 && begins !== null && at - start > 4))
     say(text, tokens, weights.loose, report);
 }
 
@@ -200,7 +200,13 @@ function labelled(text: string, kind: NameCueKind, start: number, at: number, re
     say(text, tokens, weights.tight, report);
   else if (!endsValue(text, tokens) || words > 4) return;
   else if (kind === "full_name" && words >= 2) say(text, tokens, weights.loose + 0.5, report);
-  else if (/^(?:authors?|auteure?|autor|autora|autore)$/i.test(text.slice(start, at)) && words >= 2 && words <= 3)
+  else if (
+    /^(?:authors?|auteure?|autor|autora|autore|(?:written|created|reviewed|approved|requested|submitted) by|(?:erstellt|geschrieben|bearbeitet) von|(?:créé|écrit|rédigé) par|(?:creado|escrito|criado) por|(?:creato|scritto) da)$/i.test(
+      text.slice(start, at),
+    ) &&
+    words >= 2 &&
+    words <= 3
+  )
     say(text, tokens, weights.loose, report);
   else if (words >= 2 || (isName && kind === "full_name")) say(text, tokens, needsCompany, report);
 }
@@ -230,6 +236,13 @@ export function findNameBeforeEmail(text: string, email: number, report: Report)
 /** A given name that is seldom anything else with a family name after it, wherever it stands. */
 export function findNameByItself(text: string, start: number, report: Report): void {
   if (start > 0 && /[\p{L}\p{N}_@#/\\.$-]/u.test(text.charAt(start - 1))) return;
+  // San Francisco, Port Louis, Santa Cristina.
+  if (
+    /(?:^|[^\p{L}])(?:San|Santa|Santo|São|Saint|Sainte|St\.?|Sankt|Mount|Port|Fort|Lake|Los|Las|Cape|Sant|Sint|Villa|Rue|rue|Via|via|Calle|Rua|Avenue|Place|Piazza|Plaza|Praça)[ -]$/u.test(
+      text.slice(Math.max(0, start - 12), start),
+    )
+  )
+    return;
   const tokens = readName(text, start);
   const [given, family] = tokens.filter(({ particle }) => !particle);
   if (given === undefined || family === undefined || given.start !== start || family.text.length < 3) return;
@@ -241,4 +254,15 @@ export function findNameByItself(text: string, start: number, report: Report): v
     return;
   if (family.text === family.text.toUpperCase() && family.text.length < 4) return;
   say(text, tokens, weights.loose, report);
+}
+
+/** A capitalized word before a family name that is hardly anything else: `Khalil Hernández`. @param start of the family name. */
+export function findNameByFamily(text: string, start: number, report: Report): void {
+  const before = /(?<![\p{L}\p{N}_@#/\\.$'’-])(\p{Lu}[\p{L}'’-]{1,20})[ \u00a0](?:(?:de|da|do|dos|von|van|del|della|di|du|le|la) )?$/u.exec(
+    text.slice(Math.max(0, start - 32), start),
+  );
+  const given = before?.[1];
+  if (before === null || given === undefined || isNotName(given) || given === given.toUpperCase()) return;
+  const tokens = readName(text, Math.max(0, start - 32) + before.index);
+  if (tokens.some((token) => token.start === start)) say(text, tokens, weights.loose, report);
 }

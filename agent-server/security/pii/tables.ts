@@ -50,7 +50,7 @@ function headerOf(text: string, start: number, end: number): { delimiter: string
   let people = /e-?mail|mail/i.test(line);
   for (const cell of cells) {
     const name = text.slice(cell.start, cell.end);
-    if (name.length > 40 || !/^[\p{L}][\p{L}\d _./'’°º-]*$/u.test(name)) return null;
+    if (name.length > 40 || /^[A-F\d]+$/.test(name) || !/^[\p{L}][\p{L}\d _./'’°º-]*$/u.test(name)) return null;
     const found: Cue[] = [];
     // The whole name or its end says what the column holds: `customer_phone`, `Telefon`, `phone no`.
     eachPhrase(name, cuePhrases(), (all) => {
