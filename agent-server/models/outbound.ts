@@ -8,7 +8,7 @@ import {
 } from "../security/security.ts";
 import type { ModelEvent, ModelRequest } from "./request.ts";
 import { restoreEvents } from "./outbound/restore.ts";
-import { mapTexts, textsOf } from "./outbound/texts.ts";
+import { asWritten, mapTexts, textsOf } from "./outbound/texts.ts";
 import type { Candidate } from "./selection.ts";
 
 /** A request as a model may be told it, and the way back. */
@@ -81,7 +81,7 @@ async function hideAll(
   for (;;) {
     const { version } = quest;
     const clean = mapTexts(request, (text) => quest.hide(text, rules));
-    if (quest.version === version) return clean;
+    if (quest.version === version) return asWritten(clean);
   }
 }
 

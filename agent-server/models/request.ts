@@ -13,7 +13,14 @@ export type AssistantContent =
   | { type: "text"; text: string }
   /** `replay` is the provider's own block (signature, encrypted content), sent back unchanged to the provider named in it. */
   | { type: "thinking"; text: string; replay?: { provider: ProviderKind; block: unknown } }
-  | { type: "tool_call"; id: string; name: string; args: Record<string, unknown>; replay?: { provider: ProviderKind; block: unknown } };
+  | {
+      type: "tool_call";
+      id: string;
+      name: string;
+      args: Record<string, unknown>;
+      /** `args`: as the model wrote them, where what it was told stands in them for something else; a signature covers these. */
+      replay?: { provider: ProviderKind; block: unknown; args?: Record<string, unknown> };
+    };
 export interface ToolResult {
   callId: string;
   name: string;

@@ -119,7 +119,8 @@ export function protectContent(
     if (item.type !== "tool_call") return { ...item, text: redactor.text(item.text).text };
     const args = redactor.value(item.args);
     if (JSON.stringify(args) !== JSON.stringify(item.args)) altered.push(item.id);
-    return { ...item, args };
+    const { replay } = item;
+    return replay?.args === undefined ? { ...item, args } : { ...item, args, replay: { ...replay, args: redactor.value(replay.args) } };
   });
   return { content: safe, altered };
 }

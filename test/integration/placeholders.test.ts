@@ -1,4 +1,5 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Message } from "../../agent-server/contract/chat.ts";
@@ -27,7 +28,7 @@ let seen: string[];
 let deltas: string[];
 
 beforeEach(() => {
-  folders = makeFolders();
+  folders = makeFolders(fastFolder());
   seen = [];
   deltas = [];
 });
@@ -38,6 +39,11 @@ afterEach(async () => {
   server = null;
   folders.remove();
 });
+
+/** In memory where the system has that: three hundred tasks' worth of durable writes are not what is tested here. */
+function fastFolder(): string {
+  return existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
+}
 
 /** What waits for a task to stop running. */
 const watchers = new Set<() => void>();
@@ -98,9 +104,26 @@ const textsOf = (messages: readonly Message[], type: "text" | "thinking"): strin
 const outputs = (messages: readonly Message[]): string[] =>
   messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === "tool" ? [part.output ?? ""] : [])));
 
+/** The values of the task a request belongs to, where they stand in it. */
+function leaks(sources: readonly Source[]): string[] {
+  return requests().flatMap((text) => {
+    const last = [...text.matchAll(/Exchange (\d+): tidy/g)].at(-1)?.[1] ?? "";
+    const ofTask = sources.filter(({ number }) => Math.floor(number / 10) === Math.floor(Number(last) / 10));
+    expect(ofTask.length).toBeGreaterThan(0);
+    return places(
+      ofTask.flatMap(({ secrets, personal }) => [...secrets, ...personal]),
+      [text],
+    );
+  });
+}
+
 /** Where a value stands that must not stand there. */
 function places(values: readonly string[], texts: readonly string[]): string[] {
-  return texts.flatMap((text, index) => values.filter((value) => text.includes(value)).map((value) => `${value} in ${String(index)}: ${text.slice(Math.max(0, text.indexOf(value) - 60), text.indexOf(value) + 60)}`));
+  return texts.flatMap((text, index) =>
+    values
+      .filter((value) => text.includes(value))
+      .map((value) => `${value} in ${String(index)}: ${text.slice(Math.max(0, text.indexOf(value) - 60), text.indexOf(value) + 60)}`),
+  );
 }
 
 /** Every file of the data folder but the before-images, which are the files themselves. */
@@ -128,6 +151,7 @@ describe("three hundred exchanges with a model that quotes, edits and moves what
       // Ten exchanges are a task of their own: what was hidden before stays hidden in what is sent again.
       const said = await say(now, asks(number, source.path), number % 10 === 0 ? undefined : questId);
       questId = said.questId;
+      expect(said.status, JSON.stringify(said.messages.slice(-2))).toBe("done");
       expect(read(source.path), `${String(number)} ${outputs(said.messages).at(-1) ?? ""}`).toBe(`${expected.lines.join("\n")}\n`);
       if (!source.secrets.some((secret) => expected.value.includes(secret))) {
         expect(textsOf(said.messages, "text")).toContain(saysDone(number, expected.value));
@@ -135,10 +159,9 @@ describe("three hundred exchanges with a model that quotes, edits and moves what
       }
     }
     const secrets = sources.flatMap((source) => source.secrets);
-    const personal = sources.flatMap((source) => source.personal);
     expect(requests().length).toBeGreaterThanOrEqual(300);
-    expect(places([...secrets, ...personal], requests())).toEqual([]);
-    expect(places(secrets, seen)).toEqual([]);
+    expect(leaks(sources)).toEqual([]);
+    expect(places(secrets, [seen.join("\n")])).toEqual([]);
     expect(deltas.filter((text) => /(?:EMAIL|PHONE|IBAN)_?[a-z]?\d/.test(text))).toEqual([]);
     const receipts = (await now.handlers["receipts.search"]({ actionType: "llm_call", limit: 1 }, call)).items;
     expect(receipts[0]?.metadata["hidden"]).toMatchObject({ email: 10, iban: 10, phone: 10, secret: 30 });

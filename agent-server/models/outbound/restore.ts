@@ -1,6 +1,6 @@
 import { createRestorer, type QuestPlaceholders } from "../../security/security.ts";
 import type { ModelEvent } from "../request.ts";
-import { mapAnswer } from "./texts.ts";
+import { restoreAnswer } from "./texts.ts";
 
 /**
  * Puts personal data back into an answer as it streams. What may be the beginning of a placeholder waits for what follows it; where
@@ -29,7 +29,7 @@ export async function* restoreEvents(events: AsyncIterable<ModelEvent>, quest: Q
       const restored = (text: string): string => quest.restorePersonal(text);
       yield {
         ...event,
-        content: event.content.map((part) => mapAnswer(part, restored)),
+        content: event.content.map((part) => restoreAnswer(part, restored)),
         malformed: event.malformed.map((call) => ({ ...call, raw: restored(call.raw) })),
       };
     } else yield event;

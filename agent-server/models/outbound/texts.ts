@@ -30,9 +30,29 @@ function mapMessage(message: ModelMessage, map: (text: string) => string): Model
 }
 
 /** Blocks that a provider checks when they come back are its own words, and hold none but placeholders. */
-export function mapAnswer(part: AssistantContent, map: (text: string) => string): AssistantContent {
+function mapAnswer(part: AssistantContent, map: (text: string) => string): AssistantContent {
   if (part.type === "tool_call") return { ...part, args: mapArguments(part.args, map) };
   return { ...part, text: map(part.text) };
+}
+
+/** A call as the model may run it. What a provider signed is kept as the model wrote it, to be sent back so. */
+export function restoreAnswer(part: AssistantContent, restore: (text: string) => string): AssistantContent {
+  const restored = mapAnswer(part, restore);
+  if (part.type !== "tool_call" || restored.type !== "tool_call" || part.replay === undefined) return restored;
+  if (JSON.stringify(restored.args) === JSON.stringify(part.args)) return restored;
+  return { ...restored, replay: { ...part.replay, args: part.args } };
+}
+
+/** The request with signed calls as the model wrote them: hidden anew they could differ by a letter. */
+export function asWritten(request: ModelRequest): ModelRequest {
+  const messages = request.messages.map((message): ModelMessage => {
+    if (message.role !== "assistant") return message;
+    const content = message.content.map((part) =>
+      part.type === "tool_call" && part.replay?.args !== undefined ? { ...part, args: part.replay.args } : part,
+    );
+    return { role: "assistant", content };
+  });
+  return { ...request, messages };
 }
 
 function mapArguments(args: Record<string, unknown>, map: (text: string) => string): Record<string, unknown> {

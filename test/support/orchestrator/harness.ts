@@ -17,8 +17,8 @@ export const configDir = join(import.meta.dirname, "../../../config");
 const sanitizer = createSanitizer(configDir);
 
 /** A folder with a data folder and a workspace in it, gone after the test. */
-export function makeFolders(): { root: string; dataDir: string; workspace: string; remove(): void } {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-quests-")));
+export function makeFolders(within = tmpdir()): { root: string; dataDir: string; workspace: string; remove(): void } {
+  const root = realpathSync(mkdtempSync(join(within, "lancelot-quests-")));
   const folders = { root, dataDir: join(root, "data"), workspace: join(root, "project") };
   mkdirSync(folders.dataDir);
   mkdirSync(folders.workspace);

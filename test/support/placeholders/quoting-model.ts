@@ -32,10 +32,8 @@ export const quotingModel: Script = (request: SeenRequest): Turn => {
   const pace = number % 4 === 0 ? { chunkBytes: 61 } : {};
   if (steps === 0) return { ...pace, text: `I read ${path} first.`, toolCalls: [{ name: "read_file", args: { path } }] };
   const result = since.flatMap(({ toolResults }) => toolResults)[0]?.text ?? "";
-  const spell = (value: string): string =>
-    isPlaceholder.test(value) ? (spellings[number % spellings.length]?.(value) ?? value) : value;
+  const spell = (value: string): string => (isPlaceholder.test(value) ? (spellings[number % spellings.length]?.(value) ?? value) : value);
   const step = transform(number, path, linesIn(result), spell);
-  if (steps === 1)
-    return { ...pace, thinking: `It holds ${step.value}.`, toolCalls: step.calls.map(({ name, args }) => ({ name, args })) };
+  if (steps === 1) return { ...pace, thinking: `It holds ${step.value}.`, toolCalls: step.calls.map(({ name, args }) => ({ name, args })) };
   return { ...pace, text: saysDone(number, step.value) };
 };

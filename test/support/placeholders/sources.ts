@@ -15,6 +15,7 @@ const lastNames = ["hoffmann", "keller", "moreau", "fontaine", "romano", "vasque
 const domains = ["firma-nord.de", "atelier-lumiere.fr", "casaverde.it", "nordlicht-gmbh.de", "obras-sur.es"];
 
 export interface Source {
+  readonly number: number;
   readonly path: string;
   readonly text: string;
   readonly personal: readonly string[];
@@ -42,7 +43,7 @@ export function makeSource(number: number): Source {
   const url = `postgres://app:${password}@db.intern.${domain}:5432/orders`;
   const values = { email, phone, iban: account, api_key: apiKey, database_url: url, github_token: github };
   const [path, lines] = layouts[number % layouts.length]?.(number, Object.entries(values)) ?? ["", []];
-  return { path, text: `${lines.join("\n")}\n`, personal: [email, phone, account], secrets: [apiKey, github, password] };
+  return { number, path, text: `${lines.join("\n")}\n`, personal: [email, phone, account], secrets: [apiKey, github, password] };
 }
 
 type Layout = (number: number, values: [string, string][]) => [path: string, lines: string[]];

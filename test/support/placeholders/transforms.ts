@@ -62,7 +62,10 @@ const kinds: readonly Kind[] = [
   // Moves it in by four blanks.
   replaceWith((_work, old) => old.map((line) => `    ${line}`), 3),
   // JSON within JSON.
-  replaceWith(({ value, number }, old) => [...old, `const json${String(number)} = ${JSON.stringify(JSON.stringify({ value, list: [value] }))};`]),
+  replaceWith(({ value, number }, old) => [
+    ...old,
+    `const json${String(number)} = ${JSON.stringify(JSON.stringify({ value, list: [value] }))};`,
+  ]),
   // SQL.
   replaceWith(({ value }, old) => [...old, `-- INSERT INTO contacts (value) VALUES ('${value}') ON CONFLICT (value) DO NOTHING;`]),
   // A shell's command line.
@@ -112,5 +115,8 @@ const kinds: readonly Kind[] = [
     };
   },
   // In an address, in Markdown, spelled as models spell.
-  replaceWith(({ value, spell }, old) => [...old, `// [write](mailto:${spell(value)}) or **${spell(value)}s**, see https://x.test/?q=${spell(value)}&p=1`]),
+  replaceWith(({ value, spell }, old) => [
+    ...old,
+    `// [write](mailto:${spell(value)}) or **${spell(value)}s**, see https://x.test/?q=${spell(value)}&p=1`,
+  ]),
 ];
