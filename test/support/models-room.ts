@@ -8,6 +8,7 @@ import type { Receipt } from "../../agent-server/contract/receipts.ts";
 import {
   createModels,
   routerMigrations,
+  usageMigrations,
   type ModelEvent,
   type ModelRequest,
   type Models,
@@ -15,33 +16,48 @@ import {
 } from "../../agent-server/models/models.ts";
 import { createLedger, receiptsMigrations, type Ledger } from "../../agent-server/receipts/receipts.ts";
 import { createGatedFetch, createRedactor, type Secrets } from "../../agent-server/security/security.ts";
-import { openStorage } from "../../agent-server/storage/storage.ts";
+import { openStorage, type Storage } from "../../agent-server/storage/storage.ts";
 
 export interface ModelsRoom {
   models: Models;
   ledger: Ledger;
+  storage: Storage;
   dataDir: string;
   /** Milliseconds of each wait between tries; none is really waited. */
   waits: number[];
   /** Receipts of the model calls, oldest first. */
   receipts: () => Receipt[];
+  /** The owner's models.yaml and router.yaml. */
   writeConfig: (yaml: string) => void;
+  writeRouter: (yaml: string) => void;
   close: () => Promise<void>;
 }
 
 const configDir = join(import.meta.dirname, "../../config");
 
 /** The room of models with its real neighbours, on a data folder of its own. Keys come from `keys` and nowhere else. */
-export function createModelsRoom(options: { yaml?: string; keys?: Record<string, string> } & Partial<ModelsDeps> = {}): ModelsRoom {
-  const { yaml, keys = {}, ...deps } = options;
-  const dataDir = mkdtempSync(join(tmpdir(), "lancelot-models-"));
-  const writeConfig = (text: string): void => {
+export function createModelsRoom(
+  options: {
+    yaml?: string;
+    router?: string;
+    keys?: Record<string, string>;
+    /** Made on the room's own database. */
+    usageOf?: (of: { storage: Storage; dataDir: string; configDir: string }) => NonNullable<ModelsDeps["usage"]>;
+    /** A data folder that stays. */
+    dataDir?: string;
+  } & Partial<ModelsDeps> = {},
+): ModelsRoom {
+  const { yaml, router, keys = {}, usageOf, ...deps } = options;
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "lancelot-models-"));
+  const writer = (name: string) => (text: string) => {
     mkdirSync(join(dataDir, "config"), { recursive: true });
-    writeFileSync(join(dataDir, "config", "models.yaml"), text);
+    writeFileSync(join(dataDir, "config", name), text);
   };
+  const [writeConfig, writeRouter] = [writer("models.yaml"), writer("router.yaml")];
   if (yaml !== undefined) writeConfig(yaml);
+  if (router !== undefined) writeRouter(router);
   const redactor = createRedactor();
-  const storage = openStorage({ dataDir, migrations: [...receiptsMigrations, ...routerMigrations] });
+  const storage = openStorage({ dataDir, migrations: [...receiptsMigrations, ...usageMigrations, ...routerMigrations] });
   const ledger = createLedger({ storage, redactor });
   const waits: number[] = [];
   const models = createModels({
@@ -59,19 +75,22 @@ export function createModelsRoom(options: { yaml?: string; keys?: Record<string,
       return signal.aborted ? Promise.reject(new Error("stopped")) : Promise.resolve();
     },
     random: () => 1,
+    ...(usageOf === undefined ? {} : { usage: usageOf({ storage, dataDir, configDir }) }),
     ...deps,
   });
   return {
     models,
     ledger,
+    storage,
     dataDir,
     waits,
     receipts: () => ledger.search({ actionType: "llm_call", limit: 500 }).items.toReversed(),
     writeConfig,
+    writeRouter,
     async close() {
       await models.close();
       storage.close();
-      rmSync(dataDir, { recursive: true, force: true });
+      if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
     },
   };
 }
@@ -141,11 +160,12 @@ export async function ask(
   models: Models,
   request: Partial<ModelRequest> & { words?: string },
   signal = new AbortController().signal,
+  context: Partial<Parameters<Models["stream"]>[1]> = {},
 ): Promise<Answer> {
   const { words = "Hello", ...rest } = request;
   const events: ModelEvent[] = [];
   const full: ModelRequest = { system: "", messages: [{ role: "user", content: [{ type: "text", text: words }] }], tools: [], ...rest };
-  for await (const event of models.stream(full, { questId: null, parentId: null, signal })) events.push(event);
+  for await (const event of models.stream(full, { questId: null, parentId: null, ...context, signal })) events.push(event);
   const since = events.slice(events.findLastIndex((event) => event.type === "retry") + 1);
   const join = (type: "text" | "thinking"): string => since.map((event) => (event.type === type ? event.text : "")).join("");
   const done = since.at(-1);

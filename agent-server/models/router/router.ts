@@ -161,7 +161,9 @@ export function createRouter(deps: RouterDeps) {
         if (next !== null) return next;
       }
     }
-    const chain = (): Promise<Route | null> => failover(failed.task, failed.lane, error, tried, target.model.displayName);
+    // What the local model was asked to do as the owner's own model, a provider does in its fast lane.
+    const lane = failed.lane === "local_utility" && failed.rule !== "local_task" ? "flagship_fast" : failed.lane;
+    const chain = (): Promise<Route | null> => failover(failed.task, lane, error, tried, target.model.displayName);
     const stronger = (): Promise<Route | null> => escalate(failed, target, error, tried);
     // That an answer was of no use is no reason to send the task to another provider.
     if (error.data?.["reason"] === "answer") return stronger();

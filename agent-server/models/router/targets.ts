@@ -77,17 +77,19 @@ export function createTargets({ selection, listing, local, chosen }: TargetsDeps
 
   async function ofLocal(candidate: Candidate, loaded: LoadedConfig, lane: Lane, wanted: string | undefined): Promise<Target> {
     const note = lane === "flagship_deep" ? "The local model is the only one of its provider: it has no stronger one." : null;
+    // Whatever it is asked for, what it does is done here.
+    const own: Lane = lane === "local_redaction" ? lane : "local_utility";
     const { name: provider, kind, displayName } = candidate;
     if (candidate.connection === null) {
       const { name, contextWindow, small } = await local.model();
       const model = { provider, kind, model: name, displayName, contextWindow, small };
-      return { lane, candidate, profile: { model: name, max_tokens: 2048 }, model, note };
+      return { lane: own, candidate, profile: { model: name, max_tokens: 2048 }, model, note };
     }
     const { local: configured } = loaded.config;
     const name = wanted ?? (await serverModel(candidate, configured.model));
     const contextWindow = configured.context_window ?? listing.window(candidate, name) ?? 8192;
     const model = { provider, kind, model: name, displayName, contextWindow, small: configured.small };
-    return { lane, candidate, profile: { model: name, max_tokens: 2048 }, model, note };
+    return { lane: own, candidate, profile: { model: name, max_tokens: 2048 }, model, note };
   }
 
   function describe(candidate: Candidate, profile: Profile, loaded: LoadedConfig): ActiveModel {
