@@ -12,14 +12,17 @@ export function readMessages(pipe: Readable, onMessage: (message: unknown) => vo
   let broken = false;
   pipe.setEncoding("utf8").on("data", (text: string) => {
     if (broken) return;
-    const lines = (rest + text).split("\n");
+    rest += text;
+    if (rest.length > longest) return fail();
+    // What is not at its end yet is not looked through again with every piece.
+    if (!text.includes("\n")) return;
+    const lines = rest.split("\n");
     rest = lines.pop() ?? "";
     for (const line of lines) {
       const message = parse(line);
       if (message === undefined) return fail();
       onMessage(message.value);
     }
-    if (rest.length > longest) fail();
   });
   // A process that ends breaks its pipe; its end is noticed by its exit.
   pipe.on("error", () => undefined);

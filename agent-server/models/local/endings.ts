@@ -12,6 +12,17 @@ export function endingError(ending: Ending, retryAfterMs: number): LancelotError
   return new LancelotError("unavailable", `${what} ${next}`, { data, cause: ending.lastWords });
 }
 
+/** Why the library could not load the model, in words for the owner; `data.next` is what to do. */
+export function loadError(message: string): LancelotError {
+  const short = /memory|vram|too large|alloc/i.test(message);
+  const next = short
+    ? "Close other programs, or choose a smaller model (local.model) or context (local.context) in config/models.yaml."
+    : "Download it again, or name another file as local.model in config/models.yaml.";
+  return new LancelotError("unavailable", `The local model could not be loaded: ${message.replace(/[.\s]*$/, ".")} ${next}`, {
+    data: { next },
+  });
+}
+
 function wordsOf({ why, code, signal, failure }: Ending): [string, string] {
   if (why === "unloaded") return ["The local model was unloaded while it worked.", "Ask again: the next request loads it."];
   if (why === "hung") return ["The local model's process did not answer any more and was ended.", again];

@@ -68,41 +68,46 @@ function createGenerate({ module, llama, model, wrapper, sequence, contextSize }
     );
     return wrapper.generateContextState({ chatHistory: [...chatHistory, { type: "model", response: [] }] });
   }
-  // Text of the conversation never becomes control tokens: the wrapper keeps the two apart.
-  const tokensOf = (chat: readonly ChatItem[]) => render(chat).contextText.tokenize(model.tokenizer);
 
   return async (request, signal, onText) => {
     const started = performance.now();
     const state = await grammarState(request.grammar);
     // Room for the reply: what is asked for, but no more than a third of the context; the prompt has the rest.
     const reserve = Math.min(request.maxTokens, Math.floor(contextSize / 3));
-    const { chat, leftOut } = fitChat(request, contextSize - reserve - 8, (items) => tokensOf(items).length);
-    const prompt = tokensOf(chat);
+    let rendered: ReturnType<typeof render> | undefined;
+    let prompt: Token[] = [];
+    // What was counted last is what is taken.
+    const { leftOut } = fitChat(request, contextSize - reserve - 8, (items) => {
+      rendered = render(items);
+      // Text of the conversation never becomes control tokens: the wrapper keeps the two apart.
+      prompt = rendered.contextText.tokenize(model.tokenizer);
+      return prompt.length;
+    });
     const cachedTokens = await reuse(sequence, prompt);
     const result = { inputTokens: prompt.length, cachedTokens, outputTokens: 0, promptMs: 0, generateMs: 0, leftOut };
 
-    // All but the last token, which the first new one is made from.
+    // The last step gives the first new token too.
     let step = steps.first;
-    for (let at = cachedTokens; at < prompt.length - 1; ) {
+    let at = cachedTokens;
+    while (prompt.length - at > step) {
       if (signal.aborted) return { ...result, stop: "aborted" };
-      const tokens = prompt.slice(at, Math.min(at + step, prompt.length - 1));
       const began = performance.now();
-      await sequence.evaluateWithoutGeneratingNewTokens(tokens);
-      at += tokens.length;
-      const fitting = Math.floor((tokens.length * stepMs) / (performance.now() - began));
+      await sequence.evaluateWithoutGeneratingNewTokens(prompt.slice(at, at + step));
+      at += step;
+      const fitting = Math.floor((step * stepMs) / (performance.now() - began));
       step = Math.min(Math.max(fitting, steps.smallest), steps.largest);
     }
     result.promptMs = performance.now() - started;
 
     const writer = createWriter(
       model,
-      request.grammar === null ? textTriggers(render(chat).stopGenerationTriggers) : [],
+      request.grammar === null ? textTriggers(rendered?.stopGenerationTriggers ?? []) : [],
       prompt.slice(-8),
       onText,
     );
     const limit = Math.min(request.maxTokens, contextSize - prompt.length - 1);
     const recent: Token[] = [];
-    const tokens = sequence.evaluate(prompt.slice(-1), {
+    const tokens = sequence.evaluate(prompt.slice(at), {
       temperature: request.temperature,
       ...(state !== undefined && { grammarEvaluationState: state }),
       // Weak models fall into loops; more than this and they can no longer quote code.
@@ -112,6 +117,7 @@ function createGenerate({ module, llama, model, wrapper, sequence, contextSize }
     if (signal.aborted) return { ...result, stop: "aborted" };
     for await (const token of tokens) {
       result.outputTokens++;
+      if (result.outputTokens === 1) result.promptMs = performance.now() - started;
       recent.push(token);
       if (recent.length > 64) recent.shift();
       if (writer.push(token)) break;

@@ -168,6 +168,16 @@ export function createLocal(deps: LocalDeps): Local {
     return model;
   }
 
+  /** What may not be used any more need not hold memory. */
+  async function usableOrUnloaded(): Promise<Candidate> {
+    try {
+      return usable();
+    } catch (error) {
+      await modelProcess.unload();
+      throw error;
+    }
+  }
+
   function heldBack(): Trouble | null {
     const trouble = troubles.now(key());
     return trouble?.held === true ? trouble : null;
@@ -176,7 +186,7 @@ export function createLocal(deps: LocalDeps): Local {
   /** What is to be loaded now, its checksum looked at where its content is not known. */
   async function prepare(signal: AbortSignal): Promise<Load> {
     const { contextSize, threads, gpuLayers } = settings();
-    const model = usable();
+    const model = await usableOrUnloaded();
     if (model.sha256 !== null && verifier.verdict(model.path) !== "right") await check(model, model.sha256, signal);
     if (modelProcess.pid() === undefined) checkRuntime();
     return {
@@ -259,7 +269,7 @@ export function createLocal(deps: LocalDeps): Local {
   }
 
   async function card(): Promise<LocalModelCard> {
-    const model = usable();
+    const model = await usableOrUnloaded();
     const wanted = settings().contextSize ?? model.context;
     const file = basename(model.path);
     if (model.source !== "owner") return { file, name: model.name, contextWindow: wanted, small: model.small };

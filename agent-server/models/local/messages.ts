@@ -63,8 +63,9 @@ export const Done = z.object({
   /** Of the input, those that were in the model's memory already. */
   cachedTokens: z.int(),
   outputTokens: z.int(),
+  /** Milliseconds to the first token. */
   promptMs: z.number(),
-  /** From the end of the prompt to the last token. */
+  /** From the first token to the last. */
   generateMs: z.number(),
   leftOut: LeftOut,
   /** Bytes this process holds. */

@@ -88,7 +88,7 @@ function pipeOf(child: ChildProcess): Duplex | undefined {
 }
 
 /** Only what Node and the native library need; no keys, no proxies, no owner token. */
-function childEnv(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+export function childEnv(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const names = [
     "PATH",
     "HOME",

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { LancelotError } from "../../contract/errors.ts";
-import { endingError } from "./endings.ts";
+import { endingError, loadError } from "./endings.ts";
 import { createInbox } from "./inbox.ts";
 import type { Done, Generate, Load, Loaded } from "./messages.ts";
 import { type ModelChild, startModelChild } from "./model-child.ts";
@@ -117,7 +117,7 @@ export function createModelProcess(deps: ModelProcessDeps): ModelProcess {
         loaded.resolve(message);
         deps.onChange("loaded", null);
       } else if (message.type === "failed" && message.id === null) {
-        failure = new LancelotError(message.code, `The local model could not be loaded: ${message.message}`);
+        failure = loadError(message.message);
         loaded.reject(failure);
         child.kill("dropped");
       }
@@ -187,7 +187,8 @@ export function createModelProcess(deps: ModelProcessDeps): ModelProcess {
         if (message.type !== "text") {
           crashes = 0;
           ({ memoryBytes } = message);
-          if (message.outputTokens > 1 && message.generateMs > 0) tokensPerSecond = (message.outputTokens * 1_000) / message.generateMs;
+          if (message.outputTokens > 1 && message.generateMs > 0)
+            tokensPerSecond = ((message.outputTokens - 1) * 1_000) / message.generateMs;
           unfinished = undefined;
           deps.onAnswer?.();
           yield message;

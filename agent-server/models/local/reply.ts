@@ -71,9 +71,14 @@ function readCall(raw: string): ReplyCall {
  */
 export function goesInCircles(text: string): boolean {
   const end = text.slice(-1_200).replaceAll(/\d/g, "");
-  for (let period = 20; period * 3 <= end.length; period++) {
-    const last = end.slice(-period);
-    if (last.trim() !== "" && end.slice(-2 * period, -period) === last && end.slice(-3 * period, -2 * period) === last) return true;
+  const { length } = end;
+  const last = end.charCodeAt(length - 1);
+  for (let period = 20; period * 3 <= length; period++) {
+    // Looked at after every few words: most periods are ruled out by two characters.
+    if (end.charCodeAt(length - 1 - period) !== last || end.charCodeAt(length - 1 - 2 * period) !== last) continue;
+    const passage = end.slice(-period);
+    if (passage.trim() !== "" && end.slice(-2 * period, -period) === passage && end.slice(-3 * period, -2 * period) === passage)
+      return true;
   }
   return false;
 }

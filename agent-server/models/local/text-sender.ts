@@ -1,5 +1,5 @@
-/** Words come to the host at most so often: 40 times a second reads as a stream, and each message costs both sides time. Milliseconds. */
-const everyMs = 25;
+/** Words come to the host at most so often: 30 times a second reads as a stream, and each message takes time from the model. Milliseconds. */
+const everyMs = 33;
 
 /** Joins pieces of text that come quickly. The first is sent at once; what waits is sent when its time has come, whatever comes after. */
 export function createTextSender(send: (text: string) => void, now: () => number = performance.now.bind(performance)) {

@@ -1,21 +1,5 @@
 import { writeFileSync } from "node:fs";
-
-/** A value of a GGUF header. Arrays hold one kind. */
-type Value =
-  | { u32: number }
-  | { f32: number }
-  | { bool: boolean }
-  | { text: string }
-  | { texts: string[] }
-  | { f32s: number[] }
-  | { i32s: number[] };
-interface Tensor {
-  name: string;
-  shape: number[];
-  data: Float32Array;
-}
-
-const kinds = { u32: 4, i32: 5, f32: 6, bool: 7, text: 8, array: 9 };
+import { f32, gguf, type Tensor, type Value } from "./gguf.ts";
 
 /**
  * Writes a Llama of random weights (half a megabyte, always the same) that reads and writes bytes. It has nothing to say, says it
@@ -27,12 +11,13 @@ export function writeTinyModel(path: string): void {
   const layers = 2;
   const { texts, types } = vocabulary();
   const random = gaussian(12_345);
-  const matrix = (name: string, columns: number, rows: number, scale: number): Tensor => ({
-    name,
-    shape: [columns, rows],
-    data: Float32Array.from({ length: columns * rows }, () => random() * scale),
-  });
-  const norm = (name: string): Tensor => ({ name, shape: [width], data: new Float32Array(width).fill(1) });
+  const matrix = (name: string, columns: number, rows: number, scale: number): Tensor =>
+    f32(
+      name,
+      [columns, rows],
+      Float32Array.from({ length: columns * rows }, () => random() * scale),
+    );
+  const norm = (name: string): Tensor => f32(name, [width], new Float32Array(width).fill(1));
 
   const tensors = [
     matrix("token_embd.weight", width, texts.length, 0.5),
@@ -102,71 +87,4 @@ function gaussian(seed: number): () => number {
     return state / 2 ** 32;
   };
   return () => Math.sqrt(-2 * Math.log(uniform() + 1e-9)) * Math.cos(2 * Math.PI * uniform());
-}
-
-/** GGUF version 3, float tensors, aligned to 32 bytes. */
-function gguf(header: Record<string, Value>, tensors: Tensor[]): Buffer {
-  const parts: Buffer[] = [];
-  const u32 = (value: number) => {
-    const bytes = Buffer.alloc(4);
-    bytes.writeUInt32LE(value);
-    parts.push(bytes);
-  };
-  const u64 = (value: number) => {
-    const bytes = Buffer.alloc(8);
-    bytes.writeBigUInt64LE(BigInt(value));
-    parts.push(bytes);
-  };
-  const f32 = (value: number) => {
-    const bytes = Buffer.alloc(4);
-    bytes.writeFloatLE(value);
-    parts.push(bytes);
-  };
-  const text = (value: string) => {
-    const bytes = Buffer.from(value, "utf8");
-    u64(bytes.length);
-    parts.push(bytes);
-  };
-  const array = <T>(kind: number, items: T[], write: (item: T) => void) => {
-    u32(kinds.array);
-    u32(kind);
-    u64(items.length);
-    for (const item of items) write(item);
-  };
-
-  parts.push(Buffer.from("GGUF"));
-  u32(3);
-  u64(tensors.length);
-  u64(Object.keys(header).length);
-  for (const [key, value] of Object.entries(header)) {
-    text(key);
-    if ("u32" in value) {
-      u32(kinds.u32);
-      u32(value.u32);
-    } else if ("f32" in value) {
-      u32(kinds.f32);
-      f32(value.f32);
-    } else if ("bool" in value) {
-      u32(kinds.bool);
-      parts.push(Buffer.from([Number(value.bool)]));
-    } else if ("text" in value) {
-      u32(kinds.text);
-      text(value.text);
-    } else if ("texts" in value) array(kinds.text, value.texts, text);
-    else if ("f32s" in value) array(kinds.f32, value.f32s, f32);
-    else array(kinds.i32, value.i32s, u32);
-  }
-  let offset = 0;
-  for (const { name, shape, data } of tensors) {
-    text(name);
-    u32(shape.length);
-    for (const size of shape) u64(size);
-    u32(0);
-    u64(offset);
-    offset += Math.ceil(data.byteLength / 32) * 32;
-  }
-  const head = Buffer.concat(parts);
-  const padded = (bytes: Buffer) => Buffer.concat([bytes, Buffer.alloc((32 - (bytes.length % 32)) % 32)]);
-  const bodies = tensors.map(({ data }) => padded(Buffer.from(data.buffer, data.byteOffset, data.byteLength)));
-  return Buffer.concat([padded(head), ...bodies]);
 }
