@@ -42,16 +42,12 @@ export function chooseEvictions(pieces: readonly Piece[], excess: number): Evict
     .toSorted((a, b) => a.lastUsed - b.lastUsed || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
   const chosen = new Map<string, Eviction["state"]>();
   let left = excess;
-  for (const [from, to] of [
-    ["whole", "summarized"],
-    ["summarized", "left_out"],
-  ] as const) {
+  for (const to of ["summarized", "left_out"] as const) {
     for (const piece of ordered) {
       if (left <= 0) break;
       const now = chosen.get(piece.key) ?? piece.state;
-      if (now !== from) continue;
       const gain = estimateTokens(renderPiece(piece.text, now)) - estimateTokens(renderPiece(piece.text, to));
-      if (gain <= 0) continue;
+      if (now === to || gain <= 0) continue;
       chosen.set(piece.key, to);
       left -= gain;
     }
