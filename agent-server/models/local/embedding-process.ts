@@ -55,10 +55,11 @@ async function load(message: Extract<ToEmbedding, { type: "load" }>): Promise<vo
 async function embed({ id, text }: Extract<ToEmbedding, { type: "embed" }>): Promise<void> {
   if (loaded === undefined) throw new Error("no model is loaded");
   const input = loaded.model.tokenize(text).slice(0, longest - 2);
+  if (input.length === 0) throw new Error("there are no words in the text");
   const { vector } = await loaded.context.getEmbeddingFor(input);
-  // Of length one, so that products are cosines; an empty text has no direction.
+  // Of length one, so that products are cosines.
   const length = Math.hypot(...vector);
-  const floats = Float32Array.from(vector, (value) => (length === 0 ? 0 : value / length));
+  const floats = Float32Array.from(vector, (value) => value / length);
   send({ type: "vector", id, vector: Buffer.from(floats.buffer).toString("base64"), tokens: input.length });
 }
 

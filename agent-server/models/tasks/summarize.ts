@@ -50,6 +50,7 @@ export function summarizeTask(parts: TaskParts, text: string, maxTokens: number)
 
 /** What a summary says that its text does not, as far as it can be told: names of files and code, and numbers. Null when it holds. */
 export function whatIsWrong(text: string, summary: string, maxTokens: number): string | null {
+  if (summary.trim().length < Math.min(40, text.length / 4)) return "Its summary says next to nothing.";
   if (estimateTokens(summary) > maxTokens * 1.2) return "Its summary is longer than asked for.";
   const named =
     summary.match(/[\w@./-]*[\w-]\.[A-Za-z]{1,5}\b|\b\w+_\w+\b|\b[a-z]+[A-Z]\w*|(?<![\w.])\d[\d.,]*\d\b|(?<![\w.])\d{2,}\b/g) ?? [];

@@ -116,6 +116,10 @@ describe("a model's summary", () => {
     expect(whatIsWrong(text, wrong, 100)).toMatch(/names what the text does not/);
   });
 
+  it("is refused when it says next to nothing", () => {
+    expect(whatIsWrong("The importer was slow because it read line by line.", "slow", 100)).toMatch(/next to nothing/);
+  });
+
   it("is refused when it is too long", () => {
     expect(whatIsWrong("a", "word ".repeat(200), 50)).toMatch(/longer/);
   });
