@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 import { parseAmount, wordUsd } from "../../agent-server/contract/amounts.ts";
 import type { AgentHost } from "../host/agent-host.ts";
 import { askOwner, sayAndOffer } from "./ask-owner.ts";
-import type { Commands } from "./commands.ts";
+import { type Commands, field } from "./commands.ts";
 
 /** What models cost, and what they may cost. */
 export function usageCommands(host: AgentHost): Commands {
@@ -13,7 +13,8 @@ export function usageCommands(host: AgentHost): Commands {
   return {
     "lancelot.showUsage": showUsage,
 
-    async "lancelot.setCaps"() {
+    async "lancelot.setCaps"(argument) {
+      const questId = field(argument, "questId");
       const { caps, today } = await host.call("usage.summary", { days: 1 });
       const spent = formatUsd(today.costUsd);
       const questUsd = await askAmount(
@@ -29,15 +30,12 @@ export function usageCommands(host: AgentHost): Commands {
       );
       if (dayUsd === undefined) return;
       const written = await host.call("usage.setCaps", { questUsd, dayUsd });
-      sayAndOffer(
-        vscode.l10n.t(
-          "Caps: {0} for a task, {1} for a day. A task that stopped at a cap can be resumed.",
-          capText(written.questUsd),
-          capText(written.dayUsd),
-        ),
-        vscode.l10n.t("Show usage"),
-        showUsage,
-      );
+      const said = vscode.l10n.t("Caps: {0} for a task, {1} for a day.", capText(written.questUsd), capText(written.dayUsd));
+      if (questId === undefined) sayAndOffer(said, vscode.l10n.t("Show usage"), showUsage);
+      else
+        sayAndOffer(said, vscode.l10n.t("Resume the task"), async () => {
+          await host.call("quests.resume", { id: questId });
+        });
     },
 
     async "lancelot.resetUsage"() {

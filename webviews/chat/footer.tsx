@@ -35,7 +35,7 @@ function Model({ chat, quest }: { chat: Chat; quest: Quest | null }): JSX.Elemen
   const active = models?.items.find((model) => model.active);
   const provider = models?.providers.find((candidate) => candidate.active);
   const last = quest === null ? undefined : chat.answeredBy.value;
-  const model = last?.displayName ?? active?.displayName ?? quest?.model ?? provider?.displayName ?? t("No model");
+  const model = last?.model ?? active?.displayName ?? quest?.model ?? provider?.displayName ?? t("No model");
   const lane = last === undefined ? null : laneText(last.lane);
   const chosen = quest?.override === undefined ? null : t("chosen for this task");
   const said = [model, lane, chosen].filter((part) => part !== null).join(", ");

@@ -4,7 +4,7 @@ import { flushSync, memo } from "preact/compat";
 import type { Message, Part } from "../../agent-server/contract/chat.ts";
 import type { AnsweredBy } from "../../agent-server/contract/router.ts";
 import { Button, Icon, IconButton, RelativeTime } from "../shared/components.tsx";
-import type { CommandName } from "../shared/commands.ts";
+import { type CommandName, commandAction } from "../shared/commands.ts";
 import { t } from "../shared/l10n.ts";
 import { answeredText, laneText } from "../shared/lanes.ts";
 import { Markdown } from "../shared/markdown/markdown.tsx";
@@ -32,14 +32,17 @@ function noticeAction(action: NonNullable<Notice["action"]>): { text: string; co
 
 function NoticeView({ part, chat, questId }: { part: Notice; chat: Chat; questId: string }): JSX.Element {
   const action = part.action === undefined ? null : noticeAction(part.action);
+  const act = (command: CommandName | null): void => {
+    if (command === null) chat.resume(questId);
+    else if (command === "setCaps") chat.bridge.ui(commandAction(command, { questId }));
+    else chat.command(command);
+  };
   return (
     <div class={`notice ${part.level}`} role="note">
       <Icon name={part.level === "info" ? "info" : part.level} />
       <span class="sr-only">{part.level === "error" ? t("Error:") : part.level === "warning" ? t("Warning:") : t("Note:")} </span>
       <div class="notice-text">{part.text}</div>
-      {action !== null && (
-        <Button onClick={() => (action.command === null ? chat.resume(questId) : chat.command(action.command))}>{action.text}</Button>
-      )}
+      {action !== null && <Button onClick={() => act(action.command)}>{action.text}</Button>}
     </div>
   );
 }
@@ -63,8 +66,8 @@ function AnsweredLine({ by }: { by: AnsweredBy }): JSX.Element {
     <div class="answered quiet" title={text}>
       <span class="sr-only">{text}</span>
       <span aria-hidden="true">
-        <Icon name={by.lane === "local_utility" || by.lane === "local_redaction" ? "device-desktop" : "sparkle"} />{" "}
-        <span class="ellipsis">{by.displayName}</span> · {laneText(by.lane)}
+        <Icon name={by.lane === "local_utility" || by.lane === "local_redaction" ? "device-desktop" : "sparkle"} /> {by.model} ·{" "}
+        {laneText(by.lane)}
       </span>
     </div>
   );
@@ -136,7 +139,7 @@ export const MessageView = memo(function MessageView({ message, chat }: { messag
       {parts.map((part, index) => (
         <PartView key={index} part={part} own={own} streaming={open && index === last} questId={questId} chat={chat} />
       ))}
-      {answeredBy !== undefined && parts.length > 0 && <AnsweredLine by={answeredBy} />}
+      {answeredBy !== undefined && parts.some(({ type }) => type !== "notice") && <AnsweredLine by={answeredBy} />}
       {open && parts.length === 0 && (
         <div class="quiet working">
           <Icon name="loading" spin />

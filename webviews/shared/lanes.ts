@@ -17,6 +17,6 @@ export function laneText(lane: Lane): string {
 
 /** Why this model answered, for a hint and a screen reader. */
 export function answeredText({ displayName, model, lane, rationale }: AnsweredBy): string {
-  const name = displayName === model ? model : t("{0} ({1})", displayName, model);
+  const name = displayName === model ? model : t("{0} of {1}", model, displayName);
   return t("Answered by {0}, lane {1}. {2}", name, laneText(lane), rationale);
 }

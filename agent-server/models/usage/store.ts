@@ -85,7 +85,7 @@ export function createUsageStore({ db, transaction, hostId, hostAlive }: Pick<St
       ),
     ]),
   );
-  const local = grouped("''", "''", `${inScope} AND on_this_machine = 1`);
+  const local = grouped("''", "''", `${inScope} AND on_this_machine = 1 AND cost = 0`);
   const unpricedModels = db
     .prepare<{ fromDay: string; questId: string | null }, string>(
       `SELECT DISTINCT provider || '/' || model FROM usage_calls WHERE cost IS NULL AND ${inScope} ORDER BY 1`,
@@ -127,6 +127,7 @@ export function createUsageStore({ db, transaction, hostId, hostAlive }: Pick<St
     total: (scope: Scope): Sum => toSum(total.get(scope)),
     /** Dearest first; days from the oldest, one row a lane. */
     by: (column: keyof typeof columns, scope: Scope): GroupSum[] => (byColumn[column]?.all(scope) ?? []).map(toGroup),
+    /** Work on this machine that cost nothing; a proxy here that the owner priced is no such work. */
     local: (scope: Scope): Sum => toSum(local.get(scope)),
     unpricedModels: (scope: Scope): string[] => unpricedModels.all(scope),
     questCost: (questId: string): Nanos | null => {

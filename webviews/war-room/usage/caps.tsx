@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useEffect, useId, useState } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 import { parseAmount } from "../../../agent-server/contract/amounts.ts";
 import type { UsageCaps } from "../../../agent-server/contract/usage.ts";
 import { Button, Problem } from "../../shared/components.tsx";
@@ -42,11 +42,13 @@ export function CapsBlock({ room, caps }: { room: WarRoom; caps: UsageCaps }): J
   const { busy, problem, saved } = room.usage;
   const [quest, setQuest] = useState(textOf(caps.questUsd));
   const [day, setDay] = useState(textOf(caps.dayUsd));
-  // What another window or the owner's editor wrote is what is changed next.
-  useEffect(() => {
+  const [known, setKnown] = useState(caps);
+  if (known.questUsd !== caps.questUsd || known.dayUsd !== caps.dayUsd) {
+    // What another window or the owner's editor wrote is what is changed next.
+    setKnown(caps);
     setQuest(textOf(caps.questUsd));
     setDay(textOf(caps.dayUsd));
-  }, [caps.questUsd, caps.dayUsd]);
+  }
   const wanted = { questUsd: parseAmount(quest), dayUsd: parseAmount(day) };
   const { questUsd, dayUsd } = wanted;
   const isNew = questUsd !== caps.questUsd || dayUsd !== caps.dayUsd;

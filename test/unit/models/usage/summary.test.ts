@@ -136,6 +136,13 @@ describe("the sums", () => {
     expect(book.savings({ days: 1 }).comparedWith).toBe("anthropic/claude-sonnet-5-5");
   });
 
+  it("count nothing as saved that a proxy on this machine was paid for", () => {
+    const { book } = books.open();
+    books.write("prices.yaml", "prices:\n  - { provider: proxy, models: ['*'], input: 1, output: 1 }\n");
+    book.count(call({ provider: "proxy", kind: "openai_compatible", model: "m", onThisMachine: true, usage: { inputTokens: 1_000 } }));
+    expect(book.savings({ days: 1 })).toMatchObject({ localCalls: 0, localTokens: 0, savedUsd: 0 });
+  });
+
   it("price afterwards what had no price, and leave alone what had one", () => {
     const { book } = books.open();
     book.count(call({ provider: "work", kind: "openai_compatible", model: "new", usage: { inputTokens: 1_000_000 } }));
