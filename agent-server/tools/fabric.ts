@@ -165,9 +165,9 @@ export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<Tool
     /** Looks, plans and, where something is to be done, does it. */
     async function travel(tool: Tool, args: unknown): Promise<Answer> {
       stopIfAborted(call.signal);
+      refuseSecrets(placeholders, tool, call.args);
       const problem = deps.problem(tool);
       if (problem !== null) throw new LancelotError("unavailable", problem);
-      refuseSecrets(placeholders, tool, call.args);
       const unrouted = deps.scope(call);
       const question = { title: card.title ?? tool.name, detail: JSON.stringify(asRecord(call.args), null, 2) };
       const receipt: RefusedAction = {

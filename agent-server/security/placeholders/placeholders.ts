@@ -23,6 +23,8 @@ const keptQuests = 64;
 export function createPlaceholders(deps: { dataDir: string }): Placeholders {
   let key: Buffer | null = null;
   const master = (): Buffer => (key ??= readKey(deps.dataDir));
+  let texts: Buffer | null = null;
+  const textKey = (): Buffer => (texts ??= subkey(master(), "texts"));
   const quests = new Map<string, QuestPlaceholders>();
 
   const self: Placeholders = {
@@ -37,9 +39,9 @@ export function createPlaceholders(deps: { dataDir: string }): Placeholders {
     },
     seal(text, questId) {
       const holds = seemsSealed(text) || self.of(questId).secrets.text(text).text !== text;
-      return holds ? sealText(subkey(master(), "texts"), text) : text;
+      return holds ? sealText(textKey(), text) : text;
     },
-    open: (text) => openText(() => subkey(master(), "texts"), text),
+    open: (text) => openText(textKey, text),
   };
   return self;
 }
