@@ -35,11 +35,6 @@ export function thinksBetweenTools(model: string): boolean {
   return model.includes("sonnet") && isAtLeast(model, 5, 5);
 }
 
-/** Takes a temperature (before 4.7), as long as it does not think. */
-export function takesTemperature(model: string): boolean {
-  return versionOf(model) !== null && !isAtLeast(model, 4, 7);
-}
-
 /** Knows `output_config.format`: structured output without a tool. */
 export function knowsOutputFormat(model: string): boolean {
   return isAtLeast(model, 4, model.includes("opus") ? 1 : 5);

@@ -9,7 +9,7 @@ import type {
 } from "@anthropic-ai/sdk/resources/messages";
 import type { ModelMessage, ModelRequest } from "../request.ts";
 import { markConversation, marked } from "./anthropic-caching.ts";
-import { isAdaptive, knowsOutputFormat, preservesThinking, takesTemperature, thinksBetweenTools } from "./anthropic-models.ts";
+import { isAdaptive, knowsOutputFormat, preservesThinking, thinksBetweenTools } from "./anthropic-models.ts";
 import { effortOf } from "./effort.ts";
 import type { ProviderCall } from "./provider.ts";
 import { adaptSchema, anthropicDialect } from "./schema.ts";
@@ -40,10 +40,10 @@ export const optionalParts = {
   adaptive: { says: /adaptive/i },
   between_tools: { says: /between_tools/i },
   format: { says: /output_config|output_format|schema/i },
-  temperature: { says: /temperature/i },
   cache: { says: /cache_control/i },
 };
 
+/** A request as both modes send it. There is no temperature: this version of the API knows none. */
 export function toRequest(request: ModelRequest, call: ProviderCall, may: MaySend): AnthropicRequest {
   const hasReplay = request.messages.some((message) => message.role === "assistant" && message.content.some(isReplayed));
   const replays = hasReplay && may("replay");
@@ -63,7 +63,6 @@ export function toRequest(request: ModelRequest, call: ProviderCall, may: MaySen
   ];
   const system = [request.system, structure.words].filter((text) => text !== "").join("\n\n");
   const messages = toMessages(request.messages, replays);
-  const sendsTemperature = call.temperature !== undefined && thinking === undefined && takesTemperature(call.model) && may("temperature");
   const body: MessageCreateParamsStreaming = {
     model: call.model,
     max_tokens: call.maxTokens,
@@ -73,7 +72,6 @@ export function toRequest(request: ModelRequest, call: ProviderCall, may: MaySen
     ...(structure.toolChoice === undefined ? {} : { tool_choice: structure.toolChoice }),
     ...(thinking === undefined ? {} : { thinking }),
     ...(Object.keys(outputConfig).length === 0 ? {} : { output_config: outputConfig }),
-    ...(sendsTemperature ? { temperature: call.temperature } : {}),
     messages: caches && request.cacheKey !== undefined ? markConversation(messages, call.model) : messages,
   };
   return { body, headers: isBound ? { "anthropic-beta": betaHeader } : {}, answerTool: structure.tools[0]?.name ?? null };

@@ -43,7 +43,7 @@ export const anthropic: Wire = {
     const model = text(body["model"]);
     if (messages[0]?.role !== "user") return "messages: first message must use the user role";
     const isOld = /claude-(3|\w+-4-[0-6])/.test(model);
-    if ("temperature" in body && (!isOld || thinking !== undefined)) return "`temperature` is deprecated for this model";
+    if ("temperature" in body) return "temperature: Extra inputs are not permitted";
     if (!isOld && isRecord(body["tool_choice"]) && body["tool_choice"]["type"] !== "auto")
       return "`tool_choice`: forced tool use is not supported for this model";
     if (isRecord(thinking?.["block_binding"]) && headers["anthropic-beta"] !== "thinking-binding-controls-2026-08-01")
