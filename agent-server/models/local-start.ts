@@ -33,6 +33,17 @@ export function startLocal(create: typeof createLocal, deps: LocalDeps): Local {
       remove: fails,
       degraded: () => error.message,
       model: fails,
+      embedder: {
+        sha256: null,
+        state: () => ({ status: "failed", problem: error.message }),
+        missingBytes: () => 0,
+        install: fails,
+        embed: fails,
+        pid: () => undefined,
+        remove: fails,
+        close: () => Promise.resolve(),
+      },
+      taskModel: () => null,
       pid: () => undefined,
       close: () => Promise.resolve(),
     };

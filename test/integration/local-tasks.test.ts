@@ -62,7 +62,8 @@ describe.skipIf(missing !== null)("the intent lane", () => {
   it("puts texts that mean the same near each other, in vectors of length one", async () => {
     const texts = ["Fix the failing test", "repair the broken test", "what is a monad?"];
     const [one, same, other] = await Promise.all(texts.map(async (text) => (await embedder.embed(text, signal)).vector));
-    const dot = (a = new Float32Array(), b = new Float32Array()) => a.reduce((sum, value, index) => sum + value * (b[index] ?? 0), 0);
+    const dot = (a: Float32Array = new Float32Array(), b: Float32Array = new Float32Array()) =>
+      a.reduce((sum, value, index) => sum + value * (b[index] ?? 0), 0);
     expect(dot(one, one)).toBeCloseTo(1, 4);
     expect(dot(one, same)).toBeGreaterThan(0.7);
     expect(dot(one, other)).toBeLessThan(0.2);

@@ -140,6 +140,17 @@ export function localIn(state: Partial<LocalModel>): NonNullable<ModelsDeps["loc
     remove: () => Promise.resolve(model),
     degraded: () => null,
     model: () => Promise.resolve({ name: model.name, contextWindow: 4096, small: true }),
+    embedder: {
+      sha256: null,
+      state: () => ({ status: "absent", problem: null }),
+      missingBytes: () => 0,
+      install: () => Promise.resolve(),
+      embed: () => Promise.reject(new LancelotError("unavailable", "The model of the intent lane is not on this machine.")),
+      pid: () => undefined,
+      remove: () => Promise.resolve(),
+      close: () => Promise.resolve(),
+    },
+    taskModel: () => null,
     pid: () => undefined,
     close: () => Promise.resolve(),
   });

@@ -100,3 +100,10 @@ export function readCatalog(configDir: string, dataDir: string): Catalog {
   const problem = z.prettifyError(parsed.error).replaceAll("\n", " ");
   throw new LancelotError("unavailable", `config/local-models.yaml cannot be used: ${problem}`);
 }
+
+/** The tasks of the local lanes that a model does better than rules. Of an owner's own file nothing is known but its size. */
+export function tasksOf(catalog: Catalog, { id, small }: { id: string | null; small: boolean }): readonly TaskName[] {
+  const listed = [...catalog.hub, catalog.npm].find((model) => model.id === id);
+  if (listed === undefined) return small ? [] : taskNames;
+  return listed.tasks ?? taskNames;
+}

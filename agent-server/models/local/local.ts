@@ -5,8 +5,10 @@ import { LancelotError } from "../../contract/errors.ts";
 import type { LocalModel } from "../../contract/models.ts";
 import type { Provider } from "../providers/provider.ts";
 import { type Candidate, damaged, ownFile, ownFileProblem, present } from "./candidates.ts";
-import { readCatalog } from "./catalog.ts";
+import { readCatalog, type TaskName, tasksOf } from "./catalog.ts";
 import { createFetch, type Fetch } from "./download.ts";
+import type { Embedder } from "./embedding.ts";
+import { createIntentLane } from "./embedding-lane.ts";
 import { createInstaller, type InstallerDeps } from "./install.ts";
 import { chooseModel, fitOf, gigabytes, type Machine, measureMachine } from "./machine.ts";
 import type { Load } from "./messages.ts";
@@ -59,6 +61,10 @@ export interface Local {
   degraded(): string | null;
   /** May load an owner's file to learn its size. @throws LancelotError `unavailable` while nothing is here. */
   model(): Promise<{ name: string; contextWindow: number; small: boolean }>;
+  /** The small embedding model of the intent lane, in a process of its own. */
+  embedder: Embedder;
+  /** The model that could do tasks of the local lanes, and which of them it does better than rules; null while none is ready. */
+  taskModel(): { file: string; loaded: boolean; contextWindow: number; tasks: readonly TaskName[] } | null;
   /** Process id of the loaded model. */
   pid(): number | undefined;
   /** Ends the process and a running download. */
@@ -116,6 +122,20 @@ export function createLocal(deps: LocalDeps): Local {
       emit();
     },
     ...deps.process,
+  });
+
+  const intent = createIntentLane({
+    model: catalog.intent,
+    folder,
+    runtime,
+    verifier,
+    distDir: deps.distDir,
+    env,
+    fetch: network.fetch,
+    threads: () => settings().threads,
+    onChange: () => emit(),
+    retryMs: deps.retryMs,
+    ...(deps.idleMs !== undefined && { idleMs: deps.idleMs }),
   });
 
   function emit(): void {
@@ -234,6 +254,10 @@ export function createLocal(deps: LocalDeps): Local {
   }
 
   function state(): LocalModel {
+    return { ...modelState(), intent: intent.embedder.state() };
+  }
+
+  function modelState(): LocalModel {
     const underway = installer.progress();
     const model = chosen();
     if (underway !== null) {
@@ -293,6 +317,7 @@ export function createLocal(deps: LocalDeps): Local {
         troubles.release();
         if (broken) await modelProcess.unload();
         await installer.run({ renewRuntime: broken });
+        await intent.download();
       } catch (error) {
         const isCancelled = error instanceof LancelotError && error.code === "cancelled";
         downloadProblem = isCancelled ? before : troubleOf(error);
@@ -304,6 +329,7 @@ export function createLocal(deps: LocalDeps): Local {
     },
     cancelDownload() {
       installer.cancel();
+      intent.cancel();
       return state();
     },
     async load(signal) {
@@ -319,6 +345,7 @@ export function createLocal(deps: LocalDeps): Local {
       await installer.close();
       await modelProcess.unload();
       await installer.remove(catalog);
+      await intent.embedder.remove();
       downloadProblem = null;
       emit();
       return state();
@@ -333,9 +360,17 @@ export function createLocal(deps: LocalDeps): Local {
       const { name, contextWindow, small } = await card();
       return { name, contextWindow, small };
     },
+    embedder: intent.embedder,
+    taskModel() {
+      const model = chosen();
+      if (model === undefined || !runtime.installed() || blockedBy() !== null || heldBack() !== null) return null;
+      const tasks = tasksOf(catalog, model);
+      return { file: basename(model.path), loaded: loading === "loaded", contextWindow: settings().contextSize ?? model.context, tasks };
+    },
     pid: () => modelProcess.pid(),
     async close() {
       troubles.close();
+      await intent.close();
       await installer.close();
       await modelProcess.close();
       await network.close();
