@@ -94,6 +94,7 @@ export async function refreshLoaded(deps: Deps, questId: string, pieces: readonl
   if (loads.size === 0) return;
   const known = new Map(kept.loaded(questId).map((row) => [row.path, row]));
   const messages = store.messages(questId);
+  const next = (messages.at(-1)?.message.seq ?? 0) + 1;
   const changed: { path: string; byOwner: boolean; stamp: string | null }[] = [];
   for (const [path, { seq, byOwner }] of loads) {
     const row = known.get(path);
@@ -106,7 +107,8 @@ export async function refreshLoaded(deps: Deps, questId: string, pieces: readonl
     if ((stamp ?? "") === row.stamp) continue;
     const same = stamp !== null && isSame(stamp, row.stamp);
     if (same || row.stamp === "" || isOwnDoing(deps, questId, messages, path, row.seq)) {
-      kept.putLoaded(questId, { path, stamp: stamp ?? "", seq: row.seq });
+      // What the task did up to here is known; what comes after is looked at anew.
+      kept.putLoaded(questId, { path, stamp: stamp ?? "", seq: same ? row.seq : next });
       continue;
     }
     changed.push({ path, byOwner, stamp });
@@ -157,6 +159,8 @@ function noticeWords(changed: readonly { path: string; stamp: string | null }[])
 /** True when this task itself changed the file since: then the model knows. */
 function isOwnDoing({ tools }: Deps, questId: string, messages: readonly StoredMessage[], path: string, since: number): boolean {
   const later = messages.filter(({ message }) => message.seq >= since);
+  const from = later[0]?.message.createdAt;
+  if (from === undefined) return false;
   const byTool = later.some(({ message }) =>
     message.parts.some(
       (part) =>
@@ -165,7 +169,6 @@ function isOwnDoing({ tools }: Deps, questId: string, messages: readonly StoredM
     ),
   );
   if (byTool) return true;
-  const from = later[0]?.message.createdAt ?? "";
   return tools.changes
     .list({ questId, limit: 500 })
     .some((change) => change.path === path && change.updatedAt >= from && change.status !== "rejected");

@@ -26,7 +26,12 @@ export function makeFolders(within = tmpdir()): { root: string; dataDir: string;
 }
 
 /** An orchestrator on a real database, ledger and gate; models and tools are the test's. */
-export function openHost(folders: { dataDir: string; workspace: string }, models: Models, tools: Tools) {
+export function openHost(
+  folders: { dataDir: string; workspace: string },
+  models: Models,
+  tools: Tools,
+  more: Partial<Parameters<typeof createOrchestrator>[0]> = {},
+) {
   const storage = openStorage({
     dataDir: folders.dataDir,
     migrations: [...receiptsMigrations, ...governanceMigrations, ...orchestratorMigrations],
@@ -61,6 +66,7 @@ export function openHost(folders: { dataDir: string; workspace: string }, models
     sanitizer,
     emit,
     workspace: folders.workspace,
+    ...more,
   });
 
   /** Resolves when `condition` holds, looked at after every event but a delta. */
