@@ -19,7 +19,7 @@ const germanCity = String.raw`(?:(?:D|A|CH|DE|AT)-)?\d{4,5} ${town}`;
 const german = String.raw`${germanStreet} ${number}(?:${commaGap}${germanCity})?`;
 
 const frenchTypes =
-  "rue|avenue|av\\.|boulevard|bd|bd\\.|place|chemin|allée|impasse|quai|cours|route|square|passage|faubourg|sentier|villa|résidence|Rue|Avenue|Av\\.|Boulevard|Bd|Place|Chemin|Allée|Impasse|Quai|Cours|Route|Square|Passage";
+  "rue|voie|avenue|av\\.|boulevard|bd|bd\\.|place|chemin|allée|impasse|quai|cours|route|square|passage|faubourg|sentier|villa|résidence|Rue|Voie|Avenue|Av\\.|Boulevard|Bd|Place|Chemin|Allée|Impasse|Quai|Cours|Route|Square|Passage";
 const latinWords = String.raw`(?:(?:de|du|des|de la|de l['’]|d['’]|la|le|les|l['’]|et|aux?|del|della|dello|dei|degli|delle|di|da|do|dos|das|los|las|el|y|e|San|Santa|Sant['’])\s?){0,3}(?:\p{Lu}|\d{1,2}[ -]?[\p{L}])[\p{L}'’.-]{0,30}`;
 const french = String.raw`\d{1,4}(?: ?(?:bis|ter|quater|[A-D]))?,? (?:${frenchTypes}) ${latinWords}(?:[ -]${latinWords}){0,4}(?:${commaGap}(?:(?:appartement|appt\.?|apt\.?|bât\.?|bâtiment|escalier|étage) ?[\w]{1,5}${commaGap}){0,2}(?:F-)?\d{5} ${town}(?: cedex(?: \d{1,2})?)?)?`;
 

@@ -10,7 +10,7 @@ import { isFamilyName } from "./family-names.ts";
 import { givenName } from "./first-names.ts";
 import { findIdAfterCue, findIdsByForm } from "./national-ids.ts";
 import { findNetworkAddresses } from "./network.ts";
-import { findNameAfterCue, findNameBeforeEmail, findNameByFamily, findNameByItself, needsCompany } from "./person.ts";
+import { findNameAfterCue, findNameBeforeEmail, findNameByFamily, findNameByItself, findNamesByDeed, needsCompany } from "./person.ts";
 import { findPhoneAfterCue, findPhonesByForm, type PhoneCheck } from "./phone.ts";
 import type { PiiDetector, PiiKind, PiiMatch } from "./pii.ts";
 import { findPlateAfterCue } from "./plate.ts";
@@ -88,6 +88,7 @@ function findAll(text: string, redaction: Redaction, check: PhoneCheck): PiiMatc
     attempt(() => findDegrees(text, report));
     attempt(() => findAddresses(text, report));
   }
+  attempt(() => findNamesByDeed(text, report));
   const byWord = ({ start, end, text: word }: Word): void => {
     const capital = text.charCodeAt(start);
     if (word.length < 3 || (capital >= 97 && capital <= 122)) return;

@@ -24,9 +24,9 @@ const rules: Readonly<Record<string, readonly IdRule[]>> = {
   de_tax: [{ shape: `\\d{2}${sep}\\d{3}${sep}\\d{3}${sep}\\d{3}`, check: check.isSteuerId }],
   de_tax_number: [{ shape: "\\d{2,3}[/ ]\\d{3,4}[/ ]\\d{4,5}|\\d{10,11}" }],
   de_social: [{ shape: "\\d{2} ?\\d{6} ?[A-Z] ?\\d{3}", check: check.isSozialversicherung }],
-  de_document: [{ shape: "[CFGHJKLMNPRTVWXYZ](?=[A-Z\\d]*\\d{2})[CFGHJKLMNPRTVWXYZ\\d]{8}\\d?D?|[A-Z]\\d{7,9}" }],
+  de_document: [{ shape: "[CFGHJKLMNPRTVWXYZ](?=(?:[A-Z]*\\d){3})[CFGHJKLMNPRTVWXYZ\\d]{8}\\d?D?|[A-Z]\\d{7,9}" }],
   fr_nir: [{ shape: nir, check: check.isNir }],
-  fr_document: [{ shape: "\\d{2}[A-Z]{2}\\d{5}|\\d{12,13}|(?=[A-Z\\d]*\\d{2})[A-Z\\d]{9}" }],
+  fr_document: [{ shape: "\\d{2}[A-Z]{2}\\d{5}|\\d{12,13}|(?=(?:[A-Z]*\\d){3})[A-Z\\d]{9}" }],
   es_dni: [
     { shape: dni, check: check.isDni },
     { shape: "\\d{3} ?\\d{3} ?\\d{3}", check: check.isNif, strict: true },

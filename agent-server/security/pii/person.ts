@@ -266,3 +266,34 @@ export function findNameByFamily(text: string, start: number, report: Report): v
   const tokens = readName(text, Math.max(0, start - 32) + before.index);
   if (tokens.some((token) => token.start === start)) say(text, tokens, weights.loose, report);
 }
+
+/** What people do, said of them in the third person. */
+const does = new RegExp(
+  String.raw`[ \u00a0]{1,2}(?:(?:also|just|then|has|had|hat|habe|a|ha|já|ya) )?(?:` +
+    "called|wrote|writes|said|says|asked|asks|told|tells|mentioned|replied|answered|reported|joined|left|works|worked|lives|lived|moved|agreed|suggested|complained|confirmed|explained|signed|paid|owes|wants|wanted|needs|thinks|died|married|arrived|" +
+    "angerufen|schrieb|schreibt|sagte|sagt|fragte|fragt|meinte|meint|antwortete|wohnt|wohnte|arbeitet|arbeitete|berichtete|kommt|kam|ging|geht|möchte|bat|bittet|kündigte|zahlte|bezahlte|erklärte|wurde geboren|hat|ist krank|" +
+    "appelé|rappelé|écrit|dit|demandé|répondu|habite|habitait|travaille|travaillait|arrive|souhaite|veut|signé|payé|expliqué|quitté|est malade|pense|vit|" +
+    "llamó|volvió a llamar|llama|escribió|escribe|dijo|dice|preguntó|pregunta|respondió|vive|vivía|trabaja|trabajaba|quiere|firmó|pagó|explicó|llegó|pidió|piensa|está de baja|" +
+    "chiamato|richiamato|chiama|scritto|scrive|detto|dice|chiesto|chiede|risposto|abita|abitava|lavora|lavorava|vuole|firmato|pagato|spiegato|arriva|pensa|è malato|è malata|" +
+    "ligou|liga|escreveu|escreve|disse|diz|perguntou|pergunta|respondeu|mora|morava|trabalha|trabalhava|quer|assinou|pagou|explicou|chegou|pediu|pensa|está doente" +
+    String.raw`)(?![\p{L}\d])`,
+  "yu",
+);
+const lineOfChat =
+  /^[ \t>]{0,6}(?:\[?\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?: ?[AP]M)?\]?|\[\d{4}-\d{2}-\d{2}[T ][\d:.]{5,12}Z?\])[ \t]{0,3}(?:[-–] )?<?$/;
+const pairOfWords =
+  /(?<![\p{L}\p{N}_@#/\\.$'’-])\p{Lu}\p{Ll}{1,20}(?:-\p{Lu}\p{Ll}{1,20})?[ \u00a0](?:(?:de|da|do|dos|von|van|del|della|di|du|le|la) )?\p{Lu}[\p{Ll}'’]\p{L}{1,20}/gu;
+
+/** Two capitalized words that do what people do, or that begin a line of a chat. */
+export function findNamesByDeed(text: string, report: Report): void {
+  for (const { index } of text.matchAll(pairOfWords)) {
+    const tokens = readName(text, index);
+    const end = tokens.at(-1)?.end;
+    if (end === undefined || wordsOf(tokens) < 2) continue;
+    does.lastIndex = end;
+    const before = text.slice(Math.max(0, index - 48), index);
+    const line = before.slice(before.lastIndexOf("\n") + 1);
+    const speaks = /^>?\s?:\s/.test(text.slice(end, end + 4)) && line.length <= 40 && lineOfChat.test(line);
+    if (speaks || does.test(text)) say(text, tokens, weights.loose, report);
+  }
+}

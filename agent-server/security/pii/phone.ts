@@ -20,7 +20,8 @@ const regions: Readonly<Record<Language, readonly string[]>> = {
   pl: ["PL"],
 };
 
-const gap = String.raw`[ \u00a0\u2009\u202f().\/\-–]{0,3}`;
+/** Between two digits of one number; ` / ` stands between two numbers. */
+const gap = String.raw`(?:[ \u00a0\u2009\u202f]|[ \u00a0]?[().\-–][ \u00a0]?|\/){0,2}`;
 const international = new RegExp(
   String.raw`(?<![\w+.])(?:\+ ?[1-9]|\(\+?[1-9]\d{0,2}\) ?\d|\(?00[1-9])(?:${gap}\d){6,14}(?![\w]|[-.]\d)`,
   "g",
@@ -99,11 +100,11 @@ function isDigitsOfHex(text: string, start: number): boolean {
 }
 
 let shape: ValueShape | null = null;
-const another = /\s?(?:\/|,|;|\||or|oder|ou|o|y|e|and|und|et)\s{0,2}(\(?\+?\d(?:[ \u00a0().\-/]{0,3}\d){5,14})(?![\p{L}\d])/uy;
+const another = new RegExp(String.raw`\s?(?:\/|,|;|\||or|oder|ou|o|y|e|and|und|et)\s{0,2}(\(?\+?\d(?:${gap}\d){5,14})(?![\p{L}\d])`, "yu");
 
 /** Numbers after a word such as `Tel.` or `llámame`. */
 export function findPhoneAfterCue(text: string, at: number, language: Language, check: PhoneCheck, report: Report): void {
-  shape ??= valueShape(String.raw`\(?\+?\d(?:[ \u00a0\u202f().\-–/]{0,3}\d){5,14}`);
+  shape ??= valueShape(String.raw`\(?\+?\d(?:${gap}\d){5,14}`);
   const near = valueAt(text, at, shape.tight);
   const value = near ?? valueAt(text, at, shape.loose);
   if (value === null || !isCalled(value.text, language, near !== null, check)) return;
