@@ -13,15 +13,17 @@ import { createGovernance, governanceHandlers, governanceMigrations } from "./go
 import {
   createModels,
   createUsage,
+  localDoctorLine,
   oauthHandlers,
+  onThisMachineHandlers,
   routerHandlers,
   routerMigrations,
+  tasksHandlers,
   usageHandlers,
   usageMigrations,
 } from "./models/models.ts";
 import { chatHandlers, contextHandlers, createOrchestrator, orchestratorMigrations } from "./orchestrator/orchestrator.ts";
 import type { ProductPaths } from "./paths.ts";
-import { pendingHandlers } from "./pending-handlers.ts";
 import {
   type Audit,
   createAudit,
@@ -260,6 +262,9 @@ export async function createHost(options: HostOptions): Promise<Host> {
     configDir: paths.configDir,
     canAsk: options.canAsk,
     questCost: usage.questCost,
+    summarize: models.tasks.summarize,
+    classify: (request, context) =>
+      flags.enabled("UNIFIED_CLASSIFICATION") ? models.tasks.classifyIntent(request, context) : Promise.resolve(null),
     switches: () => ({ flags: flags.list(), safeMode: safeMode.enabled() }),
     log: options.log,
   });
@@ -308,7 +313,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
         return null;
       });
       degradedReasons.push(...tools.routing.degraded());
-      for (const reason of [ledger.degraded(), telemetry.state().problem]) if (reason !== null) degradedReasons.push(reason);
+      for (const reason of [ledger.degraded(), telemetry.state().problem, models.machine.localProblem()])
+        if (reason !== null && !degradedReasons.includes(reason)) degradedReasons.push(reason);
       const local = models.local().status;
       return {
         ready: answers !== null,
@@ -323,11 +329,11 @@ export async function createHost(options: HostOptions): Promise<Host> {
     },
     ...chatHandlers(orchestrator),
     ...contextHandlers(orchestrator),
-    ...pendingHandlers,
     ...oauthHandlers(oauth, { ledger, onChange: () => (emit("oauth", {}), emit("models", {})) }),
     "models.list": ({ provider }, call) => models.list(provider, call.signal),
     "models.choose": ({ provider, model }) => models.choose(provider, model),
     "models.local": () => models.local(),
+    ...onThisMachineHandlers(models.machine),
     "models.local.download": () => models.downloadLocal(),
     "models.local.cancel": () =>
       recorded(ledger, { actionType: "user_interaction", actionName: "models.local.cancel", inputs: {}, riskTier: "T0" }, () =>
@@ -354,10 +360,11 @@ export async function createHost(options: HostOptions): Promise<Host> {
     ...governanceHandlers(governance, tools.verifications.stats),
     ...receiptsHandlers({ ledger, emit }),
     ...usageHandlers(usage, ledger),
+    ...tasksHandlers(models.tasks),
     ...routerHandlers(models, (questId) => orchestrator.get(questId).quest.override),
     ...flagHandlers(flags),
     ...safeModeHandlers(safeMode),
-    ...toolsHandlers(tools.routing, ledger),
+    ...toolsHandlers(tools.routing, ledger, () => [localDoctorLine(models.local())]),
     "tools.list": () => ({ items: tools.list() }),
     "tools.invoke": async ({ tool, args, questId }, call) => {
       flags.require("TOOLS_FABRIC");

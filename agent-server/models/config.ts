@@ -64,6 +64,14 @@ const LocalConfig = z.looseObject({
   url: BaseUrl.optional().describe("Address of a local OpenAI-compatible server that stands for the embedded model."),
   small: z.boolean().default(true).describe("Short prompts, few tools."),
   context_window: z.int().min(512).max(100_000_000).optional(),
+  context: z.int().min(512).max(1_000_000).optional().describe("Tokens the embedded model is loaded with."),
+  threads: z
+    .int()
+    .min(1)
+    .max(1_024)
+    .optional()
+    .describe("Threads the embedded model computes with; one less than there are cores unless said."),
+  gpu_layers: z.int().min(0).max(10_000).optional().describe("Layers of the embedded model on the GPU."),
 });
 
 const ProviderName = z.string().regex(/^[A-Za-z0-9_.-]{1,100}$/, "must be letters, digits, dots, dashes and underscores");
@@ -95,6 +103,8 @@ export interface ConfigFile {
    * @throws LancelotError `conflict` while the owner's file cannot be read as it is.
    */
   choose(provider: string, model: { name: string; contextWindow: number | null } | undefined): void;
+  /** Adds a server that speaks the OpenAI API to the owner's file, and makes it the active provider. @throws LancelotError as `choose` */
+  addServer(provider: string, server: { displayName: string; url: string; model: string; contextWindow: number | null }): void;
 }
 
 const fileName = "config/models.yaml";
@@ -114,11 +124,18 @@ export function createConfigFile(deps: { configDir: string; dataDir: string }): 
     return loaded;
   }
 
-  function choose(provider: string, model: { name: string; contextWindow: number | null } | undefined): void {
+  const choose: ConfigFile["choose"] = (provider, model) => rewrite((document) => writeChoice(document, provider, model));
+
+  function rewrite(change: (document: Document) => void): void {
     const { problem } = read();
     if (problem !== null) throw new LancelotError("conflict", `${problem} Then choose again.`);
     const document = parseDocument(readOwners(ownerPath, fileName) ?? 'version: "1.0"\n');
     if (!isMap(document.contents)) document.setIn([], document.createNode({ version: "1.0" }));
+    change(document);
+    writeWhole(ownerPath, fileName, document.toString({ lineWidth: 0 }));
+  }
+
+  function writeChoice(document: Document, provider: string, model: Parameters<ConfigFile["choose"]>[1]): void {
     document.set("active", provider);
     if (model !== undefined && provider !== "local")
       for (const lane of ["fast", "deep"]) {
@@ -128,10 +145,19 @@ export function createConfigFile(deps: { configDir: string; dataDir: string }): 
         else setIn(document, [...path, "context_window"], model.contextWindow);
       }
     else if (model !== undefined) setIn(document, ["local", "model"], model.name);
-    writeWhole(ownerPath, fileName, document.toString({ lineWidth: 0 }));
   }
 
-  return { read, choose, check: (text) => loadConfig(readFileSync(shippedPath, "utf8"), text) };
+  const addServer: ConfigFile["addServer"] = (provider, { displayName, url, model, contextWindow }) =>
+    rewrite((document) => {
+      setIn(
+        document,
+        ["providers", provider],
+        document.createNode({ kind: "openai_compatible", display_name: displayName, base_url: url }),
+      );
+      writeChoice(document, provider, { name: model, contextWindow });
+    });
+
+  return { read, choose, addServer, check: (text) => loadConfig(readFileSync(shippedPath, "utf8"), text) };
 }
 
 /** The shipped text with the owner's laid over it. A broken owner's text leaves the shipped one, and says why. */

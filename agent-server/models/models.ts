@@ -3,13 +3,14 @@ import { LancelotError } from "../contract/errors.ts";
 import type { LocalModel, ModelInfo, ProviderState } from "../contract/models.ts";
 import type { ModelOverride, RouterDecision } from "../contract/router.ts";
 import { type Ledger, recorded } from "../receipts/receipts.ts";
-import type { GatedFetch, OAuth, Redactor, Secrets } from "../security/security.ts";
+import { createPiiDetector, type GatedFetch, type OAuth, type Redactor, type Secrets } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { AttemptDeps } from "./attempts.ts";
 import { type CallContext, createCalls } from "./call.ts";
 import { createConfigFile, type LoadedConfig } from "./config.ts";
 import { createListing } from "./listing.ts";
 import { createLocal } from "./local/local.ts";
+import { createOnThisMachine, type OnThisMachine } from "./on-this-machine.ts";
 import { startLocal } from "./local-start.ts";
 import type { ConfigIssue } from "./owners-yaml.ts";
 import { leavesMachine, type OutboundDeps, prepareOutbound } from "./outbound.ts";
@@ -20,13 +21,14 @@ import type { Limits } from "./resilience/patience.ts";
 import { createRouterFile, type LoadedRouter } from "./router/config.ts";
 import { createDecisions } from "./router/decisions.ts";
 import { createRouterView, type RouterView } from "./router/handlers.ts";
-import type { CallTask } from "./router/lanes.ts";
+import { type CallTask, chooseLane } from "./router/lanes.ts";
 import { checkOverride } from "./router/override.ts";
 import { createRouter, type Route } from "./router/router.ts";
 import { createTargets, isOnThisMachine, profileOf } from "./router/targets.ts";
 import { geminiCaches } from "./providers/gemini-caches.ts";
 import { createServerMemory } from "./providers/server-memory.ts";
 import { createProvider, createSelection } from "./selection.ts";
+import { createTasks, type LocalTasks } from "./tasks/tasks.ts";
 import type { UsageBook } from "./usage/usage.ts";
 
 export { ModelsConfig } from "./config.ts";
@@ -47,7 +49,9 @@ export type { CallTask } from "./router/lanes.ts";
 export type { Route } from "./router/router.ts";
 export { routerMigrations } from "./router/schema.ts";
 export { type TaskType, taskTypeOf } from "./router/task-type.ts";
+export { localDoctorLine, onThisMachineHandlers } from "./on-this-machine.ts";
 export { oauthHandlers } from "./sign-in.ts";
+export { type LocalTasks, type TaskContext, tasksHandlers } from "./tasks/tasks.ts";
 export { createUsage, PriceTable, type UsageBook, usageHandlers, usageMigrations, UsageSettings } from "./usage/usage.ts";
 
 /** What changed: told to the world by the composition root. */
@@ -76,6 +80,8 @@ export interface Models {
   stream(request: ModelRequest, context: CallContext): AsyncIterable<ModelEvent>;
   /** Decisions, their counts, and the breakers. */
   readonly router: RouterView;
+  /** The tasks of the local lanes: by a model on this machine, else by rules. */
+  readonly tasks: LocalTasks;
   /** What is wrong with a text for models.yaml or router.yaml, as it would be read. */
   lint(file: "models" | "router", text: string): ConfigIssue[];
   /** What each provider offers (kept for five minutes), with the configured names; `problem` is what is wrong with the owner's models.yaml. */
@@ -91,6 +97,7 @@ export interface Models {
   local(): LocalModel;
   downloadLocal(): Promise<LocalModel>;
   cancelDownload(): LocalModel;
+  readonly machine: OnThisMachine;
   onChange(listener: (change: ModelsChange) => void): () => void;
   /** Ends the local process and open streams. */
   close(): Promise<void>;
@@ -215,6 +222,22 @@ export function createModels(deps: ModelsDeps): Models {
   });
   const router = createRouter({ targets, breakers, connectivity, candidates, models: readConfig, rules: readRules });
   const decisions = createDecisions(deps.storage);
+  const tell = (routed: RouterDecision): void => notify({ routed });
+  const tasks = createTasks({
+    configDir,
+    ledger: deps.ledger,
+    redactor: deps.redactor,
+    embedder: local.embedder,
+    model: () => (readConfig().config.local.enabled ? local.taskModel() : null),
+    stream: (...call) => local.provider.stream(...call),
+    pii: deps.personal?.detector ?? createPiiDetector(null),
+    route: (type) => chooseLane(readRules().config, { type, text: "" }),
+    keep(decision) {
+      decisions.keep(decision);
+      tell(decision);
+    },
+    count: (call) => void deps.usage?.count({ ...call, provider: "local", kind: "local", onThisMachine: true }),
+  });
   const calls = createCalls({
     ...deps,
     router,
@@ -228,7 +251,7 @@ export function createModels(deps: ModelsDeps): Models {
         { redactor: deps.redactor, placeholders: deps.placeholders, personal: deps.personal, more: deps.more },
         { questId, leavesMachine: leavesMachine(candidate), signal },
       ),
-    onDecision: (routed) => notify({ routed }),
+    onDecision: tell,
     closing: closing.signal,
   });
   /** What answers when nothing asks for more: no rule of words, no breaker, no network. */
@@ -241,6 +264,7 @@ export function createModels(deps: ModelsDeps): Models {
     reroute: router.after,
     checkOverride: (override) => checkOverride(override, { selection, config: readConfig }),
     stream: calls.stream,
+    tasks,
     router: createRouterView({ router, decisions, breakers, connectivity, rules: readRules }),
     lint: (file, text) => [...(file === "models" ? configFile : routerFile).check(text).issues],
     async list(provider, signal) {
@@ -286,6 +310,15 @@ export function createModels(deps: ModelsDeps): Models {
       return recorded(deps.ledger, opening, () => local.download());
     },
     cancelDownload: () => local.cancelDownload(),
+    machine: createOnThisMachine({
+      ...deps,
+      local,
+      config: readConfig,
+      configFile,
+      chosen,
+      onUnstructured: (url, model) => memory.refused.add(`${url} ${model} json_schema`),
+      onChange: () => notify({ models: true }),
+    }),
     onChange(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

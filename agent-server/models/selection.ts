@@ -153,7 +153,7 @@ export function createSelection(deps: SelectionDeps) {
     const problem = {
       absent: `Not downloaded yet (${megabytes(state.totalBytes)}).`,
       downloading: `Downloading: ${megabytes(state.doneBytes)} of ${megabytes(state.totalBytes)}.`,
-      failed: state.problem ?? "It failed to start. Download it again.",
+      failed: [state.problem ?? "It failed to start.", state.nextStep ?? ""].join(" ").trim(),
       ready: null,
       loading: null,
       loaded: null,
