@@ -26,10 +26,11 @@ export const getFileOutline = defineTool({
     if (overlay.text === null)
       throw new LancelotError("not_found", `${file.display} does not exist. Look for it with list_files or search_workspace.`);
     const { entries, language, source, problem } = await scope.outliner.outline(file.display, overlay.text);
-    const lines = entries.map(
-      ({ startLine, endLine, depth, kind, name, signature }) =>
-        `${"  ".repeat(depth)}${String(startLine)}${endLine > startLine ? `-${String(endLine)}` : ""} ${kind} ${signature === "" ? name : signature}`,
-    );
+    const lines = entries.map(({ startLine, endLine, depth, kind, name, signature }) => {
+      const at = endLine > startLine ? `${String(startLine)}-${String(endLine)}` : String(startLine);
+      const what = signature === "" ? name : signature;
+      return `${"  ".repeat(depth)}${at} ${what.split(" ").includes(kind) ? what : `${kind} ${what}`}`;
+    });
     const total = overlay.text.split("\n").length;
     const head = `${file.display}: ${language}, ${String(total)} lines`;
     const text = lines.length === 0 ? `${head}. It defines nothing that is listed.` : [head, ...lines].join("\n");

@@ -72,7 +72,10 @@ export const readFile = defineTool({
     const about = [aboutText(current.encoding, overlay.text), standing(overlay.changeId, overlay.conflict, current.unsaved)].filter(
       (part) => part !== "",
     );
-    return show(file, hidden(scope, file, overlay.text), offset, lines, about.join("; "), { sha256: sha256(overlay.text), size: stats.size });
+    return show(file, hidden(scope, file, overlay.text), offset, lines, about.join("; "), {
+      sha256: sha256(overlay.text),
+      size: stats.size,
+    });
   },
 });
 

@@ -35,7 +35,7 @@ function changeOutside(path: string, text: string): void {
 const reads = recordingTools({
   read_file: {
     tier: "T0",
-    effect: ({ args }) => ({ text: `text of ${String((args as { path: string }).path)}\n${"a line of it\n".repeat(60)}` }),
+    effect: ({ args }) => ({ text: `text of ${(args as { path: string }).path}\n${"a line of it\n".repeat(60)}` }),
   },
   edit_file: {
     tier: "T1",

@@ -20,9 +20,9 @@ const owner = (seq: number, text: string): StoredMessage =>
 const says = (seq: number, text: string): StoredMessage =>
   stored(seq, "assistant", [{ type: "text", text }], { kind: "assistant", content: [{ type: "text", text }], cut: null, altered: [] });
 
-function tool(name: string, args: Record<string, unknown>, output: string, more: Partial<ToolPart> = {}): ToolPart {
+function tool(name: string, args: Record<string, string>, output: string, more: Partial<ToolPart> = {}): ToolPart {
   return {
-    ...{ type: "tool", callId: "", tool: name, args, title: `${name} ${String(args["path"] ?? "")}`.trim(), status: "success", tier: "T0" },
+    ...{ type: "tool", callId: "", tool: name, args, title: `${name} ${args["path"] ?? ""}`.trim(), status: "success", tier: "T0" },
     ...{ verdict: null, rules: [], output, durationMs: 1, receiptId: null, approvalId: null, changeId: null },
     ...more,
   };
