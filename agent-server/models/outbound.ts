@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import {
   isLoopbackHost,
   type PersonalRules,
@@ -64,6 +65,9 @@ function hideSecrets(request: ModelRequest, quest: QuestPlaceholders): ModelRequ
   return mapTexts(request, (text) => quest.secrets.text(text).text);
 }
 
+/** Texts of a quest that were looked at once: a conversation is sent again with each step, and what was found is known. */
+const lookedAt = new WeakMap<QuestPlaceholders, Set<string>>();
+
 /** A value that shows for what it is in one text is hidden in all of them, those before it too. */
 async function hideAll(
   request: ModelRequest,
@@ -73,9 +77,14 @@ async function hideAll(
   signal: AbortSignal,
 ): Promise<ModelRequest> {
   if (more !== undefined) {
+    const looked = lookedAt.get(quest) ?? new Set();
+    lookedAt.set(quest, looked);
     for (const text of new Set(textsOf(request))) {
+      const name = createHash("sha256").update(text).digest("base64");
+      if (looked.has(name)) continue;
       const found = await more(quest.secrets.text(text).text, signal);
       if (found.length > 0) quest.hide(text, rules, found);
+      looked.add(name);
     }
   }
   for (;;) {

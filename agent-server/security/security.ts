@@ -31,7 +31,6 @@ export { createRedactor } from "./redactor.ts";
 export {
   createPlaceholders,
   createRestorer,
-  type HiddenKind,
   type PersonalRules,
   type Placeholders,
   type QuestPlaceholders,

@@ -7,6 +7,7 @@ import type { Emit } from "../../agent-server/contract/events.ts";
 import type { Posture } from "../../agent-server/contract/governance.ts";
 import { createHost, type Host } from "../../agent-server/host.ts";
 import { productPaths } from "../../agent-server/paths.ts";
+import { until } from "../support/host/built-host.ts";
 import { type ModelServer, startModelServer } from "../support/model-server/server.ts";
 import type { Script, SeenRequest, Turn } from "../support/model-server/turn.ts";
 import { makeFolders } from "../support/orchestrator/harness.ts";
@@ -288,6 +289,28 @@ describe("secrets", () => {
     const [change] = (await now.handlers["changes.list"]({ questId, open: true, limit: 5 }, call)).items;
     await now.handlers["changes.decide"]({ id: change?.id ?? "", decision: "accept" }, call);
     expect(read("src/key.ts")).toBe(`export const key = "${apiKey}";\n`);
+    expect(places([apiKey], [...requests(), ...seen, ...stored()])).toEqual([]);
+  });
+
+  it("are put into a file of secrets when the owner says yes, who is shown where, not what", async () => {
+    put(source.path, source.text);
+    const now = await start(
+      playing(
+        readIt,
+        (request) => ({ toolCalls: [{ name: "write_file", args: { path: ".env", content: `KEY=${told(request).secret}\n` } }] }),
+        {
+          text: "Done.",
+        },
+      ),
+    );
+    const { questId, status } = await say(now, "Put the key into .env");
+    expect(status).toBe("waiting");
+    const [approval] = (await now.handlers["approvals.list"]({ limit: 5 }, call)).items;
+    expect(approval?.title).toBe("Write .env");
+    expect(existsSync(join(folders.workspace, ".env"))).toBe(false);
+    await now.handlers["approvals.decide"]({ id: approval?.id ?? "", decision: "allow_once" }, call);
+    await until("the end of the task", async () => (await now.handlers["quests.get"]({ id: questId }, call)).quest.status === "done");
+    expect(read(".env")).toBe(`KEY=${apiKey}\n`);
     expect(places([apiKey], [...requests(), ...seen, ...stored()])).toEqual([]);
   });
 

@@ -20,14 +20,17 @@ export function createHiddenTexts() {
   }
 
   return {
+    clear(): void {
+      kept.clear();
+      units = 0;
+    },
     get(text: string, rules: PersonalRules): Hidden | null {
       if (rules.detector !== rulesOfKept?.detector || rules.kinds !== rulesOfKept.kinds) return null;
       return kept.get(text) ?? null;
     },
     set(text: string, rules: PersonalRules, hidden: Hidden): void {
       if (rules.detector !== rulesOfKept?.detector || rules.kinds !== rulesOfKept.kinds) {
-        kept.clear();
-        units = 0;
+        this.clear();
         rulesOfKept = rules;
       }
       remove(text);

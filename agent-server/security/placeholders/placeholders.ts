@@ -3,8 +3,7 @@ import { openText, readKey, sealText, seemsSealed, subkey } from "./key.ts";
 import { createQuestPlaceholders, type QuestPlaceholders } from "./scope.ts";
 
 export type { PersonalRules, QuestPlaceholders } from "./scope.ts";
-export type { HiddenKind } from "./form.ts";
-export { createRestorer, type Restorer } from "./restorer.ts";
+export { createRestorer } from "./restorer.ts";
 
 /** Reversible placeholders for secrets and personal data (requirement M6; governance.md, Redaction). */
 export interface Placeholders {
@@ -18,6 +17,8 @@ export interface Placeholders {
 
 /** Quests whose values are kept in memory; those of others are learned anew when their files are read. */
 const keptQuests = 64;
+/** Those of them that keep whole texts too, to be quick. */
+const quickQuests = 4;
 
 /** @param deps.dataDir the key of placeholders is kept there, in a file of its own, and made on first use */
 export function createPlaceholders(deps: { dataDir: string }): Placeholders {
@@ -33,6 +34,7 @@ export function createPlaceholders(deps: { dataDir: string }): Placeholders {
       const found = quests.get(questId) ?? createQuestPlaceholders(subkey(master(), `quest ${questId}`));
       quests.delete(questId);
       quests.set(questId, found);
+      [...quests.values()].at(-1 - quickQuests)?.rest();
       const [oldest] = quests.keys();
       if (quests.size > keptQuests && oldest !== undefined) quests.delete(oldest);
       return found;

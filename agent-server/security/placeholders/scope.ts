@@ -53,6 +53,8 @@ export interface QuestPlaceholders {
   countIn(texts: Iterable<string>): Record<string, number>;
   /** Changes when something was learned. */
   readonly version: number;
+  /** Lets go of what is kept only to be quick. */
+  rest(): void;
 }
 
 /** A text hides what hiding reveals at most so many times over; each time less is left that could be found. */
@@ -211,6 +213,7 @@ export function createQuestPlaceholders(key: Buffer): QuestPlaceholders {
     get version() {
       return version;
     },
+    rest: () => cache.clear(),
   };
   return self;
 }

@@ -107,12 +107,19 @@ describe("a request", () => {
   });
 
   it("hides what a model on this machine finds besides", async () => {
+    let looks = 0;
     const more: OutboundDeps["more"] = (text) => {
+      looks += 1;
       const start = text.indexOf("Ulm");
       return Promise.resolve(start === -1 ? [] : [{ start, end: start + 3, kind: "address" }]);
     };
-    const outbound = await prepareOutbound(request(user("I live in Ulm"), user("Ulm is nice")), deps({ more }), cloud());
+    const to = cloud();
+    const outbound = await prepareOutbound(request(user("I live in Ulm"), user("Ulm is nice")), deps({ more }), to);
     expect(JSON.stringify(outbound.request.messages)).not.toContain("Ulm");
+    // A text is looked at once, however often it is sent.
+    expect(looks).toBe(3);
+    await prepareOutbound(request(user("I live in Ulm"), user("Ulm is nice"), user("Good.")), deps({ more }), to);
+    expect(looks).toBe(4);
   });
 
   it("keeps personal data where it stays on this machine, never secrets", async () => {
