@@ -25,7 +25,7 @@ const nextStep: Partial<Record<NonNullable<Extract<Part, { type: "notice" }>["ac
   set_key: "Set a key: lancelot key set NAME",
   choose_model: "Choose a model: lancelot models choose PROVIDER [MODEL]",
   download_model: "Fetch the local model: lancelot models download",
-  raise_cap: "Raise the cap: lancelot usage cap --day USD --task USD",
+  raise_cap: "Raise the cap: lancelot usage cap task AMOUNT, or lancelot usage cap day AMOUNT",
 };
 
 /**

@@ -75,6 +75,8 @@ export async function runCli(argv: readonly string[]): Promise<number> {
         return await (await import("./policy.ts")).policy(line);
       case "models":
         return await (await import("./models.ts")).models(line);
+      case "usage":
+        return await (await import("./cost.ts")).cost(line);
       case "key":
         return await (await import("./keys.ts")).keys(line);
       case "version":

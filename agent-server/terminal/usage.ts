@@ -18,6 +18,8 @@ export const usageText = `Lancelot: an engineer that asks before it acts, and ke
       --cwd DIR                  the folder it would run in (the workspace)
   lancelot models [download]     what can answer; fetch the local model
   lancelot models choose P [M]   make provider P (and model M) the active one
+  lancelot usage [DAYS]          what models used and cost: by lane, model, task
+  lancelot usage cap task|day A  stop before task or day costs more than A dollars; none takes it away
   lancelot key set NAME          store a key (read from the terminal or standard input)
   lancelot key list | delete NAME
 

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -136,5 +137,28 @@ describe("a cap", () => {
     expect(server.requests).toHaveLength(0);
     const { messages } = await window.call("quests.get", { id: questId });
     expect(JSON.stringify(messages)).toContain("no price is known for work/test-model, so your spending cap cannot hold for it");
+  });
+});
+
+describe("lancelot usage", () => {
+  it("tells what was used and cost, and sets caps that the next call keeps to", async () => {
+    server = await startModelServer({
+      script: byWords({ "First things": [{ text: "Done.", usage: { inputTokens: 4_000, outputTokens: 1_000 } }] }),
+    });
+    useModelServer(data(), server.url("openai_compatible"));
+    price('  - { provider: work, models: ["*"], input: 100, output: 100 }\n');
+    const cli = join(import.meta.dirname, "../../agent-server/cli.ts");
+    const lancelot = (...words: string[]) =>
+      spawnSync(process.execPath, [cli, ...words, "--data", data()], { cwd: join(base, "proj"), encoding: "utf8" });
+    const window = await open();
+    await ask(window, "First things");
+    expect(lancelot("usage", "cap", "day", "0.60").stdout).toBe("Caps: none for a task, $0.60 for a day.\n");
+    const { stdout } = lancelot("usage", "7");
+    expect(stdout).toContain("Today: $0.50 of $0.60 in 1 call");
+    expect(stdout).toMatch(/\$0\.50 {2}4,000 in \(0 from a cache\), 1,000 out {2}First things/);
+    await ask(window, "First things again");
+    expect(server.requests).toHaveLength(1);
+    const wrong = lancelot("usage", "cap", "day", "five");
+    expect([wrong.status, wrong.stderr]).toEqual([1, expect.stringContaining("Use: lancelot usage")]);
   });
 });
