@@ -47,7 +47,11 @@ export const flagTable: Readonly<Record<FlagName, FlagEntry>> = {
   },
   STRUCTURED_OUTPUT: { default: true, effect: notYet("structured output is") },
   CLAIM_VERIFICATION: { default: true, effect: notYet("the verification of claims is") },
-  UNIFIED_CLASSIFICATION: { default: true, effect: notYet("the classification of requests is") },
+  UNIFIED_CLASSIFICATION: {
+    default: true,
+    effect:
+      "What kind of request a message is, told by the intent lane on this machine where its words alone do not tell. Off: words alone decide which model answers.",
+  },
   PROVIDER_SDK: {
     default: true,
     effect:

@@ -1,12 +1,16 @@
 import type { Context } from "../context/context.ts";
 import type { Emit } from "../contract/events.ts";
+import type { IntentResult } from "../contract/intent.ts";
+import type { Params } from "../contract/table.ts";
 import type { Governance } from "../governance/governance.ts";
-import type { Models } from "../models/models.ts";
+import type { Models, TaskContext } from "../models/models.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Log, Redactor, Sanitizer } from "../security/security.ts";
 import type { Tools } from "../tools/tools.ts";
 import type { QuestContext } from "./quest-context.ts";
 import type { QuestStore } from "./quest-store.ts";
+
+export type Classify = (request: Params<"intent.classify">, context: TaskContext) => Promise<IntentResult | null>;
 
 /** What the loop and its steps work with. */
 export interface LoopDeps {
@@ -17,6 +21,8 @@ export interface LoopDeps {
   context: Context;
   /** What each prompt is made of, within its budget. */
   questContext: QuestContext;
+  /** What kind of request a text is; null where that is switched off. Without it words alone tell. */
+  classify: Classify | undefined;
   ledger: Ledger;
   redactor: Redactor;
   /** What a quest's own secrets are taken out with, so that they can be put back into files. */

@@ -19,6 +19,7 @@ import { asksForCrusader, changeMode, recordCrusader, withoutCrusader } from "./
 import { findNamedFiles } from "./named-files.ts";
 import { notice } from "./notices.ts";
 import { attachmentPart, findMentions, protectAttachment } from "./attachments.ts";
+import type { Classify } from "./loop-deps.ts";
 import { overrideQuest } from "./override.ts";
 import { createQuestContext } from "./quest-context.ts";
 import { questToMarkdown } from "./quest-export.ts";
@@ -86,6 +87,8 @@ export interface OrchestratorDeps {
   configDir?: string;
   /** Summaries by the local lanes; without them rules summarize. */
   summarize?: LocalTasks["summarize"];
+  /** What kind of request a message is; null where that is switched off. Without it words alone tell. */
+  classify?: Classify;
   /** False where nobody can answer a question: then ask_owner says so at once. True unless said. */
   canAsk?: boolean;
   /** Switches the model is told of: flags and safe mode. None unless said. */
@@ -162,6 +165,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
       governance,
       context,
       questContext,
+      classify: deps.classify,
       ledger,
       redactor,
       redactorOf,

@@ -23,13 +23,17 @@ export interface Routing {
   next: Route | null;
 }
 
-type Deps = Pick<LoopDeps, "store" | "models">;
+type Deps = Pick<LoopDeps, "store" | "models" | "classify">;
+
+/** The first word is not held up by longer than this to learn what kind of request it answers (ms); words alone tell then. */
+const patienceMs = 400;
 
 /**
  * Where the next call of a run goes. What kind of work it is, is found once for each message of the owner and kept.
  * @throws LancelotError `unavailable` with the next step when nothing can answer
  */
-export async function routeStep({ store, models }: Deps, run: Run): Promise<Route> {
+export async function routeStep(deps: Deps, run: Run): Promise<Route> {
+  const { store, models } = deps;
   const { override } = store.quest(run.questId);
   const asked = lastAsked(store, run.questId);
   const before = run.routing;
@@ -39,7 +43,7 @@ export async function routeStep({ store, models }: Deps, run: Run): Promise<Rout
       ? before
       : {
           messageId: asked?.id ?? "",
-          type: typeOf(store, run.questId),
+          type: await typeOf(deps, run),
           text: asked === undefined ? "" : withoutCrusader(ownersText(asked)),
           override,
           // The owner's choice begins anew; their words to a loop that runs may lift it, never lower it.
@@ -106,10 +110,26 @@ function asked(store: QuestStore, questId: string): Message[] {
   return store.messages(questId).flatMap(({ message, turn }) => (turn?.kind === "user" && ownersText(message) !== "" ? [message] : []));
 }
 
-/** Words that go on with what was asked before have its type. */
-function typeOf(store: QuestStore, questId: string): TaskType {
-  return asked(store, questId).reduce<TaskType>(
-    (before, message, index) => taskTypeOf({ text: withoutCrusader(ownersText(message)), before: index === 0 ? null : before }),
-    "chat",
-  );
+/**
+ * By the words, and by the intent lane where they do not tell. Words that go on with what was asked before have its type; what came
+ * before is typed by words alone, so that nothing is asked twice.
+ */
+async function typeOf(deps: Deps, run: Run): Promise<TaskType> {
+  const messages = asked(deps.store, run.questId).map((message) => withoutCrusader(ownersText(message)));
+  const text = messages.at(-1) ?? "";
+  const before = messages.slice(0, -1).reduce<TaskType | null>((type, words) => taskTypeOf({ text: words, before: type }), null);
+  const byWords = taskTypeOf({ text, before });
+  if (deps.classify === undefined || !undecided.has(byWords)) return byWords;
+  const { signal } = run.controller;
+  const intent = await deps
+    .classify(
+      { text },
+      { questId: run.questId, parentId: run.receiptId, signal: AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]) },
+    )
+    .catch(() => null);
+  signal.throwIfAborted();
+  return taskTypeOf({ text, before, intent });
 }
+
+/** Types that say little: more is asked of the intent lane. */
+const undecided: ReadonlySet<TaskType> = new Set(["chat", "question", "edit"]);
