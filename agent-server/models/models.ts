@@ -245,12 +245,17 @@ export function createModels(deps: ModelsDeps): Models {
     decisions,
     rules: readRules,
     providerOf: ({ connection }) => (connection === null ? local.provider : createProvider(connection)),
-    outbound: (request, candidate, { questId, signal }) =>
-      prepareOutbound(
+    outbound: (request, candidate, { questId, parentId, signal }) => {
+      const { redactor, placeholders, personal } = deps;
+      // Names it finds besides are hidden too, where a model is loaded anyway: no call waits for one to load.
+      const byModel: OutboundDeps["more"] = async (text, stop) => (await tasks.redact(text, { questId, parentId, signal: stop })).matches;
+      const more = deps.more ?? (local.state().status === "loaded" ? byModel : undefined);
+      return prepareOutbound(
         request,
-        { redactor: deps.redactor, placeholders: deps.placeholders, personal: deps.personal, more: deps.more },
+        { redactor, placeholders, personal, more },
         { questId, leavesMachine: leavesMachine(candidate), signal },
-      ),
+      );
+    },
     onDecision: tell,
     closing: closing.signal,
   });

@@ -27,7 +27,7 @@ export interface OutboundDeps {
   redactor: Redactor;
   /** What is looked for in what leaves this machine; nothing where absent. */
   personal: PersonalRules | undefined;
-  /** Personal data that rules do not find, such as names a local model finds. */
+  /** Personal data in the owner's words that rules do not find, such as names a model on this machine finds. */
   more?: ((text: string, signal: AbortSignal) => Promise<PiiMatch[]>) | undefined;
 }
 
@@ -65,6 +65,12 @@ function hideSecrets(request: ModelRequest, quest: QuestPlaceholders): ModelRequ
   return mapTexts(request, (text) => quest.secrets.text(text).text);
 }
 
+function ownersTexts({ messages }: ModelRequest): string[] {
+  return messages.flatMap((message) =>
+    message.role === "user" ? message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])) : [],
+  );
+}
+
 /** Texts of a quest that were looked at once: a conversation is sent again with each step, and what was found is known. */
 const lookedAt = new WeakMap<QuestPlaceholders, Set<string>>();
 
@@ -79,7 +85,7 @@ async function hideAll(
   if (more !== undefined) {
     const looked = lookedAt.get(quest) ?? new Set();
     lookedAt.set(quest, looked);
-    for (const text of new Set(textsOf(request))) {
+    for (const text of new Set(ownersTexts(request))) {
       const name = createHash("sha256").update(text).digest("base64");
       if (looked.has(name)) continue;
       const found = await more(quest.secrets.text(text).text, signal);

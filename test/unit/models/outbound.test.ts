@@ -117,9 +117,9 @@ describe("a request", () => {
     const outbound = await prepareOutbound(request(user("I live in Ulm"), user("Ulm is nice")), deps({ more }), to);
     expect(JSON.stringify(outbound.request.messages)).not.toContain("Ulm");
     // A text is looked at once, however often it is sent.
-    expect(looks).toBe(3);
+    expect(looks).toBe(2);
     await prepareOutbound(request(user("I live in Ulm"), user("Ulm is nice"), user("Good.")), deps({ more }), to);
-    expect(looks).toBe(4);
+    expect(looks).toBe(3);
   });
 
   it("keeps personal data where it stays on this machine, never secrets", async () => {
