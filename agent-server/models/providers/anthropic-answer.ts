@@ -66,6 +66,7 @@ interface ReportedUsage {
   output_tokens?: number | null;
   cache_read_input_tokens?: number | null;
   cache_creation_input_tokens?: number | null;
+  cache_creation?: { ephemeral_1h_input_tokens?: number | null } | null;
   output_tokens_details?: { thinking_tokens?: number } | null;
 }
 
@@ -74,12 +75,13 @@ interface ReportedUsage {
  * What was read from or written to the cache is counted apart from `input_tokens`; the whole input is the three together.
  */
 export function createUsageCount() {
-  const latest = { plain: 0, read: 0, written: 0, output: 0, thinking: 0 };
+  const latest = { plain: 0, read: 0, written: 0, long: 0, output: 0, thinking: 0 };
   return {
     report(reported: ReportedUsage | null | undefined): void {
       latest.plain = reported?.input_tokens ?? latest.plain;
       latest.read = reported?.cache_read_input_tokens ?? latest.read;
       latest.written = reported?.cache_creation_input_tokens ?? latest.written;
+      latest.long = reported?.cache_creation?.ephemeral_1h_input_tokens ?? latest.long;
       latest.output = reported?.output_tokens ?? latest.output;
       latest.thinking = reported?.output_tokens_details?.thinking_tokens ?? latest.thinking;
     },
@@ -89,6 +91,7 @@ export function createUsageCount() {
       outputTokens: latest.output,
       cachedInputTokens: latest.read,
       cacheWriteTokens: latest.written,
+      ...(latest.long === 0 ? {} : { longCacheWriteTokens: latest.long }),
       reasoningTokens: latest.thinking,
     }),
   };

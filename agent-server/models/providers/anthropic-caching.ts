@@ -12,12 +12,15 @@ const lettersPerToken = 3;
 /**
  * The conversation with marks at the end of its last two turns of the user's side: the last is what the next request begins with,
  * the one before is what the previous request wrote and this one reads. The server looks only twenty blocks back from a mark, which
- * a turn with many calls passes; with both marks it need not look. Thinking cannot carry one. Tools and system have the other two.
+ * a turn with many calls passes; with both marks it need not look. Thinking cannot carry one. Tools and system, `lettersAhead` long,
+ * have the other two.
  */
-export function markConversation(messages: readonly MessageParam[], model: string): MessageParam[] {
+export function markConversation(messages: readonly MessageParam[], model: string, lettersAhead: number): MessageParam[] {
   const turns = messages.flatMap((message, index) => (message.role === "user" ? [index] : [])).slice(-2);
   return messages.map((message, index) =>
-    turns.includes(index) && lettersBefore(messages, index) >= minimumCachedTokens(model) * lettersPerToken ? markEnd(message) : message,
+    turns.includes(index) && lettersAhead + lettersBefore(messages, index) >= minimumCachedTokens(model) * lettersPerToken
+      ? markEnd(message)
+      : message,
   );
 }
 

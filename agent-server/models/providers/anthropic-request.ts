@@ -72,7 +72,10 @@ export function toRequest(request: ModelRequest, call: ProviderCall, may: MaySen
     ...(structure.toolChoice === undefined ? {} : { tool_choice: structure.toolChoice }),
     ...(thinking === undefined ? {} : { thinking }),
     ...(Object.keys(outputConfig).length === 0 ? {} : { output_config: outputConfig }),
-    messages: caches && request.cacheKey !== undefined ? markConversation(messages, call.model) : messages,
+    messages:
+      caches && request.cacheKey !== undefined
+        ? markConversation(messages, call.model, system.length + JSON.stringify(tools).length)
+        : messages,
   };
   return { body, headers: isBound ? { "anthropic-beta": betaHeader } : {}, answerTool: structure.tools[0]?.name ?? null };
 }

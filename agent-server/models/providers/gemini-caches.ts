@@ -20,6 +20,8 @@ export interface GeminiCaches {
   forget(name: string): void;
   /** A task has ended. */
   release(cacheKey: string): Promise<void>;
+  /** Resolves when nothing is being made or kept alive. */
+  settled(): Promise<void>;
   /** Deletes all. */
   close(): Promise<void>;
 }
@@ -158,6 +160,9 @@ export function createGeminiCaches(memory: Pick<ServerMemory, "record">, now: ()
       for (const [hash, entry] of left) if (!entry.making) entries.delete(hash);
       // One that cannot be deleted ends by itself within minutes.
       await Promise.allSettled(left.map(([, entry]) => remove(entry)));
+    },
+    async settled() {
+      await Promise.all(working);
     },
     async close() {
       for (const entry of entries.values()) entry.holders.clear();

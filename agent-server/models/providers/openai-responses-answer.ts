@@ -91,18 +91,24 @@ interface ReportedUsage {
   input_tokens?: number | null;
   output_tokens?: number | null;
   total_tokens?: number | null;
-  input_tokens_details?: { cached_tokens?: number | null; cache_write_tokens?: number | null } | null;
+  input_tokens_details?: {
+    cached_tokens?: number | null;
+    cache_write_tokens?: number | null;
+    cache_write_tokens_details?: { ttl_12h_tokens?: number | null } | null;
+  } | null;
   output_tokens_details?: { reasoning_tokens?: number | null } | null;
 }
 
 /** Tokens as Responses reports them: cached and written ones are part of the input, reasoning part of the output. */
 export function toUsage(reported: ReportedUsage | null | undefined): Usage {
+  const long = reported?.input_tokens_details?.cache_write_tokens_details?.ttl_12h_tokens ?? 0;
   return {
     ...noUsage(),
     inputTokens: reported?.input_tokens ?? 0,
     outputTokens: wholeOutput(reported?.input_tokens, reported?.output_tokens, reported?.total_tokens),
     cachedInputTokens: reported?.input_tokens_details?.cached_tokens ?? 0,
     cacheWriteTokens: reported?.input_tokens_details?.cache_write_tokens ?? 0,
+    ...(long === 0 ? {} : { longCacheWriteTokens: long }),
     reasoningTokens: reported?.output_tokens_details?.reasoning_tokens ?? 0,
   };
 }

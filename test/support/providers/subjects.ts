@@ -143,9 +143,9 @@ export interface Running {
 }
 
 /** A provider and the server it talks to. */
-export async function run(subject: Subject, options: ModelServerOptions): Promise<Running> {
+export async function run(subject: Subject, options: ModelServerOptions, more: Partial<Connection> = {}): Promise<Running> {
   const server = await startModelServer({ ...(subject.key === null ? {} : { keys: [subject.key] }), ...options });
-  const connection = connect(subject, server.url(subject.mount));
+  const connection = connect(subject, server.url(subject.mount), more);
   return { provider: createProvider(connection), connection, server };
 }
 
