@@ -3,7 +3,6 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { ProviderKind } from "../../agent-server/contract/models.ts";
 import { openWindow, type Window } from "../support/host/window.ts";
 import { type ModelServer, startModelServer } from "../support/model-server/server.ts";
 import { byWords } from "../support/model-server/script.ts";
@@ -43,7 +42,7 @@ async function ended(window: Window, questId: string): Promise<void> {
 }
 
 /** What each provider reports on its wire, and what that comes to at 2 in, 0.2 from and 2.5 into the cache, 10 out, a million. */
-const accounts: { kind: ProviderKind; usage: Record<string, number>; usd: number }[] = [
+const accounts: { kind: "anthropic" | "openai" | "gemini" | "xai" | "openai_compatible"; usage: Record<string, number>; usd: number }[] = [
   {
     kind: "anthropic",
     usage: { inputTokens: 12_000, cachedInputTokens: 8_000, cacheWriteTokens: 3_000, outputTokens: 900, reasoningTokens: 400 },

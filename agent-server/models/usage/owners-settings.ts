@@ -5,7 +5,7 @@ import { fileStamp, parseOwnersYaml, readOwners, wordIssue } from "../owners-yam
 export interface OwnersSettings<T> {
   /** What it says, null where there is none or it cannot be used; why it cannot be, with its line. */
   read(): { readonly value: T | null; readonly problem: string | null };
-  /** True when the file is another one than `read` saw. */
+  /** True when the file is another one than `read` saw; false before the first `read`. */
   changed(): boolean;
 }
 
@@ -44,7 +44,7 @@ export function createOwnersSettings<S extends z.ZodType>(of: {
       }
       return known;
     },
-    changed: () => stamp() !== seen,
+    changed: () => seen !== null && stamp() !== seen,
   };
 }
 
