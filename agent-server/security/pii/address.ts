@@ -41,6 +41,10 @@ const anyAmerican = String.raw`\d{1,5} (?:\p{Lu}[\p{L}'’.-]{1,30} ){1,4}?\p{Lu
 const anyBritish = String.raw`\d{1,4}[A-Za-z]? (?:\p{Lu}[\p{L}'’.-]{1,30} ){0,3}\p{Lu}[\p{L}'’.-]{1,30}, (?:${town}, ){0,2}(?:${town},? )?${ukCode}`;
 const anyContinental = String.raw`\p{Lu}[\p{L}'’.-]{2,40}(?:[ -]\p{Lu}[\p{L}'’.-]{1,30}){0,3} \d{1,4} ?[a-zA-Z]?, (?:(?:D|A|CH|F|I|E)-)?\d{5} ${town}(?: \([A-Z]{2}\))?`;
 
+const box = String.raw`(?:P\.? ?O\.? Box|Postfach|Apartado(?: de [Cc]orreos)?|Caixa [Pp]ostal|Casella [Pp]ostale|Boîte [Pp]ostale|BP|CP) \d[\d ]{0,8}\d?, ?(?:(?:[A-Z]{1,2}-)?\d{4,5}(?:-\d{3})? ${town}|(?:${town}, )?${town},? (?:(?:${states}),? \d{5}(?:-\d{4})?|${ukCode}))`;
+/** Squares and streets without a number, known by postcode and town. */
+const withoutNumber = String.raw`(?:${spanishTypes}|${italianTypes}|${portugueseTypes}) ?${latinWords}(?:[ -]${latinWords}){0,4}, (?:\d{5}|\d{4}-\d{3}) ${town}`;
+
 interface AddressRule {
   /** A word that has to be in the text; looked for first because it costs next to nothing. */
   readonly hint: RegExp;
@@ -75,6 +79,12 @@ export function findAddresses(text: string, report: Report): void {
       german,
     ),
     rule(String.raw`\d(?: ?(?:bis|ter|quater|[A-D]))?,? (?:${frenchTypes}) `, 6, french),
+    rule(String.raw`(?:Box|Postfach|Apartado|Postal|postal|Postale|postale|BP|CP|orreos) \d`, 20, box),
+    rule(
+      String.raw`(?<![\p{L}\d])(?:${spanishTypes}|${italianTypes}|${portugueseTypes}) ?\p{L}[^\d\n]{2,60}, (?:\d{5}|\d{4}-\d{3}) \p{Lu}`,
+      0,
+      withoutNumber,
+    ),
     rule(String.raw`(?:${states}),? \d{5}(?!\d)`, 130, anyAmerican),
     rule(String.raw`(?<![A-Z\d])[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2}(?![A-Z\d])`, 110, anyBritish),
     rule(String.raw`\d ?[a-zA-Z]?, (?:[A-Z]{1,2}-)?\d{5} \p{Lu}`, 90, anyContinental),

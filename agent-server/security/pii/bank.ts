@@ -42,6 +42,8 @@ export function findCards(text: string, report: Report): void {
     const number = match.replace(/\D/g, "");
     if (!isCard(number)) continue;
     const grouped = number.length !== match.length;
+    // Round numbers are amounts and limits.
+    if (!grouped && /0{8}/.test(number)) continue;
     if (!grouped && !/^(?:4\d{15}|5[1-5]\d{14}|2[2-7]\d{14}|3[47]\d{13}|6011\d{12}|65\d{14})$/.test(number)) continue;
     report(index, index + match.length, "card", weights.checked);
   }
@@ -56,7 +58,7 @@ export function findCardAfterCue(text: string, at: number, report: Report): void
 }
 
 function isCard(number: string): boolean {
-  return !isFiller(number) && !/0{9}/.test(number.slice(1, -1)) && cardValidator.number(number).isValid;
+  return !isFiller(number) && cardValidator.number(number).isValid;
 }
 
 let accountShapes: { readonly plain: ValueShape; readonly sortCode: ValueShape } | null = null;
@@ -77,11 +79,12 @@ export function findAccountAfterCue(text: string, at: number, cue: string, repor
   if (value === null || /[\n\t]/.test(text.slice(at, value.start))) return;
   const number = bare(value.text);
   const digits = number.replace(/\D/g, "").length;
-  if (/^\d{4}-\d{2}-\d{2}|^\d{1,2}[./]\d{1,2}[./]\d{2,4}$/.test(value.text) || isFiller(number) || digits < number.length - 2) return;
+  if (/^\d{4}-\d{2}-\d{2}|^\d{1,2}[./]\d{1,2}[./]\d{2,4}$/.test(value.text) || /^(\d)\1*$/.test(number) || digits < number.length - 2)
+    return;
   // Short words name many things ("account 12345", "conta 3 vezes"): there the number is long, or grouped as banks do.
   const short = /^(?:account|acct|compte|cuenta|conto|conta|konto|cc|rib|aba|routing|kto)$/i.test(cue);
   const enough = short ? digits >= 7 || (/^\d{4,}-[\dXx]$/.test(value.text) && digits >= 5) : digits >= 4;
-  if (!enough || digits > 26) return;
+  if ((short && isFiller(number)) || !enough || digits > 26) return;
   if (/routing|aba/i.test(cue) && !isRouting(number)) return;
   report(value.start, value.end, "account", isCcc(number) ? weights.checked : weights.tight);
 }

@@ -21,8 +21,13 @@ export function findCoordinatesAfterCue(text: string, at: number, one: boolean, 
   if (value !== null && isOnEarth(value.text)) report(value.start, value.end, "coordinates", weights.tight);
 }
 
-/** Degrees, minutes and seconds with their letters show by themselves. */
+/** Degrees, minutes and seconds with their letters show by themselves, and so do the places in links to maps. */
 export function findDegrees(text: string, report: Report): void {
+  // Links to maps.
+  for (const { index, 0: match } of text.matchAll(
+    /(?<=[?&](?:q|ll|sll|center|loc|destination|origin|daddr|saddr|query|mlat)=|geo:|\/@)-?\d{1,3}\.\d{4,16}(?:,|%2C) ?-?\d{1,3}\.\d{4,16}(?!\d)/gi,
+  ))
+    report(index, index + match.length, "coordinates", weights.checked);
   if (!text.includes("°")) return;
   for (const { index, 0: match } of text.matchAll(
     /(?<![\d.])\d{1,3}\s?°\s?\d{1,2}\s?['′’]\s?\d{1,2}(?:[.,]\d{1,6})?\s?(?:["″”]|''|’’)\s?[NSns][,;\s]{0,3}\d{1,3}\s?°\s?\d{1,2}\s?['′’]\s?\d{1,2}(?:[.,]\d{1,6})?\s?(?:["″”]|''|’’)\s?[EWOewo]\b/g,

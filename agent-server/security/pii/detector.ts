@@ -1,3 +1,4 @@
+import type { CountryCode } from "libphonenumber-js/max";
 import { findAddresses } from "./address.ts";
 import { type Allowance, allowanceOf } from "./allowance.ts";
 import { findAccountAfterCue, findCardAfterCue, findCards, findIbans } from "./bank.ts";
@@ -31,6 +32,9 @@ export interface OwnersPiiDetector extends PiiDetector {
   problem(): string | null;
 }
 
+/** Numbers whose judgement is remembered. */
+const rememberedNumbers = 2_000;
+
 /** How near other personal data must be for a name that is believed only beside it. */
 const companyDistance = 160;
 
@@ -45,9 +49,17 @@ export function createPiiDetector(deps: { configDir: string; dataDir: string } |
 
   const load = async (): Promise<void> => {
     const { parsePhoneNumberFromString } = await import("libphonenumber-js/max");
+    // The same numbers come again with every turn of a conversation, and behind words of several languages.
+    const known = new Map<string, boolean>();
     check = (number, region) => {
-      const parsed = parsePhoneNumberFromString(number, region === null ? undefined : (region as "US"));
-      return parsed?.isValid() === true;
+      const key = `${region ?? ""}${number}`;
+      let valid = known.get(key);
+      if (valid === undefined) {
+        valid = parsePhoneNumberFromString(number, region === null ? undefined : (region as CountryCode))?.isValid() === true;
+        if (known.size >= rememberedNumbers) known.clear();
+        known.set(key, valid);
+      }
+      return valid;
     };
   };
 

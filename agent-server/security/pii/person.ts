@@ -10,7 +10,7 @@ const titles =
   "(?:(?:Dr|Prof|Dipl|Ing|Mr|Mrs|Ms|Herr|Herrn|Frau|Fr|Hr|M|Mme|Mlle|Monsieur|Madame|Sr|Sra|Srta|Señor|Señora|señor|señora|Don|Doña|don|doña|D|Dña|Sig|Signor|Signora|signor|signora|Dott|Dott\\.ssa|Sig\\.ra|Avv|Senhor|Senhora|senhor|senhora|Sr\\.ª|Exmo|Exma|Maître|Docteur|Professor|Doctor|med|rer|nat|phil|jur)\\.? )*";
 const afterTitle = new RegExp(`\\.?[ \\u00a0]{1,2}${titles}`, "yu");
 const afterGreeting = new RegExp(`[ \\u00a0]{1,2}${titles}`, "yu");
-const separator = /["'`\])*_]{0,3}\s{0,3}(?::|=>|=|->|→|–|-(?= )|\|)\s{0,4}["'`*_([|]{0,4}\s{0,2}/y;
+const separator = /["'`\])*_]{0,3}\s{0,3}(?::|=>|=|->|→|–|-(?= )|\||>)\s{0,4}["'`*_([|]{0,4}\s{0,2}/y;
 const spaced = /[ \t]{1,4}/y;
 const letterOrDigit = /[\p{L}\p{N}_]/u;
 
@@ -44,7 +44,8 @@ function standsAlone(text: string, tokens: readonly NameToken[]): boolean {
   const start = tokens[0]?.start ?? 0;
   const end = tokens.at(-1)?.end ?? 0;
   return (
-    !/[\w@#/\\.$-]$/.test(text.charAt(start - 1)) && !/^(?:[\w@(/\\=$[{]|\.[\p{L}\d_]|-[\p{L}\d]|::|<)/u.test(text.slice(end, end + 2))
+    !/(?:[\w#/\\.$-]|[^\s]@)$/.test(text.slice(Math.max(0, start - 2), start)) &&
+    !/^(?:[\w@(/\\=$[{]|\.[\p{L}\d_]|-[\p{L}\d]|::|<[A-Z])/u.test(text.slice(end, end + 2))
   );
 }
 
@@ -76,6 +77,7 @@ function afterTitleWord(text: string, start: number, at: number, report: Report)
   if (from === null) return;
   const tokens = readName(text, from);
   if (tokens.length === 0 || /^(?:Sr|Jr|Sc|Pepper|Who|Watson)$/.test(tokens[0]?.text ?? "")) return;
+  if (word === "MS") return;
   // `Don Draper` and `Cache Miss Ratio`: a name of its own, and no title at all.
   if (/^(?:Miss|Sir|Madam|Don|don)$/.test(word) && knows(tokens) === null) return;
   say(text, tokens, weights.tight, report);
@@ -235,7 +237,7 @@ export function findNameBeforeEmail(text: string, email: number, report: Report)
 
 /** A given name that is seldom anything else with a family name after it, wherever it stands. */
 export function findNameByItself(text: string, start: number, report: Report): void {
-  if (start > 0 && /[\p{L}\p{N}_@#/\\.$-]/u.test(text.charAt(start - 1))) return;
+  if (start > 0 && /(?:[\p{L}\p{N}_#/\\.$-]|[^\s]@)$/u.test(text.slice(Math.max(0, start - 2), start))) return;
   // San Francisco, Port Louis, Santa Cristina.
   if (
     /(?:^|[^\p{L}])(?:San|Santa|Santo|São|Saint|Sainte|St\.?|Sankt|Mount|Port|Fort|Lake|Los|Las|Cape|Sant|Sint|Villa|Rue|rue|Via|via|Calle|Rua|Avenue|Place|Piazza|Plaza|Praça)[ -]$/u.test(

@@ -70,7 +70,7 @@ function normalize(number: string): string {
 
 function isWorldwide(number: string, check: PhoneCheck): boolean {
   const digits = number.slice(1);
-  if (digits.length < 8 || digits.length > 15 || isFiller(digits.slice(-8)) || /(\d)\1{6}/.test(digits)) return false;
+  if (digits.length < 8 || digits.length > 15 || /(\d)\1{6}/.test(digits)) return false;
   const [, country = "", rest = ""] = /^(1|44|49|33|34|39)(\d+)$/.exec(digits) ?? [];
   const region = { 1: "US", 44: "GB", 49: "DE", 33: "FR", 34: "ES", 39: "IT" }[country];
   if (region !== undefined && isFiction(region, region === "US" || region === "IT" ? rest : `0${rest}`)) return false;
@@ -108,7 +108,9 @@ export function findPhoneAfterCue(text: string, at: number, language: Language, 
   const near = valueAt(text, at, shape.tight);
   const value = near ?? valueAt(text, at, shape.loose);
   if (value === null || !isCalled(value.text, language, near !== null, check)) return;
-  report(value.start, value.end, "phone", near === null ? weights.loose : weights.tight);
+  // The signs before a value were passed over with the bracket of its area code.
+  const bracket = /^[^(]*\)/.test(value.text) && text.charAt(value.start - 1) === "(" ? 1 : 0;
+  report(value.start - bracket, value.end, "phone", near === null ? weights.loose : weights.tight);
   const second = valueAt(text, value.end, another);
   if (second !== null && isCalled(second.text, language, false, check)) report(second.start, second.end, "phone", weights.loose);
 }
