@@ -46,7 +46,7 @@ const breakerReceipts = (made: ModelsRoom): string[] =>
   made.ledger
     .search({ query: "provider_breaker", limit: 50 })
     .items.toReversed()
-    .map(({ actionName, inputs }) => `${actionName} ${String((inputs as { provider: string }).provider)}`);
+    .map(({ actionName, inputs }) => `${actionName} ${(inputs as { provider: string }).provider}`);
 
 /** Waits until a condition holds. */
 async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
