@@ -39,6 +39,7 @@ export function startLocal(create: typeof createLocal, deps: LocalDeps): Local {
         missingBytes: () => 0,
         install: fails,
         embed: fails,
+        warm: () => false,
         pid: () => undefined,
         remove: fails,
         close: () => Promise.resolve(),

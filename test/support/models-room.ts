@@ -146,6 +146,7 @@ export function localIn(state: Partial<LocalModel>): NonNullable<ModelsDeps["loc
       missingBytes: () => 0,
       install: () => Promise.resolve(),
       embed: () => Promise.reject(new LancelotError("unavailable", "The model of the intent lane is not on this machine.")),
+      warm: () => false,
       pid: () => undefined,
       remove: () => Promise.resolve(),
       close: () => Promise.resolve(),

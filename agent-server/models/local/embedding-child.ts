@@ -18,6 +18,7 @@ export interface EmbeddingChild {
   readonly ended: Promise<{ itself: boolean }>;
   /** Waits until the model is loaded. @throws LancelotError when it cannot be, or the process ends. */
   embed(text: string): Promise<Embedded>;
+  isLoaded(): boolean;
   kill(): void;
 }
 
@@ -32,6 +33,7 @@ export function startEmbeddingChild(
   loaded.promise.catch(() => undefined);
   let nextId = 1;
   let wasKilled = false;
+  let isLoaded = false;
   const child = spawn(process.execPath, [entry], {
     env: childEnv(env),
     stdio: ["ignore", "ignore", "ignore", "overlapped"],
@@ -51,8 +53,10 @@ export function startEmbeddingChild(
     // What sends nonsense has gone wrong: it counts as a crash.
     if (!parsed.success) return void child.kill("SIGKILL");
     const message = parsed.data;
-    if (message.type === "loaded") loaded.resolve();
-    else if (message.type === "vector") {
+    if (message.type === "loaded") {
+      isLoaded = true;
+      loaded.resolve();
+    } else if (message.type === "vector") {
       const { buffer, byteOffset, byteLength } = Uint8Array.from(Buffer.from(message.vector, "base64"));
       waiting.get(message.id)?.resolve({ vector: new Float32Array(buffer, byteOffset, byteLength / 4), tokens: message.tokens });
     } else {
@@ -81,6 +85,7 @@ export function startEmbeddingChild(
   return {
     pid: child.pid,
     ended,
+    isLoaded: () => isLoaded,
     kill,
     async embed(text) {
       await loaded.promise;

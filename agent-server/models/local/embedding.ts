@@ -43,10 +43,15 @@ export interface Embedder {
    * @throws LancelotError `unavailable` without a model, for a while after a crash, and when it takes too long; `cancelled`.
    */
   embed(text: string, signal: AbortSignal): Promise<Embedded>;
+  /** Whether it is in memory and answers within milliseconds; begins to load it where it is not. Waits for nothing. */
+  warm(): boolean;
   pid(): number | undefined;
   remove(): Promise<void>;
   close(): Promise<void>;
 }
+
+/** A busy machine may take long to load it while nobody waits. Milliseconds. */
+const warmMs = 30_000;
 
 export function createEmbedder(deps: EmbedderDeps): Embedder {
   const { model, folder, runtime, verifier } = deps;
@@ -100,13 +105,18 @@ export function createEmbedder(deps: EmbedderDeps): Embedder {
     return child;
   }
 
-  async function embed(text: string, caller: AbortSignal): Promise<Embedded> {
+  async function embed(text: string, caller: AbortSignal, limitMs = deps.timeoutMs ?? 5_000): Promise<Embedded> {
     clearTimeout(idle);
-    const late = AbortSignal.timeout(deps.timeoutMs ?? 5_000);
+    const late = AbortSignal.timeout(limitMs);
     const aborted = abortOf(AbortSignal.any([caller, late, closing.signal]));
     try {
       const child = await Promise.race([start(), aborted.promise]);
-      const embedded = await Promise.race([child.embed(text), aborted.promise]);
+      const answer = child.embed(text);
+      // One that hangs would hold up everything after it; also when nobody waits for this answer any more.
+      const watchdog = setTimeout(() => child.kill(), limitMs).unref();
+      const settled = () => clearTimeout(watchdog);
+      answer.then(settled, settled);
+      const embedded = await Promise.race([answer, aborted.promise]);
       crashes = 0;
       if (problem !== null) {
         problem = null;
@@ -116,8 +126,6 @@ export function createEmbedder(deps: EmbedderDeps): Embedder {
     } catch (error) {
       if (caller.aborted || closing.signal.aborted) throw new LancelotError("cancelled", "Stopped.", { cause: error });
       if (!late.aborted) throw error;
-      // One that hangs would hold up everything after it.
-      current?.kill();
       throw unavailable("The intent lane did not answer in time.");
     } finally {
       aborted.release();
@@ -156,6 +164,12 @@ export function createEmbedder(deps: EmbedderDeps): Embedder {
       }
     },
     embed,
+    warm() {
+      if (current?.isLoaded() === true) return true;
+      // Who asks next hears of what went wrong.
+      if (starting === undefined && current === undefined) void embed("warm", closing.signal, warmMs).catch(() => undefined);
+      return false;
+    },
     pid: () => current?.pid,
     async remove() {
       await end();

@@ -12,14 +12,15 @@ import type { TaskParts } from "./task-parts.ts";
 type Request = Params<"intent.classify">;
 
 const quickMs = 10_000;
-const embeddingMs = 3_000;
+/** It takes 5 to 15; on a machine that is busy, more. */
+const embeddingMs = 1_000;
 
 /** What kind of request a text is (A1): by the embedding model and its classifier, else a capable language model, else rules. */
 export function classifyTask(parts: TaskParts, request: Request): Task<IntentResult> {
   return {
     name: "classify_intent",
     inputs: { text: request.text.slice(0, 500), characters: request.text.length },
-    ways: [...embeddingWay(parts, request.text), modelWay(parts, request)],
+    ways: [embeddingWay(parts, request.text), modelWay(parts, request)],
     rules: () => {
       const value = intentByRules(request.text);
       return { value, outputs: { ...value } };
@@ -27,31 +28,35 @@ export function classifyTask(parts: TaskParts, request: Request): Task<IntentRes
   };
 }
 
-function embeddingWay(parts: TaskParts, text: string): Way<IntentResult>[] {
+function embeddingWay(parts: TaskParts, text: string): Way<IntentResult> {
   const { embedder } = parts;
-  const state = embedder.state();
-  return [
-    {
-      method: "embedding",
-      model: "the intent lane",
-      unfit: state.status === "ready" ? null : (state.problem ?? "The intent lane's model is not on this machine."),
-      timeoutMs: embeddingMs,
-      async work(signal) {
-        const weights = parts.weights();
-        if (weights === null || weights.model !== embedder.sha256)
-          return { value: null, why: "The classifier was trained for another model than the one that is here." };
-        const cues = cuesOf(text);
-        // Nothing but pasted code: what it means says nothing about what is wanted of it.
-        if (cues.length === 0) return { value: null, why: "There are no words in it to go by." };
-        const { vector, tokens } = await embedder.embed(cues.words, signal);
-        const usage = { ...noUsage(), inputTokens: tokens };
-        const value = decide(weights, vector, text);
-        if (value.confidence < weights.threshold)
-          return { value: null, why: `It is not sure enough (${Math.round(value.confidence * 100)} %).`, usage };
-        return { value, usage, outputs: { ...value } };
-      },
+  return {
+    method: "embedding",
+    model: "all-MiniLM-L6-v2",
+    unfit: whyNoEmbedding(embedder),
+    timeoutMs: embeddingMs,
+    async work(signal) {
+      const weights = parts.weights();
+      if (weights === null || weights.model !== embedder.sha256)
+        return { value: null, why: "The classifier was trained for another model than the one that is here." };
+      const cues = cuesOf(text);
+      // Nothing but pasted code: what it means says nothing about what is wanted of it.
+      if (cues.length === 0) return { value: null, why: "There are no words in it to go by." };
+      const { vector, tokens } = await embedder.embed(cues.words, signal);
+      const usage = { ...noUsage(), inputTokens: tokens };
+      const value = decide(weights, vector, text);
+      if (value.confidence < weights.threshold)
+        return { value: null, why: `The intent lane is not sure enough (${Math.round(value.confidence * 100)} %).`, usage };
+      return { value, usage, outputs: { ...value } };
     },
-  ];
+  };
+}
+
+/** A message does not wait a second for the lane to be loaded: rules take the first one. */
+function whyNoEmbedding(embedder: TaskParts["embedder"]): string | null {
+  const { status, problem } = embedder.state();
+  if (status !== "ready") return problem ?? "The intent lane's model is not on this machine.";
+  return embedder.warm() ? null : (problem ?? "The intent lane is being loaded.");
 }
 
 /** The classifier's word on a request, whatever its confidence. */
@@ -112,16 +117,16 @@ const Step = z.object({ kind: z.enum(["plan", "action", "question"]) });
 
 /** What a step really asks for (V21): the same ways, told as plan, action or question. */
 export function verifyTask(parts: TaskParts, text: string): Task<StepKind> {
-  const [embedding] = embeddingWay(parts, text);
-  const ways: Way<StepKind>[] = [];
-  if (embedding !== undefined)
-    ways.push({
+  const embedding = embeddingWay(parts, text);
+  const ways: Way<StepKind>[] = [
+    {
       ...embedding,
       async work(signal) {
         const outcome = await embedding.work(signal);
         return outcome.value === null ? { ...outcome, value: null } : { ...outcome, value: kindOf[outcome.value.intent] };
       },
-    });
+    },
+  ];
   ways.push({
     ...parts.modelWay("verify_intent", { quick: true, text: text.slice(0, 2_000) }),
     timeoutMs: quickMs,

@@ -9,7 +9,7 @@ import type { Way } from "./run.ts";
 
 /** What the tasks are made of. */
 export interface TaskParts {
-  embedder: Pick<Embedder, "state" | "embed" | "sha256">;
+  embedder: Pick<Embedder, "state" | "warm" | "embed" | "sha256">;
   /** Of the classifier, read on first use; null where the file is not what it should be. */
   weights: () => IntentWeights | null;
   stream: Provider["stream"];

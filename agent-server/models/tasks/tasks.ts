@@ -46,7 +46,7 @@ export interface LocalTasks {
 export interface TasksDeps extends RunDeps {
   /** The shipped `config/` folder, with the classifier's weights. */
   configDir: string;
-  embedder: Pick<Embedder, "state" | "embed" | "sha256">;
+  embedder: Pick<Embedder, "state" | "warm" | "embed" | "sha256">;
   /** The local model that could do tasks; null while there is none. */
   model: () => TaskModel | null;
   /** How the local model writes. */

@@ -55,6 +55,7 @@ export function createTasksRoom(over: Partial<TasksDeps> = {}): TasksRoom {
     embedder: {
       sha256: null,
       state: () => ({ status: "absent", problem: null }),
+      warm: () => false,
       embed: () => Promise.reject(new LancelotError("unavailable", "There is none.")),
     },
     ...over,

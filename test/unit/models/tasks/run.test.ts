@@ -171,7 +171,7 @@ describe("a model's word is not taken for what it is not", () => {
     const text = "The parser in src/parse.ts was slow. ".repeat(40);
     const { tasks, receipts, context } = open({
       model: () => ableModel,
-      stream: scripted(['{"summary": "The file src/lexer.ts took 512 ms."}']),
+      stream: scripted(['{"summary": "The work in the file src/lexer.ts took 512 ms in all."}']),
     });
     const { text: summary, method } = await tasks.summarize(text, 60, context);
     expect(method).toBe("rules");
