@@ -13,7 +13,7 @@ export function documentSelector(dataDir: string): DocumentSelector {
     { scheme: "file", language: "yaml", pattern: "**/soul_versions/*.yaml" },
     { scheme: "file", language: "yaml", pattern: "**/soul.yaml" },
     { scheme: "file", language: "yaml", pattern: `${data}/config/{models,router}.yaml` },
-    { scheme: "file", language: "yaml", pattern: `${data}/config/{prices,usage}.yaml` },
+    { scheme: "file", language: "yaml", pattern: `${data}/config/{prices,redaction,usage}.yaml` },
   ];
 }
 

@@ -3,6 +3,7 @@ import { capabilities } from "../../contract/governance.ts";
 import { SoulDocument, type SoulIssue } from "../../contract/soul.ts";
 import { soulKinds } from "../../governance/governance.ts";
 import { ModelsConfig, PriceTable, RouterConfig, UsageSettings } from "../../models/models.ts";
+import { RedactionSettings } from "../../security/security.ts";
 import type { Dispatch } from "../dispatch.ts";
 
 type Schema = Record<string, unknown>;
@@ -82,6 +83,7 @@ export const documentKinds: readonly DocumentKind[] = [
     },
   },
   { name: "prices", path: /\/config\/prices\.ya?ml$/, schema: () => jsonSchema(PriceTable) },
+  { name: "redaction", path: /\/config\/redaction\.ya?ml$/, schema: () => jsonSchema(RedactionSettings) },
   { name: "usage", path: /\/config\/usage\.ya?ml$/, schema: () => jsonSchema(UsageSettings) },
   { name: "models", path: /\/config\/models\.ya?ml$/, schema: () => overlaySchema(ModelsConfig), lint: modelsLint("models") },
   { name: "router", path: /\/config\/router\.ya?ml$/, schema: () => overlaySchema(RouterConfig), lint: modelsLint("router") },

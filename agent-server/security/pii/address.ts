@@ -121,6 +121,7 @@ export function findAddresses(text: string, report: Report): void {
 
 /** `3 Simple Way` and `2 Quick Path` are headings; the foundation's stand in every old licence. */
 function isStreet(value: string): boolean {
+  if (/^via \p{Lu}{2,}/u.test(value)) return false;
   if (/^(?:51 Franklin St|59 Temple Place|675 Mass Ave)/.test(value)) return false;
   return !/^\d{1,5} (?:Easy|Simple|Quick|New|Different|Great|Good|Best|Main Loop|Critical|Happy|Hot|Fast|Long|Short|One|Two|Open|Data|Line|Code|Test|Full|File)\b.{0,12}$/.test(
     value,

@@ -76,7 +76,7 @@ export function findAccountAfterCue(text: string, at: number, cue: string, repor
   }
   const value = valueAt(text, at, accountShapes.plain.tight);
   // A number in the next line is another matter.
-  if (value === null || /[\n\t]/.test(text.slice(at, value.start))) return;
+  if (value === null || /[\n\t]/.test(text.slice(at, value.start)) || text.charAt(value.end) === "-") return;
   const number = bare(value.text);
   const digits = number.replace(/\D/g, "").length;
   if (/^\d{4}-\d{2}-\d{2}|^\d{1,2}[./]\d{1,2}[./]\d{2,4}$/.test(value.text) || /^(\d)\1*$/.test(number) || digits < number.length - 2)

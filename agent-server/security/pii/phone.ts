@@ -45,7 +45,7 @@ export function findPhonesByForm(text: string, check: PhoneCheck, report: Report
   international.lastIndex = 0;
   for (let match = international.exec(text); match !== null; match = international.exec(text)) {
     const number = normalize(match[0]);
-    if (!isWorldwide(number, check) || isDigitsOfHex(text, match.index)) continue;
+    if (!isWorldwide(number, check) || /\.\d$/.test(match[0]) || isDigitsOfHex(text, match.index)) continue;
     // `00` also begins other numbers: those are written in groups.
     if (!match[0].includes("+") && (!/[ ()/-]/.test(match[0]) || check === null)) continue;
     report(match.index, international.lastIndex, "phone", weights.checked);
@@ -107,7 +107,8 @@ export function findPhoneAfterCue(text: string, at: number, language: Language, 
   shape ??= valueShape(String.raw`\(?\+?\d(?:${gap}\d){5,14}`);
   const near = valueAt(text, at, shape.tight);
   const value = near ?? valueAt(text, at, shape.loose);
-  if (value === null || !isCalled(value.text, language, near !== null, check)) return;
+  // A number behind # is a colour.
+  if (value === null || text.charAt(value.start - 1) === "#" || !isCalled(value.text, language, near !== null, check)) return;
   // The signs before a value were passed over with the bracket of its area code.
   const bracket = /^[^(]*\)/.test(value.text) && text.charAt(value.start - 1) === "(" ? 1 : 0;
   report(value.start - bracket, value.end, "phone", near === null ? weights.loose : weights.tight);

@@ -11,7 +11,10 @@ const maxBytes = 200_000;
 const OwnerPattern = z.string().min(1).max(1_000);
 const Domain = z
   .string()
-  .regex(/^(?:[\p{L}\d](?:[\p{L}\d-]{0,61}[\p{L}\d])?\.)+[\p{L}\d-]{2,63}$/u, "must be a domain such as example.org");
+  .regex(
+    /^(?:[a-zA-Z\u00a1-\uffff\d](?:[a-zA-Z\u00a1-\uffff\d-]{0,61}[a-zA-Z\u00a1-\uffff\d])?\.)+[a-zA-Z\u00a1-\uffff\d-]{2,63}$/,
+    "must be a domain such as example.org",
+  );
 const settingKinds = piiKinds.filter((kind): kind is Exclude<PiiKind, "custom"> => kind !== "custom");
 
 export const RedactionSettings = z.strictObject({
