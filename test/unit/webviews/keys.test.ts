@@ -138,7 +138,7 @@ describe("slash commands", () => {
 
   it("are found by their beginning", () => {
     expect(matchingCommands("re").map(({ name }) => name)).toEqual(["review", "receipts"]);
-    expect(matchingCommands("").length).toBe(9);
+    expect(matchingCommands("").length).toBe(10);
     expect(matchingCommands("zz")).toEqual([]);
   });
 });
