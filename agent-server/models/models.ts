@@ -99,6 +99,8 @@ export interface Models {
   cancelDownload(): LocalModel;
   readonly machine: OnThisMachine;
   onChange(listener: (change: ModelsChange) => void): () => void;
+  /** A task has ended its turn: what providers keep for it alone under its cache key is taken away. */
+  release(cacheKey: string): Promise<void>;
   /** Ends the local process and open streams. */
   close(): Promise<void>;
 }
@@ -328,6 +330,7 @@ export function createModels(deps: ModelsDeps): Models {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    release: (cacheKey) => geminiCaches(memory).release(cacheKey),
     async close() {
       closing.abort();
       connectivity.close();

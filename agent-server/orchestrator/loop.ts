@@ -183,6 +183,6 @@ async function answerOnce(deps: LoopDeps, run: Run, surroundings: Surroundings, 
 }
 
 /** The same for all prompts of a task, and nobody else's: providers that keep prompts by key find theirs again. */
-function cacheKeyOf(questId: string): string {
+export function cacheKeyOf(questId: string): string {
   return createHash("sha256").update(questId).digest("hex").slice(0, 32);
 }

@@ -3,7 +3,7 @@ import { LancelotError } from "../contract/errors.ts";
 import type { Storage } from "../storage/storage.ts";
 import { changeMode } from "./crusader.ts";
 import type { LoopDeps } from "./loop-deps.ts";
-import { runLoop } from "./loop.ts";
+import { cacheKeyOf, runLoop } from "./loop.ts";
 import { notice } from "./notices.ts";
 import type { Outcome } from "./outcome.ts";
 import { createRun, type Run } from "./quest-run.ts";
@@ -78,7 +78,10 @@ export function createQuestRunner(deps: LoopDeps, storage: Pick<Storage, "hostId
     run.ended = true;
     runs.delete(run.questId);
     const { questId } = run;
-    if (outcome.status !== "waiting") changeMode(deps, questId, "normal");
+    if (outcome.status !== "waiting") {
+      changeMode(deps, questId, "normal");
+      void deps.models.release(cacheKeyOf(questId));
+    }
     if (outcome.status === "waiting") store.patch(questId, { status: "waiting", waitingFor: { kind: "review", id: questId } });
     else if (outcome.status === "done") store.patch(questId, { status: "done", waitingFor: null, problem: null });
     else store.patch(questId, { status: "failed", waitingFor: null, problem: outcome.problem });
@@ -113,6 +116,7 @@ export function createQuestRunner(deps: LoopDeps, storage: Pick<Storage, "hostId
       markEnded(questId, status);
     });
     if (status === "cancelled") governance.approvals.cancelQuest(questId);
+    void deps.models.release(cacheKeyOf(questId));
     if (run === undefined) return Promise.resolve();
     run.controller.abort(new LancelotError("cancelled", "The task was stopped."));
     ledger.close(run.receiptId, { status: "cancelled", outputs: { status } });

@@ -72,7 +72,8 @@ export function scriptedModels(script: Answer[], active: Partial<ActiveModel> | 
   const state = { active };
   const current = (): Promise<ActiveModel> =>
     state.active instanceof LancelotError ? Promise.reject(state.active) : Promise.resolve({ ...bigModel, ...state.active });
-  const models: Pick<Models, "active" | "stream" | "route" | "reroute" | "checkOverride"> = {
+  const models: Pick<Models, "active" | "stream" | "route" | "reroute" | "checkOverride" | "release"> = {
+    release: () => Promise.resolve(),
     active: current,
     async route(task): Promise<Route> {
       tasks.push(task);
