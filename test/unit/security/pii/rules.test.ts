@@ -60,6 +60,24 @@ const finds: readonly (readonly [string, ...string[]])[] = [
   ["firstName: 'Swati'", "person:Swati"],
   ["name,email\nZbyněk Vondra,z.v@seznam.cz", "person:Zbyněk Vondra", "email:z.v@seznam.cz"],
   ["| Name | Telefon |\n|---|---|\n| Anneliese Kupfer | 030 2093701 |", "person:Anneliese Kupfer", "phone:030 2093701"],
+  // as people and systems write them
+  ["My number's 415-867-5309, text anytime.", "phone:415-867-5309"],
+  ["Handynr. 0151/23456789", "phone:0151/23456789"],
+  ["mon tel c'est le 0612345678", "phone:0612345678"],
+  ["contact: +1.415.867.5309", "phone:+1.415.867.5309"],
+  ["RIB : 30004 00828 00012345678 76", "account:30004 00828 00012345678 76"],
+  ["Agência 1234-5", "account:1234-5"],
+  ["Führerschein-Nr. B072RRE2I55", "national_id:B072RRE2I55"],
+  ["Patient: Müller, Anna; geb. 12.03.1985", "person:Müller, Anna", "birth_date:12.03.1985"],
+  ["nata a Roma il 12/03/1985", "birth_date:12/03/1985"],
+  ["VALUES ('Anna Schmidt', '030 2093701')", "person:Anna Schmidt"],
+  ["<name>Anna Schmidt</name>", "person:Anna Schmidt"],
+  ["[10:31] Khalil Krajcik: on my way", "person:Khalil Krajcik"],
+  ["Flat 4, 22 Elm Grove, Bristol BS6 6DQ", "address:Flat 4, 22 Elm Grove, Bristol BS6 6DQ"],
+  ["PO Box 1234, Springfield, IL 62701", "address:PO Box 1234, Springfield, IL 62701"],
+  ["Postfach 10 20 30, 50667 Köln", "address:Postfach 10 20 30, 50667 Köln"],
+  ["Piazza del Duomo, 20122 Milano", "address:Piazza del Duomo, 20122 Milano"],
+  ["https://maps.example/@52.5200066,13.404954,15z", "coordinates:52.5200066,13.404954"],
   // others
   ["DOB: 03/12/1985", "birth_date:03/12/1985"],
   ["née le 3 mars 1985 à Lyon", "birth_date:3 mars 1985"],
@@ -87,6 +105,12 @@ const leaves: readonly string[] = [
   "firstName: String, lastName: z.string()",
   "Hello World, Dear customer, Best regards,\nThe Support Team",
   "position: 12.5, 13.25; lat: 0",
+  "The European Union and United Nations met in New York.",
+  "Apache Kafka wrote messages to disk. Visual Studio said hello. Spring Boot called the endpoint.",
+  "Die Deutsche Bahn hat Verspätung. La Comisión Europea dijo que sí. Le Premier Ministre a dit non.",
+  "San Francisco and Port Louis are towns; Code Review wants a test.",
+  'cellHoverBackground: "#39355280", Decimal("+35236450.6"), c2aa639c-3ccc-4740-b3b6-ce2a1e1d9',
+  "installed via PEP 658. Started via Docker 2 times.",
   "account created, 3 items; plate(4); born in 2014",
 ];
 
@@ -224,6 +248,43 @@ describe("beside secrets", () => {
   it("no note of a replaced secret is taken for personal data", () => {
     const kinds: readonly (PiiKind | "secret")[] = ["secret", "email", "phone", "person", "address", "national_id"];
     for (const kind of kinds) expect(found(`Name: [redacted:${kind}], Tel. [redacted:${kind}], born [redacted:${kind}]`)).toEqual([]);
+  });
+
+  it("no placeholder is taken for personal data, whatever stands before it", () => {
+    const words = [
+      "HIDDEN",
+      "EMAIL",
+      "PHONE",
+      "IBAN",
+      "CARD",
+      "IDNUMBER",
+      "IPADDR",
+      "MACADDR",
+      "ADDRESS",
+      "PERSON",
+      "BIRTHDATE",
+      "ACCOUNT",
+      "PLATE",
+      "PLACE",
+      "CUSTOM",
+    ];
+    const before = [
+      "Name: ",
+      "Herr ",
+      "Dear ",
+      "My name is ",
+      "Tel. ",
+      "IBAN ",
+      "card ",
+      "Passport No: ",
+      "born ",
+      "account number ",
+      "plate ",
+      "lat ",
+      "12 ",
+      '{"firstName":"',
+    ];
+    for (const word of words) for (const cue of before) expect([cue, found(`${cue}${word}_k482p137f`)]).toEqual([cue, []]);
   });
 
   it("personal data is no secret to the redactor", () => {
