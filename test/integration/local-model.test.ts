@@ -4,7 +4,9 @@ import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, truncateSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import * as fc from "fast-check";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
+import * as z from "zod";
 import type { LocalModel } from "../../agent-server/contract/models.ts";
 import { replyGrammar } from "../../agent-server/models/local/grammar.ts";
 import type { Local } from "../../agent-server/models/local/local.ts";
@@ -250,6 +252,33 @@ describe.skipIf(missing !== null)("any model", () => {
     }
   });
 
+  it("answers in a schema, whichever it is: what ends holds it", async () => {
+    const local = openTiny();
+    let whole = 0;
+    let held = 0;
+    for (const schema of fc.sample(schemas, { numRuns: 40, seed: 7 })) {
+      const request = { system: "", messages: [user("Go on.")], tools: [], responseSchema: { name: "answer", schema: { ...schema } } };
+      let raw = "";
+      let done: Finished | undefined;
+      const profile = { ...call, maxTokens: 600, temperature: 1.2 };
+      for await (const event of local.provider.stream(request, profile, new AbortController().signal)) {
+        if (event.type === "text") raw += event.text;
+        if (event.type === "done") done = event;
+      }
+      if (done?.stop !== "end") continue;
+      whole++;
+      expect(textOf(done)).toBe(raw);
+      const answer: unknown = JSON.parse(raw);
+      // At random it writes what is no UTF-8, which counts as one character there and as several here.
+      if (raw.includes("\ufffd")) continue;
+      held++;
+      const { success } = z.fromJSONSchema({ ...schema }).safeParse(answer);
+      expect([JSON.stringify(schema), raw, success]).toEqual([JSON.stringify(schema), raw, true]);
+    }
+    expect(whole).toBeGreaterThan(30);
+    expect(held).toBeGreaterThan(15);
+  });
+
   it("that is cut short fails in words, and the host lives on", async () => {
     const folder = mkdtempSync(join(tmpdir(), "broken-"));
     folders.push(folder);
@@ -296,6 +325,28 @@ describe.skipIf(missing !== null)("any model", () => {
     await local.close();
     expect(local.pid()).toBeUndefined();
   });
+});
+
+/** What tasks ask for: objects, lists, choices, within bounds that a grammar can hold. */
+const { schema: schemas } = fc.letrec<{ schema: Record<string, unknown> }>((tie) => {
+  const name = fc.stringMatching(/^[a-zé"\\ ]{1,8}$/);
+  const fields = fc.dictionary(name, tie("schema"), { maxKeys: 3, noNullPrototype: true });
+  return {
+    schema: fc.oneof(
+      { depthSize: "small", withCrossShrink: true },
+      fc.integer({ min: 0, max: 30 }).map((maxLength) => ({ type: "string", maxLength })),
+      fc.constantFrom({ type: "boolean" }, { type: "integer" }, { type: "null" }, { type: ["integer", "null"] }),
+      fc
+        .uniqueArray(fc.oneof(fc.string({ maxLength: 8 }), fc.integer()), { minLength: 1, maxLength: 4 })
+        .map((values) => ({ enum: values })),
+      fc
+        .record({ items: tie("schema"), minItems: fc.integer({ min: 0, max: 2 }), maxItems: fc.integer({ min: 2, max: 4 }) })
+        .map((list) => ({ type: "array", ...list })),
+      fields.chain((properties) =>
+        fc.subarray(Object.keys(properties)).map((required) => ({ type: "object", properties, required, additionalProperties: false })),
+      ),
+    ),
+  };
 });
 
 function runtimeEntry(): string {
