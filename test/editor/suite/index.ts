@@ -11,6 +11,7 @@ export async function run(): Promise<void> {
   await import("./yaml.ts");
   await import("./safeguards.ts");
   await import("./supervision.ts");
+  await import("./symbols.ts");
   await new Promise<void>((resolve, reject) => {
     mocha.run((failures) => (failures === 0 ? resolve() : reject(new Error(`${failures} tests failed`))));
   });
