@@ -4,7 +4,7 @@ import type { HostInfo } from "../../agent-server/contract/host.ts";
 import { commandAction } from "../shared/commands.ts";
 import { Icon } from "../shared/components.tsx";
 import { formatCompact, formatNumber, formatUsd, t } from "../shared/l10n.ts";
-import { answeredText, laneText } from "../shared/lanes.ts";
+import { answeredText, laneText, modelName } from "../shared/lanes.ts";
 import type { Chat } from "./state.ts";
 
 /** Which model answers, how edits reach the disk, what this task used and what it and today cost. */
@@ -35,7 +35,8 @@ function Model({ chat, quest }: { chat: Chat; quest: Quest | null }): JSX.Elemen
   const active = models?.items.find((model) => model.active);
   const provider = models?.providers.find((candidate) => candidate.active);
   const last = quest === null ? undefined : chat.answeredBy.value;
-  const model = last?.model ?? active?.displayName ?? quest?.model ?? provider?.displayName ?? t("No model");
+  const answered = last === undefined ? undefined : modelName(models, last);
+  const model = answered ?? active?.displayName ?? quest?.model ?? provider?.displayName ?? t("No model");
   const lane = last === undefined ? null : laneText(last.lane);
   const chosen = quest?.override === undefined ? null : t("chosen for this task");
   const said = [model, lane, chosen].filter((part) => part !== null).join(", ");

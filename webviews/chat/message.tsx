@@ -6,7 +6,7 @@ import type { AnsweredBy } from "../../agent-server/contract/router.ts";
 import { Button, Icon, IconButton, RelativeTime } from "../shared/components.tsx";
 import { type CommandName, commandAction } from "../shared/commands.ts";
 import { t } from "../shared/l10n.ts";
-import { answeredText, laneText } from "../shared/lanes.ts";
+import { answeredText, laneText, modelName } from "../shared/lanes.ts";
 import { Markdown } from "../shared/markdown/markdown.tsx";
 import type { Chat } from "./state.ts";
 import { ToolCard } from "./tool-card.tsx";
@@ -59,15 +59,15 @@ function Thinking({ text, streaming, chat }: { text: string; streaming: boolean;
   );
 }
 
-/** Which model wrote the answer, by which lane; a hint and a screen reader say why. The receipt of the decision is a click away. */
-function AnsweredLine({ by }: { by: AnsweredBy }): JSX.Element {
+/** Which model wrote the answer, by which lane; a hint and a screen reader say why. */
+function AnsweredLine({ by, chat }: { by: AnsweredBy; chat: Chat }): JSX.Element {
   const text = answeredText(by);
   return (
     <div class="answered quiet" title={text}>
       <span class="sr-only">{text}</span>
       <span aria-hidden="true">
-        <Icon name={by.lane === "local_utility" || by.lane === "local_redaction" ? "device-desktop" : "sparkle"} /> {by.model} ·{" "}
-        {laneText(by.lane)}
+        <Icon name={by.lane === "local_utility" || by.lane === "local_redaction" ? "device-desktop" : "sparkle"} />{" "}
+        {modelName(chat.store.models.value, by)} · {laneText(by.lane)}
       </span>
     </div>
   );
@@ -139,7 +139,7 @@ export const MessageView = memo(function MessageView({ message, chat }: { messag
       {parts.map((part, index) => (
         <PartView key={index} part={part} own={own} streaming={open && index === last} questId={questId} chat={chat} />
       ))}
-      {answeredBy !== undefined && parts.some(({ type }) => type !== "notice") && <AnsweredLine by={answeredBy} />}
+      {answeredBy !== undefined && parts.some(({ type }) => type !== "notice") && <AnsweredLine by={answeredBy} chat={chat} />}
       {open && parts.length === 0 && (
         <div class="quiet working">
           <Icon name="loading" spin />

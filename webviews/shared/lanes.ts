@@ -1,5 +1,6 @@
 import type { AnsweredBy, Lane } from "../../agent-server/contract/router.ts";
 import { t } from "./l10n.ts";
+import type { Models } from "./store.ts";
 
 /** A lane as people read it. */
 export function laneText(lane: Lane): string {
@@ -13,6 +14,11 @@ export function laneText(lane: Lane): string {
     case "local_redaction":
       return t("Redaction");
   }
+}
+
+/** A model by the name its provider gives it, where that is known. */
+export function modelName(models: Models | null, { provider, model }: Pick<AnsweredBy, "provider" | "model">): string {
+  return models?.items.find((item) => item.provider === provider && item.model === model)?.displayName ?? model;
 }
 
 /** Why this model answered, for a hint and a screen reader. */

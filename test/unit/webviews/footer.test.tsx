@@ -56,6 +56,15 @@ describe("the footer of the chat", () => {
     expect(button("chosen for this task")).toBeDefined();
   });
 
+  it("calls the model by the name its provider gives it, where that is known", async () => {
+    await open({});
+    const item = { provider: "anthropic", kind: "anthropic", model: "claude-opus-5-5", displayName: "Claude Opus 5.5" };
+    page.view.answer("models.list", () => ({ items: [{ ...item, active: false, contextWindow: null }], providers: [], problem: null }));
+    page.view.event("models", {});
+    await settle();
+    expect(button("Choose another for this task").textContent).toBe("Claude Opus 5.5· Deep");
+  });
+
   it("without a task chooses the model of all tasks", async () => {
     await open(null);
     button("Choose another").click();
@@ -116,6 +125,11 @@ describe("an answer", () => {
     expect(line?.getAttribute("title")).toBe("Answered by claude-opus-5-5 of Anthropic, lane Deep. It speaks of a failure.");
     expect(line?.querySelector(".sr-only")?.textContent).toBe(line?.getAttribute("title"));
     expect(line?.textContent).toContain("claude-opus-5-5 · Deep");
+    const item = { ...answeredBy, kind: "anthropic", displayName: "Claude Opus 5.5", active: false, contextWindow: null };
+    page.view.answer("models.list", () => ({ items: [item], providers: [], problem: null }));
+    page.view.event("models", {});
+    await settle();
+    expect(line?.textContent).toContain("Claude Opus 5.5 · Deep");
     message.value = { ...message.value, parts: [{ type: "notice", level: "error", text: "Not sent.", action: "raise_cap" }] };
     await settle();
     expect(root.querySelector(".answered")).toBeNull();
