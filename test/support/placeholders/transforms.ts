@@ -58,7 +58,7 @@ const kinds: readonly Kind[] = [
   // Quotes it in a comment.
   replaceWith(({ value }, old) => [...old, `// was ${value}`]),
   // Moves it behind the next line.
-  replaceWith((_work, old) => [...old].reverse(), 2),
+  replaceWith((_work, old) => old.toReversed(), 2),
   // Moves it in by four blanks.
   replaceWith((_work, old) => old.map((line) => `    ${line}`), 3),
   // JSON within JSON.
