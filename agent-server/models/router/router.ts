@@ -6,6 +6,7 @@ import type { Breakers } from "../resilience/breakers.ts";
 import type { Connectivity } from "../resilience/connectivity.ts";
 import { isProvidersTrouble, mayEscalate } from "../resilience/mending.ts";
 import type { Candidate } from "../selection.ts";
+import { createAlternatives } from "./alternatives.ts";
 import type { LoadedRouter } from "./config.ts";
 import { type CallTask, chooseLane, type LaneChoice, lanesInUse, type RoutingRule, trigger } from "./lanes.ts";
 import { hasOwnDeep, isOnThisMachine, type Target, type Targets } from "./targets.ts";
@@ -45,6 +46,7 @@ export type Router = ReturnType<typeof createRouter>;
 
 export function createRouter(deps: RouterDeps) {
   const { targets, breakers, connectivity } = deps;
+  const alternativesOf = createAlternatives(deps);
   /** With the keys of the providers, so it leaves this room with no route. */
   const targetOf = new WeakMap<Route, Target>();
 
@@ -101,7 +103,7 @@ export function createRouter(deps: RouterDeps) {
   async function route(task: CallTask, keep: Route | null = null): Promise<Route> {
     const startedAt = performance.now();
     const decided = await decide(task, keep);
-    const alternatives = await alternativesOf(decided).catch(() => []);
+    const alternatives = await alternativesOf(decided);
     return finished(decided, alternatives, performance.now() - startedAt);
   }
 
@@ -144,7 +146,7 @@ export function createRouter(deps: RouterDeps) {
     const startedAt = performance.now();
     const next = await instead(failed, error);
     if (next === null) return null;
-    const alternatives = await alternativesOf(next).catch(() => []);
+    const alternatives = await alternativesOf(next);
     return finished(next, alternatives, performance.now() - startedAt);
   }
 
@@ -250,39 +252,7 @@ export function createRouter(deps: RouterDeps) {
     return whole;
   }
 
-  /** The other lanes in the owner's order, then the chain, each with why it was not taken. */
-  async function alternativesOf(route: Route): Promise<RouterDecision["alternatives"]> {
-    const { config } = deps.rules();
-    const loaded = deps.models();
-    const found: RouterDecision["alternatives"] = [];
-    const add = async (lane: Lane, reason: string, provider?: string): Promise<void> => {
-      const target = await targets.resolve({ lane, provider }, loaded, config).catch((error: unknown) => error);
-      if (target instanceof LancelotError) found.push({ lane, provider: provider ?? "none", model: "", reason: target.message });
-      else if (isTarget(target)) found.push({ lane: target.lane, provider: target.candidate.name, model: target.model.model, reason });
-    };
-    for (const lane of ["flagship_deep", "flagship_fast", "local_utility"] as const)
-      if (lane !== route.lane && lanesInUse(config).includes(lane)) await add(lane, reasonAgainst(lane, route));
-    for (const name of config.failover) if (name !== route.model.provider) await add("flagship_fast", "Next in your failover chain.", name);
-    const seen = new Set([`${route.lane} ${route.model.provider} ${route.model.model}`]);
-    return found.filter(({ lane, provider, model }) => {
-      const key = `${lane} ${provider} ${model}`;
-      return seen.has(key) ? false : seen.add(key);
-    });
-  }
-
   return { route, after, target: (route: Route): Target | undefined => targetOf.get(route) };
-}
-
-function isTarget(value: unknown): value is Target {
-  return typeof value === "object" && value !== null && "candidate" in value;
-}
-
-function reasonAgainst(lane: Lane, route: Route): string {
-  if (route.rule === "override") return "You chose another for this task.";
-  if (route.tried.some((one) => one.endsWith(` ${lane}`))) return "Tried before, and failed.";
-  if (lane === "flagship_deep") return "Nothing in the request asks for it; it takes over when the fast one fails.";
-  if (lane === "flagship_fast") return "The request asks for the strong model.";
-  return "For local tasks, and when there is no network.";
 }
 
 function tag({ model, lane }: Route): string {

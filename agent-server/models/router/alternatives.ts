@@ -1,0 +1,72 @@
+import { LancelotError } from "../../contract/errors.ts";
+import type { Lane, RouterDecision } from "../../contract/router.ts";
+import type { LoadedConfig } from "../config.ts";
+import type { Breakers } from "../resilience/breakers.ts";
+import type { LoadedRouter } from "./config.ts";
+import { lanesInUse } from "./lanes.ts";
+import type { Route } from "./router.ts";
+import type { Targets } from "./targets.ts";
+
+type Alternatives = RouterDecision["alternatives"];
+/** Where a lane would lead; empty where it leads nowhere, and why. */
+type Place = { lane: Lane; provider: string; model: string } | { problem: string };
+
+/** What would answer besides may be this old (ms): it is read by people, and asking keys and disks for it takes longer than deciding. */
+const keptMs = 5_000;
+
+/** What was possible besides a route, and why it was not taken: the other lanes, then the owner's chain. */
+export function createAlternatives(deps: {
+  targets: Targets;
+  breakers: Pick<Breakers, "isOpen">;
+  models: () => LoadedConfig;
+  rules: () => LoadedRouter;
+}) {
+  let known: { at: number; models: LoadedConfig; rules: LoadedRouter; places: Map<string, Promise<Place>> } | null = null;
+
+  function place(lane: Lane, provider: string | undefined): Promise<Place> {
+    const [models, rules] = [deps.models(), deps.rules()];
+    if (known === null || known.models !== models || known.rules !== rules || performance.now() - known.at > keptMs)
+      known = { at: performance.now(), models, rules, places: new Map() };
+    const key = `${lane} ${provider ?? ""}`;
+    const found =
+      known.places.get(key) ??
+      deps.targets.resolve({ lane, provider }, models, rules.config).then(
+        (target): Place => ({ lane: target.lane, provider: target.candidate.name, model: target.model.model }),
+        (error: unknown): Place => ({ problem: error instanceof LancelotError ? error.message : "It cannot be used." }),
+      );
+    known.places.set(key, found);
+    return found;
+  }
+
+  return async (route: Route): Promise<Alternatives> => {
+    const { config } = deps.rules();
+    const found: Alternatives = [];
+    const add = async (lane: Lane, reason: string, provider?: string): Promise<void> => {
+      const there = await place(lane, provider);
+      if ("problem" in there) found.push({ lane, provider: provider ?? "none", model: "", reason: there.problem });
+      else found.push({ ...there, reason });
+    };
+    for (const lane of ["flagship_deep", "flagship_fast", "local_utility"] as const)
+      if (lane !== route.lane && lanesInUse(config).includes(lane)) await add(lane, reasonAgainst(lane, route));
+    for (const name of config.failover)
+      if (name !== route.model.provider) await add("flagship_fast", reasonAgainstProvider(name, route, deps.breakers), name);
+    const seen = new Set([`${route.lane} ${route.model.provider} ${route.model.model}`]);
+    return found.filter(({ lane, provider, model }) => {
+      const key = `${lane} ${provider} ${model}`;
+      return seen.has(key) ? false : seen.add(key);
+    });
+  };
+}
+
+function reasonAgainst(lane: Lane, route: Route): string {
+  if (route.rule === "override") return "You chose another for this task.";
+  if (route.tried.some((one) => one.endsWith(` ${lane}`))) return "Tried before, and failed.";
+  if (lane === "flagship_deep") return "Nothing in the request asks for it; it takes over when the fast one fails.";
+  if (lane === "flagship_fast") return "The request asks for the strong model.";
+  return "For local tasks, and when there is no network.";
+}
+
+function reasonAgainstProvider(name: string, route: Route, breakers: Pick<Breakers, "isOpen">): string {
+  if (route.tried.some((one) => one.startsWith(`${name} `))) return "Tried before, and failed.";
+  return breakers.isOpen(name) ? "Left alone for a while after failures." : "In your failover chain.";
+}
