@@ -334,7 +334,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     "models.choose": ({ provider, model }) => models.choose(provider, model),
     "models.local": () => models.local(),
     ...onThisMachineHandlers(models.machine),
-    "models.local.download": () => models.downloadLocal(),
+    "models.local.download": ({ only }) => models.downloadLocal(only),
     "models.local.cancel": () =>
       recorded(ledger, { actionType: "user_interaction", actionName: "models.local.cancel", inputs: {}, riskTier: "T0" }, () =>
         models.cancelDownload(),

@@ -122,9 +122,10 @@ export const modelMethods = {
     result: LocalModel,
   }),
   "models.local.download": method({
-    summary: "Fetches the local model and its runtime; progress comes as events. A download cut short goes on where it stopped.",
+    summary:
+      "Fetches the local model, its runtime and the small model of the intent lane, or the last two alone; progress comes as events. A download cut short goes on where it stopped.",
     access: "owner",
-    params: z.object({}),
+    params: z.object({ only: z.literal("intent").optional() }),
     result: LocalModel,
   }),
   "models.local.cancel": method({

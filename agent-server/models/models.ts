@@ -95,7 +95,8 @@ export interface Models {
    */
   choose(provider: string, model?: string): Promise<{ provider: string; model: string }>;
   local(): LocalModel;
-  downloadLocal(): Promise<LocalModel>;
+  /** `intent`: the small model of the intent lane and the runtime alone. */
+  downloadLocal(only?: "intent"): Promise<LocalModel>;
   cancelDownload(): LocalModel;
   readonly machine: OnThisMachine;
   onChange(listener: (change: ModelsChange) => void): () => void;
@@ -302,7 +303,7 @@ export function createModels(deps: ModelsDeps): Models {
       return { provider, model: model ?? (candidate.kind === "local" ? local.state().name : profileOf(candidate, "fast").model) };
     },
     local: localState,
-    async downloadLocal() {
+    async downloadLocal(only) {
       if (!readConfig().config.local.enabled)
         throw new LancelotError("disabled", "The local model is switched off (local.enabled in config/models.yaml).", {
           data: { flag: "local.enabled" },
@@ -311,10 +312,10 @@ export function createModels(deps: ModelsDeps): Models {
       const opening = {
         actionType: "system",
         actionName: "models.local.download",
-        inputs: { title: name, bytes: totalBytes },
+        inputs: only === undefined ? { title: name, bytes: totalBytes } : { title: "the intent lane's model" },
         riskTier: "T2",
       } as const;
-      return recorded(deps.ledger, opening, () => local.download());
+      return recorded(deps.ledger, opening, () => local.download(only));
     },
     cancelDownload: () => local.cancelDownload(),
     machine: createOnThisMachine({

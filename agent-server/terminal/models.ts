@@ -8,7 +8,12 @@ export async function models(line: CommandLine): Promise<number> {
   const [action = "list", provider, model] = line.words;
   const session = await openSession(line, null, false);
   try {
-    if (action === "download") {
+    if (action === "download" && provider === "intent") {
+      const { intent } = await session.call("models.local.download", { only: "intent" });
+      if (intent?.status !== "ready")
+        throw new LancelotError("unavailable", intent?.problem ?? "The intent lane's model could not be fetched.");
+      process.stdout.write("The intent lane is ready.\n");
+    } else if (action === "download") {
       await downloadLocal(session);
     } else if (action === "choose") {
       if (provider === undefined) throw new LancelotError("invalid_params", "Name a provider: lancelot models choose anthropic");
@@ -20,7 +25,7 @@ export async function models(line: CommandLine): Promise<number> {
         process.stdout.write(`${state.active ? "*" : " "} ${state.provider.padEnd(16)} ${state.problem ?? "ready"}\n`);
       for (const item of items) process.stdout.write(`${item.active ? "*" : " "} ${item.provider}/${item.model}\n`);
     } else {
-      throw new LancelotError("invalid_params", "Use: lancelot models, models download or models choose PROVIDER [MODEL].");
+      throw new LancelotError("invalid_params", "Use: lancelot models, models download [intent] or models choose PROVIDER [MODEL].");
     }
     return 0;
   } finally {

