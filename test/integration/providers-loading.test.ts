@@ -6,7 +6,7 @@ import { ask, createModelsRoom } from "../support/models-room.ts";
 import { inOrder } from "../support/model-server/script.ts";
 import { startModelServer } from "../support/model-server/server.ts";
 
-const main = join(import.meta.dirname, "../support/providers/loaded-main.ts");
+const main = join(import.meta.dirname, "../support/providers/main.ts");
 
 describe("what a mode loads", () => {
   it.each([

@@ -34,13 +34,11 @@ export function createAnthropic(connection: Connection): Provider {
     stream(request, call, signal) {
       const watched = watchFetch(connection.fetch, call.onActivity);
       const events = async function* (): AsyncGenerator<ModelEvent> {
-        let answerTool: string | null = null;
-        const answer = await withoutRefused(connection, call.model, optionalParts, (may) => {
+        const { answer, answerTool } = await withoutRefused(connection, call.model, optionalParts, async (may) => {
           const built = toRequest(request, call, may);
-          answerTool = built.answerTool;
-          return transport.open(built, watched.fetch, signal);
+          return { answer: await transport.open(built, watched.fetch, signal), answerTool: built.answerTool };
         });
-        yield* bareAnswer(readAnswer(answer), request, () => answerTool);
+        yield* bareAnswer(readAnswer(answer), request, answerTool);
       };
       return wordErrors(events, { connection, model: call.model, signal, retryAfterMs: watched.retryAfterMs });
     },

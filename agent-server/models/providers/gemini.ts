@@ -4,7 +4,7 @@ import { watchFetch, type Connection } from "./connection.ts";
 import { wordError, wordErrors } from "./errors.ts";
 import { ReportedError, StatusError } from "./failures.ts";
 import { readAnswer, type GeminiChunk } from "./gemini-answer.ts";
-import { apiRoot, geminiCaches, hostRoot, keyHeader, versionOf, type UsedCache } from "./gemini-caches.ts";
+import { apiRoot, geminiCaches, hostRoot, keyHeader, versionOf } from "./gemini-caches.ts";
 import { optionalParts, toRequest, type GeminiRequest } from "./gemini-request.ts";
 import type { Provider } from "./provider.ts";
 import { asText, isRecord } from "./records.ts";
@@ -43,21 +43,21 @@ export function createGemini(connection: Connection): Provider {
     stream(request, call, signal) {
       const watched = watchFetch(connection.fetch, call.onActivity);
       const events = async function* (): AsyncGenerator<ModelEvent> {
-        let used: UsedCache | null = null;
-        let sent: Sent | undefined;
-        const first = await withoutRefused(connection, call.model, optionalParts, (may) => {
+        let written = 0;
+        const { first, built, cached } = await withoutRefused(connection, call.model, optionalParts, async (may) => {
           const built = toRequest(request, call, may);
-          if (used !== null) caches.forget(used.name);
-          used = caches.use(connection, built, request.cacheKey);
-          if (used !== null && !may("cached")) used = null;
-          sent = { request: built, cached: used?.name ?? null };
-          return transport.open(sent, watched.fetch, signal);
+          const used = caches.use(connection, built, request.cacheKey);
+          written += used?.writtenTokens ?? 0;
+          const isKnown = used !== null && may("cached");
+          // The server does not know it any more.
+          if (used !== null && !isKnown) caches.forget(used.name);
+          const cached = isKnown ? used.name : null;
+          return { first: await transport.open({ request: built, cached }, watched.fetch, signal), built, cached };
         });
-        const { request: built, cached } = sent ?? { request: toRequest(request, call, () => true), cached: null };
         const goOn = (continuationToken: string) => transport.open({ request: built, cached, continuationToken }, watched.fetch, signal);
         for await (const event of bareAnswer(readAnswer(first, goOn), request)) {
           if (event.type === "done" && cached === null) caches.answered(connection, built, request.cacheKey, event.usage);
-          yield event.type === "done" ? withWritten(event, used) : event;
+          yield event.type === "done" ? withWritten(event, written) : event;
         }
       };
       return wordErrors(events, { connection, model: call.model, signal, retryAfterMs: watched.retryAfterMs });
@@ -81,8 +81,7 @@ export function createGemini(connection: Connection): Provider {
 type Done = Extract<ModelEvent, { type: "done" }>;
 
 /** What making the cache took is counted with the first answer it served. */
-function withWritten(done: Done, used: UsedCache | null): Done {
-  const written = used?.writtenTokens ?? 0;
+function withWritten(done: Done, written: number): Done {
   const { usage } = done;
   return written === 0
     ? done

@@ -3,6 +3,7 @@ import type { ProviderKind } from "../../contract/models.ts";
 import type { AssistantContent, ModelMessage, ModelRequest } from "../request.ts";
 import { effortOf } from "./effort.ts";
 import type { ProviderCall } from "./provider.ts";
+import { adaptSchema, strictDialect } from "./schema.ts";
 import type { MaySend } from "./server-memory.ts";
 import { inWords, schemaName } from "./response-schema.ts";
 
@@ -59,8 +60,9 @@ function toStructure(
   const { responseSchema } = request;
   if (responseSchema === undefined) return { words: "" };
   if (may("json_schema")) {
-    const { schema } = responseSchema;
-    return { format: { type: "json_schema", json_schema: { name: schemaName(responseSchema), schema, strict: true } }, words: "" };
+    const strict = adaptSchema(responseSchema.schema, strictDialect);
+    const told = { name: schemaName(responseSchema), schema: strict ?? responseSchema.schema, strict: strict !== null };
+    return { format: { type: "json_schema", json_schema: told }, words: "" };
   }
   const words = inWords(responseSchema);
   return responseSchema.schema["type"] === "object" && may("json_object") ? { format: { type: "json_object" }, words } : { words };

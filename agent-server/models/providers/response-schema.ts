@@ -22,9 +22,9 @@ export function schemaName({ name }: ResponseSchema): string {
 export async function* bareAnswer(
   events: AsyncIterable<ModelEvent>,
   request: ModelRequest,
-  asTool: () => string | null = () => null,
+  asTool: string | null = null,
 ): AsyncGenerator<ModelEvent> {
-  for await (const event of events) yield event.type === "done" ? toBare(event, request, asTool()) : event;
+  for await (const event of events) yield event.type === "done" ? toBare(event, request, asTool) : event;
 }
 
 function toBare(given: Done, { responseSchema }: ModelRequest, asTool: string | null): Done {

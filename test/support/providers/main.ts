@@ -1,6 +1,6 @@
 /**
  * Asks every provider once, in the mode given (`sdk` or `api`), and prints as JSON which packages of SDKs were loaded for it:
- * `node test/support/providers/loaded-main.ts api`. A process of its own, as modules stay loaded.
+ * `node test/support/providers/main.ts api`. A process of its own, as modules stay loaded.
  */
 import { registerHooks } from "node:module";
 
