@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -254,14 +254,6 @@ describe.skipIf(missing !== null)("the file of the model", () => {
 
   it.each<[string, (model: string, bytes: Buffer) => void]>([
     ["cut short", (model, bytes) => truncateSync(model, bytes.length / 2)],
-    ["changed by one bit", (model, bytes) => writeFileSync(model, flipped(bytes))],
-    [
-      "changed by one bit under its old time",
-      (model, bytes) => {
-        writeFileSync(model, flipped(bytes));
-        utimesSync(model, new Date(0), new Date(0));
-      },
-    ],
     [
       "replaced",
       (model, bytes) => {
