@@ -12,10 +12,16 @@ export interface Sum {
   cacheSavings: Nanos;
   unpriced: number;
 }
-export interface GroupSum extends Sum {
-  key: string;
-  /** A second column of the group, such as the day's lane. */
-  within: string;
+/** The finest sums: every partition of the summary is folded from these, read in one pass. */
+export interface Cell extends Sum {
+  day: string;
+  lane: string;
+  provider: string;
+  model: string;
+  /** Empty outside a quest. */
+  questId: string;
+  /** Done on this machine and free; a proxy here that the owner priced is not. */
+  free: boolean;
 }
 
 /** What a sum is taken over: from a day on, of one quest or of all. */
@@ -31,10 +37,7 @@ export interface StoredCall extends CountedCall {
   cacheSavings: Nanos;
 }
 
-interface SumRow {
-  key: string | null;
-  within: string | null;
-  calls: number;
+interface TokenRow {
   input: number;
   output: number;
   cached: number;
@@ -42,24 +45,19 @@ interface SumRow {
   long: number;
   reasoning: number;
   tool: number;
+}
+interface CellRow extends TokenRow {
+  day: string;
+  lane: string;
+  provider: string;
+  model: string;
+  questId: string;
+  free: number;
+  calls: number;
   cost: number;
   savings: number;
   unpriced: number;
 }
-
-const sums = `
-  COUNT(*) AS calls, TOTAL(input_tokens) AS input, TOTAL(output_tokens) AS output, TOTAL(cached_input_tokens) AS cached,
-  TOTAL(cache_write_tokens) AS writes, TOTAL(long_cache_write_tokens) AS long, TOTAL(reasoning_tokens) AS reasoning,
-  TOTAL(tool_tokens) AS tool, COALESCE(SUM(cost), 0) AS cost, SUM(cache_savings) AS savings,
-  COUNT(*) - COUNT(cost) AS unpriced`;
-const inScope = "day >= @fromDay AND (@questId IS NULL OR quest_id = @questId)";
-const columns = {
-  lane: "lane",
-  provider: "provider",
-  model: "provider || '/' || model",
-  quest: "COALESCE(quest_id, '')",
-  day: "day",
-} as const;
 
 /** The rows of this room: calls, room held for calls that run, and since when is counted. */
 export function createUsageStore({ db, transaction, hostId, hostAlive }: Pick<Storage, "db" | "transaction" | "hostId" | "hostAlive">) {
@@ -68,29 +66,12 @@ export function createUsageStore({ db, transaction, hostId, hostAlive }: Pick<St
       cached_input_tokens, cache_write_tokens, long_cache_write_tokens, reasoning_tokens, tool_tokens, cost, cache_savings, receipt_id)
     VALUES (@at, @day, @questId, @provider, @kind, @model, @lane, @here, @input, @output, @cached, @writes, @long, @reasoning, @tool,
       @cost, @cacheSavings, @receiptId)`);
-  const grouped = (key: string, within: string, where: string, order = "1, 2", limit = "") =>
-    db.prepare<object, SumRow>(
-      `SELECT ${key} AS key, ${within} AS within, ${sums} FROM usage_calls WHERE ${where} GROUP BY 1, 2 ORDER BY ${order} ${limit}`,
-    );
-  const total = grouped("''", "''", inScope);
-  const byColumn = Object.fromEntries(
-    Object.entries(columns).map(([name, column]) => [
-      name,
-      grouped(
-        column,
-        name === "day" ? "lane" : "''",
-        inScope,
-        name === "day" ? "1, 2" : "cost DESC, input + output DESC, 1",
-        name === "quest" ? "LIMIT 50" : "",
-      ),
-    ]),
-  );
-  const local = grouped("''", "''", `${inScope} AND on_this_machine = 1 AND cost = 0`);
-  const unpricedModels = db
-    .prepare<{ fromDay: string; questId: string | null }, string>(
-      `SELECT DISTINCT provider || '/' || model FROM usage_calls WHERE cost IS NULL AND ${inScope} ORDER BY 1`,
-    )
-    .pluck();
+  const cells = db.prepare<Scope, CellRow>(`
+    SELECT day, lane, provider, model, COALESCE(quest_id, '') AS questId, on_this_machine = 1 AND cost = 0 AS free,
+      COUNT(*) AS calls, SUM(input_tokens) AS input, SUM(output_tokens) AS output, SUM(cached_input_tokens) AS cached,
+      SUM(cache_write_tokens) AS writes, SUM(long_cache_write_tokens) AS long, SUM(reasoning_tokens) AS reasoning,
+      SUM(tool_tokens) AS tool, COALESCE(SUM(cost), 0) AS cost, SUM(cache_savings) AS savings, COUNT(*) - COUNT(cost) AS unpriced
+    FROM usage_calls WHERE day >= @fromDay AND (@questId IS NULL OR quest_id = @questId) GROUP BY 1, 2, 3, 4, 5, 6`);
   const questCost = db.prepare<[string], { calls: number; cost: number }>(
     "SELECT COUNT(*) AS calls, COALESCE(SUM(cost), 0) AS cost FROM usage_calls WHERE quest_id = ?",
   );
@@ -99,10 +80,10 @@ export function createUsageStore({ db, transaction, hostId, hostAlive }: Pick<St
   const hold = db.prepare("INSERT INTO usage_reservations (id, host_id, quest_id, amount) VALUES (?, ?, ?, ?)");
   const free = db.prepare("DELETE FROM usage_reservations WHERE id = ?");
   const since = db.prepare<[], string | null>("SELECT since FROM usage_since WHERE only_row = 1").pluck();
-  const first = db.prepare<[], string | null>("SELECT MIN(at) FROM usage_calls").pluck();
+  const first = db.prepare<[], string | null>("SELECT at FROM usage_calls ORDER BY id LIMIT 1").pluck();
   const unpriced = db.prepare<
     [],
-    { id: number; day: string; provider: string; kind: ProviderKind; model: string; here: number } & Omit<SumRow, "key">
+    { id: number; day: string; provider: string; kind: ProviderKind; model: string; here: number } & TokenRow
   >(`
     SELECT id, day, provider, kind, model, on_this_machine AS here, input_tokens AS input, output_tokens AS output,
       cached_input_tokens AS cached, cache_write_tokens AS writes, long_cache_write_tokens AS long, reasoning_tokens AS reasoning,
@@ -124,12 +105,7 @@ export function createUsageStore({ db, transaction, hostId, hostAlive }: Pick<St
         tool: usage.toolTokens,
       });
     },
-    total: (scope: Scope): Sum => toSum(total.get(scope)),
-    /** Dearest first; days from the oldest, one row a lane. */
-    by: (column: keyof typeof columns, scope: Scope): GroupSum[] => (byColumn[column]?.all(scope) ?? []).map(toGroup),
-    /** Work on this machine that cost nothing; a proxy here that the owner priced is no such work. */
-    local: (scope: Scope): Sum => toSum(local.get(scope)),
-    unpricedModels: (scope: Scope): string[] => unpricedModels.all(scope),
+    cells: (scope: Scope): Cell[] => cells.all(scope).map(toCell),
     questCost: (questId: string): Nanos | null => {
       const found = questCost.get(questId);
       return found === undefined || found.calls === 0 ? null : found.cost;
@@ -184,16 +160,11 @@ export function noSum(): Sum {
   return { calls: 0, usage: noUsage(), cost: 0, cacheSavings: 0, unpriced: 0 };
 }
 
-function toSum(row: SumRow | undefined): Sum {
-  if (row === undefined) return noSum();
-  return { calls: row.calls, usage: toUsage(row), cost: row.cost, cacheSavings: row.savings, unpriced: row.unpriced };
+function toCell({ day, lane, provider, model, questId, free, calls, cost, savings, unpriced, ...tokens }: CellRow): Cell {
+  return { day, lane, provider, model, questId, free: free === 1, calls, usage: toUsage(tokens), cost, cacheSavings: savings, unpriced };
 }
 
-function toGroup(row: SumRow): GroupSum {
-  return { key: row.key ?? "", within: row.within ?? "", ...toSum(row) };
-}
-
-function toUsage(row: Pick<SumRow, "input" | "output" | "cached" | "writes" | "long" | "reasoning" | "tool">): Usage {
+function toUsage(row: TokenRow): Usage {
   return {
     inputTokens: row.input,
     outputTokens: row.output,

@@ -3,7 +3,7 @@ import type { UsageRow, UsageSavings, UsageSum, UsageSummary } from "../../contr
 import type { CapsFile } from "./caps.ts";
 import { costOf, type Price, toUsd } from "./cost.ts";
 import type { Prices } from "./prices.ts";
-import { addSums, type GroupSum, noSum, type Scope, type Sum, type UsageStore } from "./store.ts";
+import { addSums, type Cell, noSum, type Scope, type Sum, type UsageStore } from "./store.ts";
 
 export interface SummaryDeps {
   store: UsageStore;
@@ -24,34 +24,43 @@ const laneNames: Record<Lane, string> = {
   flagship_deep: "Deep",
 };
 
+const questsShown = 50;
+
 export function summarize(deps: SummaryDeps, scope: Scope): UsageSummary {
-  const { store, prices, caps } = deps;
+  const { store, prices, caps, providerName, questName } = deps;
   const { caps: set, problem } = caps.read();
+  const cells = store.cells(scope);
+  const today = deps.today();
+  const nameOfQuest = (id: string): string => (id === "" ? "Outside a task" : (questName(id) ?? "A deleted task"));
+  const missing = groups(
+    cells.filter(({ unpriced }) => unpriced > 0),
+    modelOf,
+  ).map(({ key }) => key);
   return {
-    total: toUsageSum(store.total(scope)),
-    today: toUsageSum(store.total({ fromDay: deps.today(), questId: scope.questId })),
-    byLane: lanesOf(deps, scope),
-    byProvider: store.by("provider", scope).map((sum) => toRow(sum, deps.providerName(sum.key))),
-    byModel: store.by("model", scope).map((sum) => toRow(sum, sum.key.slice(sum.key.indexOf("/") + 1))),
-    byQuest: store
-      .by("quest", scope)
-      .map((sum) => toRow(sum, sum.key === "" ? "Outside a task" : (deps.questName(sum.key) ?? "A deleted task"))),
-    byDay: daysOf(store.by("day", scope)),
-    savings: savingsOf(deps, scope),
+    total: toUsageSum(sumOf(cells)),
+    today: toUsageSum(sumOf(cells.filter(({ day }) => day === today))),
+    byLane: lanesOf(cells),
+    byProvider: groups(cells, ({ provider }) => provider).map((sum) => toRow(sum, providerName(sum.key))),
+    byModel: groups(cells, modelOf).map((sum) => toRow(sum, sum.key.slice(sum.key.indexOf("/") + 1))),
+    byQuest: groups(cells, ({ questId }) => questId)
+      .slice(0, questsShown)
+      .map((sum) => toRow(sum, nameOfQuest(sum.key))),
+    byDay: daysOf(cells),
+    savings: savingsOf(deps, cells),
     caps: set,
     capsProblem: problem,
-    prices: { updated: prices.updated(), missing: store.unpricedModels(scope), problem: prices.problem() },
+    prices: { updated: prices.updated(), missing: missing.toSorted(), problem: prices.problem() },
     since: store.since(),
   };
 }
 
-export function lanesOf({ store }: Pick<SummaryDeps, "store">, scope: Scope): UsageRow[] {
-  return store.by("lane", scope).map((sum) => toRow(sum, laneName(sum.key)));
+export function lanesOf(cells: readonly Cell[]): UsageRow[] {
+  return groups(cells, ({ lane }) => lane).map((sum) => toRow(sum, laneName(sum.key)));
 }
 
 /** Local tokens at the plain short-prompt price of the model they are compared with: an estimate, on the low side. */
-export function savingsOf({ store, comparison }: Pick<SummaryDeps, "store" | "comparison">, scope: Scope): UsageSavings {
-  const local = store.local(scope);
+export function savingsOf({ comparison }: Pick<SummaryDeps, "comparison">, cells: readonly Cell[]): UsageSavings {
+  const local = sumOf(cells.filter(({ free }) => free));
   const other = comparison();
   const { inputTokens, outputTokens } = local.usage;
   const plain = { ...local.usage, cachedInputTokens: 0, cacheWriteTokens: 0, longCacheWriteTokens: 0 };
@@ -60,17 +69,31 @@ export function savingsOf({ store, comparison }: Pick<SummaryDeps, "store" | "co
     localTokens: inputTokens + outputTokens,
     savedUsd: other === null ? 0 : toUsd(costOf({ ...other.price, tiers: [] }, plain)),
     comparedWith: other?.name ?? null,
-    cacheSavingsUsd: toUsd(store.total(scope).cacheSavings),
+    cacheSavingsUsd: toUsd(sumOf(cells).cacheSavings),
   };
 }
 
-function daysOf(rows: readonly GroupSum[]): UsageSummary["byDay"] {
-  const days = new Map<string, GroupSum[]>();
-  for (const row of rows) days.set(row.key, [...(days.get(row.key) ?? []), row]);
-  return [...days].map(([day, lanes]) => ({
-    ...toRow({ key: day, ...lanes.reduce<Sum>(addSums, noSum()) }, day),
-    lanes: lanes.map((lane) => toRow({ ...lane, key: lane.within }, laneName(lane.within))),
-  }));
+function daysOf(cells: readonly Cell[]): UsageSummary["byDay"] {
+  const days = Map.groupBy(cells, ({ day }) => day);
+  return [...days]
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([day, ofDay]) => ({ ...toRow({ key: day, ...sumOf(ofDay) }, day), lanes: lanesOf(ofDay) }));
+}
+
+function modelOf({ provider, model }: Cell): string {
+  return `${provider}/${model}`;
+}
+
+/** Dearest first; of what costs the same, the most tokens. */
+function groups(cells: readonly Cell[], keyOf: (cell: Cell) => string): (Sum & { key: string })[] {
+  const tokens = ({ usage }: Sum): number => usage.inputTokens + usage.outputTokens;
+  return [...Map.groupBy(cells, keyOf)]
+    .map(([key, of]) => ({ key, ...sumOf(of) }))
+    .toSorted((one, other) => other.cost - one.cost || tokens(other) - tokens(one) || (one.key < other.key ? -1 : 1));
+}
+
+function sumOf(cells: readonly Cell[]): Sum {
+  return cells.reduce<Sum>(addSums, noSum());
 }
 
 function laneName(lane: string): string {

@@ -154,8 +154,8 @@ export function createUsage(deps: UsageDeps): UsageBook {
       return cost === null ? null : toUsd(cost);
     },
     summary,
-    lanes: (params) => ({ items: lanesOf(summaryDeps, scopeOf(params)) }),
-    savings: (params) => savingsOf(summaryDeps, scopeOf(params)),
+    lanes: (params) => ({ items: lanesOf(store.cells(scopeOf(params))) }),
+    savings: (params) => savingsOf(summaryDeps, store.cells(scopeOf(params))),
     reset() {
       store.transaction(() => store.reset(now().toISOString()));
       telling.changed(null);
