@@ -2,11 +2,13 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { IntentModel } from "../../../../agent-server/models/local/catalog.ts";
+import { type IntentModel, readCatalog } from "../../../../agent-server/models/local/catalog.ts";
 import { createFetch } from "../../../../agent-server/models/local/download.ts";
 import { createEmbedder } from "../../../../agent-server/models/local/embedding.ts";
 import { convertBert } from "../../../../agent-server/models/local/embedding-convert.ts";
+import { createInstaller } from "../../../../agent-server/models/local/install.ts";
 import { createVerifier } from "../../../../agent-server/models/local/verify.ts";
 import { type FileServer, startFileServer } from "../../../support/models/file-server.ts";
 import { tinyBertTarball } from "../../../support/models/tiny-bert.ts";
@@ -81,7 +83,9 @@ describe("the intent lane's model", () => {
     server.fault = (request, response, body) => {
       if (request.headers.range !== undefined) return false;
       response.writeHead(200, { "content-length": body.length, etag: `"${body.length}-${body.subarray(0, 8).toString("hex")}"` });
-      response.write(body.subarray(0, 200), () => response.destroy());
+      response.write(body.subarray(0, 200));
+      // What was written still arrives.
+      response.socket?.end();
       return true;
     };
     await install();
@@ -132,5 +136,34 @@ describe("the intent lane's model", () => {
     expect(embedder.state()).toEqual({ status: "absent", problem: null });
     expect(embedder.missingBytes()).toBe(0);
     await expect(embedder.embed("x", new AbortController().signal)).rejects.toMatchObject({ code: "unavailable" });
+  });
+
+  it("can be had with the runtime alone: no large model is fetched or asked for", async () => {
+    let runtimes = 0;
+    const runtime = {
+      bytes: 1,
+      partial: () => 0,
+      installed: () => false,
+      entry: "",
+      check: () => undefined,
+      install: async () => void runtimes++,
+    };
+    const catalog = readCatalog(fileURLToPath(new URL("../../../../config", import.meta.url)), folder);
+    const [hub] = catalog.hub;
+    if (hub === undefined) throw new Error("the catalog is empty");
+    const installer = createInstaller({
+      folder: join(folder, "models"),
+      env: { npm_config_registry: server.url },
+      runtime,
+      fetch: () => Promise.reject(new Error("nothing is to be fetched")),
+      hub: () => hub,
+      npm: catalog.npm,
+      wantsModel: () => true,
+      onProgress: () => undefined,
+      retryMs: 1,
+    });
+    await installer.run({ runtimeOnly: true });
+    expect(runtimes).toBe(1);
+    await installer.close();
   });
 });
