@@ -154,3 +154,53 @@ describe("a task of hundreds of calls", () => {
     await asked;
   });
 });
+
+describe("after a summary the conversation is one that is accepted", () => {
+  /** The server refuses what the provider would: results without calls, calls without results, thinking that is not its own. */
+  it.each(["anthropic", "openai", "gemini", "xai"] as const)("by %s, with its thinking", async (kind) => {
+    const folder = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-compaction-")));
+    mkdirSync(join(folder, "proj"), { recursive: true });
+    mkdirSync(join(folder, "data/config"), { recursive: true });
+    for (let file = 0; file < 6; file += 1)
+      writeFileSync(join(folder, `proj/f${String(file)}.ts`), `export const f = ${String(file)};\n`.repeat(40));
+    let call = 0;
+    const provider = await startModelServer({
+      script: (): Turn => {
+        call += 1;
+        if (call % 5 === 0) return { thinking: "That is all.", text: "Done." };
+        const reads = [call, call + 1].map((file) => ({ name: "read_file", args: { path: `f${String(file % 6)}.ts` } }));
+        return { thinking: `I look at ${String(call)}.`, text: "Reading.", toolCalls: reads };
+      },
+    });
+    writeFileSync(
+      join(folder, "data/config/models.yaml"),
+      `version: "1.0"
+active: work
+providers:
+  work:
+    kind: ${kind}
+    base_url: "${provider.url(kind)}"
+    api_key_name: WORK_KEY
+    fast: { model: test-model, max_tokens: 4096, context_window: 128000, thinking: { enabled: true, budget_tokens: 1024 } }
+    deep: { model: test-model, max_tokens: 4096, context_window: 128000, thinking: { enabled: true, budget_tokens: 1024 } }
+`,
+    );
+    const window = await openWindow({ workspace: join(folder, "proj"), dataDir: join(folder, "data"), env: { WORK_KEY: "a-key-of-ours" } });
+    try {
+      const { questId } = await window.call("chat.send", { text: "Read them. Never change one." });
+      const ended = async () => ["done", "failed"].includes((await window.call("quests.get", { id: questId })).quest.status);
+      await window.until(ended);
+      for (let round = 0; round < 3; round += 1) {
+        await window.call("context.compact", { questId });
+        await window.call("chat.send", { questId, text: `Go on, ${String(round)}.` });
+        await window.until(ended);
+        expect((await window.call("quests.get", { id: questId })).quest).toMatchObject({ status: "done", problem: null });
+        expect(JSON.stringify(provider.requests.at(-1)?.raw)).toContain("Never change one.");
+      }
+    } finally {
+      await window.close();
+      await provider.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});

@@ -57,6 +57,7 @@ describe("what leads the prompt", () => {
   it("is the owner's files, then the repository's, nearest first, each marked for what it is, each read recorded", async () => {
     writeFileSync(join(folders.dataDir, "USER.md"), "I am Ada.");
     writeFileSync(join(folders.dataDir, "RULES.md"), "Never use tabs.");
+    writeFileSync(join(folders.dataDir, "MEMORY_SUMMARY.md"), "Last week: the parser.");
     file("AGENTS.md", "Root agents.");
     file("packages/a/AGENTS.md", "Package agents.");
     file(".github/copilot-instructions.md", "Copilot.");
@@ -65,13 +66,25 @@ describe("what leads the prompt", () => {
     expect(surroundings.instructions.map(({ name, origin }) => [name, origin])).toEqual([
       ["USER.md", "owner"],
       ["RULES.md", "owner"],
+      ["MEMORY_SUMMARY.md", "owner"],
       ["packages/a/AGENTS.md", "repository"],
       ["AGENTS.md", "repository"],
       ["CLAUDE.md", "repository"],
       [".github/copilot-instructions.md", "repository"],
     ]);
     const { system } = context().assemble(surroundings, wish, trace);
-    expect(system.indexOf("I am Ada.")).toBeLessThan(system.indexOf("Package agents."));
+    // What changes least stands first; what changes from run to run, last.
+    const order = [
+      "I am Ada.",
+      "Never use tabs.",
+      "Last week: the parser.",
+      "Package agents.",
+      "Root agents.",
+      "Edits are proposed",
+      "Workspace: project",
+    ];
+    expect(order.map((words) => system.indexOf(words)).toSorted((a, b) => a - b)).toEqual(order.map((words) => system.indexOf(words)));
+    expect(system.indexOf("I am Ada.")).toBeGreaterThan(0);
     expect(system).toContain(`[data ${marker} from AGENTS.md of the repository]\nRoot agents.\n[end ${marker}]`);
     const read = host.ledger.search({ actionType: "env_query", limit: 50 }).items.map(({ inputs }) => inputs["path"]);
     expect(read).toContain("packages/a/AGENTS.md");

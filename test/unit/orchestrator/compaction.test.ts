@@ -7,7 +7,8 @@ import { digest } from "../../../agent-server/orchestrator/digest.ts";
 import { ownersWords, ruleSentences } from "../../../agent-server/orchestrator/owners-words.ts";
 import { piecesOf } from "../../../agent-server/orchestrator/quest-pieces.ts";
 import type { StoredMessage } from "../../../agent-server/orchestrator/quest-store.ts";
-import { estimateTokens } from "../../../agent-server/context/context.ts";
+import { fitConversation } from "../../../agent-server/context/budget.ts";
+import { createDataFence, estimateTokens } from "../../../agent-server/context/context.ts";
 
 function stored(seq: number, role: "user" | "assistant", parts: Part[], turn: StoredMessage["turn"], open = false): StoredMessage {
   const createdAt = new Date(seq * 1000).toISOString();
@@ -86,6 +87,35 @@ describe("where a task is cut", () => {
     expect(beforeLastRequest(messages, -1)?.message.seq).toBe(1);
     expect(beforeLastRequest([owner(0, "One."), says(1, "Done.")], -1)?.message.seq).toBe(0);
     expect(beforeLastRequest([owner(0, "One.")], -1)).toBeNull();
+  });
+});
+
+describe("a conversation that goes on", () => {
+  const step = fc.oneof(
+    fc.string({ minLength: 1, maxLength: 40 }).map((text) => (seq: number) => owner(seq, text)),
+    fc.string({ minLength: 1, maxLength: 40 }).map((text) => (seq: number) => says(seq, text)),
+    fc.tuple(fc.constantFrom("a.ts", "b.ts"), fc.nat({ max: 200 })).map(
+      ([path, lines]) =>
+        (seq: number) =>
+          read(seq, path, lines),
+    ),
+  );
+
+  it("begins with what was told before, byte for byte, as long as nothing has to make room", () => {
+    const data = createDataFence("0123456789abcdef");
+    const flat = (messages: StoredMessage[]): string[] =>
+      fitConversation(toConversation(messages), 10_000_000, data).messages.flatMap((message) =>
+        message.role === "tool"
+          ? message.results.map((one) => JSON.stringify(one))
+          : message.content.map((one) => JSON.stringify([message.role, one])),
+      );
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 1, maxLength: 20 }), step, (steps, another) => {
+        const messages = steps.map((make, seq) => make(seq));
+        const before = flat(messages);
+        expect(flat([...messages, another(messages.length)]).slice(0, before.length)).toEqual(before);
+      }),
+    );
   });
 });
 
