@@ -312,7 +312,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
         degradedReasons.push(error instanceof LancelotError ? error.message : "The state of the models could not be read.");
         return null;
       });
-      degradedReasons.push(...tools.routing.degraded());
+      degradedReasons.push(...tools.routing.degraded(), ...models.router.degraded());
       for (const reason of [ledger.degraded(), telemetry.state().problem, models.machine.localProblem()])
         if (reason !== null && !degradedReasons.includes(reason)) degradedReasons.push(reason);
       const local = models.local().status;

@@ -7,7 +7,7 @@ import { createPiiDetector, type GatedFetch, type OAuth, type Redactor, type Sec
 import type { Storage } from "../storage/storage.ts";
 import type { AttemptDeps } from "./attempts.ts";
 import { type CallContext, createCalls } from "./call.ts";
-import { createConfigFile, type LoadedConfig } from "./config.ts";
+import { createConfigFiles } from "./config-files.ts";
 import { createListing } from "./listing.ts";
 import { createLocal } from "./local/local.ts";
 import { createOnThisMachine, type OnThisMachine } from "./on-this-machine.ts";
@@ -18,7 +18,6 @@ import type { ActiveModel, ModelEvent, ModelRequest } from "./request.ts";
 import { createBreakers } from "./resilience/breakers.ts";
 import { createConnectivity } from "./resilience/connectivity.ts";
 import type { Limits } from "./resilience/patience.ts";
-import { createRouterFile, type LoadedRouter } from "./router/config.ts";
 import { createDecisions } from "./router/decisions.ts";
 import { createRouterView, type RouterView } from "./router/handlers.ts";
 import { type CallTask, chooseLane } from "./router/lanes.ts";
@@ -145,35 +144,13 @@ export function createModels(deps: ModelsDeps): Models {
   const notify = (change: ModelsChange): void => listeners.forEach((listener) => listener(change));
   const closing = new AbortController();
   const chosen = deps.env["LANCELOT_PROVIDER"];
-  const rejected = (file: "models" | "router", problem: string): void =>
-    void deps.ledger.record(
-      { actionType: "system", actionName: `${file}_config_rejected`, inputs: { file: `config/${file}.yaml` }, riskTier: "T0" },
-      { status: "failure", errorMessage: problem },
-    );
-
-  const configFile = createConfigFile(deps);
-  let known: LoadedConfig | undefined;
+  const {
+    models: readConfig,
+    rules: readRules,
+    file: configFile,
+    lint,
+  } = createConfigFiles({ ...deps, onChange: () => notify({ models: true }) });
   let wasReady = false;
-  const readConfig = (): LoadedConfig => {
-    const loaded = configFile.read();
-    if (loaded === known) return loaded;
-    // An owner edits the file by hand: what was shown of it holds no more.
-    if (known !== undefined) notify({ models: true });
-    known = loaded;
-    if (loaded.problem !== null) rejected("models", loaded.problem);
-    return loaded;
-  };
-  const providers = (): string[] => [...new Set([...Object.keys(readConfig().config.providers), "local"])];
-  const routerFile = createRouterFile({ ...deps, providers });
-  let knownRules: LoadedRouter | undefined;
-  const readRules = (): LoadedRouter => {
-    const loaded = routerFile.read();
-    if (loaded === knownRules) return loaded;
-    if (knownRules !== undefined) notify({ models: true });
-    knownRules = loaded;
-    if (loaded.problem !== null) rejected("router", loaded.problem);
-    return loaded;
-  };
 
   const { configDir, dataDir, distDir, env } = deps;
   const local = startLocal(deps.local ?? createLocal, {
@@ -274,7 +251,7 @@ export function createModels(deps: ModelsDeps): Models {
     stream: calls.stream,
     tasks,
     router: createRouterView({ router, decisions, breakers, connectivity, rules: readRules }),
-    lint: (file, text) => [...(file === "models" ? configFile : routerFile).check(text).issues],
+    lint,
     async list(provider, signal) {
       const loaded = readConfig();
       const known = await selection.candidates(loaded.config);

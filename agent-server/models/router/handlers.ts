@@ -17,6 +17,8 @@ export interface RouterView {
   decide(params: Params<"router.decide">, override: ModelOverride | undefined): Promise<RouterDecision>;
   decisions(params: Params<"router.decisions">): Result<"router.decisions">;
   stats(): Result<"router.stats">;
+  /** What of the models cannot be used now, in words; empty while nothing is wrong. */
+  degraded(): string[];
 }
 
 export function createRouterView(deps: {
@@ -65,6 +67,17 @@ export function createRouterView(deps: {
         problem: words === "" ? null : words,
         offline: deps.connectivity.isOffline(),
       };
+    },
+    degraded() {
+      const open = deps.breakers.states().filter(({ state }) => state !== "closed");
+      const { problem } = deps.rules();
+      return [
+        ...(deps.connectivity.isOffline() ? ["No provider of models can be reached: there seems to be no network."] : []),
+        ...open.map(({ provider, reason }) =>
+          `Nothing is sent to ${provider} for a while, since it failed several times in a row. ${reason ?? ""}`.trim(),
+        ),
+        ...(problem === null ? [] : [problem]),
+      ];
     },
   };
 }
