@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { freeBytes } from "../../agent-server/models/local/disk.ts";
 import { createFetch, download } from "../../agent-server/models/local/download.ts";
@@ -61,9 +62,13 @@ describe.skipIf(missing !== null)("a download of the local model", () => {
 
   /** Another host, as a process. `lines`: what it said. */
   function otherHost(): { child: ChildProcess; lines: string[]; until(line: RegExp): Promise<void> } {
-    const child = spawn(process.execPath, [join(import.meta.dirname, "../support/models/download-until-killed.ts"), dataDir], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
+    const child = spawn(
+      process.execPath,
+      [fileURLToPath(new URL("../support/models/download-until-killed.ts", import.meta.url)), dataDir],
+      {
+        stdio: ["ignore", "pipe", "inherit"],
+      },
+    );
     children.push(child);
     const lines: string[] = [];
     child.stdout?.setEncoding("utf8").on("data", (text: string) => lines.push(...text.split("\n").filter((line) => line !== "")));

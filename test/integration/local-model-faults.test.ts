@@ -150,7 +150,7 @@ describe.skipIf(missing !== null)("the process of the model", () => {
   ])("gets no memory for %s: it says so, and works when there is some", async (_what, megabytes) => {
     open({ dataDir: localDataDir });
     const failed = expect(ask("Hello.")).rejects.toMatchObject({ code: "unavailable", data: { next: expect.any(String) } });
-    execFileSync("prlimit", ["--pid", String(await started()), `--as=${megabytes * 1_000_000}`]);
+    execFileSync("/usr/bin/prlimit", ["--pid", String(await started()), `--as=${megabytes * 1_000_000}`]);
     await failed;
     isDegraded(/ended unexpectedly|could not be loaded/, /smaller model|Download it again/);
     // What was held back is tried again at once when the owner says so.
