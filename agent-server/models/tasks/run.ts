@@ -38,6 +38,8 @@ export interface RunDeps {
   /** The router's choice; another lane than a local one means that the owner wants no model on this machine to do it. */
   route?: (task: TaskName) => { lane: Lane; rule: RouterDecision["rule"]; rationale: string };
   keep?: (decision: RouterDecision) => void;
+  /** Times the limits, where a model is judged and nobody waits for it; 1 unless said. */
+  patience?: number;
   /** Counts what a model on this machine used. */
   count?: (call: { questId: string | null; model: string; lane: Lane; usage: Usage; receiptId: string }) => void;
 }
@@ -108,7 +110,8 @@ export function createRun(deps: RunDeps): RunTask {
         ledger.close(receipt, closing);
         return receipt;
       };
-      const late = AbortSignal.timeout(way.timeoutMs);
+      const limitMs = way.timeoutMs * (deps.patience ?? 1);
+      const late = AbortSignal.timeout(limitMs);
       try {
         const outcome = await way.work(AbortSignal.any([context.signal, late]));
         const used =
@@ -132,11 +135,7 @@ export function createRun(deps: RunDeps): RunTask {
         return { value: outcome.value, method: way.method };
       } catch (error) {
         const cancelled = context.signal.aborted;
-        const reason = cancelled
-          ? "Stopped."
-          : late.aborted
-            ? `It took longer than ${Math.round(way.timeoutMs / 1_000)} s.`
-            : wordsOf(error);
+        const reason = cancelled ? "Stopped." : late.aborted ? `It took longer than ${Math.round(limitMs / 1_000)} s.` : wordsOf(error);
         close({ status: cancelled ? "cancelled" : "failure", errorMessage: reason });
         if (cancelled) throw new LancelotError("cancelled", "Stopped.", { cause: error });
         left.push({ lane, provider: "local", model: way.model, reason });
