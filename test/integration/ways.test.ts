@@ -188,6 +188,9 @@ describe("ways to an effect", () => {
     ["tools.safeMode", () => at.call("tools.safeMode", { enabled: false }), ["security.safe-mode success"]],
     ["receipts.export", () => at.call("receipts.export", {}), ["receipts.export success"]],
     ["models.local.cancel", () => at.call("models.local.cancel", {}), ["models.local.cancel success"]],
+    ["models.local.unload", () => at.call("models.local.unload", {}), ["models.local.unload success"]],
+    ["models.local.delete", () => at.call("models.local.delete", {}), ["models.local.delete success"]],
+    ["models.local.load", () => at.call("models.local.load", {}).catch(() => undefined), ["models.local.load failure"]],
     ["repl.run", () => at.call("repl.run", { command: "ls" }), ["repl.ls success"]],
     ["tools.invoke", () => at.call("tools.invoke", { tool: "read_file", args: { path: "a.txt" } }), ["read_file success"]],
   ])("%s leaves its receipt", async (_name, work, expected) => {
