@@ -14,6 +14,8 @@ export interface TaskState {
   changes: readonly Change[];
 }
 
+/** More changed files than these are counted, not named. */
+const namedFiles = 200;
 /** Characters of a message of the owner that states no rule, where all of them together have no room. */
 const shortWords = 300;
 
@@ -35,7 +37,7 @@ export function chooseCut(
   for (let index = told.length - 1; index >= 0; index -= 1) {
     const stored = told[index];
     if (stored === undefined) return null;
-    kept += costOfMessage(stored, states);
+    kept += costOfMessages([stored], states);
     if (index < last && kept > keep) return stored;
   }
   return null;
@@ -51,8 +53,9 @@ export function beforeLastRequest(messages: readonly StoredMessage[], after: num
   return told[(unfinished === -1 ? first : Math.min(first, unfinished)) - 1] ?? null;
 }
 
-function costOfMessage(stored: StoredMessage, states: ReadonlyMap<string, PieceState>): number {
-  return applyStates(toConversation([stored]), states).reduce((sum, message) => sum + costOf(message), 0);
+/** Tokens these messages take in a prompt. */
+export function costOfMessages(messages: readonly StoredMessage[], states: ReadonlyMap<string, PieceState>): number {
+  return applyStates(toConversation(messages), states).reduce((sum, message) => sum + costOf(message), 0);
 }
 
 /**
@@ -139,10 +142,12 @@ export function changedFiles(messages: readonly StoredMessage[], changes: readon
       for (const { path: touched, kind } of part.touched?.files ?? []) add(touched, `${kind} by ${part.title}`);
     }
   }
-  return [...done]
+  const lines = [...done]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(
       ([path, what]) =>
         `- ${path}: ${[...what].map(([words, times]) => (times > 1 ? `${words} (${String(times)} times)` : words)).join("; ")}`,
     );
+  const more = lines.length - namedFiles;
+  return more > 0 ? [...lines.slice(0, namedFiles), `- and ${String(more)} more`] : lines;
 }

@@ -6,7 +6,7 @@ import type { LocalTasks, Models } from "../models/models.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Log, Redactor } from "../security/security.ts";
 import type { Tools } from "../tools/tools.ts";
-import { beforeLastRequest, chooseCut, composeHead } from "./compaction.ts";
+import { beforeLastRequest, chooseCut, composeHead, costOfMessages } from "./compaction.ts";
 import type { ContextStore } from "./context-store.ts";
 import { digest, transcript } from "./digest.ts";
 import { notice } from "./notices.ts";
@@ -16,6 +16,8 @@ import type { QuestView } from "./quest-view.ts";
 /** A model is given at most this much of the older part to summarize (tokens), each output of it shortened to so many characters. */
 const summarizedTokens = 24_000;
 const outputCharacters = 600;
+/** What is summarized unasked takes at least this share of the room for the conversation. */
+const leastShare = 0.1;
 /** Of the room for the conversation, the owner's words of the older part may take this share before they are shortened. */
 const wordsShare = 0.15;
 
@@ -69,6 +71,8 @@ export async function compactQuest(deps: CompactorDeps, of: CompactOf): Promise<
   if (cut === null) return null;
   const covered = view.messages.filter(({ message }) => message.seq <= cut.message.seq);
   const fresh = covered.filter(({ message }) => message.seq > after);
+  // What fills the budget stands elsewhere: a summary on each turn would gain nothing.
+  if (reason === "budget" && costOfMessages(fresh, view.states) < room.limit * leastShare) return null;
   const receiptId = ledger.open({
     actionType: "system",
     actionName: "context.compact",

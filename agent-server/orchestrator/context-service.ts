@@ -216,15 +216,17 @@ export function createContextService(deps: Deps): ContextService {
     async compact(questId, signal, focus) {
       const { receiptId } = store.quest(questId);
       const surroundings = await context.surroundings([], null);
+      const active = await model();
       const made = await questContext.compact({
         questId,
-        model: await model(),
+        model: active,
         surroundings,
         trace: { questId, parentId: receiptId },
         signal,
         ...(focus === undefined || focus === "" ? {} : { focus }),
       });
       if (made === null) throw new LancelotError("conflict", "There is nothing older to summarize yet: the task is still short.");
+      store.patch(questId, { context: { tokens: made.after, window: active.contextWindow } });
       return made;
     },
   };

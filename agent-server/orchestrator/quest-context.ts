@@ -126,7 +126,10 @@ export function createQuestContext(deps: QuestContextDeps) {
         if (room.used > room.limit * settings().compact_at) {
           await compactOnce(questId, () =>
             compactQuest(deps, { questId, reason: "budget", view: current, room, measure: () => measure().room, trace, signal }),
-          );
+          ).catch((error: unknown) => {
+            // Without a summary the prompt is cut as far as it must be; the receipt says what went wrong.
+            if (!signal.aborted) deps.log("the older part of a task was not summarized", error);
+          });
           signal.throwIfAborted();
         }
       }

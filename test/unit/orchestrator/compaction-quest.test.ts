@@ -246,6 +246,20 @@ describe("what the owner puts in and takes out", () => {
   });
 });
 
+describe("a task that is nearly full of what must stay", () => {
+  it("goes on, and is not summarized on each turn", async () => {
+    file("pinned.md", "A line of the interface that must stay.\n".repeat(330));
+    open([says("One."), ...Array.from({ length: 25 }, (_, index) => read(`src/f${String(index)}.ts`)), says("Two.")], 12_000);
+    const questId = await ask("Hi.");
+    await host.orchestrator.context.add({ questId, path: "pinned.md", pinned: true }, true);
+    await ask("Read them all.", questId);
+    expect(host.orchestrator.get(questId).quest.status).toBe("done");
+    expect(compactions().length).toBeLessThan(8);
+    for (const request of model.requests.slice(1))
+      expect(textOf(request).split("A line of the interface that must stay.").length).toBe(331);
+  });
+});
+
 describe("/compact", () => {
   it("summarizes at the owner's word, tells them, and the model nothing of the command", async () => {
     open([read("src/a.ts"), says("The cause is in a.ts."), says("Two."), says("Three.")]);
