@@ -1,4 +1,5 @@
 import type { Usage } from "../../contract/chat.ts";
+import { LancelotError } from "../../contract/errors.ts";
 import type { Emit } from "../../contract/events.ts";
 import type { ProviderKind } from "../../contract/models.ts";
 import type { Lane } from "../../contract/router.ts";
@@ -110,8 +111,8 @@ export function createUsage(deps: UsageDeps): UsageBook {
   const reprice = (): void => {
     const version = prices.version();
     if (version === pricedWith) return;
-    pricedWith = version;
     store.transaction(() => store.reprice(({ day, usage, ...model }) => valueOf(model, usage, day)));
+    pricedWith = version;
   };
   const scopeOf = ({ days, questId }: { days: number; questId?: string | undefined }) => ({
     fromDay: daysBefore(today(), days - 1),
@@ -169,7 +170,12 @@ export function createUsage(deps: UsageDeps): UsageBook {
     notice() {
       if (!caps.changed() && !prices.changed()) return;
       caps.read();
-      reprice();
+      try {
+        reprice();
+      } catch (error) {
+        if (!(error instanceof LancelotError)) throw error;
+        // The database is busy or full: the next summary prices what is left.
+      }
       telling.changed(null);
     },
     close: () => telling.end(),
