@@ -42,9 +42,9 @@ export function watchFetch(inner: typeof fetch, onActivity: (() => void) | undef
       retryAfterMs = readRetryAfter(response.headers, Date.now());
       return response;
     }
-    await refuseOtherThanStream(response);
-    if (response.body === null || onActivity === undefined) return response;
-    const body = response.body.pipeThrough(
+    const stream = await streamOf(response);
+    if (stream === null || onActivity === undefined) return stream === response.body ? response : withBody(response, stream);
+    const body = stream.pipeThrough(
       new TransformStream<Uint8Array, Uint8Array>({
         transform(chunk, controller) {
           onActivity();
@@ -52,7 +52,7 @@ export function watchFetch(inner: typeof fetch, onActivity: (() => void) | undef
         },
       }),
     );
-    return new Response(body, { status: response.status, statusText: response.statusText, headers: response.headers });
+    return withBody(response, body);
   };
   return { fetch: watched, retryAfterMs: () => retryAfterMs };
 }
@@ -60,15 +60,36 @@ export function watchFetch(inner: typeof fetch, onActivity: (() => void) | undef
 /** Characters of an answer that are looked at to say what is wrong with it. */
 export const maxErrorText = 64_000;
 
-async function refuseOtherThanStream(response: Response): Promise<void> {
-  const type = (response.headers.get("content-type") ?? "").toLowerCase();
-  if (type.includes("text/html") || type.includes("application/xhtml")) {
-    await response.body?.cancel();
-    throw new UnusableAnswerError("page");
-  }
-  if (!type.includes("application/json")) return;
-  const text = await readBounded(response, maxErrorText);
+/**
+ * The stream of an answer. Where the server does not say that it is one, what comes first tells: some send streams under another name.
+ * @throws UnusableAnswerError, ReportedError for what is none
+ */
+async function streamOf(response: Response): Promise<ReadableStream<Uint8Array> | null> {
+  const { body } = response;
+  if (body === null || (response.headers.get("content-type") ?? "").toLowerCase().includes("text/event-stream")) return body;
+  const reader = body.getReader();
+  const first = await reader.read();
+  const rest = new ReadableStream<Uint8Array>({
+    start(controller) {
+      if (first.value !== undefined) controller.enqueue(first.value);
+    },
+    async pull(controller) {
+      const { done, value } = await reader.read();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+  const beginning = new TextDecoder().decode(first.value).trimStart();
+  // Nothing at all is a connection that broke, which whoever reads the stream finds out.
+  if (beginning === "" || /^(data|event|id|retry)?:/.test(beginning)) return rest;
+  const text = await readBounded(withBody(response, rest), maxErrorText);
+  if (beginning.startsWith("<")) throw new UnusableAnswerError("page");
   throw reportedIn(text) ?? new UnusableAnswerError("no_stream");
+}
+
+function withBody(response: Response, body: ReadableStream<Uint8Array> | null): Response {
+  return new Response(body, { status: response.status, statusText: response.statusText, headers: response.headers });
 }
 
 /** The failure that a body with status 200 reports, if it is one. */
