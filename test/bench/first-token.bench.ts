@@ -64,8 +64,13 @@ export async function run(): Promise<BenchRow[]> {
 
   const rows: BenchRow[] = [];
   try {
-    for (const kind of ["anthropic", "openai_compatible"] as const) {
-      const yaml = `active: work\nproviders: { work: { kind: ${kind}, base_url: "${server.url(kind)}", fast: { model: ${model} } } }\n`;
+    for (const [kind, mode] of [
+      ["anthropic", "sdk"],
+      ["openai_compatible", "sdk"],
+      ["anthropic", "api"],
+      ["openai_compatible", "api"],
+    ] as const) {
+      const yaml = `active: work\nproviders: { work: { kind: ${kind}, mode: ${mode}, base_url: "${server.url(kind)}", fast: { model: ${model} } } }\n`;
       const room = createModelsRoom({ yaml, keys: { ANTHROPIC_API_KEY: key } });
       const ours = async (): Promise<number> => {
         const signal = new AbortController().signal;
@@ -74,7 +79,7 @@ export async function run(): Promise<BenchRow[]> {
         return Number.NaN;
       };
       try {
-        rows.push(await compare(`first token, ${kind}`, ours, bare[kind]));
+        rows.push(await compare(`first token, ${kind}${mode === "api" ? ", plain REST" : ""}`, ours, bare[kind]));
       } finally {
         await room.close();
       }
