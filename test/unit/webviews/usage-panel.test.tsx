@@ -8,7 +8,7 @@ import { createStore } from "../../../webviews/shared/store.ts";
 import { createViewState } from "../../../webviews/shared/view-state.ts";
 import { createWarRoom, emptyRoom, SavedRoom, type WarRoom } from "../../../webviews/war-room/state.ts";
 import { UsagePanel } from "../../../webviews/war-room/usage/panel.tsx";
-import { dayColumns, laneParts } from "../../../webviews/war-room/usage/words.ts";
+import { dayColumns, laneParts, lastDay } from "../../../webviews/war-room/usage/words.ts";
 import { buttonIn, settle } from "../../support/chat-page.ts";
 import { createFakeView, type FakeView } from "../../support/fake-view.ts";
 import { sampleNow, sampleQuest, sampleReceipt } from "../../support/webview-harness/samples.ts";
@@ -242,5 +242,12 @@ describe("columns of days", () => {
     const columns = dayColumns(rows, 4, "2026-03-31", "cost", (day) => day);
     expect(columns.map(({ label }) => label)).toEqual(["2026-03-28", "2026-03-29", "2026-03-30", "2026-03-31"]);
     expect(columns.map(({ parts }) => parts.reduce((sum, { value }) => sum + value, 0))).toEqual([0, 2, 0, 0]);
+  });
+
+  it("end with the host's day where that is ahead", () => {
+    const rows = [{ ...sampleUsageRow("2026-04-01", ""), lanes: [] }];
+    expect(lastDay(rows, new Date(2026, 2, 31, 23))).toBe("2026-04-01");
+    expect(lastDay(rows, new Date(2026, 3, 5))).toBe("2026-04-05");
+    expect(lastDay([], new Date(2026, 0, 2))).toBe("2026-01-02");
   });
 });

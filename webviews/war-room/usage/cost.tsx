@@ -8,7 +8,7 @@ import { Block } from "../live-panel.tsx";
 import { type Column, RecordTable } from "../record-table.tsx";
 import type { WarRoom } from "../state.ts";
 import type { Measure } from "./state.ts";
-import { amountOf, costText, dayColumns, hasAmounts, laneName, laneParts, localDay } from "./words.ts";
+import { amountOf, costText, dayColumns, hasAmounts, laneName, laneParts, lastDay } from "./words.ts";
 
 function formatOf(measure: Measure): (value: number) => string {
   return measure === "cost" ? formatUsd : formatNumber;
@@ -94,7 +94,7 @@ export function CostBlocks({ room, summary }: { room: WarRoom; summary: UsageSum
   const lanes = laneParts(summary.byLane, measure);
   const nothing =
     measure === "cost" ? t("Nothing of this has a cost: it was done on this machine, or has no price.") : t("No tokens were used.");
-  const columns = dayColumns(summary.byDay, days, localDay(new Date(now.value)), measure, formatDay);
+  const columns = dayColumns(summary.byDay, days, lastDay(summary.byDay, new Date(now.value)), measure, formatDay);
   const title = measure === "cost" ? t("Cost by day") : t("Tokens by day");
   const tables: { title: string; rows: readonly UsageRow[]; heading: Heading }[] = [
     {

@@ -49,8 +49,15 @@ export function dayColumns(
   });
 }
 
+/** The last day to draw: the owner's, or the host's where that is ahead of it (another time zone). */
+export function lastDay(byDay: UsageSummary["byDay"], now: Date): string {
+  const here = localDay(now);
+  const counted = byDay.at(-1)?.key ?? here;
+  return counted > here ? counted : here;
+}
+
 /** The day at the owner, YYYY-MM-DD. */
-export function localDay(at: Date): string {
+function localDay(at: Date): string {
   const two = (n: number): string => String(n).padStart(2, "0");
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
 }
