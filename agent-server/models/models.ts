@@ -169,8 +169,18 @@ export function createModels(deps: ModelsDeps): Models {
   const localState = (): LocalModel => {
     const { local: configured } = readConfig().config;
     if (!configured.enabled || configured.url === undefined) return local.state();
-    const server = { status: "ready", file: null, license: "", totalBytes: 0, doneBytes: 0, source: "server", problem: null } as const;
-    return { ...local.state(), ...server, name: configured.model };
+    const embedded = local.state();
+    return {
+      status: "ready",
+      file: null,
+      name: configured.model,
+      license: "",
+      totalBytes: 0,
+      doneBytes: 0,
+      source: "server",
+      problem: null,
+      ...(embedded.intent !== undefined && { intent: embedded.intent }),
+    };
   };
 
   const memory = createServerMemory((what, inputs, work) =>

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -107,10 +107,12 @@ async function measure(name: string, { runtime, model, rounds, maxTokens }: Opti
     for (const withGrammar of [false, true]) {
       const offered = withGrammar ? tools : [];
       const results: { ours: BareAnswer[]; bare: BareAnswer[] } = { ours: [], bare: [] };
+      const processor: { ours: number[]; bare: number[] } = { ours: [], bare: [] };
       for (let round = -2; round < rounds; round++) {
         const user = `${round + 3} things happened. Tell a long story about a girl, her dog and a big tree in the park.`;
         const request: ModelRequest = { system: "", messages: [{ role: "user", content: [{ type: "text", text: user }] }], tools: offered };
         const grammar = withGrammar ? replyGrammar(tools) : null;
+        const before = { ours: processorMs(ours.pid()), bare: processorMs(bare.pid) };
         const [mine, theirs] = [
           await askOurs(request),
           await askBare({ system: systemText("", offered, false), user, grammar, maxTokens }),
@@ -119,6 +121,8 @@ async function measure(name: string, { runtime, model, rounds, maxTokens }: Opti
         if (round < 0) continue;
         results.ours.push(mine);
         results.bare.push(theirs);
+        processor.ours.push((processorMs(ours.pid()) - before.ours) / mine.tokens);
+        processor.bare.push((processorMs(bare.pid) - before.bare) / theirs.tokens);
       }
       const what = `${name}, ${withGrammar ? "with a grammar" : "free"}`;
       const median = (of: (answer: BareAnswer) => number) => ({ ours: middle(results.ours.map(of)), bare: middle(results.bare.map(of)) });
@@ -160,6 +164,16 @@ function row(name: string, unit: string, { ours, bare }: { ours: number; bare: n
 
 function middle(values: number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
+
+/** Time all threads of a process computed, in ms; 0 where the system does not tell. */
+function processorMs(pid: number | undefined): number {
+  if (process.platform !== "linux") return 0;
+  const tasks = `/proc/${pid}/task`;
+  return readdirSync(tasks).reduce(
+    (sum, task) => sum + Number(readFileSync(join(tasks, task, "schedstat"), "utf8").split(" ")[0]) / 1e6,
+    0,
+  );
 }
 
 /** Resident memory in MB. */

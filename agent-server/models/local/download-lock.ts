@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { link, mkdir, open, readFile, rename, rm, stat, utimes } from "node:fs/promises";
+import { link, mkdir, open, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { LancelotError } from "../../contract/errors.ts";
@@ -53,8 +53,14 @@ async function make(file: string, content: string): Promise<boolean> {
     await link(draft, file);
     return true;
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
-    throw error;
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code === "EEXIST") return false;
+    if (code !== "EPERM" && code !== "ENOTSUP" && code !== "ENOSYS" && code !== "EMLINK") throw error;
+    // A disk without hard links: made in two steps then.
+    return await writeFile(file, content, { flag: "wx" }).then(
+      () => true,
+      () => false,
+    );
   } finally {
     await rm(draft, { force: true });
   }
