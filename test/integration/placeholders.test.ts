@@ -108,7 +108,7 @@ const outputs = (messages: readonly Message[]): string[] =>
 function leaks(sources: readonly Source[]): string[] {
   return requests().flatMap((text) => {
     const last = [...text.matchAll(/Exchange (\d+): tidy/g)].at(-1)?.[1] ?? "";
-    const ofTask = sources.filter(({ number }) => Math.floor(number / 10) === Math.floor(Number(last) / 10));
+    const ofTask = sources.filter(({ number }) => Math.floor(number / 5) === Math.floor(Number(last) / 5));
     expect(ofTask.length).toBeGreaterThan(0);
     return places(
       ofTask.flatMap(({ secrets, personal }) => [...secrets, ...personal]),
@@ -148,8 +148,8 @@ describe("three hundred exchanges with a model that quotes, edits and moves what
       sources.push(source);
       put(source.path, source.text);
       const expected = transform(number, source.path, source.text.replace(/\n$/, "").split("\n"), same);
-      // Ten exchanges are a task of their own: what was hidden before stays hidden in what is sent again.
-      const said = await say(now, asks(number, source.path), number % 10 === 0 ? undefined : questId);
+      // Five exchanges are a task of their own: what was hidden before stays hidden in what is sent again.
+      const said = await say(now, asks(number, source.path), number % 5 === 0 ? undefined : questId);
       questId = said.questId;
       expect(said.status, JSON.stringify(said.messages.slice(-2))).toBe("done");
       expect(read(source.path), `${String(number)} ${outputs(said.messages).at(-1) ?? ""}`).toBe(`${expected.lines.join("\n")}\n`);
@@ -164,7 +164,7 @@ describe("three hundred exchanges with a model that quotes, edits and moves what
     expect(places(secrets, [seen.join("\n")])).toEqual([]);
     expect(deltas.filter((text) => /(?:EMAIL|PHONE|IBAN)_?[a-z]?\d/.test(text))).toEqual([]);
     const receipts = (await now.handlers["receipts.search"]({ actionType: "llm_call", limit: 1 }, call)).items;
-    expect(receipts[0]?.metadata["hidden"]).toMatchObject({ email: 10, iban: 10, phone: 10, secret: 30 });
+    expect(receipts[0]?.metadata["hidden"]).toMatchObject({ email: 5, iban: 5, phone: 5, secret: 15 });
     await now.close();
     host = null;
     expect(places(secrets, stored())).toEqual([]);
