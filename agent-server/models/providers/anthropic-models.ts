@@ -30,6 +30,11 @@ export function preservesThinking(model: string): boolean {
   return isAtLeast(model, 5, /fable|mythos/.test(model) ? 1 : 5);
 }
 
+/** Thinks unless told otherwise, and can be told so (Opus and Sonnet 5). */
+export function thinksUnlessDisabled(model: string): boolean {
+  return isAtLeast(model, 5, 0) && !preservesThinking(model) && !/fable|mythos/.test(model);
+}
+
 /** Can be told not to think before it answers. */
 export function thinksBetweenTools(model: string): boolean {
   return model.includes("sonnet") && isAtLeast(model, 5, 5);

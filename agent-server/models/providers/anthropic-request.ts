@@ -9,7 +9,7 @@ import type {
 } from "@anthropic-ai/sdk/resources/messages";
 import type { ModelMessage, ModelRequest } from "../request.ts";
 import { markConversation, marked } from "./anthropic-caching.ts";
-import { isAdaptive, knowsOutputFormat, preservesThinking, thinksBetweenTools } from "./anthropic-models.ts";
+import { isAdaptive, knowsOutputFormat, preservesThinking, thinksBetweenTools, thinksUnlessDisabled } from "./anthropic-models.ts";
 import { effortOf } from "./effort.ts";
 import type { ProviderCall } from "./provider.ts";
 import { adaptSchema, anthropicDialect } from "./schema.ts";
@@ -39,6 +39,7 @@ export const optionalParts = {
   effort: { says: /effort/i },
   adaptive: { says: /adaptive/i },
   between_tools: { says: /between_tools/i },
+  disabled: { says: /disabled/i },
   format: { says: /output_config|output_format|schema/i },
   cache: { says: /cache_control/i },
 };
@@ -95,6 +96,7 @@ function chooseThinking(messages: readonly ModelMessage[], call: ProviderCall, r
     const binding: BoundThinking = may("binding") ? { block_binding: { prefix_mismatch_behavior: "drop_block" } } : {};
     return { type: "adaptive", display: "summarized", ...binding };
   }
+  if (wanted === false && thinksUnlessDisabled(call.model) && may("disabled")) return { type: "disabled" };
   if (wanted !== true) return undefined;
   if (isAdaptive(call.model)) return may("adaptive") ? { type: "adaptive", display: "summarized" } : undefined;
   const budget = Math.min(call.thinking?.budgetTokens ?? 0, call.maxTokens - 1);

@@ -39,6 +39,9 @@ describe("Claude", () => {
     ["claude-haiku-5-5", on, bound, "medium"],
     ["claude-fable-5-1", undefined, bound, undefined],
     ["claude-fable-5", undefined, undefined, undefined],
+    ["claude-fable-5", off, undefined, undefined],
+    ["claude-opus-5", off, { type: "disabled" }, undefined],
+    ["claude-opus-4-8", off, undefined, undefined],
     ["some-model", on, { type: "enabled", budget_tokens: 10_000 }, undefined],
   ])("%s with thinking %j", (model, thinking, expected, effort) => {
     const { body, headers } = toRequest(request(), call(model, { thinking }), all);
