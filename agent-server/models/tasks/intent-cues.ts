@@ -1,5 +1,6 @@
 import { clausesOf, requestPart } from "./intent-text.ts";
-import { type WordList, wordLists } from "./intent-words.ts";
+import type { WordList } from "./intent-words.ts";
+import { listNames, listsAt, tokensOf, unspacedLists } from "./word-index.ts";
 
 /** What can be seen of a request without understanding it: the input of the rules, and beside the embedding of the classifier. */
 export interface Cues {
@@ -19,45 +20,7 @@ export interface Cues {
   length: number;
 }
 
-const lists = Object.keys(wordLists).filter((name): name is WordList => Object.hasOwn(wordLists, name));
-const withoutSpaces = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
-
-interface Patterns {
-  anywhere: RegExp;
-  leading: RegExp;
-}
-let compiled: Map<WordList, Patterns> | undefined;
-
-/** Made on first use: the lists are long. */
-function patterns(): Map<WordList, Patterns> {
-  compiled ??= new Map(
-    lists.map((name) => {
-      const entries = wordLists[name].split(/\s+/).filter((entry) => entry !== "");
-      const spaced = entries.filter((entry) => !withoutSpaces.test(entry)).map(toPattern);
-      const unspaced = entries.filter((entry) => withoutSpaces.test(entry));
-      const words = String.raw`(?:${spaced.join("|")})(?![\p{L}\p{N}_])`;
-      const either = unspaced.length === 0 ? words : `(?:${words}|${unspaced.join("|")})`;
-      return [
-        name,
-        {
-          anywhere: new RegExp(
-            unspaced.length === 0
-              ? String.raw`(?<![\p{L}\p{N}_])${words}`
-              : String.raw`(?:(?<![\p{L}\p{N}_])${words}|${unspaced.join("|")})`,
-            "iu",
-          ),
-          leading: new RegExp(`^${either}`, "iu"),
-        },
-      ];
-    }),
-  );
-  return compiled;
-}
-
-function toPattern(entry: string): string {
-  const escaped = entry.replaceAll(/[.?()[\]{}|^$\\]/g, String.raw`\$&`).replaceAll("+", String.raw`\s+`);
-  return escaped.endsWith("*") ? String.raw`${escaped.slice(0, -1)}\p{L}*` : escaped.replace(/\\s\+$/, "");
-}
+const lists = listNames;
 
 function record<T>(value: (name: WordList) => T): Record<WordList, T> {
   // Every list is in it, made from the very keys of the type.
@@ -67,15 +30,18 @@ function record<T>(value: (name: WordList) => T): Record<WordList, T> {
 /** What can be seen of a text, long ones among them: bounded work. */
 export function cuesOf(text: string): Cues {
   const { words, pasted } = requestPart(text);
-  const clauses = clausesOf(words).map(withoutPoliteness);
-  const all = patterns();
-  const test = (name: WordList, where: keyof Patterns, value: string) => all.get(name)?.[where].test(value) === true;
+  const tokens = tokensOf(words);
+  const present = new Set([...tokens.flatMap((_, at) => [...listsAt(tokens, at).keys()]), ...unspacedLists(words, false)]);
+  const beginnings = clausesOf(words).map(listsAtBeginning);
+  const leading = new Set(beginnings.flatMap((found) => [...found]));
+  const first = beginnings[0];
+  const last = beginnings.length > 1 ? beginnings.at(-1) : undefined;
   return {
     words,
-    has: record((name) => test(name, "anywhere", words)),
-    leads: record((name) => clauses.some((clause) => test(name, "leading", clause))),
-    opens: record((name) => test(name, "leading", clauses[0] ?? "")),
-    closes: record((name) => clauses.length > 1 && test(name, "leading", clauses.at(-1) ?? "")),
+    has: record((name) => present.has(name)),
+    leads: record((name) => leading.has(name)),
+    opens: record((name) => first?.has(name) === true),
+    closes: record((name) => last?.has(name) === true),
     isQuestion: /[?？¿؟]/.test(words),
     namesCode:
       /`[^`]+`|[\w-]+\/[\w./-]+|\b\w+\.(?:[cm]?[jt]sx?|py|go|rs|rb|java|c|h|cpp|cs|php|json|ya?ml|toml|md|sql|sh|css|html)\b|\b[a-z]+[A-Z]\w*|\b\w+_\w+|\w+\(\)/.test(
@@ -86,16 +52,17 @@ export function cuesOf(text: string): Cues {
   };
 }
 
-/** The clause from its first word that says something. */
-function withoutPoliteness(clause: string): string {
-  const { leading } = patterns().get("polite") ?? { leading: /^$/ };
-  let rest = clause;
-  for (let count = 0; count < 6; count++) {
-    const next = rest.replace(leading, "").replace(/^[\s,.!:;¿¡"'(*-]+/u, "");
-    if (next === rest || next === "") break;
-    rest = next;
+/** The lists a clause begins with, after please, can you and the like. */
+function listsAtBeginning(clause: string): Set<WordList> {
+  const tokens = tokensOf(clause);
+  let at = 0;
+  while (at < tokens.length) {
+    const courtesy = listsAt(tokens, at).get("polite") ?? (/[\p{L}\p{N}]/u.test(tokens[at] ?? "") ? 0 : 1);
+    if (courtesy === 0 || at + courtesy >= tokens.length) break;
+    at += courtesy;
   }
-  return rest;
+  const spaced = listsAt(tokens, at);
+  return new Set([...spaced.keys(), ...unspacedLists(clause.replace(/^请/u, ""), true)]);
 }
 
 function wordCount(words: string): number {

@@ -17,7 +17,7 @@ function kindOf(cues: Cues): { intent: Intent; confidence: number } {
   // A few words without matter of their own.
   if (length <= 6 && !cues.namesCode) {
     if (opens.assent && !has.thanks) return decided("EXEC_REQUEST", 0.9);
-    if ((has.thanks || has.chat) && !changes && !leads.read && !has.plan && !(opens.question && has.here))
+    if ((has.thanks || (has.chat && (opens.chat || !has.change))) && !changes && !leads.read && !has.plan && !(opens.question && has.here))
       return decided("CONVERSATIONAL", 0.9);
   }
   if (has.chat && !has.here && !changes && !leads.read && !has.plan && length <= 10) return decided("CONVERSATIONAL", 0.8);

@@ -67,7 +67,7 @@ export const wordLists = {
     co jaki kto gdzie kiedy dlaczego jak
     什么 为什么 怎么 哪里 哪个 谁 如何 吗 何 なぜ どこ どう 誰 ですか ますか`,
   chat: `hi hello hey yo hiya howdy morning good+morning good+evening good+night gn8 happy merry bye goodbye cya see+you brb lol haha joke who+are+you who+r+u your+name are+you+human are+you+a+robot who+made+you what+can+you+do able+to+do
-    how+are+you how's+it+going you're you+are ur feelings tired frustrated promoted what+a+day call+it+a+day you+there funny this+is+fun do+you+like do+you+have test testing
+    how+are+you how's+it+going you're you+are ur feelings tired frustrated promoted what+a+day call+it+a+day you+there funny this+is+fun do+you+like do+you+have just+testing
     hallo moin servus guten wie+geht's tschüss
     bonjour bonsoir salut ça+va au+revoir
     hola buenas buenos+días adiós qué+tal

@@ -22,6 +22,8 @@ export function openEmbedder(over: Partial<EmbedderDeps> = {}): Embedder {
     entry: fileURLToPath(new URL("../../../agent-server/models/local/embedding-process.ts", import.meta.url)),
     env: process.env,
     threads: () => Math.max(1, availableParallelism() - 1),
+    // A machine at work may take longer than a person would wait.
+    timeoutMs: 60_000,
     onChange: () => undefined,
     ...over,
   });
