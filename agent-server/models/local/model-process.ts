@@ -65,12 +65,11 @@ interface Running {
 /** How long a process may take to stop a reply before it is ended; a step of a prompt takes a second or two. Milliseconds. */
 const stopMs = 15_000;
 const longestBackoffMs = 30_000;
-/** Its event loop is free while the library computes, but not while it reads the grammar or brings up a GPU. */
-const defaultWatch = { everyMs: 5_000, misses: 4 };
+/** Its event loop is free while the library computes, but not while it works out the chat template (seconds on a busy machine) or brings up a GPU. */
+const defaultWatch = { everyMs: 5_000, misses: 6 };
 
 export function createModelProcess(deps: ModelProcessDeps): ModelProcess {
   const turns = createTurns(deps.waiting ?? 32);
-  const { everyMs, misses } = deps.watch ?? defaultWatch;
   const closing = new AbortController();
   let current: Running | undefined;
   let busy = 0;
@@ -141,6 +140,7 @@ export function createModelProcess(deps: ModelProcessDeps): ModelProcess {
 
   /** Asks a process at work for signs of life, and ends one that gives none. Counted, not timed: a machine that slept is no reason. */
   function watch({ child }: Running): () => void {
+    const { everyMs, misses } = deps.watch ?? defaultWatch;
     let missed = 0;
     const stopListening = child.listen(() => {
       missed = 0;
