@@ -294,6 +294,13 @@ providers:
     expect(decisionsOf(made)).toMatchObject([{ rule: "override" }]);
   });
 
+  it("of a model that the local one is not fails, and is not quietly something else", async () => {
+    const made = createModelsRoom({ local: localIn({ status: "ready" }) });
+    open.push(made);
+    const error = await failure(ask(made.models, {}, undefined, { task: { ...chat, override: { model: "large" } } }));
+    expect(error.message).toContain("The local model is Small model; large is none of its own.");
+  });
+
   it("that cannot be followed fails with what to do, and nothing else answers", async () => {
     const { made, work, other } = await two();
     const error = await failure(ask(made.models, {}, undefined, { task: { ...chat, override: { provider: "nobody" } } }));

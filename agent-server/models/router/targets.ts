@@ -82,6 +82,12 @@ export function createTargets({ selection, listing, local, chosen }: TargetsDeps
     const { name: provider, kind, displayName } = candidate;
     if (candidate.connection === null) {
       const { name, contextWindow, small } = await local.model();
+      if (wanted !== undefined && wanted !== name)
+        throw new LancelotError(
+          "unavailable",
+          `The local model is ${name}; ${wanted} is none of its own. Choose another provider for it, or leave the model out.`,
+          { data: { what: "model", action: "choose_model" } },
+        );
       const model = { provider, kind, model: name, displayName, contextWindow, small };
       return { lane: own, candidate, profile: { model: name, max_tokens: 2048 }, model, note };
     }
