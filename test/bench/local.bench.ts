@@ -36,7 +36,7 @@ export async function run(): Promise<BenchRow[]> {
     ...(await measure("TinyLlama 1.1B", {
       runtime,
       model: join(localDataDir, "models/tinyllama-1.1b-chat-IQ2_XXS.gguf"),
-      rounds: 5,
+      rounds: 9,
       maxTokens: 40,
     })),
   ];
@@ -140,6 +140,8 @@ async function measure(name: string, { runtime, model, rounds, maxTokens }: Opti
           median(({ tokens, lastMs }) => (tokens * 1_000) / lastMs),
           load,
         ),
+        // What other programs take of the machine is not in it.
+        row(`processor time a token, ${what}`, "ms", { ours: middle(processor.ours), bare: middle(processor.bare) }),
         row(
           `first token, ${what}`,
           "ms",
