@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, join } from "node:path";
+import type { Quest } from "./contract/chat.ts";
 import { protocolVersion } from "./contract/common.ts";
 import type { AskEditor } from "./contract/editor.ts";
 import { LancelotError } from "./contract/errors.ts";
@@ -26,6 +27,7 @@ import {
 } from "./models/models.ts";
 import { chatHandlers, contextHandlers, createOrchestrator, orchestratorMigrations } from "./orchestrator/orchestrator.ts";
 import type { ProductPaths } from "./paths.ts";
+import { createRest } from "./rest.ts";
 import {
   type Audit,
   createAudit,
@@ -86,7 +88,18 @@ export interface Host {
  * @throws LancelotError worded for the owner when the data folder or the workspace cannot be used.
  */
 export async function createHost(options: HostOptions): Promise<Host> {
-  const { workspace, dataDir, emit, paths } = options;
+  const { workspace, dataDir, paths } = options;
+  const running = new Set<string>();
+  const rest = createRest(() => running.size > 0);
+  const emit: Emit = (topic, payload) => {
+    if (topic === "quest") {
+      const { id, status } = payload as Quest;
+      if (status === "active") running.add(id);
+      else running.delete(id);
+      rest.worked();
+    }
+    options.emit(topic, payload);
+  };
   if (workspace !== null && !(existsSync(workspace) && statSync(workspace).isDirectory()))
     throw new LancelotError("not_found", `The workspace ${workspace} is not a folder.`);
   const startedAt = new Date().toISOString();
@@ -354,6 +367,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     info,
     async close() {
       clearInterval(watching);
+      rest.close();
       await orchestrator.close();
       await tools.close();
       await sandbox?.close();

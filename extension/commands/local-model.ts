@@ -98,7 +98,8 @@ export function localModelCommands(host: AgentHost): Commands {
 
 type ServerChoice = vscode.QuickPickItem & { use?: { url: string; model: string } };
 
-function serverChoices(servers: readonly LocalServer[]): ServerChoice[] {
+/** Rows of a quick pick: each server with its models. */
+export function serverChoices(servers: readonly LocalServer[]): ServerChoice[] {
   return servers.flatMap(({ displayName, url, models, problem }): ServerChoice[] => [
     { label: displayName, kind: vscode.QuickPickItemKind.Separator },
     ...models.map(({ model, contextWindow }) => ({

@@ -1,7 +1,9 @@
 /** Which day an instant belongs to, where this machine (or `timeZone`, an IANA name) is: YYYY-MM-DD. */
 export function createCalendar(timeZone?: string): (at: Date) => string {
+  // A formatter brings megabytes of the system's tables into memory; the machine's own zone needs none.
+  if (timeZone === undefined) return (at) => `${pad(at.getFullYear(), 4)}-${pad(at.getMonth() + 1, 2)}-${pad(at.getDate(), 2)}`;
   const format = new Intl.DateTimeFormat("en-CA", {
-    ...(timeZone === undefined ? {} : { timeZone }),
+    timeZone,
     calendar: "gregory",
     numberingSystem: "latn",
     year: "numeric",
@@ -12,6 +14,10 @@ export function createCalendar(timeZone?: string): (at: Date) => string {
     const part = (type: Intl.DateTimeFormatPartTypes): string => format.formatToParts(at).find((one) => one.type === type)?.value ?? "";
     return `${part("year")}-${part("month")}-${part("day")}`;
   };
+}
+
+function pad(number: number, digits: number): string {
+  return String(number).padStart(digits, "0");
 }
 
 /** The day `count` days before; days of a calendar, so that a day of 23 or 25 hours is one too. */
