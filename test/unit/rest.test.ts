@@ -3,7 +3,7 @@ import { createRest } from "../../agent-server/rest.ts";
 
 /** Something that nobody holds any more, once the turn of the event loop is over. */
 async function garbage(): Promise<WeakRef<object>> {
-  const ref = new WeakRef({ large: new Array(1_000).fill("x") });
+  const ref = new WeakRef({ large: "x".repeat(1_000) });
   await new Promise((resolve) => setImmediate(resolve));
   return ref;
 }
