@@ -12,7 +12,7 @@ import { createTokenStore, type Tokens } from "./tokens.ts";
 /** What happens without the owner's hand, for the ledger and the views. Never a token. */
 export interface OAuthNotice {
   readonly provider: OAuthProvider;
-  readonly event: "signed_in" | "refreshed" | "refresh_failed" | "expired";
+  readonly event: "signed_in" | "failed" | "refreshed" | "refresh_failed" | "expired";
   readonly problem?: string;
 }
 
@@ -231,10 +231,11 @@ export function createOAuth(deps: {
               deps.onNotice?.({ provider, event: "signed_in" });
               return { ok: true, words: `Signed in to ${displayName}. You can close this page and go back to the editor.` };
             },
-            (error: unknown) => ({
-              ok: false,
-              words: error instanceof LancelotError ? error.message : "The sign-in failed. See the editor.",
-            }),
+            (error: unknown) => {
+              const words = error instanceof LancelotError ? error.message : "The sign-in failed. See the editor.";
+              deps.onNotice?.({ provider, event: "failed", problem: words });
+              return { ok: false, words };
+            },
           ),
         );
         begun = await client.begin(server.redirectUri);
@@ -248,7 +249,12 @@ export function createOAuth(deps: {
         expiresAt,
         loopback,
       });
-      setTimeout(() => pending.get(provider)?.state === begun.state && drop(provider), signInMs).unref();
+      const expire = (): void => {
+        if (pending.get(provider)?.state !== begun.state) return;
+        drop(provider);
+        deps.onNotice?.({ provider, event: "failed", problem: "The sign-in was not completed in time." });
+      };
+      setTimeout(expire, signInMs).unref();
       return { url: begun.url, state: begun.state, expiresAt: new Date(expiresAt).toISOString() };
     },
     complete,
