@@ -44,7 +44,7 @@ interface FetchResponse {
 export function createFetch(env: Readonly<Record<string, string | undefined>>): { fetch: Fetch; close(): Promise<void> } {
   const named = (name: string) => env[name] ?? env[name.toUpperCase()] ?? "";
   const load = async () => {
-    const { EnvHttpProxyAgent, fetch } = await import("undici");
+    const { EnvHttpProxyAgent, fetch } = await import("./network.ts");
     const agent = new EnvHttpProxyAgent({
       httpProxy: named("http_proxy"),
       httpsProxy: named("https_proxy"),
