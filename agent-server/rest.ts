@@ -2,7 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 /** Quiet before the first collection, and between work and the next one. Milliseconds. */
-const quietMs = { first: 6_000, later: 60_000 };
+const quietMs = { first: 60_000, later: 60_000 };
 
 type Collect = (options: { type: "major"; execution: "sync"; flavor: "last-resort" }) => void;
 

@@ -15,7 +15,7 @@ describe("a host at rest", () => {
   it("gives back what start left behind", async () => {
     const rest = createRest(() => false);
     const ref = await garbage();
-    vi.advanceTimersByTime(6_000);
+    vi.advanceTimersByTime(60_000);
     expect(ref.deref()).toBeUndefined();
     rest.close();
   });
@@ -23,7 +23,7 @@ describe("a host at rest", () => {
   it("waits while something runs, and after work", () => {
     const busy = vi.fn(() => true);
     const rest = createRest(busy);
-    vi.advanceTimersByTime(5_900);
+    vi.advanceTimersByTime(59_000);
     expect(busy).not.toHaveBeenCalled();
     rest.worked();
     vi.advanceTimersByTime(59_000);
