@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { buildConnector, Dispatcher } from "undici";
+import { Agent, type buildConnector, type Dispatcher, EnvHttpProxyAgent, fetch as undiciFetch } from "undici";
 import { LancelotError } from "../contract/errors.ts";
 import { checkedLookup } from "./addresses.ts";
 
@@ -59,8 +59,8 @@ export interface PageFetchDeps {
  */
 export function createPageFetch(deps: PageFetchDeps = {}): PageFetch {
   const env = deps.env ?? process.env;
-  /** Loaded with the first page. */
-  let loading: ReturnType<typeof load> | undefined;
+  let made: Dispatcher | null = null;
+  const dispatcher = (): Dispatcher => (made ??= makeDispatcher(deps, env));
 
   return async (request) => {
     const limit = AbortSignal.timeout(request.timeoutMs);
@@ -71,14 +71,13 @@ export function createPageFetch(deps: PageFetchDeps = {}): PageFetch {
       for (let hop = 0; ; hop += 1) {
         request.judge(url, hop);
         if (new URL(url).protocol !== "https:") throw new LancelotError("denied", "Only https addresses are reached.");
-        const { fetch: send, dispatcher } = await (loading ??= load(deps, env));
-        const response = await send(url, {
+        const response = await undiciFetch(url, {
           method: request.method,
           headers: { ...request.headers },
           body: request.body ?? null,
           redirect: "manual",
           signal,
-          dispatcher,
+          dispatcher: dispatcher(),
         });
         const next = redirectOf(response, url);
         if (next !== null && request.method === "GET") {
@@ -113,8 +112,7 @@ export function createPageFetch(deps: PageFetchDeps = {}): PageFetch {
   };
 }
 
-async function load({ lookup, connector }: PageFetchDeps, env: NodeJS.ProcessEnv) {
-  const { Agent, EnvHttpProxyAgent, fetch } = await import("./network.ts");
+function makeDispatcher({ lookup, connector }: PageFetchDeps, env: NodeJS.ProcessEnv): Dispatcher {
   const options = {
     allowH2: false,
     // Connections are not kept for long: requests are few.
@@ -123,11 +121,8 @@ async function load({ lookup, connector }: PageFetchDeps, env: NodeJS.ProcessEnv
     connect: connector ?? { timeout: connectMs, lookup: (lookup ?? checkedLookup()) as never },
   };
   const httpsProxy = env["https_proxy"] ?? env["HTTPS_PROXY"] ?? "";
-  const dispatcher: Dispatcher =
-    httpsProxy === ""
-      ? new Agent(options)
-      : new EnvHttpProxyAgent({ ...options, httpProxy: "", httpsProxy, noProxy: env["no_proxy"] ?? env["NO_PROXY"] ?? "" });
-  return { fetch, dispatcher };
+  if (httpsProxy === "") return new Agent(options);
+  return new EnvHttpProxyAgent({ ...options, httpProxy: "", httpsProxy, noProxy: env["no_proxy"] ?? env["NO_PROXY"] ?? "" });
 }
 
 function redirectOf(response: { status: number; headers: { get(name: string): string | null } }, from: string): string | null {
