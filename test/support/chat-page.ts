@@ -35,7 +35,12 @@ export async function startChat(options: ChatPageOptions = {}): Promise<ChatPage
     "chat.send": { questId: "quest-1", messageId: "m" },
     "chat.steer": { messageId: "m" },
     "chat.answer": { ok: true },
-    "chat.cancel": { ...quest, status: "cancelled" },
+    // Stopping it changes it, so it is newer than what was shown.
+    "chat.cancel": {
+      ...quest,
+      status: "cancelled",
+      updatedAt: new Date(Date.parse(quest?.updatedAt ?? new Date().toISOString()) + 1).toISOString(),
+    },
     "host.info": {
       ...{ name: "lancelot", version: "1", protocolVersion: 1, pid: 1, workspace: "shop", trusted: true, posture: "supervised" },
       ...{ startedAt: "2026-01-01T00:00:00.000Z", safeMode: false, lastEventSeq: 0 },

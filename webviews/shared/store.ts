@@ -50,6 +50,15 @@ function put<T extends { id: string }>(map: Signal<ReadonlyMap<string, T>>, item
   map.value = new Map(map.value).set(item.id, item);
 }
 
+/**
+ * Puts what an answer of the host brought. An event may have told of something newer while the answer was on its way; of the same
+ * moment the event's is kept, because a lost event brings a whole new snapshot.
+ */
+function putAnswer<T extends { id: string; updatedAt: string }>(map: Signal<ReadonlyMap<string, T>>, item: T): void {
+  const known = map.value.get(item.id);
+  if (known === undefined || known.updatedAt < item.updatedAt) put(map, item);
+}
+
 function byId<T extends { id: string }>(items: readonly T[]): ReadonlyMap<string, T> {
   return new Map(items.map((item) => [item.id, item]));
 }
@@ -207,9 +216,9 @@ export function createStore(bridge: Bridge): Store {
     spending,
     sandbox,
     generation,
-    putQuest: (quest) => put(quests, quest),
+    putQuest: (quest) => putAnswer(quests, quest),
     putApproval: (approval) => put(approvals, approval),
-    putChange: (change) => put(changes, change),
+    putChange: (change) => putAnswer(changes, change),
     dispose: () => {
       for (const stop of stops) stop();
     },

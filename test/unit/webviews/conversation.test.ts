@@ -60,6 +60,29 @@ function delta(offset: number, text: string) {
 }
 
 describe("conversation", () => {
+  it("keeps what events told of a task while its snapshot was on its way, and takes a snapshot that is newer", async () => {
+    const made = await world();
+    const at = (second: number) => `2026-11-22T10:00:0${second}.000Z`;
+    const reply = Promise.withResolvers<unknown>();
+    made.view.answer("quests.get", () => reply.promise);
+    made.conversation.refresh();
+    await settled();
+    const newer = sampleQuest({ updatedAt: at(2), status: "done", costUsd: 0.5 });
+    made.view.event("quest", newer);
+    reply.resolve({ quest: sampleQuest({ updatedAt: at(1), status: "active" }), messages: made.messages });
+    await settled();
+    expect(made.store.quests.value.get("quest-1")).toEqual(newer);
+    // Of the same moment the event's is the later word.
+    made.view.answer("quests.get", () => ({ quest: sampleQuest({ updatedAt: at(2), status: "active" }), messages: made.messages }));
+    made.conversation.refresh();
+    await settled();
+    expect(made.store.quests.value.get("quest-1")).toEqual(newer);
+    made.view.answer("quests.get", () => ({ quest: sampleQuest({ updatedAt: at(3), title: "Renamed" }), messages: made.messages }));
+    made.conversation.refresh();
+    await settled();
+    expect(made.store.quests.value.get("quest-1")?.title).toBe("Renamed");
+  });
+
   it("shows the stored messages and then what streams", async () => {
     const made = await world();
     made.view.event("message", answer);
