@@ -1,4 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { noUsage } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { ProviderKind } from "../contract/models.ts";
 import type { Lane } from "../contract/router.ts";
@@ -9,7 +10,7 @@ import type { Provider, ProviderCall } from "./providers/provider.ts";
 import type { ModelEvent, ModelRequest } from "./request.ts";
 import type { Breakers } from "./resilience/breakers.ts";
 import { type Limits, watchPatience } from "./resilience/patience.ts";
-import { promptTokens } from "./prompt-tokens.ts";
+import { promptTokens, tokensOf } from "./prompt-tokens.ts";
 import type { UsageBook } from "./usage/usage.ts";
 
 export interface Attempt {
@@ -152,10 +153,20 @@ async function* tryOnce(
   const now = deps.now ?? Date.now;
   const { provider, kind, lane, onThisMachine, call } = attempt;
   const about = { questId: context.questId, provider, kind, model: call.model, onThisMachine };
-  const admission = deps.usage?.admit({ ...about, inputTokens: promptTokens(request), maxTokens: call.maxTokens });
+  const inputTokens = promptTokens(request);
+  const admission = deps.usage?.admit({ ...about, inputTokens, maxTokens: call.maxTokens });
   const receipt = openCallReceipt(deps, attempt, request, context, tries);
   const startedAt = now();
   let firstTokenMs: number | null = null;
+  /** UTF-8 bytes of what came. */
+  let streamed = 0;
+  /** Providers charge for an answer that breaks off and report nothing of it: it is counted on the high side, so that caps hold. */
+  const countCut = (): Record<string, unknown> => {
+    if (isClosed || streamed === 0 || deps.usage === undefined) return {};
+    const usage = { ...noUsage(), inputTokens, outputTokens: Math.min(tokensOf(streamed), call.maxTokens) };
+    const { costUsd } = deps.usage.count({ ...about, lane, usage, receiptId: receipt }, admission);
+    return { usageEstimated: usage, costUsd };
+  };
   let isClosed = false;
   const close = (closing: Parameters<Ledger["close"]>[1]): void => {
     if (isClosed) return;
@@ -189,6 +200,7 @@ async function* tryOnce(
         return;
       }
       if (event.type !== "retry") firstTokenMs ??= now() - startedAt;
+      if (event.type === "text" || event.type === "thinking") streamed += Buffer.byteLength(event.text);
       yield event;
     }
   } catch (cause) {
@@ -196,12 +208,12 @@ async function* tryOnce(
       patience.signal.aborted && !context.signal.aborted
         ? patience.error(firstTokenMs !== null)
         : toLancelotError(cause, attempt, context.signal);
-    close({ status: error.code === "cancelled" ? "cancelled" : "failure", errorMessage: error.message });
+    close({ status: error.code === "cancelled" ? "cancelled" : "failure", errorMessage: error.message, metadata: countCut() });
     throw error;
   } finally {
     // Also when the consumer leaves early: the connection ends with it.
     patience.end();
-    close({ status: "cancelled", errorMessage: "Stopped." });
+    close({ status: "cancelled", errorMessage: "Stopped.", metadata: countCut() });
     admission?.release();
     iterator.return?.().catch(() => undefined);
   }

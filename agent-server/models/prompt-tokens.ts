@@ -4,6 +4,11 @@ import type { ModelRequest } from "./request.ts";
 const bytesPerToken = 3;
 const imageTokens = 1_600;
 
+/** Tokens so many bytes of text may be, on the high side. */
+export function tokensOf(bytes: number): number {
+  return Math.ceil(bytes / bytesPerToken);
+}
+
 /** Tokens a request may cost, on the high side and quickly: a cap holds this much room for it. */
 export function promptTokens({ system, messages, tools, responseSchema }: ModelRequest): number {
   let images = 0;
@@ -15,5 +20,5 @@ export function promptTokens({ system, messages, tools, responseSchema }: ModelR
         if (part.type === "image") images += 1;
         else texts.push(part.type === "tool_call" ? `${part.name} ${JSON.stringify(part.args)}` : part.text);
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-  return Math.ceil(bytes / bytesPerToken) + images * imageTokens + (messages.length + tools.length) * 8;
+  return tokensOf(bytes) + images * imageTokens + (messages.length + tools.length) * 8;
 }

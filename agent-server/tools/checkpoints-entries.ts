@@ -163,7 +163,6 @@ async function deepest(folder: string): Promise<string> {
   }
 }
 
-/** True while no link is in a path. */
 /** True for a folder that is there and is reached without a link. */
 export async function isPlainFolder(folder: string): Promise<boolean> {
   try {

@@ -90,6 +90,38 @@ describe("what the real SDKs report", () => {
   });
 });
 
+describe("an answer that breaks off", () => {
+  it("is counted by what came of it, on the high side, and its receipt says that it is an estimate", async () => {
+    const words = "Some words that came before the end. ".repeat(20);
+    const usage = { inputTokens: 500, outputTokens: 10 };
+    // The fault happens once; the next try has the whole.
+    server = await startModelServer({ script: byWords({ "Break off": [{ text: words, usage, fault: "cut_clean" }] }) });
+    useModelServer(data(), server.url("openai_compatible"));
+    price('  - { provider: work, models: ["*"], input: 2, output: 10 }\n');
+    const window = await open();
+    const questId = await ask(window, "Break off");
+    const { items } = await window.call("receipts.search", { questId, actionType: "llm_call" });
+    const cut = items.find(({ status }) => status === "failure");
+    const estimate = cut?.metadata["usageEstimated"] as { inputTokens: number; outputTokens: number } | undefined;
+    expect(estimate?.outputTokens).toBeGreaterThan(0);
+    expect(estimate?.outputTokens).toBeLessThanOrEqual(words.length / 3 + 1);
+    expect(estimate?.inputTokens).toBeGreaterThan(500);
+    expect(cut?.metadata["usage"]).toBeUndefined();
+    const { total } = await window.call("usage.summary", { days: 1 });
+    expect(total.calls).toBe(2);
+    expect(total.usage.inputTokens).toBe((estimate?.inputTokens ?? 0) + usage.inputTokens);
+    expect(total.usage.outputTokens).toBe((estimate?.outputTokens ?? 0) + usage.outputTokens);
+  });
+
+  it("before its first word is not counted", async () => {
+    server = await startModelServer({ script: byWords({ "Break off": [{ text: "Whole.", fault: "http503" }] }) });
+    useModelServer(data(), server.url("openai_compatible"));
+    const window = await open();
+    await ask(window, "Break off");
+    expect((await window.call("usage.summary", { days: 1 })).total.calls).toBe(1);
+  });
+});
+
 describe("a cap", () => {
   const usage = { inputTokens: 4_000, outputTokens: 1_000 };
   beforeEach(async () => {
