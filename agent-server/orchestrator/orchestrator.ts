@@ -1,5 +1,5 @@
 import { realpathSync } from "node:fs";
-import type { Attachment, Message, Part, Quest } from "../contract/chat.ts";
+import type { Attachment, Message, Quest } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
 import type { Flag } from "../contract/flags.ts";
@@ -9,26 +9,25 @@ import { createContext, createContextSettings } from "../context/context.ts";
 import type { Governance } from "../governance/governance.ts";
 import type { LocalTasks, Models } from "../models/models.ts";
 import { type Ledger, type ReceiptOpening, recorded } from "../receipts/receipts.ts";
-import type { InjectionFinding, Log, Placeholders, Redactor, Sanitizer } from "../security/security.ts";
+import type { Log, Placeholders, Redactor, Sanitizer } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Tools } from "../tools/tools.ts";
 import { type ContextService, createContextService } from "./context-service.ts";
 import { contextMigrations, createContextStore } from "./context-store.ts";
 import { asksForCrusader, changeMode, recordCrusader, withoutCrusader } from "./crusader.ts";
-import { findNamedFiles } from "./named-files.ts";
-import { notice } from "./notices.ts";
-import { attachmentPart, findMentions, protectAttachment } from "./attachments.ts";
+import { createCompactCommand } from "./compact-command.ts";
 import type { Classify } from "./loop-deps.ts";
 import { overrideQuest } from "./override.ts";
+import { createOwnersMessages } from "./owners-messages.ts";
 import { createQuestContext } from "./quest-context.ts";
 import { questToMarkdown } from "./quest-export.ts";
-import { ownersText, parseCursor, titleOf, toCursor } from "./quest-page.ts";
+import { parseCursor, titleOf, toCursor } from "./quest-page.ts";
 import { createQuestRunner } from "./quest-runner.ts";
 import { createQuestStore } from "./quest-store.ts";
 import { hasOpenChanges } from "./review.ts";
 import { answerOf } from "./run-result.ts";
 import { orchestratorMigrations as questMigrations } from "./schema.ts";
-import { asksToCompact, expandSlashCommand } from "./slash-commands.ts";
+import { asksToCompact } from "./slash-commands.ts";
 import { maxQuestTokens } from "./stop-rules.ts";
 import { showFailures } from "./verification-notes.ts";
 
@@ -177,9 +176,8 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
   );
 
   let closed = false;
-  /** Summaries the owner asked for, and their end when the host ends. */
-  const compactions = new AbortController();
-  const compactWork = new Set<Promise<unknown>>();
+  const owners = createOwnersMessages({ store, tools, governance, ledger, redactor, redactorOf, sanitizer });
+  const compaction = createCompactCommand({ store, contextService, redactor, log, refuseElsewhere: runner.refuseElsewhere });
   const stopFailures = showFailures({ store, tools });
   const stopChanges = tools.changes.onChange((change) => {
     // After the decision's own transaction and writes.
@@ -200,87 +198,9 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
     }
   }
 
-  function addOwnersMessage(questId: string, text: string, attached: readonly Attachment[]): Message {
-    const safe = redactor.text(text).text;
-    const reversible = redactorOf(questId);
-    const suspicious = sanitizer?.inspect(text).findings ?? [];
-    const mentioned = [...new Set([...findMentions(safe, governance), ...findNamedFiles(withoutCrusader(safe), governance)])].filter(
-      (path) => !attached.some((one) => one.type === "file" && one.path === path),
-    );
-    const attachments = [
-      ...attached.map((one) => protectAttachment(one, reversible)),
-      ...mentioned.map((path) => ({ type: "file" as const, path })),
-    ];
-    const asked = withoutCrusader(reversible.text(text).text);
-    const message = store.addMessage({
-      questId,
-      role: "user",
-      parts: [...attachments.map(attachmentPart), { type: "text", text: safe }, ...warning(suspicious)],
-      turn: { kind: "user", content: [{ type: "text", text: expandSlashCommand(asked) ?? asked }] },
-      ...(attachments.length === 0 ? {} : { attachments }),
-    });
-    if (suspicious.length > 0) {
-      ledger.record(
-        {
-          actionType: "user_interaction",
-          actionName: "message.suspicious",
-          inputs: { messageId: message.id, injection: suspicious.map(({ rule }) => rule) },
-          riskTier: "T0",
-          questId,
-          parentId: store.quest(questId).receiptId,
-        },
-        { status: "success" },
-      );
-    }
-    return message;
-  }
-
-  /** The owner's words are theirs: they are told what reads like an order past them, in case they pasted it, and it is sent as it is. */
-  function warning(suspicious: readonly InjectionFinding[]): Part[] {
-    const [first] = suspicious;
-    if (first === undefined) return [];
-    const quoted = redactor.text(first.match).text;
-    const words = quoted === "" ? "" : ` (“${quoted.length > 80 ? `${quoted.slice(0, 80)}…` : quoted}”)`;
-    return [
-      notice(
-        "warning",
-        `This message holds words that read like orders past you${words}. It was sent as it is. If you pasted it from somewhere, check it; rules and approvals hold whatever it says.`,
-      ),
-    ];
-  }
-
   function allowMoreTokens(questId: string): void {
     const { usage } = store.quest(questId);
     store.patch(questId, { tokenLimit: usage.inputTokens + usage.outputTokens + maxQuestTokens });
-  }
-
-  /** Takes back a message of the owner and all that followed; what it proposed and nobody decided goes with it. */
-  function rewind(questId: string, from: Message, text: string): () => Promise<void> {
-    const removed = store.messages(questId).filter(({ message }) => message.seq >= from.seq);
-    const made = new Set(
-      removed.flatMap(({ message }) =>
-        message.parts.flatMap((part) => (part.type === "tool" && part.changeId !== null ? [part.changeId] : [])),
-      ),
-    );
-    store.removeFrom(questId, from.seq);
-    const before = titleOf(ownersText(from));
-    const automatic = from.seq === 0 && store.quest(questId).title === before;
-    store.patch(questId, { plan: [], ...(automatic ? { title: titleOf(redactor.text(text).text) } : {}) });
-    return async () => {
-      for (const change of tools.changes.list({ questId, open: true, limit: 500 })) {
-        if (made.has(change.id)) await tools.changes.decide(change.id, "reject");
-      }
-      // The model no longer knows of these proposals, so it need not hear what became of them.
-      if (made.size > 0) tools.changes.takeReview(questId);
-    };
-  }
-
-  function ownersMessage(questId: string, messageId: string): Message {
-    const message = store.message(messageId)?.message;
-    if (message?.questId !== questId || message.role !== "user" || ownersText(message) === "") {
-      throw new LancelotError("not_found", "That message is no longer part of this task. Send it as a new one.");
-    }
-    return message;
   }
 
   const orchestrator: Orchestrator = {
@@ -288,7 +208,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
 
     send({ text, questId, mode: named, attachments = [], replaceMessageId }) {
       const focus = asksToCompact(text);
-      if (focus !== null) return sendCompact(questId, text, focus);
+      if (focus !== null) return compaction.send(questId, text, focus);
       const mode = named ?? (asksForCrusader(text) ? "crusader" : undefined);
       if (asksForCrusader(text) && withoutCrusader(text).trim() === "")
         throw new LancelotError("invalid_params", "Say after it what is to be done.");
@@ -302,7 +222,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
             tokenLimit: maxQuestTokens,
           });
           if (mode === "crusader") recordCrusader(ledger, store.quest(id), "start");
-          const message = addOwnersMessage(id, text, attachments);
+          const message = owners.add(id, text, attachments);
           runner.claim(id);
           return { questId: id, messageId: message.id };
         });
@@ -312,12 +232,12 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
       runner.refuseElsewhere(store.stored(questId));
       if (replaceMessageId === undefined && runner.runOf(questId) !== undefined)
         return { questId, messageId: join(questId, text, attachments, mode) };
-      const replaced = replaceMessageId === undefined ? null : ownersMessage(questId, replaceMessageId);
+      const replaced = replaceMessageId === undefined ? null : owners.find(questId, replaceMessageId);
       if (replaced !== null && runner.runOf(questId) !== undefined) void runner.end(questId, "cancelled");
       let before: (() => Promise<void>) | undefined;
       const messageId = store.transaction(() => {
-        if (replaced !== null) before = rewind(questId, replaced, text);
-        const message = addOwnersMessage(questId, text, attachments);
+        if (replaced !== null) before = owners.rewind(questId, replaced, text);
+        const message = owners.add(questId, text, attachments);
         runner.claim(questId);
         changeMode({ store, ledger }, questId, mode ?? "normal");
         allowMoreTokens(questId);
@@ -446,32 +366,15 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
       closed = true;
       stopChanges();
       stopFailures();
-      compactions.abort(new LancelotError("cancelled", "The agent host is shutting down."));
-      await Promise.all(compactWork);
+      await compaction.close();
       await runner.close();
     },
   };
 
-  /** `/compact` is for the host: the model is told nothing of it. What came of it stands in the chat. */
-  function sendCompact(questId: string | undefined, text: string, focus: string): { questId: string; messageId: string } {
-    if (questId === undefined) throw new LancelotError("invalid_params", "There is no task to summarize yet. Send its first message.");
-    runner.refuseElsewhere(store.stored(questId));
-    const { id } = store.addMessage({ questId, role: "user", parts: [{ type: "text", text: redactor.text(text).text }] });
-    const work = contextService.compact(questId, compactions.signal, redactor.text(focus).text).catch((error: unknown) => {
-      if (compactions.signal.aborted || !store.exists(questId)) return;
-      if (!(error instanceof LancelotError)) log("a summary failed", error);
-      const words = error instanceof LancelotError ? error.message : "The summary failed. Nothing changed; try again.";
-      store.addMessage({ questId, role: "assistant", parts: [notice("warning", words)] });
-    });
-    compactWork.add(work);
-    void work.finally(() => compactWork.delete(work));
-    return { questId, messageId: id };
-  }
-
   /** The owner's words to a quest that runs: stored now, read by the model at its next step. */
   function join(questId: string, text: string, attachments: readonly Attachment[], mode: Quest["mode"] | undefined): string {
     return store.transaction(() => {
-      const message = addOwnersMessage(questId, text, attachments);
+      const message = owners.add(questId, text, attachments);
       if (mode !== undefined) changeMode({ store, ledger }, questId, mode);
       allowMoreTokens(questId);
       ledger.record(
