@@ -1,6 +1,5 @@
-import * as z from "zod";
-import { findName, readPlaces, wordPattern } from "../outline/places.ts";
-import { count, defineTool, fileStep, PathArgument, resolveFile, type Scope } from "../tool.ts";
+import { aboutName, findName, readPlaces, wordPattern } from "../outline/places.ts";
+import { defineTool, resolveFile, type Scope } from "../tool.ts";
 import { searchWorkspace } from "../workspace-search.ts";
 
 const limit = 200;
@@ -9,18 +8,8 @@ export const findReferences = defineTool({
   name: "find_references",
   description:
     "Every place that uses a function, class, method or variable, by the editor's language service: before you rename or change one. Give its name and a file (and line) where it stands. Without an editor, or where its language service does not answer, the name is searched as a word, and the answer says so.",
-  args: z.strictObject({
-    name: z.string().min(1).max(200).describe("The name as it stands in the code"),
-    path: PathArgument.describe("A file that has it, relative to the workspace"),
-    line: count(1, 10_000_000).optional().describe("Line where it stands, from 1; the first that has it if left out"),
-  }),
-  capability: "file_ops",
-  action: "search",
-  baseTier: "T0",
-  actionType: "env_query",
-  provider: { name: "editor", version: "1" },
+  ...aboutName,
   title: ({ name, path }) => `References of ${name} in ${path}`,
-  looks: ({ path }, scope) => [fileStep("read", resolveFile(scope, path)), fileStep("search", resolveFile(scope, "."))],
   async plan({ name, path, line }, scope) {
     const file = resolveFile(scope, path);
     const at = await findName(scope, file, name, line);

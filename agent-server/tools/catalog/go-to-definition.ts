@@ -1,7 +1,6 @@
-import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { findName, type Place, readPlaces, wordPattern } from "../outline/places.ts";
-import { count, defineTool, fileStep, PathArgument, resolveFile, type Scope } from "../tool.ts";
+import { aboutName, findName, type Place, readPlaces, wordPattern } from "../outline/places.ts";
+import { defineTool, resolveFile, type Scope } from "../tool.ts";
 import { searchWorkspace } from "../workspace-search.ts";
 
 /** Without the editor, files that have the name and are outlined to find its definition. */
@@ -11,18 +10,8 @@ export const goToDefinition = defineTool({
   name: "go_to_definition",
   description:
     "Where a function, class, method, type or variable is defined, by the editor's language service, with the line. Give its name and a file (and line) that uses it. Without an editor definitions of that name are looked for in outlines, and the answer says so. To list all that a file defines use get_file_outline.",
-  args: z.strictObject({
-    name: z.string().min(1).max(200).describe("The name as it stands in the code"),
-    path: PathArgument.describe("A file that uses it, relative to the workspace"),
-    line: count(1, 10_000_000).optional().describe("Line where it stands, from 1; the first that has it if left out"),
-  }),
-  capability: "file_ops",
-  action: "search",
-  baseTier: "T0",
-  actionType: "env_query",
-  provider: { name: "editor", version: "1" },
+  ...aboutName,
   title: ({ name, path }) => `Definition of ${name} in ${path}`,
-  looks: ({ path }, scope) => [fileStep("read", resolveFile(scope, path)), fileStep("search", resolveFile(scope, "."))],
   async plan({ name, path, line }, scope) {
     const file = resolveFile(scope, path);
     const at = await findName(scope, file, name, line);

@@ -1,7 +1,8 @@
+import * as z from "zod";
 import type { EditorResult } from "../../contract/editor.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import { cutLine } from "../text/bounds.ts";
-import { type ResolvedFile, resolveFile, type Scope } from "../tool.ts";
+import { count, fileStep, PathArgument, type ResolvedFile, resolveFile, type Scope } from "../tool.ts";
 
 /** A place in the workspace with its line. Lines from 1. */
 export interface Place {
@@ -9,6 +10,24 @@ export interface Place {
   line: number;
   text: string;
 }
+
+/** What the tools share that look where a name stands: their arguments, and what is asked of the gate. */
+export const aboutName = {
+  args: z.strictObject({
+    name: z.string().min(1).max(200).describe("The name as it stands in the code"),
+    path: PathArgument.describe("A file that has it, relative to the workspace"),
+    line: count(1, 10_000_000).optional().describe("Line where it stands, from 1; the first that has it if left out"),
+  }),
+  capability: "file_ops",
+  action: "search",
+  baseTier: "T0",
+  actionType: "env_query",
+  provider: { name: "editor", version: "1" },
+  looks: ({ path }: { path: string }, scope: Scope) => [
+    fileStep("read", resolveFile(scope, path)),
+    fileStep("search", resolveFile(scope, ".")),
+  ],
+} as const;
 
 /** Files whose lines are shown; of the others the places alone. */
 const shownFiles = 60;
