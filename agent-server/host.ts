@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, join } from "node:path";
+import type { Quest } from "./contract/chat.ts";
 import { protocolVersion } from "./contract/common.ts";
 import type { AskEditor } from "./contract/editor.ts";
 import { LancelotError } from "./contract/errors.ts";
@@ -13,7 +14,9 @@ import { createGovernance, governanceHandlers, governanceMigrations } from "./go
 import {
   createModels,
   createUsage,
+  keysHandlers,
   localDoctorLine,
+  modelsHandlers,
   oauthHandlers,
   onThisMachineHandlers,
   routerHandlers,
@@ -24,6 +27,7 @@ import {
 } from "./models/models.ts";
 import { chatHandlers, contextHandlers, createOrchestrator, orchestratorMigrations } from "./orchestrator/orchestrator.ts";
 import type { ProductPaths } from "./paths.ts";
+import { createRest } from "./rest.ts";
 import {
   type Audit,
   createAudit,
@@ -41,13 +45,13 @@ import {
   createRedactor,
   createSanitizer,
   createSecrets,
-  refuseReservedSecret,
   isReservedSecret,
   piiKinds,
   type Redactor,
+  securityHandlers,
 } from "./security/security.ts";
 import { openStorage } from "./storage/storage.ts";
-import { createSandbox, createTools, toolsHandlers, toolsMigrations } from "./tools/tools.ts";
+import { createSandbox, createTools, effectHandlers, toolsHandlers, toolsMigrations } from "./tools/tools.ts";
 
 export interface HostOptions {
   paths: ProductPaths;
@@ -84,7 +88,18 @@ export interface Host {
  * @throws LancelotError worded for the owner when the data folder or the workspace cannot be used.
  */
 export async function createHost(options: HostOptions): Promise<Host> {
-  const { workspace, dataDir, emit, paths } = options;
+  const { workspace, dataDir, paths } = options;
+  const running = new Set<string>();
+  const rest = createRest(() => running.size > 0);
+  const emit: Emit = (topic, payload) => {
+    if (topic === "quest") {
+      const { id, status } = payload as Quest;
+      if (status === "active") running.add(id);
+      else running.delete(id);
+      rest.worked();
+    }
+    options.emit(topic, payload);
+  };
   if (workspace !== null && !(existsSync(workspace) && statSync(workspace).isDirectory()))
     throw new LancelotError("not_found", `The workspace ${workspace} is not a folder.`);
   const startedAt = new Date().toISOString();
@@ -313,7 +328,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
         return null;
       });
       degradedReasons.push(...tools.routing.degraded(), ...models.router.degraded());
-      for (const reason of [ledger.degraded(), telemetry.state().problem, models.machine.localProblem()])
+      for (const reason of [ledger.degraded(), telemetry.state().problem, models.machine.localProblem(), detector.problem()])
         if (reason !== null && !degradedReasons.includes(reason)) degradedReasons.push(reason);
       const local = models.local().status;
       return {
@@ -330,33 +345,9 @@ export async function createHost(options: HostOptions): Promise<Host> {
     ...chatHandlers(orchestrator),
     ...contextHandlers(orchestrator),
     ...oauthHandlers(oauth, { ledger, onChange: () => (emit("oauth", {}), emit("models", {})) }),
-    "models.list": ({ provider }, call) => models.list(provider, call.signal),
-    "models.choose": ({ provider, model }) => models.choose(provider, model),
-    "models.local": () => models.local(),
+    ...modelsHandlers(models, ledger),
     ...onThisMachineHandlers(models.machine),
-    "models.local.download": ({ only }) => models.downloadLocal(only),
-    "models.local.cancel": () =>
-      recorded(ledger, { actionType: "user_interaction", actionName: "models.local.cancel", inputs: {}, riskTier: "T0" }, () =>
-        models.cancelDownload(),
-      ),
-    "vault.set": async ({ name, value }) => {
-      refuseReservedSecret(name);
-      // The name alone: a value never reaches the ledger.
-      await recorded(ledger, { actionType: "system", actionName: "vault.set", inputs: { title: name }, riskTier: "T3" }, () =>
-        secrets.set(name, value),
-      );
-      emit("models", {});
-      return { ok: true };
-    },
-    "vault.delete": async ({ name }) => {
-      refuseReservedSecret(name);
-      await recorded(ledger, { actionType: "system", actionName: "vault.delete", inputs: { title: name }, riskTier: "T3" }, () =>
-        secrets.delete(name),
-      );
-      emit("models", {});
-      return { ok: true };
-    },
-    "vault.list": async () => ({ items: (await secrets.list()).filter((name) => !isReservedSecret(name)) }),
+    ...keysHandlers(secrets, { ledger, onChange: () => emit("models", {}) }),
     ...governanceHandlers(governance, tools.verifications.stats),
     ...receiptsHandlers({ ledger, emit }),
     ...usageHandlers(usage, ledger),
@@ -365,39 +356,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
     ...flagHandlers(flags),
     ...safeModeHandlers(safeMode),
     ...toolsHandlers(tools.routing, ledger, () => [localDoctorLine(models.local())]),
-    "tools.list": () => ({ items: tools.list() }),
-    "tools.invoke": async ({ tool, args, questId }, call) => {
-      flags.require("TOOLS_FABRIC");
-      const outcome = await tools.invoke({ tool, args, questId: questId ?? null, parentId: null, mode: "normal", signal: call.signal });
-      if (outcome.isError || outcome.receiptId === null)
-        throw outcome.error ?? new LancelotError("conflict", outcome.text, { data: { receiptId: outcome.receiptId } });
-      return { output: outcome.text, receiptId: outcome.receiptId, changeId: outcome.changeId };
-    },
-    "repl.run": async ({ command, questId }, call) => {
-      flags.require("TOOLS_FABRIC");
-      const outcome = await tools.repl(command, { questId: questId ?? null, signal: call.signal });
-      if (outcome.isError) throw outcome.error ?? new LancelotError("conflict", outcome.text, { data: { receiptId: outcome.receiptId } });
-      return { output: outcome.text, receiptId: outcome.receiptId };
-    },
-    "workspace.search": ({ query, regex, glob, limit }, call) =>
-      tools.search({ query, regex, limit, ...(glob === undefined ? {} : { glob }) }, call.signal),
-    "workspace.outline": ({ path }) => tools.outline(path),
-    "workspace.files": async ({ query, limit }, call) => ({ items: await tools.files(query, limit, call.signal) }),
-    "security.inspect": ({ text }) => {
-      const { allowed, findings, normalized } = sanitizer.inspect(text);
-      return { allowed, findings: [...findings], normalized };
-    },
-    "security.redact": ({ text }) => redactor.text(text),
-    "changes.list": ({ questId, open, limit }) => ({
-      items: tools.changes.list({ limit, ...(questId === undefined ? {} : { questId }), ...(open === undefined ? {} : { open }) }),
-    }),
-    "changes.get": ({ id }) => tools.changes.get(id),
-    "changes.decide": ({ id, decision, hunks }) => tools.changes.decide(id, decision, hunks),
-    "checkpoints.list": ({ questId, limit }) => ({
-      items: tools.checkpoints.list({ limit, ...(questId === undefined ? {} : { questId }) }),
-    }),
-    "checkpoints.diff": async (of) => ({ files: await tools.checkpoints.diff(of) }),
-    "checkpoints.restore": (of) => tools.checkpoints.restore(of),
+    ...effectHandlers(tools, () => flags.require("TOOLS_FABRIC")),
+    ...securityHandlers({ sanitizer, redactor, detector }),
   };
 
   return {
@@ -407,6 +367,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     info,
     async close() {
       clearInterval(watching);
+      rest.close();
       await orchestrator.close();
       await tools.close();
       await sandbox?.close();

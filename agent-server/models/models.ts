@@ -43,6 +43,8 @@ export type {
   UserContent,
 } from "./request.ts";
 export { RouterConfig } from "./router/config.ts";
+export { modelsHandlers } from "./handlers.ts";
+export { keysHandlers } from "./keys.ts";
 export { routerHandlers } from "./router/handlers.ts";
 export type { CallTask } from "./router/lanes.ts";
 export type { Route } from "./router/router.ts";

@@ -1,11 +1,4 @@
-import {
-  Agent,
-  type Dispatcher,
-  EnvHttpProxyAgent,
-  FormData as UndiciFormData,
-  fetch as undiciFetch,
-  type RequestInit as UndiciInit,
-} from "undici";
+import type { Dispatcher, FormData as UndiciFormData, RequestInit as UndiciInit } from "undici";
 import { LancelotError } from "../contract/errors.ts";
 import { checkedLookup, isLoopbackHost, reachOf, unbracket } from "./addresses.ts";
 import type { GatedFetch } from "./security.ts";
@@ -32,23 +25,31 @@ export function createGatedFetch(deps: { env?: NodeJS.ProcessEnv; lookup?: Retur
     bodyTimeout: timeouts.silence,
     connect: { timeout: timeouts.connect, lookup: (deps.lookup ?? checkedLookup()) as never },
   };
-  const direct = new Agent(options);
-  const proxied = new EnvHttpProxyAgent({
-    ...options,
-    httpProxy: env["http_proxy"] ?? env["HTTP_PROXY"] ?? "",
-    httpsProxy: env["https_proxy"] ?? env["HTTPS_PROXY"] ?? "",
-    noProxy: env["no_proxy"] ?? env["NO_PROXY"] ?? "",
-  });
+  /** Loaded with the first request: a host that asks nobody does without its half megabyte of code. */
+  const load = async () => {
+    const undici = await import("./network.ts");
+    const proxied = new undici.EnvHttpProxyAgent({
+      ...options,
+      httpProxy: env["http_proxy"] ?? env["HTTP_PROXY"] ?? "",
+      httpsProxy: env["https_proxy"] ?? env["HTTPS_PROXY"] ?? "",
+      noProxy: env["no_proxy"] ?? env["NO_PROXY"] ?? "",
+    });
+    return { fetch: undici.fetch, FormData: undici.FormData, direct: new undici.Agent(options), proxied };
+  };
+  let loading: ReturnType<typeof load> | undefined;
 
   return (origins) => {
     const named = new Set(origins.map(namedOrigin));
     return (async (input: string | URL | Request, given: RequestInit = {}) => {
       let url = new URL(input instanceof Request ? input.url : input);
-      let init = toUndiciInit(input, given);
+      // Refused before anything is loaded for it.
+      if (!named.has(url.origin)) throw new LancelotError("denied", `${url.origin} is not an address this request may reach.`);
+      const { fetch: send, FormData: Form, direct, proxied } = await (loading ??= load());
+      let init = toUndiciInit(input, given, Form);
       for (let redirects = 0; ; redirects += 1) {
         if (!named.has(url.origin)) throw new LancelotError("denied", `${url.origin} is not an address this request may reach.`);
         const dispatcher: Dispatcher = isLoopbackHost(url.hostname) ? direct : proxied;
-        const response = await undiciFetch(url, { ...init, redirect: "manual", dispatcher }).catch((error: unknown) => {
+        const response = await send(url, { ...init, redirect: "manual", dispatcher }).catch((error: unknown) => {
           throw refusalWithin(error) ?? error;
         });
         const location = response.headers.get("location");
@@ -98,14 +99,14 @@ function isNeverReached(host: string): boolean {
   return /^(?:169\.254\.|0\.|22[4-9]\.|23\d\.|255\.|fe[89ab]|ff|::$|::ffff:)/i.test(host) || host === "fd00:ec2::254";
 }
 
-function toUndiciInit(input: string | URL | Request, given: RequestInit): UndiciInit {
+function toUndiciInit(input: string | URL | Request, given: RequestInit, Form: new () => UndiciFormData): UndiciInit {
   const request = input instanceof Request ? input : null;
   const body = given.body ?? request?.body ?? null;
   const init: Record<string, unknown> = {
     ...given,
     method: given.method ?? request?.method ?? "GET",
     headers: [...new Headers(given.headers ?? request?.headers)],
-    body: body instanceof FormData ? copyForm(body) : body,
+    body: body instanceof FormData ? copyForm(body, new Form()) : body,
     signal: given.signal ?? request?.signal ?? null,
   };
   if (body instanceof ReadableStream) init["duplex"] = "half";
@@ -113,8 +114,7 @@ function toUndiciInit(input: string | URL | Request, given: RequestInit): Undici
 }
 
 /** The form classes of the platform and of undici do not know each other. */
-function copyForm(form: FormData): UndiciFormData {
-  const copy = new UndiciFormData();
+function copyForm(form: FormData, copy: UndiciFormData): UndiciFormData {
   for (const [name, value] of form) {
     if (typeof value === "string") copy.append(name, value);
     else copy.append(name, value, value.name);

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { Agent, type buildConnector, type Dispatcher, EnvHttpProxyAgent, fetch as undiciFetch } from "undici";
+import type { buildConnector, Dispatcher } from "undici";
 import { LancelotError } from "../contract/errors.ts";
 import { checkedLookup } from "./addresses.ts";
 
@@ -59,8 +59,8 @@ export interface PageFetchDeps {
  */
 export function createPageFetch(deps: PageFetchDeps = {}): PageFetch {
   const env = deps.env ?? process.env;
-  let made: Dispatcher | null = null;
-  const dispatcher = (): Dispatcher => (made ??= makeDispatcher(deps, env));
+  /** Loaded with the first page. */
+  let loading: ReturnType<typeof load> | undefined;
 
   return async (request) => {
     const limit = AbortSignal.timeout(request.timeoutMs);
@@ -71,13 +71,14 @@ export function createPageFetch(deps: PageFetchDeps = {}): PageFetch {
       for (let hop = 0; ; hop += 1) {
         request.judge(url, hop);
         if (new URL(url).protocol !== "https:") throw new LancelotError("denied", "Only https addresses are reached.");
-        const response = await undiciFetch(url, {
+        const { fetch: send, dispatcher } = await (loading ??= load(deps, env));
+        const response = await send(url, {
           method: request.method,
           headers: { ...request.headers },
           body: request.body ?? null,
           redirect: "manual",
           signal,
-          dispatcher: dispatcher(),
+          dispatcher,
         });
         const next = redirectOf(response, url);
         if (next !== null && request.method === "GET") {
@@ -112,7 +113,8 @@ export function createPageFetch(deps: PageFetchDeps = {}): PageFetch {
   };
 }
 
-function makeDispatcher({ lookup, connector }: PageFetchDeps, env: NodeJS.ProcessEnv): Dispatcher {
+async function load({ lookup, connector }: PageFetchDeps, env: NodeJS.ProcessEnv) {
+  const { Agent, EnvHttpProxyAgent, fetch } = await import("./network.ts");
   const options = {
     allowH2: false,
     // Connections are not kept for long: requests are few.
@@ -121,8 +123,11 @@ function makeDispatcher({ lookup, connector }: PageFetchDeps, env: NodeJS.Proces
     connect: connector ?? { timeout: connectMs, lookup: (lookup ?? checkedLookup()) as never },
   };
   const httpsProxy = env["https_proxy"] ?? env["HTTPS_PROXY"] ?? "";
-  if (httpsProxy === "") return new Agent(options);
-  return new EnvHttpProxyAgent({ ...options, httpProxy: "", httpsProxy, noProxy: env["no_proxy"] ?? env["NO_PROXY"] ?? "" });
+  const dispatcher: Dispatcher =
+    httpsProxy === ""
+      ? new Agent(options)
+      : new EnvHttpProxyAgent({ ...options, httpProxy: "", httpsProxy, noProxy: env["no_proxy"] ?? env["NO_PROXY"] ?? "" });
+  return { fetch, dispatcher };
 }
 
 function redirectOf(response: { status: number; headers: { get(name: string): string | null } }, from: string): string | null {

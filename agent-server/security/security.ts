@@ -28,6 +28,7 @@ export type GatedFetch = (origins: readonly string[]) => typeof fetch;
 export { type PiiDetector, type PiiKind, type PiiMatch, piiKinds } from "./pii/pii.ts";
 export { createPiiDetector, type OwnersPiiDetector } from "./pii/detector.ts";
 export { RedactionSettings } from "./pii/settings.ts";
+export { securityHandlers } from "./handlers.ts";
 export { createRedactor } from "./redactor.ts";
 export {
   createPlaceholders,

@@ -47,6 +47,7 @@ import { createVerificationsStore } from "./verifications-store.ts";
 import { createWorkspaceFiles } from "./workspace-files.ts";
 import { findFiles, searchWorkspace } from "./workspace-search.ts";
 
+export { effectHandlers } from "./effect-handlers.ts";
 export { toolsHandlers } from "./handlers.ts";
 export { createSandbox } from "./sandbox/sandbox.ts";
 export { toolsMigrations } from "./migrations.ts";

@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 import type { LocalServer } from "../../agent-server/contract/models.ts";
 import type { AgentHost } from "../host/agent-host.ts";
-import { plain } from "../host/report.ts";
+import { plain, report } from "../host/report.ts";
 import { askOwner } from "./ask-owner.ts";
 import type { Commands } from "./commands.ts";
 
@@ -51,6 +51,27 @@ export function localModelCommands(host: AgentHost): Commands {
       void vscode.window.showInformationMessage(vscode.l10n.t("{0} is deleted.", model.name));
     },
 
+    async "lancelot.downloadIntentModel"() {
+      const before = await host.call("models.local", {});
+      if (before.intent?.status === "ready") {
+        void vscode.window.showInformationMessage(vscode.l10n.t("The model that sorts requests is here already."));
+        return;
+      }
+      const options = {
+        location: vscode.ProgressLocation.Notification,
+        title: vscode.l10n.t("Downloading the model that sorts requests"),
+        cancellable: true,
+      };
+      const model = await vscode.window.withProgress(options, (_, token) => {
+        token.onCancellationRequested(() => void host.call("models.local.cancel", {}).then(undefined, report));
+        return host.call("models.local.download", { only: "intent" });
+      });
+      const problem = model.intent?.problem ?? null;
+      if (problem !== null) throw new Error(problem);
+      if (model.intent?.status === "ready")
+        void vscode.window.showInformationMessage(vscode.l10n.t("Requests are now sorted by a small model on this machine."));
+    },
+
     async "lancelot.findModelServers"() {
       const { items } = await withProgress(vscode.l10n.t("Looking for model servers on this machine"), () =>
         host.call("models.servers", {}),
@@ -77,7 +98,8 @@ export function localModelCommands(host: AgentHost): Commands {
 
 type ServerChoice = vscode.QuickPickItem & { use?: { url: string; model: string } };
 
-function serverChoices(servers: readonly LocalServer[]): ServerChoice[] {
+/** Rows of a quick pick: each server with its models. */
+export function serverChoices(servers: readonly LocalServer[]): ServerChoice[] {
   return servers.flatMap(({ displayName, url, models, problem }): ServerChoice[] => [
     { label: displayName, kind: vscode.QuickPickItemKind.Separator },
     ...models.map(({ model, contextWindow }) => ({

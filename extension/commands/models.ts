@@ -1,8 +1,9 @@
 import * as vscode from "vscode";
-import type { LocalModel, ModelInfo, ProviderState } from "../../agent-server/contract/models.ts";
+import type { LocalModel, LocalServer, ModelInfo, ProviderState } from "../../agent-server/contract/models.ts";
 import type { AgentHost } from "../host/agent-host.ts";
 import { plain } from "../host/report.ts";
 import type { Commands } from "./commands.ts";
+import { serverChoices } from "./local-model.ts";
 
 type Choice = vscode.QuickPickItem & ({ kind: vscode.QuickPickItemKind.Separator } | { run?: () => Promise<void> });
 
@@ -64,13 +65,18 @@ async function pickModel(
   });
   pick.show();
   try {
-    const [{ items, providers, problem }, local] = await Promise.all([
+    const [{ items, providers, problem }, local, servers] = await Promise.all([
       host.call("models.list", {}, abort.signal),
       host.call("models.local", {}, abort.signal),
+      // A look at this machine alone; without it the rest can still be chosen.
+      host.call("models.servers", {}, abort.signal).then(
+        (found) => found.items,
+        () => [],
+      ),
     ]);
     const wrong: Choice[] =
       problem === null ? [] : [{ label: vscode.l10n.t("$(warning) config/models.yaml"), detail: plain(problem), alwaysShow: true }];
-    pick.items = [...wrong, ...choices(host, items, providers, local, choose, download)];
+    pick.items = [...wrong, ...choices(host, items, providers, local, choose, download), ...serversHere(host, servers), ...signIn()];
     pick.activeItems = pick.items.filter((item) => "picked" in item && item.picked);
     pick.placeholder = vscode.l10n.t("Models of every provider that can be reached");
     pick.busy = false;
@@ -138,6 +144,31 @@ function choices(
         entries.push({ label: provider.displayName, picked: provider.active, run: () => choose(provider.provider) });
       return [separator(provider.displayName), ...entries];
     });
+}
+
+/** Servers of this machine that models.yaml does not name yet. */
+function serversHere(host: AgentHost, servers: readonly LocalServer[]): Choice[] {
+  return serverChoices(servers.filter(({ provider, models }) => provider === null && models.length > 0)).map(({ use, ...choice }) =>
+    use === undefined
+      ? choice
+      : {
+          ...choice,
+          async run() {
+            const { provider, model } = await host.call("models.useServer", use);
+            void vscode.window.showInformationMessage(vscode.l10n.t("Lancelot now uses {0} ({1}).", model, provider));
+          },
+        },
+  );
+}
+
+function signIn(): Choice[] {
+  return [
+    { label: "", kind: vscode.QuickPickItemKind.Separator },
+    {
+      label: vscode.l10n.t("$(sign-in) Sign in to a provider…"),
+      run: async () => void (await vscode.commands.executeCommand("lancelot.signIn")),
+    },
+  ];
 }
 
 /** What answers first, then what can, then what needs nothing but a download, then what needs a key. */

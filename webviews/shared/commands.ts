@@ -34,6 +34,7 @@ export const commands = {
   setCaps: "lancelot.setCaps",
   resetUsage: "lancelot.resetUsage",
   deleteLocalModel: "lancelot.deleteLocalModel",
+  downloadIntentModel: "lancelot.downloadIntentModel",
 } as const;
 
 export type CommandName = keyof typeof commands;

@@ -3,7 +3,6 @@ import { createReadStream } from "node:fs";
 import { mkdir, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { EnvHttpProxyAgent, fetch as undiciFetch } from "undici";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import { diskError, diskFull, freeBytes } from "./disk.ts";
@@ -44,20 +43,27 @@ interface FetchResponse {
 /** Fetch through the proxy that the environment names, giving up on a host that does not answer within seconds. */
 export function createFetch(env: Readonly<Record<string, string | undefined>>): { fetch: Fetch; close(): Promise<void> } {
   const named = (name: string) => env[name] ?? env[name.toUpperCase()] ?? "";
-  const agent = new EnvHttpProxyAgent({
-    httpProxy: named("http_proxy"),
-    httpsProxy: named("https_proxy"),
-    noProxy: named("no_proxy"),
-    connect: { timeout: 5_000 },
-    headersTimeout: 30_000,
-    bodyTimeout: 60_000,
-  });
+  const load = async () => {
+    const { EnvHttpProxyAgent, fetch } = await import("./network.ts");
+    const agent = new EnvHttpProxyAgent({
+      httpProxy: named("http_proxy"),
+      httpsProxy: named("https_proxy"),
+      noProxy: named("no_proxy"),
+      connect: { timeout: 5_000 },
+      headersTimeout: 30_000,
+      bodyTimeout: 60_000,
+    });
+    return { fetch, agent };
+  };
+  /** With the first request. */
+  let loading: ReturnType<typeof load> | undefined;
   return {
     fetch: async (url, init) => {
-      const response = await undiciFetch(url, { ...init, dispatcher: agent });
+      const { fetch, agent } = await (loading ??= load());
+      const response = await fetch(url, { ...init, dispatcher: agent });
       return { status: response.status, headers: response.headers, body: response.body };
     },
-    close: () => agent.destroy(),
+    close: async () => (await loading)?.agent.destroy(),
   };
 }
 

@@ -61,7 +61,8 @@ vi.mock("vscode", () => {
         editor.asked.push(asked);
         return Promise.resolve(editor.typed.shift());
       },
-      withProgress: (_options: unknown, work: () => unknown) => work(),
+      withProgress: (_options: unknown, work: (progress: unknown, token: unknown) => unknown) =>
+        work({ report: () => undefined }, { onCancellationRequested: () => ({ dispose: () => undefined }) }),
     },
   };
 });
@@ -189,6 +190,19 @@ describe("the local model", () => {
     await run(localModelCommands, "lancelot.deleteLocalModel");
     expect(changes()).toEqual(expected);
     expect(editor.told.length + editor.questions.length).toBeGreaterThan(0);
+  });
+});
+
+describe("the model that sorts requests", () => {
+  it.each([
+    ["is fetched alone", "absent", "ready", [["models.local.download", { only: "intent" }]], "sorted by a small model"],
+    ["is not fetched twice", "ready", "ready", [], "is here already"],
+  ] as const)("%s", async (_name, before, after, expected, words) => {
+    answers["models.local"] = { ...local, intent: { status: before, problem: null } };
+    answers["models.local.download"] = { ...local, intent: { status: after, problem: null } };
+    await run(localModelCommands, "lancelot.downloadIntentModel");
+    expect(changes()).toEqual(expected);
+    expect(editor.told[0]).toContain(words);
   });
 });
 

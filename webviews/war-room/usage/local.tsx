@@ -60,6 +60,11 @@ function Actions({ room, model }: { room: WarRoom; model: LocalModel }): JSX.Ele
           {t("Pause")}
         </Button>
       )}
+      {(model.intent?.status === "absent" || model.intent?.status === "failed") && model.status !== "downloading" && (
+        <Button icon="cloud-download" disabled={busy} onClick={() => bridge.ui(commandAction("downloadIntentModel"))}>
+          {t("Download the model that sorts requests")}
+        </Button>
+      )}
       {model.status === "ready" && (
         <Button icon="play" disabled={busy} onClick={usage.load}>
           {usage.busy.value === "load" ? t("Loading…") : t("Load now")}

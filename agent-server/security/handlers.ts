@@ -1,0 +1,38 @@
+import type { Handlers } from "../contract/table.ts";
+import type { PiiDetector } from "./pii/pii.ts";
+import type { Finding, Redactor } from "./security.ts";
+import type { Sanitizer } from "./sanitizer.ts";
+
+/** What the guards make of a text. Nothing is kept. */
+export function securityHandlers(deps: {
+  sanitizer: Sanitizer;
+  redactor: Redactor;
+  detector: PiiDetector;
+}): Pick<Handlers, "security.inspect" | "security.redact"> {
+  return {
+    "security.inspect": ({ text }) => {
+      const { allowed, findings, normalized } = deps.sanitizer.inspect(text);
+      return { allowed, findings: [...findings], normalized };
+    },
+    "security.redact": ({ text }) => {
+      const { text: withoutSecrets, findings } = deps.redactor.text(text);
+      return hidePersonal(withoutSecrets, findings, deps.detector);
+    },
+  };
+}
+
+/** The text without its secrets, and now without its personal data; for good, unlike what a task's models are told. */
+function hidePersonal(text: string, before: readonly Finding[], detector: PiiDetector): { text: string; findings: Finding[] } {
+  const findings = [...before];
+  let result = "";
+  let done = 0;
+  for (const { start, end, kind } of detector.find(text)) {
+    // What already stands for a secret is none.
+    if (text.slice(start, end).includes("[redacted:")) continue;
+    const placeholder = `[redacted:${kind}]`;
+    findings.push({ kind, placeholder });
+    result += text.slice(done, start) + placeholder;
+    done = end;
+  }
+  return { text: result + text.slice(done), findings };
+}

@@ -1,0 +1,57 @@
+import { LancelotError } from "../contract/errors.ts";
+import type { Handlers } from "../contract/table.ts";
+import type { ToolOutcome, Tools } from "./tools.ts";
+
+type Names =
+  | "tools.list"
+  | "tools.invoke"
+  | "repl.run"
+  | "workspace.search"
+  | "workspace.outline"
+  | "workspace.files"
+  | "changes.list"
+  | "changes.get"
+  | "changes.decide"
+  | "checkpoints.list"
+  | "checkpoints.diff"
+  | "checkpoints.restore";
+
+/**
+ * Tools, searches, changes and checkpoints, each by its own road.
+ * @param requireTools throws `disabled` while the tools are switched off
+ */
+export function effectHandlers(tools: Tools, requireTools: () => void): Pick<Handlers, Names> {
+  return {
+    "tools.list": () => ({ items: tools.list() }),
+    "tools.invoke": async ({ tool, args, questId }, { signal }) => {
+      requireTools();
+      const outcome = await tools.invoke({ tool, args, questId: questId ?? null, parentId: null, mode: "normal", signal });
+      if (outcome.receiptId === null || outcome.isError) throw failureOf(outcome);
+      return { output: outcome.text, receiptId: outcome.receiptId, changeId: outcome.changeId };
+    },
+    "repl.run": async ({ command, questId }, { signal }) => {
+      requireTools();
+      const outcome = await tools.repl(command, { questId: questId ?? null, signal });
+      if (outcome.isError) throw failureOf(outcome);
+      return { output: outcome.text, receiptId: outcome.receiptId };
+    },
+    "workspace.search": ({ query, regex, glob, limit }, { signal }) =>
+      tools.search({ query, regex, limit, ...(glob === undefined ? {} : { glob }) }, signal),
+    "workspace.outline": ({ path }) => tools.outline(path),
+    "workspace.files": async ({ query, limit }, { signal }) => ({ items: await tools.files(query, limit, signal) }),
+    "changes.list": ({ questId, open, limit }) => ({
+      items: tools.changes.list({ limit, ...(questId === undefined ? {} : { questId }), ...(open === undefined ? {} : { open }) }),
+    }),
+    "changes.get": ({ id }) => tools.changes.get(id),
+    "changes.decide": ({ id, decision, hunks }) => tools.changes.decide(id, decision, hunks),
+    "checkpoints.list": ({ questId, limit }) => ({
+      items: tools.checkpoints.list({ limit, ...(questId === undefined ? {} : { questId }) }),
+    }),
+    "checkpoints.diff": async (of) => ({ files: await tools.checkpoints.diff(of) }),
+    "checkpoints.restore": (of) => tools.checkpoints.restore(of),
+  };
+}
+
+function failureOf({ error, text, receiptId }: ToolOutcome): Error {
+  return error ?? new LancelotError("conflict", text, { data: { receiptId } });
+}
