@@ -57,6 +57,8 @@ export const eventTopics = {
   usage: z.object({ questId: Id.nullable() }),
   /** A sign-in changed: read `oauth.status` again. */
   oauth: z.object({}),
+  /** What is remembered, staged, quarantined or compiled changed, here or in another window: read what is shown again. */
+  memory: z.object({}),
 } as const;
 
 export type Topic = keyof typeof eventTopics;

@@ -5,8 +5,6 @@
 export const laterMethods: readonly string[] = [
   ...["host.sleep", "host.wake"],
   ...["create", "list", "get", "update", "approve", "execute"].map((name) => `plans.${name}`),
-  ...["status", "core", "search", "begin", "edit", "finish", "rollback", "commits", "compile", "contexts"].map((name) => `memory.${name}`),
-  ...["memory.quarantine", "memory.promote", "memory.deny"],
   ...["list", "get", "validate", "install", "enable", "disable", "uninstall", "run", "propose", "proposals"].map(
     (name) => `skills.${name}`,
   ),

@@ -16,6 +16,8 @@ export interface Method<P extends z.ZodType = z.ZodType, R extends z.ZodType = z
   readonly params: P;
   readonly result: R;
   readonly route?: Route;
+  /** A second published route of the same method. */
+  readonly alias?: Route;
 }
 
 /** Declares a method; exists so that the table keeps the exact schema types. */

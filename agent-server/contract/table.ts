@@ -6,6 +6,7 @@ import { flagMethods } from "./flags.ts";
 import { governanceMethods } from "./governance.ts";
 import { hostMethods } from "./host.ts";
 import { intentMethods } from "./intent.ts";
+import { memoryMethods } from "./memory.ts";
 import { modelMethods } from "./models.ts";
 import { oauthMethods } from "./oauth.ts";
 import { providerMethods } from "./providers.ts";
@@ -22,6 +23,7 @@ export const methods = {
   ...hostMethods,
   ...chatMethods,
   ...modelMethods,
+  ...memoryMethods,
   ...routerMethods,
   ...usageMethods,
   ...intentMethods,

@@ -98,7 +98,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       return answer(c, name, { ...(body.value as object), ...c.req.param() });
     };
     app.post(`/rpc/${name}`, handle);
-    if (method.route) app.on(method.route.method, method.route.path.replace(/\{(\w+)\}/g, ":$1"), handle);
+    for (const route of [method.route, method.alias]) if (route) app.on(route.method, route.path.replace(/\{(\w+)\}/g, ":$1"), handle);
   }
   app.notFound((c) =>
     fail(c, new LancelotError("not_found", `There is nothing at ${c.req.method} ${c.req.path}; GET /openapi.json lists what is here.`)),

@@ -22,9 +22,11 @@ export function openApiDocument(version: string) {
       requestBody: json(method.params),
       responses,
     };
-    if (method.route === undefined) continue;
-    const body = method.route.method === "GET" ? {} : { requestBody: json(method.params) };
-    (paths[method.route.path] ??= {})[method.route.method.toLowerCase()] = { ...about, operationId: `${name}:rest`, ...body, responses };
+    for (const [route, suffix] of [[method.route, "rest"] as const, [method.alias, "alias"] as const]) {
+      if (route === undefined) continue;
+      const body = route.method === "GET" ? {} : { requestBody: json(method.params) };
+      (paths[route.path] ??= {})[route.method.toLowerCase()] = { ...about, operationId: `${name}:${suffix}`, ...body, responses };
+    }
   }
   return createDocument({
     openapi: "3.1.0",

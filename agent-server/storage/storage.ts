@@ -7,6 +7,8 @@ import { migrate } from "./migrate.ts";
 import { nativeBinding } from "./native-binding.ts";
 import { databaseFile, wordSqliteError } from "./sqlite-errors.ts";
 
+export { createLayeredSettings } from "./layered-settings.ts";
+
 /** One step of the schema, known by its name for good: never rename or edit one that has shipped, append another. */
 export interface Migration {
   /** `<room>-<number>-<what>`, unique in the product. */

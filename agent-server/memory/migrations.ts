@@ -1,0 +1,120 @@
+import type { Migration } from "../storage/storage.ts";
+
+/** Times are milliseconds since 1970. JSON texts are written with sorted keys, so that equal things are equal texts. */
+export const memoryMigrations: readonly Migration[] = [
+  {
+    name: "memory-1-items",
+    sql: `
+      CREATE TABLE memory_items (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL UNIQUE,
+        tier TEXT NOT NULL CHECK (tier IN ('core', 'working', 'episodic', 'archival')),
+        block TEXT CHECK ((tier = 'core') = (block IS NOT NULL)),
+        namespace TEXT NOT NULL,
+        -- Absolute path; '' of what holds in every workspace, '-' where no folder was open.
+        workspace TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        content TEXT NOT NULL,
+        -- Of what is kept by reference ('message:<id>'): content is '' then.
+        ref TEXT,
+        confidence REAL NOT NULL CHECK (confidence BETWEEN 0 AND 1),
+        tags TEXT NOT NULL,
+        provenance TEXT NOT NULL,
+        quest_id TEXT,
+        commit_id TEXT NOT NULL,
+        version INTEGER NOT NULL,
+        created_at INTEGER NOT NULL,
+        updated_at INTEGER NOT NULL,
+        expires_at INTEGER,
+        -- Derived from use, not part of what a rollback restores.
+        weight REAL NOT NULL CHECK (weight BETWEEN 0 AND 1),
+        reinforced_at INTEGER NOT NULL,
+        reinforced INTEGER NOT NULL DEFAULT 0
+      ) STRICT;
+      CREATE INDEX memory_items_place ON memory_items (workspace, tier, updated_at DESC);
+      CREATE INDEX memory_items_quest ON memory_items (quest_id) WHERE quest_id IS NOT NULL;
+      CREATE INDEX memory_items_expiry ON memory_items (expires_at) WHERE expires_at IS NOT NULL;
+      CREATE INDEX memory_items_commit ON memory_items (commit_id);
+      CREATE UNIQUE INDEX memory_items_ref ON memory_items (ref) WHERE ref IS NOT NULL;
+
+      CREATE TABLE memory_commits (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL UNIQUE,
+        status TEXT NOT NULL CHECK (status IN ('open', 'committed', 'rolled_back', 'abandoned')),
+        workspace TEXT NOT NULL,
+        author TEXT NOT NULL CHECK (author IN ('owner', 'agent', 'system')),
+        quest_id TEXT,
+        host_id TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        finished_at INTEGER,
+        -- Order in which commits were finished, over all workspaces, from 1.
+        finish_seq INTEGER UNIQUE,
+        receipt_id TEXT,
+        changes INTEGER NOT NULL DEFAULT 0,
+        rollback_of TEXT NOT NULL DEFAULT '[]',
+        rolled_back_by TEXT
+      ) STRICT;
+      CREATE INDEX memory_commits_place ON memory_commits (workspace, seq DESC);
+
+      -- Staged edits, as the gates let them through; gone when their commit ends.
+      CREATE TABLE memory_edits (
+        commit_id TEXT NOT NULL REFERENCES memory_commits (id),
+        number INTEGER NOT NULL,
+        body TEXT NOT NULL,
+        PRIMARY KEY (commit_id, number)
+      ) STRICT;
+
+      -- What a finished commit changed: each item before and after, whole; null where there was, or is, none.
+      CREATE TABLE memory_images (
+        commit_id TEXT NOT NULL REFERENCES memory_commits (id),
+        item_id TEXT NOT NULL,
+        number INTEGER NOT NULL,
+        op TEXT NOT NULL,
+        before TEXT,
+        after TEXT,
+        reason TEXT NOT NULL,
+        PRIMARY KEY (commit_id, item_id)
+      ) STRICT;
+      CREATE INDEX memory_images_item ON memory_images (item_id);
+
+      -- Texts that wait for the owner. Nothing that compiles or searches reads this table.
+      CREATE TABLE memory_quarantine (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL UNIQUE,
+        workspace TEXT NOT NULL,
+        status TEXT NOT NULL CHECK (status IN ('pending', 'promoted', 'denied', 'withdrawn')),
+        commit_id TEXT NOT NULL REFERENCES memory_commits (id),
+        quest_id TEXT,
+        -- The edit, as the gates let it through, or the item that was set aside.
+        body TEXT NOT NULL,
+        why TEXT NOT NULL,
+        promoted_by TEXT,
+        created_at INTEGER NOT NULL,
+        decided_at INTEGER,
+        decided_reason TEXT
+      ) STRICT;
+      CREATE INDEX memory_quarantine_status ON memory_quarantine (status, seq DESC);
+
+      CREATE TABLE memory_contexts (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL UNIQUE,
+        workspace TEXT NOT NULL,
+        quest_id TEXT,
+        created_at INTEGER NOT NULL,
+        body TEXT NOT NULL
+      ) STRICT;
+
+      CREATE TABLE memory_job_runs (
+        name TEXT NOT NULL,
+        at INTEGER NOT NULL,
+        status TEXT NOT NULL CHECK (status IN ('run', 'failed', 'skipped')),
+        detail TEXT NOT NULL,
+        receipt_id TEXT,
+        duration_ms INTEGER NOT NULL,
+        host_id TEXT NOT NULL,
+        PRIMARY KEY (name, at)
+      ) STRICT;
+    `,
+  },
+];
