@@ -466,7 +466,10 @@ export const memoryMethods = {
   "memory.runJob": method({
     summary: "Runs one maintenance job now.",
     access: "owner",
-    params: z.object({ name: MemoryJobName }),
+    /** `memory_cleanup` is another name of `memory_compact_working`. */
+    params: z.object({
+      name: z.preprocess((name) => (name === "memory_cleanup" ? "memory_compact_working" : name), MemoryJobName),
+    }),
     result: MemoryJob,
   }),
 };

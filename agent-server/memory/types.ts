@@ -79,6 +79,18 @@ export interface GatedEdit {
   readonly provenance: Provenance;
   readonly reason: string;
   readonly ttlSeconds: number | null;
+  /**
+   * Of an insert that brings an exported item back: it keeps its id, where no item has it, its dates (ms) and what use made of it.
+   * Nobody but an import of the owner's sets it.
+   */
+  readonly imported?: {
+    readonly id: string;
+    readonly createdAt: number;
+    readonly updatedAt: number;
+    readonly expiresAt: number | null;
+    readonly reinforcedAt: number;
+    readonly reinforced: number;
+  };
 }
 
 /** What the evidence of an edit says. */
@@ -150,6 +162,8 @@ export interface Timeline {
   message(id: string): TimelineMessage | null;
   /** Messages of ended tasks of this workspace that were made after `after` (ms), oldest first. */
   since(after: number, limit: number): TimelineMessage[];
+  /** Messages of one task, oldest first; none when the task is gone. */
+  quest(questId: string): TimelineMessage[];
 }
 
 /** A quarantined edit as it is stored. */
