@@ -67,8 +67,8 @@ export interface ActiveSoul {
   readonly riskRules: (subject: SoulSubject) => readonly { readonly name: string; readonly description: string }[];
   /** The term of `allowed_autonomous` that names this, or null. */
   readonly allows: (subject: SoulSubject) => string | null;
-  /** Why memory may not hold a text, from `memory_ethics`; null when it may. */
-  readonly forbidsMemory: (content: string) => { readonly rule: string; readonly message: string } | null;
+  /** Why memory may not hold a text, from `memory_ethics`; null when it may. `personal`: it may when the owner asks for it. */
+  readonly forbidsMemory: (content: string) => { readonly rule: string; readonly message: string; readonly personal: boolean } | null;
   readonly tone: {
     /** A failed or refused step must be told in the answer. */
     readonly noSilentFailure: boolean;

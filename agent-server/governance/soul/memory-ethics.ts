@@ -1,28 +1,36 @@
 import type { Redactor } from "../../security/security.ts";
 
-/** Finds in a text what a sentence of `memory_ethics` forbids; null when it finds nothing. */
-export type MemoryCheck = (content: string) => { readonly rule: string; readonly message: string } | null;
+/** Finds in a text what a sentence of `memory_ethics` forbids; null when it finds nothing. `personal`: the owner may ask for it. */
+export type MemoryCheck = (content: string) => { readonly rule: string; readonly message: string; readonly personal: boolean } | null;
 
 const aboutSecrets = /secret|credential|password|passphrase|\bkeys?\b|\btokens?\b/i;
 const aboutPeople = /personal|\bpii\b|private|privacy|e-?mail|address|telephone|phone|financial|bank|account|card|\biban\b/i;
+/** What a sentence leaves to the owner: "unless the owner asks for it", "without my consent". */
+const leftToOwner =
+  /\b(?:unless|until|except|without)\b[^.;]*\b(?:owner|user|i|my|me|they|he|she)\b[^.;]*?(?:\bask|\bwant|\bwish|\bsay|\btell|\brequest|\bconsent|\bagree|\bpermi|\ballow|\bapprov)/i;
 
 /**
  * The check for the sentences of a soul. A sentence on secrets forbids whatever the redactor finds; one on personal or financial
  * data forbids e-mail addresses, telephone numbers in international form, IBANs and card numbers. It does not know names, postal
- * addresses, dates of birth or what somebody says about health or belief: of those only the model is told.
+ * addresses, dates of birth or what somebody says about health or belief: of those only the model is told. What it finds of people is
+ * `personal` only where the sentence itself leaves it to the owner.
  */
 export function compileMemoryEthics(sentences: readonly string[], redactor: Pick<Redactor, "text">): MemoryCheck {
   const onSecrets = sentences.find((sentence) => aboutSecrets.test(sentence)) ?? null;
-  const onPeople = sentences.find((sentence) => aboutPeople.test(sentence)) ?? null;
-  const forbidden = (what: string, sentence: string) => ({
+  const people = sentences.filter((sentence) => aboutPeople.test(sentence));
+  // The strictest is the one that is told, and the one that counts.
+  const onPeople = people.find((sentence) => !leftToOwner.test(sentence)) ?? people[0] ?? null;
+  const personal = onPeople !== null && leftToOwner.test(onPeople);
+  const forbidden = (what: string, sentence: string, ask: boolean) => ({
     rule: "soul.memory-ethics",
     message: `This holds ${what}. The soul says: ${sentence}`,
+    personal: ask,
   });
   return (content) => {
-    if (onSecrets !== null && redactor.text(content).findings.length > 0) return forbidden("a secret", onSecrets);
+    if (onSecrets !== null && redactor.text(content).findings.length > 0) return forbidden("a secret", onSecrets, false);
     if (onPeople === null) return null;
     const found = personalData(content);
-    return found === null ? null : forbidden(found, onPeople);
+    return found === null ? null : forbidden(found, onPeople, personal);
   };
 }
 

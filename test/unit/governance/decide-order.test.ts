@@ -89,7 +89,9 @@ describe("soul", () => {
 
   it("its memory ethics refuse what they forbid", () => {
     const ethical = gateFacts({
-      soul: soul({ forbidsMemory: (text) => (text.includes("@") ? { rule: "personal", message: "No addresses." } : null) }),
+      soul: soul({
+        forbidsMemory: (text) => (text.includes("@") ? { rule: "personal", message: "No addresses.", personal: false } : null),
+      }),
     });
     expect(decide(intent("memory", "write", { target: "working", content: "a@b.example" }), ethical)).toMatchObject({
       verdict: "deny",

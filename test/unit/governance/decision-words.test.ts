@@ -72,7 +72,11 @@ const situations: readonly { facts?: Partial<Facts>; with?: Partial<Intent>; all
   { facts: { soul: soul({ requiresApproval: () => "all" }) } },
   { facts: { soul: soul({ riskRules: () => [{ name: "No Surprises!", description: "" }] }) } },
   {
-    facts: { soul: soul({ forbidsMemory: (text) => (text.includes("@") ? { rule: "personal", message: "No addresses." } : null) }) },
+    facts: {
+      soul: soul({
+        forbidsMemory: (text) => (text.includes("@") ? { rule: "personal", message: "No addresses.", personal: false } : null),
+      }),
+    },
     all: true,
   },
   { facts: { neverAutomate: () => true } },

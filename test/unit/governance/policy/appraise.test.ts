@@ -342,7 +342,9 @@ describe("everything else", () => {
     ["quest.ask", {}, "[quest]; kept"],
     ["soul.propose", {}, "[quest]; kept"],
   ] as const)("%s %j: %s", (name, args, expected) => {
-    const ethical = soul({ forbidsMemory: (text) => (text.includes("forbidden") ? { rule: "words", message: "Not this word." } : null) });
+    const ethical = soul({
+      forbidsMemory: (text) => (text.includes("forbidden") ? { rule: "words", message: "Not this word.", personal: false } : null),
+    });
     const looked = look(name, args, {}, { soul: ethical });
     expect(said(looked)).toBe(expected);
     for (const alternative of [...looked.alternatives, ...(looked.denial?.alternatives ?? [])]) expect(alternative).toMatch(sentence);

@@ -225,6 +225,24 @@ describe("what memory may not hold", () => {
   });
 });
 
+describe("what a sentence leaves to the owner", () => {
+  const token = `ghp_${"a1B2".repeat(9)}`;
+  it.each<[readonly string[], string, boolean]>([
+    [["Never store personal data, unless the owner asks for it."], "mail anna@firma.de", true],
+    [["Never store personal data without the owner's consent."], "mail anna@firma.de", true],
+    [["No telephone numbers until I tell you to."], "call +49 30 12345678", true],
+    [["Never store personal data."], "mail anna@firma.de", false],
+    [["Never store personal data of the owner's customers, unless it is public."], "mail anna@firma.de", false],
+    // The strictest of several counts, in whatever order they stand.
+    [["No personal data, unless the owner asks for it.", "No bank accounts."], "mail anna@firma.de", false],
+    [["No bank accounts.", "No personal data, unless the owner asks for it."], "mail anna@firma.de", false],
+    // A secret is left to nobody.
+    [["Never store secrets or personal data, unless the owner asks for it."], `the token is ${token}`, false],
+  ])("%j, %s: %s", (sentences, content, personal) => {
+    expect(soul({ memory_ethics: [...sentences] }).forbidsMemory(content)).toMatchObject({ personal });
+  });
+});
+
 describe("card numbers", () => {
   const check = (text: string) => soul({ memory_ethics: ["No financial data."] }).forbidsMemory(text);
   it.each([
