@@ -36,12 +36,22 @@ const PatternRule = z.strictObject({
   raw: z.boolean().default(false),
   ...Examples,
 });
+/** A table of rules in `config/`. */
+export interface RuleTable {
+  readonly file: string;
+  /** How many rules it has: a table that lost one is not used. */
+  readonly phrases: number;
+  readonly patterns: number;
+}
+
+const sanitizerTable: RuleTable = { file: "sanitizer.yaml", phrases: 16, patterns: 10 };
+
 const Table = z.strictObject({
   version: z.literal(1),
   /** Objects after a phrase that make it ordinary: "ignore the previous instructions in the README". */
   unless_followed_by: z.strictObject({ prepositions: z.array(z.string().min(1)).min(1), objects: z.array(z.string().min(1)).min(1) }),
-  phrases: z.array(PhraseRule).length(16),
-  patterns: z.array(PatternRule).length(10),
+  phrases: z.array(PhraseRule),
+  patterns: z.array(PatternRule),
 });
 
 interface CompiledRule {
@@ -51,14 +61,18 @@ interface CompiledRule {
 }
 
 /**
- * The rules of `sanitizer.yaml`, each tried against its own examples. A table that cannot be trusted finds something in every
+ * The rules of `sanitizer.yaml`, or of another table of its form, each tried against its own examples. A table that cannot be trusted finds something in every
  * text and says so in its rule, so that nothing passes for clean.
  */
-export function createSanitizer(configDir: string, log: (message: string, error?: unknown) => void = () => undefined): Sanitizer {
+export function createSanitizer(
+  configDir: string,
+  log: (message: string, error?: unknown) => void = () => undefined,
+  of: RuleTable = sanitizerTable,
+): Sanitizer {
   let loaded: Sanitizer | null = null;
   const load = (): Sanitizer => {
     try {
-      return parseSanitizer(readFileSync(join(configDir, "sanitizer.yaml"), "utf8"));
+      return parseSanitizer(readFileSync(join(configDir, of.file), "utf8"), of);
     } catch (error) {
       log("the rules against injected instructions cannot be used", error);
       const findings: readonly InjectionFinding[] = [{ rule: "sanitizer.unusable", kind: "pattern", match: "" }];
@@ -70,8 +84,13 @@ export function createSanitizer(configDir: string, log: (message: string, error?
 }
 
 /** As `createSanitizer`, from the text of the table. @throws LancelotError `internal`, naming the rule and the example. */
-export function parseSanitizer(yaml: string): Sanitizer {
-  const table = Table.safeParse(parse(yaml));
+export function parseSanitizer(yaml: string, of: RuleTable = sanitizerTable): Sanitizer {
+  const unusable = (problem: string, cause?: unknown): LancelotError =>
+    new LancelotError("internal", `The rules against injected instructions (config/${of.file}) cannot be used: ${problem}`, { cause });
+  const table = Table.extend({
+    phrases: z.array(PhraseRule).length(of.phrases),
+    patterns: z.array(PatternRule).length(of.patterns),
+  }).safeParse(parse(yaml));
   if (!table.success) throw unusable(z.prettifyError(table.error), table.error);
   const ordinary = ordinaryObject(table.data.unless_followed_by);
   const rules = new Map<string, CompiledRule & { kind: InjectionFinding["kind"] }>();
@@ -183,10 +202,4 @@ function longestFirst(a: string, b: string): number {
 
 function escape(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\/]/g, String.raw`\$&`);
-}
-
-function unusable(problem: string, cause?: unknown): LancelotError {
-  return new LancelotError("internal", `The rules against injected instructions (config/sanitizer.yaml) cannot be used: ${problem}`, {
-    cause,
-  });
 }

@@ -29,6 +29,7 @@ export { type PiiDetector, type PiiKind, type PiiMatch, piiKinds } from "./pii/p
 export { createPiiDetector, type OwnersPiiDetector } from "./pii/detector.ts";
 export { RedactionSettings } from "./pii/settings.ts";
 export { securityHandlers } from "./handlers.ts";
+export { createDataFence, type DataFence, derivedMarker, fence } from "./data-marks.ts";
 export { createRedactor } from "./redactor.ts";
 export {
   createPlaceholders,
@@ -38,7 +39,7 @@ export {
   type QuestPlaceholders,
 } from "./placeholders/placeholders.ts";
 export { createOwnerGate } from "./owner-gate.ts";
-export { createSanitizer, type InjectionFinding, type Sanitizer } from "./sanitizer.ts";
+export { createSanitizer, type InjectionFinding, type RuleTable, type Sanitizer } from "./sanitizer.ts";
 export { checkedLookup, isLoopbackHost, reachOf } from "./addresses.ts";
 export { createGatedFetch } from "./gated-fetch.ts";
 export { createPageFetch, type PageAnswer, type PageFetch, type PageHead } from "./page-fetch.ts";
