@@ -15,6 +15,8 @@ export const memoryMigrations: readonly Migration[] = [
         workspace TEXT NOT NULL,
         kind TEXT NOT NULL,
         content TEXT NOT NULL,
+        -- Hash of the text without case and white space (textKey): what is the same is found by it.
+        text_key TEXT NOT NULL DEFAULT '',
         -- Of what is kept by reference ('message:<id>'): content is '' then.
         ref TEXT,
         confidence REAL NOT NULL CHECK (confidence BETWEEN 0 AND 1),
@@ -35,6 +37,7 @@ export const memoryMigrations: readonly Migration[] = [
       CREATE INDEX memory_items_quest ON memory_items (quest_id) WHERE quest_id IS NOT NULL;
       CREATE INDEX memory_items_expiry ON memory_items (expires_at) WHERE expires_at IS NOT NULL;
       CREATE INDEX memory_items_commit ON memory_items (commit_id);
+      CREATE INDEX memory_items_text ON memory_items (text_key) WHERE text_key <> '';
       CREATE UNIQUE INDEX memory_items_ref ON memory_items (ref) WHERE ref IS NOT NULL;
 
       CREATE TABLE memory_commits (
@@ -52,10 +55,14 @@ export const memoryMigrations: readonly Migration[] = [
         finish_seq INTEGER UNIQUE,
         receipt_id TEXT,
         changes INTEGER NOT NULL DEFAULT 0,
+        -- 1 while its images are kept.
+        kept INTEGER NOT NULL DEFAULT 0,
         rollback_of TEXT NOT NULL DEFAULT '[]',
         rolled_back_by TEXT
       ) STRICT;
       CREATE INDEX memory_commits_place ON memory_commits (workspace, seq DESC);
+      CREATE INDEX memory_commits_kept ON memory_commits (workspace, finish_seq DESC) WHERE kept = 1;
+      CREATE INDEX memory_commits_open ON memory_commits (created_at) WHERE status = 'open';
 
       -- Staged edits, as the gates let them through; gone when their commit ends.
       CREATE TABLE memory_edits (
@@ -95,6 +102,7 @@ export const memoryMigrations: readonly Migration[] = [
         decided_reason TEXT
       ) STRICT;
       CREATE INDEX memory_quarantine_status ON memory_quarantine (status, seq DESC);
+      CREATE INDEX memory_quarantine_commit ON memory_quarantine (commit_id);
 
       CREATE TABLE memory_contexts (
         seq INTEGER PRIMARY KEY AUTOINCREMENT,
