@@ -1,0 +1,154 @@
+import type { MemoryTier } from "../contract/memory.ts";
+import { LancelotError } from "../contract/errors.ts";
+import type { Storage } from "../storage/storage.ts";
+import { orderEntries } from "./block-text.ts";
+import { itemOfRow, type ItemRow, placeOfTarget, sortedJson } from "./item-rows.ts";
+import { textKey } from "./text-key.ts";
+import type { Derived, ItemImage, MemoryIndex, MemoryStore, StoredItem } from "./types.ts";
+
+export interface MemoryStoreDeps {
+  readonly storage: Storage;
+  readonly index: MemoryIndex;
+  /** The text an item is found by: its content, or that of the message it refers to. */
+  readonly textOf: (image: ItemImage) => string;
+  /** Absolute path; `-` where no folder is open. */
+  readonly workspace: string;
+}
+
+/**
+ * The rows of items. What is read is what this workspace sees: its own items and those that hold everywhere; `expired` and `all` alone
+ * read every workspace, and `put` and `derive` write to any item by its id. Nothing is held in memory: other hosts write too.
+ */
+export function createMemoryStore(deps: MemoryStoreDeps): MemoryStore {
+  const { storage, index, workspace } = deps;
+  const { db } = storage;
+  const seen = "workspace IN ('', @workspace)";
+  const rows = (where: string) =>
+    db.prepare<[Record<string, unknown>], ItemRow>(`SELECT * FROM memory_items WHERE ${where}`);
+  const find = rows(`id = @id AND ${seen}`);
+  const findAny = rows("id = @id");
+  const findSeqs = rows(`seq IN (SELECT value FROM json_each(@seqs)) AND ${seen}`);
+  const ofBlock = rows(`${seen} AND tier = 'core' AND block = @block`);
+  const ofText = rows(
+    `text_key = @key AND ${seen} AND tier = @tier AND block IS @block AND namespace = @namespace
+     ORDER BY expires_at IS NULL DESC, expires_at DESC, seq LIMIT 1`,
+  );
+  const expiredRows = rows("expires_at <= @now ORDER BY expires_at, seq LIMIT @limit");
+  const page = rows("seq > @after ORDER BY seq LIMIT @limit");
+  const perTier = db.prepare<[Record<string, unknown>], { tier: MemoryTier; items: number }>(
+    `SELECT tier, count(*) AS items FROM memory_items
+     WHERE ${seen} AND (expires_at IS NULL OR expires_at > @now) GROUP BY tier`,
+  );
+  const columns =
+    "id, tier, block, namespace, workspace, kind, content, text_key, ref, confidence, tags, provenance, quest_id, commit_id, version, " +
+    "created_at, updated_at, expires_at, weight, reinforced_at, reinforced";
+  const names = columns.split(", ");
+  const write = db.prepare(
+    `INSERT INTO memory_items (${columns}) VALUES (${names.map((name) => `@${name}`).join(", ")})
+     ON CONFLICT (id) DO UPDATE SET ${names.slice(1).map((name) => `${name} = excluded.${name}`).join(", ")}`,
+  );
+  const remove = db.prepare("DELETE FROM memory_items WHERE id = ?");
+  const writeDerived = db.prepare(
+    "UPDATE memory_items SET weight = @weight, reinforced_at = @reinforcedAt, reinforced = @reinforced WHERE id = @id",
+  );
+
+  const any = (id: string): StoredItem | null => {
+    const row = findAny.get({ id });
+    return row === undefined ? null : itemOfRow(row);
+  };
+
+  const writeImage = (image: ItemImage, derived: Derived): void => {
+    write.run({
+      id: image.id,
+      tier: image.tier,
+      block: image.block,
+      namespace: image.namespace,
+      workspace: image.workspace,
+      kind: image.kind,
+      content: image.content,
+      text_key: textKey(image.content),
+      ref: image.ref,
+      confidence: image.confidence,
+      tags: sortedJson(image.tags),
+      provenance: sortedJson(image.provenance),
+      quest_id: image.questId,
+      commit_id: image.commitId,
+      version: image.version,
+      created_at: image.createdAt,
+      updated_at: image.updatedAt,
+      expires_at: image.expiresAt,
+      weight: derived.weight,
+      reinforced_at: derived.reinforcedAt,
+      reinforced: derived.reinforced,
+    });
+  };
+
+  return {
+    get: (id) => {
+      const row = find.get({ id, workspace });
+      return row === undefined ? null : itemOfRow(row);
+    },
+    bySeq: (seqs) => findSeqs.all({ seqs: JSON.stringify(seqs), workspace }).map(itemOfRow),
+    block: (block) => orderEntries(ofBlock.all({ block, workspace }).map(itemOfRow)),
+    list: (of) => {
+      const where = [
+        seen,
+        "tier IN (SELECT value FROM json_each(@tiers))",
+        "(expires_at IS NULL OR expires_at > @now)",
+        ...(of.namespace === undefined || of.namespace === null ? [] : ["namespace = @namespace"]),
+        ...(of.questId === undefined || of.questId === null
+          ? []
+          : ["(tier <> 'working' OR namespace NOT LIKE 'quest:%' OR namespace = 'quest:' || @questId)"]),
+        ...(of.kind === undefined ? [] : ["kind = @kind"]),
+        ...(of.before === undefined ? [] : ["seq < @before"]),
+      ];
+      const { tiers, now, limit, namespace = null, questId = null, kind = null, before = null } = of;
+      return rows(`${where.join(" AND ")} ORDER BY seq DESC LIMIT @limit`)
+        .all({ workspace, tiers: JSON.stringify(tiers), now, limit, namespace, questId, kind, before })
+        .map(itemOfRow);
+    },
+    counts: (now) => {
+      const counts: Record<MemoryTier, number> = { core: 0, working: 0, episodic: 0, archival: 0 };
+      for (const { tier, items } of perTier.all({ workspace, now })) counts[tier] = items;
+      return counts;
+    },
+    same: ({ target, namespace, content }) => {
+      const key = textKey(content);
+      const row = key === "" ? undefined : ofText.get({ key, workspace, namespace, ...placeOfTarget(target) });
+      return row === undefined ? null : itemOfRow(row);
+    },
+    put: (id, image, derived = {}) => {
+      storage.transaction(() => {
+        const old = any(id);
+        if (image === null) {
+          if (old === null) return;
+          index.remove(old.seq);
+          remove.run(id);
+          return;
+        }
+        if (image.id !== id) throw new LancelotError("internal", "An item was written under another id.");
+        writeImage(image, { ...fresh(old, image), ...derived });
+        const written = any(id);
+        if (written !== null) index.put(written, deps.textOf(written));
+      });
+    },
+    derive: (id, derived) => {
+      storage.transaction(() => {
+        const old = any(id);
+        if (old === null) return;
+        const { weight, reinforcedAt, reinforced } = { ...old, ...derived };
+        writeDerived.run({ id, weight, reinforcedAt, reinforced });
+      });
+    },
+    expired: (now, limit) => expiredRows.all({ now, limit }).map(itemOfRow),
+    all: (after, limit) => page.all({ after, limit }).map(itemOfRow),
+  };
+}
+
+/** What use has made of an item that is written: of another text than before, nothing yet. */
+function fresh(old: StoredItem | null, image: ItemImage): Derived {
+  if (old !== null && old.content === image.content && old.confidence === image.confidence) {
+    return { weight: old.weight, reinforcedAt: old.reinforcedAt, reinforced: old.reinforced };
+  }
+  return { weight: image.confidence, reinforcedAt: image.updatedAt, reinforced: 0 };
+}
