@@ -14,7 +14,12 @@ export function orderEntries<T extends Entry>(entries: readonly T[]): T[] {
 
 /** What a block says, a line an entry, in the order given. */
 export function blockText(contents: readonly string[]): string {
-  return contents.map((content) => `- ${content.trim().replaceAll(/\s*\n\s*/g, " ")}`).join("\n");
+  return contents.map((content) => `- ${oneLine(content)}`).join("\n");
+}
+
+/** White space of any kind and length becomes one space, so that no text looks like several entries. */
+export function oneLine(content: string): string {
+  return content.replaceAll(/[\s\u0085]+/gu, " ").trim();
 }
 
 /** By code units: the same everywhere. */

@@ -125,4 +125,37 @@ export const memoryMigrations: readonly Migration[] = [
       ) STRICT;
     `,
   },
+  {
+    name: "memory-3-blocks",
+    sql: `
+      -- Which commits changed a core block, for good: its version is their number, also when their images are gone.
+      CREATE TABLE memory_block_changes (
+        block TEXT NOT NULL,
+        workspace TEXT NOT NULL,
+        commit_id TEXT NOT NULL,
+        PRIMARY KEY (block, workspace, commit_id)
+      ) STRICT, WITHOUT ROWID;
+      CREATE TRIGGER memory_images_block AFTER INSERT ON memory_images
+      WHEN coalesce(json_extract(new.after, '$.block'), json_extract(new.before, '$.block')) IS NOT NULL
+      BEGIN
+        INSERT OR IGNORE INTO memory_block_changes (block, workspace, commit_id)
+        VALUES (
+          coalesce(json_extract(new.after, '$.block'), json_extract(new.before, '$.block')),
+          coalesce(json_extract(new.after, '$.workspace'), json_extract(new.before, '$.workspace')),
+          new.commit_id
+        );
+      END;
+      INSERT OR IGNORE INTO memory_block_changes (block, workspace, commit_id)
+      SELECT
+        coalesce(json_extract(after, '$.block'), json_extract(before, '$.block')),
+        coalesce(json_extract(after, '$.workspace'), json_extract(before, '$.workspace')),
+        commit_id
+      FROM memory_images
+      WHERE coalesce(json_extract(after, '$.block'), json_extract(before, '$.block')) IS NOT NULL;
+
+      -- For the compiler: the newest working memory of a task, or of none, whatever else there is.
+      CREATE INDEX memory_items_working ON memory_items (workspace, namespace, updated_at DESC) WHERE tier = 'working';
+      CREATE INDEX memory_contexts_place ON memory_contexts (workspace, seq DESC);
+    `,
+  },
 ];

@@ -130,6 +130,8 @@ export interface SearchWish {
   readonly namespace: string | null;
   /** All of them must be there. */
   readonly tags: readonly string[];
+  /** Any of them; every kind unless said. */
+  readonly kinds?: readonly MemoryKind[] | undefined;
   readonly minConfidence: number;
   readonly limit: number;
   /** Ids of quests whose working memory is seen beside what has no quest; null: every quest of the workspace. */
