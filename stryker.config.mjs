@@ -1,5 +1,5 @@
 // `npm run mutation`: changes the code of the gate and the ledger in small ways and counts how many changes the unit tests notice.
-// `npm run mutation -- --mutate agent-server/receipts/lease.ts --testFiles test/unit/receipts/lease.test.ts` does one file with some
+// `npm run mutation -- --mutate agent-server/storage/lease.ts --testFiles test/unit/storage/lease.test.ts` does one file with some
 // tests, which is much faster; with MUTATION_ROOM=governance before it, properties try fewer cases for each mutant. The report is
 // test-output/mutation/index.html.
 export default {

@@ -1,14 +1,13 @@
-import { createHash, randomBytes } from "node:crypto";
-import { mkdir, open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type Database from "better-sqlite3";
 import { LancelotError } from "../contract/errors.ts";
 import type { Params, Result } from "../contract/table.ts";
+import { type ExportPiece, writeExportFile } from "../storage/storage.ts";
 import { type EntryLine, writeLine } from "./entry-lines.ts";
 import type { ExportEnd, ExportHeader } from "./export-format.ts";
 import { genesis } from "./entry.ts";
-import { readSegment, type Segment, segmentFolder, syncFolder } from "./segment-file.ts";
+import { readSegment, type Segment, segmentFolder } from "./segment-file.ts";
 import type { PublicKey, SignedHead } from "./signature.ts";
 
 export type ExportFilter = Params<"receipts.export">;
@@ -38,50 +37,21 @@ export async function exportReceipts(deps: ExportDeps, filter: ExportFilter, sig
       "invalid_params",
       "The ledger is exported whole, or it could not be verified. Leave the task and the times out.",
     );
-  const folder = join(deps.dataDir, "exports");
-  const time = new Date(deps.now()).toISOString().replaceAll(/[-:]|\.\d+/g, "");
-  const file = `${filter.format}-${time}-${randomBytes(3).toString("hex")}.jsonl`;
-  const beside = join(folder, `${file}.tmp`);
-  const hash = createHash("sha256");
-  let bytes = 0;
-  let entries = 0;
-  try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    const handle = await open(beside, "wx", 0o600);
-    try {
-      for await (const { text, count } of filter.format === "ledger" ? ledgerLines(deps) : receiptLines(deps, filter)) {
-        if (signal?.aborted === true) throw new LancelotError("cancelled", "The export was stopped; nothing of it was kept.");
-        const data = Buffer.from(text, "utf8");
-        hash.update(data);
-        bytes += data.length;
-        entries += count;
-        await handle.writeFile(data);
-        await setImmediate();
-      }
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await rename(beside, join(folder, file));
-    await syncFolder(folder);
-  } catch (error) {
-    // Where even this fails there is nothing to remove.
-    await rm(beside, { force: true }).catch(() => undefined);
-    throw wordExportError(error);
-  }
-  return { file, entries, bytes, sha256: hash.digest("hex") };
-}
-
-interface Lines {
-  text: string;
-  /** Entries (or receipts) among the lines. */
-  count: number;
+  const { count, ...written } = await writeExportFile({
+    dataDir: deps.dataDir,
+    name: filter.format,
+    extension: "jsonl",
+    now: deps.now,
+    pieces: filter.format === "ledger" ? ledgerLines(deps) : receiptLines(deps, filter),
+    signal,
+  });
+  return { ...written, entries: count };
 }
 
 const line = (value: unknown): string => `${JSON.stringify(value)}\n`;
 
 /** Header, every entry from the first on (sealed ones out of their files), each signed head after its entry, end. */
-async function* ledgerLines({ db, dataDir, ledgerId, keys, now }: ExportDeps): AsyncGenerator<Lines> {
+async function* ledgerLines({ db, dataDir, ledgerId, keys, now }: ExportDeps): AsyncGenerator<ExportPiece> {
   const head = db.prepare<[], { seq: number; hash: string }>("SELECT seq, hash FROM ledger_head").get() ?? { seq: 0, hash: genesis };
   const heads = db
     .prepare<[number], SignedHead>(
@@ -108,7 +78,7 @@ async function* ledgerLines({ db, dataDir, ledgerId, keys, now }: ExportDeps): A
 
   let seq = 0;
   let signed = 0;
-  const write = (some: readonly EntryLine[]): Lines => {
+  const write = (some: readonly EntryLine[]): ExportPiece => {
     let text = "";
     for (const entry of some) {
       seq += 1;
@@ -132,7 +102,7 @@ async function* ledgerLines({ db, dataDir, ledgerId, keys, now }: ExportDeps): A
     }
     // Exported as it lies there: a changed line is for whoever verifies the export to find.
     let at = segment.from_seq;
-    for await (const some of readSegment(join(segmentFolder(dataDir), segment.file))) {
+    for await (const some of sealedLines(join(segmentFolder(dataDir), segment.file))) {
       const from = at;
       at += some.length;
       const wanted = some.filter((_, index) => from + index > seq && from + index <= head.seq);
@@ -146,7 +116,7 @@ async function* ledgerLines({ db, dataDir, ledgerId, keys, now }: ExportDeps): A
 }
 
 /** Header and the receipts that match, newest first. */
-async function* receiptLines({ search, now, ledgerId }: ExportDeps, { questId, from, to }: ExportFilter): AsyncGenerator<Lines> {
+async function* receiptLines({ search, now, ledgerId }: ExportDeps, { questId, from, to }: ExportFilter): AsyncGenerator<ExportPiece> {
   yield { text: line({ lancelot: "receipts", version: 1, ledger: ledgerId, exportedAt: new Date(now()).toISOString() }), count: 0 };
   let cursor: string | undefined;
   do {
@@ -170,15 +140,16 @@ function notWhole(seq: number): LancelotError {
   );
 }
 
-function wordExportError(error: unknown): unknown {
-  if (error instanceof LancelotError) return error;
-  const code = (error as NodeJS.ErrnoException).code;
-  if (code === undefined) return error;
-  const what =
-    code === "ENOSPC"
-      ? "The disk that holds Lancelot's data folder is full, so nothing was exported. Free some space and try again."
-      : code === "ENOENT"
-        ? "A sealed file of the ledger is missing, so nothing was exported. Verify the receipts to see which."
-        : "The export could not be written. Check the permissions of the folder exports in Lancelot's data folder.";
-  return new LancelotError("unavailable", what, { data: { reason: code }, cause: error });
+/** A sealed file that is not there is another matter than a folder that cannot be written. */
+async function* sealedLines(file: string): AsyncGenerator<(EntryLine | null)[]> {
+  try {
+    yield* readSegment(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    throw new LancelotError(
+      "unavailable",
+      "A sealed file of the ledger is missing, so nothing was exported. Verify the receipts to see which.",
+      { data: { reason: "ENOENT" }, cause: error },
+    );
+  }
 }

@@ -133,6 +133,8 @@ export const receiptsMigrations: readonly Migration[] = [
       ) STRICT;
     `,
   },
+  // Leases are of use to other rooms too: they are a table of storage now.
+  { name: "receipts-4-leases-elsewhere", sql: "DROP TABLE ledger_leases;" },
 ];
 
 /** Triggers that refuse to change or remove a row; an INSERT OR REPLACE removes and is refused with it. */

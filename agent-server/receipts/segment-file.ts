@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { StringDecoder } from "node:string_decoder";
 import { createGunzip, createGzip } from "node:zlib";
+import { syncFolder } from "../storage/storage.ts";
 import { type EntryLine, readLine, writeLine } from "./entry-lines.ts";
 
 /** A row of `ledger_segments`: entries that left the database for a file of the folder `receipts/`. */
@@ -90,19 +91,5 @@ export async function writeSegment(file: string, entries: AsyncIterable<readonly
     // Where even this fails there is nothing to remove.
     await rm(beside, { force: true }).catch(() => undefined);
     throw error;
-  }
-}
-
-/** So that the name survives a power cut too; where folders cannot be synced (Windows) the system sees to it. */
-export async function syncFolder(folder: string): Promise<void> {
-  try {
-    const handle = await open(folder, "r");
-    try {
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-  } catch (error) {
-    if (!["EISDIR", "EPERM", "EACCES", "EINVAL"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
   }
 }

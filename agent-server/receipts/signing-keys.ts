@@ -2,8 +2,7 @@ import { createPrivateKey, generateKeyPairSync, type KeyObject } from "node:cryp
 import * as z from "zod";
 import { LancelotError } from "../contract/errors.ts";
 import { reservedSecrets, type Secrets } from "../security/security.ts";
-import type { Storage } from "../storage/storage.ts";
-import { createLease } from "./lease.ts";
+import { createLease, type Storage } from "../storage/storage.ts";
 import { keyIdOf, type PublicKey } from "./signature.ts";
 
 const StoredRing = z.object({

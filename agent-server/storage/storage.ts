@@ -3,11 +3,14 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { LancelotError } from "../contract/errors.ts";
 import { hostsMigration, registerHost } from "./hosts.ts";
+import { leasesMigration } from "./lease.ts";
 import { migrate } from "./migrate.ts";
 import { nativeBinding } from "./native-binding.ts";
 import { databaseFile, wordSqliteError } from "./sqlite-errors.ts";
 
+export { type ExportPiece, syncFolder, writeExportFile } from "./export-file.ts";
 export { createLayeredSettings } from "./layered-settings.ts";
+export { createLease, type Lease } from "./lease.ts";
 
 /** One step of the schema, known by its name for good: never rename or edit one that has shipped, append another. */
 export interface Migration {
@@ -59,7 +62,7 @@ export function openStorage(deps: { dataDir: string; migrations: readonly Migrat
     db.pragma("synchronous = FULL");
     // So that INSERT OR REPLACE meets the triggers that refuse to delete.
     db.pragma("recursive_triggers = ON");
-    migrate(db, [hostsMigration, ...deps.migrations]);
+    migrate(db, [hostsMigration, leasesMigration, ...deps.migrations]);
     hosts = registerHost(db);
   } catch (error) {
     db.close();

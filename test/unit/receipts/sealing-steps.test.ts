@@ -7,9 +7,9 @@ import type { LancelotError } from "../../../agent-server/contract/errors.ts";
 import { genesis, hashEntry } from "../../../agent-server/receipts/entry.ts";
 import type { Ledger } from "../../../agent-server/receipts/receipts.ts";
 import { createSealing, type SealingDeps, type SealStep } from "../../../agent-server/receipts/sealing.ts";
-import { readSegment, type Segment, segmentName, syncFolder, writeSegment } from "../../../agent-server/receipts/segment-file.ts";
+import { readSegment, type Segment, segmentName, writeSegment } from "../../../agent-server/receipts/segment-file.ts";
 import { RetentionSettings } from "../../../agent-server/receipts/settings.ts";
-import type { Storage } from "../../../agent-server/storage/storage.ts";
+import { type Storage, syncFolder } from "../../../agent-server/storage/storage.ts";
 import { dropTriggers, keyStore, LedgerFolder, type LedgerHost, opening, rewriteFrom, rows } from "../../support/receipts/ledger-folder.ts";
 
 const day = 86_400_000;
@@ -220,7 +220,7 @@ describe("a sealing", () => {
     fill(110);
     time += 11 * day;
     const other = folder.host(() => time);
-    const lease = () => storage.db.prepare("SELECT host_id, until FROM ledger_leases WHERE name = 'sealing'").raw().get();
+    const lease = () => storage.db.prepare("SELECT host_id, until FROM leases WHERE name = 'sealing'").raw().get();
     let seen: unknown = null;
     const one = sealing({
       reached: (step) => {
@@ -246,7 +246,7 @@ describe("a sealing", () => {
     const other = folder.host(() => time);
     const one = sealing({
       sign: () => {
-        sql("UPDATE ledger_leases SET host_id = ?", other.storage.hostId);
+        sql("UPDATE leases SET host_id = ?", other.storage.hostId);
         time += 10_000;
         return Promise.resolve();
       },
@@ -254,7 +254,7 @@ describe("a sealing", () => {
     expect(await words(one.run())).toEqual(["conflict", "Another window is sealing old receipts."]);
     expect(segments()).toEqual([]);
     // The other's lease is left alone.
-    expect(storage.db.prepare("SELECT count(*) FROM ledger_leases").pluck().get()).toBe(1);
+    expect(storage.db.prepare("SELECT count(*) FROM leases").pluck().get()).toBe(1);
   });
 
   it("does not ask for its place again within ten seconds", async () => {
@@ -263,7 +263,7 @@ describe("a sealing", () => {
     const other = folder.host(() => time);
     const one = sealing({
       sign: () => {
-        sql("UPDATE ledger_leases SET host_id = ?", other.storage.hostId);
+        sql("UPDATE leases SET host_id = ?", other.storage.hostId);
         time += 3_000;
         return Promise.resolve();
       },

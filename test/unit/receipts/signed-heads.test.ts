@@ -421,7 +421,7 @@ describe("the keys in the key store", () => {
   it("are one host's to make at a time", async () => {
     const store = keyStore();
     const other = folder.host(() => time).storage;
-    const lease = "INSERT INTO ledger_leases (name, host_id, until) VALUES ('key store', ?, ?)";
+    const lease = "INSERT INTO leases (name, host_id, until) VALUES ('key store', ?, ?)";
     storage.db.prepare(lease).run(other.hostId, time + 20_000);
     const keys = keysIn(store);
     expect(await keys.ring()).toBeNull();
@@ -433,7 +433,7 @@ describe("the keys in the key store", () => {
     expect(store.entries.size).toBe(0);
     time += 20_000;
     expect(await keys.ring()).not.toBeNull();
-    expect(storage.db.prepare("SELECT count(*) FROM ledger_leases").pluck().get()).toBe(0);
+    expect(storage.db.prepare("SELECT count(*) FROM leases").pluck().get()).toBe(0);
   });
 
   it("remember the last head of each ledger, never an earlier one", async () => {

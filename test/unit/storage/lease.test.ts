@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { createLease } from "../../../agent-server/receipts/lease.ts";
+import { createLease } from "../../../agent-server/storage/storage.ts";
 import { LedgerFolder } from "../../support/receipts/ledger-folder.ts";
 
 let folder: LedgerFolder;

@@ -1,4 +1,14 @@
-import type { Storage } from "../storage/storage.ts";
+import type { Storage } from "./storage.ts";
+
+/** Own table of this room. */
+export const leasesMigration = {
+  name: "storage-2-leases",
+  sql: `CREATE TABLE leases (
+    name TEXT PRIMARY KEY,
+    host_id TEXT NOT NULL,
+    until INTEGER NOT NULL
+  ) STRICT`,
+};
 
 /** Work that one host of the data folder does at a time. A lease ends with its host, or after its time. */
 export interface Lease {
@@ -11,11 +21,11 @@ export interface Lease {
 export function createLease(deps: { storage: Storage; name: string; now: () => number }): Lease {
   const { storage, name, now } = deps;
   const { db, hostId } = storage;
-  const find = db.prepare<[string], { host_id: string; until: number }>("SELECT host_id, until FROM ledger_leases WHERE name = ?");
+  const find = db.prepare<[string], { host_id: string; until: number }>("SELECT host_id, until FROM leases WHERE name = ?");
   const write = db.prepare(
-    "INSERT INTO ledger_leases (name, host_id, until) VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET host_id = excluded.host_id, until = excluded.until",
+    "INSERT INTO leases (name, host_id, until) VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET host_id = excluded.host_id, until = excluded.until",
   );
-  const remove = db.prepare("DELETE FROM ledger_leases WHERE name = ? AND host_id = ?");
+  const remove = db.prepare("DELETE FROM leases WHERE name = ? AND host_id = ?");
   return {
     take: (ms) =>
       storage.transaction(() => {
