@@ -13,6 +13,7 @@ import type { CommandRoom } from "./command/run.ts";
 import type { Locks } from "./locks.ts";
 import type { Outliner } from "./outline/outline.ts";
 import type { Touch } from "./checkpoints.ts";
+import type { MemoryActs } from "./memory/acts.ts";
 import type { FilePath } from "./providers/file-ops.ts";
 import type { RepositoryMoves } from "./repository-moves.ts";
 import type { IntentSpec, Provider, Result } from "./road.ts";
@@ -43,6 +44,8 @@ export interface Scope {
   readonly chosen: ToolProvider | null;
   /** For tools that are `routed`: does it by whoever can. */
   readonly attempt: Attempt;
+  /** What can be done to what is remembered; null without a memory. */
+  readonly memory: MemoryActs | null;
   /** Whether a switch of the owner's is on. */
   readonly flag: (name: FlagName) => boolean;
   /** What stands for secrets in this quest; null for calls without one. */

@@ -8,6 +8,7 @@ import type { Mode } from "../contract/governance.ts";
 import type { Result } from "../contract/table.ts";
 import type { SearchMatch, ToolInfo } from "../contract/tools.ts";
 import type { FlagName } from "../flags/flags.ts";
+import type { Memory } from "../memory/memory.ts";
 import type { Governance } from "../governance/governance.ts";
 import type { ToolSchema } from "../models/models.ts";
 import type { Ledger } from "../receipts/receipts.ts";
@@ -24,6 +25,8 @@ import { createKeeping } from "./checkpoints-keeping.ts";
 import { createRestore } from "./checkpoints-restore.ts";
 import { createFabric } from "./fabric.ts";
 import { createLocks } from "./locks.ts";
+import { createMemoryActs } from "./memory/acts.ts";
+import { createMemoryByRoad, type MemoryByRoad } from "./memory/by-road.ts";
 import { createOutliner } from "./outline/outline.ts";
 import { outlineFile } from "./outline/workspace-outline.ts";
 import { createPreferences } from "./preferences.ts";
@@ -49,6 +52,9 @@ import { findFiles, searchWorkspace } from "./workspace-search.ts";
 
 export { effectHandlers } from "./effect-handlers.ts";
 export { toolsHandlers } from "./handlers.ts";
+export type { MemoryCaller } from "./memory/act.ts";
+export type { MemoryByRoad } from "./memory/by-road.ts";
+export { memoryHandlers } from "./memory/handlers.ts";
 export { createSandbox } from "./sandbox/sandbox.ts";
 export { toolsMigrations } from "./migrations.ts";
 
@@ -132,6 +138,8 @@ export interface Tools {
     takeFailures(questId: string): string;
     onFailure(listener: (failure: { questId: string | null; receiptId: string; words: string }) => void): () => void;
   };
+  /** What is done to memory beside the tools, by the same road; null without a memory. */
+  memory: MemoryByRoad | null;
   /** Who carries out what tools do, and how that is. */
   routing: Routing;
   /** Verifies what waits for it, for a moment; the rest is recorded as unverified. */
@@ -169,6 +177,8 @@ export interface ToolsDeps {
   /** Whether a switch of the owner's is on; every one is off unless said. */
   flag?: (name: FlagName) => boolean;
   safeMode?: () => boolean;
+  /** What is remembered; without one the tools for it are not offered. */
+  memory?: Memory;
   /** Where commands can run, first to last. */
   shells?: readonly ShellProvider[];
   /** The container engine's side of them. */
@@ -190,6 +200,10 @@ const closeTimeout = 2_000;
 
 const switchedOff =
   "The tools are switched off (flag TOOLS_FABRIC), so nothing can be read or changed. Answer from what you know, and say so.";
+const noMemory =
+  "Memory is switched off (flag MEMORY_VNEXT), so nothing is remembered or looked up there. Go on without it, and say so where it matters.";
+/** What works without a folder. */
+const withoutFolder: ReadonlySet<string> = new Set(["quest", "soul", "memory"]);
 const noWorkspace = "No folder is open, so there are no files to work on. Open a folder first.";
 
 /** The tools of one workspace, their proposed changes and their checkpoints. Removes what writes of dead hosts left beside files. */
@@ -294,11 +308,13 @@ export function createTools(deps: ToolsDeps): Tools {
 
   const problem = (tool: Tool): string | null => {
     if (deps.enabled?.() === false) return switchedOff;
-    if (workspace === null && tool.capability !== "quest" && tool.capability !== "soul") return noWorkspace;
+    if (tool.capability === "memory" && deps.memory?.enabled() !== true) return noMemory;
+    if (workspace === null && !withoutFolder.has(tool.capability)) return noWorkspace;
     const own = tool.problem?.({ workspace, askEditor }) ?? null;
     if (own !== null || tool.routed !== true) return own;
     return router.problem({ capability: tool.capability, action: tool.action });
   };
+  const memory = deps.memory === undefined ? null : createMemoryActs({ memory: deps.memory, redactor });
   const outliner = createOutliner({ distDir: deps.distDir ?? null, askEditor });
   const fabric = {
     road,
@@ -314,7 +330,7 @@ export function createTools(deps: ToolsDeps): Tools {
     takeFailures: (questId: string) => toldWords(verifications.take(questId)),
     scope: (call: ToolCall) => ({
       ...{ call, workspace: owner, governance, files, changes, askEditor, ripgrepPath, locks, moves, questFiles: undo.questFiles },
-      ...{ chosen: null, attempt, flag, commands, outliner },
+      ...{ chosen: null, attempt, flag, commands, outliner, memory },
       placeholders: call.questId === null ? null : (deps.placeholders?.of(call.questId) ?? null),
     }),
   };
@@ -360,6 +376,7 @@ export function createTools(deps: ToolsDeps): Tools {
       takeFailures: (questId) => toldWords(verifications.take(questId)),
       onFailure: verifications.onFailure,
     },
+    memory: deps.memory === undefined || memory === null ? null : createMemoryByRoad({ memory: deps.memory, acts: memory, road }),
     routing,
     async close(timeoutMs = closeTimeout) {
       routing.close();

@@ -1,0 +1,34 @@
+import type { CoreBlock } from "../../contract/memory.ts";
+import type { Params, Result } from "../../contract/table.ts";
+import type { Memory, RolledBack, RollbackWish } from "../../memory/memory.ts";
+import type { Redactor } from "../../security/security.ts";
+import type { MemoryAct, MemoryCaller } from "./act.ts";
+import { createMemoryDecisions, type MemoryDecisions } from "./decisions.ts";
+import { createMemoryEdits, type MemoryEdits } from "./edits.ts";
+import { createOwnersWords, type OwnersWords } from "./owners-words.ts";
+import { createMemoryRollback } from "./rollback.ts";
+
+/** Everything that can be done to memory, ready for the road, and the looks that need none of it. */
+export interface MemoryActs extends MemoryEdits, MemoryDecisions, OwnersWords {
+  rollback(wish: RollbackWish, caller: MemoryCaller): MemoryAct<RolledBack>;
+  search(params: Params<"memory.search">, questId: string | null): Result<"memory.search">;
+  core(): CoreBlock[];
+  /** Edits of this commit that wait in quarantine, and why. */
+  waiting(commitId: string): { readonly id: string; readonly target: string; readonly why: string }[];
+}
+
+export function createMemoryActs(deps: { readonly memory: Memory; readonly redactor: Redactor }): MemoryActs {
+  const { memory } = deps;
+  return {
+    ...createMemoryEdits(deps),
+    ...createMemoryDecisions(deps),
+    ...createOwnersWords(deps),
+    rollback: createMemoryRollback(deps),
+    search: (params, questId) => memory.search(params, questId),
+    core: () => memory.core(),
+    waiting: (commitId) =>
+      memory
+        .quarantine({ status: "pending", limit: 200 })
+        .flatMap(({ id, target, why, commitId: of }) => (of === commitId ? [{ id, target, why }] : [])),
+  };
+}
