@@ -115,13 +115,14 @@ export const memoryMigrations: readonly Migration[] = [
 
       CREATE TABLE memory_job_runs (
         name TEXT NOT NULL,
+        workspace TEXT NOT NULL,
         at INTEGER NOT NULL,
         status TEXT NOT NULL CHECK (status IN ('run', 'failed', 'skipped')),
         detail TEXT NOT NULL,
         receipt_id TEXT,
         duration_ms INTEGER NOT NULL,
         host_id TEXT NOT NULL,
-        PRIMARY KEY (name, at)
+        PRIMARY KEY (name, workspace, at)
       ) STRICT;
     `,
   },
