@@ -1,0 +1,58 @@
+import type { MemoryKind } from "../../contract/memory.ts";
+import type { Storage } from "../../storage/storage.ts";
+import { compare } from "../block-text.ts";
+import { itemOfRow, type ItemRow } from "../item-rows.ts";
+import type { Found, MemorySearch, StoredItem } from "../types.ts";
+
+/** Working memory of one namespace that is looked at, at most: the newest. */
+const workingItems = 60;
+
+/** Characters of an objective that are searched with. */
+const queryCharacters = 2_000;
+
+/** What the search may put forward. Single messages are not: the summary of their task is. */
+const retrievedKinds: readonly MemoryKind[] = ["fact", "preference", "rule", "decision", "note", "event", "summary", "experience"];
+
+/** Working memory that a task sees: its own, that of the workspace, that of everywhere; each the newest first. */
+export function createWorkingCandidates(storage: Storage, workspace: string): (questId: string | null, now: number) => StoredItem[] {
+  const newest = storage.db.prepare<[string, string, number, number], ItemRow>(
+    `SELECT * FROM memory_items
+     WHERE tier = 'working' AND workspace = ? AND namespace = ? AND (expires_at IS NULL OR expires_at > ?)
+     ORDER BY updated_at DESC, content, id LIMIT ?`,
+  );
+  return (questId, now) =>
+    [...(questId === null ? [] : [[workspace, `quest:${questId}`] as const]), [workspace, "workspace"] as const, ["", "global"] as const]
+      .flatMap(([place, namespace]) => newest.all(place, namespace, now, workingItems))
+      .map(itemOfRow);
+}
+
+/** Archival memory, summaries and events of earlier tasks and experiences that an objective calls up. */
+export function retrieve(
+  search: Pick<MemorySearch, "search">,
+  of: { readonly objective: string; readonly questId: string | null; readonly limit: number; readonly now: number },
+): Found[] {
+  const query = of.objective.slice(0, queryCharacters).toWellFormed().trim();
+  if (query === "" || of.limit === 0) return [];
+  const { found } = search.search({
+    query,
+    tiers: ["archival", "episodic"],
+    namespace: null,
+    tags: [],
+    kinds: retrievedKinds,
+    minConfidence: 0,
+    limit: of.limit,
+    questId: of.questId,
+    now: of.now,
+  });
+  return found;
+}
+
+/** The order in which items are kept where there is no room for all: the most certain first, then the newest. */
+export function byCertainty(a: StoredItem, b: StoredItem): number {
+  return b.weight - a.weight || byAge(a, b);
+}
+
+/** The newest first; of the same time by what they say. */
+export function byAge(a: StoredItem, b: StoredItem): number {
+  return b.updatedAt - a.updatedAt || compare(a.content, b.content) || compare(a.id, b.id);
+}

@@ -1,0 +1,171 @@
+import { hash, randomUUID } from "node:crypto";
+import type { CompiledContext } from "../../contract/memory.ts";
+import type { Ledger } from "../../receipts/receipts.ts";
+import type { Redactor } from "../../security/security.ts";
+import type { Storage } from "../../storage/storage.ts";
+import { type CoreBlocks, type Exclusion, textOf } from "../core-blocks.ts";
+import type { Contexts } from "../contexts.ts";
+import type { CompileWish, MemoryDeps } from "../memory.ts";
+import type { MemorySettings } from "../settings.ts";
+import type { MemorySearch } from "../types.ts";
+import { byAge, createWorkingCandidates, retrieve } from "./candidates.ts";
+import { type Content, dataLines, dataParts, render, renderSmall } from "./render.ts";
+import type { SecurityFilter } from "./security-filter.ts";
+import { coreContent, fitWhole, selectData } from "./selection.ts";
+
+/** Compiles what memory gives to a prompt (specification, 3: the context compiler). */
+export interface Compiler {
+  /**
+   * The same memory, soul, owner's files and wish give the same `renderedPrompt`, byte for byte: on any machine, in any locale and time
+   * zone, in whatever order the memories were written. Of the clock only what has expired enters. Where nothing is remembered the text
+   * is empty. Recorded as `memory.compile`, and kept to be looked at.
+   *
+   * `mode` crusader: the same core blocks and working memory, half of what is retrieved, so that decisive work starts from a shorter
+   * prompt. `chat.small`: core facts alone, one list of at most `smallTokens` unless `maxTokens` says otherwise.
+   */
+  compile(wish: CompileWish): CompiledContext;
+}
+
+export interface CompilerDeps {
+  readonly storage: Storage;
+  readonly ledger: Pick<Ledger, "record">;
+  readonly redactor: Redactor;
+  readonly search: Pick<MemorySearch, "search">;
+  /** Below this what the search found does not answer the objective. */
+  readonly minimalScore: number;
+  readonly blocks: CoreBlocks;
+  readonly contexts: Pick<Contexts, "keep">;
+  readonly filter: SecurityFilter;
+  readonly settings: () => MemorySettings;
+  readonly estimateTokens: (text: string) => number;
+  readonly soul: MemoryDeps["soul"];
+  /** Absolute path; `-` where no folder is open. */
+  readonly workspace: string;
+  /** Milliseconds since 1970. */
+  readonly now?: (() => number) | undefined;
+}
+
+/** Tokens of what a model with little room is told. */
+const smallTokens = 200;
+/** Characters of the objective that a compiled context keeps, and its receipt. */
+const keptObjective = 2_000;
+const receiptObjective = 500;
+/** Part of what is retrieved that crusader mode takes. */
+const crusaderShare = 0.5;
+
+export function createCompiler(deps: CompilerDeps): Compiler {
+  const { storage, ledger, redactor, search, minimalScore, blocks, contexts, settings, estimateTokens, soul, now = Date.now } = deps;
+  const working = createWorkingCandidates(storage, deps.workspace);
+  const tokensOf = (text: string): number => (text === "" ? 0 : estimateTokens(text));
+
+  /** What is in and what is out, from one state of the database. */
+  const select = (wish: CompileWish, max: number, at: number): { content: Content; excluded: Exclusion[] } => {
+    const limits = shared(settings(), wish.mode);
+    const filter = ofTask(deps.filter, wish.chat?.marker);
+    const parts = blocks.parts({ outside: wish.chat === undefined, scale: Math.min(1, max / limits.context_tokens), now: at, filter });
+    const core = parts.flatMap(({ entries }) => entries);
+    const small = wish.chat?.small === true;
+    const { data, excluded } = selectData({
+      working: small ? [] : working(wish.questId, at),
+      retrieved: small ? [] : retrieve(search, { ...wish, limit: limits.retrieved_items, now: at }),
+      core,
+      limits,
+      minimalScore,
+      filter,
+      estimateTokens,
+    });
+    const content = {
+      blocks: coreContent(parts),
+      data: { working: data.working.toSorted(byAge), episodic: data.episodic.toSorted(byAge), archival: data.archival.toSorted(byAge) },
+    };
+    const whole = fitWhole(content, max, (some) => tokensOf(textFor(some, wish)));
+    return { content: whole.content, excluded: [...parts.flatMap((part) => part.excluded), ...excluded, ...whole.excluded] };
+  };
+
+  return {
+    compile(wish) {
+      const at = now();
+      const { context_tokens } = settings();
+      const max = Math.min(wish.maxTokens ?? (wish.chat?.small === true ? smallTokens : context_tokens), context_tokens);
+      const { content, excluded } = storage.db.transaction(() => select(wish, max, at)).deferred();
+      const renderedPrompt = textFor(content, wish);
+      const tokenEstimate = tokensOf(renderedPrompt);
+      const includedItemIds = [...content.blocks.flatMap(({ entries }) => entries), ...dataParts.flatMap((part) => content.data[part])].map(
+        ({ id }) => id,
+      );
+      const breakdown = tokensByPart(content, tokenEstimate, tokensOf);
+      const objective = redactor.text(wish.objective).text;
+
+      const receiptId = ledger.record(
+        {
+          actionType: "system",
+          actionName: "memory.compile",
+          inputs: { objective: start(objective, receiptObjective), questId: wish.questId, mode: wish.mode, maxTokens: max },
+          riskTier: "T0",
+          questId: wish.questId,
+          parentId: wish.parentId ?? null,
+        },
+        {
+          status: "success",
+          outputs: {
+            tokens: tokenEstimate,
+            breakdown,
+            included: includedItemIds.length,
+            excluded: excluded.length,
+            sha256: hash("sha256", renderedPrompt, "hex"),
+          },
+        },
+      );
+      const context: CompiledContext = {
+        contextId: randomUUID(),
+        createdAt: new Date(at).toISOString(),
+        objective: start(objective, keptObjective),
+        questId: wish.questId,
+        mode: wish.mode,
+        soulVersion: soul()?.version ?? null,
+        includedBlocks: content.blocks.filter(({ head, entries }) => textOf(head, entries) !== "").map(({ block }) => block),
+        includedItemIds,
+        excluded,
+        tokenEstimate,
+        maxTokens: max,
+        breakdown,
+        receiptId,
+        renderedPrompt,
+      };
+      contexts.keep(context);
+      return context;
+    },
+  };
+}
+
+function textFor(content: Content, { chat }: CompileWish): string {
+  return (chat?.small === true ? renderSmall(content) : render(content, chat?.marker ?? null)).toWellFormed();
+}
+
+/** Crusader mode is the same memory with less retrieved. */
+function shared(settings: MemorySettings, mode: CompileWish["mode"]): MemorySettings {
+  if (mode === "normal") return settings;
+  return {
+    ...settings,
+    retrieved_items: Math.ceil(settings.retrieved_items * crusaderShare),
+    retrieved_tokens: Math.floor(settings.retrieved_tokens * crusaderShare),
+  };
+}
+
+/** A memory that knows the word of this task's marks was written to end them. */
+function ofTask(filter: SecurityFilter, marker: string | undefined): SecurityFilter {
+  if (marker === undefined) return filter;
+  return (text) => (text.includes(marker) ? "It holds the word in this task's marks around data." : filter(text));
+}
+
+function tokensByPart({ blocks, data }: Content, whole: number, tokensOf: (text: string) => number): Record<string, number> {
+  const parts: Record<string, number> = {};
+  for (const { block, head, entries } of blocks) parts[block] = tokensOf(textOf(head, entries));
+  for (const part of dataParts) parts[part] = tokensOf(dataLines(data[part]));
+  const sum = Object.values(parts).reduce((total, tokens) => total + tokens, 0);
+  return { ...parts, frame: Math.max(0, whole - sum) };
+}
+
+function start(text: string, characters: number): string {
+  return text.slice(0, characters).toWellFormed();
+}

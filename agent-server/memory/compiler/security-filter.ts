@@ -1,0 +1,58 @@
+import type { Redactor, Sanitizer } from "../../security/security.ts";
+
+/** Why a text may not stand in a compiled prompt, in words for the owner; null when it may. The same text gives the same answer. */
+export type SecurityFilter = (text: string) => string | null;
+
+/** Syntax in which models call tools, or in which chats open a turn. Over the text without invisible characters, in compatibility form. */
+const toolCallSyntax: readonly RegExp[] = [
+  /<\/?\s{0,4}(?:[a-z]{2,12}:)?(?:tool_calls?|tool_use|tool_results?|tool_response|tool_outputs?|tool_code|function_calls?|function_results?)\b[^<>]{0,200}>/iu,
+  /<\/?\s{0,4}(?:[a-z]{2,12}:)?(?:invoke|parameter)\s{1,4}name\s{0,4}=/iu,
+  /<(?:function|parameter)\s{0,4}=\s{0,4}["']?[\w.:-]/iu,
+  /<\|[^|<>\n]{2,40}\|>/u,
+  /<(?:start|end)_of_turn>/iu,
+  /\[\/?(?:INST|TOOL_CALLS|AVAILABLE_TOOLS|TOOL_RESULTS)\]|<<\/?SYS>>/iu,
+  /"(?:name|tool|tool_name|function|recipient_name)"\s{0,8}:\s{0,8}"[\w./:-]{1,100}"\s{0,8},\s{0,8}"(?:arguments|parameters|args|input|tool_input)"\s{0,8}:\s{0,8}[{"[]/iu,
+  /"(?:arguments|parameters|tool_input)"\s{0,8}:\s{0,8}\{[^{}]{0,400}\}\s{0,8},\s{0,8}"(?:name|tool|function)"\s{0,8}:/iu,
+  /"type"\s{0,8}:\s{0,8}"(?:tool_use|tool_call|tool_result|function_call)"/iu,
+  /"(?:tool_calls|function_call)"\s{0,8}:\s{0,8}[[{]/iu,
+  /```\s{0,4}tool_(?:code|call|output)/iu,
+  /\bto=(?:functions|tools)\.\w/u,
+  /(?:^|\n)\s{0,8}Action\s{0,2}:[^\n]{1,200}\n\s{0,8}Action Input\s{0,2}:/iu,
+];
+
+/** Marks around data, of any word: no text brings its own. */
+const dataMarks = /\[\s{0,4}data\s{1,4}\S{1,80}\s{1,4}from\b|\[\s{0,4}end\s{1,4}[0-9a-f]{8,64}\s{0,4}\]/iu;
+
+/** Verdicts that are remembered: the same memories are compiled again and again. */
+const remembered = 5_000;
+
+/**
+ * What keeps a memory out of a prompt: findings of the sanitizer, syntax of tool calls, marks around data, secrets. Without a sanitizer
+ * the other rules hold.
+ */
+export function createSecurityFilter({ sanitizer, redactor }: { sanitizer: Sanitizer | null; redactor: Redactor }): SecurityFilter {
+  const known = new Map<string, string | null>();
+
+  const judge = (text: string): string | null => {
+    const secrets = redactor.text(text).findings;
+    if (secrets.length > 0) return `It holds a secret (${kinds(secrets.map(({ kind }) => kind))}).`;
+    const plain = text.normalize("NFKC").replaceAll(/\p{Cf}/gu, "");
+    if (dataMarks.test(text) || dataMarks.test(plain)) return "It holds the marks that stand around data.";
+    if (toolCallSyntax.some((pattern) => pattern.test(text) || pattern.test(plain))) return "It holds the syntax of a tool call.";
+    const findings = sanitizer?.inspect(text).findings ?? [];
+    return findings.length === 0 ? null : `It reads like an order to the model (${kinds(findings.map(({ rule }) => rule))}).`;
+  };
+
+  return (text) => {
+    const before = known.get(text);
+    if (before !== undefined) return before;
+    const problem = judge(text);
+    if (known.size >= remembered) known.clear();
+    known.set(text, problem);
+    return problem;
+  };
+}
+
+function kinds(names: readonly string[]): string {
+  return [...new Set(names)].join(", ");
+}

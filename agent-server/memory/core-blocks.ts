@@ -1,0 +1,170 @@
+import { CoreBlockName, type CoreBlock } from "../contract/memory.ts";
+import { blockText, orderEntries } from "./block-text.ts";
+import type { BlockVersions } from "./block-versions.ts";
+import { fit } from "./compiler/fit.ts";
+import { compilePersona } from "./compiler/persona.ts";
+import type { SecurityFilter } from "./compiler/security-filter.ts";
+import { shorten } from "./compiler/shorten.ts";
+import { viewItem } from "./item-view.ts";
+import type { MemoryDeps } from "./memory.ts";
+import type { OwnersFile } from "./owners-files.ts";
+import type { MemorySettings } from "./settings.ts";
+import type { MemoryStore, StoredItem } from "./types.ts";
+
+/** A candidate that stayed out, and why, in words for the owner. */
+export interface Exclusion {
+  readonly id: string;
+  readonly reason: string;
+}
+
+/** What a core block says, in its parts: what comes from outside memory, and its entries. */
+export interface BlockParts {
+  readonly block: CoreBlockName;
+  readonly cap: number;
+  /** The persona, or the owner's file; empty where there is none. */
+  readonly head: string;
+  /** Name of the soul's version or of the file that `head` is from; null where there is none. */
+  readonly source: string | null;
+  /** Those that fit, in the order of `orderEntries`. */
+  readonly entries: readonly StoredItem[];
+  /** All of them, in that order. */
+  readonly candidates: readonly StoredItem[];
+  readonly excluded: readonly Exclusion[];
+}
+
+export interface CoreBlocks {
+  /** The blocks in the order in which they are compiled. */
+  blocks(): CoreBlock[];
+  /**
+   * The same for the compiler.
+   * @param of `outside`: with the persona and the owner's files, or without where they stand elsewhere. `scale`: their share of the cap
+   * that is theirs, from 0 to 1, for prompts with less room than usual. `filter`: instead of the one of the deps.
+   */
+  parts(of: { readonly outside: boolean; readonly scale: number; readonly now: number; readonly filter?: SecurityFilter }): BlockParts[];
+}
+
+export interface CoreBlocksDeps {
+  readonly store: Pick<MemoryStore, "block">;
+  readonly settings: () => Pick<MemorySettings, "block_tokens">;
+  readonly estimateTokens: (text: string) => number;
+  readonly soul: MemoryDeps["soul"];
+  /** The owner's `USER.md` and `RULES.md`, redacted and bounded. */
+  readonly ownersFiles: () => readonly OwnersFile[];
+  readonly versions: BlockVersions;
+  /** Why an entry may not be compiled; null when it may. */
+  readonly filter: SecurityFilter;
+  /** Milliseconds since 1970. */
+  readonly now?: (() => number) | undefined;
+}
+
+/** The owner's file that a block begins with. */
+const fileOf: Partial<Record<CoreBlockName, string>> = { human: "USER.md", operating_rules: "RULES.md" };
+
+/** Texts from outside memory, shortened, that are remembered: they are the same from one prompt to the next. */
+const remembered = 32;
+
+/** The core blocks as memory, the soul and the owner's files give them; nothing of them is stored. */
+export function createCoreBlocks(deps: CoreBlocksDeps): CoreBlocks {
+  const { store, settings, estimateTokens, soul, ownersFiles, versions, now = Date.now } = deps;
+  const shortened = new Map<string, string>();
+
+  const once = (key: string, make: () => string): string => {
+    const known = shortened.get(key);
+    if (known !== undefined) return known;
+    const made = make();
+    if (shortened.size >= remembered) shortened.clear();
+    shortened.set(key, made);
+    return made;
+  };
+
+  const persona = (cap: number): { head: string; source: string | null } => {
+    const active = soul();
+    const key = `soul ${String(cap)} ${active?.version ?? ""} ${active?.text ?? ""}`;
+    return {
+      head: once(key, () => compilePersona(active, cap, estimateTokens)),
+      source: active === null ? null : `soul ${active.version}`,
+    };
+  };
+
+  /** As much of a file as fits beside the entries. */
+  const ownersFile = ({ name, text }: OwnersFile, entries: readonly StoredItem[], cap: number, share: number): string => {
+    const more = `There is more in ${name}.`;
+    let room = Math.min(share, cap);
+    for (;;) {
+      if (room <= 0) return "";
+      const head = once(`${name} ${String(room)} ${text}`, () => shorten(text, { max: room, estimateTokens, more }));
+      const over = estimateTokens(textOf(head, entries)) - cap;
+      if (head === "" || over <= 0) return head;
+      room -= over;
+    }
+  };
+
+  const parts: CoreBlocks["parts"] = ({ outside, scale, now: at, filter = deps.filter }) => {
+    const caps = settings().block_tokens;
+    const files = ownersFiles();
+    return CoreBlockName.options.map((block) => {
+      const cap = caps[block];
+      const share = Math.floor(cap * scale);
+      if (block === "persona") {
+        const none = { block, cap, entries: [], candidates: [] };
+        if (outside) return { ...none, ...persona(share), excluded: [] };
+        return { ...none, head: "", source: null, excluded: soul() === null ? [] : [{ id: "core:persona", reason: elsewhere }] };
+      }
+      const candidates = orderEntries(store.block(block).filter(({ expiresAt }) => expiresAt === null || expiresAt > at));
+      const excluded: Exclusion[] = [];
+      const allowed = candidates.filter(({ id, content }) => {
+        const reason = filter(content);
+        if (reason !== null) excluded.push({ id, reason });
+        return reason === null;
+      });
+      const { kept, leftOut } = fit(allowed, cap, (entries) => estimateTokens(textOf("", entries)));
+      excluded.push(...leftOut.map(({ unit, tooLong }) => ({ id: unit.id, reason: noRoom(block, cap, tooLong) })));
+      const file = files.find(({ name }) => name === fileOf[block]);
+      if (file === undefined || !outside) {
+        if (file !== undefined) excluded.push({ id: `file:${file.name}`, reason: elsewhere });
+        return { block, cap, head: "", source: null, entries: kept, candidates, excluded };
+      }
+      // Entries were promised their place when they were written; the file takes what they leave.
+      const head = ownersFile(file, kept, cap, share);
+      if (head !== file.text) {
+        const reason = `The block ${block} may take ${String(cap)} tokens: ${head === "" ? "there was no room for the file" : "not all of the file fits"}.`;
+        excluded.push({ id: `file:${file.name}`, reason });
+      }
+      return { block, cap, head, source: file.name, entries: kept, candidates, excluded };
+    });
+  };
+
+  return {
+    parts,
+    blocks: () =>
+      parts({ outside: true, scale: 1, now: now() }).map(({ block, cap, head, source, entries, candidates, excluded }) => {
+        const text = textOf(head, entries);
+        const { version, changedAt } = block === "persona" ? { version: 0, changedAt: null } : versions(block);
+        return {
+          block,
+          tokens: text === "" ? 0 : estimateTokens(text),
+          cap,
+          text,
+          version,
+          updatedAt: changedAt === null ? null : new Date(changedAt).toISOString(),
+          sources: source === null ? [] : [source],
+          entries: candidates.map((item) => viewItem(item)),
+          excluded: [...excluded],
+        };
+      }),
+  };
+}
+
+/** What a block says: what comes from outside memory, then its entries, a line each. */
+export function textOf(head: string, entries: readonly Pick<StoredItem, "content">[]): string {
+  const lines = blockText(entries.map(({ content }) => content));
+  return [head, lines].filter((part) => part !== "").join("\n");
+}
+
+const elsewhere = "It stands elsewhere in this prompt.";
+
+function noRoom(block: CoreBlockName, cap: number, tooLong: boolean): string {
+  return tooLong
+    ? `It is longer than the whole block ${block} may be (${String(cap)} tokens).`
+    : `The block ${block} may take ${String(cap)} tokens, and what is more certain fills them.`;
+}
