@@ -36,6 +36,16 @@ export const FromView = z.discriminatedUnion("type", [
 ]);
 export type FromView = z.infer<typeof FromView>;
 
+/** A place in the War Room's panel Memory: one of its parts, or one thing in it. */
+export const MemoryPlace = z.object({
+  section: z.enum(["core", "search", "commits", "quarantine", "contexts", "upkeep"]).optional(),
+  itemId: z.string().optional(),
+  commitId: z.string().optional(),
+  quarantineId: z.string().optional(),
+  contextId: z.string().optional(),
+});
+export type MemoryPlace = z.infer<typeof MemoryPlace>;
+
 /** Messages to a webview. */
 export const ToView = z.discriminatedUnion("type", [
   z.object({ type: z.literal("result"), id: z.int(), result: z.unknown().optional() }),
@@ -48,6 +58,7 @@ export const ToView = z.discriminatedUnion("type", [
     questId: z.string().optional(),
     receiptId: z.string().optional(),
     tab: z.string().optional(),
+    memory: MemoryPlace.optional(),
     compose: z.string().optional(),
     focus: z.boolean().optional(),
     newQuest: z.boolean().optional(),
@@ -66,4 +77,5 @@ export const notForViews: ReadonlySet<string> = new Set([
   ...["soul.approve", "soul.reject", "soul.activate", "soul.rollback", "trust.decide", "learning.decide", "tools.safeMode"],
   ...["flags.set", "flags.reload", "repl.run"],
   ...["usage.reset", "models.local.delete"],
+  ...["memory.promote", "memory.rollback", "memory.import"],
 ]);

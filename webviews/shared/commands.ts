@@ -34,6 +34,13 @@ export const commands = {
   setCaps: "lancelot.setCaps",
   resetUsage: "lancelot.resetUsage",
   deleteLocalModel: "lancelot.deleteLocalModel",
+  rollBackMemory: "lancelot.rollBackMemory",
+  promoteMemory: "lancelot.promoteMemory",
+  undoMemory: "lancelot.undoMemory",
+  exportMemory: "lancelot.exportMemory",
+  importMemory: "lancelot.importMemory",
+  backUpMemory: "lancelot.backUpMemory",
+  openMemory: "lancelot.openMemory",
   downloadIntentModel: "lancelot.downloadIntentModel",
 } as const;
 

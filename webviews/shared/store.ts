@@ -154,6 +154,7 @@ export function createStore(bridge: Bridge): Store {
       case "routed":
       case "oauth":
       case "providers":
+      case "memory":
         return; // of the War Room's panels
     }
   }

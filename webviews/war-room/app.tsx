@@ -2,8 +2,8 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "../shared/components.tsx";
 import { HostBanner } from "../shared/host-state.tsx";
-import { t } from "../shared/l10n.ts";
-import { panelOf, panels } from "./panels.tsx";
+import { count, formatNumber, t } from "../shared/l10n.ts";
+import { panelOf, type PanelEntry, panels } from "./panels.tsx";
 import type { WarRoom } from "./state.ts";
 
 /** The tab that a key leads to, as the tabs pattern of WAI-ARIA has it. */
@@ -20,6 +20,17 @@ export function tabForKey(key: string, index: number, total: number): number | u
     default:
       return undefined;
   }
+}
+
+/** What waits for the owner behind a tab. */
+function Waiting({ room, panel }: { room: WarRoom; panel: PanelEntry }): JSX.Element | null {
+  const waiting = panel.waiting?.(room) ?? 0;
+  if (waiting === 0) return null;
+  return (
+    <span class="count" title={count(waiting, "{0} waits for you", "{0} wait for you")}>
+      {formatNumber(waiting)}
+    </span>
+  );
 }
 
 /** The War Room: one tab a subsystem. */
@@ -59,6 +70,7 @@ export function App({ room }: { room: WarRoom }): JSX.Element {
           >
             <Icon name={panel.icon} />
             <span>{panel.title()}</span>
+            <Waiting room={room} panel={panel} />
           </button>
         ))}
       </div>

@@ -3,6 +3,7 @@ import { t } from "../shared/l10n.ts";
 import { CommandPanel } from "./command.tsx";
 import { GovernancePanel } from "./governance/panel.tsx";
 import { LearningPanel } from "./learning/panel.tsx";
+import { MemoryPanel, waitingCount } from "./memory/panel.tsx";
 import { ReceiptsPanel } from "./receipts/panel.tsx";
 import { SoulPanel } from "./soul/panel.tsx";
 import type { WarRoom } from "./state.ts";
@@ -16,6 +17,8 @@ export interface PanelEntry {
   readonly icon: string;
   readonly title: () => string;
   readonly render: (room: WarRoom) => JSX.Element;
+  /** What waits for the owner in it, in number. */
+  readonly waiting?: (room: WarRoom) => number;
 }
 
 export const panels: readonly PanelEntry[] = [
@@ -24,6 +27,13 @@ export const panels: readonly PanelEntry[] = [
   { id: "trust", icon: "graph", title: () => t("Trust"), render: (room) => <TrustPanel room={room} /> },
   { id: "learning", icon: "mortar-board", title: () => t("Learning"), render: (room) => <LearningPanel room={room} /> },
   { id: "receipts", icon: "verified", title: () => t("Receipts"), render: (room) => <ReceiptsPanel room={room} /> },
+  {
+    id: "memory",
+    icon: "archive",
+    title: () => t("Memory"),
+    render: (room) => <MemoryPanel room={room} />,
+    waiting: waitingCount,
+  },
   { id: "soul", icon: "heart", title: () => t("Soul"), render: (room) => <SoulPanel room={room} /> },
   { id: "tools", icon: "tools", title: () => t("Tools"), render: (room) => <ToolsPanel room={room} /> },
   { id: "usage", icon: "credit-card", title: () => t("Usage"), render: (room) => <UsagePanel room={room} /> },

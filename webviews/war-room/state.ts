@@ -2,12 +2,14 @@ import { computed, type Signal, signal } from "@preact/signals";
 import * as z from "zod";
 import { ActionType, ReceiptStatus } from "../../agent-server/contract/receipts.ts";
 import { Tier } from "../../agent-server/contract/common.ts";
+import type { MemoryPlace } from "../../agent-server/contract/webview.ts";
 import type { Bridge } from "../shared/bridge.ts";
 import type { Store } from "../shared/store.ts";
 import type { ViewState } from "../shared/view-state.ts";
 import { createGovernanceState, type GovernanceState } from "./governance/state.ts";
 import { createLearningState, type LearningView } from "./learning/state.ts";
 import type { Live } from "./live.ts";
+import { createMemoryState, type MemoryState } from "./memory/state.ts";
 import { createReceiptsState, type ReceiptsState } from "./receipts/state.ts";
 import { createSoulState, type SoulState } from "./soul/state.ts";
 import { createToolsState, type ToolsState } from "./tools/state.ts";
@@ -42,11 +44,14 @@ export interface WarRoom {
   readonly learning: Live<LearningView>;
   readonly tools: ToolsState;
   readonly usage: UsageState;
+  readonly memory: MemoryState;
   showTab(id: string): void;
   showReceipt(id: string): void;
   /** Receipts narrowed to these filters and no others. */
   showReceipts(filters: Partial<Filters>): void;
   showQuest(questId: string): void;
+  /** A part of the panel Memory, or one thing in it. */
+  showMemory(place: MemoryPlace): void;
 }
 
 export function createWarRoom(bridge: Bridge, store: Store, saved: ViewState<SavedRoom>): WarRoom {
@@ -76,13 +81,22 @@ export function createWarRoom(bridge: Bridge, store: Store, saved: ViewState<Sav
   const learning = createLearningState(bridge, store, shown("learning"));
   const tools = createToolsState(bridge, store, shown("tools"));
   const usage = createUsageState(bridge, store, shown("usage"));
+  const memory = createMemoryState(bridge, store, shown("memory"));
+  const showMemory = (place: MemoryPlace): void => {
+    tab.value = "memory";
+    memory.show(place);
+  };
   bridge.onShow((wanted) => {
     if (wanted.tab !== undefined) tab.value = wanted.tab;
+    if (wanted.memory !== undefined) showMemory(wanted.memory);
     if (wanted.receiptId !== undefined) showReceipt(wanted.receiptId);
     else if (wanted.questId !== undefined) showQuest(wanted.questId);
   });
   const showTab = (id: string): void => {
     tab.value = id;
   };
-  return { bridge, store, tab, receipts, governance, soul, trust, learning, tools, usage, showTab, showReceipt, showReceipts, showQuest };
+  return {
+    ...{ bridge, store, tab, receipts, governance, soul, trust, learning, tools, usage, memory },
+    ...{ showTab, showReceipt, showReceipts, showQuest, showMemory },
+  };
 }

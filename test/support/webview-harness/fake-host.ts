@@ -8,7 +8,7 @@ export interface Recording {
   readonly host: { state: string; detail: string };
   readonly answers: Readonly<Record<string, unknown>>;
   /** Methods that fail, with what they say. */
-  readonly errors?: Readonly<Record<string, { code: string; message: string }>>;
+  readonly errors?: Readonly<Record<string, { code: string; message: string; data?: Record<string, unknown> }>>;
   /** Methods that never answer. */
   readonly silent?: readonly string[];
   readonly events: readonly { topic: string; payload: unknown }[];

@@ -1,4 +1,5 @@
 import type { Message } from "../../../agent-server/contract/chat.ts";
+import type { MemoryPlace } from "../../../agent-server/contract/webview.ts";
 import type { Recording } from "./fake-host.ts";
 import {
   answerText,
@@ -29,6 +30,15 @@ import {
   sampleTrust,
   sampleTrustProposal,
 } from "./samples.ts";
+import {
+  emptyMemoryAnswers,
+  memoryAnswers,
+  sampleBlock,
+  sampleBlocks,
+  sampleHit,
+  sampleItem,
+  sampleMemoryStatus,
+} from "./memory-samples.ts";
 import { sampleDecision, sampleRouterStats, sampleServer, sampleUsage, sampleUsageSum } from "./usage-samples.ts";
 
 export interface ViewState {
@@ -214,6 +224,7 @@ function answersWith(patch: Record<string, unknown> = {}): Record<string, unknow
     "router.decisions": { items: decisions },
     "router.stats": sampleRouterStats(),
     "models.servers": { items: [sampleServer(), brokenServer] },
+    ...memoryAnswers,
     "tools.providers": { items: sampleProviders },
     "tools.route": sampleRoute(),
     "tools.sandbox": sampleSandbox(),
@@ -254,6 +265,15 @@ function questAnswers(
 ): Record<string, unknown> {
   return answersWith({ "quests.get": { quest, messages }, "quests.list": { items: [quest, ...quests.slice(1)] }, ...more });
 }
+
+/** A part of the panel Memory, with something of it open. */
+function memory(name: string, place: MemoryPlace, patch: Partial<Recording> = {}, more: Partial<ViewState> = {}): ViewState {
+  return room(`war-room-memory-${name}`, "memory", { shows: [{ type: "show", tab: "memory", memory: place }], ...patch }, more);
+}
+
+const manyHits = Array.from({ length: 20_000 }, (_, index) =>
+  sampleHit(sampleItem({ id: `item-${index}`, tier: "archival", block: null, content: `Fact ${index}: ${"a word of it ".repeat(12)}` })),
+);
 
 const question = sampleMessage();
 const plan = [
@@ -678,6 +698,46 @@ export const states: readonly ViewState[] = [
       "tools.sandbox": { code: "unavailable", message: "The engine does not answer. Start it and try again." },
     },
   }),
+  memory("core", {}, {}, { click: ["text=Add entry"], height: 2400 }),
+  memory("edit", {}, {}, { click: ['[aria-label^="Edit"]', '[aria-label^="Set aside"]'], height: 1500 }),
+  memory("search", { itemId: "item-2" }),
+  memory("huge", { section: "search" }, { answers: answersWith({ "memory.search": { items: manyHits, nextCursor: "more" } }) }),
+  memory("commit", { commitId: "commit-1" }),
+  memory("quarantine", { quarantineId: "quarantine-1" }),
+  memory("held-back", { quarantineId: "quarantine-2" }, {}, { click: ["text=Deny…"] }),
+  memory("context", { contextId: "context-1" }, {}, { click: ["text=Compile…", ".whole > summary"], height: 1500 }),
+  memory("upkeep", { section: "upkeep" }, {}, { height: 1200 }),
+  memory("empty-core", {}, { answers: answersWith(emptyMemoryAnswers) }, { height: 1400 }),
+  ...(["search", "commits", "quarantine", "contexts"] as const).map((section) =>
+    memory(`empty-${section}`, { section }, { answers: answersWith(emptyMemoryAnswers) }),
+  ),
+  memory(
+    "problems",
+    {},
+    {
+      answers: answersWith({
+        "memory.status": sampleMemoryStatus({ problem: "config/memory.yaml in the data folder, line 3: core_floor must be a number." }),
+        "memory.core": { blocks: [...sampleBlocks.slice(0, 2), sampleBlock("mission", { text: "x".repeat(400), tokens: 400 })] },
+      }),
+    },
+  ),
+  memory(
+    "failed",
+    {},
+    { errors: { "memory.core": { code: "internal", message: "memory.core failed inside the host. The log says why." } } },
+  ),
+  memory(
+    "off",
+    {},
+    {
+      errors: Object.fromEntries(
+        Object.keys(memoryAnswers).map((name) => [
+          name,
+          { code: "disabled", message: "Memory is switched off.", data: { flag: "MEMORY_VNEXT" } },
+        ]),
+      ),
+    },
+  ),
   room("war-room-no-receipts", "receipts", { answers: answersWith({ "receipts.search": { items: [] } }) }),
   room("war-room-host-down", "command", { host: { state: "stopped", detail: "" }, answers: {} }),
 ];
