@@ -26,6 +26,9 @@ export function createWorkingCandidates(storage: Storage, workspace: string): (q
       .map(itemOfRow);
 }
 
+/** How recent a find is counts by days, so that a text does not change while nothing else does. */
+const dayMs = 86_400_000;
+
 /** Archival memory, summaries and events of earlier tasks and experiences that an objective calls up. */
 export function retrieve(
   search: Pick<MemorySearch, "search">,
@@ -42,9 +45,9 @@ export function retrieve(
     minConfidence: 0,
     limit: of.limit,
     questId: of.questId,
-    now: of.now,
+    now: of.now - (of.now % dayMs),
   });
-  return found;
+  return found.filter(({ item }) => item.expiresAt === null || item.expiresAt > of.now);
 }
 
 /** The order in which items are kept where there is no room for all: the most certain first, then the newest. */

@@ -17,8 +17,8 @@ import { coreContent, fitWhole, selectData } from "./selection.ts";
 export interface Compiler {
   /**
    * The same memory, soul, owner's files and wish give the same `renderedPrompt`, byte for byte: on any machine, in any locale and time
-   * zone, in whatever order the memories were written. Of the clock only what has expired enters. Where nothing is remembered the text
-   * is empty. Recorded as `memory.compile`, and kept to be looked at.
+   * zone, in whatever order the memories were written. Of the clock enter what has expired and the day, in UTC. Where nothing is
+   * remembered the text is empty. Recorded as `memory.compile`, and kept to be looked at.
    *
    * `mode` crusader: the same core blocks and working memory, half of what is retrieved, so that decisive work starts from a shorter
    * prompt. `chat.small`: core facts alone, one list of at most `smallTokens` unless `maxTokens` says otherwise.

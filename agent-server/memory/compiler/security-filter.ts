@@ -1,9 +1,10 @@
 import type { Redactor, Sanitizer } from "../../security/security.ts";
+import { oneLine } from "../block-text.ts";
 
 /** Why a text may not stand in a compiled prompt, in words for the owner; null when it may. The same text gives the same answer. */
 export type SecurityFilter = (text: string) => string | null;
 
-/** Syntax in which models call tools, or in which chats open a turn. Over the text without invisible characters, in compatibility form. */
+/** Syntax in which models call tools, or in which chats open a turn. Over the text as it is, and as one line in compatibility form. */
 const toolCallSyntax: readonly RegExp[] = [
   /<\/?\s{0,4}(?:[a-z]{2,12}:)?(?:tool_calls?|tool_use|tool_results?|tool_response|tool_outputs?|tool_code|function_calls?|function_results?)\b[^<>]{0,200}>/iu,
   /<\/?\s{0,4}(?:[a-z]{2,12}:)?(?:invoke|parameter)\s{1,4}name\s{0,4}=/iu,
@@ -17,7 +18,7 @@ const toolCallSyntax: readonly RegExp[] = [
   /"(?:tool_calls|function_call)"\s{0,8}:\s{0,8}[[{]/iu,
   /```\s{0,4}tool_(?:code|call|output)/iu,
   /\bto=(?:functions|tools)\.\w/u,
-  /(?:^|\n)\s{0,8}Action\s{0,2}:[^\n]{1,200}\n\s{0,8}Action Input\s{0,2}:/iu,
+  /\bAction\s{0,2}:.{1,200}?\sAction Input\s{0,2}:/isu,
 ];
 
 /** Marks around data, of any word: no text brings its own. */
@@ -36,7 +37,7 @@ export function createSecurityFilter({ sanitizer, redactor }: { sanitizer: Sanit
   const judge = (text: string): string | null => {
     const secrets = redactor.text(text).findings;
     if (secrets.length > 0) return `It holds a secret (${kinds(secrets.map(({ kind }) => kind))}).`;
-    const plain = text.normalize("NFKC").replaceAll(/\p{Cf}/gu, "");
+    const plain = oneLine(text.normalize("NFKC").replaceAll(/\p{Cf}/gu, ""));
     if (dataMarks.test(text) || dataMarks.test(plain)) return "It holds the marks that stand around data.";
     if (toolCallSyntax.some((pattern) => pattern.test(text) || pattern.test(plain))) return "It holds the syntax of a tool call.";
     const findings = sanitizer?.inspect(text).findings ?? [];
