@@ -23,8 +23,7 @@ export function createMemoryStore(deps: MemoryStoreDeps): MemoryStore {
   const { storage, index, workspace } = deps;
   const { db } = storage;
   const seen = "workspace IN ('', @workspace)";
-  const rows = (where: string) =>
-    db.prepare<[Record<string, unknown>], ItemRow>(`SELECT * FROM memory_items WHERE ${where}`);
+  const rows = (where: string) => db.prepare<[Record<string, unknown>], ItemRow>(`SELECT * FROM memory_items WHERE ${where}`);
   const find = rows(`id = @id AND ${seen}`);
   const findAny = rows("id = @id");
   const findSeqs = rows(`seq IN (SELECT value FROM json_each(@seqs)) AND ${seen}`);
@@ -45,7 +44,10 @@ export function createMemoryStore(deps: MemoryStoreDeps): MemoryStore {
   const names = columns.split(", ");
   const write = db.prepare(
     `INSERT INTO memory_items (${columns}) VALUES (${names.map((name) => `@${name}`).join(", ")})
-     ON CONFLICT (id) DO UPDATE SET ${names.slice(1).map((name) => `${name} = excluded.${name}`).join(", ")}`,
+     ON CONFLICT (id) DO UPDATE SET ${names
+       .slice(1)
+       .map((name) => `${name} = excluded.${name}`)
+       .join(", ")}`,
   );
   const remove = db.prepare("DELETE FROM memory_items WHERE id = ?");
   const writeDerived = db.prepare(

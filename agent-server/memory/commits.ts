@@ -1,0 +1,310 @@
+import { randomUUID } from "node:crypto";
+import { LancelotError } from "../contract/errors.ts";
+import type { MemoryCommit, QuarantineEntry } from "../contract/memory.ts";
+import type { Ledger } from "../receipts/receipts.ts";
+import type { Storage } from "../storage/storage.ts";
+import { createCaps } from "./caps.ts";
+import { type CommitRow, createCommitRows } from "./commit-rows.ts";
+import { createConclude } from "./conclude.ts";
+import { createDrafts } from "./draft.ts";
+import { createImages, diffOf } from "./images.ts";
+import type { Finished, RollbackWish, RolledBack, Staged } from "./memory.ts";
+import { createQuarantineEdit } from "./quarantine-edit.ts";
+import { toQuarantineEntry } from "./quarantine-entry.ts";
+import { createRollbacks } from "./rollback.ts";
+import type { MemorySettings } from "./settings.ts";
+import { createStagedEdits } from "./staged-edits.ts";
+import type { Author, Commits, Gates, GatedEdit, MemoryStore, ProposedEdit, QuarantineStore, StoredQuarantine } from "./types.ts";
+
+export interface CommitsDeps {
+  readonly storage: Storage;
+  readonly store: MemoryStore;
+  readonly gates: Gates;
+  readonly quarantine: QuarantineStore;
+  /** `open` and `close` write inside the transaction of a commit; what `record` is told would outlive one that fails. */
+  readonly ledger: Pick<Ledger, "open" | "close" | "record">;
+  readonly settings: () => MemorySettings;
+  readonly estimateTokens: (text: string) => number;
+  /** Takes secrets out of a text. The reasons of commits and rollbacks pass no gate. */
+  readonly scrub: (text: string) => string;
+  /** Absolute path; `-` where no folder is open. */
+  readonly workspace: string;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Called when something changed, after it was written. */
+  readonly changed: () => void;
+  /** What the checks say of a quarantined edit now; those of the gates unless given. */
+  readonly verify?: (entry: StoredQuarantine) => QuarantineEntry["verifier"];
+}
+
+/** Edits that one open commit may hold. */
+const mostEdits = 1_000;
+
+/**
+ * Commits: the only way to change an item. A commit is staged in the database and changes nothing before it is finished; it is finished
+ * in one transaction with its receipt, or not at all. Several hosts may work on one data folder.
+ *
+ * A commit belongs to the workspace it was made in, or, when all it changed holds everywhere, to every workspace (`workspace` is `''`).
+ */
+export function createCommits(deps: CommitsDeps): Commits {
+  const { storage, store, quarantine, workspace, now } = deps;
+  const rows = createCommitRows({ storage, workspace });
+  const images = createImages(storage);
+  const stagedEdits = createStagedEdits(storage);
+  const drafts = createDrafts({ storage, store, workspace, workingHours: () => deps.settings().working_hours });
+  const caps = createCaps({
+    storage,
+    workspace,
+    estimateTokens: deps.estimateTokens,
+    cap: (block) => deps.settings().block_tokens[block],
+  });
+  const rollbacks = createRollbacks({ storage, store, rows, images, caps, snapshots: () => deps.settings().snapshots, now });
+  const { finish: conclude, conflict } = createConclude({ ...deps, rows, images, caps });
+  const quarantineEdit = createQuarantineEdit({ quarantine, store });
+
+  const verify = (entry: StoredQuarantine): QuarantineEntry["verifier"] => {
+    if (deps.verify !== undefined) return deps.verify(entry);
+    const problems = deps.gates.verify(entry);
+    return { ok: problems.length === 0, problems };
+  };
+  const toEntry = (entry: StoredQuarantine): QuarantineEntry => toQuarantineEntry(entry, store, verify(entry));
+
+  const announce = (): void => {
+    storage.afterTransaction((committed) => {
+      if (committed) deps.changed();
+    });
+  };
+  const begin = (author: Author, reason: string): string => {
+    const id = `commit_${randomUUID()}`;
+    rows.begin({ id, author, reason: deps.scrub(reason), at: now() });
+    return id;
+  };
+  const withdraw = (commitId: string, reason: string): void => {
+    for (const { id } of quarantine.ofCommit(commitId)) quarantine.settle(id, { status: "withdrawn", reason });
+  };
+  const drop = (commitId: string): void => {
+    if (!rows.abandon(commitId, now())) return;
+    stagedEdits.clear(commitId);
+    withdraw(commitId, "The commit it was part of was dropped.");
+  };
+  /** An open commit that this author may go on with. */
+  const openOf = (commitId: string, author: Author): CommitRow => {
+    const row = rows.get(commitId);
+    if (row.status !== "open") {
+      const how = row.status === "abandoned" ? "was dropped" : "is finished";
+      throw new LancelotError("conflict", `This commit ${how} already. Begin another one.`);
+    }
+    if (author.by === "agent" && (row.author !== "agent" || row.quest_id !== author.questId)) {
+      throw new LancelotError("denied", "This commit was begun by somebody else. Begin one of your own.", {
+        data: { rule: "commit-author" },
+      });
+    }
+    return row;
+  };
+
+  const edit = (commitId: string, wish: ProposedEdit, author: Author, parentId: string | null): Staged => {
+    const { author: begunBy } = openOf(commitId, author);
+    if (begunBy !== author.by) {
+      throw new LancelotError("denied", "This commit was begun by somebody else. Begin one of your own.", {
+        data: { rule: "commit-author" },
+      });
+    }
+    const verdict = deps.gates.judge(wish, author);
+    if (verdict.kind === "refuse") {
+      const { rule, message } = verdict.problem;
+      deps.ledger.record(
+        {
+          actionType: "system",
+          actionName: "memory.edit",
+          inputs: { commitId, op: wish.op, target: wish.target },
+          riskTier: "T1",
+          parentId,
+          questId: author.questId,
+        },
+        { status: "failure", errorMessage: message, metadata: { rule } },
+      );
+      throw new LancelotError("denied", message, { data: { rule, alternatives: verdict.alternatives } });
+    }
+    return storage.transaction((): Staged => {
+      const row = openOf(commitId, author);
+      const draft = drafts({ commitId, questId: row.quest_id, now: now() });
+      const staged = stagedEdits.of(commitId);
+      for (const one of staged) draft.replay(one);
+      const { target, content } = verdict.edit;
+      const told = { target, content, notes: verdict.notes };
+      if (verdict.kind === "quarantine") {
+        const quarantineId = quarantineEdit({ draft, edit: verdict.edit, author, commitId, why: verdict.why, isFinished });
+        announce();
+        return { ...told, index: null, outcome: quarantineId === null ? "reinforced" : "quarantined", quarantineId };
+      }
+      if (staged.length >= mostEdits) {
+        throw new LancelotError("too_large", `A commit holds ${String(mostEdits)} edits at most. Finish this one and begin another.`);
+      }
+      const stale = draft.stale();
+      const one = draft.stage(verdict.edit);
+      // What was staged of a text that is gone gives way to what is wanted of the text that is there.
+      if (stale.has(one.itemId)) stagedEdits.removeOf(commitId, one.itemId);
+      const index = stagedEdits.add(commitId, one);
+      const known = one.confirms !== null;
+      return { ...told, index: known ? null : index, outcome: known ? "reinforced" : "staged", quarantineId: null };
+    });
+  };
+  const isFinished = (commitId: string): boolean => rows.find(commitId)?.status === "committed";
+
+  const finish = (commitId: string, author: Author, parentId: string | null): Finished =>
+    storage.transaction(() => {
+      const row = openOf(commitId, author);
+      const draft = drafts({ commitId, questId: row.quest_id, now: now() });
+      const staged = stagedEdits.of(commitId);
+      for (const one of staged) if (!draft.replay(one)) throw conflict(one);
+      stagedEdits.clear(commitId);
+      const finished = conclude(row, {
+        changes: draft.changes(),
+        confirmations: draft.confirmations(),
+        provenance: staged.map((one) => one.edit.provenance),
+        rollbackOf: [],
+        parentId,
+      });
+      announce();
+      return { ...finished, quarantined: pendingOf(commitId) };
+    });
+  const pendingOf = (commitId: string): QuarantineEntry[] =>
+    quarantine
+      .ofCommit(commitId)
+      .filter(({ status }) => status === "pending")
+      .map(toEntry);
+
+  const apply: Commits["apply"] = (edits: readonly GatedEdit[], author, { reason, parentId }) =>
+    storage.transaction(() => {
+      const commitId = begin(author, reason);
+      const draft = drafts({ commitId, questId: author.questId, now: now() });
+      for (const one of edits) draft.stage(one);
+      // Read before the confirmations: a text that is known after all is one of them.
+      const changes = draft.changes();
+      const finished = conclude(rows.get(commitId), {
+        changes,
+        confirmations: draft.confirmations(),
+        provenance: edits.map(({ provenance }) => provenance),
+        rollbackOf: [],
+        parentId,
+      });
+      announce();
+      return { ...finished, quarantined: [] };
+    });
+
+  const takeBack = (
+    targets: readonly CommitRow[],
+    itemIds: readonly string[] | null,
+    wish: RollbackWish,
+    by: Author,
+    parentId: string | null,
+  ) => {
+    const plan = rollbacks.plan(targets, itemIds);
+    if ("refusal" in plan) {
+      const which = targets.length === 1 ? `The commit ${targets[0]?.id ?? ""}` : `The last ${String(targets.length)} commits`;
+      throw new LancelotError("conflict", `${which} cannot be rolled back. ${plan.refusal}`);
+    }
+    const reason = deps.scrub(wish.reason);
+    const ids = targets.map(({ id }) => id);
+    const row = rows.get(begin(by, reason));
+    const changes = plan.changes.map((change) => ({ ...change, reason }));
+    const finished = conclude(row, { changes, confirmations: [], provenance: [], rollbackOf: ids, parentId });
+    if (itemIds === null) {
+      for (const id of ids) {
+        rows.setState(id, "rolled_back", row.id);
+        withdraw(id, "The commit it was part of was rolled back.");
+      }
+      rollbacks.settle(targets.flatMap(({ rollback_of: of }) => JSON.parse(of) as string[]));
+    } else rollbacks.settle(ids);
+    announce();
+    return { commitId: row.id, rolledBack: ids, diff: finished.diff };
+  };
+
+  const rollback = (wish: RollbackWish, author: Author, parentId: string | null): RolledBack =>
+    storage.transaction(() => {
+      if ("last" in wish) {
+        const targets = rows.inForce(wish.last);
+        if (targets.length < wish.last) {
+          throw new LancelotError(
+            "conflict",
+            `There are only ${String(targets.length)} commits in force, so the last ${String(wish.last)} cannot be rolled back.`,
+          );
+        }
+        return takeBack(targets, null, wish, author, parentId);
+      }
+      const row = rows.get(wish.commitId);
+      if (row.status !== "open") return takeBack([row], wish.itemIds ?? null, wish, author, parentId);
+      drop(row.id);
+      announce();
+      return { commitId: null, rolledBack: [row.id], diff: [] };
+    });
+
+  const toCommit = (row: CommitRow): MemoryCommit => {
+    const plan = row.status === "open" ? null : rollbacks.plan([row], null);
+    return {
+      id: row.id,
+      status: row.status,
+      author: row.author,
+      questId: row.quest_id,
+      reason: row.reason,
+      createdAt: new Date(row.created_at).toISOString(),
+      finishedAt: row.finished_at === null ? null : new Date(row.finished_at).toISOString(),
+      receiptId: row.receipt_id,
+      diff: images.ofCommit(row.id).flatMap(diffOf),
+      changes: row.changes,
+      quarantined: quarantine.ofCommit(row.id).length,
+      rollbackOf: JSON.parse(row.rollback_of) as string[],
+      rolledBackBy: row.rolled_back_by,
+      problem: plan !== null && "refusal" in plan ? plan.refusal : null,
+    };
+  };
+
+  return {
+    begin: (author, reason) => ({ commitId: storage.transaction(() => begin(author, reason)) }),
+    edit,
+    staged: (commitId) => {
+      const row = rows.get(commitId);
+      return { author: { by: row.author, questId: row.quest_id }, edits: stagedEdits.of(commitId).map((one) => one.edit) };
+    },
+    finish,
+    abandon: (commitId, author) => {
+      storage.transaction(() => {
+        drop(openOf(commitId, author).id);
+        announce();
+      });
+    },
+    apply,
+    rollback,
+    list: ({ questId, limit, cursor }) => {
+      const page = rows.list({ before: readCursor(cursor), limit: limit + 1, questId: questId ?? null });
+      const items = page.slice(0, limit);
+      const last = items.at(-1);
+      return { items: items.map(toCommit), ...(page.length > limit && last !== undefined ? { nextCursor: String(last.seq) } : {}) };
+    },
+    get: (id) => toCommit(rows.get(id)),
+    history: (itemId) =>
+      images.ofItem(itemId).flatMap(({ commitId, change }) => {
+        const row = rows.find(commitId);
+        const [diff] = diffOf(change);
+        return row === null || diff === undefined ? [] : [{ commit: toCommit(row), diff }];
+      }),
+    reconcile: () => {
+      const oldest = now() - deps.settings().open_minutes * 60_000;
+      const left = (): CommitRow[] => rows.open().filter((row) => row.created_at < oldest || !storage.hostAlive(row.host_id));
+      if (left().length === 0) return 0;
+      return storage.transaction(() => {
+        const due = left();
+        for (const { id } of due) drop(id);
+        if (due.length > 0) announce();
+        return due.length;
+      });
+    },
+  };
+}
+
+function readCursor(cursor: string | undefined): number {
+  if (cursor === undefined) return Number.MAX_SAFE_INTEGER;
+  if (!/^\d{1,15}$/.test(cursor))
+    throw new LancelotError("invalid_params", "The cursor is not one this list gave. Start from the first page.");
+  return Number(cursor);
+}

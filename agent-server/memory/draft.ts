@@ -1,0 +1,267 @@
+import { randomUUID } from "node:crypto";
+import { LancelotError } from "../contract/errors.ts";
+import type { MemoryDiff, MemoryTarget } from "../contract/memory.ts";
+import type { Storage } from "../storage/storage.ts";
+import { imageOf, placeOfTarget, sameImage, sortedJson, targetOf } from "./item-rows.ts";
+import { createSelectItem } from "./select-item.ts";
+import { textKey } from "./text-key.ts";
+import type { Derived, GatedEdit, ItemImage, MemoryStore, StoredItem } from "./types.ts";
+
+/** An edit of a commit with the item it is for. */
+export interface StagedEdit {
+  readonly edit: GatedEdit;
+  readonly itemId: string;
+  /** The item as it was when the edit was staged; null of what the commit itself inserts. */
+  readonly base: { readonly version: number; readonly commitId: string } | null;
+  /** Of an insert: the item that says the same already. */
+  readonly confirms: string | null;
+}
+
+/** What a commit makes of one item. */
+export interface Change {
+  readonly itemId: string;
+  readonly op: MemoryDiff["op"];
+  readonly before: StoredItem | null;
+  readonly after: ItemImage | null;
+  /** What use had made of `after`, where it comes back. */
+  readonly derived: Derived | null;
+  readonly reason: string;
+}
+
+/** An item that was said again. */
+export interface Confirmation {
+  readonly itemId: string;
+  readonly times: number;
+  /** The most certain of what was said. */
+  readonly confidence: number;
+}
+
+export interface DraftDeps {
+  readonly storage: Storage;
+  readonly store: MemoryStore;
+  readonly workspace: string;
+  /** How long working memory lasts unless said otherwise (hours). */
+  readonly workingHours: () => number;
+}
+
+type Place = Pick<GatedEdit, "target" | "namespace">;
+type Text = Pick<ItemImage, "content" | "ref">;
+
+interface Touched {
+  readonly before: StoredItem | null;
+  after: ItemImage | null;
+  last: GatedEdit;
+}
+
+/** Changes of one commit over what is stored, as its edits follow one another. Nothing is written. */
+export function createDrafts(deps: DraftDeps) {
+  const { store, workspace } = deps;
+  const { db } = deps.storage;
+  const select = createSelectItem(deps);
+  const taken = db.prepare<[string], number>("SELECT 1 FROM memory_items WHERE id = ?").pluck();
+  const byRef = db.prepare<[string], string>("SELECT id FROM memory_items WHERE ref = ?").pluck();
+  /** The highest version an item had in any image that is kept: a version names one text for good, also after a rollback. */
+  const highest = db
+    .prepare<[string], number | null>(
+      "SELECT max(max(ifnull(json_extract(before, '$.version'), 0), ifnull(json_extract(after, '$.version'), 0))) FROM memory_images WHERE item_id = ?",
+    )
+    .pluck();
+
+  return (of: { readonly commitId: string; readonly questId: string | null; readonly now: number }) => {
+    const { commitId, questId, now } = of;
+    const touched = new Map<string, Touched>();
+    const overlay = new Map<string, ItemImage | null>();
+    const said = new Map<string, string>();
+    const confirmed = new Map<string, { times: number; confidence: number }>();
+    const stale = new Set<string>();
+
+    const current = (id: string): ItemImage | null => (overlay.has(id) ? (overlay.get(id) ?? null) : store.get(id));
+
+    const set = (id: string, after: ItemImage | null, edit: GatedEdit): void => {
+      const known = touched.get(id);
+      if (known === undefined) touched.set(id, { before: store.get(id), after, last: edit });
+      else {
+        known.after = after;
+        known.last = edit;
+      }
+      overlay.set(id, after);
+      if (after !== null) said.set(saying(targetOf(after), after.namespace, after), id);
+    };
+
+    /** The item that says the same in the same place, as the commit sees it. */
+    const sameAs = (edit: Place, text: Text): string | null => {
+      const own = said.get(saying(edit.target, edit.namespace, text));
+      if (own !== undefined && says(current(own), edit, text)) return own;
+      const stored = storedSame(edit, text);
+      return stored !== null && says(current(stored), edit, text) ? stored : null;
+    };
+    const storedSame = ({ target, namespace }: Place, { content, ref }: Text): string | null => {
+      if (ref !== null) return byRef.get(ref) ?? null;
+      const item = store.same({ target, namespace, content });
+      return item === null || (item.expiresAt !== null && item.expiresAt <= now) ? null : item.id;
+    };
+    const says = (image: ItemImage | null, edit: Place, text: Text): boolean =>
+      image !== null &&
+      (image.expiresAt === null || image.expiresAt > now) &&
+      targetOf(image) === edit.target &&
+      image.namespace === edit.namespace &&
+      (text.ref === null ? textKey(image.content) === textKey(text.content) : image.ref === text.ref);
+
+    const insert = (id: string, edit: GatedEdit): void => {
+      const lasts = edit.ttlSeconds === null ? deps.workingHours() * 3_600_000 : edit.ttlSeconds * 1_000;
+      const place = placeOfTarget(edit.target);
+      const back = edit.imported;
+      set(
+        id,
+        {
+          id,
+          ...place,
+          namespace: edit.namespace,
+          workspace: edit.namespace === "global" ? "" : workspace,
+          kind: edit.kind,
+          ...textOfEdit(edit),
+          confidence: edit.confidence,
+          tags: edit.tags,
+          provenance: edit.provenance,
+          questId,
+          commitId,
+          version: 1,
+          createdAt: back?.createdAt ?? now,
+          updatedAt: back?.updatedAt ?? now,
+          expiresAt: back === undefined ? (place.tier === "working" ? now + lasts : null) : back.expiresAt,
+        },
+        edit,
+      );
+    };
+
+    const change = (id: string, edit: GatedEdit): void => {
+      const image = current(id);
+      if (image === null) throw new LancelotError("internal", "An edit is for an item that is not there.");
+      if (edit.op === "delete" || edit.op === "set_aside") return set(id, null, edit);
+      const { content, ref } = textOfEdit(edit);
+      set(
+        id,
+        {
+          ...imageOf(image),
+          content,
+          ref,
+          kind: edit.op === "rethink" ? edit.kind : image.kind,
+          tags: edit.tags.length === 0 ? image.tags : edit.tags,
+          confidence: edit.confidence,
+          provenance: edit.provenance,
+          commitId,
+          updatedAt: now,
+          expiresAt: image.tier === "working" && edit.ttlSeconds !== null ? now + edit.ttlSeconds * 1_000 : image.expiresAt,
+        },
+        edit,
+      );
+    };
+
+    const confirm = (id: string, edit: GatedEdit): void => {
+      const known = confirmed.get(id) ?? { times: 0, confidence: 0 };
+      confirmed.set(id, { times: known.times + 1, confidence: Math.max(known.confidence, edit.confidence) });
+    };
+
+    /** Applies an edit staged before. False where its item was changed by another commit since: nothing is applied then. */
+    const replay = (staged: StagedEdit): boolean => {
+      const { edit, itemId, base, confirms } = staged;
+      if (edit.op === "insert") {
+        if (confirms !== null && says(current(confirms), edit, textOfEdit(edit))) confirm(confirms, edit);
+        else insert(itemId, edit);
+        return true;
+      }
+      if (base !== null && !touched.has(itemId)) {
+        const stored = store.get(itemId);
+        if (stored === null || stored.version !== base.version || stored.commitId !== base.commitId) {
+          stale.add(itemId);
+          return false;
+        }
+      }
+      if (stale.has(itemId)) return false;
+      change(itemId, edit);
+      return true;
+    };
+
+    return {
+      replay,
+      /** The item an edit that is no insert means. @throws as `createSelectItem` says. */
+      find: (edit: GatedEdit): ItemImage => {
+        if (edit.selector === null)
+          throw new LancelotError("invalid_params", "Name the item: its id, its text or a part of it that no other item has.");
+        return select({ target: edit.target, selector: edit.selector, namespace: edit.namespace, questId, now }, overlay);
+      },
+      /** The item that an insert would only say again. */
+      sameAs: (edit: GatedEdit): string | null => sameAs(edit, textOfEdit(edit)),
+      /** Resolves and applies an edit. @throws as `find`. */
+      stage(edit: GatedEdit): StagedEdit {
+        let staged: StagedEdit;
+        if (edit.op === "insert") {
+          const wished = edit.imported?.id;
+          const free = wished !== undefined && taken.get(wished) === undefined && !overlay.has(wished);
+          staged = { edit, itemId: free ? wished : `mem_${randomUUID()}`, base: null, confirms: sameAs(edit, textOfEdit(edit)) };
+        } else {
+          const { id, version, commitId: by } = this.find(edit);
+          const own = touched.get(id);
+          const before = own === undefined ? { version, commitId: by } : own.before;
+          staged = {
+            edit,
+            itemId: id,
+            base: before === null ? null : { version: before.version, commitId: before.commitId },
+            confirms: null,
+          };
+        }
+        stale.delete(staged.itemId);
+        replay(staged);
+        return staged;
+      },
+      /** Items that were changed since by other commits: what is staged of them here no longer holds. */
+      stale: (): ReadonlySet<string> => new Set(stale),
+      /** What really changes, each item once, in the order in which the items were first met. */
+      changes(): Change[] {
+        const changes: Change[] = [];
+        for (const [itemId, { before, after, last }] of touched) {
+          if (after !== null && before === null) {
+            const known = storedSame({ target: targetOf(after), namespace: after.namespace }, after);
+            if (known !== null && !touched.has(known)) {
+              confirm(known, last);
+              continue;
+            }
+          }
+          if (before === null && after === null) continue;
+          if (
+            before !== null &&
+            after !== null &&
+            sameImage({ ...after, commitId: "", updatedAt: 0 }, { ...before, commitId: "", updatedAt: 0 })
+          )
+            continue;
+          const version = Math.max(before?.version ?? 0, highest.get(itemId) ?? 0) + 1;
+          const back = last.op === "insert" ? last.imported : undefined;
+          changes.push({
+            itemId,
+            op: before === null ? "insert" : last.op,
+            before,
+            after: after === null ? null : { ...after, version },
+            derived: back === undefined ? null : { weight: last.confidence, reinforcedAt: back.reinforcedAt, reinforced: back.reinforced },
+            reason: last.reason,
+          });
+        }
+        return changes;
+      },
+      confirmations: (): Confirmation[] => [...confirmed].map(([itemId, of]) => ({ itemId, ...of })),
+    };
+  };
+}
+
+export type Draft = ReturnType<ReturnType<typeof createDrafts>>;
+
+/** A message is kept by reference: its words stay where the conversation is. */
+function textOfEdit(edit: GatedEdit): Text {
+  const ref = edit.provenance.ref ?? null;
+  const content = edit.content ?? "";
+  if (edit.target === "episodic" && edit.kind === "message" && content === "" && ref !== null) return { content, ref };
+  return { content, ref: null };
+}
+
+function saying(target: MemoryTarget, namespace: string, text: Text): string {
+  return sortedJson([target, namespace, text.ref ?? textKey(text.content), text.ref !== null]);
+}

@@ -1,0 +1,108 @@
+import type { MemoryDiff } from "../contract/memory.ts";
+import type { Storage } from "../storage/storage.ts";
+import { imageOf, sortedJson, targetOf } from "./item-rows.ts";
+import type { Change } from "./draft.ts";
+import type { Derived, ItemImage } from "./types.ts";
+
+/** What a finished commit changed of one item. */
+export interface KeptChange {
+  readonly itemId: string;
+  readonly op: MemoryDiff["op"];
+  readonly before: ItemImage | null;
+  readonly after: ItemImage | null;
+  /** What use had made of `before`. */
+  readonly derived: Derived | null;
+  readonly reason: string;
+}
+
+interface ImageRow {
+  item_id: string;
+  op: string;
+  before: string | null;
+  after: string | null;
+  reason: string;
+}
+
+/** Images of the commits that can be rolled back. */
+export function createImages(storage: Storage) {
+  const { db } = storage;
+  const insert = db.prepare(
+    `INSERT INTO memory_images (commit_id, item_id, number, op, before, after, reason)
+     VALUES (@commitId, @itemId, @number, @op, @before, @after, @reason)`,
+  );
+  const ofCommit = db.prepare<[string], ImageRow>("SELECT * FROM memory_images WHERE commit_id = ? ORDER BY number");
+  const itemsOf = db.prepare<[string], string>("SELECT item_id FROM memory_images WHERE commit_id = ? ORDER BY number").pluck();
+  const ofItem = db.prepare<[string], ImageRow & { commit_id: string }>(
+    `SELECT i.* FROM memory_images i JOIN memory_commits c ON c.id = i.commit_id WHERE i.item_id = ? ORDER BY c.finish_seq DESC`,
+  );
+  const removed = db.prepare("DELETE FROM memory_images WHERE commit_id = ?");
+  const unkept = db.prepare("UPDATE memory_commits SET kept = 0 WHERE id = ?");
+  const beyond = db
+    .prepare<[string, number], string>(
+      "SELECT id FROM memory_commits WHERE workspace = ? AND kept = 1 ORDER BY finish_seq DESC LIMIT -1 OFFSET ?",
+    )
+    .pluck();
+
+  return {
+    write(commitId: string, changes: readonly Change[]): void {
+      changes.forEach(({ itemId, op, before, after, reason }, number) => {
+        const derived =
+          before === null ? null : { weight: before.weight, reinforcedAt: before.reinforcedAt, reinforced: before.reinforced };
+        insert.run({
+          commitId,
+          itemId,
+          number,
+          op,
+          before: before === null ? null : sortedJson({ ...imageOf(before), derived }),
+          after: after === null ? null : sortedJson(imageOf(after)),
+          reason,
+        });
+      });
+    },
+    ofCommit: (commitId: string): KeptChange[] => ofCommit.all(commitId).map(changeOfRow),
+    itemsOf: (commitId: string): string[] => itemsOf.all(commitId),
+    /** Newest first. */
+    ofItem: (itemId: string): { commitId: string; change: KeptChange }[] =>
+      ofItem.all(itemId).map((row) => ({ commitId: row.commit_id, change: changeOfRow(row) })),
+    /** Drops the images of all but the newest `keep` commits of a workspace. */
+    prune(workspace: string, keep: number): void {
+      for (const id of beyond.all(workspace, keep)) {
+        removed.run(id);
+        unkept.run(id);
+      }
+    },
+  };
+}
+
+export type Images = ReturnType<typeof createImages>;
+
+/** A change as people read it. */
+export function diffOf(change: Pick<KeptChange, "itemId" | "op" | "before" | "after" | "reason">): MemoryDiff[] {
+  const image = change.after ?? change.before;
+  if (image === null) return [];
+  return [
+    {
+      itemId: change.itemId,
+      target: targetOf(image),
+      namespace: image.namespace,
+      op: change.op,
+      before: change.before?.content ?? null,
+      after: change.after?.content ?? null,
+      confidence: image.confidence,
+      provenance: image.provenance,
+      reason: change.reason,
+    },
+  ];
+}
+
+function changeOfRow(row: ImageRow): KeptChange {
+  const before = row.before === null ? null : (JSON.parse(row.before) as ItemImage & { derived: Derived | null });
+  return {
+    itemId: row.item_id,
+    op: row.op as MemoryDiff["op"],
+    before: before === null ? null : imageOf(before),
+    after: row.after === null ? null : (JSON.parse(row.after) as ItemImage),
+    derived: before?.derived ?? null,
+    reason: row.reason,
+  };
+}

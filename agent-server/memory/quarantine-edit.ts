@@ -1,0 +1,50 @@
+import type { Draft } from "./draft.ts";
+import { textKey } from "./text-key.ts";
+import type { Author, GatedEdit, MemoryStore, QuarantineStore } from "./types.ts";
+
+/** Waiting entries that are looked through for one that wants the same. */
+const compared = 200;
+
+/**
+ * Puts an edit into quarantine, with the item it means and the version of it that its author saw.
+ * @returns the entry's id, that of a finished commit's entry that wants the same, or null for an insert of what is known already.
+ * @throws LancelotError where the selector names no item, or several.
+ */
+export function createQuarantineEdit(deps: { readonly quarantine: QuarantineStore; readonly store: MemoryStore }) {
+  const { quarantine, store } = deps;
+  return (of: {
+    readonly draft: Draft;
+    readonly edit: GatedEdit;
+    readonly author: Author;
+    readonly commitId: string;
+    readonly why: string;
+    readonly isFinished: (commitId: string) => boolean;
+  }): string | null => {
+    const { draft, edit, author, commitId, why } = of;
+    if (edit.op === "insert" && draft.sameAs(edit) !== null) return null;
+    const item = edit.op === "insert" ? null : store.get(draft.find(edit).id);
+    const waiting = quarantine
+      .list({ status: "pending", limit: compared })
+      .find(
+        (entry) =>
+          entry.edit.op === edit.op &&
+          entry.edit.target === edit.target &&
+          entry.edit.namespace === edit.namespace &&
+          entry.itemId === (item?.id ?? null) &&
+          entry.itemVersion === (item?.version ?? null) &&
+          textKey(entry.edit.content ?? "") === textKey(edit.content ?? "") &&
+          (entry.commitId === commitId || of.isFinished(entry.commitId)),
+      );
+    if (waiting !== undefined) return waiting.id;
+    return quarantine.put({
+      commitId,
+      questId: author.questId,
+      author: author.by,
+      edit,
+      itemId: item?.id ?? null,
+      itemVersion: item?.version ?? null,
+      image: null,
+      why,
+    }).id;
+  };
+}
