@@ -1,4 +1,5 @@
 import type { Migration } from "../storage/storage.ts";
+import { memorySearchMigrations } from "./search/migrations.ts";
 
 /** Times are milliseconds since 1970. JSON texts are written with sorted keys, so that equal things are equal texts. */
 export const memoryMigrations: readonly Migration[] = [
@@ -159,4 +160,5 @@ export const memoryMigrations: readonly Migration[] = [
       CREATE INDEX memory_contexts_place ON memory_contexts (workspace, seq DESC);
     `,
   },
+  ...memorySearchMigrations,
 ];

@@ -1,0 +1,40 @@
+import { abbreviations } from "./abbreviations.ts";
+import type { Term } from "./query.ts";
+import type { Vocabulary } from "./vocabulary.ts";
+import { stem } from "./words.ts";
+
+/** How well another word stands for the one that was asked, from 0 to 1. */
+const quality = { meaning: 0.85, beginning: 0.8, form: 0.75, inside: 0.65, similar: 0.6 };
+
+/** The stems that answer a term, each with how well. */
+export type Answers = ReadonlyMap<string, number>;
+
+/** The term itself, written as one word, in other words for the same, in other forms, and what it may be the beginning of. */
+export function answersOf(term: Term, vocabulary: Vocabulary): Answers {
+  const answers = new Map<string, number>([[term.stem, 1]]);
+  const add = (stems: readonly string[], how: number): void => {
+    for (const one of stems) if (!answers.has(one)) answers.set(one, how);
+  };
+  add(term.joined, 1);
+  if (term.pair) return answers;
+  add(abbreviations(term.stem), quality.meaning);
+  if (term.open && term.word.length > 1) add(vocabulary.beginning(term.word).map(stem), quality.beginning);
+  if (/^\p{L}+$/u.test(term.word)) add(vocabulary.forms(term.word).map(stem), quality.form);
+  return answers;
+}
+
+/** Of a term that is nowhere: longer words that begin so, words with it inside, words it may be a misspelling of. The first that there are. */
+export function guessesOf(term: Term, vocabulary: Vocabulary): Answers {
+  const { word } = term;
+  if (term.pair || word.length < 3) return new Map();
+  const ways: [() => string[], number][] = [
+    [() => vocabulary.beginning(word), quality.beginning],
+    [() => vocabulary.containing(word), quality.inside],
+    [() => vocabulary.similar(word), quality.similar],
+  ];
+  for (const [find, how] of ways) {
+    const words = find();
+    if (words.length > 0) return new Map(words.map((other) => [stem(other), how]));
+  }
+  return new Map();
+}

@@ -1,0 +1,180 @@
+import type Database from "better-sqlite3";
+import type { MemoryKind, MemoryTier } from "../../contract/memory.ts";
+import type { SearchWish } from "../types.ts";
+import { type Answers, answersOf, guessesOf } from "./asked.ts";
+import { namespaceFacet, tagFacet, tierFacet, workspaceFacet } from "./facets.ts";
+import type { Query, Term } from "./query.ts";
+import { rarity, score } from "./ranking.ts";
+import type { Vocabulary } from "./vocabulary.ts";
+
+/** A term with what answers it and how much it counts. */
+export interface Asked {
+  readonly term: Term;
+  readonly answers: Answers;
+  readonly counts: number;
+}
+
+/** Rows that one word may bring. Of a word that more items have, the newest are looked at, and all that have the other words too. */
+const rowsOfWord = 4_000;
+/** Rows that are looked at of words that many items have, where rarer words found others. */
+const rowsOfCommonWord = 400;
+const rowsInAll = 3_000;
+const guessedTerms = 6;
+
+interface Row {
+  readonly seq: number;
+  readonly weight: number;
+  readonly updatedAt: number;
+  readonly tier: MemoryTier;
+  readonly kind: MemoryKind;
+}
+
+interface Posting extends Asked {
+  readonly seqs: readonly number[];
+  /** More items have it than were read. */
+  readonly common: boolean;
+}
+
+export interface Candidates {
+  readonly asked: readonly Asked[];
+  /** Best first as far as the index tells. */
+  readonly seqs: readonly number[];
+}
+
+/**
+ * The rows that may answer a query. Its cost does not grow with the number of items that have a common word: each word brings a
+ * bounded number of rows, the rare ones first, and only rows with several words are sought among the common ones.
+ */
+export function createCandidates(db: Database.Database, of: { readonly workspace: string; readonly vocabulary: Vocabulary }) {
+  const matching = db.prepare<[string, number, number], number>(
+    "SELECT rowid FROM memory_fts WHERE memory_fts MATCH ? AND rowid < ? ORDER BY rowid DESC LIMIT ?",
+  );
+  matching.pluck();
+  const newest = db.prepare<[], number | null>("SELECT max(seq) FROM memory_items").pluck();
+  const seen = db
+    .prepare<[Record<string, string | number | null>], [number, number, number, MemoryTier, MemoryKind]>(
+      `SELECT m.seq, m.weight, m.updated_at, m.tier, m.kind FROM json_each(@seqs) AS j CROSS JOIN memory_items AS m ON m.seq = j.value
+       WHERE m.workspace IN ('', @workspace) AND (m.expires_at IS NULL OR m.expires_at > @now) AND m.weight >= @minConfidence
+         AND instr(@tiers, m.tier) > 0 AND (@namespace IS NULL OR m.namespace = @namespace)
+         AND (@questId IS NULL OR m.tier <> 'working' OR m.namespace NOT LIKE 'quest:%' OR m.namespace = 'quest:' || @questId)`,
+    )
+    .raw();
+
+  const visible = (seqs: readonly number[], wish: SearchWish): Row[] =>
+    seen
+      .all({
+        seqs: JSON.stringify(seqs),
+        workspace: of.workspace,
+        now: wish.now,
+        minConfidence: wish.minConfidence,
+        tiers: wish.tiers.join(" "),
+        namespace: wish.namespace,
+        questId: wish.questId,
+      })
+      .map(([seq, weight, updatedAt, tier, kind]) => ({ seq, weight, updatedAt, tier, kind }));
+
+  /** What every row must have, as the index words it. */
+  const frame = (query: Query, wish: SearchWish, narrow: boolean): ((expression: string) => string) => {
+    const phrases = query.phrases.map((stems) => `"${stems.join(" ")}"`);
+    const tags = wish.tags.map((tag) => `"${tagFacet(tag)}"`);
+    const places = narrow ? placesOf(wish, of.workspace) : [];
+    const excluded = query.excluded.map((stems) => `"${stems.join(" ")}"`).join(" OR ");
+    return (expression) => {
+      const all = [...(expression === "" ? [] : [`(${expression})`]), ...phrases, ...tags, ...places].join(" AND ");
+      return excluded === "" ? all : `(${all}) NOT (${excluded})`;
+    };
+  };
+
+  const gather = (query: Query, wish: SearchWish, narrow: boolean) => {
+    const framed = frame(query, wish, narrow);
+    const fetch = (expression: string, limit: number): number[] => matching.all(framed(expression), Number.MAX_SAFE_INTEGER, limit);
+    const items = sizeOf(newest.get() ?? 0);
+    let guesses = 0;
+    const postings = query.terms.map((term): Posting => {
+      let answers = answersOf(term, of.vocabulary);
+      let seqs = fetch(anyOf(answers), rowsOfWord + 1);
+      if (seqs.length === 0 && guesses < guessedTerms && query.terms.length <= 12) {
+        guesses += 1;
+        const guessed = guessesOf(term, of.vocabulary);
+        if (guessed.size > 0) {
+          answers = new Map([...answers, ...guessed]);
+          seqs = fetch(anyOf(guessed), rowsOfWord + 1);
+        }
+      }
+      const counts = seqs.length === 0 ? rarity(items, 1) * (term.pair ? 0.1 : 0.7) : rarity(items, frequency(seqs, items));
+      return { term, answers, seqs, counts, common: seqs.length > rowsOfWord };
+    });
+
+    const relevances = new Map<number, number>();
+    const add = (seqs: readonly number[], counts: number): void => {
+      for (const seq of seqs) relevances.set(seq, (relevances.get(seq) ?? 0) + counts);
+    };
+    const found = postings.filter(({ seqs }) => seqs.length > 0);
+    const common = found.filter((posting) => posting.common);
+    for (const posting of found) if (!posting.common) add(posting.seqs, posting.counts);
+    const together = (some: readonly Posting[]): void => {
+      const counts = some.reduce((sum, posting) => sum + posting.counts, 0);
+      const all = fetch(some.map(({ answers }) => `(${anyOf(answers)})`).join(" AND "), rowsOfWord);
+      for (const seq of all) relevances.set(seq, Math.max(relevances.get(seq) ?? 0, counts));
+    };
+    if (common.length > 0 && found.length > 1) together(found);
+    const rarest = common.toSorted((a, b) => b.counts - a.counts).slice(0, 3);
+    if (relevances.size < rowsOfCommonWord && rarest.length > 1) {
+      for (const [index, one] of rarest.entries()) for (const other of rarest.slice(index + 1)) together([one, other]);
+    }
+    for (const { seqs, counts } of common) {
+      for (const seq of seqs.slice(0, relevances.size === 0 ? rowsInAll : rowsOfCommonWord)) {
+        if (!relevances.has(seq)) relevances.set(seq, counts);
+      }
+    }
+    if (query.terms.length === 0) add(fetch("", rowsInAll), 1);
+    return { postings, relevances };
+  };
+
+  return (query: Query, wish: SearchWish, finalists: number): Candidates => {
+    if (query.terms.length === 0 && query.phrases.length === 0) return { asked: [], seqs: [] };
+    let narrow = false;
+    for (;;) {
+      const { postings, relevances } = gather(query, wish, narrow);
+      const total = postings.reduce((sum, { counts }) => sum + counts, 0) || 1;
+      const best = [...relevances].toSorted(([a, first], [b, second]) => second - first || b - a).slice(0, rowsInAll);
+      const rows = visible(
+        best.map(([seq]) => seq),
+        wish,
+      );
+      // Others' items took the place of those that are seen: the same among these alone.
+      if (!narrow && relevances.size >= rowsOfCommonWord && rows.length < best.length / 2) {
+        narrow = true;
+        continue;
+      }
+      const ranked = rows
+        .map((row) => ({ row, score: score((relevances.get(row.seq) ?? 0) / total, row, wish.now) }))
+        .toSorted((a, b) => b.score - a.score || b.row.updatedAt - a.row.updatedAt || b.row.seq - a.row.seq);
+      return { asked: postings, seqs: ranked.slice(0, finalists).map(({ row }) => row.seq) };
+    }
+  };
+}
+
+const anyOf = (answers: Answers): string => [...answers.keys()].map((one) => `"${one}"`).join(" OR ");
+
+function placesOf(wish: SearchWish, workspace: string): string[] {
+  const any = (facets: readonly string[]): string => `(${facets.map((facet) => `"${facet}"`).join(" OR ")})`;
+  return [
+    any([workspaceFacet(""), workspaceFacet(workspace)]),
+    ...(wish.tiers.length < 4 ? [any(wish.tiers.map(tierFacet))] : []),
+    ...(wish.namespace === null ? [] : [any([namespaceFacet(wish.namespace)])]),
+  ];
+}
+
+/** In steps, so that what was deleted long ago does not change the order of what is there. */
+function sizeOf(newestSeq: number): number {
+  return 2 ** Math.ceil(Math.log2(Math.max(1_024, newestSeq)));
+}
+
+/** Items that have a word. Of one that more have than were read: by how far back the newest reach, in steps. */
+function frequency(seqs: readonly number[], items: number): number {
+  const [first, last] = [seqs[0], seqs.at(-1)];
+  if (seqs.length <= rowsOfWord || first === undefined || last === undefined) return seqs.length;
+  const share = seqs.length / Math.max(seqs.length, first - last + 1);
+  return Math.min(items, seqs.length * 2 ** Math.round(Math.log2(Math.max(1, (items * share) / seqs.length))));
+}

@@ -1,0 +1,79 @@
+import type { Storage } from "../../storage/storage.ts";
+import type { MemoryIndex } from "../types.ts";
+import { facetsOf } from "./facets.ts";
+import { written } from "./words.ts";
+
+/** Characters of a text that are indexed; an item has fewer, a message may have more. */
+export const indexedCharacters = 20_000;
+/** Between what does not stand together, so that no phrase reaches across. */
+const border = "\u{e001}";
+
+/**
+ * The text index. Every call belongs inside the transaction that changes the item. A replaced text is no longer found when it
+ * returns. Requirement Y6.
+ */
+export function createMemoryIndex(storage: Storage): MemoryIndex {
+  const { db } = storage;
+  const insert = db.prepare<[number, string, string]>("INSERT INTO memory_fts (rowid, words, facets) VALUES (?, ?, ?)");
+  const drop = db.prepare<[number]>("DELETE FROM memory_fts WHERE rowid = ?");
+  const addWord = db.prepare<[string]>("INSERT INTO memory_words (word) VALUES (?) ON CONFLICT DO NOTHING");
+  const addParts = db.prepare<[number | bigint, string]>("INSERT INTO memory_word_parts (rowid, word) VALUES (?, ?)");
+
+  const learn = (words: Iterable<string>): void => {
+    for (const word of words) {
+      if (!isWord(word)) continue;
+      const { changes, lastInsertRowid } = addWord.run(word);
+      if (changes > 0) addParts.run(lastInsertRowid, word);
+    }
+  };
+
+  return {
+    put: (item, text) => {
+      const sections = [written(text.slice(0, indexedCharacters)), ...item.tags.map((tag) => written(tag))];
+      const all = sections.flat();
+      const joined = new Set(all.flatMap((word) => word.joined.map((whole) => whole.stem)));
+      const lines = [...sections.map((words) => words.flatMap((word) => word.parts.map((part) => part.stem))), [...joined]];
+      drop.run(item.seq);
+      insert.run(item.seq, lines.map((stems) => stems.join(" ")).join(` ${border} `), facetsOf(item));
+      learn(new Set(all.filter((word) => !word.pairs).flatMap((word) => [...word.parts, ...word.joined].map((token) => token.word))));
+    },
+    remove: (seq) => {
+      drop.run(seq);
+    },
+  };
+}
+
+/** Numbers and single letters are found as they are or not at all. */
+function isWord(word: string): boolean {
+  return word.length >= 3 && word.length <= 40 && /^\p{L}/u.test(word);
+}
+
+/**
+ * Removes what deleted and replaced items left in the index: their words, and the rows that only mark them as gone. Runs in one
+ * transaction; `limit`: words looked at, `after`: id of the last word of the turn before. Returns where the next turn goes on, null
+ * when all were looked at.
+ */
+export function tidyMemoryIndex(storage: Storage, limit: number, after = 0): number | null {
+  const { db } = storage;
+  return storage.transaction(() => {
+    const words = db
+      .prepare<[number, number], { id: number; word: string }>("SELECT id, word FROM memory_words WHERE id > ? ORDER BY id LIMIT ?")
+      .all(after, limit);
+    const used = db.prepare<[string], number>("SELECT 1 FROM memory_fts WHERE memory_fts MATCH ? LIMIT 1").pluck();
+    const forget = db.prepare<[number]>("DELETE FROM memory_words WHERE id = ?");
+    const forgetParts = db.prepare<[number]>("DELETE FROM memory_word_parts WHERE rowid = ?");
+    for (const { id, word } of words) {
+      const [first] = written(word);
+      const stems = first === undefined ? [] : [...first.joined, ...(first.joined.length > 0 ? [] : first.parts)];
+      if (stems.some((token) => used.get(`words : "${token.stem}"`) !== undefined)) continue;
+      forget.run(id);
+      forgetParts.run(id);
+    }
+    const last = words.at(-1)?.id ?? null;
+    if (words.length === limit && last !== null) return last;
+    const merge = -1_000;
+    db.prepare("INSERT INTO memory_fts (memory_fts, rank) VALUES ('merge', ?)").run(merge);
+    db.prepare("INSERT INTO memory_word_parts (memory_word_parts, rank) VALUES ('merge', ?)").run(merge);
+    return null;
+  });
+}

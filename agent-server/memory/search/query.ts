@@ -1,0 +1,102 @@
+import { isStopWord } from "./stop-words.ts";
+import { type Token, type Written, written } from "./words.ts";
+
+/** One thing a query asks for. */
+export interface Term {
+  readonly stem: string;
+  readonly word: string;
+  /** Stems of other ways to write it: as one word, where it is split. */
+  readonly joined: readonly string[];
+  /** True when it may be the beginning of a longer word. */
+  readonly open: boolean;
+  /** A pair of characters of a script without spaces. */
+  readonly pair: boolean;
+  /** It follows the term before it without anything between. */
+  readonly follows: boolean;
+}
+
+export interface Query {
+  readonly terms: readonly Term[];
+  /** Stems in the order they must stand in; all of them must be there. */
+  readonly phrases: readonly (readonly string[])[];
+  /** None of them may be there. */
+  readonly excluded: readonly (readonly string[])[];
+}
+
+/** Characters of a query that are read. */
+const queryCharacters = 4_000;
+const maxTerms = 40;
+const maxClauses = 8;
+/** A text of more words is told, not typed into a search field: a dash in it is a dash. */
+const typedWords = 10;
+
+const quoted = /(?<=^|\s)(-?)(?:"([^"]*)"|“([^”]*)”|„([^“”]*)[“”]|«([^»]*)»|「([^」]*)」)/gu;
+const exclusion = /(?<=^|\s)-([\p{L}\p{N}][^\s"]{2,})/gu;
+const negation = /(?<=^|\s)NOT\s+([\p{L}\p{N}][^\s"]*)/gu;
+const operators = /(?<=^|\s)(?:AND|OR|NOT)(?=\s|$)/g;
+
+/**
+ * Reads a query as people type it: words, beginnings (`kube*`, and the last word while it is typed), "phrases", -exclusions, or a
+ * question in words. Any string is a query; what is no word of any script is passed over.
+ */
+export function parseQuery(text: string): Query {
+  const phrases: string[][] = [];
+  const excluded: string[][] = [];
+  let rest = text.slice(0, queryCharacters);
+  rest = rest.replaceAll(quoted, (_, dash: string, ...found: unknown[]) => {
+    const inside = found.slice(0, 5).find((group): group is string => typeof group === "string") ?? "";
+    const stems = stemsOf(inside);
+    if (stems.length > 0) (dash === "-" ? excluded : phrases).push(stems);
+    return dash === "-" ? " " : ` ${inside} `;
+  });
+  if (rest.split(/\s+/, typedWords + 2).length <= typedWords) {
+    const withoutExclusions = rest.replaceAll(negation, (_, word: string) => ` -${word}`).replaceAll(exclusion, " ");
+    // Only exclusions would exclude from nothing: then they are words.
+    if (phrases.length > 0 || /[\p{L}\p{N}]/u.test(withoutExclusions)) {
+      for (const [, word] of rest.replaceAll(negation, (_, named: string) => ` -${named}`).matchAll(exclusion))
+        excluded.push(stemsOf(word ?? ""));
+      rest = withoutExclusions;
+    }
+  }
+  rest = rest.replaceAll(operators, " ");
+  return {
+    terms: termsOf(rest),
+    phrases: phrases.slice(0, maxClauses),
+    excluded: excluded.filter((stems) => stems.length > 0).slice(0, maxClauses),
+  };
+}
+
+function stemsOf(text: string): string[] {
+  return written(text).flatMap((word) => word.parts.map((part) => part.stem));
+}
+
+function termsOf(text: string): Term[] {
+  const words = written(text);
+  const wanted = words.some((word) => !isEmpty(word)) ? words.filter((word) => !isEmpty(word)) : words;
+  // While the last word is typed it is the beginning of one.
+  const typing = wanted.length <= 4 && /[\p{L}\p{N}\p{M}]$/u.test(text);
+  const terms = new Map<string, Term>();
+  let end = Number.NaN;
+  for (const word of wanted) {
+    const kept = word.parts.filter((part) => word.parts.length === 1 || !isStopWord(part.word));
+    for (const [index, part] of (kept.length > 0 ? kept : word.parts).entries()) {
+      const follows = part.start <= end + 1;
+      end = part.end;
+      if (terms.has(part.stem) || terms.size >= maxTerms) continue;
+      const last = part === words.at(-1)?.parts.at(-1);
+      terms.set(part.stem, {
+        stem: part.stem,
+        word: part.word,
+        joined: word.pairs ? [] : word.joined.map((whole: Token) => whole.stem),
+        open: text[part.end] === "*" || (typing && last),
+        pair: word.pairs && part.word.length > 1,
+        follows: follows && (index > 0 || terms.size > 0),
+      });
+    }
+  }
+  return [...terms.values()];
+}
+
+function isEmpty(word: Written): boolean {
+  return word.parts.every((part) => isStopWord(part.word));
+}

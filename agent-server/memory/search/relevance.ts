@@ -1,0 +1,79 @@
+import type { Asked } from "./candidates.ts";
+import { type Token, written } from "./words.ts";
+
+/** Characters of a text that are read to rank it. */
+const readCharacters = 6_000;
+/** Words between two words that still stand together. */
+const near = 3;
+
+/** A text as it is ranked. */
+export interface Read {
+  readonly tokens: ReadonlyMap<string, readonly (Token & { readonly place: number })[]>;
+  readonly length: number;
+}
+
+export function read(text: string, tags: readonly string[]): Read {
+  const tokens = new Map<string, (Token & { place: number })[]>();
+  let length = 0;
+  const add = (token: Token, place: number): void => {
+    const known = tokens.get(token.stem);
+    if (known === undefined) tokens.set(token.stem, [{ ...token, place }]);
+    else known.push({ ...token, place });
+  };
+  for (const word of written(text.slice(0, readCharacters))) {
+    for (const part of word.parts) {
+      add(part, length);
+      length += 1;
+    }
+    for (const whole of word.joined) add(whole, length - 1);
+  }
+  let place = length + near;
+  for (const tag of tags) {
+    for (const word of written(tag)) {
+      // A tag has no place in the text.
+      for (const part of [...word.parts, ...word.joined]) add({ ...part, start: -1, end: -1 }, (place += near));
+    }
+  }
+  return { tokens, length };
+}
+
+export interface Relevance {
+  /** From 0 to 1. */
+  readonly value: number;
+  /** Where the words stand that were asked for. */
+  readonly places: readonly (readonly [start: number, end: number])[];
+}
+
+/** How much of what is asked for stands in a text: see ranking.ts. */
+export function relevanceOf(asked: readonly Asked[], text: Read): Relevance {
+  let has = 0;
+  let total = 0;
+  let pairs = 0;
+  let together = 0;
+  const places: [number, number][] = [];
+  let before: readonly number[] | null = null;
+  for (const { term, answers, counts } of asked) {
+    total += counts;
+    let best = 0;
+    let at: number[] = [];
+    for (const [answer, quality] of answers) {
+      const tokens = text.tokens.get(answer);
+      if (tokens === undefined) continue;
+      const same = quality < 1 || tokens.some((token) => token.word === term.word);
+      best = Math.max(best, same ? quality : quality * 0.96);
+      at = [...at, ...tokens.map((token) => token.place)];
+      for (const { start, end } of tokens) if (start >= 0) places.push([start, end]);
+    }
+    has += counts * best;
+    if (before !== null) {
+      pairs += 1;
+      const previous = before;
+      if (at.some((place) => previous.some((other) => Math.abs(place - other) <= (term.follows ? 1 : near)))) together += 1;
+    }
+    before = at;
+  }
+  if (total === 0) return { value: 1, places };
+  const nearness = pairs === 0 ? 1 : 0.9 + 0.1 * (together / pairs);
+  const brevity = 1 / (1 + 0.03 * Math.log2(1 + text.length / 12));
+  return { value: (has / total) * nearness * brevity, places };
+}

@@ -1,0 +1,135 @@
+import { stemmer } from "stemmer";
+
+/** A word as the index knows it. */
+export interface Token {
+  /** Without case, marks and (of plain Latin words) endings: what is compared. */
+  readonly stem: string;
+  /** Without case and marks. */
+  readonly word: string;
+  /** Where it stands in the text, in code units. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A word or an identifier as it is written. */
+export interface Written {
+  /** What it consists of: one token of a plain word, several of an identifier or of a script that is written without spaces. */
+  readonly parts: readonly Token[];
+  /** The whole written as one word: `getuserbyid`; of each part of `user-name`: `username`. */
+  readonly joined: readonly Token[];
+  /** True of a script that is written without spaces: its parts are pairs of characters that overlap. */
+  readonly pairs: boolean;
+}
+
+/** Characters of one word that count; hashes and encoded data are longer. */
+const wordCharacters = 64;
+const maxPieces = 8;
+
+/** Words with nothing but a dash or an underscore between them. */
+interface Compound {
+  readonly from: number;
+  readonly end: number;
+  readonly word: string;
+  readonly count: number;
+  /** The first of them, as a place in what was found so far. */
+  readonly first: number;
+}
+
+const wordPattern = /(?<![\p{L}\p{N}])(?:[CcFf]#|[Cc]\+\+)(?![\p{L}\p{N}])|[\p{L}\p{N}\p{M}]+/gu;
+const unspaced = /[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]/u;
+const scripts = new RegExp(`${unspaced.source}+|(?:(?!${unspaced.source}).)+`, "gsu");
+const pieces = /\p{Lu}+(?=\p{Lu}\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{Lm}\p{M}]+|\p{Lu}+|\p{N}+|./gsu;
+const combining = /[\u0300-\u036f]/g;
+const spelled: Readonly<Record<string, string>> = { "c#": "csharp", "c++": "cpp", "f#": "fsharp" };
+const folded: Readonly<Record<string, string>> = { ß: "ss", æ: "ae", œ: "oe", ø: "o", đ: "d", ð: "d", ł: "l", ı: "i", þ: "th" };
+const foldable = /[ßæœøđðłıþ]/g;
+
+/** A word without case, marks and forms of width; the same in every locale. */
+export function fold(word: string): string {
+  const lower = word.toLowerCase();
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII as a whole
+  if (/^[\x00-\x7f]*$/.test(lower)) return lower;
+  return lower
+    .normalize("NFKD")
+    .replaceAll(combining, "")
+    .normalize("NFC")
+    .replaceAll(foldable, (letter) => folded[letter] ?? letter);
+}
+
+/** Porter's stem of a plain Latin word; other words are their own. */
+export function stem(word: string): string {
+  return /^[a-z]{3,}$/.test(word) ? stemmer(word) : word;
+}
+
+/**
+ * The words of a text, in order. Identifiers are split at their joints (`getUserById`, `snake_case`, `kebab-case`, `src/cart.js`,
+ * `sha256`), runs of scripts without spaces into pairs. Only letters, digits and marks enter a token, whatever the text holds.
+ */
+export function written(text: string): Written[] {
+  const words: Written[] = [];
+  let compound: Compound | null = null;
+  const closeCompound = (): void => {
+    if (compound !== null && compound.count > 1 && compound.count <= maxPieces) {
+      const whole = token(compound.word, compound.from, compound.end);
+      for (let at = compound.first; at < words.length; at += 1) {
+        const word = words[at];
+        if (word !== undefined) words[at] = { ...word, joined: [...word.joined, whole] };
+      }
+    }
+    compound = null;
+  };
+  for (const match of text.matchAll(wordPattern)) {
+    const [found] = match;
+    const start = match.index;
+    const end = start + found.length;
+    const linked: boolean = compound !== null && start === compound.end + 1 && (text[start - 1] === "-" || text[start - 1] === "_");
+    if (!linked) closeCompound();
+    const whole: string = fold(found);
+    const before = linked ? (compound as Compound | null) : null;
+    compound =
+      before === null
+        ? { from: start, end, word: whole, count: 1, first: words.length }
+        : { ...before, end, word: before.word + whole, count: before.count + 1 };
+    words.push(...ofWord(found, start));
+  }
+  closeCompound();
+  return words;
+}
+
+function token(word: string, start: number, end: number): Token {
+  const kept = spelled[word] ?? word.slice(0, wordCharacters);
+  return { stem: stem(kept), word: kept, start, end };
+}
+
+function ofWord(found: string, start: number): Written[] {
+  if (!unspaced.test(found)) return [ofIdentifier(found, start)];
+  const result: Written[] = [];
+  for (const match of found.matchAll(scripts)) {
+    const from = start + match.index;
+    result.push(unspaced.test(match[0]) ? ofRun(match[0], from) : ofIdentifier(match[0], from));
+  }
+  return result;
+}
+
+function ofIdentifier(found: string, start: number): Written {
+  const end = start + found.length;
+  const whole = token(fold(found), start, end);
+  const plain = { parts: [whole], joined: [], pairs: false };
+  if (!/(?!^)\p{Lu}|\p{N}/u.test(found) || /^(?:\p{N}+|\p{Lu}+)$/u.test(found)) return plain;
+  const split = [...found.matchAll(pieces)];
+  if (split.length < 2 || split.length > maxPieces) return plain;
+  const parts = split.map(({ 0: piece, index }) => token(fold(piece), start + index, start + index + piece.length));
+  return { parts, joined: [whole], pairs: false };
+}
+
+function ofRun(found: string, start: number): Written {
+  const end = start + found.length;
+  const characters = [...fold(found)];
+  const last = characters.at(-1) ?? "";
+  if (characters.length < 2) return { parts: [token(last, start, end)], joined: [], pairs: true };
+  // Folding may change how many characters there are; the place is exact when it did not.
+  const exact = characters.length === found.length;
+  const at = (index: number): [number, number] => (exact ? [start + index, start + index + 2] : [start, end]);
+  const parts = characters.slice(0, -1).map((character, index) => token(character + (characters[index + 1] ?? ""), ...at(index)));
+  return { parts, joined: [token(last, end - 1, end)], pairs: true };
+}
