@@ -134,7 +134,7 @@ export interface Memory {
 
 export interface MemoryDeps {
   readonly storage: Storage;
-  readonly ledger: Pick<Ledger, "open" | "close" | "record" | "get">;
+  readonly ledger: Pick<Ledger, "open" | "close" | "record" | "get" | "find" | "search">;
   readonly redactor: Redactor;
   readonly sanitizer: Sanitizer | null;
   readonly enabled: () => boolean;

@@ -1,0 +1,79 @@
+import type { TimelineMessage } from "./types.ts";
+
+export interface TaskEnd {
+  readonly title: string;
+  readonly outcome: "done" | "failed" | "cancelled";
+  /** What was done: names of tools with what they were used on. */
+  readonly actions: readonly string[];
+  readonly durationMs: number;
+}
+
+/** Characters of the parts of an experience and of a summary. */
+const bounds = { request: 300, action: 120, later: 160, answer: 400, actions: 12, laterRequests: 6 };
+
+/** A text in one line and at most so many characters (UTF-16 units), cut at a border of words where there is one. */
+export function shortLine(text: string, most: number): string {
+  const line = text.replaceAll(/\s+/gu, " ").trim();
+  if (line.length <= most) return line;
+  const start = line.slice(0, most - 1).toWellFormed();
+  return `${start.replace(/\s+\S*$/u, "") || start}…`;
+}
+
+/** A time as people say it: `8 seconds`, `3 minutes`, `1 hour 5 minutes`. */
+export function wordDuration(ms: number): string {
+  const seconds = Math.max(1, Math.round(ms / 1_000));
+  if (seconds < 60) return amount(seconds, "second");
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 60) return amount(minutes, "minute");
+  const rest = minutes % 60;
+  return `${amount(Math.floor(minutes / 60), "hour")}${rest === 0 ? "" : ` ${amount(rest, "minute")}`}`;
+}
+
+function amount(count: number, word: string): string {
+  return `${String(count)} ${word}${count === 1 ? "" : "s"}`;
+}
+
+/**
+ * What became of a task, in a few plain lines: what was asked, what was done, how it ended and how long it took. With `request` null
+ * the owner's words are left out, and only what the host itself knows is told.
+ */
+export function experienceText({ outcome, actions, durationMs }: Omit<TaskEnd, "title">, request: string | null): string {
+  const did = [...new Set(actions.map((action) => shortLine(action, bounds.action)))].filter((action) => action !== "");
+  const more = did.length - bounds.actions;
+  const shown = did.slice(0, bounds.actions).join(", ");
+  return [
+    request === null ? null : `Asked: ${shortLine(request, bounds.request)}`,
+    did.length === 0 ? "Done without tools." : `Did: ${shown}${more > 0 ? ` and ${String(more)} more` : ""}.`,
+    `Outcome: ${outcome}, after ${wordDuration(durationMs)}.`,
+  ]
+    .filter((line) => line !== null)
+    .join("\n");
+}
+
+/** What a task was about, by rules alone: its requests in their order and the last answer. The same messages give the same text. */
+export function summaryByRules(messages: readonly TimelineMessage[], most: number): string {
+  const said = messages.filter(({ text }) => text.trim() !== "");
+  const [first, ...later] = said.filter(({ role }) => role === "user");
+  const answer = said.findLast(({ role }) => role === "assistant");
+  const half = bounds.laterRequests / 2;
+  const kept = later.length <= bounds.laterRequests ? later : [...later.slice(0, half), ...later.slice(-half)];
+  const lines = [
+    ...(first === undefined ? [] : [`Asked: ${shortLine(first.text, bounds.request)}`]),
+    ...kept.map(({ text }) => `Then: ${shortLine(text, bounds.later)}`),
+    ...(kept.length < later.length ? [`(${String(later.length - kept.length)} more requests between them)`] : []),
+    ...(answer === undefined ? [] : [`Last answer: ${shortLine(answer.text, bounds.answer)}`]),
+  ];
+  const text = lines.join("\n");
+  return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`;
+}
+
+/** The conversation as a model is given it to summarize, its beginning and its end where it is long (characters). */
+export function transcript(messages: readonly TimelineMessage[], most = 24_000): string {
+  const text = messages
+    .filter((message) => message.text.trim() !== "")
+    .map(({ role, text: words }) => `${role === "user" ? "Owner" : "Assistant"}: ${words}`)
+    .join("\n\n");
+  if (text.length <= most) return text;
+  const half = Math.floor(most / 2);
+  return `${text.slice(0, half).toWellFormed()}\n\n…\n\n${text.slice(-half).toWellFormed()}`;
+}

@@ -1,0 +1,90 @@
+import { tidyMemoryIndex } from "../search/index-text.ts";
+import { written } from "../search/words.ts";
+import type { StoredItem } from "../types.ts";
+import type { AuditDeps } from "./integrity-audit.ts";
+import type { JobTurns } from "./turns.ts";
+
+const page = 500;
+/** Of every so many items one is looked at closely: is it found by its first words? */
+const sampled = 25;
+/** Words that only deleted texts had are looked for so many at a time. */
+const words = 500;
+
+export interface IndexAudit {
+  readonly items: number;
+  /** Entries of the index that were missing, too many, or said something else, and were made again. */
+  readonly repaired: number;
+  /** References to messages that are gone, which were removed. */
+  readonly gone: number;
+}
+
+/**
+ * The index holds exactly the rows there are, and a sample of them is found by its words. What does not fit is made again and recorded
+ * (`memory.index_repaired`); references to messages that are gone are removed (`memory.messages`).
+ */
+export async function auditIndex(deps: AuditDeps, turns: JobTurns): Promise<IndexAudit> {
+  const { storage, store, index, timeline } = deps;
+  const { db } = storage;
+  const missing = db
+    .prepare<[number], number>("SELECT seq FROM memory_items WHERE seq NOT IN (SELECT id FROM memory_fts_docsize) ORDER BY seq LIMIT ?")
+    .pluck();
+  const extra = db
+    .prepare<[number], number>("SELECT id FROM memory_fts_docsize WHERE id NOT IN (SELECT seq FROM memory_items) ORDER BY id LIMIT ?")
+    .pluck();
+  const found = db.prepare<[string, number], number>("SELECT 1 FROM memory_fts WHERE memory_fts MATCH ? AND rowid = ?").pluck();
+
+  const put = (item: StoredItem): void => index.put(item, deps.textOf(item));
+  const isFound = (item: StoredItem): boolean => {
+    const words = written(deps.textOf(item).slice(0, 400)).flatMap(({ parts }) => parts.map(({ stem }) => stem));
+    return words.length === 0 || found.get(`words : "${words.slice(0, 6).join(" ")}"`, item.seq) === 1;
+  };
+
+  let repaired = 0;
+  for (;;) {
+    const over = extra.all(page);
+    if (over.length === 0) break;
+    storage.transaction(() => {
+      for (const seq of over) index.remove(seq);
+    });
+    repaired += over.length;
+    await turns.turn();
+  }
+  const lacking = new Set(missing.all(Number.MAX_SAFE_INTEGER));
+  let items = 0;
+  let gone = 0;
+  for (let after = 0; ; ) {
+    const some = store.all(after, page);
+    const last = some.at(-1);
+    if (last === undefined) break;
+    after = last.seq;
+    storage.transaction(() => {
+      for (const item of some) {
+        items += 1;
+        if (item.workspace === deps.workspace && item.ref?.startsWith("message:") === true) {
+          if (timeline.message(item.ref.slice("message:".length)) === null) {
+            store.put(item.id, null);
+            gone += 1;
+            continue;
+          }
+        }
+        if (!lacking.has(item.seq) && (items % sampled !== 0 || isFound(item))) continue;
+        put(item);
+        repaired += 1;
+      }
+    });
+    await turns.turn();
+  }
+  for (let word: number | null = 0; word !== null; ) {
+    word = tidyMemoryIndex(storage, words, word);
+    await turns.turn();
+  }
+  record(deps, "memory.index_repaired", repaired, { entries: repaired });
+  record(deps, "memory.messages", gone, { added: 0, removed: gone });
+  return { items, repaired, gone };
+}
+
+function record({ ledger }: AuditDeps, actionName: string, count: number, outputs: Record<string, unknown>): void {
+  if (count === 0) return;
+  const id = ledger.open({ actionType: "system", actionName, inputs: {}, riskTier: "T1" });
+  ledger.close(id, { status: "success", outputs });
+}

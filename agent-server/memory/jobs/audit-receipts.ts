@@ -1,0 +1,66 @@
+import type { Receipt } from "../../contract/receipts.ts";
+import type { AuditDeps } from "./integrity-audit.ts";
+import type { JobTurns } from "./turns.ts";
+
+const page = 200;
+/** How far before the last audit receipts are looked at again (ms). */
+const overlap = 86_400_000;
+
+interface Row {
+  seq: number;
+  id: string;
+  receipt_id: string | null;
+}
+
+/** Every finished commit has its receipt, and every receipt of a commit its commit. Commits of every workspace. */
+export async function auditReceipts(
+  { storage, ledger, lastRun }: Pick<AuditDeps, "storage" | "ledger" | "lastRun">,
+  turns: JobTurns,
+): Promise<{ commits: number; problems: string[] }> {
+  const problems: string[] = [];
+  const last = lastRun();
+  const from = last === null ? 0 : Math.max(0, last - overlap);
+  const finished = storage.db.prepare<[number, number, number], Row>(
+    `SELECT seq, id, receipt_id FROM memory_commits
+     WHERE status IN ('committed', 'rolled_back') AND seq > ? AND finished_at >= ? ORDER BY seq LIMIT ?`,
+  );
+  let commits = 0;
+  for (let after = 0; ; ) {
+    const rows = finished.all(after, from, page);
+    const end = rows.at(-1)?.seq;
+    if (end === undefined) break;
+    after = end;
+    for (const { id, receipt_id: receiptId } of rows) {
+      commits += 1;
+      const receipt = receiptId === null ? null : await ledger.find(receiptId);
+      if (receipt === null) problems.push(`Commit ${id} has no receipt.`);
+      else if (commitOf(receipt) !== id) problems.push(`The receipt of commit ${id} is of another one.`);
+    }
+    await turns.turn();
+  }
+  const known = storage.db
+    .prepare<[string], number>("SELECT 1 FROM memory_commits WHERE id = ? AND status IN ('committed', 'rolled_back')")
+    .pluck();
+  let cursor: string | undefined;
+  do {
+    const found = ledger.search({
+      query: "memory.commit",
+      from: new Date(from).toISOString(),
+      limit: page,
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    for (const receipt of found.items) {
+      if (receipt.actionName !== "memory.commit" || receipt.status !== "success") continue;
+      const id = commitOf(receipt);
+      if (id === null || known.get(id) === undefined) problems.push(`Receipt ${receipt.id} tells of a commit that is not there.`);
+    }
+    cursor = found.nextCursor;
+    await turns.turn();
+  } while (cursor !== undefined);
+  return { commits, problems };
+}
+
+function commitOf({ inputs, outputs, metadata }: Receipt): string | null {
+  const id = inputs["commitId"] ?? outputs["commitId"] ?? metadata["commitId"];
+  return typeof id === "string" ? id : null;
+}

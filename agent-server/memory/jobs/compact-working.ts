@@ -1,0 +1,170 @@
+import type { Ledger } from "../../receipts/receipts.ts";
+import type { Storage } from "../../storage/storage.ts";
+import { shortLine } from "../episode-texts.ts";
+import { deletion } from "../episodes.ts";
+import { compare } from "../block-text.ts";
+import type { MemorySettings } from "../settings.ts";
+import type { Commits, Gates, MemoryStore, StoredItem } from "../types.ts";
+import type { JobResult, JobTurns } from "./turns.ts";
+
+export interface CompactDeps {
+  readonly storage: Storage;
+  readonly store: MemoryStore;
+  readonly commits: Pick<Commits, "apply">;
+  readonly gates: Pick<Gates, "judge">;
+  readonly ledger: Pick<Ledger, "open" | "close">;
+  readonly settings: () => MemorySettings;
+  readonly now: () => number;
+  readonly summarize?: ((text: string, maxTokens: number, signal: AbortSignal) => Promise<string>) | undefined;
+}
+
+const batch = 200;
+/** Notes of a task from which on the older ones are made one, how many of the newest stay, and how old the others are at least (ms). */
+const thread = { long: 16, stays: 8, settled: 3_600_000 };
+const summaryTokens = 250;
+
+/** Removes what is past its time and makes one note of the older ones of a long thread. */
+export async function compactWorking(deps: CompactDeps, turns: JobTurns): Promise<JobResult> {
+  const expired = await removeExpired(deps, turns);
+  const { threads, notes } = await shortenThreads(deps, turns);
+  const detail = [
+    expired === 0
+      ? "Nothing was past its time"
+      : `${String(expired)} ${expired === 1 ? "item was" : "items were"} past their time and removed`,
+    threads === 0
+      ? ""
+      : `; ${String(notes)} older notes of ${String(threads)} ${threads === 1 ? "task" : "tasks"} became ${threads === 1 ? "one note" : "one note each"}`,
+  ].join("");
+  return { ok: true, detail: `${detail}.`, facts: { expired, threads, notes } };
+}
+
+/**
+ * Items end at the time they were given when they were written; removing their rows then changes nothing that anybody sees, so it is no
+ * commit, and takes no place among those that can be rolled back. A receipt (`memory.expired`) names them.
+ */
+async function removeExpired({ storage, store, ledger, now }: CompactDeps, turns: JobTurns): Promise<number> {
+  let removed = 0;
+  for (;;) {
+    const items = store.expired(now(), batch);
+    if (items.length === 0) return removed;
+    storage.transaction(() => {
+      for (const { id } of items) store.put(id, null);
+      const receipt = ledger.open({ actionType: "system", actionName: "memory.expired", inputs: {}, riskTier: "T1" });
+      ledger.close(receipt, { status: "success", outputs: { items: items.map(({ id }) => id) } });
+    });
+    removed += items.length;
+    await turns.turn();
+  }
+}
+
+async function shortenThreads(deps: CompactDeps, turns: JobTurns): Promise<{ threads: number; notes: number }> {
+  let threads = 0;
+  let notes = 0;
+  for (const [questId, items] of longThreads(deps)) {
+    const text = await condensed(deps, items, turns.signal);
+    await turns.turn();
+    if (shorten(deps, questId, items, text)) {
+      threads += 1;
+      notes += items.length;
+    }
+  }
+  return { threads, notes };
+}
+
+/** The older notes of each task that has many, oldest first. */
+function longThreads({ store, now }: CompactDeps): Map<string, StoredItem[]> {
+  const byQuest = new Map<string, StoredItem[]>();
+  for (let before: number | undefined; ; ) {
+    const some = store.list({ tiers: ["working"], now: now(), limit: batch, ...(before === undefined ? {} : { before }) });
+    for (const item of some) {
+      if (!item.namespace.startsWith("quest:")) continue;
+      const questId = item.namespace.slice("quest:".length);
+      byQuest.set(questId, [...(byQuest.get(questId) ?? []), item]);
+    }
+    before = some.at(-1)?.seq;
+    if (some.length < batch || before === undefined) break;
+  }
+  const settled = now() - thread.settled;
+  return new Map(
+    [...byQuest]
+      .filter(([, items]) => items.length >= thread.long)
+      .map(([questId, items]): [string, StoredItem[]] => [
+        questId,
+        items
+          .toSorted((a, b) => b.updatedAt - a.updatedAt || compare(b.id, a.id))
+          .slice(thread.stays)
+          .filter(({ updatedAt }) => updatedAt <= settled)
+          .toReversed(),
+      ])
+      .filter(([, items]) => items.length > 1)
+      .toSorted(([a], [b]) => compare(a, b)),
+  );
+}
+
+/** One text of several notes, by a model where one is given. The same notes give the same text by rules. */
+async function condensed({ settings, summarize }: CompactDeps, items: readonly StoredItem[], signal: AbortSignal): Promise<string> {
+  const most = settings().item_characters;
+  if (summarize !== undefined) {
+    try {
+      const words = (await summarize(items.map(({ content }) => `- ${content}`).join("\n"), summaryTokens, signal)).trim();
+      if (words !== "") return words.slice(0, most).toWellFormed();
+    } catch (error) {
+      if (signal.aborted) throw error;
+    }
+  }
+  return condense(
+    items.map(({ content }) => content),
+    most,
+  );
+}
+
+/** Notes as a list, each shortened as far as all of them fit into `most` characters. */
+export function condense(contents: readonly string[], most: number): string {
+  const title = `${String(contents.length)} earlier notes:`;
+  const each = Math.max(24, Math.min(240, Math.floor((most - title.length) / contents.length) - 3));
+  const lines = [...new Set(contents.map((content) => `- ${shortLine(content, each)}`))];
+  let text = title;
+  for (const line of lines) {
+    if (text.length + 1 + line.length > most) break;
+    text += `\n${line}`;
+  }
+  return text;
+}
+
+/** Puts one note in the place of several; false when they changed meanwhile, or the gates do not let the note through. */
+function shorten(
+  { storage, store, commits, gates, now }: CompactDeps,
+  questId: string,
+  items: readonly StoredItem[],
+  text: string,
+): boolean {
+  const lasts = Math.max(...items.map(({ expiresAt }) => expiresAt ?? 0));
+  const reason = "Many older notes of the task became one.";
+  const author = { by: "system" as const, questId };
+  const tool = items.some(({ provenance }) => provenance.source === "tool");
+  const verdict = gates.judge(
+    {
+      op: "insert",
+      target: "working",
+      namespace: `quest:${questId}`,
+      kind: "summary",
+      content: text,
+      confidence: Math.min(...items.map(({ confidence }) => confidence)),
+      // As little trusted as the least of what it is made from.
+      provenance: { source: tool ? "tool" : "agent", ref: `quest:${questId}` },
+      reason,
+      ttlSeconds: Math.min(2_592_000, Math.max(60, Math.round((lasts - now()) / 1_000))),
+    },
+    author,
+  );
+  if (verdict.kind !== "store") return false;
+  return storage.transaction(() => {
+    const unchanged = items.every(({ id, version, commitId }) => {
+      const item = store.get(id);
+      return item !== null && item.version === version && item.commitId === commitId;
+    });
+    if (!unchanged) return false;
+    commits.apply([...items.map((item) => deletion(item, reason)), verdict.edit], author, { reason, parentId: null });
+    return true;
+  });
+}

@@ -1,0 +1,74 @@
+import type { CoreBlock } from "../../contract/memory.ts";
+import type { Ledger } from "../../receipts/receipts.ts";
+import type { Storage } from "../../storage/storage.ts";
+import type { Commits, MemoryIndex, MemoryStore, QuarantineStore, StoredItem, Timeline } from "../types.ts";
+import { auditImages } from "./audit-images.ts";
+import { auditIndex } from "./audit-index.ts";
+import { auditReceipts } from "./audit-receipts.ts";
+import type { JobResult, JobTurns } from "./turns.ts";
+
+export interface AuditDeps {
+  readonly storage: Storage;
+  readonly store: MemoryStore;
+  readonly index: MemoryIndex;
+  readonly commits: Pick<Commits, "reconcile">;
+  readonly quarantine: Pick<QuarantineStore, "list">;
+  readonly ledger: Pick<Ledger, "open" | "close" | "find" | "search">;
+  readonly timeline: Pick<Timeline, "message">;
+  readonly blocks: () => readonly Pick<CoreBlock, "block" | "tokens" | "cap">[];
+  /** The text an item is found by. */
+  readonly textOf: (item: StoredItem) => string;
+  readonly workspace: string;
+  /** When the audit last ran well (ms); null when it never did. */
+  readonly lastRun: () => number | null;
+}
+
+/** Pending edits that are looked through. */
+const pendingLimit = 1_000;
+
+/**
+ * Checks what must hold whatever happened. What is derived (the index, references to messages) is put right, with a receipt; of the rest
+ * it tells.
+ */
+export async function auditMemory(deps: AuditDeps, turns: JobTurns): Promise<JobResult> {
+  const dropped = deps.commits.reconcile();
+  await turns.turn();
+  const problems: string[] = [];
+  const receipts = await auditReceipts(deps, turns);
+  problems.push(...receipts.problems);
+  problems.push(...(await auditImages(deps, turns)));
+  for (const { block, tokens, cap } of deps.blocks()) {
+    if (tokens > cap) problems.push(`The block ${block} takes ${String(tokens)} tokens and may take ${String(cap)}.`);
+  }
+  problems.push(...quarantineProblems(deps));
+  await turns.turn();
+  const index = await auditIndex(deps, turns);
+  const put = [
+    dropped === 0 ? null : `${String(dropped)} open ${dropped === 1 ? "commit" : "commits"} of windows that are gone dropped`,
+    index.gone === 0 ? null : `${String(index.gone)} references to messages that are gone removed`,
+    index.repaired === 0 ? null : `${String(index.repaired)} entries of the index made again`,
+  ].filter((words) => words !== null);
+  const checked = `Checked ${String(receipts.commits)} commits, their receipts and images, the caps, the index of ${String(index.items)} items and the quarantine`;
+  const detail = [
+    problems.length === 0 ? `${checked}: all is well.` : `${checked}. ${problems.slice(0, 5).join(" ")}${more(problems.length - 5)}`,
+    put.length === 0 ? null : `Put right: ${put.join(", ")}.`,
+  ]
+    .filter((words) => words !== null)
+    .join(" ");
+  return { ok: problems.length === 0, detail, facts: { problems, dropped, commits: receipts.commits, ...index } };
+}
+
+function more(count: number): string {
+  return count <= 0 ? "" : ` And ${String(count)} more, which the receipt tells.`;
+}
+
+/** Texts that wait for the owner and are in memory all the same, written by the commit they were part of. */
+function quarantineProblems({ quarantine, store }: AuditDeps): string[] {
+  return quarantine.list({ status: "pending", limit: pendingLimit }).flatMap(({ id, commitId, edit }) => {
+    if (edit.content === null || edit.op === "set_aside") return [];
+    const item = store.same({ target: edit.target, namespace: edit.namespace, content: edit.content });
+    return item !== null && item.commitId === commitId
+      ? [`What waits in quarantine as ${id} is in memory too, as ${item.id}. Set the item aside or promote the edit.`]
+      : [];
+  });
+}
