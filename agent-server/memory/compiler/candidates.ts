@@ -50,12 +50,16 @@ export function retrieve(
   return found.filter(({ item }) => item.expiresAt === null || item.expiresAt > of.now);
 }
 
-/** The order in which items are kept where there is no room for all: the most certain first, then the newest. */
+/** The order in which items are kept where there is no room for all: the most certain first, then as they stand. */
 export function byCertainty(a: StoredItem, b: StoredItem): number {
-  return b.weight - a.weight || byAge(a, b);
+  return b.weight - a.weight || byPlace(a, b);
 }
 
-/** The newest first; of the same time by what they say. */
-export function byAge(a: StoredItem, b: StoredItem): number {
-  return b.updatedAt - a.updatedAt || compare(a.content, b.content) || compare(a.id, b.id);
+/** The order in which items stand: the task's own, the workspace's, those of everywhere; each the newest first, then by what they say. */
+export function byPlace(a: StoredItem, b: StoredItem): number {
+  return place(a) - place(b) || b.updatedAt - a.updatedAt || compare(a.content, b.content) || compare(a.id, b.id);
+}
+
+function place({ namespace }: StoredItem): number {
+  return namespace === "global" ? 2 : namespace === "workspace" ? 1 : 0;
 }

@@ -8,7 +8,7 @@ import type { Contexts } from "../contexts.ts";
 import type { CompileWish, MemoryDeps } from "../memory.ts";
 import type { MemorySettings } from "../settings.ts";
 import type { MemorySearch } from "../types.ts";
-import { byAge, createWorkingCandidates, retrieve } from "./candidates.ts";
+import { byPlace, createWorkingCandidates, retrieve } from "./candidates.ts";
 import { type Content, dataLines, dataParts, render, renderSmall } from "./render.ts";
 import type { SecurityFilter } from "./security-filter.ts";
 import { coreContent, fitWhole, selectData } from "./selection.ts";
@@ -76,7 +76,11 @@ export function createCompiler(deps: CompilerDeps): Compiler {
     });
     const content = {
       blocks: coreContent(parts),
-      data: { working: data.working.toSorted(byAge), episodic: data.episodic.toSorted(byAge), archival: data.archival.toSorted(byAge) },
+      data: {
+        working: data.working.toSorted(byPlace),
+        episodic: data.episodic.toSorted(byPlace),
+        archival: data.archival.toSorted(byPlace),
+      },
     };
     const whole = fitWhole(content, max, (some) => tokensOf(textFor(some, wish)));
     return { content: whole.content, excluded: [...parts.flatMap((part) => part.excluded), ...excluded, ...whole.excluded] };
