@@ -37,11 +37,19 @@ export function createImages(storage: Storage) {
   );
   const removed = db.prepare("DELETE FROM memory_images WHERE commit_id = ?");
   const unkept = db.prepare("UPDATE memory_commits SET kept = 0 WHERE id = ?");
+  // The host's own commits (events, summaries) are many and must not push out those of people and agents: each kind has its places.
   const beyond = db
     .prepare<[string, number], string>(
-      "SELECT id FROM memory_commits WHERE workspace = ? AND kept = 1 ORDER BY finish_seq DESC LIMIT -1 OFFSET ?",
+      `SELECT id FROM (
+         SELECT id, row_number() OVER (PARTITION BY author = 'system' ORDER BY finish_seq DESC) AS place
+         FROM memory_commits WHERE workspace = ? AND kept = 1
+       ) WHERE place > ?`,
     )
     .pluck();
+  const rollbacks = db.prepare<[], { id: string; rollback_of: string }>(
+    "SELECT id, rollback_of FROM memory_commits WHERE kept = 1 AND rollback_of <> '[]'",
+  );
+  const isKept = db.prepare<[string], number>("SELECT kept FROM memory_commits WHERE id = ?").pluck();
 
   return {
     write(commitId: string, changes: readonly Change[]): void {
@@ -64,9 +72,17 @@ export function createImages(storage: Storage) {
     /** Newest first. */
     ofItem: (itemId: string): { commitId: string; change: KeptChange }[] =>
       ofItem.all(itemId).map((row) => ({ commitId: row.commit_id, change: changeOfRow(row) })),
-    /** Drops the images of all but the newest `keep` commits of a workspace. */
+    /**
+     * Drops the images of all but the newest `keep` commits of a workspace. A commit and those that took it back stay as long as the
+     * newest of them: what is in force of one is told by the others.
+     */
     prune(workspace: string, keep: number): void {
-      for (const id of beyond.all(workspace, keep)) {
+      const due = new Set(beyond.all(workspace, keep));
+      if (due.size === 0) return;
+      const links = rollbacks.all().map((row) => [row.id, ...(JSON.parse(row.rollback_of) as string[])]);
+      const stays = (ids: readonly string[]): boolean => ids.some((id) => due.has(id)) && ids.some((id) => !due.has(id) && isKept.get(id) === 1);
+      for (let held = links.find(stays); held !== undefined; held = links.find(stays)) for (const id of held) due.delete(id);
+      for (const id of due) {
         removed.run(id);
         unkept.run(id);
       }
