@@ -1,0 +1,141 @@
+import { gunzipSync, inflateSync } from "node:zlib";
+
+/** A part of a text that stands for another text. */
+export interface EncodedRun {
+  readonly start: number;
+  readonly end: number;
+  readonly texts: readonly string[];
+}
+
+/** Bytes that a packed run may grow to. */
+const maxUnpacked = 100_000;
+const base64Run = /[A-Za-z0-9+/_-]{12,}(?:\s{0,2}\r?\n[A-Za-z0-9+/_-]{4,})*={0,2}/g;
+const base32Run = /(?<![A-Za-z0-9])[A-Z2-7]{16,}={0,6}|(?<![A-Za-z0-9])[a-z2-7]{16,}={0,6}/g;
+const hexRun = /(?:(?:0x|\\x|%|=)?[0-9a-f]{2}[\s:,;-]{0,2}){8,}/gi;
+const escapeRun =
+  /(?:\\u\{?[0-9a-f]{2,6}\}?|\\[0-7]{2,3}|\\x[0-9a-f]{2}|&#x?[0-9a-f]{2,6};?|%u[0-9a-f]{4}|[^\s\\%&]{1,3}(?=\\u|\\x|&#|%u)){6,}/gi;
+const codeRun = /(?:\b(?:1[01]\d|12[0-6]|[3-9]\d)\b[\s,;.|_-]{1,3}){7,}(?:1[01]\d|12[0-6]|[3-9]\d)\b/g;
+const bitRun = /(?:[01]{7,8}[\s,;]?){8,}/g;
+/** One character, one gap, again and again: `g h p _ a B`. */
+const spacedRun = /(?:[^\s](?:[ \t]{1,2}|[.·|,*-])){11,}[^\s]/g;
+
+/** The runs of a text that may be another text in base64, base32, hex, escapes, character codes, bits, or with gaps, and what they say. */
+export function encodedRuns(text: string): EncodedRun[] {
+  const runs: EncodedRun[] = [];
+  const look = (pattern: RegExp, decode: (run: string) => readonly string[]): void => {
+    for (const { 0: run, index } of text.matchAll(pattern)) {
+      const texts = [...new Set(decode(run))].filter((one) => one.length >= 4);
+      if (texts.length > 0) runs.push({ start: index, end: index + run.length, texts });
+    }
+  };
+  look(base64Run, fromBase64);
+  look(base32Run, (run) => bytesToTexts(base32(run)));
+  look(hexRun, (run) => bytesToTexts(Buffer.from(run.replace(/0x|\\x|[%=\s:,;-]/gi, ""), "hex")));
+  look(escapeRun, (run) => [unescape(run)]);
+  look(codeRun, (run) => [String.fromCharCode(...(run.match(/\d+/g) ?? []).map(Number))]);
+  look(bitRun, (run) => [String.fromCharCode(...(run.match(/[01]{7,8}/g) ?? []).map((bits) => Number.parseInt(bits, 2)))]);
+  look(spacedRun, (run) => [[...run].filter((_char, at) => at % 2 === 0).join(""), run.replace(/[ \t.·|,*-]/g, "")]);
+  return runs;
+}
+
+/** Texts of which each character stands where it stood, or in the mirror: what is found in one can be taken out of the other. */
+export const mirrors: readonly {
+  readonly there: (text: string) => string;
+  readonly back: (text: string) => string;
+  readonly reversed: boolean;
+}[] = [
+  { there: reverse, back: reverse, reversed: true },
+  { there: rot13, back: rot13, reversed: false },
+];
+
+export function reverse(text: string): string {
+  return [...text].reverse().join("");
+}
+
+export function rot13(text: string): string {
+  return text.replace(/[A-Za-z]/g, (letter) => {
+    const first = letter <= "Z" ? 65 : 97;
+    return String.fromCharCode(((letter.charCodeAt(0) - first + 13) % 26) + first);
+  });
+}
+
+/** Entities and percent signs decoded, compatibility forms resolved, joined where quotes, signs or line ends split a value. */
+export function plainForms(text: string): string[] {
+  const compatible = text.normalize("NFKC").replace(/[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, "");
+  const decoded = unescape(decodePercent(compatible));
+  return [
+    compatible,
+    decoded,
+    decoded.replace(/["'`]\s*(?:[+.&]|\.\.|\|\|)?\s*["'`]/g, ""),
+    decoded.replace(/\\?[ \t]*\r?\n[ \t>*|#-]*/g, ""),
+  ].filter((form) => form !== text);
+}
+
+function fromBase64(run: string): string[] {
+  const joined = run.replace(/\s+/g, "");
+  const candidates = new Set([joined, ...run.split(/\s+/), ...joined.split(/[/+_-]/)].filter((part) => part.length >= 12));
+  const texts: string[] = [];
+  for (const candidate of candidates)
+    for (let offset = 0; offset < 4; offset += 1) texts.push(...bytesToTexts(Buffer.from(candidate.slice(offset), "base64")));
+  return texts;
+}
+
+/** Bytes as people may have meant them: as they are, in two bytes a letter, packed. */
+function bytesToTexts(bytes: Buffer): string[] {
+  const texts = [bytes.toString("latin1")];
+  if (bytes.some((byte) => byte > 0x7f)) texts.push(bytes.toString("utf8"));
+  if (bytes.includes(0)) texts.push(bytes.toString("latin1").replaceAll("\0", ""));
+  const unpack = bytes[0] === 0x1f && bytes[1] === 0x8b ? gunzipSync : bytes[0] === 0x78 ? inflateSync : null;
+  if (unpack !== null) {
+    try {
+      texts.push(unpack(bytes, { maxOutputLength: maxUnpacked }).toString("utf8"));
+    } catch {
+      // It only began like something packed.
+    }
+  }
+  return texts;
+}
+
+function base32(run: string): Buffer {
+  const bytes: number[] = [];
+  let bits = 0;
+  let value = 0;
+  for (const char of run.toUpperCase().replace(/=+$/, "")) {
+    value = (value << 5) | "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".indexOf(char);
+    bits += 5;
+    if (bits >= 8) {
+      bits -= 8;
+      bytes.push((value >> bits) & 0xff);
+    }
+    value &= 0xff;
+  }
+  return Buffer.from(bytes);
+}
+
+function unescape(text: string): string {
+  return text
+    .replace(
+      /\\u\{([0-9a-f]{1,6})\}|\\u([0-9a-f]{4})|%u([0-9a-f]{4})|\\x([0-9a-f]{2})|&#x([0-9a-f]{1,6});?/gi,
+      (whole, ...codes: unknown[]) =>
+        fromCode(Number.parseInt(codes.find((code): code is string => typeof code === "string") ?? "", 16), whole),
+    )
+    .replace(/&#(\d{1,7});?/g, (whole, code: string) => fromCode(Number(code), whole))
+    .replace(/\\([0-7]{3}|[0-7]{2}(?=\\))/g, (whole, code: string) => fromCode(Number.parseInt(code, 8), whole));
+}
+
+function fromCode(code: number, whole: string): string {
+  return code >= 32 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff) ? String.fromCodePoint(code) : whole;
+}
+
+function decodePercent(text: string): string {
+  let current = text;
+  for (let round = 0; round < 4 && current.includes("%"); round += 1) {
+    const next = current.replace(/(?:%[0-9a-f]{2})+/gi, (run) => {
+      const decoded = Buffer.from(run.replaceAll("%", ""), "hex").toString("utf8");
+      return decoded.includes("\ufffd") ? run : decoded;
+    });
+    if (next === current) break;
+    current = next;
+  }
+  return current;
+}

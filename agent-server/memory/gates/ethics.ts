@@ -1,0 +1,21 @@
+import type { MemoryDeps } from "../memory.ts";
+import { type Passing, refuse, type Step } from "./verdict.ts";
+
+/** What the soul forbids to keep. What is personal may be kept when the owner says it themselves. */
+export function checkEthics(passing: Passing, forbids: MemoryDeps["forbids"]): Step {
+  const { edit, author } = passing;
+  for (const text of [
+    [edit.content ?? "", edit.selector ?? ""].join("\n"),
+    [edit.reason, ...edit.tags, edit.provenance.ref ?? ""].join("\n"),
+  ]) {
+    const found = text.trim() === "" ? null : forbids(text);
+    if (found === null || (found.personal && author.by === "owner")) continue;
+    return refuse(
+      found.rule,
+      found.message,
+      "Leave the sensitive part out.",
+      ...(found.personal ? ["Let the owner say “remember that …” themselves."] : []),
+    );
+  }
+  return passing;
+}

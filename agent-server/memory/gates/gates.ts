@@ -1,0 +1,75 @@
+import type { MemoryProblem } from "../../contract/memory.ts";
+import type { Redactor, Sanitizer } from "../../security/security.ts";
+import type { MemoryDeps } from "../memory.ts";
+import type { MemorySettings } from "../settings.ts";
+import type { Author, Gates, ProposedEdit, Verdict } from "../types.ts";
+import { checkConfidence } from "./confidence.ts";
+import { checkEthics } from "./ethics.ts";
+import { checkEvidence } from "./evidence.ts";
+import { checkInjection, type InjectionRules } from "./injection.ts";
+import { needsOwner } from "./quarantine-decision.ts";
+import { scrubEdit } from "./scrub.ts";
+import { checkShape } from "./shape.ts";
+import { checkTarget } from "./target.ts";
+import { isRefusal, refuse, type Step } from "./verdict.ts";
+import { verifyEdit } from "./verify.ts";
+
+export interface GatesDeps {
+  readonly redactor: Redactor;
+  readonly sanitizer: Sanitizer | null;
+  /** What tells orders from facts (`createOrders`); null: nothing does. */
+  readonly orders?: Sanitizer | null | undefined;
+  readonly settings: () => MemorySettings;
+  readonly forbids: MemoryDeps["forbids"];
+  readonly evidence: MemoryDeps["evidence"];
+}
+
+/** What an edit passes before anything of it is stored (requirement Y4). Both functions answer for any input whatever. */
+export function createGates(deps: GatesDeps): Gates {
+  const { redactor, settings, forbids, evidence } = deps;
+  const rules: InjectionRules = { sanitizer: deps.sanitizer, orders: deps.orders ?? null };
+
+  const judge = (proposed: ProposedEdit, author: Author): Verdict => {
+    const steps: readonly ((passing: Exclude<Step, Verdict>) => Step)[] = [
+      checkTarget,
+      (passing) => checkEvidence(passing, evidence),
+      (passing) => scrubEdit(passing, redactor),
+      (passing) => checkEthics(passing, forbids),
+      (passing) => checkInjection(passing, rules),
+      (passing) => checkConfidence(passing, settings()),
+    ];
+    let step = checkShape(proposed, author, settings());
+    for (const gate of steps) {
+      if (isRefusal(step)) return step;
+      step = gate(step);
+    }
+    if (isRefusal(step)) return step;
+    const why = needsOwner(step);
+    return why === null
+      ? { kind: "store", edit: step.edit, notes: step.notes }
+      : { kind: "quarantine", edit: step.edit, notes: step.notes, why };
+  };
+
+  return {
+    judge(edit, author) {
+      try {
+        return scrubbedRefusal(judge(edit, author), redactor);
+      } catch {
+        return refuse("memory.unjudged", "The checks of memory could not be run on this, so it is not kept.", "Say it in plain words.");
+      }
+    },
+    verify(entry): MemoryProblem[] {
+      try {
+        return verifyEdit(entry, { redactor, rules, forbids, evidence });
+      } catch {
+        return [{ rule: "memory.unjudged", message: "The checks of memory could not be run on this." }];
+      }
+    },
+  };
+}
+
+/** A refusal quotes what it refuses: it goes into receipts and to the model. */
+function scrubbedRefusal(verdict: Verdict, redactor: Redactor): Verdict {
+  if (verdict.kind !== "refuse") return verdict;
+  return { ...verdict, problem: { rule: verdict.problem.rule, message: redactor.text(verdict.problem.message).text } };
+}

@@ -1,0 +1,116 @@
+import { Tag } from "../../contract/memory.ts";
+import type { Redactor } from "../../security/security.ts";
+import { encodedRuns, mirrors, plainForms } from "./encodings.ts";
+import { fold } from "./word-lists.ts";
+import { type Passing, refuse, type Step } from "./verdict.ts";
+
+const encodedSecret = "[redacted:encoded-secret]";
+const placeholder = /\[redacted:[\w-]+\]/;
+/** Encodings inside encodings that are undone. */
+const maxDepth = 3;
+
+/**
+ * The fourth gate: secrets are taken out of every text of an edit, as they are and as encodings hide them. Does not catch a secret
+ * of no known form under a name that says nothing, nor one that is spread over several memories.
+ */
+export function scrubEdit(passing: Passing, redactor: Redactor): Step {
+  const { edit } = passing;
+  let found = 0;
+  const clean = (text: string): string => {
+    const scrubbed = scrub(text, redactor);
+    if (scrubbed !== text) found += 1;
+    return scrubbed;
+  };
+  const content = edit.content === null ? null : clean(edit.content);
+  if (content !== null && content !== edit.content && saysNothing(content))
+    return refuse(
+      "memory.secret",
+      "This is nothing but a secret, and secrets are never remembered.",
+      "Remember where it is kept, not what it is.",
+    );
+  const selector = edit.selector === null ? null : clean(edit.selector);
+  const reason = clean(edit.reason);
+  // Tags also together: a secret may be spread over them.
+  const together = scrub(edit.tags.join(""), redactor) !== edit.tags.join("");
+  const tags = together ? [] : edit.tags.filter((tag) => clean(tag) === tag && Tag.safeParse(tag).success);
+  const ref = edit.provenance.ref === undefined ? undefined : clean(edit.provenance.ref);
+  // Parts that are no secret by themselves may be one together.
+  const parts = [content ?? "", tags.join(""), reason, ref ?? ""].filter((part) => part !== "");
+  if (
+    found === 0 &&
+    !together &&
+    parts.length > 1 &&
+    scrub(parts.join(""), redactor) !== parts.join("") &&
+    scrub(parts.join(" "), redactor) === parts.join(" ")
+  )
+    return refuse(
+      "memory.secret",
+      "Its texts hold a secret together, and secrets are never remembered.",
+      "Remember where it is kept, not what it is.",
+    );
+  if (found === 0 && !together) return passing;
+  return {
+    ...passing,
+    edit: {
+      ...edit,
+      content,
+      selector,
+      reason,
+      tags,
+      provenance: { source: edit.provenance.source, ...(ref === undefined ? {} : { ref: ref.slice(0, 500) }) },
+    },
+    notes: [...passing.notes, "A secret was taken out; secrets are never remembered."],
+  };
+}
+
+/** A text without its secrets; the same text when none is found. Doing it again changes nothing more. */
+export function scrub(text: string, redactor: Redactor): string {
+  if (text.length < 8) return text;
+  let current = text;
+  for (let round = 0; round < 4; round += 1) {
+    const next = scrubOnce(current, redactor);
+    if (next === current) break;
+    current = next;
+  }
+  return holdsSecret(current, redactor, maxDepth) ? encodedSecret : current;
+}
+
+function scrubOnce(text: string, redactor: Redactor): string {
+  let current = redactor.text(text).text;
+  for (const { start, end, texts } of encodedRuns(current).toReversed()) {
+    const run = current.slice(start, end);
+    // A run before it, further right in the text, may have been taken out with this one.
+    if (run.includes("[redacted:") || run.includes("]")) continue;
+    if (texts.some((one) => holdsSecret(one, redactor, maxDepth - 1)))
+      current = current.slice(0, start) + encodedSecret + current.slice(end);
+  }
+  for (const { there, back, reversed } of mirrors) {
+    const hidden = current.split(placeholder).length > 1 ? null : there(current);
+    const inMirror = hidden === null ? null : redactor.text(hidden);
+    if (inMirror === null || inMirror.findings.length === 0) continue;
+    const parts = inMirror.text.split(/(\[redacted:[\w-]+\])/).map((part) => (placeholder.test(part) ? encodedSecret : back(part)));
+    current = (reversed ? parts.toReversed() : parts).join("");
+  }
+  for (const form of plainForms(current)) {
+    const bare = redactor.text(form);
+    if (bare.findings.length > 0) return bare.text;
+  }
+  return current;
+}
+
+function holdsSecret(text: string, redactor: Redactor, depth: number): boolean {
+  if (text.length < 8) return false;
+  if (redactor.text(text).findings.length > 0) return true;
+  if (plainForms(text).some((form) => redactor.text(form).findings.length > 0)) return true;
+  if (mirrors.some(({ there }) => redactor.text(there(text)).findings.length > 0)) return true;
+  return depth > 0 && encodedRuns(text).some(({ texts }) => texts.some((one) => holdsSecret(one, redactor, depth - 1)));
+}
+
+const secretWords =
+  /^(?:secrets?|password|passwords|passwd|pwd|passphrase|passcode|token|tokens|keys?|api|apikey|credentials?|auth|bearer|authorization|basic|private|access|login|user|username|value|is|are|was|the|a|an|my|your|our|this|that|here|for|of|to|and|it|its|use|using|now|new|remember|save|store|keep|note|please|geheimnis|passwort|kennwort|schlussel|ist|das|der|die|mein|meine|lautet|mot|de|passe|cle|jeton|le|la|mon|ma|est|contrasena|clave|el|mi|es|пароль|ключ|токен|мой|это|密码|密钥|令牌|是|我的|パスワード|キー|トークン|は|です)$/u;
+
+/** Nothing is left but the name of what was taken out. */
+function saysNothing(scrubbed: string): boolean {
+  const words = fold(scrubbed.replace(/\[redacted:[\w-]+\]/g, " ")).match(/[\p{L}]{2,}/gu) ?? [];
+  return words.filter((word) => !secretWords.test(word)).length < 2;
+}

@@ -1,0 +1,48 @@
+import type { MemoryProblem } from "../../contract/memory.ts";
+import type { Redactor } from "../../security/security.ts";
+import type { MemoryDeps } from "../memory.ts";
+import type { Author, GatedEdit } from "../types.ts";
+import { checkedProvenance } from "./evidence.ts";
+import { findInjections, type InjectionRules } from "./injection.ts";
+import { scrub } from "./scrub.ts";
+
+/** What is against letting a quarantined edit in, looked at anew: the tables, the soul and the evidence may have changed since. */
+export function verifyEdit(
+  { edit, author }: { readonly edit: GatedEdit; readonly author: Author["by"] },
+  {
+    redactor,
+    rules,
+    forbids,
+    evidence,
+  }: { redactor: Redactor; rules: InjectionRules; forbids: MemoryDeps["forbids"]; evidence: MemoryDeps["evidence"] },
+): MemoryProblem[] {
+  const problems: MemoryProblem[] = [];
+  const add = (rule: string, message: string): void => {
+    problems.push({ rule, message });
+  };
+  if (edit.target === "core:persona") add("memory.persona", "The persona comes from the soul and is never edited.");
+  if (edit.op === "delete") return problems;
+  const text = edit.content ?? "";
+  if (scrub(text, redactor) !== text) add("memory.secret", "It holds a secret.");
+
+  const forbidden = forbids(text);
+  const isOwners = edit.provenance.source === "user";
+  // A personal thing that the owner said is what they ask for when they promote it.
+  if (forbidden !== null && !(forbidden.personal && isOwners)) add(forbidden.rule, forbidden.message);
+
+  const found = findInjections([text, edit.tags.join(" ")], rules);
+  if (found.syntax.length > 0) add("memory.injection", `It holds parts of a prompt (${found.syntax.join(", ")}).`);
+  // What was in use before it was set aside goes back as it was.
+  if (edit.op === "set_aside") return problems;
+  if (found.overrides.length > 0)
+    add("memory.injection", `It reads like an attempt to give orders past you (${found.overrides.join(", ")}).`);
+  if (author === "owner") return problems;
+
+  const claimed = checkedProvenance({ edit, author: { by: author, questId: null } }, evidence);
+  const isSaid = isOwners && claimed.provenance.source === "user";
+  if (isOwners && !isSaid) add("memory.evidence", claimed.problem ?? "The message that supports it is gone.");
+  if (edit.target === "core:human" && !isOwners) add("memory.evidence", "Nothing you said supports it.");
+  if (found.orders.length > 0 && !isSaid)
+    add("memory.injection", `It gives orders (${found.orders.join(", ")}) that nothing you said supports.`);
+  return problems;
+}
