@@ -60,10 +60,14 @@ export function createDrafts(deps: DraftDeps) {
   const select = createSelectItem(deps);
   const taken = db.prepare<[string], number>("SELECT 1 FROM memory_items WHERE id = ?").pluck();
   const byRef = db.prepare<[string], string>("SELECT id FROM memory_items WHERE ref = ?").pluck();
-  /** The highest version an item had in any image that is kept: a version names one text for good, also after a rollback. */
+  /** The highest version that is known of an item: a version names one text for good, also after a rollback. */
   const highest = db
-    .prepare<[string], number | null>(
-      "SELECT max(max(ifnull(json_extract(before, '$.version'), 0), ifnull(json_extract(after, '$.version'), 0))) FROM memory_images WHERE item_id = ?",
+    .prepare<[string, string], number | null>(
+      `SELECT max(version) FROM (
+         SELECT max(ifnull(json_extract(before, '$.version'), 0), ifnull(json_extract(after, '$.version'), 0)) AS version
+         FROM memory_images WHERE item_id = ?
+         UNION ALL
+         SELECT json_extract(body, '$.itemVersion') FROM memory_quarantine WHERE status = 'pending' AND json_extract(body, '$.itemId') = ?)`,
     )
     .pluck();
 
@@ -123,7 +127,7 @@ export function createDrafts(deps: DraftDeps) {
           confidence: edit.confidence,
           tags: edit.tags,
           provenance: edit.provenance,
-          questId,
+          questId: back === undefined ? questId : back.questId,
           commitId,
           version: 1,
           createdAt: back?.createdAt ?? now,
@@ -234,7 +238,8 @@ export function createDrafts(deps: DraftDeps) {
             sameImage({ ...after, commitId: "", updatedAt: 0 }, { ...before, commitId: "", updatedAt: 0 })
           )
             continue;
-          const version = Math.max(before?.version ?? 0, highest.get(itemId) ?? 0) + 1;
+          const isNew = before === null && (last.op !== "insert" || last.imported === undefined);
+          const version = isNew ? 1 : Math.max(before?.version ?? 0, highest.get(itemId, itemId) ?? 0) + 1;
           const back = last.op === "insert" ? last.imported : undefined;
           changes.push({
             itemId,

@@ -136,7 +136,7 @@ export function createRollbacks(deps: RollbackDeps) {
         const row = done.has(id) ? null : rows.find(id);
         done.add(id);
         if (row === null || row.changes === 0) continue;
-        if (row.kept === 0 || inForce(id).size > 0) rows.setState(id, "committed", null);
+        if (inForce(id).size > 0) rows.setState(id, "committed", null);
         else {
           const by = rows.rollbacks().findLast((other) => other.of.includes(id) && inForce(other.id).size > 0);
           rows.setState(id, "rolled_back", by?.id ?? row.rolled_back_by);
