@@ -85,6 +85,7 @@ export interface GatedEdit {
    */
   readonly imported?: {
     readonly id: string;
+    readonly questId: string | null;
     readonly createdAt: number;
     readonly updatedAt: number;
     readonly expiresAt: number | null;
