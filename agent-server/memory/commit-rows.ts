@@ -36,6 +36,9 @@ export function createCommitRows(of: { readonly storage: Storage; readonly works
   const rollbacks = db.prepare<[], { id: string; rollback_of: string }>(
     "SELECT id, rollback_of FROM memory_commits WHERE kept = 1 AND rollback_of <> '[]' ORDER BY finish_seq",
   );
+  const countOpen = db
+    .prepare<[Record<string, unknown>], number>(`SELECT count(*) FROM memory_commits WHERE status = 'open' AND ${seen}`)
+    .pluck();
   const openOnes = select("status = 'open' ORDER BY seq");
   const insert = db.prepare(
     `INSERT INTO memory_commits (id, status, workspace, author, quest_id, host_id, reason, created_at)
@@ -64,11 +67,12 @@ export function createCommitRows(of: { readonly storage: Storage; readonly works
     /** Newest first. `before`: seq of the last one of the page before. */
     list: (params: { before: number; limit: number; questId: string | null }): CommitRow[] =>
       (params.questId === null ? page : questPage).all({ ...params, workspace }),
-    /** Ordinary commits that changed something and were not taken back, the last to finish first. */
+    /** Commits of people and agents that changed something, are no rollbacks and were not taken back, the last to finish first. */
     inForce: (limit: number): CommitRow[] => inForce.all({ workspace, limit }),
     /** Commits that took others back and are kept, of every workspace, oldest first. */
     rollbacks: (): { id: string; of: string[] }[] =>
       rollbacks.all().map((row) => ({ id: row.id, of: JSON.parse(row.rollback_of) as string[] })),
+    countOpen: (): number => countOpen.get({ workspace }) ?? 0,
     /** Of every workspace. */
     open: (): CommitRow[] => openOnes.all({}),
     finish: (row: {

@@ -288,6 +288,7 @@ export function createCommits(deps: CommitsDeps): Commits {
         const [diff] = diffOf(change);
         return row === null || diff === undefined ? [] : [{ commit: toCommit(row), diff }];
       }),
+    open: rows.countOpen,
     reconcile: () => {
       const oldest = now() - deps.settings().open_minutes * 60_000;
       const left = (): CommitRow[] => rows.open().filter((row) => row.created_at < oldest || !storage.hostAlive(row.host_id));

@@ -246,6 +246,8 @@ export interface Commits {
   get(id: string): MemoryCommit;
   /** Commits that changed an item, newest first, with the change. */
   history(itemId: string): { commit: MemoryCommit; diff: MemoryDiff }[];
+  /** How many were begun in this workspace and not ended. */
+  open(): number;
   /** Drops commits that dead hosts, or nobody for too long, left open. */
   reconcile(): number;
 }
