@@ -8,6 +8,9 @@ import { registerCommands } from "./commands/commands.ts";
 import { registerFirstRun } from "./commands/first-run.ts";
 import { hostCommands } from "./commands/host.ts";
 import { localModelCommands } from "./commands/local-model.ts";
+import { memoryCommands } from "./commands/memory.ts";
+import { memoryDecisionCommands } from "./commands/memory-decisions.ts";
+import { memoryFileCommands } from "./commands/memory-files.ts";
 import { modelCommands } from "./commands/models.ts";
 import { printedCommands } from "./commands/printed.ts";
 import { reviewCommands } from "./commands/review.ts";
@@ -89,6 +92,9 @@ export function activate(context: vscode.ExtensionContext): TestApi | undefined 
       soulCommands(host),
       safeguardCommands(host),
       exportCommands(context, host),
+      memoryCommands(host, warRoom),
+      memoryDecisionCommands(host),
+      memoryFileCommands(context, host),
       sandboxCommands(host),
       printedCommands(host),
       hostCommands(host, log),

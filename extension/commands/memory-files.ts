@@ -1,0 +1,118 @@
+import * as vscode from "vscode";
+import type { Result } from "../../agent-server/contract/table.ts";
+import type { AgentHost } from "../host/agent-host.ts";
+import { dataFolder } from "../host/settings.ts";
+import { askOwner, sayAndOffer } from "./ask-owner.ts";
+import type { Commands } from "./commands.ts";
+
+type Format = "markdown" | "jsonl" | "backup";
+const endings: Readonly<Record<Format, string>> = { markdown: "md", jsonl: "jsonl", backup: "backup.jsonl" };
+/** Refused lines that a dialog names. */
+const refusedShown = 6;
+
+function withProgress<T>(title: string, run: (signal: AbortSignal) => Promise<T>): Thenable<T> {
+  return vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title, cancellable: true }, (_, token) => {
+    const abort = new AbortController();
+    token.onCancellationRequested(() => abort.abort());
+    return run(abort.signal);
+  });
+}
+
+function importText({ added, updated, unchanged, removed, refused }: Result<"memory.import">): string {
+  const lines = [
+    vscode.l10n.t(
+      "New: {0}. Changed: {1}. As they are: {2}. Taken away: {3}. Refused: {4}.",
+      added,
+      updated,
+      unchanged,
+      removed,
+      refused.length,
+    ),
+    ...refused.slice(0, refusedShown).map(({ line, reason }) => vscode.l10n.t("Line {0}: {1}", line, reason)),
+  ];
+  if (refused.length > refusedShown) lines.push(vscode.l10n.t("and {0} more lines", refused.length - refusedShown));
+  return lines.join("\n");
+}
+
+/** Memory into a file and out of one. */
+export function memoryFileCommands(context: vscode.ExtensionContext, host: AgentHost): Commands {
+  const write = async (format: Format, title: string) => {
+    const day = new Date().toISOString().slice(0, 10);
+    const name = `lancelot-memory-${day}.${endings[format]}`;
+    const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
+    const target = await vscode.window.showSaveDialog({
+      title,
+      ...(folder === undefined ? {} : { defaultUri: vscode.Uri.joinPath(folder, "..", name) }),
+    });
+    if (target === undefined) return;
+    const result = await withProgress(title, (signal) => host.call("memory.export", { format }, signal));
+    const written = vscode.Uri.joinPath(vscode.Uri.file(dataFolder(context)), "exports", result.file);
+    await vscode.workspace.fs.copy(written, target, { overwrite: true });
+    sayAndOffer(
+      vscode.l10n.t("{0} items were written to {1} (SHA-256 {2}…).", result.items, target.fsPath, result.sha256.slice(0, 12)),
+      vscode.l10n.t("Open"),
+      async () => {
+        await vscode.commands.executeCommand("vscode.open", target);
+      },
+    );
+  };
+
+  return {
+    async "lancelot.exportMemory"() {
+      const picked = await vscode.window.showQuickPick(
+        [
+          { label: "Markdown", detail: vscode.l10n.t("To be read: what is remembered, under its headings."), format: "markdown" as const },
+          { label: "JSONL", detail: vscode.l10n.t("To be imported elsewhere: one item a line."), format: "jsonl" as const },
+        ],
+        { title: vscode.l10n.t("Export memory") },
+      );
+      if (picked !== undefined) await write(picked.format, vscode.l10n.t("Export memory"));
+    },
+
+    "lancelot.backUpMemory": () => write("backup", vscode.l10n.t("Back up memory")),
+
+    async "lancelot.importMemory"() {
+      const title = vscode.l10n.t("Import memory");
+      const [file] =
+        (await vscode.window.showOpenDialog({
+          ...{ title, canSelectMany: false, openLabel: vscode.l10n.t("Import") },
+          filters: { [vscode.l10n.t("Memory")]: ["jsonl", "md"] },
+        })) ?? [];
+      if (file === undefined) return;
+      const picked = await vscode.window.showQuickPick(
+        [
+          { label: vscode.l10n.t("Add"), detail: vscode.l10n.t("What is here stays; what is new joins it."), mode: "merge" as const },
+          {
+            label: vscode.l10n.t("Replace"),
+            detail: vscode.l10n.t("What is here is taken away first, as one commit that can be rolled back."),
+            mode: "replace" as const,
+          },
+        ],
+        { title },
+      );
+      if (picked === undefined) return;
+      const wish = { path: file.fsPath, mode: picked.mode };
+      const planned = await withProgress(title, (signal) => host.call("memory.import", { ...wish, dryRun: true }, signal));
+      if (planned.added + planned.updated + planned.removed === 0) {
+        void vscode.window.showInformationMessage(vscode.l10n.t("There is nothing to import. {0}", importText(planned)));
+        return;
+      }
+      const answer = await askOwner({
+        question:
+          picked.mode === "replace"
+            ? vscode.l10n.t("Replace what is remembered with this file?")
+            : vscode.l10n.t("Import this file into memory?"),
+        detail: `${importText(planned)}\n\n${vscode.l10n.t("Every line passes the checks. It is one commit, and can be rolled back.")}`,
+        yes: picked.mode === "replace" ? vscode.l10n.t("Replace") : vscode.l10n.t("Import"),
+      });
+      if (answer !== "yes") return;
+      const done = await withProgress(title, (signal) => host.call("memory.import", wish, signal));
+      const { commitId } = done;
+      if (commitId === null) void vscode.window.showInformationMessage(importText(done));
+      else
+        sayAndOffer(importText(done), vscode.l10n.t("Show the commit"), async () => {
+          await vscode.commands.executeCommand("lancelot.openMemory", { commitId });
+        });
+    },
+  };
+}
