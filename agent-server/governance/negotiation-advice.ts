@@ -127,6 +127,7 @@ const actions: Readonly<Record<string, readonly Offer[]>> = {
   "deploy_ops.*": [{ text: "Give the owner the exact command and what to check after it." }],
   "vision_control.*": [{ text: "Ask the owner what the screen shows." }],
   "memory.write": [{ text: "Say it in your answer instead of keeping it." }],
+  "memory.read": [{ text: "Work from the conversation and the files." }],
   "skill.*": [{ text: "Do it step by step with the tools that are listed." }],
   "connector.send": [{ text: "Draft the message in your answer and let the owner send it." }],
 };
@@ -137,6 +138,21 @@ const byRule: readonly { readonly rule: RegExp; readonly offers: readonly Offer[
   { rule: /^protected\./, offers: [{ text: "Describe the change and let the owner make it: this file decides what programs may do." }] },
   { rule: /^own\./, offers: [{ text: "Describe the setting and let the owner change it by hand." }] },
   { rule: /^tier\.outside$|^path\./, offers: [{ text: "Name a file inside the workspace by its path below the workspace." }] },
+  {
+    rule: /^memory\.persona$/,
+    offers: [
+      { tool: "soul_propose_amendment", text: "If the owner asked for it, propose a change of the soul with soul_propose_amendment." },
+    ],
+  },
+  {
+    rule: /^memory\.(?:namespace|other-task|everywhere)$/,
+    offers: [{ tool: "memory_insert", text: "Keep it for this workspace: memory_insert to archival without a namespace." }],
+  },
+  {
+    rule: /^memory\.(?:target|size|op)$/,
+    offers: [{ tool: "memory_insert", text: "Keep the one fact that matters, in a sentence, with memory_insert to archival." }],
+  },
+  { rule: /^memory\./, offers: [{ text: "Tell the owner which memory you mean, by its text and id; they decide in the Memory panel." }] },
   { rule: /^network\.off$/, offers: [{ text: "Tell the owner that the network is off; they can turn it on in the settings." }] },
   { rule: /^network\./, offers: [{ text: "Use a host that is on the owner's list, or tell the owner which host you need." }] },
   {

@@ -61,54 +61,6 @@ export const appraiseVision: Appraise = (intent, base, facts) => {
   return appraisal({ ...common, scope: judged.host });
 };
 
-/** Blocks of memory that nobody but the soul writes. */
-const fixedBlocks = new Set(["persona"]);
-/** Long enough for a fact, short enough not to be a file. */
-const maxMemory = 100_000;
-
-/** Policy for memory: the persona is the soul's; what the soul's ethics forbid is not kept. */
-export const appraiseMemory: Appraise = (intent, _base, facts) => {
-  if (intent.action !== "write") return appraisal({ scope: "memory", key: "" });
-  // However it is spelled: what memory itself takes for the same block is not looked up here.
-  const target = (textArgument(intent, "target") ?? "").normalize("NFKC").trim().toLowerCase();
-  const block = target.startsWith("core:") ? target.slice("core:".length).trim() : null;
-  if (block !== null && fixedBlocks.has(block)) {
-    return appraisal({
-      scope: "core",
-      denial: denial(
-        "memory.persona",
-        "The persona comes from the soul and is never edited.",
-        ["Propose a change of the soul.", "Write to another block."],
-        {
-          tier: "T1",
-        },
-      ),
-    });
-  }
-  const content = [intent.args["content"], intent.args["old_text"], intent.args["new_text"]]
-    .filter((text) => typeof text === "string")
-    .join("\n");
-  if (content.length > maxMemory) {
-    return appraisal({
-      scope: "memory",
-      denial: denial("memory.size", "This is too much for a memory.", ["Write down the fact, not the source."], { tier: "T1" }),
-    });
-  }
-  const forbidden = facts.soul?.forbidsMemory(content) ?? null;
-  if (forbidden !== null) {
-    return appraisal({
-      scope: "memory",
-      denial: {
-        tier: "T1",
-        riskLevel: "high",
-        rules: [rule(`soul.memory-ethics.${forbidden.rule}`, forbidden.message, "soul")],
-        alternatives: ["Leave the sensitive part out.", askOwner],
-      },
-    });
-  }
-  return appraisal({ scope: block === null ? "memory" : "core", alternatives: ["Leave it unwritten and say it in the answer."] });
-};
-
 /** Permissions that a skill may hold without being asked about at each run. */
 const harmlessPermissions = new Set(["read_input", "write_output", "read_config"]);
 

@@ -4,11 +4,11 @@ import type { BaseTier } from "../tiers.ts";
 import { type Appraisal, appraisal, type Appraise, denial } from "./appraisal.ts";
 import { appraiseCommand } from "./appraise-command.ts";
 import { appraiseFiles } from "./appraise-files.ts";
+import { appraiseMemory } from "./appraise-memory.ts";
 import { appraiseNetwork } from "./appraise-network.ts";
 import {
   appraiseConnector,
   appraiseDeployment,
-  appraiseMemory,
   appraiseQuest,
   appraiseScaffold,
   appraiseSkill,

@@ -21,6 +21,15 @@ import { gitStatus } from "./git-status.ts";
 import { goToDefinition } from "./go-to-definition.ts";
 import { httpPost } from "./http-post.ts";
 import { listFiles } from "./list-files.ts";
+import { memoryBeginEdits } from "./memory-begin-edits.ts";
+import { memoryDelete } from "./memory-delete.ts";
+import { memoryFinishEdits } from "./memory-finish-edits.ts";
+import { memoryGetCoreBlocks } from "./memory-get-core-blocks.ts";
+import { memoryInsert } from "./memory-insert.ts";
+import { memoryQuarantine } from "./memory-quarantine.ts";
+import { memoryReplace } from "./memory-replace.ts";
+import { memoryRollback } from "./memory-rollback.ts";
+import { memorySearch } from "./memory-search.ts";
 import { readFile } from "./read-file.ts";
 import { runCommand } from "./run-command.ts";
 import { searchWorkspace } from "./search-workspace.ts";
@@ -58,4 +67,13 @@ export const catalog: readonly Tool[] = [
   askOwner,
   updatePlan,
   soulProposeAmendment,
+  memorySearch,
+  memoryGetCoreBlocks,
+  memoryInsert,
+  memoryReplace,
+  memoryDelete,
+  memoryBeginEdits,
+  memoryFinishEdits,
+  memoryQuarantine,
+  memoryRollback,
 ];

@@ -8,8 +8,11 @@ import type { IntentSpec, Provider } from "../road.ts";
 
 /** Who wants something of memory, and where what is done is recorded. */
 export interface MemoryCaller {
-  /** `owner`: by their own hand or in their own words. Everybody else counts as the agent. */
-  readonly by: "owner" | "agent";
+  /**
+   * `owner`: by their own hand or in their own words. `system`: the host by its rules, as at a task's end; it may no more than the agent,
+   * and nobody is asked: what is not allowed is left. Everybody else counts as the agent.
+   */
+  readonly by: "owner" | "agent" | "system";
   readonly questId: string | null;
   /** Receipt under which that of the act hangs. */
   readonly parentId: string | null;

@@ -1,4 +1,5 @@
 import { LancelotError } from "../../contract/errors.ts";
+import type { Decision } from "../../contract/governance.ts";
 import type { MemoryItem } from "../../contract/memory.ts";
 import type { Params, Result } from "../../contract/table.ts";
 import type { Memory, RollbackWish } from "../../memory/memory.ts";
@@ -30,6 +31,8 @@ export interface MemoryByRoad {
   runJob(name: Params<"memory.runJob">["name"], caller: MemoryCaller): Promise<Result<"memory.runJob">>;
 }
 
+const actionTypes = { owner: "user_interaction", agent: "tool_call", system: "system" } as const;
+
 export function createMemoryByRoad({
   memory,
   acts,
@@ -41,20 +44,25 @@ export function createMemoryByRoad({
 }): MemoryByRoad {
   async function carry<T>(act: MemoryAct<T>, caller: MemoryCaller): Promise<T> {
     let made: { value: T } | null = null;
+    let asks: Decision | undefined;
     const { value } = await road.carry<T>({
       questId: caller.questId,
       parentId: caller.parentId,
       mode: caller.mode ?? "normal",
       signal: caller.signal,
-      actionType: caller.by === "owner" ? "user_interaction" : "tool_call",
+      actionType: actionTypes[caller.by],
       actionName: act.name,
       inputs: act.inputs,
       steps: act.steps,
       question: act.question,
-      consent: caller.by === "owner" ? "review" : "ask",
+      consent: caller.by === "agent" ? "ask" : "review",
       touches: [],
       provider: memoryProvider,
+      onDecided: (decisions) => {
+        asks = decisions.find(({ verdict }) => verdict === "ask");
+      },
       run: async ({ receiptId }) => {
+        if (caller.by === "system" && asks !== undefined) throw nobodyAsked(asks);
         made = { value: await act.run(receiptId) };
         return { value: made.value, outputs: act.outputs(made.value) };
       },
@@ -94,6 +102,12 @@ export function createMemoryByRoad({
     import: (params, caller) => carry(acts.import(params, caller), caller),
     runJob: (name, caller) => carry(acts.runJob(name, caller), caller),
   };
+}
+
+/** What the host does by its rules is never worth a question to the owner. */
+function nobodyAsked(decision: Decision): LancelotError {
+  const why = decision.rules.map(({ message }) => message).join(" ");
+  return new LancelotError("needs_approval", `Not done, since the owner would have to be asked: ${why}`, { data: { decision } });
 }
 
 /** An act as the effect of a tool, with what the tool answers. */

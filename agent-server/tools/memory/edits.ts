@@ -22,7 +22,7 @@ export function createMemoryEdits({ memory, redactor }: { readonly memory: Memor
   function inCommit(commitId: string, caller: MemoryCaller): Author {
     const { author } = memory.staged(commitId);
     if (caller.by === "owner") return { by: "owner", questId: author.questId };
-    if (author.by === "agent" && author.questId === caller.questId) return author;
+    if (author.by === caller.by && author.questId === caller.questId) return author;
     throw new LancelotError("denied", `Commit ${commitId} was begun by somebody else.`, {
       data: { rule: "memory.not-yours", alternatives: ["Begin a commit of your own."] },
     });

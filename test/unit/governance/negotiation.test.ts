@@ -108,7 +108,7 @@ describe("what can be done instead", () => {
   });
 
   it("takes for a command only what would be run as one", () => {
-    expect(ask("memory.read", [], { args: { command: "cat a" } }).alternatives).toHaveLength(1);
+    expect(ask("quest.plan", [], { args: { command: "cat a" } }).alternatives).toHaveLength(1);
     expect(ask("shell_exec.run", [], { args: { command: ["cat", "a"] } }).alternatives).toHaveLength(1);
   });
 

@@ -5,7 +5,7 @@ import type { Appraisal } from "../../../../agent-server/governance/policy/appra
 import { appraise } from "../../../../agent-server/governance/policy/appraise.ts";
 import type { ResolvedPath } from "../../../../agent-server/governance/policy/paths.ts";
 import { baseTier } from "../../../../agent-server/governance/tiers.ts";
-import { gateFacts, soul } from "../../../support/gate-facts.ts";
+import { gateFacts } from "../../../support/gate-facts.ts";
 import { intent } from "../../../support/governance-room.ts";
 
 type Found = Extract<ResolvedPath, { ok: true }>;
@@ -305,26 +305,6 @@ describe("everything else", () => {
       { description: "pay", url: elsewhere },
       "deny network.read T3 high; destroy; [elsewhere.example]; anew",
     ],
-    ["memory.read", { target: "core:persona" }, "[memory]; kept"],
-    ["memory.write", { target: "working", content: "x" }, "[memory]; anew"],
-    ["memory.write", { content: "x" }, "[memory]; anew"],
-    ["memory.write", { target: "core:human", content: "x" }, "[core]; anew"],
-    ["memory.write", { target: "core:persona", content: "x" }, "deny memory.persona T1 high; [core]; anew"],
-    ["memory.write", { target: " CORE: Persona ", content: "x" }, "deny memory.persona T1 high; [core]; anew"],
-    ["memory.write", { target: "ｃｏｒｅ：persona", content: "x" }, "deny memory.persona T1 high; [core]; anew"],
-    ["memory.write", { target: "persona", content: "x" }, "[memory]; anew"],
-    ["memory.write", { target: "working", content: "x".repeat(100_000) }, "[memory]; anew"],
-    ["memory.write", { target: "working", content: "x".repeat(100_001) }, "deny memory.size T1 high; [memory]; anew"],
-    [
-      "memory.write",
-      { target: "working", old_text: "x".repeat(60_000), new_text: "x".repeat(60_000) },
-      "deny memory.size T1 high; [memory]; anew",
-    ],
-    ["memory.write", { target: "working", content: "forbidden" }, "deny soul.memory-ethics.words T1 high; [memory]; anew"],
-    ["memory.write", { target: "working", new_text: "forbidden" }, "deny soul.memory-ethics.words T1 high; [memory]; anew"],
-    ["memory.write", { target: "working", old_text: "forbidden" }, "deny soul.memory-ethics.words T1 high; [memory]; anew"],
-    ["memory.write", { target: "working", content: "for", new_text: "bidden" }, "[memory]; anew"],
-    ["memory.write", { target: "working", content: ["forbidden"] }, "[memory]; anew"],
     ["skill.run", { name: "echo", permissions: ["read_input", "write_output", "read_config"] }, "[echo]; anew"],
     ["skill.run", { name: "echo", permissions: [] }, "[echo]; anew"],
     ["skill.run", { name: "echo", permissions: ["read_input", "network"] }, "ask skill.permissions; [echo]; anew"],
@@ -342,10 +322,7 @@ describe("everything else", () => {
     ["quest.ask", {}, "[quest]; kept"],
     ["soul.propose", {}, "[quest]; kept"],
   ] as const)("%s %j: %s", (name, args, expected) => {
-    const ethical = soul({
-      forbidsMemory: (text) => (text.includes("forbidden") ? { rule: "words", message: "Not this word.", personal: false } : null),
-    });
-    const looked = look(name, args, {}, { soul: ethical });
+    const looked = look(name, args);
     expect(said(looked)).toBe(expected);
     for (const alternative of [...looked.alternatives, ...(looked.denial?.alternatives ?? [])]) expect(alternative).toMatch(sentence);
   });

@@ -1,0 +1,22 @@
+import * as z from "zod";
+import { asEffect } from "../memory/by-road.ts";
+import { memoryProvider } from "../memory/act.ts";
+import { defineTool } from "../tool.ts";
+import { ReasonArgument, remembering } from "./memory.ts";
+
+export const memoryBeginEdits = defineTool({
+  name: "memory_begin_edits",
+  description: "Begin a commit of several edits that belong together; a single edit needs none.",
+  args: z.strictObject({ reason: ReasonArgument.optional() }),
+  capability: "memory",
+  action: "write",
+  baseTier: "T1",
+  actionType: "tool_call",
+  provider: memoryProvider,
+  title: () => "Begin a change of memory",
+  looks: () => [],
+  plan({ reason }, scope) {
+    const { acts, caller } = remembering(scope);
+    return Promise.resolve(asEffect(acts.begin(reason ?? "", caller), ({ commitId }) => `commit_id: ${commitId}`));
+  },
+});

@@ -1,0 +1,30 @@
+import * as z from "zod";
+import { asEffect } from "../memory/by-road.ts";
+import { memoryProvider } from "../memory/act.ts";
+import { defineTool } from "../tool.ts";
+import { editArguments, editWords, provenanceOf, remembering, SelectorArgument, TargetArgument, usualConfidence } from "./memory.ts";
+
+export const memoryDelete = defineTool({
+  name: "memory_delete",
+  description: "Forget a memory that turned out wrong; selector as in memory_replace.",
+  args: z.strictObject({ target: TargetArgument, selector: SelectorArgument, ...editArguments }),
+  capability: "memory",
+  action: "write",
+  baseTier: "T1",
+  actionType: "tool_call",
+  provider: memoryProvider,
+  title: ({ target, selector }) => `Forget (${target}): ${selector.slice(0, 120)}`,
+  looks: () => [],
+  plan({ target, selector, reason, confidence, provenance, commit_id: commitId }, scope) {
+    const { acts, caller } = remembering(scope);
+    const act = acts.edit(
+      {
+        ...{ op: "delete", target, selector, reason, commitId },
+        confidence: confidence ?? usualConfidence,
+        provenance: provenanceOf(provenance),
+      },
+      caller,
+    );
+    return Promise.resolve(asEffect(act, (edited) => editWords(acts, edited)));
+  },
+});

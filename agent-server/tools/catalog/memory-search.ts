@@ -1,0 +1,49 @@
+import * as z from "zod";
+import type { SearchHit } from "../../contract/memory.ts";
+import { memoryProvider } from "../memory/act.ts";
+import { defineTool } from "../tool.ts";
+import { NamespaceArgument, remembering, TagsArgument, TiersArgument, words } from "./memory.ts";
+
+/** Characters of one memory that are told; of longer ones what is around the match. */
+const shownCharacters = 600;
+
+export const memorySearch = defineTool({
+  name: "memory_search",
+  description:
+    "Search what earlier tasks left in memory, in a few words: before you work out again what may be known, and before you remember something. Where files differ, they are right.",
+  args: z.strictObject({
+    query: words(0, 2000),
+    tiers: TiersArgument.optional(),
+    namespace: NamespaceArgument.optional(),
+    tags: TagsArgument.optional(),
+    limit: z.number().optional(),
+  }),
+  capability: "memory",
+  action: "read",
+  baseTier: "T0",
+  actionType: "tool_call",
+  provider: memoryProvider,
+  title: ({ query }) => `Search memory: ${query.slice(0, 120)}`,
+  looks: ({ query }) => [{ capability: "memory", action: "read", args: { query } }],
+  plan({ query, tiers, namespace, tags, limit }, scope) {
+    const { acts, caller } = remembering(scope);
+    const { items } = acts.search(
+      { query, tiers, namespace, tags, limit: Math.min(50, Math.max(1, Math.round(limit ?? 8))) },
+      caller.questId,
+    );
+    const text = items.length === 0 ? "Nothing of this is remembered." : items.map(hitWords).join("\n");
+    return Promise.resolve({ kind: "answer", text, outputs: { found: items.length, items: items.map(({ item }) => item.id) } });
+  },
+});
+
+function hitWords({ item, snippet }: SearchHit): string {
+  const { id, tier, block, namespace, weight, updatedAt, tags, provenance, content } = item;
+  const facts = [
+    block === null ? tier : `core:${block}`,
+    namespace,
+    `confidence ${weight.toFixed(2)}`,
+    `${provenance.source === "user" ? "said by the owner" : `from ${provenance.source}`}, ${updatedAt.slice(0, 10)}`,
+    ...(tags.length === 0 ? [] : [tags.join(", ")]),
+  ];
+  return `- ${content.length > shownCharacters ? snippet : content}\n  [${id}; ${facts.join("; ")}]`;
+}

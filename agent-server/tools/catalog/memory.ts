@@ -1,0 +1,112 @@
+import * as z from "zod";
+import { MemoryKind, MemoryTarget, MemoryTier, Namespace, type Provenance, Tag } from "../../contract/memory.ts";
+import { LancelotError } from "../../contract/errors.ts";
+import type { Result } from "../../contract/table.ts";
+import type { MemoryCaller } from "../memory/act.ts";
+import type { MemoryActs } from "../memory/acts.ts";
+import type { Scope } from "../tool.ts";
+
+const blocks = ["persona", "human", "operating_rules", "mission", "workspace_state"] as const;
+
+// Models are told every bound with each request, so what a text may hold is checked here and said when it does not fit.
+
+/** A text of a bounded length. */
+export function words(min: number, max: number) {
+  return z.string().refine((text) => text.length >= min && text.length <= max, `${min} to ${max} characters`);
+}
+
+/** Where to: models also name a block without its tier. The persona is named here too: that it is never written is the gate's word. */
+export const TargetArgument = z.preprocess(
+  (value) => (typeof value === "string" && blocks.some((block) => block === value) ? `core:${value}` : value),
+  z
+    .string()
+    .refine((target): target is MemoryTarget => MemoryTarget.safeParse(target).success, `one of ${MemoryTarget.options.join(", ")}`),
+);
+
+const asList = (value: unknown): unknown =>
+  typeof value === "string"
+    ? value
+        .split(",")
+        .map((one) => one.trim())
+        .filter((one) => one !== "")
+    : value;
+const asNumber = (value: unknown): unknown => (typeof value === "string" && value.trim() !== "" ? Number(value) : value);
+
+/** A list that models may also write as one text with commas. */
+export const TagsArgument = z.preprocess(
+  asList,
+  z
+    .array(z.string().refine((tag) => Tag.safeParse(tag).success, "letters, digits and spaces, at most 60"))
+    .refine((tags) => tags.length <= 20, "at most 20"),
+);
+export const TiersArgument = z.preprocess(asList, z.array(MemoryTier));
+export const NamespaceArgument = z.string().refine((name) => Namespace.safeParse(name).success, "global, workspace or quest:<id>");
+export const KindArgument = MemoryKind.extract(["fact", "preference", "rule", "decision", "note", "event"]);
+export const SelectorArgument = words(1, 4000);
+export const TextArgument = words(1, 20_000);
+export const ReasonArgument = words(1, 2000);
+export const CommitArgument = words(1, 200);
+const ConfidenceArgument = z.preprocess(
+  asNumber,
+  z.number().refine((value) => value >= 0 && value <= 1, "0 to 1"),
+);
+
+/** The evidence by its reference; models also give the source and the reference apart. */
+const ProvenanceArgument = z.preprocess(
+  (value) => {
+    if (typeof value !== "object" || value === null) return value;
+    const { source, ref } = value as { source?: unknown; ref?: unknown };
+    return typeof ref === "string" && ref !== "" ? ref : source;
+  },
+  words(0, 500),
+);
+
+/** What evidence the reference claims; whether it is true is for the gates. */
+export function provenanceOf(ref: string | undefined): Provenance {
+  if (ref === undefined || ref === "" || ref === "agent" || ref === "system") return { source: "agent" };
+  if (ref === "user" || ref === "tool") return { source: ref };
+  return { source: ref.startsWith("message:") ? "user" : ref.startsWith("receipt:") ? "tool" : "agent", ref };
+}
+
+/** What every edit takes beside what it edits. */
+export const editArguments = {
+  reason: ReasonArgument,
+  confidence: ConfidenceArgument.optional(),
+  provenance: ProvenanceArgument.optional(),
+  commit_id: CommitArgument.optional(),
+};
+
+/** What an edit says of itself unless the model does. */
+export const usualConfidence = 0.7;
+
+/** What can be done to memory, and in whose name. @throws LancelotError `disabled` where nothing is remembered. */
+export function remembering({ memory, call }: Pick<Scope, "memory" | "call">): { acts: MemoryActs; caller: MemoryCaller } {
+  if (memory === null) throw new LancelotError("disabled", "Nothing is remembered here.", { data: { flag: "MEMORY_VNEXT" } });
+  const { questId, parentId, signal, mode } = call;
+  return { acts: memory, caller: { by: "agent", questId, parentId, signal, mode } };
+}
+
+/** What came of one edit. */
+export function editWords(
+  acts: MemoryActs,
+  { commitId, outcome, target, content, notes, quarantineId, finished, diff }: Result<"memory.edit">,
+): string {
+  const lines = [headline()];
+  const why = quarantineId === null ? undefined : acts.waiting(commitId).find(({ id }) => id === quarantineId)?.why;
+  if (why !== undefined) lines.push(`Why it waits: ${why}`);
+  lines.push(...notes.map((note) => `Note: ${note}`));
+  if (notes.length > 0 && content !== null && outcome !== "reinforced") lines.push(`As it stands: ${content}`);
+  return lines.join("\n");
+
+  function headline(): string {
+    if (quarantineId !== null) return `Not in force: it waits in quarantine (${quarantineId}) until the owner decides. Go on without it.`;
+    if (outcome === "reinforced") return "This is remembered already, and now counts for more.";
+    if (!finished) return `Staged in ${commitId} (${target}). Nothing changes before memory_finish_edits.`;
+    const [changed] = diff;
+    const done =
+      changed === undefined
+        ? "Nothing had to change"
+        : `${changed.after === null ? "Forgotten" : "Remembered"}: ${changed.itemId} (${target})`;
+    return `${done}. Commit ${commitId}.`;
+  }
+}
