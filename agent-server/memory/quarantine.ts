@@ -1,0 +1,244 @@
+import { LancelotError } from "../contract/errors.ts";
+import type { MemoryTarget, QuarantineEntry } from "../contract/memory.ts";
+import type { Params, Result } from "../contract/table.ts";
+import type { Ledger } from "../receipts/receipts.ts";
+import type { Redactor } from "../security/security.ts";
+import type { Storage } from "../storage/storage.ts";
+import { scrub } from "./gates/scrub.ts";
+import { imageOf, targetOf } from "./item-rows.ts";
+import type { Finished } from "./memory.ts";
+import { toQuarantineEntry } from "./quarantine-entry.ts";
+import { createVerify } from "./quarantine-verify.ts";
+import { createSelectItem } from "./select-item.ts";
+import type { Author, Commits, Gates, MemoryStore, QuarantineStore, StoredItem, StoredQuarantine } from "./types.ts";
+
+export interface QuarantineDeps {
+  readonly storage: Storage;
+  readonly store: MemoryStore;
+  readonly commits: Commits;
+  readonly rows: QuarantineStore;
+  readonly gates: Gates;
+  readonly ledger: Pick<Ledger, "open" | "close" | "record">;
+  readonly redactor: Redactor;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Absolute path; `-` where no folder is open. */
+  readonly workspace: string;
+  /** Called when something changed, after it was written. */
+  readonly changed: () => void;
+}
+
+export interface Quarantine {
+  list(params: Params<"memory.quarantine">): QuarantineEntry[];
+  /**
+   * Lets an entry in: verified anew, applied and settled in one transaction, once.
+   * @throws LancelotError `not_found`; `conflict` where it is decided already; `denied` where something is against it (`data.rule`,
+   * `data.problems`) or it is not the owner who asks; what a commit throws.
+   */
+  promote(id: string, author: Author, reason: string | null, parentId: string | null): Result<"memory.promote">;
+  /** Turns an entry away; what it said stays to be looked at. @throws LancelotError as `promote`. */
+  deny(id: string, author: Author, reason: string | null, parentId: string | null): QuarantineEntry;
+  /**
+   * Takes an item out of use until the owner decides. Agents may do it to what they, tools and the host wrote, but not to core blocks
+   * or the owner's words. @throws LancelotError `not_found`, `denied`, and as `createSelectItem` says.
+   */
+  setAside(
+    of: { id: string } | { target: MemoryTarget; selector: string },
+    reason: string,
+    author: Author,
+    parentId: string | null,
+  ): Result<"memory.setAside">;
+  toEntry(stored: StoredQuarantine): QuarantineEntry;
+}
+
+/** What waits for the owner. Nothing in it is found, compiled or searched before it is promoted (requirement Y4). */
+export function createQuarantine(deps: QuarantineDeps): Quarantine {
+  const { storage, store, commits, rows, ledger, redactor, now, workspace } = deps;
+  const verify = createVerify(deps);
+  const select = createSelectItem({ storage, workspace });
+  const toEntry = (stored: StoredQuarantine): QuarantineEntry => toQuarantineEntry(stored, store, verify(stored));
+
+  const stored = (id: string): StoredQuarantine => {
+    const entry = rows.get(id);
+    if (entry === null) throw new LancelotError("not_found", "There is no such entry in quarantine.");
+    return entry;
+  };
+  const announce = (): void => {
+    storage.afterTransaction((committed) => {
+      if (committed) deps.changed();
+    });
+  };
+  const receipt = (
+    name: string,
+    entry: StoredQuarantine,
+    { parentId, outputs, commitId }: { parentId: string | null; outputs: Record<string, unknown>; commitId: string | null },
+  ): void => {
+    const id = ledger.open({
+      actionType: "system",
+      actionName: name,
+      inputs: { id: entry.id, op: entry.edit.op, target: entry.edit.target, namespace: entry.edit.namespace },
+      riskTier: "T1",
+      parentId,
+      questId: entry.questId,
+    });
+    ledger.close(id, { status: "success", outputs, metadata: commitId === null ? {} : { rollback: commitId } });
+  };
+
+  /** The owner decides, and once. */
+  const decidable = (id: string, author: Author): StoredQuarantine => {
+    if (author.by !== "owner")
+      throw new LancelotError("denied", "Only the owner decides on what is in quarantine.", { data: { rule: "memory.promotion" } });
+    const entry = stored(id);
+    if (entry.status !== "pending") throw decided(entry.status);
+    return entry;
+  };
+  const settle = (entry: StoredQuarantine, of: Parameters<QuarantineStore["settle"]>[1]): QuarantineEntry => {
+    if (!rows.settle(entry.id, { ...of, reason: of.reason === null ? null : scrub(of.reason, redactor) }))
+      throw decided(stored(entry.id).status);
+    return toEntry(stored(entry.id));
+  };
+
+  /** What was set aside goes back as it was, as far as its commit can still be taken back; else with its text, id and dates. */
+  const putBack = (
+    entry: StoredQuarantine,
+    author: Author,
+    reason: string,
+    parentId: string | null,
+  ): Pick<Finished, "commitId" | "diff"> => {
+    const { image } = entry;
+    if (image === null) throw new LancelotError("internal", "An entry that was set aside has no image.");
+    if (commits.get(entry.commitId).problem === null) {
+      // By its item: a whole rollback would withdraw the entry.
+      const { commitId, diff } = commits.rollback({ commitId: entry.commitId, itemIds: [image.id], reason }, author, parentId);
+      if (commitId !== null) return { commitId, diff };
+    }
+    const { id, questId, createdAt, updatedAt, expiresAt } = image;
+    return commits.apply(
+      [
+        {
+          ...entry.edit,
+          op: "insert",
+          target: targetOf(image),
+          namespace: image.namespace,
+          selector: null,
+          content: image.content,
+          kind: image.kind,
+          tags: image.tags,
+          confidence: image.confidence,
+          provenance: image.ref === null ? image.provenance : { ...image.provenance, ref: image.ref },
+          imported: { id, questId, createdAt, updatedAt, expiresAt, reinforcedAt: updatedAt, reinforced: 0 },
+        },
+      ],
+      author,
+      { reason, parentId },
+    );
+  };
+
+  const promote: Quarantine["promote"] = (id, author, reason, parentId) => {
+    const refused: { entry: StoredQuarantine; message: string; rule: string }[] = [];
+    try {
+      return storage.transaction(() => {
+        const entry = decidable(id, author);
+        const { problems } = verify(entry);
+        const [first] = problems;
+        if (first !== undefined) {
+          refused.push({ entry, ...first });
+          throw new LancelotError("denied", `It cannot be promoted: ${problems.map(({ message }) => message).join(" ")}`, {
+            data: { rule: first.rule, problems },
+          });
+        }
+        const why = reason ?? `Promoted by the owner: ${entry.edit.reason}`;
+        const by: Author = { by: "owner", questId: entry.questId };
+        const { commitId, diff } =
+          entry.edit.op === "set_aside"
+            ? putBack(entry, by, why, parentId)
+            : commits.apply([{ ...entry.edit, selector: entry.itemId ?? entry.edit.selector }], by, { reason: why, parentId });
+        const promoted = settle(entry, { status: "promoted", reason, promotedBy: commitId });
+        receipt("memory.promote", entry, { parentId, outputs: { commitId, changes: diff.length }, commitId });
+        announce();
+        return { entry: promoted, commitId, diff: [...diff] };
+      });
+    } catch (error) {
+      for (const { entry, message, rule } of refused)
+        ledger.record(
+          { actionType: "system", actionName: "memory.promote", inputs: { id }, riskTier: "T1", parentId, questId: entry.questId },
+          { status: "failure", errorMessage: message, metadata: { rule } },
+        );
+      throw error;
+    }
+  };
+
+  return {
+    list: ({ status, limit }) => rows.list({ status, limit }).map(toEntry),
+    promote,
+    deny: (id, author, reason, parentId) =>
+      storage.transaction(() => {
+        const entry = decidable(id, author);
+        const denied = settle(entry, { status: "denied", reason });
+        receipt("memory.deny", entry, { parentId, outputs: { why: entry.why }, commitId: null });
+        announce();
+        return denied;
+      }),
+    setAside: (of, reason, author, parentId) =>
+      storage.transaction(() => {
+        const item = theItem(of, author);
+        if (author.by === "agent" && (item.tier === "core" || item.provenance.source === "user"))
+          throw new LancelotError(
+            "denied",
+            "This is the owner's to set aside. Propose to delete it, or tell the owner what is wrong with it.",
+            {
+              data: { rule: "memory.set-aside" },
+            },
+          );
+        const why = scrub(reason, redactor);
+        const edit: StoredQuarantine["edit"] = {
+          op: "set_aside",
+          target: targetOf(item),
+          namespace: item.namespace,
+          selector: item.id,
+          content: null,
+          kind: item.kind,
+          tags: item.tags,
+          confidence: item.confidence,
+          provenance: item.provenance,
+          reason: why,
+          ttlSeconds: null,
+        };
+        const { commitId, diff } = commits.apply([edit], author, { reason: why, parentId });
+        const entry = rows.put({
+          commitId,
+          questId: author.questId,
+          author: author.by,
+          edit,
+          itemId: item.id,
+          itemVersion: item.version,
+          image: imageOf(item),
+          why: `${author.by === "owner" ? "The owner" : author.by === "agent" ? "The agent" : "Lancelot"} set it aside: ${why}`,
+        });
+        receipt("memory.set_aside", entry, { parentId, outputs: { commitId, changes: diff.length }, commitId });
+        announce();
+        return { commitId, entry: toEntry(entry) };
+      }),
+    toEntry,
+  };
+
+  function theItem(of: { id: string } | { target: MemoryTarget; selector: string }, author: Author): StoredItem {
+    const id =
+      "id" in of
+        ? of.id
+        : select({ target: of.target, selector: of.selector, namespace: "workspace", questId: author.questId, now: now() }, new Map()).id;
+    const item = store.get(id);
+    if (item === null) throw new LancelotError("not_found", "Nothing is remembered under this id.");
+    return item;
+  }
+}
+
+function decided(status: StoredQuarantine["status"]): LancelotError {
+  const how =
+    status === "promoted"
+      ? "It was promoted already."
+      : status === "denied"
+        ? "It was denied already."
+        : "It was withdrawn: its commit was dropped or rolled back.";
+  return new LancelotError("conflict", how, { data: { status } });
+}
