@@ -59,7 +59,7 @@ function ChangeView({ room, commit, diff }: { room: WarRoom; commit: MemoryCommi
         {commit.status === "committed" && commit.diff.length > 1 && (
           <Button
             kind="link"
-            label={t("Roll back this change alone: {0}", (diff.after ?? diff.before ?? "").slice(0, 80))}
+            label={t("Roll back this alone: {0}", (diff.after ?? diff.before ?? "").slice(0, 80))}
             onClick={() => room.bridge.ui(commandAction("rollBackMemory", { commitId: commit.id, itemId: diff.itemId }))}
           >
             {t("Roll back this alone…")}

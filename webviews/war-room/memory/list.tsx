@@ -89,7 +89,7 @@ export function Split<T>(props: SplitProps<T>): JSX.Element {
           </div>
         </div>
         {detail !== null && (
-          <section class="detail" aria-label={detail.heading}>
+          <section class="detail" aria-label={t("On show")}>
             <div class="detail-heading">
               <h2 class="ellipsis">{detail.heading}</h2>
               <IconButton
