@@ -155,6 +155,20 @@ export const memoryMigrations: readonly Migration[] = [
       FROM memory_images
       WHERE coalesce(json_extract(after, '$.block'), json_extract(before, '$.block')) IS NOT NULL;
 
+      -- Items of each workspace: how rare a word is does not depend on what other workspaces remember.
+      CREATE TABLE memory_sizes (workspace TEXT PRIMARY KEY, items INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+      INSERT INTO memory_sizes (workspace, items) SELECT workspace, count(*) FROM memory_items GROUP BY workspace;
+      CREATE TRIGGER memory_items_more AFTER INSERT ON memory_items BEGIN
+        INSERT INTO memory_sizes (workspace, items) VALUES (new.workspace, 1) ON CONFLICT (workspace) DO UPDATE SET items = items + 1;
+      END;
+      CREATE TRIGGER memory_items_fewer AFTER DELETE ON memory_items BEGIN
+        UPDATE memory_sizes SET items = items - 1 WHERE workspace = old.workspace;
+      END;
+      CREATE TRIGGER memory_items_moved AFTER UPDATE OF workspace ON memory_items WHEN new.workspace <> old.workspace BEGIN
+        UPDATE memory_sizes SET items = items - 1 WHERE workspace = old.workspace;
+        INSERT INTO memory_sizes (workspace, items) VALUES (new.workspace, 1) ON CONFLICT (workspace) DO UPDATE SET items = items + 1;
+      END;
+
       -- For the compiler: the newest working memory of a task, or of none, whatever else there is.
       CREATE INDEX memory_items_working ON memory_items (workspace, namespace, updated_at DESC) WHERE tier = 'working';
       CREATE INDEX memory_contexts_place ON memory_contexts (workspace, seq DESC);

@@ -1,5 +1,6 @@
 import type Database from "better-sqlite3";
 import type { MemoryKind, MemoryTier } from "../../contract/memory.ts";
+import { compare } from "../block-text.ts";
 import type { SearchWish } from "../types.ts";
 import { type Answers, answersOf, guessesOf } from "./asked.ts";
 import { namespaceFacet, tagFacet, tierFacet, workspaceFacet } from "./facets.ts";
@@ -27,6 +28,7 @@ interface Row {
   readonly updatedAt: number;
   readonly tier: MemoryTier;
   readonly kind: MemoryKind;
+  readonly textKey: string;
 }
 
 interface Posting extends Asked {
@@ -46,16 +48,14 @@ export interface Candidates {
  * bounded number of rows, the rare ones first, and only rows with several words are sought among the common ones.
  */
 export function createCandidates(db: Database.Database, of: { readonly workspace: string; readonly vocabulary: Vocabulary }) {
-  const matching = db.prepare<[string, number, number], number>(
-    "SELECT rowid FROM memory_fts WHERE memory_fts MATCH ? AND rowid < ? ORDER BY rowid DESC LIMIT ?",
-  );
+  const matching = db.prepare<[string, number], number>("SELECT rowid FROM memory_fts WHERE memory_fts MATCH ? ORDER BY rowid DESC LIMIT ?");
   matching.pluck();
-  const newest = db.prepare<[], number | null>("SELECT max(seq) FROM memory_items").pluck();
+  const size = db.prepare<[string], number | null>("SELECT sum(items) FROM memory_sizes WHERE workspace IN ('', ?)").pluck();
   const seen = db
-    .prepare<[Record<string, string | number | null>], [number, number, number, MemoryTier, MemoryKind]>(
-      `SELECT m.seq, m.weight, m.updated_at, m.tier, m.kind FROM json_each(@seqs) AS j CROSS JOIN memory_items AS m ON m.seq = j.value
+    .prepare<[Record<string, string | number | null>], [number, number, number, MemoryTier, MemoryKind, string]>(
+      `SELECT m.seq, m.weight, m.updated_at, m.tier, m.kind, m.text_key FROM json_each(@seqs) AS j CROSS JOIN memory_items AS m ON m.seq = j.value
        WHERE m.workspace IN ('', @workspace) AND (m.expires_at IS NULL OR m.expires_at > @now) AND m.weight >= @minConfidence
-         AND instr(@tiers, m.tier) > 0 AND (@namespace IS NULL OR m.namespace = @namespace)
+         AND instr(@tiers, m.tier) > 0 AND (@kinds IS NULL OR instr(@kinds, m.kind) > 0) AND (@namespace IS NULL OR m.namespace = @namespace)
          AND (@questId IS NULL OR m.tier <> 'working' OR m.namespace NOT LIKE 'quest:%' OR m.namespace = 'quest:' || @questId)`,
     )
     .raw();
@@ -68,16 +68,17 @@ export function createCandidates(db: Database.Database, of: { readonly workspace
         now: wish.now,
         minConfidence: wish.minConfidence,
         tiers: wish.tiers.join(" "),
+        kinds: wish.kinds?.join(" ") ?? null,
         namespace: wish.namespace,
         questId: wish.questId,
       })
-      .map(([seq, weight, updatedAt, tier, kind]) => ({ seq, weight, updatedAt, tier, kind }));
+      .map(([seq, weight, updatedAt, tier, kind, textKey]) => ({ seq, weight, updatedAt, tier, kind, textKey }));
 
   /** What every row must have, as the index words it. */
   const frame = (query: Query, wish: SearchWish, narrow: boolean): ((expression: string) => string) => {
     const phrases = query.phrases.map((stems) => `"${stems.join(" ")}"`);
     const tags = wish.tags.map((tag) => `"${tagFacet(tag)}"`);
-    const places = narrow ? placesOf(wish, of.workspace) : [];
+    const places = placesOf(wish, of.workspace, narrow);
     const excluded = query.excluded.map((stems) => `"${stems.join(" ")}"`).join(" OR ");
     return (expression) => {
       const all = [...(expression === "" ? [] : [`(${expression})`]), ...phrases, ...tags, ...places].join(" AND ");
@@ -87,8 +88,8 @@ export function createCandidates(db: Database.Database, of: { readonly workspace
 
   const gather = (query: Query, wish: SearchWish, narrow: boolean) => {
     const framed = frame(query, wish, narrow);
-    const fetch = (expression: string, limit: number): number[] => matching.all(framed(expression), Number.MAX_SAFE_INTEGER, limit);
-    const items = sizeOf(newest.get() ?? 0);
+    const fetch = (expression: string, limit: number): number[] => matching.all(framed(expression), limit);
+    const items = sizeOf(size.get(of.workspace) ?? 0);
     let guesses = 0;
     const postings = query.terms.map((term): Posting => {
       let answers = answersOf(term, of.vocabulary);
@@ -149,7 +150,13 @@ export function createCandidates(db: Database.Database, of: { readonly workspace
       }
       const ranked = rows
         .map((row) => ({ row, score: score((relevances.get(row.seq) ?? 0) / total, row, wish.now) }))
-        .toSorted((a, b) => b.score - a.score || b.row.updatedAt - a.row.updatedAt || b.row.seq - a.row.seq);
+        .toSorted(
+          (a, b) =>
+            b.score - a.score ||
+            b.row.updatedAt - a.row.updatedAt ||
+            compare(a.row.textKey, b.row.textKey) ||
+            b.row.seq - a.row.seq,
+        );
       return { asked: postings, seqs: ranked.slice(0, finalists).map(({ row }) => row.seq) };
     }
   };
@@ -157,18 +164,18 @@ export function createCandidates(db: Database.Database, of: { readonly workspace
 
 const anyOf = (answers: Answers): string => [...answers.keys()].map((one) => `"${one}"`).join(" OR ");
 
-function placesOf(wish: SearchWish, workspace: string): string[] {
+function placesOf(wish: SearchWish, workspace: string, narrow: boolean): string[] {
   const any = (facets: readonly string[]): string => `(${facets.map((facet) => `"${facet}"`).join(" OR ")})`;
   return [
     any([workspaceFacet(""), workspaceFacet(workspace)]),
-    ...(wish.tiers.length < 4 ? [any(wish.tiers.map(tierFacet))] : []),
-    ...(wish.namespace === null ? [] : [any([namespaceFacet(wish.namespace)])]),
+    ...(narrow && wish.tiers.length < 4 ? [any(wish.tiers.map(tierFacet))] : []),
+    ...(!narrow || wish.namespace === null ? [] : [any([namespaceFacet(wish.namespace)])]),
   ];
 }
 
-/** In steps, so that what was deleted long ago does not change the order of what is there. */
-function sizeOf(newestSeq: number): number {
-  return 2 ** Math.ceil(Math.log2(Math.max(1_024, newestSeq)));
+/** In steps, so that one item more or less does not change the order of the others. */
+function sizeOf(items: number): number {
+  return 2 ** Math.ceil(Math.log2(Math.max(1_024, items)));
 }
 
 /** Items that have a word. Of one that more have than were read: by how far back the newest reach, in steps. */
