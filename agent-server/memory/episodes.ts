@@ -1,8 +1,8 @@
-import { LancelotError } from "../contract/errors.ts";
 import type { MemoryKind } from "../contract/memory.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Storage } from "../storage/storage.ts";
 import { experienceText, summaryByRules, type TaskEnd, transcript } from "./episode-texts.ts";
+import { removalOf } from "./removal.ts";
 import type { MemorySettings } from "./settings.ts";
 import type { Author, Commits, Gates, ItemImage, MemoryStore, ProposedEdit, StoredItem, Timeline } from "./types.ts";
 
@@ -188,7 +188,7 @@ export function createEpisodes(deps: EpisodesDeps): Episodes {
           items.length === 0
             ? { commitId: null }
             : deps.commits.apply(
-                items.map((item) => deletion(item, reason)),
+                items.map((item) => removalOf(item, reason)),
                 { by: "system", questId },
                 { reason, parentId: null },
               );
@@ -217,24 +217,6 @@ export function createEpisodes(deps: EpisodesDeps): Episodes {
       if (written) deps.changed();
       return written;
     },
-  };
-}
-
-/** The edit that removes an item of the host's own tiers, which no gate needs to look at. */
-export function deletion(item: StoredItem, reason: string) {
-  if (item.tier === "core") throw new LancelotError("internal", "A job was about to delete from a core block.");
-  return {
-    op: "delete" as const,
-    target: item.tier,
-    namespace: item.namespace,
-    selector: item.id,
-    content: null,
-    kind: item.kind,
-    tags: item.tags,
-    confidence: item.confidence,
-    provenance: item.provenance,
-    reason,
-    ttlSeconds: null,
   };
 }
 

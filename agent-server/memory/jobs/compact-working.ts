@@ -1,8 +1,8 @@
 import type { Ledger } from "../../receipts/receipts.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { shortLine } from "../episode-texts.ts";
-import { deletion } from "../episodes.ts";
 import { compare } from "../block-text.ts";
+import { removalOf } from "../removal.ts";
 import type { MemorySettings } from "../settings.ts";
 import type { Commits, Gates, MemoryStore, StoredItem } from "../types.ts";
 import type { JobResult, JobTurns } from "./turns.ts";
@@ -164,7 +164,7 @@ function shorten(
       return item !== null && item.version === version && item.commitId === commitId;
     });
     if (!unchanged) return false;
-    commits.apply([...items.map((item) => deletion(item, reason)), verdict.edit], author, { reason, parentId: null });
+    commits.apply([...items.map((item) => removalOf(item, reason)), verdict.edit], author, { reason, parentId: null });
     return true;
   });
 }

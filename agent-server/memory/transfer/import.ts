@@ -1,0 +1,231 @@
+import { basename } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { LancelotError } from "../../contract/errors.ts";
+import type { Params, Result } from "../../contract/table.ts";
+import { targetOf } from "../item-rows.ts";
+import type { MemorySettings } from "../settings.ts";
+import { foldText } from "../text-key.ts";
+import type { Author, Commits, Gates, GatedEdit, MemoryStore, QuarantineStore, StoredItem } from "../types.ts";
+import { removalOf } from "../removal.ts";
+import { type ExportDeps, itemPages } from "./export.ts";
+import type { ItemLine, QuarantineLine } from "./line.ts";
+import { type ParsedLine, parseImport } from "./parse.ts";
+import { readImportFile } from "./read-file.ts";
+
+export interface ImportDeps extends ExportDeps {
+  readonly store: Pick<MemoryStore, "all" | "get" | "same">;
+  readonly commits: Pick<Commits, "apply">;
+  readonly quarantine: Pick<QuarantineStore, "put" | "list">;
+  readonly gates: Pick<Gates, "judge">;
+  readonly settings: () => MemorySettings;
+}
+
+/** Lines that are judged between two turns of the event loop. */
+const batch = 100;
+/** The longest that working memory lasts (ms). */
+const longest = 2_592_000_000;
+
+/** What the gates let through of a line. */
+interface Wanted {
+  readonly line: number;
+  readonly edit: GatedEdit & { readonly content: string };
+}
+
+interface Waiting {
+  readonly line: number;
+  readonly entry: QuarantineLine;
+  readonly edit: GatedEdit;
+}
+
+type Refused = { line: number; reason: string };
+
+/**
+ * Reads a file of memory and writes what is new in it as one commit. A line with the id or the text of an item that is there changes
+ * that item, or nothing where they say the same. `replace` also removes what the file does not hold.
+ * @throws LancelotError `not_found`, `invalid_params`, `too_large` for files and blocks; nothing is changed then
+ */
+export async function importMemory(
+  deps: ImportDeps,
+  params: Params<"memory.import">,
+  author: Author,
+  parentId: string | null,
+): Promise<Result<"memory.import">> {
+  const lines = parseImport(await readImportFile(params.path, deps.storage.dataDir));
+  const reason = `Imported from ${basename(params.path).slice(0, 200).toWellFormed()}.`;
+  const { wanted, waiting, refused } = await judgeAll(deps, lines, author, reason);
+  if (params.mode === "replace" && wanted.length === 0) {
+    const why = refused[0] === undefined ? "" : ` Line ${String(refused[0].line)}: ${refused[0].reason}`;
+    throw new LancelotError("invalid_params", `Not one line of the file can be kept, so nothing was replaced.${why}`);
+  }
+  return deps.storage.transaction(() => {
+    const plan = planOf(deps, wanted, params.mode, reason);
+    const told = { added: plan.added, updated: plan.updated, unchanged: plan.unchanged, removed: plan.removals.length };
+    const pending = new Set(deps.quarantine.list({ status: "pending", limit: 10_000 }).map(({ edit }) => keyOf(edit)));
+    const news = waiting.filter(({ edit }) => !pending.has(keyOf(edit)));
+    const edits = [...plan.removals, ...plan.edits];
+    if (params.dryRun || edits.length + news.length === 0) return { commitId: null, ...told, refused };
+    const { commitId } = deps.commits.apply(edits, author, { reason, parentId });
+    for (const { entry, edit } of news) {
+      const item = entry.itemId === null ? null : deps.store.get(entry.itemId);
+      deps.quarantine.put({
+        commitId,
+        questId: null,
+        author: entry.author,
+        edit,
+        itemId: item?.id ?? null,
+        itemVersion: item?.version ?? null,
+        image: null,
+        why: `It was waiting when the file was made: ${entry.why}`.slice(0, 2_000).toWellFormed(),
+      });
+    }
+    return { commitId, ...told, refused };
+  });
+}
+
+async function judgeAll(
+  deps: ImportDeps,
+  lines: readonly ParsedLine[],
+  author: Author,
+  reason: string,
+): Promise<{ wanted: Wanted[]; waiting: Waiting[]; refused: Refused[] }> {
+  const wanted: Wanted[] = [];
+  const waiting: Waiting[] = [];
+  const refused: Refused[] = [];
+  for (const [index, parsed] of lines.entries()) {
+    if (index % batch === batch - 1) await setImmediate();
+    const { line } = parsed;
+    if ("reason" in parsed) refused.push({ line, reason: parsed.reason });
+    else if ("item" in parsed) {
+      const judged = judgeItem(deps, parsed.item, author, reason);
+      if ("refusal" in judged) refused.push({ line, reason: judged.refusal });
+      else wanted.push({ line, edit: judged.edit });
+    } else {
+      const judged = judgeWaiting(deps, parsed.quarantine);
+      if ("refusal" in judged) refused.push({ line, reason: judged.refusal });
+      else waiting.push({ line, entry: parsed.quarantine, edit: judged.edit });
+    }
+  }
+  return { wanted, waiting, refused };
+}
+
+function judgeItem(
+  { gates, settings, now }: ImportDeps,
+  item: ItemLine,
+  author: Author,
+  reason: string,
+): { edit: Wanted["edit"] } | { refusal: string } {
+  const at = now();
+  const expiresAt = item.target === "working" ? endOf(item, at, settings()) : null;
+  if (expiresAt !== null && expiresAt <= at) return { refusal: "It was past its time." };
+  const { id, target, namespace, kind, content, confidence, tags, provenance } = item;
+  const verdict = gates.judge({ op: "insert", target, namespace, kind, content, confidence, tags, provenance, reason }, author);
+  if (verdict.kind === "refuse") return { refusal: verdict.problem.message };
+  if (verdict.kind === "quarantine") return { refusal: verdict.why };
+  const { edit } = verdict;
+  if (edit.content === null) return { refusal: "It holds no text." };
+  const past = (text: string | undefined): number => Math.min(text === undefined ? at : Date.parse(text), at);
+  const createdAt = past(item.createdAt);
+  const updatedAt = Math.max(createdAt, past(item.updatedAt));
+  const imported = {
+    id: id ?? "",
+    questId: edit.namespace.startsWith("quest:") ? edit.namespace.slice("quest:".length) : item.questId,
+    createdAt,
+    updatedAt,
+    expiresAt,
+    reinforcedAt: item.reinforcedAt === undefined ? updatedAt : past(item.reinforcedAt),
+    reinforced: item.reinforced,
+  };
+  // Without an id it is an item like any other that is made now, but for its dates.
+  return { edit: { ...edit, content: edit.content, ...(id === undefined ? {} : { imported }) } };
+}
+
+function endOf(item: ItemLine, at: number, settings: MemorySettings): number {
+  return item.expiresAt === null ? at + settings.working_hours * 3_600_000 : Math.min(Date.parse(item.expiresAt), at + longest);
+}
+
+/** An edit that waited is judged as an agent's: it may only wait again. */
+function judgeWaiting({ gates, store }: ImportDeps, entry: QuarantineLine): { edit: GatedEdit } | { refusal: string } {
+  const { op, selector, ttlSeconds, ...rest } = entry.edit;
+  const aside = op === "set_aside";
+  const gone = !aside && op !== "insert" && (entry.itemId === null || store.get(entry.itemId) === null);
+  if (gone) return { refusal: "What the edit that waits would change is not here." };
+  const content = aside ? (entry.image?.content ?? entry.edit.content) : rest.content;
+  const wish = {
+    ...rest,
+    op: aside ? ("insert" as const) : op,
+    content: content ?? undefined,
+    ...(selector === null || aside ? {} : { selector: entry.itemId ?? selector }),
+    ...(ttlSeconds === null ? {} : { ttlSeconds }),
+  };
+  const verdict = gates.judge(wish, { by: "owner", questId: null });
+  return verdict.kind === "refuse" ? { refusal: verdict.problem.message } : { edit: verdict.edit };
+}
+
+const keyOf = ({ op, target, content }: GatedEdit): string => JSON.stringify([op, target, content]);
+
+interface Plan {
+  readonly edits: GatedEdit[];
+  readonly removals: GatedEdit[];
+  readonly added: number;
+  readonly updated: number;
+  readonly unchanged: number;
+}
+
+/** What has to be done so that memory holds what is wanted, as it is at this moment. */
+function planOf(deps: ImportDeps, wanted: readonly Wanted[], mode: "merge" | "replace", reason: string): Plan {
+  const { store } = deps;
+  const edits: GatedEdit[] = [];
+  const kept = new Set<string>();
+  const seen = new Set<string>();
+  const at = deps.now();
+  const alive = (item: StoredItem | null): StoredItem | null =>
+    item === null || (item.expiresAt !== null && item.expiresAt <= at) ? null : item;
+  let added = 0;
+  let updated = 0;
+  let unchanged = 0;
+  for (const { edit } of wanted) {
+    const key = `${edit.target}\n${edit.namespace}\n${foldText(edit.content)}`;
+    if (seen.has(key)) {
+      unchanged += 1;
+      continue;
+    }
+    seen.add(key);
+    const named = edit.imported === undefined ? null : alive(store.get(edit.imported.id));
+    const known = named ?? alive(store.same(edit));
+    if (known === null) {
+      edits.push(edit);
+      added += 1;
+      continue;
+    }
+    if (kept.has(known.id)) {
+      unchanged += 1;
+      continue;
+    }
+    kept.add(known.id);
+    if (known.ref !== null || says(known, edit, named !== null)) {
+      unchanged += 1;
+      continue;
+    }
+    updated += 1;
+    const { imported: _, ...plain } = edit;
+    const moved = targetOf(known) !== edit.target || known.namespace !== edit.namespace;
+    if (moved) edits.push(removalOf(known, reason), plain);
+    else edits.push({ ...plain, op: "replace", selector: known.id });
+  }
+  const removals =
+    mode === "merge" ? [] : [...itemPages(deps)].flat().flatMap((item) => (kept.has(item.id) ? [] : [removalOf(item, reason)]));
+  return { edits, removals, added, updated, unchanged };
+}
+
+/** Whether an item says what a line says. Of one that is found by its text alone nothing else is compared. */
+function says(item: StoredItem, edit: Wanted["edit"], byId: boolean): boolean {
+  if (!byId) return true;
+  return (
+    targetOf(item) === edit.target &&
+    item.namespace === edit.namespace &&
+    item.content === edit.content &&
+    item.confidence === edit.confidence &&
+    item.provenance.source === edit.provenance.source &&
+    (edit.tags.length === 0 || item.tags.join("\n") === edit.tags.join("\n"))
+  );
+}

@@ -1,0 +1,57 @@
+import { readFile, stat } from "node:fs/promises";
+import { isAbsolute, join, relative, resolve, sep } from "node:path";
+import { LancelotError } from "../../contract/errors.ts";
+
+/** Bytes of a file that is imported, at most. */
+const mostBytes = 50_000_000;
+
+/**
+ * Reads a file to import. `path` is absolute, or names a file below `exports/` of the data folder.
+ * @throws LancelotError `not_found`, `invalid_params` (a folder, a device, another encoding), `too_large`, `unavailable`
+ */
+export async function readImportFile(path: string, dataDir: string): Promise<string> {
+  const file = placeOf(path, dataDir);
+  let bytes: Buffer;
+  try {
+    // Before it is opened: to open a pipe is to wait for who writes it.
+    const facts = await stat(file);
+    if (facts.isDirectory()) throw new LancelotError("invalid_params", "That is a folder. Name a file.");
+    if (!facts.isFile()) throw new LancelotError("invalid_params", "That is not a file that can be read to its end.");
+    if (facts.size > mostBytes) throw tooLarge();
+    bytes = await readFile(file);
+  } catch (error) {
+    throw wordReadError(error);
+  }
+  if (bytes.length > mostBytes) throw tooLarge();
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw new LancelotError("invalid_params", "The file is not UTF-8 text, so nothing was imported.", { cause: error });
+  }
+}
+
+function placeOf(path: string, dataDir: string): string {
+  if (path.includes("\0")) throw new LancelotError("invalid_params", "The path is not one a file can have.");
+  if (isAbsolute(path)) return path;
+  const folder = join(dataDir, "exports");
+  const file = resolve(folder, path);
+  const inside = relative(folder, file);
+  if (inside === "" || inside === ".." || inside.startsWith(`..${sep}`) || isAbsolute(inside))
+    throw new LancelotError("invalid_params", "Name a file of the folder exports, or give its absolute path.");
+  return file;
+}
+
+function tooLarge(): LancelotError {
+  return new LancelotError("too_large", `The file is larger than ${String(mostBytes / 1_000_000)} MB, so nothing was imported. Split it.`);
+}
+
+function wordReadError(error: unknown): unknown {
+  if (error instanceof LancelotError) return error;
+  const code = (error as NodeJS.ErrnoException).code;
+  if (code === undefined) return error;
+  if (code === "ENOENT" || code === "ENOTDIR")
+    return new LancelotError("not_found", "There is no such file. Give its absolute path, or its name in the folder exports.", {
+      cause: error,
+    });
+  return new LancelotError("unavailable", "The file cannot be read. Check its permissions.", { data: { reason: code }, cause: error });
+}
