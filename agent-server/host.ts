@@ -10,7 +10,9 @@ import type { Posture } from "./contract/governance.ts";
 import type { HostInfo } from "./contract/host.ts";
 import type { Handlers } from "./contract/table.ts";
 import { createFlags, createSafeMode, flagHandlers, flagsMigrations, safeModeHandlers } from "./flags/flags.ts";
+import { estimateTokens } from "./context/context.ts";
 import { createGovernance, governanceHandlers, governanceMigrations } from "./governance/governance.ts";
+import { createMemory, memoryMigrations, startMaintenance } from "./memory/memory.ts";
 import {
   createModels,
   createUsage,
@@ -25,7 +27,14 @@ import {
   usageHandlers,
   usageMigrations,
 } from "./models/models.ts";
-import { chatHandlers, contextHandlers, createOrchestrator, orchestratorMigrations } from "./orchestrator/orchestrator.ts";
+import {
+  chatHandlers,
+  contextHandlers,
+  createEvidence,
+  createOrchestrator,
+  createTimeline,
+  orchestratorMigrations,
+} from "./orchestrator/orchestrator.ts";
 import type { ProductPaths } from "./paths.ts";
 import { createRest } from "./rest.ts";
 import {
@@ -51,7 +60,7 @@ import {
   securityHandlers,
 } from "./security/security.ts";
 import { openStorage } from "./storage/storage.ts";
-import { createSandbox, createTools, effectHandlers, toolsHandlers, toolsMigrations } from "./tools/tools.ts";
+import { createSandbox, createTools, effectHandlers, memoryHandlers, toolsHandlers, toolsMigrations } from "./tools/tools.ts";
 
 export interface HostOptions {
   paths: ProductPaths;
@@ -119,6 +128,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       ...usageMigrations,
       ...routerMigrations,
       ...orchestratorMigrations,
+      ...memoryMigrations,
     ],
   });
   let audit: Audit | null = null;
@@ -170,6 +180,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     safeMode.enabled();
     governance.soul.notice();
     usage.notice();
+    memory.notice();
   }, 2_000).unref();
   const governance = createGovernance({
     storage,
@@ -225,11 +236,12 @@ export async function createHost(options: HostOptions): Promise<Host> {
     personal: { detector, kinds: new Set(piiKinds), ready: () => detector.ready() },
     env: options.env,
   });
+  const folder = workspace === null ? null : realpathSync(workspace);
   const sandbox =
-    workspace === null
+    folder === null
       ? null
       : createSandbox({
-          workspace: realpathSync(workspace),
+          workspace: folder,
           dataDir,
           configDir: paths.configDir,
           hostId: storage.hostId,
@@ -241,6 +253,27 @@ export async function createHost(options: HostOptions): Promise<Host> {
           home: homedir(),
           log: options.log,
         });
+  const timeline = createTimeline({ storage, workspace: folder });
+  const memory = createMemory({
+    storage,
+    ledger,
+    redactor,
+    sanitizer,
+    enabled: () => flags.enabled("MEMORY_VNEXT"),
+    workspace: folder,
+    dataDir,
+    configDir: paths.configDir,
+    emit,
+    log: options.log,
+    estimateTokens,
+    soul: governance.soul.prompt,
+    forbids: (content) => governance.soul.active()?.forbidsMemory(content) ?? null,
+    evidence: createEvidence({ timeline, ledger }),
+    timeline,
+    summarize: async (text, maxTokens, signal) =>
+      (await models.tasks.summarize(text, maxTokens, { questId: null, parentId: null, signal })).text,
+  });
+  const maintenance = startMaintenance(memory);
   const tools = createTools({
     storage,
     ledger,
@@ -260,6 +293,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     emit,
     log: options.log,
     isQuestOpen: (questId) => orchestrator.isOpen(questId),
+    memory,
     ...(sandbox === null ? {} : { shells: sandbox.shells, sandbox: sandbox.control }),
   });
   const orchestrator = createOrchestrator({
@@ -277,6 +311,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     configDir: paths.configDir,
     canAsk: options.canAsk,
     questCost: usage.questCost,
+    memory,
     summarize: models.tasks.summarize,
     classify: (request, context) =>
       flags.enabled("UNIFIED_CLASSIFICATION") ? models.tasks.classifyIntent(request, context) : Promise.resolve(null),
@@ -292,6 +327,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   });
   const closedReceipts = ledger.reconcile();
   const interrupted = orchestrator.reconcile();
+  memory.reconcile();
   if (closedReceipts + interrupted > 0)
     options.log(`put right after a host that died: ${closedReceipts} receipts closed, ${interrupted} quests interrupted`);
 
@@ -357,6 +393,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     ...safeModeHandlers(safeMode),
     ...toolsHandlers(tools.routing, ledger, () => [localDoctorLine(models.local())]),
     ...effectHandlers(tools, () => flags.require("TOOLS_FABRIC")),
+    ...memoryHandlers({ memory, tools, require: () => flags.require("MEMORY_VNEXT") }),
     ...securityHandlers({ sanitizer, redactor, detector }),
   };
 
@@ -369,6 +406,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       clearInterval(watching);
       rest.close();
       await orchestrator.close();
+      await maintenance.close();
       await tools.close();
       await sandbox?.close();
       await models.close();

@@ -16,6 +16,8 @@ import type { Storage } from "../storage/storage.ts";
 import type { Author, Evidence, ProposedEdit, Timeline } from "./types.ts";
 
 export type { Author, Evidence, ProposedEdit, Timeline, TimelineMessage } from "./types.ts";
+export { createMemory } from "./create-memory.ts";
+export { startMaintenance } from "./maintenance.ts";
 export { memoryMigrations } from "./migrations.ts";
 
 /** What came of staging one edit. */
@@ -88,6 +90,8 @@ export interface Memory {
   commit(id: string): MemoryCommit;
 
   quarantine(params: Params<"memory.quarantine">): QuarantineEntry[];
+  /** One entry, decided or not. */
+  quarantined(id: string): QuarantineEntry;
   promote(id: string, author: Author, reason: string | null, parentId?: string | null): Result<"memory.promote">;
   deny(id: string, author: Author, reason: string | null, parentId?: string | null): QuarantineEntry;
   setAside(
@@ -129,7 +133,6 @@ export interface Memory {
   notice(): void;
   /** Drops what dead hosts left open. Called once at start. */
   reconcile(): number;
-  close(): void;
 }
 
 export interface MemoryDeps {

@@ -248,6 +248,8 @@ export interface Commits {
   history(itemId: string): { commit: MemoryCommit; diff: MemoryDiff }[];
   /** How many were begun in this workspace and not ended. */
   open(): number;
+  /** How many are open in this workspace. */
+  open(): number;
   /** Drops commits that dead hosts, or nobody for too long, left open. */
   reconcile(): number;
 }

@@ -1,0 +1,177 @@
+import { LancelotError } from "../contract/errors.ts";
+import type { Params, Result } from "../contract/table.ts";
+import { createBlockVersions } from "./block-versions.ts";
+import { createCommits } from "./commits.ts";
+import { createCompiler } from "./compiler/compiler.ts";
+import { createSecurityFilter } from "./compiler/security-filter.ts";
+import { createContexts } from "./contexts.ts";
+import { createCoreBlocks } from "./core-blocks.ts";
+import { createEpisodes, createTextOf } from "./episodes.ts";
+import { createGates } from "./gates/gates.ts";
+import { createOrders } from "./gates/orders.ts";
+import { scrub } from "./gates/scrub.ts";
+import { viewItem } from "./item-view.ts";
+import { createMemoryJobs } from "./jobs/jobs.ts";
+import type { Memory, MemoryDeps } from "./memory.ts";
+import { createNotice } from "./notice.ts";
+import { createOwnersFiles } from "./owners-files.ts";
+import { placeOf } from "./places.ts";
+import { createQuarantineStore } from "./quarantine-store.ts";
+import { createVerify } from "./quarantine-verify.ts";
+import { createQuarantine } from "./quarantine.ts";
+import { createMemoryIndex } from "./search/index-text.ts";
+import { minScore } from "./search/ranking.ts";
+import { createMemorySearch } from "./search/search.ts";
+import { createMemorySettings } from "./settings.ts";
+import { createMemoryStore } from "./store.ts";
+
+/** Where no folder is open. */
+const noWorkspace = "-";
+
+/** Joins what makes up memory. */
+export function createMemory(deps: MemoryDeps): Memory {
+  const { storage, ledger, redactor, sanitizer, timeline, evidence, forbids, estimateTokens, dataDir, configDir, log } = deps;
+  const now = deps.now ?? Date.now;
+  const workspace = deps.workspace ?? noWorkspace;
+  const settings = createMemorySettings({ configDir, dataDir, onProblem: log });
+  const textOf = createTextOf(timeline);
+  const notice = createNotice(storage, () => deps.emit("memory", {}));
+  const { changed } = notice;
+
+  const index = createMemoryIndex(storage);
+  const store = createMemoryStore({ storage, index, textOf, workspace });
+  const rows = createQuarantineStore({ storage, workspace, now });
+  const orders = configDir === null ? null : createOrders(configDir, log);
+  const gates = createGates({ redactor, sanitizer, orders, settings, forbids, evidence });
+  const commits = createCommits({
+    ...{ storage, store, gates, ledger, settings, estimateTokens, workspace, now, changed },
+    quarantine: rows,
+    scrub: (text) => scrub(text, redactor),
+    verify: createVerify({ store, gates }),
+  });
+  const quarantine = createQuarantine({ storage, store, commits, rows, gates, ledger, redactor, now, workspace, changed });
+  const search = createMemorySearch({ storage, store, textOf, workspace, now });
+  const filter = createSecurityFilter({ sanitizer, redactor });
+  const contexts = createContexts({ storage, workspace, settings });
+  const blocks = createCoreBlocks({
+    ...{ store, settings, estimateTokens, soul: deps.soul, filter, now },
+    ownersFiles: createOwnersFiles({ dataDir, redactor }),
+    versions: createBlockVersions(storage, workspace),
+  });
+  const compiler = createCompiler({
+    ...{ storage, ledger, redactor, search, blocks, contexts, filter, settings, estimateTokens, soul: deps.soul, workspace, now },
+    minimalScore: minScore,
+  });
+  const { summarize } = deps;
+  const episodes = createEpisodes({ storage, store, commits, gates, timeline, ledger, settings, workspace, now, summarize, changed });
+  const jobs = createMemoryJobs({
+    ...{ storage, store, index, commits, gates, ledger, timeline, settings, workspace, now, summarize, episodes, textOf, changed, log },
+    quarantine: rows,
+    blocks: () => blocks.blocks(),
+    enabled: deps.enabled,
+  });
+  /** What is not there while memory is switched off. */
+  function on<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => R {
+    return (...args) => {
+      if (!deps.enabled())
+        throw new LancelotError("disabled", "Memory is switched off (flag MEMORY_VNEXT).", { data: { flag: "MEMORY_VNEXT" } });
+      return work(...args);
+    };
+  }
+
+  const status = (): Result<"memory.status"> => {
+    const last = commits.list({ limit: 1 }).items[0];
+    return {
+      tiers: store.counts(now()),
+      blocks: blocks.blocks().map(({ block, tokens, cap, version, updatedAt }) => ({ block, tokens, cap, version, updatedAt })),
+      quarantined: rows.pending(),
+      openCommits: commits.open(),
+      lastCommitAt: last?.finishedAt ?? null,
+      problem: jobs.problem(),
+    };
+  };
+
+  const find = (params: Params<"memory.search">, questId: string | null = null): Result<"memory.search"> => {
+    const { query, tiers, namespace, tags, minConfidence, limit, cursor } = params;
+    const { found, nextCursor } = search.search(
+      {
+        query,
+        tiers: tiers ?? ["core", "working", "episodic", "archival"],
+        namespace: namespace ?? null,
+        tags: tags ?? [],
+        minConfidence: minConfidence ?? 0,
+        ...{ limit, questId, now: now() },
+      },
+      cursor,
+    );
+    return {
+      items: found.map(({ item, text, score, snippet }) => ({ item: viewItem(item, text), score, snippet })),
+      ...(nextCursor === undefined ? {} : { nextCursor }),
+    };
+  };
+
+  const item = (id: string): Result<"memory.item"> => {
+    const stored = store.get(id);
+    const history = commits.history(id);
+    if (stored === null && history.length === 0) throw new LancelotError("not_found", `Nothing is remembered as ${id}.`);
+    return { item: stored === null ? null : viewItem(stored, textOf(stored)), history };
+  };
+
+  return {
+    enabled: deps.enabled,
+    status: on(status),
+    core: on(() => blocks.blocks()),
+    search: on(find),
+    item: on(item),
+
+    begin: on(commits.begin),
+    edit: on((commitId, edit, author, parentId) => commits.edit(commitId, edit, author, parentId ?? null)),
+    staged: on(commits.staged),
+    finish: on((commitId, author, parentId) => commits.finish(commitId, author, parentId ?? null)),
+    abandon: on(commits.abandon),
+    rollback: on((wish, author, parentId) => commits.rollback(wish, author, parentId ?? null)),
+    commits: on(commits.list),
+    commit: on(commits.get),
+
+    quarantine: on(quarantine.list),
+    quarantined: on((id) => {
+      const entry = rows.get(id);
+      if (entry === null) throw new LancelotError("not_found", `There is no ${id} in quarantine.`);
+      return quarantine.toEntry(entry);
+    }),
+    promote: on((id, author, reason, parentId) => quarantine.promote(id, author, reason, parentId ?? null)),
+    deny: on((id, author, reason, parentId) => quarantine.deny(id, author, reason, parentId ?? null)),
+    setAside: on((of, reason, author, parentId) => quarantine.setAside(of, reason, author, parentId ?? null)),
+
+    placeOf,
+    meant: on((text, questId) => {
+      const { item: clear, candidates } = search.meant(text, questId);
+      return {
+        item: clear === null ? null : viewItem(clear, textOf(clear)),
+        candidates: candidates.map((one) => viewItem(one, textOf(one))),
+      };
+    }),
+
+    compile: on(compiler.compile),
+    contexts: on(contexts.list),
+    context: on(contexts.get),
+
+    export: on(() => Promise.reject(new LancelotError("unavailable", "Files cannot be written yet."))),
+    import: on(() => Promise.reject(new LancelotError("unavailable", "Files cannot be read yet."))),
+
+    jobs: on(jobs.jobs),
+    runJob: on(jobs.runJob),
+    maintain: (signal) => (deps.enabled() ? jobs.maintain(signal) : Promise.resolve()),
+
+    questEnded(of) {
+      if (deps.enabled()) episodes.questEnded(of);
+    },
+    questDeleted(questId) {
+      // What was kept of a task goes with it, whether memory is switched on or not.
+      episodes.questDeleted(questId);
+      contexts.dropQuest(questId);
+    },
+    notice: notice.look,
+    reconcile: commits.reconcile,
+  };
+}
