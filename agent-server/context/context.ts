@@ -36,6 +36,8 @@ export interface Trace {
 export interface Surroundings {
   workspace: WorkspaceFacts | null;
   instructions: Instruction[];
+  /** What is remembered, compiled for this run and as its model can use it; absent or empty when nothing is. */
+  memory?: string;
 }
 
 export interface PromptWish {
@@ -182,9 +184,9 @@ export function createContext({
     },
   };
 
-  function compose({ workspace: facts, instructions }: Surroundings, wish: PromptWish, plan: readonly PlanStep[]): string {
+  function compose({ workspace: facts, instructions, memory }: Surroundings, wish: PromptWish, plan: readonly PlanStep[]): string {
     const active = soul?.() ?? null;
-    if (wish.small) return composeSmallPrompt(facts, wish.canEdit, wish.marker, active?.line ?? null);
+    if (wish.small) return composeSmallPrompt(facts, wish.canEdit, wish.marker, active?.line ?? null, memory);
     const limits = { soulVersion: active?.version ?? null, window: wish.window, answer: wish.answer };
     return composeSystemPrompt({
       workspace: facts,
@@ -194,9 +196,16 @@ export function createContext({
       plan,
       data: createDataFence(wish.marker),
       soul: active?.text ?? null,
+      memory,
+      canRemember: offersMemory(wish.tools),
       self: self === undefined ? null : describeSelf(self(), limits),
     });
   }
+}
+
+/** Whether a model is offered to look into memory and to write to it. */
+export function offersMemory(tools: readonly Pick<ToolSchema, "name">[]): boolean {
+  return tools.some(({ name }) => name === "memory_insert");
 }
 
 /** Tokens a prompt and its answer may take together. */

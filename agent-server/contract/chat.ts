@@ -166,7 +166,7 @@ export const Part = z.discriminatedUnion("type", [
     type: z.literal("notice"),
     level: z.enum(["info", "warning", "error"]),
     text: z.string(),
-    action: z.enum(["resume", "choose_model", "set_key", "show_log", "download_model", "raise_cap"]).optional(),
+    action: z.enum(["resume", "choose_model", "set_key", "show_log", "download_model", "raise_cap", "open_memory"]).optional(),
   }),
 ]);
 export type Part = z.infer<typeof Part>;

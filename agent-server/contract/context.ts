@@ -6,7 +6,7 @@ import { method } from "./method.ts";
 export const ContextItem = z.object({
   /** Relative to the workspace; of other kinds a name. */
   path: z.string(),
-  kind: z.enum(["instruction", "file", "selection", "outline", "tool_output", "plan", "soul", "approval", "fact", "summary"]),
+  kind: z.enum(["instruction", "file", "selection", "outline", "tool_output", "plan", "soul", "approval", "fact", "summary", "memory"]),
   /** The owner's words and files, or text of the repository and of tools, which is marked as data. */
   origin: z.enum(["owner", "host", "repository", "tool"]),
   /** Estimated. */

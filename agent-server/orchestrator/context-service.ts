@@ -12,6 +12,7 @@ import { stampOf } from "./freshness.ts";
 import type { QuestContext } from "./quest-context.ts";
 import type { QuestStore } from "./quest-store.ts";
 import type { QuestView } from "./quest-view.ts";
+import type { Recall } from "./recall.ts";
 import { lastUses } from "./quest-pieces.ts";
 
 /** A list shows at most so many items; `used` counts all. */
@@ -22,6 +23,8 @@ interface Deps {
   store: QuestStore;
   kept: ContextStore;
   context: Pick<Context, "surroundings" | "measure" | "attached">;
+  /** What is remembered, as it stood in a task's last prompt. */
+  recall: Pick<Recall, "last">;
   questContext: QuestContext;
   models: Pick<Models, "active">;
   governance: Pick<Governance, "resolvePath" | "soul"> & { approvals: Pick<Governance["approvals"], "list"> };
@@ -43,21 +46,21 @@ export interface ContextService {
 }
 
 export function createContextService(deps: Deps): ContextService {
-  const { store, kept, context, questContext, ledger, governance, redactor } = deps;
+  const { store, kept, context, questContext, recall, ledger, governance, redactor } = deps;
 
   /** What would answer; where nothing can, the budget alone counts. */
   async function model(): Promise<Pick<ActiveModel, "small" | "contextWindow" | "displayName">> {
     return deps.models.active().catch(() => ({ small: false, contextWindow: deps.budget(), displayName: "the model" }));
   }
 
-  function fixedItems(surroundings: Surroundings): ContextItem[] {
+  function fixedItems({ instructions, memory = "" }: Surroundings): ContextItem[] {
     const soul = governance.soul.prompt();
     const base = { pinned: true, state: "whole" as const, reason: null, lastUsedAt: null };
     return [
       ...(soul === null
         ? []
         : [{ ...base, path: `soul ${soul.version}`, kind: "soul" as const, origin: "owner" as const, tokens: estimateTokens(soul.text) }]),
-      ...surroundings.instructions.map(({ name, origin, text, truncated }) => ({
+      ...instructions.map(({ name, origin, text, truncated }) => ({
         ...base,
         path: name,
         kind: "instruction" as const,
@@ -65,6 +68,9 @@ export function createContextService(deps: Deps): ContextService {
         tokens: estimateTokens(text),
         reason: truncated ? "Only its beginning is told: it is longer than an instruction file may be." : null,
       })),
+      ...(memory === ""
+        ? []
+        : [{ ...base, path: "memory", kind: "memory" as const, origin: "host" as const, tokens: estimateTokens(memory) }]),
     ];
   }
 
@@ -139,7 +145,8 @@ export function createContextService(deps: Deps): ContextService {
     async items(questId) {
       const active = await model();
       const near = questId === undefined ? [] : kept.items(questId).map(({ path }) => path);
-      const surroundings = await context.surroundings(near, null);
+      const around = await context.surroundings(near, null);
+      const surroundings = questId === undefined ? around : { ...around, memory: recall.last(questId) };
       const budget = Math.min(deps.budget(), active.contextWindow);
       const fixed = fixedItems(surroundings);
       if (questId === undefined)
@@ -215,7 +222,7 @@ export function createContextService(deps: Deps): ContextService {
 
     async compact(questId, signal, focus) {
       const { receiptId } = store.quest(questId);
-      const surroundings = await context.surroundings([], null);
+      const surroundings = { ...(await context.surroundings([], null)), memory: recall.last(questId) };
       const active = await model();
       const made = await questContext.compact({
         questId,

@@ -1,7 +1,8 @@
-import type { Part, ToolPart } from "../contract/chat.ts";
+import type { Message, Part, ToolPart } from "../contract/chat.ts";
 import type { ContextMessage, ContextToolResult, ContextUserContent } from "../context/context.ts";
 import type { AssistantContent } from "../models/models.ts";
 import type { Redactor } from "../security/security.ts";
+import { toldToModel } from "./notices.ts";
 import type { Cut, StoredMessage } from "./quest-store.ts";
 
 const cutReasons: Record<Cut, string> = {
@@ -10,14 +11,22 @@ const cutReasons: Record<Cut, string> = {
   failed: "by an error",
 };
 
-/** The stored messages as a conversation. The same messages always give the same conversation, before and after a crash. */
-export function toConversation(messages: readonly StoredMessage[]): ContextMessage[] {
+/**
+ * The stored messages as a conversation. The same messages always give the same conversation, before and after a crash.
+ * @param cite names each message of the owner's under its words, so that a model with the memory tools can give it as evidence. It costs
+ * some 20 tokens a message, once: it stands in the part of the prompt that providers keep. Results of tools do not name their receipts:
+ * that would cost as much with every call, and what they showed can be named by its file, command or address.
+ */
+export function toConversation(messages: readonly StoredMessage[], { cite = false }: { cite?: boolean } = {}): ContextMessage[] {
   const conversation: ContextMessage[] = [];
   for (const { message, turn } of messages) {
     if (turn === null) continue;
     switch (turn.kind) {
       case "user":
-        conversation.push({ role: "user", content: turn.content.map((item, index) => named(item, message.id, index)) });
+        conversation.push({
+          role: "user",
+          content: [...turn.content.map((item, index) => named(item, message.id, index)), ...notesUnder(message, cite)],
+        });
         break;
       case "retrieval":
         conversation.push({ role: "user", content: [named(retrieved(turn), message.id, 0)] });
@@ -28,6 +37,16 @@ export function toConversation(messages: readonly StoredMessage[]): ContextMessa
     }
   }
   return conversation;
+}
+
+/** What the host says under the owner's words: what came of their orders on memory, and how the message is named. */
+function notesUnder({ id, role, parts }: Message, cite: boolean): ContextUserContent[] {
+  if (role !== "user" || !parts.some((part) => part.type === "text")) return [];
+  const orders = parts.flatMap((part) =>
+    part.type === "notice" && part.action === "open_memory" ? [`[From the host: ${toldToModel(part)}]`] : [],
+  );
+  const notes = [...orders, ...(cite ? [`[message:${id}]`] : [])];
+  return notes.length === 0 ? [] : [{ type: "text", text: notes.join("\n") }];
 }
 
 /** Names what came with a turn, so that it can be shortened by name. */

@@ -7,8 +7,10 @@ import type { Models, TaskContext } from "../models/models.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Log, Redactor, Sanitizer } from "../security/security.ts";
 import type { Tools } from "../tools/tools.ts";
+import type { OwnersMemory } from "./owners-memory.ts";
 import type { QuestContext } from "./quest-context.ts";
 import type { QuestStore } from "./quest-store.ts";
+import type { Recall } from "./recall.ts";
 
 export type Classify = (request: Params<"intent.classify">, context: TaskContext) => Promise<IntentResult | null>;
 
@@ -21,6 +23,10 @@ export interface LoopDeps {
   context: Context;
   /** What each prompt is made of, within its budget. */
   questContext: QuestContext;
+  /** What is remembered, for the prompts of a run. */
+  recall: Recall;
+  /** What the owner orders of memory in their messages. */
+  ownersMemory: OwnersMemory;
   /** What kind of request a text is; null where that is switched off. Without it words alone tell. */
   classify: Classify | undefined;
   ledger: Ledger;

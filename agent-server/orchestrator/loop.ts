@@ -7,9 +7,10 @@ import { readAttachments } from "./attachments.ts";
 import { toConversation } from "./conversation.ts";
 import type { LoopDeps } from "./loop-deps.ts";
 import { finishPendingCalls, useAnswer } from "./model-answer.ts";
-import { type Notice, notice, noticeOf } from "./notices.ts";
+import { notice, noticeOf, tellOnce } from "./notices.ts";
 import { fail, type Outcome } from "./outcome.ts";
 import type { Run } from "./quest-run.ts";
+import type { RunMemory } from "./recall.ts";
 import type { QuestStore } from "./quest-store.ts";
 import { hasOpenChanges, tellReview } from "./review.ts";
 import { goOnElsewhere, routeStep } from "./routing.ts";
@@ -29,11 +30,13 @@ export async function runLoop(deps: LoopDeps, run: Run, conclude: (outcome: Outc
   try {
     const trace: Trace = { questId: run.questId, parentId: run.receiptId };
     const surroundings = await deps.context.surroundings(mentionedPaths(deps.store, run.questId), trace);
+    const memory = deps.recall.begin(run.questId, trace);
     const unfinished = await finishPendingCalls(deps, run, trace);
     if (unfinished !== null) return conclude(unfinished);
     for (;;) {
       run.controller.signal.throwIfAborted();
       await readOwnersAttachments(deps, run, trace);
+      await deps.ownersMemory.carryOut(run);
       tellReview(deps, run.questId);
       if (!needsAnswer(deps.store, run.questId)) {
         await settleVerifications(deps, run);
@@ -42,7 +45,7 @@ export async function runLoop(deps: LoopDeps, run: Run, conclude: (outcome: Outc
         if (needsAnswer(deps.store, run.questId)) continue;
         return conclude(hasOpenChanges(deps, run.questId) ? { status: "waiting" } : { status: "done" });
       }
-      const outcome = stopByBudget(deps, run) ?? (await takeTurn(deps, run, surroundings));
+      const outcome = stopByBudget(deps, run) ?? (await takeTurn(deps, run, surroundings, memory));
       if (outcome !== null) return conclude(outcome);
     }
   } catch (error) {
@@ -101,15 +104,8 @@ function stopByBudget(deps: LoopDeps, run: Run): Outcome | null {
   return null;
 }
 
-function tellOnce(store: QuestStore, questId: string, words: Notice): void {
-  const told = store
-    .messages(questId)
-    .some(({ message }) => message.parts.some((part) => part.type === "notice" && part.text === words.text));
-  if (!told) store.addMessage({ questId, role: "assistant", parts: [words] });
-}
-
 /** One question to the model, and the tools it asks for. Null: go on. */
-async function takeTurn(deps: LoopDeps, run: Run, surroundings: Surroundings): Promise<Outcome | null> {
+async function takeTurn(deps: LoopDeps, run: Run, around: Surroundings, memory: RunMemory): Promise<Outcome | null> {
   const { store, ledger } = deps;
   const { questId } = run;
   const { signal } = run.controller;
@@ -120,6 +116,7 @@ async function takeTurn(deps: LoopDeps, run: Run, surroundings: Surroundings): P
   if (store.quest(questId).model !== name) store.patch(questId, { model: name });
   if (active.notice !== undefined) tellOnce(store, questId, notice("warning", active.notice, "choose_model"));
   if (route.notice !== null) tellOnce(store, questId, notice("warning", route.notice));
+  const surroundings = { ...around, memory: memory(active) };
   run.turns += 1;
   const turnId = ledger.open({
     actionType: "system",

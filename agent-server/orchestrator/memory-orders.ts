@@ -30,6 +30,11 @@ const courtesy =
 const request =
   /(?:[,;]\s*(?:(?:and|und|et|y|e)\s+)?(?:(?:then|now|dann|jetzt|puis|ensuite|luego|ahora|poi|depois|agora)\s+)?|\s+(?:and|und|et|y|e)\s+(?:then|dann|ensuite|luego|poi|depois)\s+|\s+(?:and|und|et|y|e)\s+)(?:please\s+|bitte\s+)?(?:add|build|change|check|commit|create|debug|delete|deploy|explain|find|fix|implement|install|look|make|move|open|refactor|remove|rename|review|run|show|start|summari[sz]e|tell|update|write|ändere|baue|behebe|erkläre|erstelle|füge|lösche|prüfe|schreibe|zeige?|ajoute|change|corrige|crée|écris|explique|lance|montre|supprime|arregla|añade|borra|corrige|crea|ejecuta|escribe|explica|muestra|aggiungi|correggi|crea|esegui|mostra|scrivi|spiega|adicione|corrija|crie|escreva|execute|explique|mostre)(?=\s)/iu;
 
+/** True for what holds for this task alone. */
+export function saidForThisTask(text: string): boolean {
+  return forThisTask.test(text);
+}
+
 /** The words that are the owner's own in a message: not what they quoted or pasted between fences, marks or indents. */
 export function ownWords(text: string): string {
   const unfenced = text.replaceAll("\r", "").replaceAll(/(`{3,}|~{3,})[\s\S]*?(?:\1|$)/g, "\n\n");
@@ -129,7 +134,7 @@ function listAfter(sentences: readonly string[], from: number): string[] {
 }
 
 /** Lines, and within them sentences: not cut at the dot of a file, a figure or a list's number. */
-function sentencesOf(text: string): string[] {
+export function sentencesOf(text: string): string[] {
   return text
     .split("\n")
     .flatMap((line) => (/^\s*(?:[-*•–]|\d{1,2}[.)])\s/.test(line) ? [line] : line.split(/(?<=[.!?。])\s+(?=[\p{Lu}\p{N}"“'¿¡`(])/u)))

@@ -1,13 +1,35 @@
 import type { Part } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
+import type { QuestStore } from "./quest-store.ts";
 
 export type Notice = Extract<Part, { type: "notice" }>;
 type Action = NonNullable<Notice["action"]>;
 
-const actions: ReadonlySet<string> = new Set<Action>(["resume", "choose_model", "set_key", "show_log", "download_model", "raise_cap"]);
+const actions: ReadonlySet<string> = new Set<Action>([
+  "resume",
+  "choose_model",
+  "set_key",
+  "show_log",
+  "download_model",
+  "raise_cap",
+  "open_memory",
+]);
 
 export function notice(level: Notice["level"], text: string, action?: Action): Notice {
   return action === undefined ? { type: "notice", level, text } : { type: "notice", level, text, action };
+}
+
+/** What the model is told of a notice on memory: what came of the order, not how the owner takes it back. */
+export function toldToModel({ text }: Notice): string {
+  return text.split("\n\n")[0] ?? "";
+}
+
+/** Shows it in a task where it was not shown before. */
+export function tellOnce(store: Pick<QuestStore, "messages" | "addMessage">, questId: string, words: Notice): void {
+  const told = store
+    .messages(questId)
+    .some(({ message }) => message.parts.some((part) => part.type === "notice" && part.text === words.text));
+  if (!told) store.addMessage({ questId, role: "assistant", parts: [words] });
 }
 
 /** What the owner reads when a step failed, with the one thing to do next. */

@@ -7,6 +7,7 @@ import type { ModelOverride } from "../contract/router.ts";
 import type { Params, Result } from "../contract/table.ts";
 import { createContext, createContextSettings } from "../context/context.ts";
 import type { Governance } from "../governance/governance.ts";
+import type { Memory } from "../memory/memory.ts";
 import type { LocalTasks, Models } from "../models/models.ts";
 import { type Ledger, type ReceiptOpening, recorded } from "../receipts/receipts.ts";
 import type { Log, Placeholders, Redactor, Sanitizer } from "../security/security.ts";
@@ -17,13 +18,16 @@ import { contextMigrations, createContextStore } from "./context-store.ts";
 import { asksForCrusader, changeMode, recordCrusader, withoutCrusader } from "./crusader.ts";
 import { createCompactCommand } from "./compact-command.ts";
 import type { Classify } from "./loop-deps.ts";
+import { createMemoryAtEnd } from "./memory-at-end.ts";
 import { overrideQuest } from "./override.ts";
+import { createOwnersMemory } from "./owners-memory.ts";
 import { createOwnersMessages } from "./owners-messages.ts";
 import { createQuestContext } from "./quest-context.ts";
 import { questToMarkdown } from "./quest-export.ts";
 import { parseCursor, titleOf, toCursor } from "./quest-page.ts";
 import { createQuestRunner } from "./quest-runner.ts";
 import { createQuestStore } from "./quest-store.ts";
+import { createRecall } from "./recall.ts";
 import { hasOpenChanges } from "./review.ts";
 import { answerOf } from "./run-result.ts";
 import { orchestratorMigrations as questMigrations } from "./schema.ts";
@@ -33,6 +37,7 @@ import { showFailures } from "./verification-notes.ts";
 
 export { contextHandlers } from "./context-handlers.ts";
 export { chatHandlers } from "./handlers.ts";
+export { createEvidence, createTimeline } from "./timeline.ts";
 /** Tables of tasks, and of what they keep of their context. */
 export const orchestratorMigrations = [...questMigrations, ...contextMigrations];
 
@@ -85,6 +90,12 @@ export interface OrchestratorDeps {
   configDir?: string;
   /** Summaries by the local lanes; without them rules summarize. */
   summarize?: LocalTasks["summarize"];
+  /** What is remembered; without it nothing is recalled, kept or proposed. What changes it goes by `tools.memory`. */
+  memory?: Memory;
+  /** False: ended tasks propose nothing to remember. They do unless said. */
+  proposes?: () => boolean;
+  /** How a model on this machine takes data from a text; null while none is loaded. Rules alone propose without it. */
+  extract?: () => LocalTasks["extractJson"] | null;
   /** What kind of request a message is; null where that is switched off. Without it words alone tell. */
   classify?: Classify;
   /** False where nobody can answer a question: then ask_owner says so at once. True unless said. */
@@ -143,8 +154,17 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
     log,
     now: deps.now ?? (() => new Date()),
   });
+  const { memory } = deps;
+  const recall = createRecall({ memory, store, ledger, log });
+  const byRoad = () => tools.memory ?? null;
+  const atEnd = createMemoryAtEnd({
+    ...{ memory, byRoad, store, storage, log },
+    proposes: deps.proposes ?? (() => true),
+    extract: deps.extract ?? (() => null),
+  });
   const contextService = createContextService({
     store,
+    recall,
     kept,
     context,
     questContext,
@@ -163,6 +183,9 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
       governance,
       context,
       questContext,
+      recall,
+      ownersMemory: createOwnersMemory({ memory, byRoad, store, log }),
+      ended: atEnd.ended,
       classify: deps.classify,
       ledger,
       redactor,
@@ -226,7 +249,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
           runner.claim(id);
           return { questId: id, messageId: message.id };
         });
-        runner.launch(sent.questId, "message");
+        runner.launch(sent.questId, "message", { messageId: sent.messageId });
         return sent;
       }
       runner.refuseElsewhere(store.stored(questId));
@@ -243,7 +266,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
         allowMoreTokens(questId);
         return message.id;
       });
-      runner.launch(questId, replaced === null ? "message" : "edited message", before);
+      runner.launch(questId, replaced === null ? "message" : "edited message", { messageId, before });
       return { questId, messageId };
     },
 
@@ -355,6 +378,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
         tools.changes.discard(id);
         await unwound;
         store.deleteQuest(id);
+        if (memory?.enabled() === true) memory.questDeleted(id);
       });
     },
 
@@ -367,6 +391,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
       stopChanges();
       stopFailures();
       await compaction.close();
+      await atEnd.close();
       await runner.close();
     },
   };

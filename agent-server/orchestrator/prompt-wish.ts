@@ -1,4 +1,4 @@
-import type { PromptWish } from "../context/context.ts";
+import { offersMemory, type PromptWish } from "../context/context.ts";
 import type { ActiveModel, ToolSchema } from "../models/models.ts";
 import type { Tools } from "../tools/tools.ts";
 import { toConversation, toSmallConversation } from "./conversation.ts";
@@ -18,14 +18,15 @@ export function taskWish(
   const stored = store.messages(questId);
   const request = lastRequest(stored.flatMap(({ turn }) => (turn?.kind === "user" ? [turn.content] : [])));
   const usable = tools.list().flatMap((tool) => (tool.problem === null ? [tool.name] : []));
+  const offered = tools.schemas(active.small ? usable.filter((tool) => smallModelTools(request).includes(tool)) : usable);
   return {
     small: active.small,
     canEdit: asksForChange(request),
     mode: quest.mode,
     marker: store.marker(questId),
     plan: quest.plan,
-    tools: tools.schemas(active.small ? usable.filter((tool) => smallModelTools(request).includes(tool)) : usable),
-    messages: active.small ? toSmallConversation(stored) : toConversation(stored),
+    tools: offered,
+    messages: active.small ? toSmallConversation(stored) : toConversation(stored, { cite: offersMemory(offered) }),
     window: active.contextWindow,
     answer: active.small ? smallAnswerTokens : Math.min(8_192, Math.floor(active.contextWindow / 4)),
   };

@@ -7,6 +7,8 @@ import { createFailureCounter } from "./stop-rules.ts";
 export interface Run {
   readonly questId: string;
   readonly controller: AbortController;
+  /** The owner's message it began with; null when it began otherwise. */
+  readonly begunBy: string | null;
   /** Root of what this run causes in the ledger. */
   readonly receiptId: string;
   /** Resolves when the loop has unwound; never rejects. */
@@ -31,9 +33,10 @@ export interface Run {
   continuedAfterLimit: boolean;
 }
 
-export function createRun(questId: string, receiptId: string): Run {
+export function createRun(questId: string, receiptId: string, begunBy: string | null): Run {
   return {
     questId,
+    begunBy,
     receiptId,
     controller: new AbortController(),
     done: Promise.resolve(),

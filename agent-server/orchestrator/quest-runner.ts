@@ -17,7 +17,13 @@ const interruptedWords = "The agent host ended while this task ran. Nothing is l
 const reviewWords = "The agent host ended while your review was open. Decide the changes, or resume.";
 
 /** Which quests this host runs: starts, stops, claims and gives back. */
-export function createQuestRunner(deps: LoopDeps, storage: Pick<Storage, "hostId" | "hostAlive">) {
+export function createQuestRunner(
+  deps: LoopDeps & {
+    /** Told when a quest ended, after everything of it was written. It must not throw. */
+    ended: (of: { questId: string; outcome: "done" | "failed" | "cancelled"; receiptId: string | null }) => void;
+  },
+  storage: Pick<Storage, "hostId" | "hostAlive">,
+) {
   const { store, ledger, governance } = deps;
   const runs = new Map<string, Run>();
   /** Loops that were ended but have not unwound yet. */
@@ -44,8 +50,8 @@ export function createQuestRunner(deps: LoopDeps, storage: Pick<Storage, "hostId
     store.patch(questId, { status: "active", hostId: storage.hostId, waitingFor: null, problem: null });
   }
 
-  /** Starts the loop of a claimed quest. `before` is awaited first. */
-  function launch(questId: string, reason: string, before?: () => Promise<void>): void {
+  /** Starts the loop of a claimed quest. `before` is awaited first; `messageId`: of the owner's message it begins with. */
+  function launch(questId: string, reason: string, of: { messageId?: string; before?: (() => Promise<void>) | undefined } = {}): void {
     const { receiptId, title } = store.quest(questId);
     const opened = ledger.open({
       actionType: "system",
@@ -56,14 +62,14 @@ export function createQuestRunner(deps: LoopDeps, storage: Pick<Storage, "hostId
       parentId: receiptId,
     });
     if (receiptId === null) store.patch(questId, { receiptId: opened });
-    const run = createRun(questId, opened);
+    const run = createRun(questId, opened, of.messageId ?? null);
     runs.set(questId, run);
     const earlier = unwinding.get(questId);
     run.done = (async () => {
       if (earlier !== undefined) await withinUnwind(earlier);
       try {
         run.controller.signal.throwIfAborted();
-        await before?.();
+        await of.before?.();
         run.controller.signal.throwIfAborted();
         await runLoop({ ...deps, redactor: deps.redactorOf(questId) }, run, (outcome) => conclude(run, outcome));
       } catch (error) {
@@ -90,6 +96,7 @@ export function createQuestRunner(deps: LoopDeps, storage: Pick<Storage, "hostId
       outputs: { status: outcome.status },
       errorMessage: outcome.status === "failed" ? outcome.problem : null,
     });
+    if (outcome.status !== "waiting") deps.ended({ questId, outcome: outcome.status, receiptId: run.receiptId });
   }
 
   function concludeBroken(run: Run, error: unknown): void {
@@ -115,7 +122,10 @@ export function createQuestRunner(deps: LoopDeps, storage: Pick<Storage, "hostId
       settleQuest({ store, governance }, questId, status);
       markEnded(questId, status);
     });
-    if (status === "cancelled") governance.approvals.cancelQuest(questId);
+    if (status === "cancelled") {
+      governance.approvals.cancelQuest(questId);
+      deps.ended({ questId, outcome: status, receiptId: run?.receiptId ?? store.quest(questId).receiptId });
+    }
     void deps.models.release(cacheKeyOf(questId));
     if (run === undefined) return Promise.resolve();
     run.controller.abort(new LancelotError("cancelled", "The task was stopped."));

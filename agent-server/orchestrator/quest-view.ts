@@ -1,4 +1,11 @@
-import { applyStates, type ContextMessage, type ContextUserContent, type PieceState, renderPiece } from "../context/context.ts";
+import {
+  applyStates,
+  type ContextMessage,
+  type ContextUserContent,
+  offersMemory,
+  type PieceState,
+  renderPiece,
+} from "../context/context.ts";
 import type { Governance } from "../governance/governance.ts";
 import type { Compaction, ContextStore, KeptItem } from "./context-store.ts";
 import { approvalLines, planLines } from "./compaction.ts";
@@ -43,7 +50,7 @@ export function viewQuest(
     wish: {
       ...wish,
       head,
-      messages: applyStates(toConversation(body), states),
+      messages: applyStates(toConversation(body, { cite: offersMemory(wish.tools) }), states),
       tail: tailOf(deps, questId, wish, body, compaction),
       budget,
     },

@@ -22,7 +22,9 @@ export function answerOf(quest: Quest, stored: readonly StoredMessage[], message
   const answers = stored.flatMap(({ message }) => (message.seq > from && message.role === "assistant" ? [message] : []));
   const calls = answers.flatMap(({ parts }) => parts.filter((part): part is ToolPart => part.type === "tool"));
   const texts = answers.map(({ parts }) => parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n"));
-  const said = texts.findLast((text) => text.trim() !== "") ?? "";
+  const notices = answers.flatMap(({ parts }) => parts.flatMap((part) => (part.type === "notice" ? [part.text] : [])));
+  // What the host answered itself stands in a notice.
+  const said = texts.findLast((text) => text.trim() !== "") ?? (quest.status === "done" ? (notices.at(-1) ?? "") : "");
   return {
     response: [said, ...needOf(quest)].filter((text) => text !== "").join("\n\n"),
     confidence: confidenceOf(quest, calls, small),

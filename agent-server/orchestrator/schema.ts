@@ -51,4 +51,15 @@ export const orchestratorMigrations: readonly Migration[] = [
       ALTER TABLE messages ADD COLUMN answered_by TEXT; -- which model wrote it, and why that one
     `,
   },
+  // Up to which message (its created_at) an ended quest was looked at for what to remember; messages by time, for memory.
+  {
+    name: "orchestrator-4-memory",
+    sql: `
+      CREATE TABLE quest_memory (
+        quest_id TEXT PRIMARY KEY REFERENCES quests (id) ON DELETE CASCADE,
+        until TEXT NOT NULL
+      ) STRICT;
+      CREATE INDEX messages_by_time ON messages (created_at);
+    `,
+  },
 ];

@@ -46,7 +46,11 @@ export function createTimeline({ storage, workspace }: { storage: Pick<Storage, 
       }
       return found;
     },
-    quest: (questId) => statements.quest.all(questId).map(toMessage).filter(({ text }) => text !== ""),
+    quest: (questId) =>
+      statements.quest
+        .all(questId)
+        .map(toMessage)
+        .filter(({ text }) => text !== ""),
   };
 }
 
@@ -72,5 +76,12 @@ export function createEvidence({ timeline, ledger }: { timeline: Pick<Timeline, 
 
 function toMessage({ id, quest_id: questId, workspace, role, parts, created_at: createdAt }: Row): TimelineMessage {
   const said = (JSON.parse(parts) as Part[]).flatMap((part) => (part.type === "text" ? [part.text] : []));
-  return { id, questId, workspace: workspace === "" ? "-" : workspace, role, text: said.join("\n").trim(), createdAt: Date.parse(createdAt) };
+  return {
+    id,
+    questId,
+    workspace: workspace === "" ? "-" : workspace,
+    role,
+    text: said.join("\n").trim(),
+    createdAt: Date.parse(createdAt),
+  };
 }

@@ -26,6 +26,7 @@ const nextStep: Partial<Record<NonNullable<Extract<Part, { type: "notice" }>["ac
   choose_model: "Choose a model: lancelot models choose PROVIDER [MODEL]",
   download_model: "Fetch the local model: lancelot models download",
   raise_cap: "Raise the cap: lancelot usage cap task AMOUNT, or lancelot usage cap day AMOUNT",
+  open_memory: "Look at what is remembered: lancelot memory search WORDS",
 };
 
 /**

@@ -27,6 +27,8 @@ function noticeAction(action: NonNullable<Notice["action"]>): { text: string; co
       return { text: t("Download local model"), command: "downloadLocalModel" };
     case "raise_cap":
       return { text: t("Change the caps"), command: "setCaps" };
+    case "open_memory":
+      return { text: t("Open memory"), command: "openMemory" };
   }
 }
 
