@@ -2,7 +2,7 @@
  * Letters to insert, leave out, replace or exchange with their neighbour to make one word of the other. More than `most` is `most + 1`.
  */
 export function editDistance(a: string, b: string, most: number): number {
-  const [from, to] = [[...a], [...b]];
+  const [from, to] = [Array.from(a), Array.from(b)];
   if (Math.abs(from.length - to.length) > most) return most + 1;
   let before: number[] = [];
   let previous = Array.from({ length: to.length + 1 }, (_, index) => index);

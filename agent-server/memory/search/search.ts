@@ -44,6 +44,7 @@ export function createMemorySearch(deps: MemorySearchDeps): MemorySearch {
 
   const fits = (item: StoredItem, wish: SearchWish): boolean => {
     const tags = new Set(item.tags.map((tag) => tag.toLowerCase()));
+    if (wish.kinds !== undefined && !wish.kinds.includes(item.kind)) return false;
     return item.weight >= wish.minConfidence && wish.tags.every((tag) => tags.has(tag.toLowerCase()));
   };
 

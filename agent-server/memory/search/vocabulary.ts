@@ -71,13 +71,13 @@ function shortest(words: readonly string[]): string[] {
 }
 
 function trigramsOf(text: string): string[] {
-  const characters = [...text];
+  const characters = Array.from(text);
   return characters.slice(0, -2).map((_, index) => characters.slice(index, index + 3).join(""));
 }
 
 /** With two letters exchanged, and with one left out. */
 function neighbours(word: string): string[] {
-  const letters = [...word];
+  const letters = Array.from(word);
   return letters.flatMap((letter, index) => {
     const next = letters[index + 1];
     const without = letters.toSpliced(index, 1).join("");

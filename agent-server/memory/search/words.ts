@@ -47,8 +47,7 @@ const foldable = /[ßæœøđðłıþ]/g;
 /** A word without case, marks and forms of width; the same in every locale. */
 export function fold(word: string): string {
   const lower = word.toLowerCase();
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII as a whole
-  if (/^[\x00-\x7f]*$/.test(lower)) return lower;
+  if (/^\p{ASCII}*$/u.test(lower)) return lower;
   return lower
     .normalize("NFKD")
     .replaceAll(combining, "")
@@ -67,33 +66,30 @@ export function stem(word: string): string {
  */
 export function written(text: string): Written[] {
   const words: Written[] = [];
-  let compound: Compound | null = null;
-  const closeCompound = (): void => {
-    if (compound !== null && compound.count > 1 && compound.count <= maxPieces) {
-      const whole = token(compound.word, compound.from, compound.end);
-      for (let at = compound.first; at < words.length; at += 1) {
-        const word = words[at];
-        if (word !== undefined) words[at] = { ...word, joined: [...word.joined, whole] };
-      }
-    }
-    compound = null;
-  };
+  let open: Compound[] = [];
   for (const match of text.matchAll(wordPattern)) {
     const [found] = match;
     const start = match.index;
     const end = start + found.length;
-    const linked: boolean = compound !== null && start === compound.end + 1 && (text[start - 1] === "-" || text[start - 1] === "_");
-    if (!linked) closeCompound();
-    const whole: string = fold(found);
-    const before = linked ? (compound as Compound | null) : null;
-    compound =
-      before === null
-        ? { from: start, end, word: whole, count: 1, first: words.length }
-        : { ...before, end, word: before.word + whole, count: before.count + 1 };
+    const [before] = open;
+    const linked = before !== undefined && start === before.end + 1 && /[-_]/.test(text.charAt(start - 1));
+    if (!linked) join(words, open);
+    const whole = fold(found);
+    open = [
+      linked
+        ? { ...before, end, word: before.word + whole, count: before.count + 1 }
+        : { from: start, end, word: whole, count: 1, first: words.length },
+    ];
     words.push(...ofWord(found, start));
   }
-  closeCompound();
+  join(words, open);
   return words;
+}
+
+function join(words: Written[], [compound]: readonly Compound[]): void {
+  if (compound === undefined || compound.count < 2 || compound.count > maxPieces) return;
+  const whole = token(compound.word, compound.from, compound.end);
+  words.push(...words.splice(compound.first).map((word) => ({ ...word, joined: [...word.joined, whole] })));
 }
 
 function token(word: string, start: number, end: number): Token {
@@ -124,7 +120,7 @@ function ofIdentifier(found: string, start: number): Written {
 
 function ofRun(found: string, start: number): Written {
   const end = start + found.length;
-  const characters = [...fold(found)];
+  const characters = Array.from(fold(found));
   const last = characters.at(-1) ?? "";
   if (characters.length < 2) return { parts: [token(last, start, end)], joined: [], pairs: true };
   // Folding may change how many characters there are; the place is exact when it did not.
