@@ -24,6 +24,8 @@ import { minScore } from "./search/ranking.ts";
 import { createMemorySearch } from "./search/search.ts";
 import { createMemorySettings } from "./settings.ts";
 import { createMemoryStore } from "./store.ts";
+import { exportMemory } from "./transfer/export.ts";
+import { importMemory } from "./transfer/import.ts";
 
 /** Where no folder is open. */
 const noWorkspace = "-";
@@ -70,6 +72,7 @@ export function createMemory(deps: MemoryDeps): Memory {
     blocks: () => blocks.blocks(),
     enabled: deps.enabled,
   });
+  const transfer = { storage, store, commits, gates, quarantine: rows, settings, workspace, now };
   /** What is not there while memory is switched off. */
   function on<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => R {
     return (...args) => {
@@ -119,6 +122,7 @@ export function createMemory(deps: MemoryDeps): Memory {
 
   return {
     enabled: deps.enabled,
+    proposes: () => deps.enabled() && settings().propose,
     status: on(status),
     core: on(() => blocks.blocks()),
     search: on(find),
@@ -156,8 +160,16 @@ export function createMemory(deps: MemoryDeps): Memory {
     contexts: on(contexts.list),
     context: on(contexts.get),
 
-    export: on(() => Promise.reject(new LancelotError("unavailable", "Files cannot be written yet."))),
-    import: on(() => Promise.reject(new LancelotError("unavailable", "Files cannot be read yet."))),
+    // Files are seldom written or read: what does it is loaded then.
+    export: on(async (format) => {
+      const { exportMemory } = await import("./transfer/export.ts");
+      return exportMemory({ storage, store, workspace, now }, format);
+    }),
+    import: on(async (params, author, parentId) => {
+      const { importMemory } = await import("./transfer/import.ts");
+      const of = { storage, store, workspace, now, commits, quarantine: rows, gates, settings };
+      return importMemory(of, params, author, parentId ?? null);
+    }),
 
     jobs: on(jobs.jobs),
     runJob: on(jobs.runJob),
