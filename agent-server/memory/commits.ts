@@ -112,17 +112,19 @@ export function createCommits(deps: CommitsDeps): Commits {
     const verdict = deps.gates.judge(wish, author);
     if (verdict.kind === "refuse") {
       const { rule, message } = verdict.problem;
-      deps.ledger.record(
-        {
-          actionType: "system",
-          actionName: "memory.edit",
-          inputs: { commitId, op: wish.op, target: wish.target },
-          riskTier: "T1",
-          parentId,
-          questId: author.questId,
-        },
-        { status: "failure", errorMessage: message, metadata: { rule } },
-      );
+      // Under an action of the road it is that action's receipt that tells it: one denial, one receipt.
+      if (parentId === null)
+        deps.ledger.record(
+          {
+            actionType: "system",
+            actionName: "memory.edit",
+            inputs: { commitId, op: wish.op, target: wish.target },
+            riskTier: "T1",
+            parentId,
+            questId: author.questId,
+          },
+          { status: "failure", errorMessage: message, metadata: { rule } },
+        );
       throw new LancelotError("denied", message, { data: { rule, alternatives: verdict.alternatives } });
     }
     return storage.transaction((): Staged => {

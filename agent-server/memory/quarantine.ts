@@ -159,7 +159,7 @@ export function createQuarantine(deps: QuarantineDeps): Quarantine {
         return { entry: promoted, commitId, diff: [...diff] };
       });
     } catch (error) {
-      for (const { entry, message, rule } of refused)
+      for (const { entry, message, rule } of parentId === null ? refused : [])
         ledger.record(
           { actionType: "system", actionName: "memory.promote", inputs: { id }, riskTier: "T1", parentId, questId: entry.questId },
           { status: "failure", errorMessage: message, metadata: { rule } },

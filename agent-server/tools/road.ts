@@ -309,10 +309,12 @@ export function createRoad(deps: RoadDeps): Road {
         if (kept.checkpointId !== null && !ended)
           for (const { path } of undertaking.touches) await checkpoints.finishFiles(kept.checkpointId, [path]).catch(() => undefined);
         const problem = error instanceof LancelotError ? error : null;
+        // What the room itself refused, as memory's gates do.
+        const refusedBy = (problem === null ? null : decisionOf(problem))?.rules.map(({ id }) => id);
         ledger.close(receiptId, {
           status: problem?.code === "cancelled" ? "cancelled" : "failure",
           errorMessage: problem?.message ?? "An internal error stopped it.",
-          outputs: outputsWith({}),
+          outputs: outputsWith(refusedBy === undefined ? {} : { refusedBy }),
         });
         if (problem !== null && !ended && isRefusal(problem)) outcome("refused");
         // What was never begun, for want of disk space say, tells nothing of the action.

@@ -19,8 +19,8 @@ const owners: ReadonlySet<string> = new Set(["remember", "forget", "promote", "d
 const leaveIt = "Leave it unwritten and say it in the answer.";
 
 /**
- * Policy for memory: the persona is the soul's; what the soul's ethics forbid is not kept; what reaches beyond the task, takes back what
- * somebody else did or takes the owner's words out of use is asked. `author` is set by the code that knows who calls, never by a model.
+ * Policy for memory: the persona is the soul's; what the soul's ethics forbid is not kept; what is the owner's is decided by
+ * nobody else; what reaches beyond the workspace or takes back what somebody else did is asked. `author` is set by the code that knows who calls, never by a model.
  */
 export const appraiseMemory: Appraise = (intent, _base, facts) => {
   if (intent.action !== "write") return appraisal({ scope: "memory", key: "" });
@@ -46,6 +46,11 @@ export const appraiseMemory: Appraise = (intent, _base, facts) => {
       "Say it in the answer.",
       "Ask the owner to trust the workspace.",
     ]);
+  if (op === "set_aside" && !byOwner && (core || intent.args["owners"] !== false))
+    return no("memory.set-aside", "What you said, and what is in every prompt, is yours to set aside.", [
+      "Propose to delete it with a reason.",
+      "Tell the owner what is wrong with it.",
+    ]);
   const space = namespaceProblem(intent, byOwner);
   if (space !== null) return no(space.id, space.message, ["Leave the namespace out.", leaveIt]);
 
@@ -65,7 +70,7 @@ export const appraiseMemory: Appraise = (intent, _base, facts) => {
       },
     });
   }
-  const asks = byOwner ? [] : questions(intent, op, core, target);
+  const asks = byOwner ? [] : questions(intent, op, core);
   return appraisal({ scope, asks, alternatives: asks.length === 0 ? [leaveIt] : [askOwner, leaveIt] });
 };
 
@@ -97,18 +102,12 @@ function namespaceProblem(intent: Intent, byOwner: boolean): { id: string; messa
 }
 
 /** What policy asks the owner about when the agent wants it. */
-function questions(intent: Intent, op: string, core: boolean, target: string | null): Appraisal["asks"] {
+function questions(intent: Intent, op: string, core: boolean): Appraisal["asks"] {
   const { args } = intent;
   const removed = Math.max(numberOf(args["deletes"]), op === "delete" ? numberOf(args["items"]) : 0);
   return [
     ...(op === "rollback" && args["foreign"] !== false
       ? [rule("memory.rollback-foreign", "This takes back what was remembered by you or in another task.")]
-      : []),
-    ...(op === "set_aside" && core
-      ? [rule("memory.core-aside", `This takes a part of ${target} out of every prompt until you decide.`)]
-      : []),
-    ...(op === "set_aside" && !core && args["owners"] !== false
-      ? [rule("memory.owners-words", "This takes out of use what you said yourself.")]
       : []),
     ...(removed > maxForgotten ? [rule("memory.forget-many", `This forgets ${removed} memories at once.`)] : []),
     ...(args["namespace"] === "global" && !core && writing.has(op)

@@ -92,7 +92,7 @@ export function editWords(
   { commitId, outcome, target, content, notes, quarantineId, finished, diff }: Result<"memory.edit">,
 ): string {
   const lines = [headline()];
-  const why = quarantineId === null ? undefined : acts.waiting(commitId).find(({ id }) => id === quarantineId)?.why;
+  const why = quarantineId === null ? undefined : acts.whyWaiting(quarantineId);
   if (why !== undefined) lines.push(`Why it waits: ${why}`);
   lines.push(...notes.map((note) => `Note: ${note}`));
   if (notes.length > 0 && content !== null && outcome !== "reinforced") lines.push(`As it stands: ${content}`);

@@ -13,8 +13,8 @@ export interface MemoryActs extends MemoryEdits, MemoryDecisions, OwnersWords {
   rollback(wish: RollbackWish, caller: MemoryCaller): MemoryAct<RolledBack>;
   search(params: Params<"memory.search">, questId: string | null): Result<"memory.search">;
   core(): CoreBlock[];
-  /** Edits of this commit that wait in quarantine, and why. */
-  waiting(commitId: string): { readonly id: string; readonly target: string; readonly why: string }[];
+  /** Why an edit waits in quarantine. */
+  whyWaiting(quarantineId: string): string;
 }
 
 export function createMemoryActs(deps: { readonly memory: Memory; readonly redactor: Redactor }): MemoryActs {
@@ -26,9 +26,6 @@ export function createMemoryActs(deps: { readonly memory: Memory; readonly redac
     rollback: createMemoryRollback(deps),
     search: (params, questId) => memory.search(params, questId),
     core: () => memory.core(),
-    waiting: (commitId) =>
-      memory
-        .quarantine({ status: "pending", limit: 200 })
-        .flatMap(({ id, target, why, commitId: of }) => (of === commitId ? [{ id, target, why }] : [])),
+    whyWaiting: (quarantineId) => memory.quarantined(quarantineId).why,
   };
 }

@@ -11,7 +11,7 @@ export interface MemoryDecisions {
   promote(id: string, reason: string | null, caller: MemoryCaller): MemoryAct<Result<"memory.promote">>;
   /** The owner turns it away. */
   deny(id: string, reason: string | null, caller: MemoryCaller): MemoryAct<QuarantineEntry>;
-  /** Out of use and into quarantine; the agent is asked about where that takes the owner's words away. */
+  /** Out of use and into quarantine. */
   setAside(id: string, reason: string, caller: MemoryCaller): MemoryAct<Result<"memory.setAside">>;
 }
 
@@ -22,17 +22,9 @@ export function targetOf({ tier, block }: Pick<MemoryItem, "tier" | "block">): M
 
 /** Quarantine as acts of the road. */
 export function createMemoryDecisions({ memory, redactor }: { readonly memory: Memory; readonly redactor: Redactor }): MemoryDecisions {
-  /** @throws LancelotError `not_found`. */
-  function waiting(id: string): QuarantineEntry {
-    const entry = memory.quarantine({ status: "pending", limit: 200 }).find((one) => one.id === id);
-    if (entry === undefined)
-      throw new LancelotError("not_found", `${id} does not wait in quarantine: it was decided, or was never there.`, { data: { id } });
-    return entry;
-  }
-
   return {
     promote(id, reason, caller) {
-      const entry = waiting(id);
+      const entry = memory.quarantined(id);
       return {
         name: "memory.promote",
         inputs: clean({ id, reason }, redactor),
@@ -48,7 +40,7 @@ export function createMemoryDecisions({ memory, redactor }: { readonly memory: M
     },
 
     deny(id, reason, caller) {
-      const entry = waiting(id);
+      const entry = memory.quarantined(id);
       return {
         name: "memory.deny",
         inputs: clean({ id, reason }, redactor),
@@ -56,8 +48,7 @@ export function createMemoryDecisions({ memory, redactor }: { readonly memory: M
         question: { title: `Turn a quarantined edit away (${entry.target})`, detail: clean(entry.content ?? "", redactor) },
         run: (receiptId) => judged(() => memory.deny(id, authorOf({ ...caller, questId: entry.questId }), reason, receiptId)),
         outputs: ({ status }) => ({ id, status }),
-        verify: () =>
-          memory.quarantine({ status: "pending", limit: 200 }).some((one) => one.id === id) ? `${id} still waits in quarantine.` : null,
+        verify: () => (memory.quarantined(id).status === "pending" ? `${id} still waits in quarantine.` : null),
       };
     },
 

@@ -77,7 +77,7 @@ export function createMemoryEdits({ memory, redactor }: { readonly memory: Memor
           items: diff.map(({ itemId }) => itemId),
         }),
         verify: ({ commitId: id, index, content: kept, quarantineId, finished, diff }) => {
-          if (quarantineId !== null) return verifyQuarantined(memory, quarantineId);
+          if (quarantineId !== null) return verifyQuarantined(memory, quarantineId, kept);
           if (finished) return diff.length === 0 ? null : verifyCommit(memory, id, diff);
           return index === null ? null : verifyStaged(memory, id, index, kept);
         },

@@ -3,7 +3,7 @@ import type { MemoryDiff } from "../../contract/memory.ts";
 import type { Memory } from "../../memory/memory.ts";
 import type { MemoryAct } from "./act.ts";
 
-type Looking = Pick<Memory, "item" | "commit" | "staged" | "quarantine">;
+type Looking = Pick<Memory, "item" | "commit" | "staged" | "quarantined">;
 
 /** Items of one commit that are looked at; of more, the first. */
 const most = 200;
@@ -13,8 +13,10 @@ const most = 200;
  * text elsewhere.
  */
 export function verifyCommit(memory: Looking, commitId: string, diff: readonly MemoryDiff[]): string | null {
-  const { status } = memory.commit(commitId);
+  const { status, diff: kept, changes } = memory.commit(commitId);
   if (status !== "committed" && status !== "rolled_back") return `Commit ${commitId} is ${status}.`;
+  // Older than the snapshots that are kept by now: nothing can be looked up.
+  if (kept.length < changes) return null;
   for (const { itemId, after, target, op } of diff.slice(0, most)) {
     const { item, history } = memory.item(itemId);
     const newest = history[0];
@@ -34,11 +36,9 @@ export function verifyStaged(memory: Looking, commitId: string, index: number, c
   return edit.content === content ? null : `Edit ${index} of commit ${commitId} does not hold what was let through.`;
 }
 
-/** Whether an edit is on the list of those that wait, or waited. */
-export function verifyQuarantined(memory: Looking, id: string): string | null {
-  const states = ["pending", "promoted", "denied", "withdrawn"] as const;
-  const found = states.some((status) => memory.quarantine({ status, limit: 200 }).some((entry) => entry.id === id));
-  return found ? null : `${id} is not in quarantine.`;
+/** Whether an edit is kept among those that wait, or waited. */
+export function verifyQuarantined(memory: Looking, id: string, content: string | null): string | null {
+  return memory.quarantined(id).content === content ? null : `${id} in quarantine does not hold what was let through.`;
 }
 
 /** The look at an act after it; what has gone meanwhile by a later act is no failure of this one. */

@@ -100,9 +100,10 @@ describe("memory", () => {
     [{ op: "rollback", commitId: "c", foreign: true, author: "Owner" }, "ask memory.rollback-foreign [rollback]"],
     // Out of use.
     [{ op: "set_aside", target: "archival", owners: false }, "yes [set_aside]"],
-    [{ op: "set_aside", target: "archival", owners: true }, "ask memory.owners-words [set_aside]"],
-    [{ op: "set_aside", target: "archival" }, "ask memory.owners-words [set_aside]"],
-    [{ op: "set_aside", target: "core:operating_rules", owners: false }, "ask memory.core-aside [set_aside]"],
+    [{ op: "set_aside", target: "archival", owners: true }, "deny memory.set-aside T1 high [set_aside]"],
+    [{ op: "set_aside", target: "archival" }, "deny memory.set-aside T1 high [set_aside]"],
+    [{ op: "set_aside", target: "core:operating_rules", owners: false }, "deny memory.set-aside T1 high [set_aside]"],
+    [{ op: "set_aside", target: "core:operating_rules", author: "owner" }, "yes [set_aside]"],
     // What is the owner's.
     [{ op: "promote", target: "core:human", ...x }, "deny memory.owners T1 high [core]"],
     [{ op: "deny", target: "core:human" }, "deny memory.owners T1 high [core]"],
@@ -148,7 +149,7 @@ describe("memory", () => {
     ["memory.everywhere", "memory_insert"],
     ["memory.size", "memory_insert"],
     ["memory.rollback-foreign", "Memory panel"],
-    ["memory.core-aside", "Memory panel"],
+    ["memory.set-aside", "Memory panel"],
   ])("%s is answered with what can be done instead: %s", (id, words) => {
     const rules = [{ id, source: "policy" as const, message: "No." }];
     const usable = new Set(["memory_insert", "soul_propose_amendment"]);
