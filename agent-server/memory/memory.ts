@@ -73,6 +73,8 @@ export interface CompileWish {
  */
 export interface Memory {
   enabled(): boolean;
+  /** False while ended tasks are to propose nothing, by the owner's settings. */
+  proposes(): boolean;
   status(): Result<"memory.status">;
   core(): CoreBlock[];
   search(params: Params<"memory.search">, questId?: string | null): Result<"memory.search">;

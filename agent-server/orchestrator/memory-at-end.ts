@@ -23,8 +23,6 @@ interface Deps {
   byRoad: () => MemoryByRoad | null;
   store: QuestStore;
   storage: Pick<Storage, "db">;
-  /** False: nothing is proposed. */
-  proposes: () => boolean;
   /** How a model on this machine takes data from a text; null while none is loaded: then rules alone propose. */
   extract: () => LocalTasks["extractJson"] | null;
   log: Log;
@@ -60,7 +58,7 @@ export function createMemoryAtEnd(deps: Deps): MemoryAtEnd {
     // Marked before anything is proposed: a host that dies in between loses the proposals, and none is made twice.
     marks.set(questId, last.message.createdAt);
     memory.questEnded({ questId, title: quest.title, outcome, actions: actionsOf(messages), durationMs: durationOf(messages) });
-    if (!deps.proposes()) return;
+    if (!memory.proposes()) return;
     const caller: MemoryCaller = { by: "system", questId, parentId: receiptId, signal: closing.signal };
     const suspicious = suspiciousOf(messages);
     const byRules = newProposals(memory, proposalsByRules(messages, memory.placeOf, suspicious), questId).slice(0, maxProposals);

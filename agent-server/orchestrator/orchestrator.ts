@@ -92,8 +92,6 @@ export interface OrchestratorDeps {
   summarize?: LocalTasks["summarize"];
   /** What is remembered; without it nothing is recalled, kept or proposed. What changes it goes by `tools.memory`. */
   memory?: Memory;
-  /** False: ended tasks propose nothing to remember. They do unless said. */
-  proposes?: () => boolean;
   /** How a model on this machine takes data from a text; null while none is loaded. Rules alone propose without it. */
   extract?: () => LocalTasks["extractJson"] | null;
   /** What kind of request a message is; null where that is switched off. Without it words alone tell. */
@@ -159,7 +157,6 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
   const byRoad = () => tools.memory ?? null;
   const atEnd = createMemoryAtEnd({
     ...{ memory, byRoad, store, storage, log },
-    proposes: deps.proposes ?? (() => true),
     extract: deps.extract ?? (() => null),
   });
   const contextService = createContextService({
@@ -378,7 +375,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
         tools.changes.discard(id);
         await unwound;
         store.deleteQuest(id);
-        if (memory?.enabled() === true) memory.questDeleted(id);
+        memory?.questDeleted(id);
       });
     },
 
