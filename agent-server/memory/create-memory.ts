@@ -24,8 +24,6 @@ import { minScore } from "./search/ranking.ts";
 import { createMemorySearch } from "./search/search.ts";
 import { createMemorySettings } from "./settings.ts";
 import { createMemoryStore } from "./store.ts";
-import { exportMemory } from "./transfer/export.ts";
-import { importMemory } from "./transfer/import.ts";
 
 /** Where no folder is open. */
 const noWorkspace = "-";
@@ -72,7 +70,7 @@ export function createMemory(deps: MemoryDeps): Memory {
     blocks: () => blocks.blocks(),
     enabled: deps.enabled,
   });
-  const transfer = { storage, store, commits, gates, quarantine: rows, settings, workspace, now };
+
   /** What is not there while memory is switched off. */
   function on<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => R {
     return (...args) => {
