@@ -40,7 +40,7 @@ export function App({ room }: { room: WarRoom }): JSX.Element {
   // In a narrow room the tabs scroll, and a link may lead to one that is out of sight.
   useEffect(() => {
     bar.current?.querySelector(`[aria-selected="true"]`)?.scrollIntoView({ block: "nearest", inline: "nearest" });
-  }, [current?.id]);
+  }, [current?.id, current?.waiting?.(room)]);
   const onKeyDown = (event: KeyboardEvent): void => {
     const index = panels.findIndex((panel) => panel.id === current?.id);
     const next = tabForKey(event.key, index, panels.length);
