@@ -40,7 +40,11 @@ export const flagTable: Readonly<Record<FlagName, FlagEntry>> = {
   SKILLS: { default: true, effect: notYet("skills are") },
   HEALTH_MONITOR: { default: true, effect: notYet("the health monitor is") },
   SCHEDULER: { default: true, effect: notYet("scheduled jobs are") },
-  MEMORY_VNEXT: { default: true, effect: notYet("memory is") },
+  MEMORY_VNEXT: {
+    default: true,
+    effect:
+      "Memory: what is recalled for a task, kept from it and proposed at its end, and the tools for it. Off: nothing is recalled, kept or proposed; USER.md, RULES.md and MEMORY_SUMMARY.md lead the prompt as before, and what is remembered stays where it is.",
+  },
   TOOLS_FABRIC: {
     default: true,
     effect: "The tools: reading, searching and editing files, git, repl.run. Off: the model is offered no tools and can only talk.",
