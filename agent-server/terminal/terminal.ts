@@ -13,6 +13,10 @@ const options = {
   json: { type: "boolean" },
   quest: { type: "string" },
   download: { type: "boolean" },
+  last: { type: "string" },
+  reason: { type: "string" },
+  replace: { type: "boolean" },
+  "dry-run": { type: "boolean" },
   help: { type: "boolean", short: "h" },
   version: { type: "boolean", short: "v" },
 } as const;
@@ -30,6 +34,11 @@ export interface CommandLine {
   cwd: string | undefined;
   /** Fetch the local model without asking when nothing else can answer. */
   download: boolean;
+  /** Of `memory`: how many commits to roll back, why something is done, how a file is imported. */
+  last: string | undefined;
+  reason: string | undefined;
+  replace: boolean;
+  dryRun: boolean;
 }
 
 /**
@@ -52,6 +61,10 @@ export async function runCli(argv: readonly string[]): Promise<number> {
       questId: values.quest,
       download: values.download ?? false,
       cwd: values.cwd,
+      last: values.last,
+      reason: values.reason,
+      replace: values.replace ?? false,
+      dryRun: values["dry-run"] ?? false,
     };
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usageText}`);
@@ -71,6 +84,8 @@ export async function runCli(argv: readonly string[]): Promise<number> {
         return await (await import("./receipts.ts")).receipts(line);
       case "soul":
         return await (await import("./soul.ts")).soul(line);
+      case "memory":
+        return await (await import("./memory.ts")).memory(line);
       case "policy":
         return await (await import("./policy.ts")).policy(line);
       case "models":

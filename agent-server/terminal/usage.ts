@@ -14,6 +14,13 @@ export const usageText = `Lancelot: an engineer that asks before it acts, and ke
   lancelot soul status           the soul in force, its versions, what waits
   lancelot soul lint FILE        check a soul; exit 1 when it could not be activated
   lancelot soul diff [V1] [V2]   what changed between versions; or soul diff PROPOSAL
+  lancelot memory [status]       what is remembered here; also core, search WORDS, contexts, compile "TASK"
+  lancelot memory remember "…"   keep something in your words; forget "…" takes it away
+  lancelot memory commits        what changed; rollback ID or rollback --last N takes it back
+  lancelot memory quarantine     what waits for you; promote ID or deny ID
+  lancelot memory export [markdown|jsonl]  to exports/ of the data folder; backup holds everything
+  lancelot memory import FILE    merge an export or a memory.jsonl; --replace, --dry-run
+  lancelot memory jobs           the maintenance; run JOB runs one now
   lancelot policy explain "CMD"  what the policy makes of a command, and why
       --cwd DIR                  the folder it would run in (the workspace)
   lancelot models [download]     what can answer; fetch the local model

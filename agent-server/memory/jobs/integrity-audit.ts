@@ -48,7 +48,7 @@ export async function auditMemory(deps: AuditDeps, turns: JobTurns): Promise<Job
     index.gone === 0 ? null : `${String(index.gone)} references to messages that are gone removed`,
     index.repaired === 0 ? null : `${String(index.repaired)} entries of the index made again`,
   ].filter((words) => words !== null);
-  const checked = `Checked ${String(receipts.commits)} commits, their receipts and images, the caps, the index of ${String(index.items)} items and the quarantine`;
+  const checked = `Checked ${amount(receipts.commits, "commit")} with receipt and images, the caps, the index of ${amount(index.items, "item")} and the quarantine`;
   const detail = [
     problems.length === 0 ? `${checked}: all is well.` : `${checked}. ${problems.slice(0, 5).join(" ")}${more(problems.length - 5)}`,
     put.length === 0 ? null : `Put right: ${put.join(", ")}.`,
@@ -56,6 +56,10 @@ export async function auditMemory(deps: AuditDeps, turns: JobTurns): Promise<Job
     .filter((words) => words !== null)
     .join(" ");
   return { ok: problems.length === 0, detail, facts: { problems, dropped, commits: receipts.commits, ...index } };
+}
+
+function amount(count: number, word: string): string {
+  return `${String(count)} ${word}${count === 1 ? "" : "s"}`;
 }
 
 function more(count: number): string {
