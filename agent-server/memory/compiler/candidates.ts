@@ -55,9 +55,19 @@ export function byCertainty(a: StoredItem, b: StoredItem): number {
   return b.weight - a.weight || byPlace(a, b);
 }
 
-/** The order in which items stand: the task's own, the workspace's, those of everywhere; each the newest first, then by what they say. */
+/**
+ * The order in which items stand: the task's own, the workspace's, those of everywhere; each the newest first. Of two that say the same
+ * all that is told of them decides, so that their ids never do.
+ */
 export function byPlace(a: StoredItem, b: StoredItem): number {
-  return place(a) - place(b) || b.updatedAt - a.updatedAt || compare(a.content, b.content) || compare(a.id, b.id);
+  return (
+    place(a) - place(b) ||
+    b.updatedAt - a.updatedAt ||
+    compare(a.content, b.content) ||
+    compare(a.tier, b.tier) ||
+    compare(a.provenance.source, b.provenance.source) ||
+    compare(a.id, b.id)
+  );
 }
 
 function place({ namespace }: StoredItem): number {

@@ -59,28 +59,31 @@ export function anEntry(of: Partial<WantedItem> & Pick<ItemImage, "id" | "block"
   });
 }
 
+const redactor = createRedactor();
+const sanitizer = createSanitizer("config");
+
 export interface CompilerRoomWish {
   readonly dataDir: string;
   readonly workspace?: string;
   readonly now?: () => number;
   readonly soul?: { readonly text: string; readonly version: string } | null;
-  readonly settings?: Partial<MemorySettings>;
+  readonly settings?: Partial<MemorySettings> | (() => MemorySettings);
 }
 
 /** The compiler with its real neighbours on one data folder, as one process has it. */
 export function openCompilerRoom(of: CompilerRoomWish) {
   const { dataDir, workspace: place = workspace, now = () => noon, soul = null } = of;
   const storage: Storage = openStorage({ dataDir, migrations: [...receiptsMigrations, ...memoryMigrations] });
-  const redactor = createRedactor();
   const ledger = createLedger({ storage, redactor });
-  const settings = MemorySettings.parse(of.settings ?? {});
+  const fixed = typeof of.settings === "function" ? null : MemorySettings.parse(of.settings ?? {});
+  const settings = typeof of.settings === "function" ? of.settings : (): MemorySettings => fixed ?? MemorySettings.parse({});
   const textOf = (image: ItemImage): string => image.content;
   const store = createMemoryStore({ storage, index: createMemoryIndex(storage), textOf, workspace: place });
   const search = createMemorySearch({ storage, store, textOf, workspace: place, now });
-  const filter = createSecurityFilter({ sanitizer: createSanitizer("config"), redactor });
+  const filter = createSecurityFilter({ sanitizer, redactor });
   const blocks = createCoreBlocks({
     store,
-    settings: () => settings,
+    settings,
     estimateTokens,
     soul: () => soul,
     ownersFiles: createOwnersFiles({ dataDir, redactor }),
@@ -88,7 +91,7 @@ export function openCompilerRoom(of: CompilerRoomWish) {
     filter,
     now,
   });
-  const contexts = createContexts({ storage, workspace: place, settings: () => settings });
+  const contexts = createContexts({ storage, workspace: place, settings });
   const compiler = createCompiler({
     storage,
     ledger,
@@ -98,7 +101,7 @@ export function openCompilerRoom(of: CompilerRoomWish) {
     blocks,
     contexts,
     filter,
-    settings: () => settings,
+    settings,
     estimateTokens,
     soul: () => soul,
     workspace: place,
@@ -110,7 +113,13 @@ export function openCompilerRoom(of: CompilerRoomWish) {
     store,
     blocks,
     contexts,
-    settings,
+    filter,
+    /** Takes every item out. */
+    empty(): void {
+      storage.transaction(() => {
+        for (const { id } of store.all(0, 10_000)) store.put(id, null);
+      });
+    },
     /** Stores items in this order, past the commits. */
     put(items: readonly WantedItem[]): void {
       storage.transaction(() => {
