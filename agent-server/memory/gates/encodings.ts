@@ -9,7 +9,7 @@ export interface EncodedRun {
 
 /** Bytes that a packed run may grow to. */
 const maxUnpacked = 100_000;
-const base64Run = /[A-Za-z0-9+/_-]{12,}(?:\s{0,2}\r?\n[A-Za-z0-9+/_-]{4,})*={0,2}/g;
+const base64Run = /[A-Za-z0-9+/_-]{12,}(?:\r?\n(?:[A-Za-z0-9+/_-]{4,}|[A-Za-z0-9+/_-]{1,3}(?==)))*={0,2}/g;
 const base32Run = /(?<![A-Za-z0-9])[A-Z2-7]{16,}={0,6}|(?<![A-Za-z0-9])[a-z2-7]{16,}={0,6}/g;
 const hexRun = /(?:(?:0x|\\x|%|=)?[0-9a-f]{2}[\s:,;-]{0,2}){8,}/gi;
 const escapeRun =
@@ -46,6 +46,7 @@ export const mirrors: readonly {
 }[] = [
   { there: reverse, back: reverse, reversed: true },
   { there: rot13, back: rot13, reversed: false },
+  { there: (text) => reverse(rot13(text)), back: (text) => reverse(rot13(text)), reversed: true },
 ];
 
 export function reverse(text: string): string {
@@ -66,8 +67,9 @@ export function plainForms(text: string): string[] {
   return [
     compatible,
     decoded,
-    decoded.replace(/["'`]\s*(?:[+.&]|\.\.|\|\|)?\s*["'`]/g, ""),
-    decoded.replace(/\\?[ \t]*\r?\n[ \t>*|#-]*/g, ""),
+    decoded.replace(/(["'`])\s*(?:[+.&]|\.\.|\|\|)\s*\1|(["'`])\s+\2/g, ""),
+    decoded.replace(/\\[ \t]*\r?\n[ \t]*/g, ""),
+    decoded.replace(/[ \t]*\r?\n[ \t>*|#-]*/g, ""),
   ].filter((form) => form !== text);
 }
 
@@ -124,7 +126,7 @@ function unescape(text: string): string {
 }
 
 function fromCode(code: number, whole: string): string {
-  return code >= 32 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff) ? String.fromCodePoint(code) : whole;
+  return code > 0 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff) ? String.fromCodePoint(code) : whole;
 }
 
 function decodePercent(text: string): string {

@@ -5,6 +5,9 @@
 const hidden =
   /[\u{e0000}-\u{e007f}\u{e0100}-\u{e01ef}\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]|(?<![\p{Extended_Pictographic}0-9#*])[\ufe00-\ufe0f]|(?<![\p{L}\p{M}\p{Extended_Pictographic}\ufe0f])\u200d|(?<![\p{Script=Arabic}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Syriac}\p{M}])\u200c|(?<=\p{Script=Latin})\u200d/gu;
 const flag = /\u{1f3f4}[\u{e0020}-\u{e007e}]{2,6}\u{e007f}/gu;
+/** Colours of a terminal: whole, so that what is left of one does not hide the start of a token. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it is the escape character
+const colours = /\u001b\[[0-9;?]{0,20}[A-Za-z]/g;
 const controls = /[^\P{Cc}\t\n]/gu;
 
 /** The text without what nobody sees, with line ends as `\n` and composed letters. `hidden`: how many characters were taken out. */
@@ -23,5 +26,5 @@ export function cleanText(text: string): { text: string; hidden: number } {
     from = found.index + found[0].length;
   }
   plain += without(whole.slice(from));
-  return { text: plain.replace(controls, "").normalize("NFC").trim(), hidden: taken };
+  return { text: plain.replace(colours, "").replace(controls, "").normalize("NFC").trim(), hidden: taken };
 }

@@ -76,24 +76,31 @@ export function scrub(text: string, redactor: Redactor): string {
 }
 
 function scrubOnce(text: string, redactor: Redactor): string {
-  let current = redactor.text(text).text;
-  for (const { start, end, texts } of encodedRuns(current).toReversed()) {
-    const run = current.slice(start, end);
-    // A run before it, further right in the text, may have been taken out with this one.
-    if (run.includes("[redacted:") || run.includes("]")) continue;
-    if (texts.some((one) => holdsSecret(one, redactor, maxDepth - 1)))
-      current = current.slice(0, start) + encodedSecret + current.slice(end);
-  }
+  let current = scrubAsWritten(text, redactor);
   for (const { there, back, reversed } of mirrors) {
-    const hidden = current.split(placeholder).length > 1 ? null : there(current);
-    const inMirror = hidden === null ? null : redactor.text(hidden);
-    if (inMirror === null || inMirror.findings.length === 0) continue;
-    const parts = inMirror.text.split(/(\[redacted:[\w-]+\])/).map((part) => (placeholder.test(part) ? encodedSecret : back(part)));
+    const hidden = there(current);
+    const clean = scrubAsWritten(hidden, redactor);
+    if (clean === hidden) continue;
+    const parts = clean.split(/(\[redacted:[\w-]+\])/).map((part) => (placeholder.test(part) ? encodedSecret : back(part)));
     current = (reversed ? parts.toReversed() : parts).join("");
   }
   for (const form of plainForms(current)) {
     const bare = redactor.text(form);
     if (bare.findings.length > 0) return bare.text;
+  }
+  return current;
+}
+
+/** Without the secrets that stand there, and without the runs that say one. */
+function scrubAsWritten(text: string, redactor: Redactor): string {
+  let current = redactor.text(text).text;
+  let from = current.length;
+  for (const { start, end, texts } of encodedRuns(current).toSorted((a, b) => b.end - a.end || a.start - b.start)) {
+    // Overlaps one that was taken out: what is left of it is looked at in the next round.
+    if (end > from) continue;
+    if (!texts.some((one) => holdsSecret(one, redactor, maxDepth - 1))) continue;
+    current = current.slice(0, start) + encodedSecret + current.slice(end);
+    from = start;
   }
   return current;
 }

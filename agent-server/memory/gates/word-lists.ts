@@ -32,6 +32,7 @@ export const framing = words(`
   name named names called is need needs needed choose chose chosen decided decide decides decision rule rules fact project workspace repository
   remember remembers note noted make makes made keep kept should must going
   besitzer eigentumer nutzer benutzer mochte will bevorzugt bevorzugen bevorzuge mag sagt sagte heisst heisse nutzt nutze benutzt verwendet verwende verwenden projekt
+  soll sollen sollte sollten
   proprietaire utilisateur prefere preferer veut souhaite aime dit appelle utilise utiliser projet
   propietario dueno usuario prefiere prefiero quiere quiero desea dice llama llamo usa uso usar utiliza utilizo proyecto
   владелец пользователь предпочитает предпочитаю хочет хочу просит любит люблю говорит сказал зовут использует использую используем проект

@@ -1,6 +1,11 @@
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import "../../../support/properties.ts";
+import { createGates } from "../../../../agent-server/memory/gates/gates.ts";
+import { createOrders } from "../../../../agent-server/memory/gates/orders.ts";
+import { MemorySettings } from "../../../../agent-server/memory/settings.ts";
 import type { Author, ProposedEdit, Verdict } from "../../../../agent-server/memory/types.ts";
-import { gatesRoom, said } from "../../../support/memory/gates-room.ts";
+import { gatesRoom, orders, redactor, said, sanitizer } from "../../../support/memory/gates-room.ts";
 
 const agent: Author = { by: "agent", questId: "q1" };
 const owner: Author = { by: "owner", questId: null };
@@ -185,5 +190,83 @@ describe("personal data", () => {
     expect(outcome(gates.judge(edit({ content: mail, provenance: { source: "user" } }), owner))).toBe("store archival");
     expect(outcome(gates.judge(edit({ content: mail }), agent))).toBe("soul.memory-ethics");
     expect(outcome(gates.judge(edit({ reason: "anna@firma.de told it" }), agent))).toBe("soul.memory-ethics");
+  });
+});
+
+describe("the gates", () => {
+  const anyEdit = fc.record(
+    {
+      op: fc.oneof(fc.constantFrom("insert", "replace", "delete", "rethink"), fc.anything()),
+      target: fc.oneof(
+        fc.constantFrom("core:human", "core:operating_rules", "working", "episodic", "archival", "core:persona"),
+        fc.anything(),
+      ),
+      selector: fc.oneof(fc.string({ unit: "binary" }), fc.anything()),
+      content: fc.oneof(fc.string({ unit: "binary", maxLength: 500 }), fc.anything()),
+      reason: fc.oneof(fc.string(), fc.anything()),
+      confidence: fc.oneof(fc.double(), fc.anything()),
+      provenance: fc.oneof(fc.record({ source: fc.constantFrom("user", "agent", "tool", "system"), ref: fc.string() }), fc.anything()),
+      tags: fc.oneof(fc.array(fc.string()), fc.anything()),
+      namespace: fc.oneof(fc.constantFrom("global", "workspace", "quest:q1", "quest:q2"), fc.anything()),
+      kind: fc.oneof(fc.constantFrom("fact", "message", "rule"), fc.anything()),
+    },
+    { requiredKeys: [] },
+  );
+  const anyAuthor = fc.oneof(fc.constantFrom(agent, owner, system), fc.anything());
+
+  it("answer for any input whatever, and what they store is as edits are", () => {
+    fc.assert(
+      fc.property(anyEdit, anyAuthor, (proposed, author) => {
+        const verdict = gates.judge(proposed as unknown as ProposedEdit, author as Author);
+        expect(["store", "quarantine", "refuse"]).toContain(verdict.kind);
+        if (verdict.kind === "refuse") {
+          expect(verdict.problem.message).not.toBe("");
+          return;
+        }
+        expect(verdict.edit.target).not.toBe("core:persona");
+        expect(verdict.edit.content === null || verdict.edit.content.length <= 2_000).toBe(true);
+        if (verdict.edit.target.startsWith("core:") && (author as Author).by !== "owner") expect(verdict.kind).toBe("quarantine");
+        expect(gates.verify({ edit: verdict.edit, author: (author as Author).by })).toBeInstanceOf(Array);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("say no where what they ask fails", () => {
+    const broken = createGates({
+      redactor,
+      sanitizer,
+      orders,
+      settings: () => MemorySettings.parse({}),
+      forbids: () => {
+        throw new Error("the soul cannot be read");
+      },
+      evidence: () => null,
+    });
+    expect(broken.judge(edit({}), agent)).toMatchObject({ kind: "refuse", problem: { rule: "memory.unjudged" } });
+    const stored = gates.judge(edit({}), agent);
+    if (stored.kind === "refuse") throw new Error(stored.problem.message);
+    expect(broken.verify({ edit: stored.edit, author: "agent" })).toMatchObject([{ rule: "memory.unjudged" }]);
+  });
+
+  it("find something in everything while their table cannot be used", () => {
+    const without = createGates({
+      redactor,
+      sanitizer,
+      orders: createOrders("/no/such/folder", () => undefined),
+      settings: () => MemorySettings.parse({}),
+      forbids: () => null,
+      evidence: () => null,
+    });
+    expect(outcome(without.judge(edit({}), agent))).toBe("memory.injection");
+  });
+
+  it("judge what they let through as they did before", () => {
+    const texts = ["The build takes 40 seconds.", "Node 24 is used.", "Parser tests live in test/parser."];
+    for (const content of texts) {
+      const first = gates.judge(edit({ content, target: "core:workspace_state" }), agent);
+      if (first.kind !== "quarantine") throw new Error("It should wait.");
+      expect(gates.verify({ edit: first.edit, author: "agent" })).toEqual([]);
+    }
   });
 });
