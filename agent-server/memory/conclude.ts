@@ -59,7 +59,8 @@ export function createConclude(deps: ConcludeDeps) {
         });
       }
       const diff = changes.flatMap(diffOf);
-      const everywhere = changes.length > 0 && changes.every(({ before, after }) => (after ?? before)?.workspace === "");
+      const places = changes.flatMap(({ before, after }) => (after ?? before)?.workspace ?? []);
+      const everywhere = places.length > 0 && places.every((place) => place === "");
       const workspace = everywhere ? "" : deps.workspace;
       const receiptId = ledger.open({
         actionType: "system",

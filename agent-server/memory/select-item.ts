@@ -37,7 +37,11 @@ export function createSelectItem(of: { readonly storage: Storage; readonly works
     AND (@questId IS NULL OR tier <> 'working' OR namespace NOT LIKE 'quest:%' OR namespace = 'quest:' || @questId)`;
   const select = (where: string) => db.prepare<[Record<string, unknown>], ItemRow>(`SELECT * FROM memory_items WHERE ${where}`);
   const byId = select("workspace IN ('', @workspace) AND id = @id");
-  const byKey = select(`text_key = @key AND ${inTarget} AND ${alive} ORDER BY seq`);
+  // Named, because without statistics SQLite would rather read a whole tier.
+  const byKey = db.prepare<[Record<string, unknown>], ItemRow>(
+    `SELECT * FROM memory_items INDEXED BY memory_items_text
+     WHERE text_key = @key AND text_key <> '' AND ${inTarget} AND ${alive} ORDER BY seq`,
+  );
   const texts = db.prepare<[Record<string, unknown>], { id: string; content: string }>(
     `SELECT id, content FROM memory_items WHERE ${inTarget} AND ${alive} AND content <> '' ORDER BY seq DESC`,
   );

@@ -23,13 +23,22 @@ export function createMemoryStore(deps: MemoryStoreDeps): MemoryStore {
   const { storage, index, workspace } = deps;
   const { db } = storage;
   const seen = "workspace IN ('', @workspace)";
-  const rows = (where: string) => db.prepare<[Record<string, unknown>], ItemRow>(`SELECT * FROM memory_items WHERE ${where}`);
+  const rows = (where: string, how = "") =>
+    db.prepare<[Record<string, unknown>], ItemRow>(`SELECT * FROM memory_items ${how} WHERE ${where}`);
   const find = rows(`id = @id AND ${seen}`);
   const findAny = rows("id = @id");
-  const findSeqs = rows(`seq IN (SELECT value FROM json_each(@seqs)) AND ${seen}`);
+  const findSeqs = rows(`seq IN (SELECT value FROM json_each(@seqs)) AND +${seen}`);
+  const listed = `workspace = @place AND tier = @tier AND seq < @before AND (expires_at IS NULL OR expires_at > @now)
+    AND (@namespace IS NULL OR namespace = @namespace) AND (@kind IS NULL OR kind = @kind)
+    AND (@questId IS NULL OR tier <> 'working' OR namespace NOT LIKE 'quest:%' OR namespace = 'quest:' || @questId)
+    ORDER BY seq DESC LIMIT @limit`;
+  const newest = rows(listed, "INDEXED BY memory_items_newest");
+  const newestOfNamespace = rows(listed, "INDEXED BY memory_items_namespace");
   const ofBlock = rows(`${seen} AND tier = 'core' AND block = @block`);
-  const ofText = rows(
-    `text_key = @key AND ${seen} AND tier = @tier AND block IS @block AND namespace = @namespace
+  // Named, because without statistics SQLite would rather read a whole tier.
+  const ofText = db.prepare<[Record<string, unknown>], ItemRow>(
+    `SELECT * FROM memory_items INDEXED BY memory_items_text
+     WHERE text_key = @key AND text_key <> '' AND ${seen} AND tier = @tier AND block IS @block AND namespace = @namespace
      ORDER BY expires_at IS NULL DESC, expires_at DESC, seq LIMIT 1`,
   );
   const expiredRows = rows("expires_at <= @now ORDER BY expires_at, seq LIMIT @limit");
@@ -92,21 +101,12 @@ export function createMemoryStore(deps: MemoryStoreDeps): MemoryStore {
     },
     bySeq: (seqs) => findSeqs.all({ seqs: JSON.stringify(seqs), workspace }).map(itemOfRow),
     block: (block) => orderEntries(ofBlock.all({ block, workspace }).map(itemOfRow)),
-    list: (of) => {
-      const where = [
-        seen,
-        "tier IN (SELECT value FROM json_each(@tiers))",
-        "(expires_at IS NULL OR expires_at > @now)",
-        ...(of.namespace === undefined || of.namespace === null ? [] : ["namespace = @namespace"]),
-        ...(of.questId === undefined || of.questId === null
-          ? []
-          : ["(tier <> 'working' OR namespace NOT LIKE 'quest:%' OR namespace = 'quest:' || @questId)"]),
-        ...(of.kind === undefined ? [] : ["kind = @kind"]),
-        ...(of.before === undefined ? [] : ["seq < @before"]),
-      ];
-      const { tiers, now, limit, namespace = null, questId = null, kind = null, before = null } = of;
-      return rows(`${where.join(" AND ")} ORDER BY seq DESC LIMIT @limit`)
-        .all({ workspace, tiers: JSON.stringify(tiers), now, limit, namespace, questId, kind, before })
+    list: ({ tiers, now, limit, namespace = null, questId = null, kind = null, before = Number.MAX_SAFE_INTEGER }) => {
+      const wish = { now, limit, namespace, questId, kind, before: BigInt(before) };
+      return ["", workspace]
+        .flatMap((place) => tiers.flatMap((tier) => (namespace === null ? newest : newestOfNamespace).all({ ...wish, place, tier })))
+        .toSorted((a, b) => b.seq - a.seq)
+        .slice(0, limit)
         .map(itemOfRow);
     },
     counts: (now) => {
