@@ -12,6 +12,7 @@ import { byPlace, createWorkingCandidates, retrieve } from "./candidates.ts";
 import { type Content, dataLines, dataParts, render, renderSmall } from "./render.ts";
 import type { SecurityFilter } from "./security-filter.ts";
 import { coreContent, fitWhole, selectData } from "./selection.ts";
+import { createTakenBack } from "./taken-back.ts";
 
 /** Compiles what memory gives to a prompt (specification, 3: the context compiler). */
 export interface Compiler {
@@ -56,6 +57,7 @@ const crusaderShare = 0.5;
 export function createCompiler(deps: CompilerDeps): Compiler {
   const { storage, ledger, redactor, search, minimalScore, blocks, contexts, settings, estimateTokens, soul, now = Date.now } = deps;
   const working = createWorkingCandidates(storage, deps.workspace);
+  const takenBack = createTakenBack(storage, deps.workspace);
   const tokensOf = (text: string): number => (text === "" ? 0 : estimateTokens(text));
 
   /** What is in and what is out, from one state of the database. */
@@ -65,9 +67,10 @@ export function createCompiler(deps: CompilerDeps): Compiler {
     const parts = blocks.parts({ outside: wish.chat === undefined, scale: Math.min(1, max / limits.context_tokens), now: at, filter });
     const core = parts.flatMap(({ entries }) => entries);
     const small = wish.chat?.small === true;
+    const retrieved = takenBack(small ? [] : retrieve(search, { ...wish, limit: limits.retrieved_items, now: at }), core);
     const { data, excluded } = selectData({
       working: small ? [] : working(wish.questId, at),
-      retrieved: small ? [] : retrieve(search, { ...wish, limit: limits.retrieved_items, now: at }),
+      retrieved: retrieved.kept,
       core,
       limits,
       minimalScore,
@@ -83,7 +86,10 @@ export function createCompiler(deps: CompilerDeps): Compiler {
       },
     };
     const whole = fitWhole(content, max, (some) => tokensOf(textFor(some, wish)));
-    return { content: whole.content, excluded: [...parts.flatMap((part) => part.excluded), ...excluded, ...whole.excluded] };
+    return {
+      content: whole.content,
+      excluded: [...parts.flatMap((part) => part.excluded), ...retrieved.excluded, ...excluded, ...whole.excluded],
+    };
   };
 
   return {

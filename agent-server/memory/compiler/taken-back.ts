@@ -1,0 +1,74 @@
+import type { Storage } from "../../storage/storage.ts";
+import type { Exclusion } from "../core-blocks.ts";
+import { isStopWord } from "../search/stop-words.ts";
+import { fold, stem } from "../search/words.ts";
+import { foldText } from "../text-key.ts";
+import type { Found, StoredItem } from "../types.ts";
+
+/** What the owner removed that is looked at, at most: the newest. */
+const removals = 300;
+/** Part of the words of what was removed that a text has, from which on it says it too. */
+const enough = 0.6;
+
+interface Removed {
+  readonly text: string;
+  readonly exact: ReadonlySet<string>;
+  readonly words: ReadonlySet<string>;
+}
+
+/**
+ * Accounts of earlier tasks (events, experiences, summaries) that still say what the owner took back, by a rollback or by forgetting it:
+ * they leave the compiled text, so that it is gone there too. It goes by words: every number and name of what was removed, and most of
+ * its other words; and it is known for as long as the commit that removed it can be rolled back. The accounts stay as they are, and a
+ * search finds them.
+ */
+export function createTakenBack(storage: Storage, workspace: string) {
+  const rows = storage.db
+    .prepare<[string, number], string>(
+      `SELECT json_extract(i.before, '$.content') FROM memory_images i JOIN memory_commits c ON c.id = i.commit_id
+       WHERE c.workspace IN (?, '') AND c.author = 'owner' AND c.rolled_back_by IS NULL
+         AND i.before IS NOT NULL AND i.after IS NULL
+       ORDER BY c.seq DESC, i.number LIMIT ?`,
+    )
+    .pluck();
+
+  /** @param told what is remembered all the same: the owner said it again. */
+  return (found: readonly Found[], told: readonly StoredItem[]): { kept: Found[]; excluded: Exclusion[] } => {
+    const kept: Found[] = [];
+    const excluded: Exclusion[] = [];
+    if (!found.some(({ item }) => item.tier === "episodic")) return { kept: [...found], excluded };
+    const known = new Set(
+      [...told, ...found.filter(({ item }) => item.tier !== "episodic").map(({ item }) => item)].map((item) => foldText(item.content)),
+    );
+    const removed = rows
+      .all(workspace, removals)
+      .filter((text) => text !== "" && !known.has(foldText(text)))
+      .map((text): Removed => ({ text: foldText(text), ...wordsOf(text) }));
+    for (const one of found) {
+      if (one.item.tier !== "episodic" || !removed.some((gone) => says(one.text, gone))) kept.push(one);
+      else excluded.push({ id: one.item.id, reason: "It still says what you took back." });
+    }
+    return { kept, excluded };
+  };
+}
+
+function says(text: string, { text: gone, exact, words }: Removed): boolean {
+  if (gone.length >= 8 && foldText(text).includes(gone)) return true;
+  const said = wordsOf(text);
+  const all = exact.size + words.size;
+  if (all < 2 || ![...exact].every((word) => said.exact.has(word))) return false;
+  const same = exact.size + [...words].filter((word) => said.words.has(word)).length;
+  return same / all >= enough;
+}
+
+/** Numbers and names of code as they stand, and the stems of the other words that carry meaning. */
+function wordsOf(text: string): Pick<Removed, "exact" | "words"> {
+  const exact = new Set<string>();
+  const words = new Set<string>();
+  for (const token of foldText(text).match(/[\p{L}\p{N}][\p{L}\p{N}_./:@-]*/gu) ?? []) {
+    const word = token.replace(/[./:@-]+$/, "");
+    if (/\d/.test(word) || /[_/@:.]/.test(word)) exact.add(word);
+    else if (word.length > 2 && !isStopWord(word)) words.add(stem(fold(word)));
+  }
+  return { exact, words };
+}
