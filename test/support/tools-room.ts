@@ -6,8 +6,10 @@ import type { Change } from "../../agent-server/contract/changes.ts";
 import type { AskEditor } from "../../agent-server/contract/editor.ts";
 import type { Mode, Posture } from "../../agent-server/contract/governance.ts";
 import { createGovernance, type Governance, governanceMigrations } from "../../agent-server/governance/governance.ts";
+import { estimateTokens } from "../../agent-server/context/context.ts";
+import { createMemory, type Memory, type MemoryDeps, memoryMigrations } from "../../agent-server/memory/memory.ts";
 import { createLedger, type Ledger, receiptsMigrations } from "../../agent-server/receipts/receipts.ts";
-import { createRedactor } from "../../agent-server/security/security.ts";
+import { createRedactor, createSanitizer } from "../../agent-server/security/security.ts";
 import { openStorage, type Storage } from "../../agent-server/storage/storage.ts";
 import type { Tool } from "../../agent-server/tools/tool.ts";
 import {
@@ -24,6 +26,8 @@ export interface ToolsRoom {
   readonly governance: Governance;
   readonly ledger: Ledger;
   readonly storage: Storage;
+  /** Null unless it was asked for. */
+  readonly memory: Memory | null;
   readonly workspace: string;
   readonly dataDir: string;
   /** Every change event, in order. */
@@ -55,6 +59,8 @@ export interface ToolsRoomOptions {
   readonly verificationQueue?: number;
   /** Stands between the tools and the real gate. */
   readonly wrap?: (governance: Governance) => Governance;
+  /** A real memory, with what of it is not as usual; none unless said. */
+  readonly memory?: Partial<MemoryDeps>;
   /** What else the tools are given: shells, a way to the network, flags. */
   readonly given?: Partial<ToolsDeps>;
 }
@@ -71,7 +77,10 @@ export function createToolsRoom(options: ToolsRoomOptions = {}): ToolsRoom {
   const dataDir = options.dataDir ?? join(base, "data");
   mkdirSync(workspace, { recursive: true });
   mkdirSync(dataDir, { recursive: true });
-  const storage = openStorage({ dataDir, migrations: [...receiptsMigrations, ...governanceMigrations, ...toolsMigrations] });
+  const storage = openStorage({
+    dataDir,
+    migrations: [...receiptsMigrations, ...governanceMigrations, ...toolsMigrations, ...memoryMigrations],
+  });
   const redactor = createRedactor();
   const ledger = createLedger({ storage, redactor });
   const events: Change[] = [];
@@ -96,6 +105,22 @@ export function createToolsRoom(options: ToolsRoomOptions = {}): ToolsRoom {
     },
   });
   const governance = options.wrap?.(real) ?? real;
+  const configDir = options.configDir ?? join(import.meta.dirname, "../../config");
+  const memory =
+    options.memory === undefined
+      ? null
+      : createMemory({
+          ...{ storage, ledger, redactor, workspace, dataDir, configDir, estimateTokens },
+          sanitizer: createSanitizer(configDir),
+          enabled: () => true,
+          emit: () => undefined,
+          log: () => undefined,
+          soul: () => null,
+          forbids: (content) => real.soul.active()?.forbidsMemory(content) ?? null,
+          evidence: () => null,
+          timeline: { message: () => null, since: () => [], quest: () => [] },
+          ...options.memory,
+        });
   const tools = createTools({
     storage,
     ledger,
@@ -105,6 +130,7 @@ export function createToolsRoom(options: ToolsRoomOptions = {}): ToolsRoom {
     dataDir,
     ripgrepPath,
     askEditor: options.askEditor ?? null,
+    ...(memory === null ? {} : { memory }),
     ...(options.catalog === undefined ? {} : { catalog: options.catalog }),
     ...(options.boundaryTimeoutMs === undefined ? {} : { boundaryTimeoutMs: options.boundaryTimeoutMs }),
     ...(options.verificationQueue === undefined ? {} : { verificationQueue: options.verificationQueue }),
@@ -118,6 +144,7 @@ export function createToolsRoom(options: ToolsRoomOptions = {}): ToolsRoom {
     governance,
     ledger,
     storage,
+    memory,
     workspace,
     dataDir,
     events,

@@ -59,6 +59,18 @@ const calls: Record<string, { args: Record<string, unknown>; acts: string | null
   ask_owner: { args: { question: "Which?" }, acts: "question" },
   update_plan: { args: { steps: [{ title: "One", status: "active" }] }, acts: null },
   soul_propose_amendment: { args: { yaml: shippedSoul.replace("    - push\n", ""), reason: "Why." }, acts: "yaml" },
+  memory_search: { args: { query: "alpha" }, acts: "query" },
+  memory_get_core_blocks: { args: {}, acts: null },
+  memory_insert: { args: { target: "archival", content: "The alpha words are in src/a.ts.", reason: "Why." }, acts: "content" },
+  memory_replace: {
+    args: { target: "archival", selector: "beta file", new_content: "The gamma file is b.ts.", reason: "Why." },
+    acts: "content",
+  },
+  memory_delete: { args: { target: "archival", selector: "beta file", reason: "Why." }, acts: "selector" },
+  memory_begin_edits: { args: { reason: "Why." }, acts: null },
+  memory_finish_edits: { args: { commit_id: "staged" }, acts: "commitId" },
+  memory_quarantine: { args: { target: "item", reason: "Why." }, acts: "id" },
+  memory_rollback: { args: { commit_id: "committed", reason: "Why." }, acts: "commitId" },
   "repl.ls": { args: { argv: ["alias"] }, acts: "path" },
   "repl.cat": { args: { argv: ["alias/a.ts"] }, acts: "path" },
   "repl.grep": { args: { argv: ["alpha", "alias/a.ts"] }, acts: "path" },
@@ -81,6 +93,8 @@ describe("there is one road", () => {
   let asked: Intent[] = [];
   let redeemed: Intent[] = [];
   let problems: string[] = [];
+  /** What was remembered before, by the words that stand for it in the rows above. */
+  let remembered: Record<string, string> = {};
   beforeAll(() => {
     stopWatching = watchProcesses();
   });
@@ -129,8 +143,10 @@ describe("there is one road", () => {
       base,
       networkEnabled: () => true,
       given: { flag: (name) => name === "TOOLS_NETWORK", shells: [plainShell("one")], pageFetch: aPage },
+      memory: {},
       ...options,
     });
+    remembered = expect.getState().currentTestName?.includes("memory_") === true ? remember() : {};
     room.write("src/a.ts", "alpha secret words\n");
     symlinkSync("src", room.path("alias"));
     if (!expect.getState().currentTestName?.includes("git_")) return;
@@ -146,6 +162,25 @@ describe("there is one road", () => {
     git("config", "remote.origin.url", "./remote.git");
     room.write("src/b.ts", "more\n");
     room.write("src/a.ts", "alpha secret words\n");
+  }
+
+  /** An item and a commit of the task's that is finished, and one that is not. */
+  function remember(): Record<string, string> {
+    const { memory } = room;
+    if (memory === null) throw new Error("no memory");
+    const author = { by: "agent", questId: "q1" } as const;
+    const edit = (commitId: string, content: string) =>
+      memory.edit(
+        commitId,
+        { op: "insert", target: "archival", content, reason: "Why.", confidence: 0.8, provenance: { source: "agent" } },
+        author,
+      );
+    const committed = memory.begin(author, "Why.").commitId;
+    edit(committed, "The beta file is b.ts.");
+    const [item] = memory.finish(committed, author).diff;
+    const staged = memory.begin(author, "Why.").commitId;
+    edit(staged, "The delta file is d.ts.");
+    return { committed, staged, item: item?.itemId ?? "" };
   }
 
   /** Everything a call could leave: the workspace, the data folder beside the database, and every row that is no record or count of asking. */
@@ -183,7 +218,10 @@ describe("there is one road", () => {
   }
 
   function run(tool: string, args: unknown, more: Partial<ToolCall> = {}): Promise<ToolOutcome> {
-    return room.run(tool, args, {
+    const named = Object.entries(remembered).some(([word]) => Object.values(args as object).includes(word))
+      ? Object.fromEntries(Object.entries(args as object).map(([name, value]) => [name, remembered[String(value)] ?? (value as unknown)]))
+      : args;
+    return room.run(tool, named, {
       askOwner: async () => {
         watch.note("owner", "asked");
         return "this";
