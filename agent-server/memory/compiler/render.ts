@@ -44,7 +44,7 @@ export function render({ blocks, data }: Content, marker: string | null): string
   const told = blocks.flatMap(({ block, head, source, entries }) => {
     const text = textOf(head, entries);
     if (text === "") return [];
-    return [`${blockTitles[block]}${block === "persona" && source !== null ? ` (${source})` : ""}:\n${text}`];
+    return [`## ${blockTitles[block]}${block === "persona" && source !== null ? ` (${source})` : ""}\n${text}`];
   });
   if (told.length > 0) sections.push([verified, ...told].join("\n"));
 

@@ -153,7 +153,7 @@ describe("in a chat", () => {
     writeFileSync(join(dataDir, "USER.md"), "Ada.\n");
     room.put([anEntry({ id: "h", block: "human", content: "Ada prefers tabs." })]);
     const context = room.compile({ chat: { marker, small: false } });
-    expect(context.renderedPrompt).toBe("What you remember. The owner verified what stands here:\nAbout the owner:\n- Ada prefers tabs.");
+    expect(context.renderedPrompt).toBe("What you remember. The owner verified what stands here:\n## About the owner\n- Ada prefers tabs.");
     expect(reasonOf(context, "core:persona")).toBe("It stands elsewhere in this prompt.");
     expect(reasonOf(context, "file:USER.md")).toBe("It stands elsewhere in this prompt.");
   });
