@@ -18,8 +18,10 @@ export interface EndedQuest {
   readonly receiptId: string | null;
 }
 
+type Remembered = Pick<Memory, "enabled" | "proposes" | "questEnded" | "placeOf" | "quarantine" | "commits" | "search">;
+
 interface Deps {
-  memory: Memory | undefined;
+  memory: Remembered | undefined;
   byRoad: () => MemoryByRoad | null;
   store: QuestStore;
   storage: Pick<Storage, "db">;
@@ -75,7 +77,7 @@ export function createMemoryAtEnd(deps: Deps): MemoryAtEnd {
   }
 
   async function ofModel(
-    known: Memory,
+    known: Pick<Memory, "placeOf">,
     messages: readonly StoredMessage[],
     suspicious: ReadonlySet<string>,
     { parentId, signal, questId }: MemoryCaller,
@@ -168,10 +170,14 @@ function suspiciousOf(messages: readonly StoredMessage[]): Set<string> {
 }
 
 /** What was done that changed something, or was to. */
+/**
+ * What a task did that changed something. What it wanted to be remembered is left out: it stands in memory itself, or waits in quarantine,
+ * from where nothing of it may reach a prompt.
+ */
 function actionsOf(messages: readonly StoredMessage[]): string[] {
   const calls = messages.flatMap(({ message }) => message.parts.filter((part): part is ToolPart => part.type === "tool"));
   return calls
-    .filter(({ tier, status }) => tier !== null && tier !== "T0" && status === "success")
+    .filter(({ tool, tier, status }) => tier !== null && tier !== "T0" && status === "success" && !tool.startsWith("memory_"))
     .map(({ title }) => title)
     .slice(0, namedActions);
 }

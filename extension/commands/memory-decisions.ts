@@ -163,7 +163,9 @@ export function memoryDecisionCommands(host: AgentHost): Commands {
       await rollBack({ commit, ...(itemId === undefined ? {} : { itemId }) });
     },
     async "lancelot.rollBackLastMemory"() {
-      const last = (await commits()).find(({ status }) => status === "committed");
+      const open = (await commits()).filter(({ status }) => status === "committed");
+      // What the host notes by itself after each task is not what the owner means, unless there is nothing else.
+      const last = open.find(({ author }) => author !== "system") ?? open[0];
       if (last === undefined) void vscode.window.showInformationMessage(vscode.l10n.t("There is no commit of memory to roll back."));
       else await rollBack({ commit: last });
     },

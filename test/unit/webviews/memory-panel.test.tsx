@@ -90,7 +90,7 @@ async function fill(label: string, text: string): Promise<void> {
 }
 
 async function key(on: Element | null, name: string): Promise<void> {
-  void act(() => on?.dispatchEvent(new KeyboardEvent("keydown", { key: name, bubbles: true, cancelable: true })));
+  void act(() => void on?.dispatchEvent(new KeyboardEvent("keydown", { key: name, bubbles: true, cancelable: true })));
   await settle();
 }
 
