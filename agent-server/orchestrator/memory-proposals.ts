@@ -1,4 +1,3 @@
-import type { MemoryTarget } from "../contract/memory.ts";
 import type { Memory, ProposedEdit } from "../memory/memory.ts";
 import { workingCommands } from "./memory-commands.ts";
 import { statementsIn } from "./memory-statements.ts";
@@ -64,7 +63,11 @@ function ofTheOwner(content: string, messageId: string, confidence: number, plac
 }
 
 /** Those that are not known, do not wait in quarantine, and were not denied, forgotten or rolled back before. */
-export function newProposals(memory: Memory, proposals: readonly Proposal[], questId: string): Proposal[] {
+export function newProposals(
+  memory: Pick<Memory, "quarantine" | "commits" | "search">,
+  proposals: readonly Proposal[],
+  questId: string,
+): Proposal[] {
   if (proposals.length === 0) return [];
   const settled = new Set<string>();
   for (const status of ["pending", "denied"] as const)
@@ -110,9 +113,4 @@ function wordsOf(text: string): Set<string> {
       .match(/[\p{L}\p{N}_./:-]+/gu)
       ?.map((word) => word.replace(/[.:]+$/, "")),
   );
-}
-
-/** Where a proposal would stand, for the owner. */
-export function isCore(target: MemoryTarget): boolean {
-  return target.startsWith("core:");
 }

@@ -24,6 +24,8 @@ interface Told {
   changed: boolean;
 }
 
+type Remembered = Pick<Memory, "enabled" | "placeOf" | "meant" | "search">;
+
 export interface OwnersMemory {
   /**
    * Does what the owner orders of memory in messages the model has not answered, and tells them what came of it. A run that began with a
@@ -37,7 +39,7 @@ export interface OwnersMemory {
  * Each message is looked at once; after a crash in between it is looked at again, which memory takes as a confirmation.
  */
 export function createOwnersMemory(deps: {
-  memory: Memory | undefined;
+  memory: Remembered | undefined;
   /** The road; null where there is none. */
   byRoad: () => MemoryByRoad | null;
   store: QuestStore;
@@ -105,7 +107,7 @@ function unanswered(messages: readonly StoredMessage[]): StoredMessage[] {
     .filter(({ message, turn }) => message.role === "user" && turn?.kind === "user" && ownersText(message).trim() !== "");
 }
 
-async function remember(memory: Memory, road: MemoryByRoad, text: string, ref: string, caller: MemoryCaller): Promise<Told> {
+async function remember(memory: Remembered, road: MemoryByRoad, text: string, ref: string, caller: MemoryCaller): Promise<Told> {
   const place = memory.placeOf(text);
   const edit = {
     op: "insert" as const,
@@ -138,7 +140,7 @@ function rememberedWords({ outcome, target, content, notes, diff, quarantineId }
   return { level: "info", text: `Remembered ${where}: ${words}${more}`, changed: true };
 }
 
-async function forget(memory: Memory, road: MemoryByRoad, { text, vague }: MemoryOrder, caller: MemoryCaller): Promise<Told | null> {
+async function forget(memory: Remembered, road: MemoryByRoad, { text, vague }: MemoryOrder, caller: MemoryCaller): Promise<Told | null> {
   const { item, candidates } = memory.meant(text, caller.questId);
   if (item !== null) {
     const { forgotten } = await road.forget({ id: item.id, ...(caller.questId === null ? {} : { questId: caller.questId }) }, caller);
@@ -152,7 +154,7 @@ async function forget(memory: Memory, road: MemoryByRoad, { text, vague }: Memor
   return vague ? null : said("info", `Nothing that is remembered matches ${quoted(text)}.`);
 }
 
-function show(memory: Memory, query: string, questId: string | null): Told {
+function show(memory: Remembered, query: string, questId: string | null): Told {
   const { items } = memory.search({ query, limit: listed }, questId);
   const about = query === "" ? "" : ` of ${quoted(query)}`;
   if (items.length === 0) return said("info", `Nothing is remembered${about}.`);

@@ -30,7 +30,12 @@ export interface Recall {
 }
 
 /** Memory before planning (Y5, Y7). A look that fails is logged, told once, recorded, and never stops a task. */
-export function createRecall(deps: { memory: Memory | undefined; store: QuestStore; ledger: Pick<Ledger, "record">; log: Log }): Recall {
+export function createRecall(deps: {
+  memory: Pick<Memory, "enabled" | "compile"> | undefined;
+  store: QuestStore;
+  ledger: Pick<Ledger, "record">;
+  log: Log;
+}): Recall {
   const { memory, store, ledger } = deps;
   const lastTexts = new Map<string, string>();
 
