@@ -29,11 +29,11 @@ export function createMemoryStore(deps: MemoryStoreDeps): MemoryStore {
   const findAny = rows("id = @id");
   const findSeqs = rows(`seq IN (SELECT value FROM json_each(@seqs)) AND +${seen}`);
   const listed = `workspace = @place AND tier = @tier AND seq < @before AND (expires_at IS NULL OR expires_at > @now)
-    AND (@namespace IS NULL OR namespace = @namespace) AND (@kind IS NULL OR kind = @kind)
+    AND (@kind IS NULL OR kind = @kind)
     AND (@questId IS NULL OR tier <> 'working' OR namespace NOT LIKE 'quest:%' OR namespace = 'quest:' || @questId)
     ORDER BY seq DESC LIMIT @limit`;
   const newest = rows(listed, "INDEXED BY memory_items_newest");
-  const newestOfNamespace = rows(listed, "INDEXED BY memory_items_namespace");
+  const newestOfNamespace = rows(`namespace = @namespace AND ${listed}`, "INDEXED BY memory_items_namespace");
   const ofBlock = rows(`${seen} AND tier = 'core' AND block = @block`);
   // Named, because without statistics SQLite would rather read a whole tier.
   const ofText = db.prepare<[Record<string, unknown>], ItemRow>(

@@ -15,11 +15,19 @@ export interface Asked {
   readonly counts: number;
 }
 
-/** Rows that one word may bring. Of a word that more items have, the newest are looked at, and all that have the other words too. */
-const rowsOfWord = 4_000;
+/**
+ * Rows that one word may bring: so many, or an equal part of these where there are many words. Of a word that more items have, the
+ * newest are looked at, and all that have the other words too.
+ */
+const rowsOfWord = { most: 1_000, ofAll: 4_000, least: 200 };
+/** Words that are sought together in one text; a text of more words is no question. */
+const wordsTogether = 6;
 /** Rows that are looked at of words that many items have, where rarer words found others. */
-const rowsOfCommonWord = 400;
-const rowsInAll = 3_000;
+const rowsOfCommonWord = 300;
+const rowsInAll = 1_500;
+/** With so many, pairs of common words are not sought. */
+const enough = 60;
+const rowsAtOnce = 250;
 const guessedTerms = 6;
 
 interface Row {
@@ -48,9 +56,12 @@ export interface Candidates {
  * bounded number of rows, the rare ones first, and only rows with several words are sought among the common ones.
  */
 export function createCandidates(db: Database.Database, of: { readonly workspace: string; readonly vocabulary: Vocabulary }) {
-  const matching = db.prepare<[string, number], number>("SELECT rowid FROM memory_fts WHERE memory_fts MATCH ? ORDER BY rowid DESC LIMIT ?");
+  const matching = db.prepare<[string, number], number>(
+    "SELECT rowid FROM memory_fts WHERE memory_fts MATCH ? ORDER BY rowid DESC LIMIT ?",
+  );
   matching.pluck();
   const size = db.prepare<[string], number | null>("SELECT sum(items) FROM memory_sizes WHERE workspace IN ('', ?)").pluck();
+  const others = db.prepare<[string], number | null>("SELECT sum(items) FROM memory_sizes WHERE workspace NOT IN ('', ?)").pluck();
   const seen = db
     .prepare<[Record<string, string | number | null>], [number, number, number, MemoryTier, MemoryKind, string]>(
       `SELECT m.seq, m.weight, m.updated_at, m.tier, m.kind, m.text_key FROM json_each(@seqs) AS j CROSS JOIN memory_items AS m ON m.seq = j.value
@@ -78,7 +89,8 @@ export function createCandidates(db: Database.Database, of: { readonly workspace
   const frame = (query: Query, wish: SearchWish, narrow: boolean): ((expression: string) => string) => {
     const phrases = query.phrases.map((stems) => `"${stems.join(" ")}"`);
     const tags = wish.tags.map((tag) => `"${tagFacet(tag)}"`);
-    const places = placesOf(wish, of.workspace, narrow);
+    const alone = (others.get(of.workspace) ?? 0) === 0;
+    const places = placesOf(wish, of.workspace, { alone, narrow });
     const excluded = query.excluded.map((stems) => `"${stems.join(" ")}"`).join(" OR ");
     return (expression) => {
       const all = [...(expression === "" ? [] : [`(${expression})`]), ...phrases, ...tags, ...places].join(" AND ");
@@ -90,20 +102,21 @@ export function createCandidates(db: Database.Database, of: { readonly workspace
     const framed = frame(query, wish, narrow);
     const fetch = (expression: string, limit: number): number[] => matching.all(framed(expression), limit);
     const items = sizeOf(size.get(of.workspace) ?? 0);
+    const rowsEach = Math.max(rowsOfWord.least, Math.min(rowsOfWord.most, Math.floor(rowsOfWord.ofAll / query.terms.length)));
     let guesses = 0;
     const postings = query.terms.map((term): Posting => {
       let answers = answersOf(term, of.vocabulary);
-      let seqs = fetch(anyOf(answers), rowsOfWord + 1);
+      let seqs = fetch(anyOf(answers), rowsEach + 1);
       if (seqs.length === 0 && guesses < guessedTerms && query.terms.length <= 12) {
         guesses += 1;
         const guessed = guessesOf(term, of.vocabulary);
         if (guessed.size > 0) {
           answers = new Map([...answers, ...guessed]);
-          seqs = fetch(anyOf(guessed), rowsOfWord + 1);
+          seqs = fetch(anyOf(guessed), rowsEach + 1);
         }
       }
-      const counts = seqs.length === 0 ? rarity(items, 1) * (term.pair ? 0.1 : 0.7) : rarity(items, frequency(seqs, items));
-      return { term, answers, seqs, counts, common: seqs.length > rowsOfWord };
+      const counts = seqs.length === 0 ? rarity(items, 1) * (term.pair ? 0.1 : 0.7) : rarity(items, frequency(seqs, rowsEach, items));
+      return { term, answers, seqs, counts, common: seqs.length > rowsEach };
     });
 
     const relevances = new Map<number, number>();
@@ -115,12 +128,12 @@ export function createCandidates(db: Database.Database, of: { readonly workspace
     for (const posting of found) if (!posting.common) add(posting.seqs, posting.counts);
     const together = (some: readonly Posting[]): void => {
       const counts = some.reduce((sum, posting) => sum + posting.counts, 0);
-      const all = fetch(some.map(({ answers }) => `(${anyOf(answers)})`).join(" AND "), rowsOfWord);
+      const all = fetch(some.map(({ answers }) => `(${anyOf(answers)})`).join(" AND "), rowsOfWord.most);
       for (const seq of all) relevances.set(seq, Math.max(relevances.get(seq) ?? 0, counts));
     };
-    if (common.length > 0 && found.length > 1) together(found);
+    if (common.length > 0 && found.length > 1 && found.length <= wordsTogether) together(found);
     const rarest = common.toSorted((a, b) => b.counts - a.counts).slice(0, 3);
-    if (relevances.size < rowsOfCommonWord && rarest.length > 1) {
+    if (relevances.size < enough && rarest.length > 1) {
       for (const [index, one] of rarest.entries()) for (const other of rarest.slice(index + 1)) together([one, other]);
     }
     for (const { seqs, counts } of common) {
@@ -132,6 +145,26 @@ export function createCandidates(db: Database.Database, of: { readonly workspace
     return { postings, relevances };
   };
 
+  /** Looks at rows, the most relevant first, until none that follows can be among the finalists. */
+  const rank = (best: readonly [seq: number, relevance: number][], total: number, wish: SearchWish, finalists: number) => {
+    let ranked: { row: Row; score: number }[] = [];
+    let looked = 0;
+    while (looked < best.length) {
+      const next = best.slice(looked, looked + rowsAtOnce);
+      const last = ranked[finalists - 1];
+      // No score is higher than the relevance.
+      if (last !== undefined && (next[0]?.[1] ?? 0) / total < last.score) break;
+      looked += next.length;
+      const relevances = new Map(next);
+      const rows = visible([...relevances.keys()], wish);
+      ranked.push(...rows.map((row) => ({ row, score: score((relevances.get(row.seq) ?? 0) / total, row, wish.now) })));
+      ranked = ranked.toSorted(
+        (a, b) => b.score - a.score || b.row.updatedAt - a.row.updatedAt || compare(a.row.textKey, b.row.textKey) || b.row.seq - a.row.seq,
+      );
+    }
+    return { ranked, looked };
+  };
+
   return (query: Query, wish: SearchWish, finalists: number): Candidates => {
     if (query.terms.length === 0 && query.phrases.length === 0) return { asked: [], seqs: [] };
     let narrow = false;
@@ -139,24 +172,12 @@ export function createCandidates(db: Database.Database, of: { readonly workspace
       const { postings, relevances } = gather(query, wish, narrow);
       const total = postings.reduce((sum, { counts }) => sum + counts, 0) || 1;
       const best = [...relevances].toSorted(([a, first], [b, second]) => second - first || b - a).slice(0, rowsInAll);
-      const rows = visible(
-        best.map(([seq]) => seq),
-        wish,
-      );
+      const { ranked, looked } = rank(best, total, wish, finalists);
       // Others' items took the place of those that are seen: the same among these alone.
-      if (!narrow && relevances.size >= rowsOfCommonWord && rows.length < best.length / 2) {
+      if (!narrow && relevances.size >= rowsOfCommonWord && ranked.length < looked / 2) {
         narrow = true;
         continue;
       }
-      const ranked = rows
-        .map((row) => ({ row, score: score((relevances.get(row.seq) ?? 0) / total, row, wish.now) }))
-        .toSorted(
-          (a, b) =>
-            b.score - a.score ||
-            b.row.updatedAt - a.row.updatedAt ||
-            compare(a.row.textKey, b.row.textKey) ||
-            b.row.seq - a.row.seq,
-        );
       return { asked: postings, seqs: ranked.slice(0, finalists).map(({ row }) => row.seq) };
     }
   };
@@ -164,10 +185,10 @@ export function createCandidates(db: Database.Database, of: { readonly workspace
 
 const anyOf = (answers: Answers): string => [...answers.keys()].map((one) => `"${one}"`).join(" OR ");
 
-function placesOf(wish: SearchWish, workspace: string, narrow: boolean): string[] {
+function placesOf(wish: SearchWish, workspace: string, { alone, narrow }: { alone: boolean; narrow: boolean }): string[] {
   const any = (facets: readonly string[]): string => `(${facets.map((facet) => `"${facet}"`).join(" OR ")})`;
   return [
-    any([workspaceFacet(""), workspaceFacet(workspace)]),
+    ...(alone ? [] : [any([workspaceFacet(""), workspaceFacet(workspace)])]),
     ...(narrow && wish.tiers.length < 4 ? [any(wish.tiers.map(tierFacet))] : []),
     ...(!narrow || wish.namespace === null ? [] : [any([namespaceFacet(wish.namespace)])]),
   ];
@@ -179,9 +200,9 @@ function sizeOf(items: number): number {
 }
 
 /** Items that have a word. Of one that more have than were read: by how far back the newest reach, in steps. */
-function frequency(seqs: readonly number[], items: number): number {
+function frequency(seqs: readonly number[], most: number, items: number): number {
   const [first, last] = [seqs[0], seqs.at(-1)];
-  if (seqs.length <= rowsOfWord || first === undefined || last === undefined) return seqs.length;
+  if (seqs.length <= most || first === undefined || last === undefined) return seqs.length;
   const share = seqs.length / Math.max(seqs.length, first - last + 1);
   return Math.min(items, seqs.length * 2 ** Math.round(Math.log2(Math.max(1, (items * share) / seqs.length))));
 }

@@ -13,6 +13,9 @@ export const memorySearchMigrations: readonly Migration[] = [
         word TEXT NOT NULL UNIQUE
       ) STRICT;
       CREATE VIRTUAL TABLE memory_word_parts USING fts5(word, content='', contentless_delete=1, detail='none', tokenize='trigram case_sensitive 1');
+      -- The newest of a tier or of a namespace, in the order of their rows.
+      CREATE INDEX memory_items_newest ON memory_items (workspace, tier);
+      CREATE INDEX memory_items_namespace ON memory_items (workspace, namespace, tier);
     `,
   },
 ];

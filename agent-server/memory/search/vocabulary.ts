@@ -14,7 +14,7 @@ export interface Vocabulary {
   similar(word: string): string[];
 }
 
-const wordsOfTerm = 24;
+const wordsOfTerm = 16;
 const looked = 3_000;
 
 export function createVocabulary(db: Database.Database): Vocabulary {
@@ -44,7 +44,7 @@ export function createVocabulary(db: Database.Database): Vocabulary {
       const shared = Math.max(4, Math.ceil(word.length * 0.7));
       if (word.length < 5) return [];
       const candidates = startingWith(word.slice(0, shared), shared, word.length + 3);
-      return shortest(candidates.filter((other) => other !== word)).slice(0, 8);
+      return shortest(candidates.filter((other) => other !== word && /^\p{L}+$/u.test(other))).slice(0, 8);
     },
     containing: (part) => shortest(withInside(part).filter((word) => word.includes(part))),
     similar: (word) => {
