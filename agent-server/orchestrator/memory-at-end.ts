@@ -169,7 +169,6 @@ function suspiciousOf(messages: readonly StoredMessage[]): Set<string> {
   );
 }
 
-/** What was done that changed something, or was to. */
 /**
  * What a task did that changed something. What it wanted to be remembered is left out: it stands in memory itself, or waits in quarantine,
  * from where nothing of it may reach a prompt.
