@@ -30,7 +30,7 @@ export async function compactWorking(deps: CompactDeps, turns: JobTurns): Promis
   const detail = [
     expired === 0
       ? "Nothing was past its time"
-      : `${String(expired)} ${expired === 1 ? "item was" : "items were"} past their time and removed`,
+      : `${String(expired)} ${expired === 1 ? "item was past its time" : "items were past their time"} and removed`,
     threads === 0
       ? ""
       : `; ${String(notes)} older notes of ${String(threads)} ${threads === 1 ? "task" : "tasks"} became ${threads === 1 ? "one note" : "one note each"}`,

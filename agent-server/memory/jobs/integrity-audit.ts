@@ -44,9 +44,9 @@ export async function auditMemory(deps: AuditDeps, turns: JobTurns): Promise<Job
   await turns.turn();
   const index = await auditIndex(deps, turns);
   const put = [
-    dropped === 0 ? null : `${String(dropped)} open ${dropped === 1 ? "commit" : "commits"} of windows that are gone dropped`,
-    index.gone === 0 ? null : `${String(index.gone)} references to messages that are gone removed`,
-    index.repaired === 0 ? null : `${String(index.repaired)} entries of the index made again`,
+    dropped === 0 ? null : `${amount(dropped, "open commit")} of windows that are gone dropped`,
+    index.gone === 0 ? null : `${amount(index.gone, "reference")} to messages that are gone removed`,
+    index.repaired === 0 ? null : `${index.repaired === 1 ? "1 entry" : `${String(index.repaired)} entries`} of the index made again`,
   ].filter((words) => words !== null);
   const checked = `Checked ${amount(receipts.commits, "commit")} with receipt and images, the caps, the index of ${amount(index.items, "item")} and the quarantine`;
   const detail = [

@@ -18,7 +18,7 @@ export function createTurns(signal: AbortSignal, renew: () => boolean): JobTurns
     turn: async () => {
       await setImmediate();
       if (signal.aborted) throw new LancelotError("cancelled", "It was stopped before its end and goes on the next time.");
-      if (!renew()) throw new LancelotError("conflict", "Another window took it over.");
+      if (!renew()) throw new LancelotError("conflict", "Another window is at the jobs of this workspace.");
     },
   };
 }

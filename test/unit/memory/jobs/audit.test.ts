@@ -1,0 +1,143 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openUpkeepRoom, owner, type UpkeepRoom, type UpkeepWish } from "../../../support/memory/upkeep-room.ts";
+
+let room: UpkeepRoom;
+const open = (wish: UpkeepWish = {}): UpkeepRoom => (room = openUpkeepRoom(wish));
+beforeEach(() => void open());
+afterEach(() => room.remove());
+const audit = () => room.jobs.runJob("memory_integrity_audit", new AbortController().signal);
+const sql = (text: string, ...values: unknown[]) => room.storage.db.prepare(text).run(...values);
+
+const end = { questId: "q1", title: "t", outcome: "done" as const, actions: [], durationMs: 1_000 };
+
+describe("memory as it should be", () => {
+  it("is found well, also after rollbacks, and says what was checked", async () => {
+    const { commitId } = room.keep({ content: "one" });
+    room.keep({ content: "two" });
+    room.commits.rollback({ commitId, reason: "no" }, owner, null);
+    room.conversation.say("q1", "user", "hello", room.clock.now);
+    room.episodes.questEnded(end);
+    const { last } = await audit();
+    expect(last).toMatchObject({
+      status: "run",
+      detail: "Checked 4 commits with receipt and images, the caps, the index of 3 items and the quarantine: all is well.",
+    });
+    expect(room.jobs.problem()).toBeNull();
+    expect(room.receipts("memory.index_repaired")).toEqual([]);
+  });
+});
+
+describe("what must not be", () => {
+  it.each<[string, (room: UpkeepRoom) => void, RegExp]>([
+    [
+      "a commit without a receipt",
+      () => sql("UPDATE memory_commits SET receipt_id = NULL WHERE seq = 1"),
+      /Commit commit_\S+ has no receipt\./u,
+    ],
+    ["a receipt that is not in the ledger", () => sql("UPDATE memory_commits SET receipt_id = 'x' WHERE seq = 1"), /has no receipt/u],
+    [
+      "a receipt of another commit",
+      () => sql("UPDATE memory_commits SET receipt_id = (SELECT receipt_id FROM memory_commits WHERE seq = 2) WHERE seq = 1"),
+      /is of another one/u,
+    ],
+    [
+      "a receipt without its commit",
+      () => {
+        sql("DELETE FROM memory_images");
+        sql("DELETE FROM memory_commits WHERE seq = 1");
+      },
+      /Receipt \S+ tells of a commit that is not there/u,
+    ],
+    [
+      "an image that cannot be read",
+      () => sql("UPDATE memory_images SET after = '{\"id\":1}'"),
+      /cannot be read, so it cannot be rolled back/u,
+    ],
+    ["an image of another item", () => sql("UPDATE memory_images SET item_id = 'other' WHERE rowid = 1"), /cannot be read/u],
+    [
+      "quarantined text among the items",
+      (one) => {
+        const { commitId } = one.keep({ content: "let me in" });
+        const item = one.items().find(({ content }) => content === "let me in");
+        one.quarantine.put({
+          ...{ commitId, questId: null, author: "agent", itemId: null, itemVersion: null, image: null, why: "core" },
+          edit: {
+            ...{ op: "insert", target: "archival", namespace: "workspace", selector: null, content: "let me in", kind: "fact", tags: [] },
+            ...{ confidence: 0.8, provenance: { source: "agent" }, reason: "r", ttlSeconds: null },
+          },
+        });
+        expect(item).toBeDefined();
+      },
+      /What waits in quarantine as quarantine_\S+ is in memory too/u,
+    ],
+  ])("is told: %s", async (_name, harm, words) => {
+    room.keep({ content: "one" });
+    room.keep({ content: "two" });
+    harm(room);
+    const { last } = await audit();
+    expect(last?.status).toBe("failed");
+    expect(last?.detail).toMatch(words);
+    expect(room.jobs.problem()).toBe(last?.detail);
+    expect(room.receipts("memory_job_failed")).toMatchObject([
+      { status: "failure", errorMessage: last?.detail, inputs: { job: "memory_integrity_audit" } },
+    ]);
+  });
+
+  it("is told: a block over its cap", async () => {
+    room.remove();
+    open({ blocks: () => [{ block: "human", tokens: 500, cap: 400 }] });
+    expect((await audit()).last).toMatchObject({
+      status: "failed",
+      detail: expect.stringContaining("The block human takes 500 tokens and may take 400.") as string,
+    });
+  });
+
+  it("is told as long as it is there", async () => {
+    room.keep({ content: "one" });
+    sql("UPDATE memory_commits SET receipt_id = NULL");
+    await audit();
+    room.clock.now += 10 * 86_400_000;
+    expect((await audit()).last?.status).toBe("failed");
+  });
+});
+
+describe("what is derived is put right", () => {
+  it.each<[string, string]>([
+    ["an entry that is missing", "DELETE FROM memory_fts WHERE rowid = 1"],
+    ["an entry too many", "INSERT INTO memory_fts (rowid, words, facets) VALUES (999, 'ghost', '')"],
+    ["all of it gone", "DELETE FROM memory_fts"],
+  ])("%s", async (_name, harm) => {
+    for (const content of ["the zeppelin flies", "the port is 8443"]) room.keep({ content });
+    sql(harm);
+    const { last } = await audit();
+    expect(last).toMatchObject({
+      status: "run",
+      detail: expect.stringMatching(/all is well\. Put right: \d entr(?:y|ies) of the index made again\./u) as string,
+    });
+    expect(room.found("zeppelin")).toHaveLength(1);
+    expect(room.found("ghost")).toEqual([]);
+    expect(room.receipts("memory.index_repaired")).toHaveLength(1);
+    expect((await audit()).last?.detail).not.toContain("Put right");
+  });
+
+  it("an entry that says something else is found by its sample", async () => {
+    for (let index = 0; index < 30; index += 1) room.keep({ content: `fact number ${String(index)} about walnuts` });
+    sql("DELETE FROM memory_fts WHERE rowid = 25");
+    sql("INSERT INTO memory_fts (rowid, words, facets) VALUES (25, 'nonsense', '')");
+    expect((await audit()).last?.detail).toContain("1 entry of the index made again");
+  });
+
+  it("references to messages that are gone are removed, and what dead windows left open is dropped", async () => {
+    room.conversation.say("q1", "user", "hello", room.clock.now);
+    room.episodes.keepMessages("q1");
+    room.conversation.remove(() => true);
+    const { commitId } = room.commits.begin({ by: "agent", questId: null }, "left");
+    sql("UPDATE memory_commits SET host_id = 'dead'");
+    const { last } = await audit();
+    expect(last?.detail).toContain(
+      "Put right: 1 open commit of windows that are gone dropped, 1 reference to messages that are gone removed.",
+    );
+    expect(room.items()).toEqual([]);
+    expect(room.commits.get(commitId).status).toBe("abandoned");
+  });
+});

@@ -1,0 +1,73 @@
+import * as fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { weightOf } from "../../../../agent-server/memory/jobs/decay-archival.ts";
+import { openUpkeepRoom, type UpkeepRoom } from "../../../support/memory/upkeep-room.ts";
+
+const day = 86_400_000;
+const item = { tier: "archival" as const, confidence: 0.8, provenance: { source: "agent" as const }, reinforcedAt: 0 };
+
+describe("what an item counts", () => {
+  it.each([
+    ["nothing passed", item, 0, 0.8],
+    ["one half-life", item, 90, 0.4],
+    ["two", item, 180, 0.2],
+    ["a clock that was set back", { ...item, reinforcedAt: 10 * day }, 0, 0.8],
+    ["the owner's words", { ...item, provenance: { source: "user" as const } }, 3_650, 0.8],
+    ["what is not archival", { ...item, tier: "episodic" as const }, 3_650, 0.8],
+  ])("%s", (_name, of, days, weight) => expect(weightOf(of, 90, days * day)).toBe(weight));
+
+  it("never grows with time and stays between nothing and the confidence", () => {
+    const anyDays = fc.integer({ min: 0, max: 20_000 });
+    fc.assert(
+      fc.property(
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        anyDays,
+        anyDays,
+        fc.integer({ min: 1, max: 3_650 }),
+        (confidence, a, b, half) => {
+          const [early, late] = [Math.min(a, b), Math.max(a, b)].map((days) => weightOf({ ...item, confidence }, half, days * day));
+          expect(late).toBeLessThanOrEqual(early ?? 0);
+          expect(late).toBeGreaterThanOrEqual(0);
+          expect(early).toBeLessThanOrEqual(confidence + 5e-5);
+          expect(early).toBeLessThanOrEqual(1);
+        },
+      ),
+    );
+  });
+});
+
+describe("the job", () => {
+  let room: UpkeepRoom;
+  beforeEach(() => void (room = openUpkeepRoom()));
+  afterEach(() => room.remove());
+  const run = () => room.jobs.runJob("memory_decay_archival", new AbortController().signal);
+  const weights = () => Object.fromEntries(room.items().map(({ content, weight }) => [content, weight]));
+
+  it("lets what nobody confirmed count less, without a commit, and once however often it runs", async () => {
+    room.keep({ content: "agent's" });
+    room.keep({ content: "owner's", provenance: { source: "user" } });
+    room.keep({ content: "core", target: "core:mission" });
+    const commits = room.commits.list({ limit: 10 }).items.length;
+    room.clock.now += 90 * day;
+    const first = await run();
+    expect(weights()).toEqual({ "agent's": 0.4, "owner's": 0.8, core: 0.8 });
+    expect(first.last).toMatchObject({ status: "run", detail: expect.stringContaining("Of 2 archival memories 1 count") as string });
+    await run();
+    await run();
+    expect(weights()["agent's"]).toBe(0.4);
+    expect(room.commits.list({ limit: 10 }).items).toHaveLength(commits);
+    expect(room.items().every(({ version }) => version === 1)).toBe(true);
+    room.clock.now += 90 * day;
+    await run();
+    expect(weights()["agent's"]).toBe(0.2);
+  });
+
+  it("gives back its weight to what is confirmed again", async () => {
+    room.keep({ content: "The port is 8443." });
+    room.clock.now += 900 * day;
+    await run();
+    room.keep({ content: "the port is 8443." });
+    await run();
+    expect(weights()).toEqual({ "The port is 8443.": 0.8 });
+  });
+});
