@@ -22,7 +22,8 @@ export interface Compiler {
    * remembered the text is empty. Recorded as `memory.compile`, and kept to be looked at.
    *
    * `mode` crusader: the same core blocks and working memory, half of what is retrieved, so that decisive work starts from a shorter
-   * prompt. `chat.small`: core facts alone, one list of at most `smallTokens` unless `maxTokens` says otherwise.
+   * prompt. `chat.small`: core facts alone, one list of at most `smallTokens` unless `maxTokens` says otherwise. `maxTokens`
+   * never gives more than `context_tokens` of the settings.
    */
   compile(wish: CompileWish): CompiledContext;
 }

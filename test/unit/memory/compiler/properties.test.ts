@@ -73,14 +73,14 @@ const memories = fc
         block: one.tier === "core" ? one.block : null,
         workspace: one.place === "global" ? "" : one.place === "other" ? "/work/other" : workspace,
         namespace: one.place === "other" ? "workspace" : one.place,
-        kind: one.kind as WantedItem["kind"],
+        kind: one.kind,
         content: one.own ? `n${String(index)}n ${one.content}` : one.content,
         confidence: one.confidence,
         weight: one.weight ?? one.confidence,
         createdAt: at,
         updatedAt: at,
         expiresAt: one.expires,
-        provenance: { source: one.source as "user" },
+        provenance: { source: one.source },
       });
     }),
   );
