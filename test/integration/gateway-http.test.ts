@@ -43,7 +43,7 @@ describe("the gateway", () => {
   it("answers JSON-RPC, single and batch, by the contract", async () => {
     expect(await rpc("host.info", {})).toMatchObject({ jsonrpc: "2.0", id: 1, result: { name: "lancelot" } });
     expect(await rpc("receipts.get", { id: "none" })).toMatchObject({ error: { data: { code: "not_found" } } });
-    expect(await rpc("memory.status", {})).toMatchObject({ error: { data: { code: "unavailable" } } });
+    expect(await rpc("skills.list", {})).toMatchObject({ error: { data: { code: "unavailable" } } });
     const batch = await post("/rpc", [
       { jsonrpc: "2.0", id: 1, method: "health.live" },
       { jsonrpc: "2.0", id: 2, method: "no.such" },

@@ -84,6 +84,30 @@ const ways: Record<MethodName, "looks" | "road" | "recorded" | "quest" | "settle
   "tools.sandbox.build": "recorded",
   "tools.sandbox.cancelBuild": "recorded",
   "tools.sandbox.restart": "recorded",
+  "memory.status": "looks",
+  "memory.core": "looks",
+  "memory.search": "looks",
+  "memory.item": "looks",
+  "memory.begin": "road",
+  "memory.edit": "road",
+  "memory.finish": "road",
+  "memory.abandon": "road",
+  "memory.rollback": "road",
+  "memory.commits": "looks",
+  // What was compiled is kept, with its receipt.
+  "memory.compile": "recorded",
+  "memory.contexts": "looks",
+  "memory.context": "looks",
+  "memory.quarantine": "looks",
+  "memory.promote": "road",
+  "memory.deny": "road",
+  "memory.setAside": "road",
+  "memory.remember": "road",
+  "memory.forget": "road",
+  "memory.export": "road",
+  "memory.import": "road",
+  "memory.jobs": "looks",
+  "memory.runJob": "road",
   "workspace.search": "looks",
   "workspace.files": "looks",
   "changes.list": "looks",
@@ -163,12 +187,18 @@ describe("ways to an effect", () => {
     const open = (Object.keys(ways) as MethodName[]).filter(
       (name) => ways[name] !== "looks" && ways[name] !== "quest" && methods[name].access !== "owner",
     );
-    // A task's title and history, an export into the data folder, and a proposal that has no effect before the owner's word.
+    // A task's title and history, an export into the data folder, a proposal that has no effect before the owner's word, and edits of memory
+    // as the agent's tools make them: by the same gates, core only into quarantine.
     expect(open.sort()).toEqual([
       "context.add",
       "context.compact",
       "context.remove",
       "intent.classify",
+      "memory.abandon",
+      "memory.begin",
+      "memory.compile",
+      "memory.edit",
+      "memory.finish",
       "quests.delete",
       "quests.override",
       "quests.rename",
@@ -213,6 +243,52 @@ describe("ways to an effect", () => {
     expect(await leaves(() => at.call("soul.rollback", { version: former }))).toEqual(expect.arrayContaining(["soul.rollback success"]));
   });
 
+  it("memory: each act of the owner leaves its receipt and that of its commit", async () => {
+    let id = "";
+    let commitId = "";
+    const did = async (work: () => Promise<unknown>, ...names: string[]) =>
+      expect(await leaves(work)).toEqual(expect.arrayContaining(names.map((name) => `${name} success`)));
+    await did(
+      async () =>
+        ({
+          item: { id },
+          commitId,
+        } = await at.call("memory.remember", { text: "The harbour lights are green." })),
+      "memory.remember",
+      "memory.remember.verify",
+      "memory.commit",
+    );
+    await did(
+      () => at.call("memory.rollback", { commitId, reason: "Not yet." }),
+      "memory.rollback",
+      "memory.rollback.verify",
+      "memory.commit",
+    );
+    await did(async () => ({ commitId } = await at.call("memory.begin", { reason: "By hand." })), "memory.begin");
+    const edit = { target: "archival", reason: "By hand.", provenance: { source: "user" } } as const;
+    await did(() => at.call("memory.edit", { ...edit, commitId, op: "insert", content: "The harbour lights are red." }), "memory.edit");
+    await did(
+      async () => ([{ itemId: id } = { itemId: "" }] = (await at.call("memory.finish", { commitId })).diff),
+      "memory.finish",
+      "memory.commit",
+    );
+    await did(() => at.call("memory.setAside", { id, reason: "Is it so?" }), "memory.setAside", "memory.commit");
+    const [waiting] = (await at.call("memory.quarantine", {})).items;
+    await did(() => at.call("memory.promote", { id: waiting?.id ?? "" }), "memory.promote", "memory.commit");
+    await did(() => at.call("memory.setAside", { id, reason: "No." }), "memory.setAside");
+    const [again] = (await at.call("memory.quarantine", {})).items;
+    await did(() => at.call("memory.deny", { id: again?.id ?? "" }), "memory.deny");
+    await at.call("memory.remember", { text: "The harbour lights are blue." });
+    await did(() => at.call("memory.forget", { text: "harbour lights are blue" }), "memory.forget", "memory.commit");
+    await did(async () => at.call("memory.abandon", await at.call("memory.begin", {})), "memory.begin", "memory.abandon");
+    await did(() => at.call("memory.compile", { objective: "The harbour." }), "memory.compile");
+    await did(() => at.call("memory.runJob", { name: "memory_compact_working" }), "memory.runJob");
+    await at.call("memory.remember", { text: "The harbour master is called Ada." });
+    let file = "";
+    await did(async () => ({ file } = await at.call("memory.export", { format: "backup" })), "memory.export");
+    await did(() => at.call("memory.import", { path: file }), "memory.import");
+  });
+
   it("a task, the review of it, its undo and its deletion leave theirs", async () => {
     const { questId } = await at.call("chat.send", { text: "Please write a.txt." });
     await at.until(async () => (await at.call("quests.get", { id: questId })).quest.waitingFor?.kind === "review");
@@ -226,7 +302,12 @@ describe("ways to an effect", () => {
     );
     expect(readFileSync(join(base, "proj/a.txt"), "utf8")).toBe("a\n");
     expect(await leaves(() => at.call("quests.rename", { id: questId, title: "Another" }))).toEqual(["quests.rename success"]);
-    expect(await leaves(() => at.call("quests.delete", { id: questId }))).toEqual(["quests.delete success"]);
+    expect(await leaves(() => at.call("quests.delete", { id: questId }))).toEqual([
+      // What memory kept of the task goes with it.
+      "memory.quest_deleted success",
+      "memory.commit success",
+      "quests.delete success",
+    ]);
     expect(existsSync(join(base, "proj/a.txt"))).toBe(true);
   });
 });
