@@ -34,7 +34,7 @@ export function encodedRuns(text: string): EncodedRun[] {
   look(escapeRun, (run) => [unescape(run)]);
   look(codeRun, (run) => [String.fromCharCode(...(run.match(/\d+/g) ?? []).map(Number))]);
   look(bitRun, (run) => [String.fromCharCode(...(run.match(/[01]{7,8}/g) ?? []).map((bits) => Number.parseInt(bits, 2)))]);
-  look(spacedRun, (run) => [[...run].filter((_char, at) => at % 2 === 0).join(""), run.replace(/[ \t.·|,*-]/g, "")]);
+  look(spacedRun, (run) => [Array.from(run).filter((_char, at) => at % 2 === 0).join(""), run.replace(/[ \t.·|,*-]/g, "")]);
   return runs;
 }
 
@@ -50,7 +50,7 @@ export const mirrors: readonly {
 ];
 
 export function reverse(text: string): string {
-  return [...text].reverse().join("");
+  return Array.from(text).toReversed().join("");
 }
 
 export function rot13(text: string): string {

@@ -89,13 +89,21 @@ export function findInjections(texts: readonly string[], { sanitizer, orders }: 
 
 /** The text as it is, joined, turned round, and what its encoded parts say. */
 function readingsOf(text: string, depth: number): string[] {
-  const readings = [text, ...plainForms(text), ...mirrors.map(({ there }) => there(text))];
+  const readings = [text, ...plainForms(text), ...mirrors.map(({ there }) => there(text)).filter(isLanguage)];
   if (depth === 0) return readings;
   const decoded = encodedRuns(text)
     .flatMap((run) => run.texts)
     .filter((one) => one.length >= 12 && isReadable(one))
     .slice(0, maxDecoded);
   return [...readings, ...decoded.flatMap((one) => readingsOf(one, depth - 1))];
+}
+
+const smallWords =
+  /(?<![a-z])(?:the|you|and|all|to|from|in|of|a|is|run|ignore|always|never|owner|die|der|das|und|alle|immer|du|les|la|le|des|et|tous|tu|los|las|el|y|todos|siempre)(?![a-z])/gi;
+
+/** Words of a language it may be in: of a text that is turned round only when it was turned round before. */
+function isLanguage(text: string): boolean {
+  return new Set(text.match(smallWords)?.map((word) => word.toLowerCase())).size >= 2;
 }
 
 /** Letters and spaces, not what is left of bytes. */

@@ -163,7 +163,7 @@ function cjkParts(token: string): { denies: boolean; words: string[] }[] {
   let from = 0;
   const add = (text: string): void => {
     for (const piece of text.split(framingCjk)) {
-      const letters = [...piece];
+      const letters = Array.from(piece);
       if (letters.length === 1) parts.push({ denies: false, words: [piece] });
       else if (letters.length > 1)
         parts.push({ denies: false, words: letters.slice(1).map((letter, at) => `${letters[at] ?? ""}${letter}`) });

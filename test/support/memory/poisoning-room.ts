@@ -13,7 +13,10 @@ export class PoisoningRoom {
   readonly host: MemoryHost;
   readonly quarantine: Quarantine;
 
-  constructor(private readonly evidence: Readonly<Record<string, Evidence>> = {}) {
+  private readonly evidence: Readonly<Record<string, Evidence>>;
+
+  constructor(evidence: Readonly<Record<string, Evidence>> = {}) {
+    this.evidence = evidence;
     ({ host: this.host, quarantine: this.quarantine } = this.another());
   }
 
