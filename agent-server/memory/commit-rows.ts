@@ -32,7 +32,10 @@ export function createCommitRows(of: { readonly storage: Storage; readonly works
   const find = select(`id = @id AND ${seen}`);
   const page = select(`${seen} AND seq < @before ORDER BY seq DESC LIMIT @limit`);
   const questPage = select(`${seen} AND seq < @before AND quest_id = @questId ORDER BY seq DESC LIMIT @limit`);
-  const inForce = select(`${seen} AND status = 'committed' AND changes > 0 AND rollback_of = '[]' ORDER BY finish_seq DESC LIMIT @limit`);
+  const inForce = select(
+    `${seen} AND status = 'committed' AND changes > 0 AND rollback_of = '[]' AND author <> 'system'
+     ORDER BY finish_seq DESC LIMIT @limit`,
+  );
   const rollbacks = db.prepare<[], { id: string; rollback_of: string }>(
     "SELECT id, rollback_of FROM memory_commits WHERE kept = 1 AND rollback_of <> '[]' ORDER BY finish_seq",
   );
