@@ -51,6 +51,8 @@ export const owner: Author = { by: "owner", questId: null };
 export interface UpkeepWish {
   readonly dataDir?: string;
   readonly workspace?: string;
+  /** Those of memory; the product's unless given. */
+  readonly migrations?: typeof memoryMigrations;
   readonly conversation?: Conversation;
   readonly settings?: Partial<MemorySettings>;
   readonly summarize?: (text: string, maxTokens: number, signal: AbortSignal) => Promise<string>;
@@ -67,7 +69,7 @@ export function openUpkeepRoom(wish: UpkeepWish = {}) {
   const conversation = wish.conversation ?? new Conversation();
   const clock = { now: Date.UTC(2026, 10, 20, 12) };
   const now = () => clock.now;
-  const storage = openStorage({ dataDir, migrations: [...receiptsMigrations, ...memoryMigrations] });
+  const storage = openStorage({ dataDir, migrations: [...receiptsMigrations, ...(wish.migrations ?? memoryMigrations)] });
   const ledger = createLedger({ storage, redactor, now });
   const inForce = MemorySettings.parse(wish.settings ?? {});
   const settings = () => inForce;
