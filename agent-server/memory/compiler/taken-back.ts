@@ -10,7 +10,8 @@ const removals = 300;
 /** Part of the words of what was removed that a text has, from which on it says it too. */
 const enough = 0.6;
 
-interface Removed {
+/** A text with its words: what was removed, or what an account says. */
+interface Said {
   readonly text: string;
   readonly exact: ReadonlySet<string>;
   readonly words: ReadonlySet<string>;
@@ -31,30 +32,38 @@ export function createTakenBack(storage: Storage, workspace: string) {
        ORDER BY c.seq DESC, i.number LIMIT ?`,
     )
     .pluck();
+  const latest = storage.db.prepare<[], number | null>("SELECT max(finish_seq) FROM memory_commits").pluck();
+  // Only a commit that is finished changes what was removed, and which commits are kept.
+  let known: { readonly upTo: number | null; readonly removed: readonly Said[] } | null = null;
+  const removedNow = (): readonly Said[] => {
+    const upTo = latest.get() ?? null;
+    if (known?.upTo !== upTo || known === null) {
+      const texts = rows.all(workspace, removals).filter((text) => text !== "");
+      known = { upTo, removed: texts.map((text) => ({ text: foldText(text), ...wordsOf(text) })) };
+    }
+    return known.removed;
+  };
 
   /** @param told what is remembered all the same: the owner said it again. */
   return (found: readonly Found[], told: readonly StoredItem[]): { kept: Found[]; excluded: Exclusion[] } => {
     const kept: Found[] = [];
     const excluded: Exclusion[] = [];
     if (!found.some(({ item }) => item.tier === "episodic")) return { kept: [...found], excluded };
-    const known = new Set(
+    const still = new Set(
       [...told, ...found.filter(({ item }) => item.tier !== "episodic").map(({ item }) => item)].map((item) => foldText(item.content)),
     );
-    const removed = rows
-      .all(workspace, removals)
-      .filter((text) => text !== "" && !known.has(foldText(text)))
-      .map((text): Removed => ({ text: foldText(text), ...wordsOf(text) }));
+    const removed = removedNow().filter(({ text }) => !still.has(text));
     for (const one of found) {
-      if (one.item.tier !== "episodic" || !removed.some((gone) => says(one.text, gone))) kept.push(one);
+      const said = one.item.tier === "episodic" && removed.length > 0 ? { text: foldText(one.text), ...wordsOf(one.text) } : null;
+      if (said === null || !removed.some((gone) => says(said, gone))) kept.push(one);
       else excluded.push({ id: one.item.id, reason: "It still says what you took back." });
     }
     return { kept, excluded };
   };
 }
 
-function says(text: string, { text: gone, exact, words }: Removed): boolean {
-  if (gone.length >= 8 && foldText(text).includes(gone)) return true;
-  const said = wordsOf(text);
+function says(said: Said, { text: gone, exact, words }: Said): boolean {
+  if (gone.length >= 8 && said.text.includes(gone)) return true;
   const all = exact.size + words.size;
   if (all < 2 || ![...exact].every((word) => said.exact.has(word))) return false;
   const same = exact.size + [...words].filter((word) => said.words.has(word)).length;
@@ -62,7 +71,7 @@ function says(text: string, { text: gone, exact, words }: Removed): boolean {
 }
 
 /** Numbers and names of code as they stand, and the stems of the other words that carry meaning. */
-function wordsOf(text: string): Pick<Removed, "exact" | "words"> {
+function wordsOf(text: string): Pick<Said, "exact" | "words"> {
   const exact = new Set<string>();
   const words = new Set<string>();
   for (const token of foldText(text).match(/[\p{L}\p{N}][\p{L}\p{N}_./:@-]*/gu) ?? []) {
