@@ -37,6 +37,8 @@ const namedActions = 20;
 export interface MemoryAtEnd {
   /** Never throws. */
   ended(of: EndedQuest): void;
+  /** Resolves when nothing of it is under way. */
+  idle(): Promise<void>;
   /** Stops what runs; what was not committed is not kept. */
   close(): Promise<void>;
 }
@@ -138,6 +140,9 @@ export function createMemoryAtEnd(deps: Deps): MemoryAtEnd {
       });
       underway.add(work);
       void work.finally(() => underway.delete(work));
+    },
+    async idle() {
+      while (underway.size > 0) await Promise.all(underway);
     },
     async close() {
       closing.abort(new LancelotError("cancelled", "The agent host is shutting down."));

@@ -11,6 +11,8 @@ import type { QuestStore, StoredMessage } from "./quest-store.ts";
 
 /** Items that are listed where several may be meant, or are asked for. */
 const listed = 10;
+/** Single messages and accounts of tasks are no answer to what is remembered of something. */
+const shownTiers = ["core", "working", "archival"] as const;
 /** Of one item in a list. UTF-16 units. */
 const shownText = 300;
 
@@ -155,7 +157,7 @@ async function forget(memory: Remembered, road: MemoryByRoad, { text, vague }: M
 }
 
 function show(memory: Remembered, query: string, questId: string | null): Told {
-  const { items } = memory.search({ query, limit: listed }, questId);
+  const { items } = memory.search({ query, tiers: [...shownTiers], limit: listed }, questId);
   const about = query === "" ? "" : ` of ${quoted(query)}`;
   if (items.length === 0) return said("info", `Nothing is remembered${about}.`);
   return said("info", `Remembered${about}:\n${list(items.map(({ item }) => item))}`);
