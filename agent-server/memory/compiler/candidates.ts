@@ -13,13 +13,14 @@ const queryCharacters = 2_000;
 /** What the search may put forward. Single messages are not: the summary of their task is. */
 const retrievedKinds: readonly MemoryKind[] = ["fact", "preference", "rule", "decision", "note", "event", "summary", "experience"];
 
+/** Of a workspace and namespace, not expired at a time, so many. Its index gives them in this order. */
+export const newestWorking = `SELECT * FROM memory_items
+  WHERE tier = 'working' AND workspace = ? AND namespace = ? AND (expires_at IS NULL OR expires_at > ?)
+  ORDER BY updated_at DESC, content, id LIMIT ?`;
+
 /** Working memory that a task sees: its own, that of the workspace, that of everywhere; each the newest first. */
 export function createWorkingCandidates(storage: Storage, workspace: string): (questId: string | null, now: number) => StoredItem[] {
-  const newest = storage.db.prepare<[string, string, number, number], ItemRow>(
-    `SELECT * FROM memory_items
-     WHERE tier = 'working' AND workspace = ? AND namespace = ? AND (expires_at IS NULL OR expires_at > ?)
-     ORDER BY updated_at DESC, content, id LIMIT ?`,
-  );
+  const newest = storage.db.prepare<[string, string, number, number], ItemRow>(newestWorking);
   return (questId, now) =>
     [...(questId === null ? [] : [[workspace, `quest:${questId}`] as const]), [workspace, "workspace"] as const, ["", "global"] as const]
       .flatMap(([place, namespace]) => newest.all(place, namespace, now, workingItems))

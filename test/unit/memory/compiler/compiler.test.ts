@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { estimateTokens } from "../../../../agent-server/context/context.ts";
+import { newestWorking } from "../../../../agent-server/memory/compiler/candidates.ts";
 import {
   anEntry,
   anItem,
@@ -306,4 +307,13 @@ describe("the record of a compilation", () => {
     expect(mission).toBeGreaterThan(0);
     expect(frame + mission).toBe(context.tokenEstimate);
   });
+});
+
+it("working memory is read by an index, however much there is", () => {
+  const plan = open()
+    .storage.db.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${newestWorking}`)
+    .all("/work/harbour", "workspace", noon, 60);
+  expect(plan[0]?.detail).toContain("SEARCH memory_items USING INDEX memory_items_working (workspace=? AND namespace=?)");
+  // Items of one time alone are sorted by what they say.
+  expect(plan[1]?.detail).toMatch(/^USE TEMP B-TREE FOR (?:RIGHT PART|LAST 2 TERMS) OF ORDER BY$/);
 });
