@@ -95,10 +95,13 @@ export function createConclude(deps: ConcludeDeps) {
       const what = stored === null ? "removed" : "changed";
       const restored = stored !== null && staged.base !== null && stored.version < staged.base.version;
       const who = restored ? "a rollback" : by === null ? "another commit" : nameOf(rows.find(by));
+      const advice =
+        stored === null
+          ? "Abandon it and begin another one."
+          : "Stage the edit of this item again, on what it says now, or abandon the commit.";
       return new LancelotError(
         "conflict",
-        `The item ${staged.itemId} was ${what} by ${who} since this edit was staged, so nothing of this commit was applied. ` +
-          `${stored === null ? "Abandon it and begin another one." : "Stage the edit of this item again, on what it says now, or abandon the commit."}`,
+        `The item ${staged.itemId} was ${what} by ${who} since this edit was staged, so nothing of this commit was applied. ${advice}`,
         { data: { itemId: staged.itemId, ...(by === null ? {} : { commitId: by }) } },
       );
     },

@@ -36,6 +36,7 @@ export function createRollbacks(deps: RollbackDeps) {
      WHERE c.kept = 1 AND c.finish_seq > ? AND (json_extract(i.before, '$.block') = ? OR json_extract(i.after, '$.block') = ?)`,
   );
   const finishOf = db.prepare<[string], number | null>("SELECT finish_seq FROM memory_commits WHERE id = ?").pluck();
+  const waits = db.prepare<[string], number>("SELECT 1 FROM memory_quarantine WHERE commit_id = ? AND status = 'pending'").pluck();
   const holderOfRef = db.prepare<[string], string>("SELECT id FROM memory_items WHERE ref = ?").pluck();
 
   /** Items of commits that are in force, as the rows tell it at this moment. */
@@ -112,14 +113,15 @@ export function createRollbacks(deps: RollbackDeps) {
           if (!lapsed && !sameImage(current, change.after)) return { refusal: blockedBy(target, change, inForce) };
           after.set(change.itemId, { image: change.before, derived: change.derived });
         }
-        const waits = deps.storage.db.prepare("SELECT 1 FROM memory_quarantine WHERE commit_id = ? AND status = 'pending'").get(target.id);
-        if (mine.size === 0 && waits === undefined) return { refusal: "It changed nothing, so there is nothing to take back." };
+        if (mine.size === 0 && waits.get(target.id) === undefined)
+          return { refusal: "It changed nothing, so there is nothing to take back." };
       }
       const changes = [...after].map(([itemId, { image, derived }]): Change => {
         return { itemId, op: "restore", before: store.get(itemId), after: image, derived, reason: "" };
       });
       for (const { itemId, after: image } of changes) {
-        const holder = image?.ref == null ? undefined : holderOfRef.get(image.ref);
+        const ref = image?.ref ?? null;
+        const holder = ref === null ? undefined : holderOfRef.get(ref);
         if (holder !== undefined && holder !== itemId && !changes.some((other) => other.itemId === holder && other.after === null)) {
           return { refusal: `What it referred to is remembered again as ${holder}. Delete that first.` };
         }

@@ -3,6 +3,7 @@ import { expect } from "vitest";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { MemoryTarget } from "../../../agent-server/contract/memory.ts";
 import { imageOf, itemOfRow, type ItemRow, sortedJson, targetOf } from "../../../agent-server/memory/item-rows.ts";
+import type { GatedEdit } from "../../../agent-server/memory/types.ts";
 import type { Storage } from "../../../agent-server/storage/storage.ts";
 import { agent, gated, owner, wish } from "./memory-folder.ts";
 import { type ModelChange, type ModelCommit, type ModelEdit, type ModelItem, MemoryModel } from "./model.ts";
@@ -318,7 +319,7 @@ export class Sequences {
   private apply(host: PropertyHost, index: number, step: Step): void {
     // Staged in a commit of the model's own, which is taken out again when the product refuses all of it.
     const commit = this.model.begin("applied", "owner", host.workspace, index);
-    const edits = [];
+    const edits: GatedEdit[] = [];
     for (let number = 0; number <= step.more % 3; number += 1) {
       const made = this.edits(commit, Math.floor(step.pick / (number + 1)), step.more + number);
       if (made === undefined) continue;
