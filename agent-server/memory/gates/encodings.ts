@@ -34,7 +34,12 @@ export function encodedRuns(text: string): EncodedRun[] {
   look(escapeRun, (run) => [unescape(run)]);
   look(codeRun, (run) => [String.fromCharCode(...(run.match(/\d+/g) ?? []).map(Number))]);
   look(bitRun, (run) => [String.fromCharCode(...(run.match(/[01]{7,8}/g) ?? []).map((bits) => Number.parseInt(bits, 2)))]);
-  look(spacedRun, (run) => [Array.from(run).filter((_char, at) => at % 2 === 0).join(""), run.replace(/[ \t.·|,*-]/g, "")]);
+  look(spacedRun, (run) => [
+    Array.from(run)
+      .filter((_char, at) => at % 2 === 0)
+      .join(""),
+    run.replace(/[ \t.·|,*-]/g, ""),
+  ]);
   return runs;
 }
 

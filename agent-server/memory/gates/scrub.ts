@@ -86,14 +86,14 @@ function scrubOnce(text: string, redactor: Redactor): string {
   }
   for (const form of plainForms(current)) {
     const bare = redactor.text(form);
-    if (bare.findings.length > 0) return bare.text;
+    if (bare.findings.length > 0) return withoutTails(bare.text);
   }
   return current;
 }
 
 /** Without the secrets that stand there, and without the runs that say one. */
 function scrubAsWritten(text: string, redactor: Redactor): string {
-  let current = redactor.text(text).text;
+  let current = withoutTails(redactor.text(text).text);
   let from = current.length;
   for (const { start, end, texts } of encodedRuns(current).toSorted((a, b) => b.end - a.end || a.start - b.start)) {
     // Overlaps one that was taken out: what is left of it is looked at in the next round.
@@ -101,6 +101,21 @@ function scrubAsWritten(text: string, redactor: Redactor): string {
     if (!texts.some((one) => holdsSecret(one, redactor, maxDepth - 1))) continue;
     current = current.slice(0, start) + encodedSecret + current.slice(end);
     from = start;
+  }
+  return current;
+}
+
+const tail =
+  /(\[redacted:[\w-]+\])(?:["'`]\s*(?:[+.&]|\.\.|\|\|)?\s*["'`]|\\?[ \t]*\r?\n[ \t>*|#]*)(?=[A-Za-z0-9+/_=~.-]*\d)(?=[\d+/_=~.-]*[A-Za-z])[A-Za-z0-9+/_=~-]{4,}(?![A-Za-z])/g;
+
+/** The rest of a secret that was written over two lines, or in two parts of which the first is a secret by itself. */
+function withoutTails(text: string): string {
+  if (!text.includes("[redacted:")) return text;
+  let current = text;
+  for (let round = 0; round < 20; round += 1) {
+    const next = current.replace(tail, "$1");
+    if (next === current) break;
+    current = next;
   }
   return current;
 }

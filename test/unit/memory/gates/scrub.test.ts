@@ -56,6 +56,18 @@ describe("secrets", () => {
     }
   });
 
+  it.each([
+    ["in two parts", (first: string, rest: string) => `"${first}" + "${rest}"`],
+    ["in two parts side by side", (first: string, rest: string) => `'${first}' '${rest}'`],
+    ["over two lines", (first: string, rest: string) => `${first}\n${rest}`],
+    ["over two lines of a shell", (first: string, rest: string) => `${first}\\\n${rest}`],
+    ["over two lines of a mail", (first: string, rest: string) => `> ${first}\n> ${rest}`],
+  ])("whose first part is one by itself are taken out whole: %s", (_how, write) => {
+    const first = `ATATT3x${"aB3dE6gH9j".repeat(3)}`;
+    const rest = "7bC0fXaB3dE6gH9jK2mN";
+    expect(scrub(`The server has ${write(first, rest)}\nIt is used at night.`, redactor)).not.toContain(rest);
+  });
+
   it("are gone for good: doing it again changes nothing more", () => {
     fc.assert(
       fc.property(fc.constantFrom(...samples), fc.constantFrom(...Object.values(secretDisguises)), ({ text }, disguise) => {
