@@ -1,6 +1,6 @@
 import type { Storage } from "../../storage/storage.ts";
 import type { MemoryIndex } from "../types.ts";
-import { facetsOf } from "./facets.ts";
+import { facetsOf, workspaceFacet } from "./facets.ts";
 import { written } from "./words.ts";
 
 /** Characters of a text that are indexed; an item has fewer, a message may have more. */
@@ -16,13 +16,13 @@ export function createMemoryIndex(storage: Storage): MemoryIndex {
   const { db } = storage;
   const insert = db.prepare<[number, string, string]>("INSERT INTO memory_fts (rowid, words, facets) VALUES (?, ?, ?)");
   const drop = db.prepare<[number]>("DELETE FROM memory_fts WHERE rowid = ?");
-  const addWord = db.prepare<[string]>("INSERT INTO memory_words (word) VALUES (?) ON CONFLICT DO NOTHING");
+  const addWord = db.prepare<[string, string]>("INSERT INTO memory_words (workspace, word) VALUES (?, ?) ON CONFLICT DO NOTHING");
   const addParts = db.prepare<[number | bigint, string]>("INSERT INTO memory_word_parts (rowid, word) VALUES (?, ?)");
 
-  const learn = (words: Iterable<string>): void => {
+  const learn = (workspace: string, words: Iterable<string>): void => {
     for (const word of words) {
       if (!isWord(word)) continue;
-      const { changes, lastInsertRowid } = addWord.run(word);
+      const { changes, lastInsertRowid } = addWord.run(workspace, word);
       if (changes > 0) addParts.run(lastInsertRowid, word);
     }
   };
@@ -35,7 +35,10 @@ export function createMemoryIndex(storage: Storage): MemoryIndex {
       const lines = [...sections.map((words) => words.flatMap((word) => word.parts.map((part) => part.stem))), [...joined]];
       drop.run(item.seq);
       insert.run(item.seq, lines.map((stems) => stems.join(" ")).join(` ${border} `), facetsOf(item));
-      learn(new Set(all.filter((word) => !word.pairs).flatMap((word) => [...word.parts, ...word.joined].map((token) => token.word))));
+      learn(
+        item.workspace,
+        new Set(all.filter((word) => !word.pairs).flatMap((word) => [...word.parts, ...word.joined].map((token) => token.word))),
+      );
     },
     remove: (seq) => {
       drop.run(seq);
@@ -57,15 +60,17 @@ export function tidyMemoryIndex(storage: Storage, limit: number, after = 0): num
   const { db } = storage;
   return storage.transaction(() => {
     const words = db
-      .prepare<[number, number], { id: number; word: string }>("SELECT id, word FROM memory_words WHERE id > ? ORDER BY id LIMIT ?")
+      .prepare<[number, number], { id: number; workspace: string; word: string }>(
+        "SELECT id, workspace, word FROM memory_words WHERE id > ? ORDER BY id LIMIT ?",
+      )
       .all(after, limit);
     const used = db.prepare<[string], number>("SELECT 1 FROM memory_fts WHERE memory_fts MATCH ? LIMIT 1").pluck();
     const forget = db.prepare<[number]>("DELETE FROM memory_words WHERE id = ?");
     const forgetParts = db.prepare<[number]>("DELETE FROM memory_word_parts WHERE rowid = ?");
-    for (const { id, word } of words) {
+    for (const { id, workspace, word } of words) {
       const [first] = written(word);
       const stems = first === undefined ? [] : [...first.joined, ...(first.joined.length > 0 ? [] : first.parts)];
-      if (stems.some((token) => used.get(`words : "${token.stem}"`) !== undefined)) continue;
+      if (stems.some((token) => used.get(`(words : "${token.stem}") AND "${workspaceFacet(workspace)}"`) !== undefined)) continue;
       forget.run(id);
       forgetParts.run(id);
     }

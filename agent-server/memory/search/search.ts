@@ -40,7 +40,7 @@ const pagesOfList = 25;
 export function createMemorySearch(deps: MemorySearchDeps): MemorySearch {
   const { storage, store, textOf, workspace } = deps;
   const now = deps.now ?? Date.now;
-  const candidates = createCandidates(storage.db, { workspace, vocabulary: createVocabulary(storage.db) });
+  const candidates = createCandidates(storage.db, { workspace, vocabulary: createVocabulary(storage.db, workspace) });
 
   const fits = (item: StoredItem, wish: SearchWish): boolean => {
     const tags = new Set(item.tags.map((tag) => tag.toLowerCase()));

@@ -2,7 +2,7 @@ import type Database from "better-sqlite3";
 import { compare } from "../block-text.ts";
 import { editDistance } from "./edit-distance.ts";
 
-/** The words that are indexed. Some may be in no item any more: they find nothing. All lists are short and in a fixed order. */
+/** The words of what a workspace sees. Some may be in no item any more: they find nothing. All lists are short and in a fixed order. */
 export interface Vocabulary {
   /** Words that begin so, the shortest first. */
   beginning(with_: string): string[];
@@ -17,25 +17,30 @@ export interface Vocabulary {
 const wordsOfTerm = 16;
 const looked = 3_000;
 
-export function createVocabulary(db: Database.Database): Vocabulary {
+export function createVocabulary(db: Database.Database, workspace: string): Vocabulary {
   const range = db
-    .prepare<[string, string, number, number, number], string>(
-      "SELECT word FROM memory_words WHERE word >= ? AND word < ? AND length(word) BETWEEN ? AND ? LIMIT ?",
+    .prepare<[string, string, string, number, number, number], string>(
+      "SELECT word FROM memory_words WHERE workspace IN ('', ?) AND word >= ? AND word < ? AND length(word) BETWEEN ? AND ? LIMIT ?",
     )
     .pluck();
   const withParts = db
-    .prepare<[string, number], string>(
-      "SELECT w.word FROM memory_word_parts p CROSS JOIN memory_words w ON w.id = p.rowid WHERE memory_word_parts MATCH ? LIMIT ?",
+    .prepare<[string, string, number], string>(
+      `SELECT w.word FROM memory_word_parts p CROSS JOIN memory_words w ON w.id = p.rowid
+       WHERE memory_word_parts MATCH ? AND w.workspace IN ('', ?) LIMIT ?`,
     )
     .pluck();
-  const exact = db.prepare<[string], string>("SELECT word FROM memory_words WHERE word IN (SELECT value FROM json_each(?))").pluck();
+  const exact = db
+    .prepare<[string, string], string>(
+      "SELECT word FROM memory_words WHERE workspace IN ('', ?) AND word IN (SELECT value FROM json_each(?))",
+    )
+    .pluck();
 
-  const startingWith = (start: string, from = 0, to = 64): string[] => range.all(start, `${start}\u{10ffff}`, from, to, looked);
+  const startingWith = (start: string, from = 0, to = 64): string[] => range.all(workspace, start, `${start}\u{10ffff}`, from, to, looked);
   const withInside = (part: string): string[] => {
     const trigrams = trigramsOf(part);
     if (trigrams.length === 0) return [];
     const all = trigrams.map((trigram) => `"${trigram}"`).join(" AND ");
-    return withParts.all(all, looked);
+    return withParts.all(all, workspace, looked);
   };
 
   return {
@@ -54,7 +59,7 @@ export function createVocabulary(db: Database.Database): Vocabulary {
       const candidates = new Set([
         ...startingWith(word.slice(0, 3), length - allowed, length + allowed),
         ...withInside(word.slice(-Math.min(4, length - 1))),
-        ...exact.all(JSON.stringify(neighbours(word))),
+        ...exact.all(workspace, JSON.stringify(neighbours(word))),
       ]);
       return [...candidates]
         .map((other) => ({ other, distance: editDistance(word, other, allowed) }))
@@ -67,7 +72,7 @@ export function createVocabulary(db: Database.Database): Vocabulary {
 }
 
 function shortest(words: readonly string[]): string[] {
-  return words.toSorted((a, b) => a.length - b.length || compare(a, b)).slice(0, wordsOfTerm);
+  return [...new Set(words)].toSorted((a, b) => a.length - b.length || compare(a, b)).slice(0, wordsOfTerm);
 }
 
 function trigramsOf(text: string): string[] {
