@@ -277,6 +277,40 @@ describe("what stays out", () => {
   });
 });
 
+it("what other workspaces remember changes no byte: neither how rare a word is, nor what a misspelt one may mean", () => {
+  const own = [
+    "A port was opened",
+    "The harbour closed",
+    "A crane fell",
+    "Starboard lights",
+    "The pilot of the harbour came",
+    "Cranework starts",
+  ];
+  const theirs = [
+    "The port of a ship",
+    "harbour ship",
+    "craner craned cranex cranez crany cranio craney",
+    "crnae harbuor piolt",
+    "pilots pilota",
+  ];
+  const objectives = ["When did the harbour close?", "crane port", "crnae", "harbuor piolt", "cran", "fails start port"];
+  const room = open();
+  room.put(
+    Array.from({ length: 18 }, (_, index) =>
+      anItem({ id: `own${String(index)}`, content: `${own[index % own.length] ?? ""} in ${String(1990 + index)}.` }),
+    ),
+  );
+  const compiled = (): string[] => objectives.map((objective) => room.compile({ objective }).renderedPrompt);
+  const before = compiled();
+  expect(before.filter((text) => text !== "").length).toBeGreaterThanOrEqual(4);
+  room.put(
+    Array.from({ length: 1_500 }, (_, index) =>
+      anItem({ id: `their${String(index)}`, workspace: "/work/other", content: `${theirs[index % theirs.length] ?? ""} ${String(index)}` }),
+    ),
+  );
+  expect(compiled()).toEqual(before);
+});
+
 describe("the record of a compilation", () => {
   it("is a receipt below that of the turn, with tokens by part, counts and the hash of the text", () => {
     const room = open();
