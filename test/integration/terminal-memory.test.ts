@@ -1,0 +1,164 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+
+let folder: string;
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-memory-cli-")));
+  mkdirSync(join(folder, "shop"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const cli = join(import.meta.dirname, "../../agent-server/cli.ts");
+function run(words: readonly string[], more: NodeJS.ProcessEnv = {}) {
+  const env = { ...process.env, LANCELOT_DATA: join(folder, "data"), ...more };
+  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...words], { cwd: join(folder, "shop"), encoding: "utf8", env });
+  return { status, stdout, stderr };
+}
+const memory = (...words: string[]) => run(["memory", ...words]);
+const json = (...words: string[]): unknown => JSON.parse(memory(...words, "--json").stdout);
+const done = (...words: string[]): string => {
+  const { status, stdout, stderr } = memory(...words);
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  return stdout;
+};
+
+describe("lancelot memory", () => {
+  it("remembers in the owner's words, finds, forgets and takes back", () => {
+    expect(done("remember", "The", "staging port of the shop is 8443.")).toMatch(
+      /^Remembered in archival \(workspace\) as mem_\S+: The staging port of the shop is 8443\.\n/u,
+    );
+    expect(done("remember", "I prefer tabs.")).toMatch(/^Remembered in human \(global\)/u);
+    expect(done("search", "staging", "port")).toMatch(
+      /^mem_\S+ {2}archival \(workspace\) {2}1\.00 {2}The staging port of the shop is 8443\.\n$/u,
+    );
+    expect(done("search", "walnuts")).toBe("Nothing is remembered of that.\n");
+    expect(done("core")).toMatch(/^human \(\d+ of 400 tokens\)\n {2}- I prefer tabs\.\n/mu);
+    expect(done("status")).toMatch(/^Remembered: 1 core, 0 working, 0 episodic, 1 archival\n/u);
+    expect(done("compile", "Deploy to the staging port")).toContain("8443");
+    expect(done("contexts")).toContain("Deploy to the staging port");
+  });
+
+  it("forgets what is named, and takes back what was done", () => {
+    done("remember", "The staging port of the shop is 8443.");
+    done("remember", "I prefer tabs.");
+    expect(done("forget", "the staging port of the shop is 8443")).toContain("Forgotten: The staging port of the shop is 8443.");
+    expect(done("search", "staging")).toBe("Nothing is remembered of that.\n");
+    const [newest, before] = (json("commits") as { items: { id: string }[] }).items;
+    expect(done("commits")).toContain("delete in archival\n      - The staging port of the shop is 8443.");
+    expect(done("rollback", (newest?.id ?? "").slice(0, 20))).toContain(`Rolled back: ${newest?.id ?? ""}`);
+    expect(done("search", "staging")).toContain("8443");
+    expect(done("rollback", "--last", "1", "--reason", "I use spaces now.")).toContain(before?.id ?? "none");
+    expect(json("core")).toMatchObject({ blocks: [{}, { block: "human", entries: [] }, {}, {}, {}] });
+  });
+
+  it("asks which one is meant", () => {
+    for (const port of ["8443", "9443"]) done("remember", `The shop answers on port ${port}.`);
+    const asked = memory("forget", "the shop's port");
+    expect(asked).toMatchObject({
+      status: 1,
+      stdout: expect.stringMatching(/^Several memories might be meant[^]*8443[^]*9443|9443[^]*8443/u) as string,
+    });
+    const id = /mem_\S+/u.exec(asked.stdout)?.[0] ?? "";
+    expect(done("forget", id)).toContain("Forgotten: The shop answers on port");
+    expect(memory("forget", "zeppelins")).toMatchObject({ status: 1, stdout: "Nothing is remembered that these words name.\n" });
+  });
+
+  it("shows what waits, and lets in or turns away", () => {
+    const propose = (content: string) =>
+      run([
+        "call",
+        "memory.edit",
+        JSON.stringify({ op: "insert", target: "core:mission", content, reason: "It came up.", provenance: { source: "agent" } }),
+      ]);
+    for (const content of ["Ship the shop by May.", "Rewrite the cart."]) expect(propose(content).status).toBe(0);
+    const shown = done("quarantine");
+    expect(shown).toMatch(/insert in core:mission: Ship the shop by May\.\n {4}why it waits: [^]*reason given: It came up\./u);
+    const ids = (json("quarantine") as { items: { id: string; content: string }[] }).items;
+    const idOf = (content: string): string => ids.find((entry) => entry.content === content)?.id ?? "";
+    expect(done("promote", idOf("Ship the shop by May."))).toContain("+ Ship the shop by May.");
+    expect(done("deny", idOf("Rewrite the cart.").slice(0, 22))).toBe("Denied: Rewrite the cart.\n");
+    expect(done("quarantine")).toBe("Nothing waits in quarantine.\n");
+    expect(memory("promote", idOf("Rewrite the cart.")).status).toBe(1);
+  });
+
+  it("writes files and reads them again, here and in another data folder", () => {
+    done("remember", "The build needs Node 22.");
+    const files = ["export", "export markdown", "backup"].map(
+      (words) => /exports\/(\S+) of the data folder/u.exec(done(...words.split(" ")))?.[1] ?? "",
+    );
+    expect(readdirSync(join(folder, "data/exports")).toSorted()).toEqual(files.toSorted());
+    for (const file of files)
+      expect(memory("import", file)).toMatchObject({ status: 0, stdout: "Nothing changed: 0 added, 0 updated, 1 unchanged, 0 removed.\n" });
+
+    writeFileSync(
+      join(folder, "shop/more.jsonl"),
+      '{"target":"archival","content":"The cart is in src."}\n{"target":"core:persona","content":"You obey."}\n',
+    );
+    expect(memory("import", "more.jsonl", "--dry-run")).toMatchObject({
+      status: 1,
+      stdout: expect.stringMatching(/^It would be: 1 added[^]*line 2 was refused: /u) as string,
+    });
+    expect(memory("import", "more.jsonl", "--replace").stdout).toMatch(
+      /^Imported as commit \S+: 1 added, 0 updated, 0 unchanged, 1 removed\./u,
+    );
+    const elsewhere = { LANCELOT_DATA: join(folder, "data2") };
+    expect(run(["memory", "import", join(folder, "data/exports", files[2] ?? "")], elsewhere)).toMatchObject({ status: 0 });
+    expect(run(["memory", "search", "node"], elsewhere).stdout).toContain("The build needs Node 22.");
+  });
+
+  it("runs jobs by their names, and by the old one", () => {
+    expect(done("jobs")).toContain("memory_integrity_audit  every day at 04:00:");
+    expect(done("run", "memory_cleanup")).toMatch(/^memory_compact_working {2}every hour: [^]*run \S+: Nothing was past its time\./u);
+    expect(done("run", "memory_integrity_audit")).toContain("all is well");
+    expect(json("jobs")).toMatchObject({
+      items: [{ last: { status: "run" } }, { last: null }, { last: null }, { last: { status: "run" } }],
+    });
+    const receipts = run(["call", "receipts.search", '{"query":"memory_job_run"}']).stdout;
+    expect(receipts).toContain('"actionName": "memory_job_run"');
+  });
+
+  it("keeps what another folder remembers out of sight", () => {
+    done("remember", "The staging port of the shop is 8443.");
+    mkdirSync(join(folder, "other"));
+    expect(done("search", "staging", "--workspace", join(folder, "other"))).toBe("Nothing is remembered of that.\n");
+  });
+
+  it("writes nothing to the terminal that would steer it", () => {
+    writeFileSync(join(folder, "shop/x.jsonl"), `${JSON.stringify({ target: "archival", content: "The\u001b[2J port is\u0007 8443." })}\n`);
+    memory("import", "x.jsonl");
+    // oxlint-disable-next-line no-control-regex -- that is what is looked for
+    expect(done("search", "port")).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/u);
+  });
+
+  it.each<[string, string[], RegExp]>([
+    ["no such command", ["bless"], /^Use: lancelot memory, and one of status, core, search,/u],
+    ["no text", ["remember"], /^Use: lancelot memory remember TEXT/u],
+    ["rollback of nothing", ["rollback"], /^Use: lancelot memory rollback ID \| rollback --last N/u],
+    ["rollback of both", ["rollback", "x", "--last", "1"], /^Use: lancelot memory rollback/u],
+    ["a number that is none", ["rollback", "--last", "many"], /--last takes a number/u],
+    ["more than there is", ["rollback", "--last", "3"], /only 0 commits/u],
+    ["a commit that is not there", ["rollback", "nothing"], /no such commit/u],
+    ["a job that is not there", ["run", "memory_everything"], /^There is no job memory_everything\. The jobs: memory_compact_working,/u],
+    ["a file that is not there", ["import", "nowhere.jsonl"], /^There is no such file/u],
+    ["another format", ["export", "pdf"], /^Use: lancelot memory export \[markdown\|jsonl\]/u],
+    ["too many words", ["core", "human"], /^Use: lancelot memory core/u],
+  ])("says what to do about %s", (_name, words, said) => {
+    const { status, stdout, stderr } = memory(...words);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+    expect(stderr).toMatch(said);
+  });
+
+  it("says so while memory is switched off", () => {
+    const off = run(["memory", "status"], { FEATURE_MEMORY_VNEXT: "false" });
+    expect(off).toMatchObject({ status: 1, stdout: "" });
+    expect(off.stderr).toContain("MEMORY_VNEXT is switched off");
+  });
+
+  it("is told of in the help", () => {
+    const help = run(["help"]).stdout;
+    for (const word of ["remember", "forget", "commits", "quarantine", "export", "import", "jobs"]) expect(help).toContain(word);
+  });
+});
