@@ -181,7 +181,6 @@ export function createDrafts(deps: DraftDeps) {
           return false;
         }
       }
-      if (stale.has(itemId)) return false;
       change(itemId, edit);
       return true;
     };

@@ -36,6 +36,19 @@ it("10,000 sequences of commits, rollbacks and crashes in three windows leave wh
   expect(rare).toEqual([]);
 });
 
+it("200 sequences do so with the gates and the text index of the product, in which nothing that waits is found", () => {
+  const sequences = new Sequences(folder.path, true);
+  try {
+    fc.assert(
+      fc.property(steps, (sequence) => sequences.run(sequence)),
+      { numRuns: 200 },
+    );
+  } finally {
+    sequences.close();
+  }
+  expect(sequences.seen.get("quarantined")).toBeGreaterThan(10);
+});
+
 /** A host of its own process, what it has said so far, and its end. */
 function startWriter(...what: string[]) {
   const child = spawn(process.execPath, ["--no-warnings", writer, folder.path, ...what], {

@@ -3,8 +3,9 @@ import { expect } from "vitest";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { MemoryTarget } from "../../../agent-server/contract/memory.ts";
 import { imageOf, itemOfRow, type ItemRow, sortedJson, targetOf } from "../../../agent-server/memory/item-rows.ts";
-import type { GatedEdit } from "../../../agent-server/memory/types.ts";
+import type { Evidence, GatedEdit } from "../../../agent-server/memory/types.ts";
 import type { Storage } from "../../../agent-server/storage/storage.ts";
+import { gatesRoom } from "./gates-room.ts";
 import { agent, gated, owner, wish } from "./memory-folder.ts";
 import { type ModelChange, type ModelCommit, type ModelEdit, type ModelItem, MemoryModel } from "./model.ts";
 import { Crash, type Fuse, limits, openPropertyHost, type PropertyHost } from "./world.ts";
@@ -76,14 +77,26 @@ export class Sequences {
   readonly seen = new Map<string, number>();
 
   private readonly dataDir: string;
+  private readonly isProduct: boolean;
+  /** What the owner said, as far as the gates look: what is proposed now. */
+  private said = "";
 
-  constructor(dataDir: string) {
+  /** `isProduct`: with the product's own gates and text index, which are slower. */
+  constructor(dataDir: string, isProduct = false) {
     this.dataDir = dataDir;
+    this.isProduct = isProduct;
     this.hosts = workspaces.map((workspace) => this.open(workspace));
   }
 
   private open(workspace: string): PropertyHost {
-    return openPropertyHost({ dataDir: this.dataDir, workspace, now: () => this.model.now, fuse: this.fuse });
+    const said = (): string => this.said;
+    const evidence = {
+      get "message:m1"(): Evidence {
+        return { source: "user", text: said() };
+      },
+    };
+    const product = this.isProduct ? { isIndexed: true, deps: { gates: gatesRoom(evidence) } } : {};
+    return openPropertyHost({ dataDir: this.dataDir, workspace, now: () => this.model.now, fuse: this.fuse, ...product });
   }
 
   close(): void {
@@ -94,7 +107,7 @@ export class Sequences {
   run(sequence: readonly Step[]): void {
     const { db } = this.first().storage;
     db.exec(
-      "DELETE FROM memory_edits; DELETE FROM memory_images; DELETE FROM memory_quarantine; DELETE FROM memory_commits; DELETE FROM memory_items; DELETE FROM property_index",
+      "DELETE FROM memory_edits; DELETE FROM memory_images; DELETE FROM memory_quarantine; DELETE FROM memory_commits; DELETE FROM memory_items; DELETE FROM property_index; DELETE FROM memory_fts",
     );
     this.model = new MemoryModel(limits);
     this.receiptsFrom = db.prepare<[], number>("SELECT ifnull(max(seq), 0) FROM ledger").pluck().get() ?? 0;
@@ -234,6 +247,7 @@ export class Sequences {
       ...{ op: edit.op, target, selector },
       ...(edit.op === "delete" ? {} : { content: edit.content, confidence: edit.confidence }),
     });
+    this.said = edit.op === "delete" ? "" : edit.content;
     const result = this.attempt(step, () => host.commits.edit(commit.id, proposed, commit.author === "agent" ? agent : owner, null));
     if (result === null) return;
     if (!("done" in result)) throw result.error;
@@ -416,6 +430,11 @@ export class Sequences {
       items.map(({ seq, content }) => `${String(seq)} ${content}`),
     );
 
+    if (this.isProduct) {
+      expect(read.found("text OR r OR wait")).toEqual(items.map(({ seq }) => seq));
+      expect(read.found("wait")).toEqual([]);
+    }
+
     // What waits, or was withdrawn, is nowhere but in quarantine.
     const waiting = read.quarantine();
     equal(
@@ -501,9 +520,13 @@ function prepareReading(db: Storage["db"]) {
   );
   const edits = db.prepare<[], string>("SELECT commit_id || ' ' || count(*) FROM memory_edits GROUP BY commit_id").pluck();
   const ledger = db.prepare<[number], LedgerEntry>("SELECT seq, receipt_id, kind, body FROM ledger WHERE seq > ? ORDER BY seq");
+  const found = db
+    .prepare<[string], number>("SELECT rowid FROM memory_fts WHERE memory_fts MATCH 'words : (' || ? || ')' ORDER BY rowid")
+    .pluck();
   const item = db.prepare<[string], ItemRow>("SELECT * FROM memory_items WHERE id = ?");
   return {
     item: (id: string) => item.get(id),
+    found: (words: string) => found.all(words),
     items: () => items.all(),
     index: () => index.all(),
     quarantine: () => quarantine.all(),

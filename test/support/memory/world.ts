@@ -5,6 +5,7 @@ import { createCommits, type CommitsDeps } from "../../../agent-server/memory/co
 import { memoryMigrations } from "../../../agent-server/memory/migrations.ts";
 import { createQuarantineStore } from "../../../agent-server/memory/quarantine-store.ts";
 import { MemorySettings } from "../../../agent-server/memory/settings.ts";
+import { createMemoryIndex } from "../../../agent-server/memory/search/index-text.ts";
 import { createMemoryStore } from "../../../agent-server/memory/store.ts";
 import type { Commits, MemoryIndex } from "../../../agent-server/memory/types.ts";
 import { createLedger, type Ledger, receiptsMigrations } from "../../../agent-server/receipts/receipts.ts";
@@ -78,6 +79,19 @@ export const settings: MemorySettings = {
   block_tokens: { persona: limits.cap, human: limits.cap, operating_rules: limits.cap, mission: limits.cap, workspace_state: limits.cap },
 };
 
+function both(first: MemoryIndex, second: MemoryIndex): MemoryIndex {
+  return {
+    put: (item, text) => {
+      first.put(item, text);
+      second.put(item, text);
+    },
+    remove: (seq) => {
+      first.remove(seq);
+      second.remove(seq);
+    },
+  };
+}
+
 /** A host with the product's store and commits. `working_hours` of these settings are 72 seconds. */
 export function openPropertyHost(of: {
   dataDir: string;
@@ -87,14 +101,18 @@ export function openPropertyHost(of: {
   /** As the product is; else what is written need not survive a power cut, which is faster. */
   durable?: boolean;
   deps?: Partial<CommitsDeps>;
+  /** With the product's own text index, beside the table that tests read. */
+  isIndexed?: boolean;
 }): PropertyHost {
   const { dataDir, workspace, now } = of;
   const storage = openStorage({ dataDir, migrations: [...receiptsMigrations, ...memoryMigrations, indexMigration] });
   if (of.durable !== true) storage.db.pragma("synchronous = OFF");
   const weak = fused(storage, of.fuse);
-  const store = createMemoryStore({ storage: weak, index: tableIndex(weak), workspace, textOf: ({ content }) => content });
+  const redactor = createRedactor();
+  const index = of.isIndexed === true ? both(tableIndex(weak), createMemoryIndex(weak)) : tableIndex(weak);
+  const store = createMemoryStore({ storage: weak, index, workspace, textOf: ({ content }) => content });
   const quarantine = createQuarantineStore({ storage: weak, workspace, now });
-  const ledger = createLedger({ storage: weak, redactor: createRedactor(), now });
+  const ledger = createLedger({ storage: weak, redactor, now });
   const commits = createCommits({
     storage: weak,
     store,
