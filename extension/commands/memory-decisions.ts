@@ -4,6 +4,7 @@ import type { ParamsIn } from "../../agent-server/contract/table.ts";
 import type { AgentHost } from "../host/agent-host.ts";
 import { askOwner, ownerAct, sayAndOffer } from "./ask-owner.ts";
 import { type Commands, field } from "./commands.ts";
+import { targetText } from "./memory-words.ts";
 
 /** Changes, and characters of one, that a dialog shows; the panel has all of them. */
 const changesShown = 6;
@@ -28,8 +29,10 @@ function changesText(diff: readonly MemoryDiff[]): string {
 }
 
 function commitTitle(commit: MemoryCommit): string {
-  const [first] = commit.diff;
-  return shortened(commit.reason !== "" ? commit.reason : (first?.after ?? first?.before ?? commit.id));
+  const [first, ...others] = commit.diff;
+  const text = first?.after ?? first?.before ?? null;
+  const isOneChange = text !== null && others.length === 0 && commit.rollbackOf.length === 0;
+  return shortened(isOneChange || commit.reason === "" ? (text ?? commit.id) : commit.reason);
 }
 
 function authorText(author: MemoryCommit["author"]): string {
@@ -72,7 +75,7 @@ export function memoryDecisionCommands(host: AgentHost): Commands {
       detail: [
         changeText({ before: entry.current, after: entry.op === "delete" ? null : entry.content }),
         vscode.l10n.t("Reason: {0}", entry.reason),
-        vscode.l10n.t("It goes to {0} and into the prompts that hold it. It can be rolled back.", entry.target),
+        vscode.l10n.t("It goes to “{0}”, and so into prompts. It can be rolled back.", targetText(entry.target)),
       ].join("\n\n"),
       yes: vscode.l10n.t("Let it in"),
     });

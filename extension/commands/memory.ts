@@ -6,6 +6,7 @@ import { codeOf, plain } from "../host/report.ts";
 import type { WarRoom } from "../views/war-room.ts";
 import { sayAndOffer } from "./ask-owner.ts";
 import { type Commands, field } from "./commands.ts";
+import { placeText } from "./memory-words.ts";
 
 const longestText = 4000;
 /** Milliseconds of rest in typing before a search starts. */
@@ -14,36 +15,6 @@ const found = 30;
 
 interface ItemRow extends vscode.QuickPickItem {
   readonly item: MemoryItem;
-}
-
-function placeOf({ tier, block }: Pick<MemoryItem, "tier" | "block">): string {
-  switch (block) {
-    case "persona":
-      return vscode.l10n.t("Persona");
-    case "human":
-      return vscode.l10n.t("About you");
-    case "operating_rules":
-      return vscode.l10n.t("Rules of work");
-    case "mission":
-      return vscode.l10n.t("Mission");
-    case "workspace_state":
-      return vscode.l10n.t("This workspace");
-    case null:
-      return tierText(tier);
-  }
-}
-
-function tierText(tier: MemoryItem["tier"]): string {
-  switch (tier) {
-    case "core":
-      return vscode.l10n.t("Core");
-    case "working":
-      return vscode.l10n.t("Working memory");
-    case "episodic":
-      return vscode.l10n.t("Episodes");
-    case "archival":
-      return vscode.l10n.t("Archive");
-  }
 }
 
 /** The text that is selected in the editor, when it is not too long to be remembered. */
@@ -61,6 +32,7 @@ export function memoryCommands(host: AgentHost, warRoom: WarRoom): Commands {
     const pick = vscode.window.createQuickPick<ItemRow>();
     pick.title = vscode.l10n.t("Search memory");
     pick.placeholder = vscode.l10n.t("Words of what is looked for; without words the newest first");
+    const { promise, resolve, reject: failed } = Promise.withResolvers<void>();
     let asking: AbortController | undefined;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const ask = async () => {
@@ -73,7 +45,7 @@ export function memoryCommands(host: AgentHost, warRoom: WarRoom): Commands {
         if (asking !== mine) return;
         pick.items = items.map(({ item, snippet }) => ({
           label: (snippet === "" ? item.content : snippet).replaceAll(/\s+/g, " ").trim(),
-          description: placeOf(item),
+          description: placeText(item),
           // What the host found fits, whatever the editor thinks of its words.
           alwaysShow: true,
           item,
@@ -81,16 +53,15 @@ export function memoryCommands(host: AgentHost, warRoom: WarRoom): Commands {
         if (items.length === 0) pick.placeholder = vscode.l10n.t("Nothing remembered fits.");
       } catch (error) {
         if (asking !== mine || codeOf(error) === "cancelled") return;
+        failed(error);
         pick.hide();
-        throw error;
       } finally {
         if (asking === mine) pick.busy = false;
       }
     };
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
     pick.onDidChangeValue(() => {
       clearTimeout(timer);
-      timer = setTimeout(() => void ask().catch(reject), typingRest);
+      timer = setTimeout(() => void ask(), typingRest);
     });
     pick.onDidAccept(() => {
       const [row] = pick.selectedItems;
@@ -105,7 +76,7 @@ export function memoryCommands(host: AgentHost, warRoom: WarRoom): Commands {
       resolve();
     });
     pick.show();
-    void ask().catch(reject);
+    void ask();
     await promise;
   };
 
@@ -138,7 +109,7 @@ export function memoryCommands(host: AgentHost, warRoom: WarRoom): Commands {
       if (text === undefined || text.trim() === "") return;
       const { item, notes } = await host.call("memory.remember", { text: text.trim() });
       sayAndOffer(
-        plain([vscode.l10n.t("Remembered ({0}).", placeOf(item)), ...notes].join(" ")),
+        plain([vscode.l10n.t("Remembered ({0}).", placeText(item)), ...notes].join(" ")),
         vscode.l10n.t("Show"),
         // oxlint-disable-next-line require-await -- the panel opens at once
         async () => open({ itemId: item.id }),

@@ -1,9 +1,11 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import { notForViews } from "../../../agent-server/contract/webview.ts";
+import { memoryDecisionCommands } from "../../../extension/commands/memory-decisions.ts";
 import { safeguardCommands } from "../../../extension/commands/safeguards.ts";
 import { soulCommands } from "../../../extension/commands/soul.ts";
 import type { AgentHost } from "../../../extension/host/agent-host.ts";
+import { sampleCommits, sampleQuarantined } from "../../support/webview-harness/memory-samples.ts";
 import {
   sampleFlag,
   sampleLearningProposal,
@@ -63,6 +65,8 @@ const answers: Record<string, unknown> = {
   "learning.rules": { items: [sampleRule()] },
   "flags.list": { items: [sampleFlag({ enabled: false, needs: ["TOOLS_FABRIC"] })] },
   "governance.stats": sampleStats(),
+  "memory.quarantine": { items: sampleQuarantined },
+  "memory.commits": { items: sampleCommits },
   "soul.status": sampleSoulStatus(),
   "soul.proposals": { items: [sampleSoulProposal()] },
   "soul.approve": sampleSoulProposal({ status: "approved" }),
@@ -79,7 +83,7 @@ const host = {
     return refusal === undefined ? Promise.resolve(answers[method] ?? {}) : Promise.reject(refusal);
   },
 } as unknown as AgentHost;
-const commands = { ...safeguardCommands(host), ...soulCommands(host) };
+const commands = { ...safeguardCommands(host), ...soulCommands(host), ...memoryDecisionCommands(host) };
 
 beforeEach(() => {
   editor.asked.length = 0;
@@ -195,6 +199,47 @@ const table: [`lancelot.${string}`, Record<string, string> | undefined, string, 
     ["Make v1 the active soul again?", "Now v2 is active"],
     { method: "soul.rollback", params: { version: "v1" } },
   ],
+  [
+    "lancelot.promoteMemory",
+    { id: "quarantine-1" },
+    "Let it in",
+    [
+      ...[
+        "Let this into memory?",
+        "− Answers should be short, and name",
+        "+ Answers should be long",
+        "The owner asked twice for more detail.",
+      ],
+      "It goes to “About you”",
+    ],
+    { method: "memory.promote", params: { id: "quarantine-1" } },
+  ],
+  [
+    "lancelot.rollBackMemory",
+    { commitId: "commit-1" },
+    "Roll back",
+    [
+      "Roll back “What the invoice task taught”?",
+      "+ Answers should be short.",
+      "− The invoice tests need",
+      "Later changes of other entries stay.",
+    ],
+    { method: "memory.rollback", params: { commitId: "commit-1", reason: "Because." } },
+  ],
+  [
+    "lancelot.rollBackMemory",
+    { commitId: "commit-1", itemId: "item-2" },
+    "Roll back",
+    ["Roll back this one change of “What the invoice task taught”?", "− The invoice tests need"],
+    { method: "memory.rollback", params: { commitId: "commit-1", itemIds: ["item-2"], reason: "Because." } },
+  ],
+  [
+    "lancelot.rollBackLastMemory",
+    undefined,
+    "Roll back",
+    ["Roll back “What the invoice task taught”?"],
+    { method: "memory.rollback", params: { commitId: "commit-1", reason: "Because." } },
+  ],
 ];
 
 describe.each(table)("%s %j", (name, argument, yes, words, act) => {
@@ -233,6 +278,9 @@ describe("what is no longer there", () => {
     ["lancelot.decideLearning", { id: "gone", decision: "revoke" }],
     ["lancelot.setFlag", { name: "GONE", enabled: "true" }],
     ["lancelot.approveSoul", { id: "gone" }],
+    ["lancelot.promoteMemory", { id: "gone" }],
+    ["lancelot.rollBackMemory", { commitId: "gone" }],
+    ["lancelot.undoMemory", { commitId: "gone" }],
   ] as const)("%s %j is said in words and not asked", async (name, argument) => {
     await expect(commands[name]?.(argument)).rejects.toThrow(/no longer there/);
     expect(editor.asked).toEqual([]);
@@ -248,6 +296,15 @@ describe("what is no longer there", () => {
     await commands[name]?.(argument);
     expect(acts).toEqual([]);
   });
+});
+
+it.each([
+  ["lancelot.promoteMemory", { id: "quarantine-2" }, /checks hold it back: • It speaks as an instruction/],
+  ["lancelot.rollBackMemory", { commitId: "commit-2" }, /cannot be rolled back: Commit commit-1 changed it since/],
+] as const)("%s %j is not asked when it cannot be", async (name, argument, why) => {
+  await expect(commands[name]?.(argument)).rejects.toThrow(why);
+  expect(editor.asked).toEqual([]);
+  expect(acts).toEqual([]);
 });
 
 it("the dialog of a proposal leads to its diff instead of deciding", async () => {

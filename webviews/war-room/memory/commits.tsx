@@ -17,11 +17,12 @@ function changesText(n: number): string {
   return count(n, "{0} change", "{0} changes");
 }
 
-/** What a commit did, in a line. */
-function commitTitle(commit: MemoryCommit): string {
-  if (commit.reason !== "") return commit.reason;
-  const [first] = commit.diff;
-  return first === undefined ? changesText(commit.changes) : `${opText(first.op)}: ${first.after ?? first.before ?? ""}`;
+/** What a commit did, in a line: the change where it is one, else why it was made. */
+function commitTitle({ diff, reason, rollbackOf, changes }: MemoryCommit): string {
+  const [first, ...others] = diff;
+  if (first !== undefined && (reason === "" || (others.length === 0 && rollbackOf.length === 0)))
+    return `${opText(first.op)}: ${first.after ?? first.before ?? ""}`;
+  return reason === "" ? changesText(changes) : reason;
 }
 
 function Row({ commit }: { commit: MemoryCommit }): JSX.Element {
@@ -72,12 +73,16 @@ function ChangeView({ room, commit, diff }: { room: WarRoom; commit: MemoryCommi
 
 function Others({ room, ids, text }: { room: WarRoom; ids: readonly string[]; text: string }): JSX.Element | null {
   if (ids.length === 0) return null;
+  const titleOf = (id: string): string => {
+    const known = room.memory.commits.items.value.find((commit) => commit.id === id);
+    return known === undefined ? id : commitTitle(known);
+  };
   return (
     <p class="quiet">
       {text}{" "}
       {ids.map((id) => (
         <Button key={id} kind="link" onClick={() => room.showMemory({ commitId: id })}>
-          {id}
+          {titleOf(id)}
         </Button>
       ))}
     </p>
@@ -90,9 +95,10 @@ function Detail({ room, commit }: { room: WarRoom; commit: MemoryCommit }): JSX.
   const shown = diff.slice(0, most.value);
   return (
     <>
-      <p>
-        <State {...commitLook(commit)} /> {t("by {0}", authorText(commit.author))},{" "}
-        <RelativeTime at={commit.finishedAt ?? commit.createdAt} /> {receiptId !== null && <ReceiptLink room={room} id={receiptId} />}
+      <p class="state-line">
+        <State {...commitLook(commit)} /> <span>{t("by {0}", authorText(commit.author))},</span>
+        <RelativeTime at={commit.finishedAt ?? commit.createdAt} />
+        {receiptId !== null && <ReceiptLink room={room} id={receiptId} />}
       </p>
       {commit.reason !== "" && <p>{commit.reason}</p>}
       {questId !== null && (

@@ -25,13 +25,12 @@ function Last({ room, job }: { room: WarRoom; job: MemoryJob }): JSX.Element {
   if (last === null) return <span class="quiet">{t("not yet")}</span>;
   return (
     <>
-      <State {...runLook(last.status)} /> <RelativeTime at={last.at} /> <span class="quiet">{formatDuration(last.durationMs)}</span>
-      {last.receiptId !== null && (
-        <>
-          {" "}
-          <ReceiptLink room={room} id={last.receiptId} />
-        </>
-      )}
+      <div class="state-line">
+        <State {...runLook(last.status)} />
+        <RelativeTime at={last.at} />
+        <span class="quiet">{formatDuration(last.durationMs)}</span>
+        {last.receiptId !== null && <ReceiptLink room={room} id={last.receiptId} />}
+      </div>
       {last.detail !== "" && <div class="quiet">{last.detail}</div>}
     </>
   );
