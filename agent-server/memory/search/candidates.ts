@@ -115,7 +115,8 @@ export function createCandidates(db: Database.Database, of: { readonly workspace
           seqs = fetch(anyOf(guessed), rowsEach + 1);
         }
       }
-      const counts = seqs.length === 0 ? rarity(items, 1) * (term.pair ? 0.1 : 0.7) : rarity(items, frequency(seqs, rowsEach, items));
+      const rare = seqs.length === 0 ? rarity(items, 1) * (term.pair ? 0.1 : 0.7) : rarity(items, frequency(seqs, rowsEach, items));
+      const counts = rare * term.importance;
       return { term, answers, seqs, counts, common: seqs.length > rowsEach };
     });
 

@@ -1,4 +1,4 @@
-import { isStopWord } from "./stop-words.ts";
+import { isStopWord, isWeakWord } from "./stop-words.ts";
 import { type Token, type Written, written } from "./words.ts";
 
 /** One thing a query asks for. */
@@ -13,6 +13,10 @@ export interface Term {
   readonly pair: boolean;
   /** It follows the term before it without anything between. */
   readonly follows: boolean;
+  /** From 0 to 1: less of a word that questions hold and answers seldom do. */
+  readonly importance: number;
+  /** The sentences of the query it is in, from 0. */
+  readonly sentences: readonly number[];
 }
 
 export interface Query {
@@ -29,6 +33,11 @@ const maxTerms = 40;
 const maxClauses = 8;
 /** A text of more words is told, not typed into a search field: a dash in it is a dash. */
 const typedWords = 10;
+
+/** A text of fewer words is one sentence, however it is written. */
+const sentenceWords = 7;
+const sentenceEnd = /(?<=[.!?;:,])\s+|(?<=[。！？；，、])|\n+/u;
+const weak = 0.4;
 
 const quoted = /(?<=^|\s)(-?)(?:"([^"]*)"|“([^”]*)”|„([^“”]*)[“”]|«([^»]*)»|「([^」]*)」)/gu;
 const exclusion = /(?<=^|\s)-([\p{L}\p{N}][^\s"]{2,})/gu;
@@ -75,6 +84,7 @@ function termsOf(text: string): Term[] {
   const wanted = words.some((word) => !isEmpty(word)) ? words.filter((word) => !isEmpty(word)) : words;
   // While the last word is typed it is the beginning of one.
   const typing = wanted.length <= 4 && /[\p{L}\p{N}\p{M}]$/u.test(text);
+  const ends = wanted.length < sentenceWords ? [] : endsOf(text);
   const terms = new Map<string, Term>();
   let end = Number.NaN;
   for (const word of wanted) {
@@ -82,7 +92,13 @@ function termsOf(text: string): Term[] {
     for (const [index, part] of (kept.length > 0 ? kept : word.parts).entries()) {
       const follows = part.start <= end + 1;
       end = part.end;
-      if (terms.has(part.stem) || terms.size >= maxTerms) continue;
+      const sentence = ends.filter((at) => at <= part.start).length;
+      const known = terms.get(part.stem);
+      if (known !== undefined) {
+        terms.set(part.stem, { ...known, sentences: [...new Set([...known.sentences, sentence])] });
+        continue;
+      }
+      if (terms.size >= maxTerms) continue;
       const last = part === words.at(-1)?.parts.at(-1);
       terms.set(part.stem, {
         stem: part.stem,
@@ -91,10 +107,24 @@ function termsOf(text: string): Term[] {
         open: text[part.end] === "*" || (typing && last),
         pair: word.pairs && part.word.length > 1,
         follows: follows && (index > 0 || terms.size > 0),
+        importance: isWeakWord(part.word) ? weak : 1,
+        sentences: [sentence],
       });
     }
   }
   return [...terms.values()];
+}
+
+/** Where sentences begin, but for the first. */
+function endsOf(text: string): number[] {
+  let at = 0;
+  return text
+    .split(sentenceEnd)
+    .slice(0, -1)
+    .map((sentence) => {
+      at = text.indexOf(sentence, at) + sentence.length;
+      return at;
+    });
 }
 
 function isEmpty(word: Written): boolean {

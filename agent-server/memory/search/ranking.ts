@@ -22,7 +22,7 @@ export function score(
 }
 
 /** Below this a find is no answer: what compiles or decides by finds leaves them out. A search shows them, last. */
-export const minScore = 0.4;
+export const minScore = 0.45;
 
 /** How rare a word is: `items` of the memory (at least 1), `having` of them with the word. */
 export function rarity(items: number, having: number): number {

@@ -44,36 +44,50 @@ export interface Relevance {
   readonly places: readonly (readonly [start: number, end: number])[];
 }
 
-/** How much of what is asked for stands in a text: see ranking.ts. */
+/** A sentence counts as much as a query of two words that few items have, at least: a common word alone answers no sentence of many. */
+const leastSentence = 8;
+const inTag = 0.85;
+const otherForm = 0.96;
+/** Of an identifier of which only parts stand in the text. */
+const partOnly = 0.88;
+
+/**
+ * How much of what is asked for stands in a text: see ranking.ts. A query of several sentences is answered by what answers one of them.
+ */
 export function relevanceOf(asked: readonly Asked[], text: Read): Relevance {
-  let has = 0;
-  let total = 0;
+  const has = new Map<number, number>();
+  const total = new Map<number, number>();
   let pairs = 0;
   let together = 0;
   const places: [number, number][] = [];
   let before: readonly number[] | null = null;
   for (const { term, answers, counts } of asked) {
-    total += counts;
     let best = 0;
     let at: number[] = [];
     for (const [answer, quality] of answers) {
       const tokens = text.tokens.get(answer);
       if (tokens === undefined) continue;
-      const same = quality < 1 || tokens.some((token) => token.word === term.word);
-      best = Math.max(best, same ? quality : quality * 0.96);
+      const same = quality < 1 || tokens.some((token) => token.word === term.word) || term.joined.includes(answer);
+      const said = tokens.some(({ start }) => start >= 0);
+      best = Math.max(best, quality * (same ? 1 : otherForm) * (said ? 1 : inTag));
       at = [...at, ...tokens.map((token) => token.place)];
       for (const { start, end } of tokens) if (start >= 0) places.push([start, end]);
     }
-    has += counts * best;
-    if (before !== null) {
-      pairs += 1;
-      const previous = before;
-      if (at.some((place) => previous.some((other) => Math.abs(place - other) <= (term.follows ? 1 : near)))) together += 1;
+    const previous = before;
+    const beside = previous !== null && at.some((place) => previous.some((other) => Math.abs(place - other) <= (term.follows ? 1 : near)));
+    if (previous !== null) pairs += 1;
+    if (beside) together += 1;
+    if (term.joined.length > 0 && !beside && !term.joined.some((whole) => text.tokens.has(whole))) best *= partOnly;
+    for (const sentence of term.sentences) {
+      total.set(sentence, (total.get(sentence) ?? 0) + counts);
+      has.set(sentence, (has.get(sentence) ?? 0) + counts * best);
     }
     before = at;
   }
-  if (total === 0) return { value: 1, places };
+  if (asked.length === 0) return { value: 1, places };
+  const all = asked.reduce((sum, { counts }) => sum + counts, 0);
+  const shares = [...total].map(([sentence, counts]) => (has.get(sentence) ?? 0) / Math.max(counts, Math.min(all, leastSentence)));
   const nearness = pairs === 0 ? 1 : 0.9 + 0.1 * (together / pairs);
   const brevity = 1 / (1 + 0.03 * Math.log2(1 + text.length / 12));
-  return { value: (has / total) * nearness * brevity, places };
+  return { value: Math.max(...shares) * nearness * brevity, places };
 }

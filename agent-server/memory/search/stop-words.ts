@@ -54,3 +54,16 @@ const stopWords: ReadonlySet<string> = new Set(lists.flatMap((list) => list.spli
 export function isStopWord(word: string): boolean {
   return stopWords.has(word);
 }
+
+const weakWords: ReadonlySet<string> = new Set(
+  `long often large big small old fast far high deep much happen happens happened work works working made make makes call kind type sort way
+   put done go goes come comes stay stays live lives thing things currently now today new
+   lange oft gross alt schnell passiert funktioniert gemacht macht heute jetzt
+   longtemps souvent grand marche fait maintenant mucho grande funciona hace ahora lungo grande funziona fatto
+   долго часто большой работает делают сейчас находится`.split(/\s+/),
+);
+
+/** True of a word that questions hold and their answers seldom do: `how long`, `how does it work`. */
+export function isWeakWord(word: string): boolean {
+  return weakWords.has(word);
+}
