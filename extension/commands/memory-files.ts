@@ -6,7 +6,11 @@ import { askOwner, sayAndOffer } from "./ask-owner.ts";
 import type { Commands } from "./commands.ts";
 
 type Format = "markdown" | "jsonl" | "backup";
-const endings: Readonly<Record<Format, string>> = { markdown: "md", jsonl: "jsonl", backup: "backup.jsonl" };
+const names: Readonly<Record<Format, (day: string) => string>> = {
+  markdown: (day) => `lancelot-memory-${day}.md`,
+  jsonl: (day) => `lancelot-memory-${day}.jsonl`,
+  backup: (day) => `lancelot-memory-backup-${day}.jsonl`,
+};
 /** Refused lines that a dialog names. */
 const refusedShown = 6;
 
@@ -37,8 +41,7 @@ function importText({ added, updated, unchanged, removed, refused }: Result<"mem
 /** Memory into a file and out of one. */
 export function memoryFileCommands(context: vscode.ExtensionContext, host: AgentHost): Commands {
   const write = async (format: Format, title: string) => {
-    const day = new Date().toISOString().slice(0, 10);
-    const name = `lancelot-memory-${day}.${endings[format]}`;
+    const name = names[format](new Date().toISOString().slice(0, 10));
     const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
     const target = await vscode.window.showSaveDialog({
       title,
@@ -76,7 +79,7 @@ export function memoryFileCommands(context: vscode.ExtensionContext, host: Agent
       const [file] =
         (await vscode.window.showOpenDialog({
           ...{ title, canSelectMany: false, openLabel: vscode.l10n.t("Import") },
-          filters: { [vscode.l10n.t("Memory")]: ["jsonl", "md"] },
+          filters: { [vscode.l10n.t("Memory")]: ["jsonl", "json", "md"] },
         })) ?? [];
       if (file === undefined) return;
       const picked = await vscode.window.showQuickPick(

@@ -78,7 +78,7 @@ vi.mock("vscode", () => {
       withProgress: (_: unknown, run: (progress: unknown, token: unknown) => unknown) =>
         run(null, { onCancellationRequested: () => undefined }),
       createQuickPick() {
-        const listeners = { change: (_: string): void => undefined, accept: (): void => undefined, hide: (): void => undefined };
+        const listeners = { change: (query: string): void => void query, accept: (): void => undefined, hide: (): void => undefined };
         const pick = {
           ...{ value: "", items: [] as unknown[], selectedItems: [] as unknown[], placeholder: "", busy: false, title: "" },
           onDidChangeValue: (listener: (value: string) => void) => void (listeners.change = listener),
