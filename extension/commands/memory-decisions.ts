@@ -87,10 +87,11 @@ export function memoryDecisionCommands(host: AgentHost): Commands {
     }
     if (entry.content === null) throw gone();
     // What was denied stays so: it is the owner's own edit now.
+    const isThere = entry.itemId !== null && entry.current !== null;
     const { commitId, notes } = await host.call("memory.edit", {
-      ...{ op: entry.itemId === null ? "insert" : "replace", target: entry.target, namespace: entry.namespace, kind: entry.kind },
+      ...{ op: isThere ? "replace" : "insert", target: entry.target, namespace: entry.namespace, kind: entry.kind },
       ...{ content: entry.content, confidence: 1, reason: entry.reason, provenance: { source: "user" }, tags: entry.tags },
-      ...(entry.itemId === null ? {} : { selector: entry.itemId }),
+      ...(isThere && entry.itemId !== null ? { selector: entry.itemId } : {}),
     });
     sayAndOffer([vscode.l10n.t("It is remembered now."), ...notes].join(" "), vscode.l10n.t("Show the commit"), show(commitId));
   };

@@ -148,11 +148,42 @@ describe("memory", () => {
     await said(chat, `It is called ${server}.`).waitFor();
   });
 
+  it("is the owner's to add to, to correct and to set aside, and comes back from there", async () => {
+    await part(/^Core blocks/).click();
+    const mission = warRoom.getByRole("region", { name: "Mission", exact: true });
+    await mission.getByRole("button", { name: /^Add entry/ }).click();
+    await mission.getByRole("textbox").fill("The shop sells tea to everybody.");
+    await mission.getByRole("button", { name: "Add", exact: true }).click();
+    await mission.getByText("The shop sells tea to everybody.").waitFor();
+    await mission.getByRole("button", { name: /^Edit/ }).click();
+    await mission.getByRole("textbox").fill("The shop sells tea and coffee to everybody.");
+    await workbench.shot("memory-9-edit");
+    await mission.getByRole("textbox").press("Control+Enter");
+    await mission.getByText("The shop sells tea and coffee to everybody.").waitFor();
+    expect(await faults(warRoom)).toEqual([]);
+    await mission.getByRole("button", { name: /^Set aside/ }).click();
+    await mission.getByRole("textbox").fill("Not sure any more.");
+    await mission.getByRole("textbox").press("Enter");
+    await mission.getByText("Nothing yet.").waitFor();
+    await part(/^Quarantine/).click();
+    await warRoom.getByRole("option", { name: /tea and coffee/ }).click();
+    await warRoom.getByRole("heading", { name: "Put back into Mission" }).waitFor();
+    await warRoom.getByRole("button", { name: /^Deny/ }).click();
+    await warRoom.getByRole("textbox").press("Enter");
+    await warRoom.getByText("Nothing waits for you.").waitFor();
+    await warRoom.getByRole("button", { name: "Denied", exact: true }).click();
+    await warRoom.getByRole("option", { name: /tea and coffee/ }).click();
+    await warRoom.getByRole("button", { name: "Let it in after all…" }).click();
+    await dialog().getByRole("button", { name: "Let it in" }).click();
+    await part(/^Core blocks/).click();
+    await mission.getByText("The shop sells tea and coffee to everybody.").waitFor();
+  });
+
   it("looks right where there is little room, in the dark and in high contrast", async () => {
     const { page } = workbench;
     await part(/^Core blocks/).click();
     await page.setViewportSize({ width: 760, height: 900 });
-    await workbench.shot("memory-9-narrow");
+    await workbench.shot("memory-10-narrow");
     const wide = await warRoom.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     expect(wide).toBe(0);
     await page.setViewportSize({ width: 1400, height: 900 });
@@ -163,7 +194,7 @@ describe("memory", () => {
       await page.emulateMedia(media);
       await warRoom.locator(`body.${look}`).waitFor();
       expect(await faults(warRoom)).toEqual([]);
-      await workbench.shot(`memory-10-${name}`);
+      await workbench.shot(`memory-11-${name}`);
     }
   });
 });

@@ -103,9 +103,7 @@ interface DecideProps {
 function Detail(props: DecideProps): JSX.Element {
   const { room, entry } = props;
   const { questId, promotedBy } = entry;
-  const after = entry.op === "set_aside" ? null : entry.content;
-  const before = entry.op === "set_aside" ? (entry.current ?? entry.content) : entry.current;
-  const lines = changedLines(before, after);
+  const lines = changedLines(entry.current, entry.op === "delete" ? null : entry.content);
   return (
     <>
       <p>{entry.why}</p>
@@ -145,7 +143,7 @@ function Detail(props: DecideProps): JSX.Element {
           <Decide {...props} />
         </>
       )}
-      {entry.status === "denied" && entry.op !== "set_aside" && entry.content !== null && (
+      {entry.status === "denied" && entry.content !== null && (
         <div class="actions">
           <Button icon="add" onClick={() => room.bridge.ui(commandAction("promoteMemory", { id: entry.id }))}>
             {t("Let it in after all…")}

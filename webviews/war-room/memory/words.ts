@@ -130,7 +130,7 @@ export function opText(op: MemoryDiff["op"]): string {
   }
 }
 
-/** What a quarantined edit wants, as a heading. */
+/** What letting a quarantined edit in would do, as a heading. */
 export function wishText({ op, target }: Pick<QuarantineEntry, "op" | "target">): string {
   const place = targetText(target);
   switch (op) {
@@ -142,7 +142,7 @@ export function wishText({ op, target }: Pick<QuarantineEntry, "op" | "target">)
     case "delete":
       return t("Delete from {0}", place);
     case "set_aside":
-      return t("Set aside from {0}", place);
+      return t("Put back into {0}", place);
   }
 }
 
