@@ -140,7 +140,7 @@ export const MemoryCommit = z.object({
   finishedAt: Timestamp.nullable(),
   /** Receipt of the commit, with its diff. */
   receiptId: Id.nullable(),
-  /** What it changed; empty for commits older than the snapshots that are kept: then the receipt has it. */
+  /** What it changed, in a list 200 changes of it at most; empty for commits older than the snapshots that are kept: then the receipt has it. */
   diff: z.array(MemoryDiff),
   /** Items it changed, also where the diff is no longer kept. */
   changes: z.int(),

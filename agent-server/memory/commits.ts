@@ -37,6 +37,9 @@ export interface CommitsDeps {
   readonly verify?: (entry: StoredQuarantine) => QuarantineEntry["verifier"];
 }
 
+/** Changes of one commit that a list tells of. */
+const mostListed = 200;
+
 /** Edits that one open commit may hold. */
 const mostEdits = 1_000;
 
@@ -241,8 +244,7 @@ export function createCommits(deps: CommitsDeps): Commits {
       return { commitId: null, rolledBack: [row.id], diff: [] };
     });
 
-  const toCommit = (row: CommitRow): MemoryCommit => {
-    const plan = row.status === "open" ? null : rollbacks.plan([row], null);
+  const toCommit = (row: CommitRow, most = mostListed): MemoryCommit => {
     return {
       id: row.id,
       status: row.status,
@@ -252,12 +254,12 @@ export function createCommits(deps: CommitsDeps): Commits {
       createdAt: new Date(row.created_at).toISOString(),
       finishedAt: row.finished_at === null ? null : new Date(row.finished_at).toISOString(),
       receiptId: row.receipt_id,
-      diff: images.ofCommit(row.id).flatMap(diffOf),
+      diff: images.ofCommit(row.id, most).flatMap(diffOf),
       changes: row.changes,
       quarantined: quarantine.ofCommit(row.id).length,
       rollbackOf: JSON.parse(row.rollback_of) as string[],
       rolledBackBy: row.rolled_back_by,
-      problem: plan !== null && "refusal" in plan ? plan.refusal : null,
+      problem: rollbacks.problem(row),
     };
   };
 
@@ -281,9 +283,12 @@ export function createCommits(deps: CommitsDeps): Commits {
       const page = rows.list({ before: readCursor(cursor), limit: limit + 1, questId: questId ?? null });
       const items = page.slice(0, limit);
       const last = items.at(-1);
-      return { items: items.map(toCommit), ...(page.length > limit && last !== undefined ? { nextCursor: String(last.seq) } : {}) };
+      return {
+        items: items.map((row) => toCommit(row)),
+        ...(page.length > limit && last !== undefined ? { nextCursor: String(last.seq) } : {}),
+      };
     },
-    get: (id) => toCommit(rows.get(id)),
+    get: (id) => toCommit(rows.get(id), -1),
     history: (itemId) =>
       images.ofItem(itemId).flatMap(({ commitId, change }) => {
         const row = rows.find(commitId);

@@ -213,7 +213,6 @@ export function createDrafts(deps: DraftDeps) {
             confirms: null,
           };
         }
-        stale.delete(staged.itemId);
         replay(staged);
         return staged;
       },

@@ -30,7 +30,19 @@ export function createImages(storage: Storage) {
     `INSERT INTO memory_images (commit_id, item_id, number, op, before, after, reason)
      VALUES (@commitId, @itemId, @number, @op, @before, @after, @reason)`,
   );
-  const ofCommit = db.prepare<[string], ImageRow>("SELECT * FROM memory_images WHERE commit_id = ? ORDER BY number");
+  const ofCommit = db.prepare<[string, number], ImageRow>("SELECT * FROM memory_images WHERE commit_id = ? ORDER BY number LIMIT ?");
+  // The commit that wrote an image and its version tell it from every other one of its item.
+  const changedSince = db.prepare<[string, number], ImageRow>(
+    `SELECT i.* FROM memory_images i LEFT JOIN memory_items m ON m.id = i.item_id
+     WHERE i.commit_id = ? AND (m.commit_id IS NOT json_extract(i.after, '$.commitId') OR m.version IS NOT json_extract(i.after, '$.version'))
+     ORDER BY i.number LIMIT ?`,
+  );
+  const isBound = db
+    .prepare<[string], number>(
+      `SELECT 1 FROM memory_images WHERE commit_id = ?
+       AND (json_extract(before, '$.block') IS NOT NULL OR json_extract(after, '$.block') IS NOT NULL OR json_extract(before, '$.ref') IS NOT NULL)`,
+    )
+    .pluck();
   const itemsOf = db.prepare<[string], string>("SELECT item_id FROM memory_images WHERE commit_id = ? ORDER BY number").pluck();
   const ofItem = db.prepare<[string], ImageRow & { commit_id: string }>(
     `SELECT i.* FROM memory_images i JOIN memory_commits c ON c.id = i.commit_id WHERE i.item_id = ? ORDER BY c.finish_seq DESC`,
@@ -67,7 +79,12 @@ export function createImages(storage: Storage) {
         });
       });
     },
-    ofCommit: (commitId: string): KeptChange[] => ofCommit.all(commitId).map(changeOfRow),
+    /** In the order in which they were made; the first `most` of them. */
+    ofCommit: (commitId: string, most = -1): KeptChange[] => ofCommit.all(commitId, most).map(changeOfRow),
+    /** Changes of a commit whose items are no longer as it left them: the first `most` of them. */
+    changedSince: (commitId: string, most: number): KeptChange[] => changedSince.all(commitId, most).map(changeOfRow),
+    /** Whether taking a commit back could meet the cap of a block, or another reference to the same message. */
+    isBound: (commitId: string): boolean => isBound.get(commitId) !== undefined,
     itemsOf: (commitId: string): string[] => itemsOf.all(commitId),
     /** Newest first. */
     ofItem: (itemId: string): { commitId: string; change: KeptChange }[] =>
@@ -80,7 +97,8 @@ export function createImages(storage: Storage) {
       const due = new Set(beyond.all(workspace, keep));
       if (due.size === 0) return;
       const links = rollbacks.all().map((row) => [row.id, ...(JSON.parse(row.rollback_of) as string[])]);
-      const stays = (ids: readonly string[]): boolean => ids.some((id) => due.has(id)) && ids.some((id) => !due.has(id) && isKept.get(id) === 1);
+      const stays = (ids: readonly string[]): boolean =>
+        ids.some((id) => due.has(id)) && ids.some((id) => !due.has(id) && isKept.get(id) === 1);
       for (let held = links.find(stays); held !== undefined; held = links.find(stays)) for (const id of held) due.delete(id);
       for (const id of due) {
         removed.run(id);

@@ -20,6 +20,8 @@ export interface RollbackDeps {
   readonly now: () => number;
 }
 
+/** Changed items of a commit that are looked at one by one, before all of them are. */
+const looked = 100;
 /** Commits that `rollback` of the last N may name, at most. */
 const mostAtOnce = 50;
 
@@ -90,7 +92,24 @@ export function createRollbacks(deps: RollbackDeps) {
     });
   };
 
+  const lapsed = (current: ItemImage | null, change: KeptChange): boolean =>
+    current === null && change.before === null && isOver(change.after, deps.now());
+
   return {
+    /** Why a commit cannot be taken back as a whole now; null when it can. As `plan`, without looking at each item of a large one. */
+    problem(target: CommitRow): string | null {
+      const problem = target.status === "open" ? null : cannot(target);
+      if (problem !== null || target.status === "open") return problem;
+      const inForce = forces();
+      const mine = inForce(target.id);
+      const changed = images.changedSince(target.id, looked);
+      for (const change of changed) {
+        if (mine.has(change.itemId) && !lapsed(store.get(change.itemId), change)) return blockedBy(target, change, inForce);
+      }
+      if (changed.length === 0 && mine.size > 0 && !images.isBound(target.id)) return null;
+      const plan = this.plan([target], null);
+      return "refusal" in plan ? plan.refusal : null;
+    },
     /** `targets`: newest first. `itemIds`: of the one target, those alone. */
     plan(targets: readonly CommitRow[], itemIds: readonly string[] | null): RollbackPlan {
       const inForce = forces();
@@ -109,8 +128,7 @@ export function createRollbacks(deps: RollbackDeps) {
           if (!mine.has(change.itemId) || (itemIds !== null && !itemIds.includes(change.itemId))) continue;
           const now = after.get(change.itemId);
           const current = now === undefined ? store.get(change.itemId) : now.image;
-          const lapsed = current === null && change.before === null && isOver(change.after, deps.now());
-          if (!lapsed && !sameImage(current, change.after)) return { refusal: blockedBy(target, change, inForce) };
+          if (!lapsed(current, change) && !sameImage(current, change.after)) return { refusal: blockedBy(target, change, inForce) };
           after.set(change.itemId, { image: change.before, derived: change.derived });
         }
         if (mine.size === 0 && waits.get(target.id) === undefined)

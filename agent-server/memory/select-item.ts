@@ -42,8 +42,10 @@ export function createSelectItem(of: { readonly storage: Storage; readonly works
     `SELECT * FROM memory_items INDEXED BY memory_items_text
      WHERE text_key = @key AND text_key <> '' AND ${inTarget} AND ${alive} ORDER BY seq`,
   );
+  // A text of plain ASCII in one line folds to its lower case: without the word it cannot have the part. Others are folded and looked at.
   const texts = db.prepare<[Record<string, unknown>], { id: string; content: string }>(
-    `SELECT id, content FROM memory_items WHERE ${inTarget} AND ${alive} AND content <> '' ORDER BY seq DESC`,
+    `SELECT id, content FROM memory_items WHERE ${inTarget} AND ${alive} AND content <> ''
+     AND (instr(lower(content), @word) > 0 OR content GLOB '*[^ -~]*') ORDER BY seq DESC`,
   );
 
   /** @throws LancelotError `invalid_params` where nothing matches, `conflict` where more than one item does. */
@@ -80,7 +82,7 @@ export function createSelectItem(of: { readonly storage: Storage; readonly works
 
     const part = foldText(selector);
     const found = new Set(of(staged).flatMap(({ id, content }) => (foldText(content).includes(part) ? [id] : [])));
-    for (const { id, content } of texts.iterate(place)) {
+    for (const { id, content } of texts.iterate({ ...place, word: longestWord(part) })) {
       if (!overlay.has(id) && foldText(content).includes(part)) found.add(id);
       if (found.size > 20) break;
     }
@@ -89,7 +91,7 @@ export function createSelectItem(of: { readonly storage: Storage; readonly works
     if (parts[0] !== undefined) return parts[0];
 
     const near: { id: string; content: string }[] = of(staged);
-    for (const text of texts.iterate(place)) {
+    for (const text of texts.iterate({ ...place, word: "" })) {
       if (!overlay.has(text.id)) near.push(text);
       if (near.length >= nearLimit) break;
     }
@@ -140,6 +142,11 @@ function nearest(folded: string, items: readonly { id: string; content: string }
     .toSorted((a, b) => b.shared - a.shared)
     .slice(0, named)
     .map(({ item }) => item);
+}
+
+function longestWord(folded: string): string {
+  const words = folded.match(/[a-z0-9]+/g) ?? [];
+  return words.reduce((longest, word) => (word.length > longest.length ? word : longest), "");
 }
 
 function wordsOf(folded: string): string[] {

@@ -255,6 +255,16 @@ describe("an insert of what is known", () => {
     expect(only("The port is 8080.")).toEqual({ ...before, weight: 0.9, reinforced: 1, reinforcedAt: clock });
   });
 
+  it("counts each time that it was said, and the most certain of them", () => {
+    remember("A", { confidence: 0.3 });
+    const { commitId } = host.commits.begin(owner, "");
+    for (const confidence of [0.9, 0.4]) {
+      host.commits.edit(commitId, wish({ op: "insert", target: "archival", content: "A", confidence }), owner, null);
+    }
+    host.commits.finish(commitId, owner, null);
+    expect(only("A")).toMatchObject({ weight: 0.9, reinforced: 2 });
+  });
+
   it("does not make it less certain", () => {
     remember("A", { confidence: 0.9 });
     remember("A", { confidence: 0.3 });
@@ -276,6 +286,24 @@ describe("an insert of what is known", () => {
     expect(texts()).toEqual([]);
     remember("A", { target: "working", ttlSeconds: 60 });
     expect(only("A")).toMatchObject({ reinforced: 0, createdAt: clock });
+  });
+
+  it("keeps what was to be confirmed where that has expired, or was taken away, by the end", () => {
+    remember("A", { target: "working", ttlSeconds: 60 });
+    remember("B");
+    const { commitId } = host.commits.begin(owner, "");
+    for (const [target, content] of [
+      ["working", "A"],
+      ["archival", "B"],
+    ] as const) {
+      expect(host.commits.edit(commitId, wish({ op: "insert", target, content, ttlSeconds: 600 }), owner, null).outcome).toBe("reinforced");
+    }
+    const { id } = only("B");
+    host.commits.apply([gated(wish({ op: "delete", target: "archival", selector: id }))], owner, { reason: "", parentId: null });
+    clock += 60_000;
+    expect(host.commits.finish(commitId, owner, null).diff).toMatchObject([{ after: "A" }, { after: "B" }]);
+    expect([only("A"), only("B")]).toMatchObject([{ reinforced: 0, expiresAt: clock + 600_000 }, { reinforced: 0 }]);
+    expect(only("B").id).not.toBe(id);
   });
 
   it("counts within its own commit, and when another commit was the first", () => {
@@ -312,6 +340,7 @@ describe("a selector", () => {
     remember("The server listens on port 8080.");
     remember("The tests listen on port 9090.");
     remember("Deploys go out on Fridays.");
+    remember("Ｄer Weg\nüber\tden Fluss");
     remember("The server of the owner is called Excalibur.", { target: "core:human" });
   });
   const replace = (selector: string | undefined, more: Partial<ProposedEdit> = {}) => {
@@ -323,6 +352,9 @@ describe("a selector", () => {
   it.each([
     ["its whole text in another case", "the SERVER listens  on port 8080.", "The server listens on port 8080."],
     ["a part that it alone has", "fridays", "Deploys go out on Fridays."],
+    ["a part with no word in it", "s.", "Deploys go out on Fridays."],
+    ["a part of a text with other letters", "ÜBER  den", "Ｄer Weg\nüber\tden Fluss"],
+    ["a part that the text writes in another form", "der weg", "Ｄer Weg\nüber\tden Fluss"],
     ["a part that another tier has as well", "The server", "The server listens on port 8080."],
   ])("is %s", (_what, selector, before) => {
     expect(replace(selector)).toMatchObject([{ before, after: "new" }]);

@@ -414,6 +414,15 @@ describe("caps of core blocks", () => {
   });
 });
 
+it("a list tells 200 changes of a commit, which itself tells them all", () => {
+  const id = commit(
+    "many",
+    Array.from({ length: 201 }, (_, number) => insert(`text ${String(number)}`)),
+  );
+  expect(host.commits.list({ limit: 1 }).items).toMatchObject([{ changes: 201, diff: { length: 200 }, problem: null }]);
+  expect(host.commits.get(id).diff).toHaveLength(201);
+});
+
 describe("the history of an item", () => {
   it("tells its commits, newest first, with what each changed", () => {
     commit("first", [insert("A")]);
