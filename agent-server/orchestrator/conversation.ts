@@ -46,7 +46,7 @@ function notesUnder({ id, role, parts }: Message, cite: boolean): ContextUserCon
     part.type === "notice" && part.action === "open_memory" ? [`[From the host: ${toldToModel(part)}]`] : [],
   );
   const notes = [...orders, ...(cite ? [`[message:${id}]`] : [])];
-  return notes.length === 0 ? [] : [{ type: "text", text: notes.join("\n") }];
+  return notes.length === 0 ? [] : [{ type: "text", text: `\n\n${notes.join("\n")}` }];
 }
 
 /** Names what came with a turn, so that it can be shortened by name. */

@@ -31,8 +31,8 @@ const words = (messages: ReturnType<typeof toConversation>): string[] =>
 describe("the owner's messages in a conversation", () => {
   it("are named for a model that can cite them, and only theirs", () => {
     expect(words(toConversation([asked, warned, own, answer], { cite: true }))).toEqual([
-      "We use pnpm.|[message:m1]",
-      "Pasted.|[message:m3]",
+      "We use pnpm.|\n\n[message:m1]",
+      "Pasted.|\n\n[message:m3]",
       "[The owner decided.]",
       "Done.",
     ]);
@@ -41,9 +41,9 @@ describe("the owner's messages in a conversation", () => {
     expect(words(toConversation([asked, warned, own, answer]))).toEqual(["We use pnpm.", "Pasted.", "[The owner decided.]", "Done."]);
   });
   it("say what became of an order on memory, not how the owner takes it back", () => {
-    expect(words(toConversation([ordered]))).toEqual(["Fix it. Remember that we use pnpm.|[From the host: Remembered: “we use pnpm”]"]);
+    expect(words(toConversation([ordered]))).toEqual(["Fix it. Remember that we use pnpm.|\n\n[From the host: Remembered: “we use pnpm”]"]);
     expect(words(toConversation([ordered], { cite: true }))[0]).toBe(
-      "Fix it. Remember that we use pnpm.|[From the host: Remembered: “we use pnpm”]\n[message:m2]",
+      "Fix it. Remember that we use pnpm.|\n\n[From the host: Remembered: “we use pnpm”]\n[message:m2]",
     );
     expect(words(toSmallConversation([ordered]))[0]).toContain("[From the host: Remembered");
   });
