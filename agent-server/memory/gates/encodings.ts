@@ -40,8 +40,37 @@ export function encodedRuns(text: string): EncodedRun[] {
       .join(""),
     run.replace(/[ \t.·|,*-]/g, ""),
   ]);
+  for (const { start, end, joined } of chunkedRuns(text)) {
+    const texts = [
+      ...bytesToTexts(Buffer.from(joined, "base64")),
+      ...(/^[0-9a-f]+$/i.test(joined) ? bytesToTexts(Buffer.from(joined, "hex")) : []),
+    ];
+    runs.push({ start, end, texts });
+  }
   return runs;
 }
+
+/** Words of the same length (four, of long ones two) and the shorter one behind them: base64 or hexadecimal in pieces. */
+function chunkedRuns(text: string): { start: number; end: number; joined: string }[] {
+  const words = [...text.matchAll(/[A-Za-z0-9+/_=-]+/g)].map(({ 0: word, index }) => ({ word, start: index, end: index + word.length }));
+  const runs: { start: number; end: number; joined: string }[] = [];
+  for (let at = 0; at < words.length; ) {
+    const length = words[at]?.word.length ?? 0;
+    let next = at + 1;
+    while (words[next]?.word.length === length && isGap(text.slice(words[next - 1]?.end, words[next]?.start))) next += 1;
+    const last = words[next];
+    const isRest = last !== undefined && last.word.length < length && isGap(text.slice(words[next - 1]?.end, last.start));
+    const run = words.slice(at, isRest ? next + 1 : next);
+    const [first] = run;
+    const end = run.at(-1)?.end;
+    if (next - at >= (length >= 8 ? 2 : 4) && length >= 2 && first !== undefined && end !== undefined)
+      runs.push({ start: first.start, end, joined: run.map(({ word }) => word).join("") });
+    at = next;
+  }
+  return runs;
+}
+
+const isGap = (between: string): boolean => /^[\s,;:.|]{1,3}$/.test(between);
 
 /** Texts of which each character stands where it stood, or in the mirror: what is found in one can be taken out of the other. */
 export const mirrors: readonly {

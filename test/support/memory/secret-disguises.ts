@@ -21,6 +21,18 @@ export const secretDisguises: Readonly<Record<string, (text: string) => string>>
         .toString("base64")
         .match(/.{1,64}/g) ?? []
     ).join("\n"),
+  "in base64 in pieces": (text) =>
+    (
+      bytes(text)
+        .toString("base64")
+        .match(/.{1,12}/g) ?? []
+    ).join(" "),
+  "in hexadecimal in pieces": (text) =>
+    (
+      bytes(text)
+        .toString("hex")
+        .match(/.{1,8}/g) ?? []
+    ).join(" "),
   "in base64 of two bytes a letter": (text) => Buffer.from(text, "utf16le").toString("base64"),
   "twice in base64": (text) => bytes(bytes(text).toString("base64")).toString("base64"),
   "in base32": base32,
