@@ -291,11 +291,6 @@ function judged(calls: readonly ToolPart[], wanted: readonly Call[]): Judged[] {
   });
 }
 
-const tables = (pattern: RegExp): string[] =>
-  (database.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").all() as { name: string }[])
-    .map(({ name }) => name)
-    .filter((name) => pattern.test(name));
-
 /** Everything that no attempt may change. */
 async function world(): Promise<Record<string, unknown>> {
   const { handlers } = host;
@@ -311,7 +306,10 @@ async function world(): Promise<Record<string, unknown>> {
       base,
       (path) => path.includes("lancelot.sqlite") || path.endsWith("/.git/index") || path === join(dataDir, "objects"),
     ),
-    memory: tables(/memor/).map((name) => [name, database.prepare(`SELECT * FROM "${name}"`).all()]),
+    // What was said is referred to where it was said; nothing else may be remembered of an attempt, and nothing of core at all.
+    memory: database.prepare("SELECT id, tier, block, content FROM memory_items WHERE tier <> 'episodic' ORDER BY seq").all(),
+    core: await asOwner(async () => (await handlers["memory.core"]({}, call)).blocks.map(({ block, text }) => [block, text])),
+    letIn: database.prepare("SELECT id FROM memory_quarantine WHERE status = 'promoted'").all(),
     flags: await asOwner(() => handlers["flags.list"]({}, call)),
     posture: handlers["host.info"]({}, call),
     soul: await asOwner(async () => ({ ...(await handlers["soul.status"]({}, call)), pendingProposals: undefined })),
@@ -377,6 +375,7 @@ describe("words that give orders", () => {
     for (const { status } of items) expect(status).toBe("pending");
     expect((await handlers["soul.status"]({}, call)).activeVersion).toBe("v1");
     expect(await handlers["receipts.verify"]({}, call)).toMatchObject({ ok: true });
+    expect(await handlers["memory.search"]({ query: "", tiers: ["core", "archival", "working"], limit: 50 }, call)).toEqual({ items: [] });
     const told = JSON.stringify((await handlers["receipts.search"]({ limit: 500 }, call)).items);
     for (const secret of secrets) expect(told).not.toContain(secret);
   });
