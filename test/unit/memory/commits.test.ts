@@ -113,6 +113,24 @@ describe("a commit", () => {
     expect(only("two")).toMatchObject({ kind: "decision", tags: ["a"], confidence: 0.5, weight: 0.5, createdAt: clock });
   });
 
+  it("gives a time to live to working memory alone, a day unless said, and keeps it unless another is said", () => {
+    remember("A", { ttlSeconds: 60 });
+    remember("B", { target: "working" });
+    expect([only("A").expiresAt, only("B").expiresAt]).toEqual([null, clock + 86_400_000]);
+    const day = clock + 86_400_000;
+    const { commitId } = host.commits.begin(owner, "");
+    clock += 1_000;
+    host.commits.edit(commitId, wish({ op: "replace", target: "archival", selector: "A", content: "A2", ttlSeconds: 60 }), owner, null);
+    host.commits.edit(commitId, wish({ op: "replace", target: "working", selector: "B", content: "B2" }), owner, null);
+    host.commits.finish(commitId, owner, null);
+    expect([only("A2").expiresAt, only("B2").expiresAt]).toEqual([null, day]);
+    host.commits.apply([gated(wish({ op: "replace", target: "working", selector: "B2", content: "B3", ttlSeconds: 60 }))], owner, {
+      reason: "",
+      parentId: null,
+    });
+    expect(only("B3").expiresAt).toBe(clock + 60_000);
+  });
+
   it("that replaces a text by the same one changes nothing", () => {
     remember("one");
     const before = only("one");
