@@ -152,6 +152,13 @@ describe("core blocks", () => {
         ...{ confidence: 1, provenance: { source: "user" } },
       },
     ]);
+    expect(root.querySelector(".done-bar")?.textContent).toContain("Changed.");
+    await press("Search");
+    expect(root.querySelector(".done-bar")).toBeNull();
+    await press("Core blocks");
+    await press("Edit: Answers should be short");
+    await fill("What it should say", "Answers may be long.");
+    await press("Save");
     await press("Undo");
     expect(asked()).toEqual([{ action: "command", command: "lancelot.undoMemory", args: [{ commitId: "commit-9" }] }]);
     expect(root.querySelector(".done-bar")).toBeNull();
@@ -344,6 +351,25 @@ describe("quarantine", () => {
     void act(() => reason.form?.requestSubmit());
     await settle();
     expect(view.calls("memory.deny")).toEqual([{ id: "quarantine-1", reason: "I asked once." }]);
+  });
+
+  it("goes on with the next when the one on show is decided, and closes after the last", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    await open({ quarantineId: "quarantine-1" });
+    const left = async (ids: readonly string[]): Promise<void> => {
+      view.answer("memory.quarantine", () => ({ items: ids.map((id) => sampleQuarantine({ id, content: `Text of ${id}` })) }));
+      view.event("memory", {});
+      await act(() => {
+        vi.advanceTimersByTime(300);
+      });
+      await settle();
+      await settle();
+    };
+    await left(["quarantine-2", "quarantine-3"]);
+    expect(room.memory.entryId.value).toBe("quarantine-2");
+    expect(root.querySelector(".detail .diff-line.added")?.textContent).toContain("Text of quarantine-2");
+    await left([]);
+    expect(root.querySelector(".detail")).toBeNull();
   });
 
   it("lists what was decided, and lets a denied edit in after all by the extension", async () => {

@@ -23,6 +23,8 @@ interface SplitProps<T> {
   countText: (n: number) => string;
   /** What is on show, under its heading. */
   detail: { heading: string; body: ComponentChildren } | null;
+  /** What the list is narrowed to: a list of something else begins at its top. */
+  of?: string;
   /** A key that was pressed in the list, for what only this list can do. */
   onKey?: (event: KeyboardEvent) => void;
   before?: ComponentChildren;
@@ -30,7 +32,7 @@ interface SplitProps<T> {
 
 /** A list that may be long, and beside it, or below it where there is no room, what is chosen in it. */
 export function Split<T>(props: SplitProps<T>): JSX.Element {
-  const { id, label, pages, keyOf, rowHeight, row, selected, nothing, countText, detail, onKey, before } = props;
+  const { id, label, pages, keyOf, rowHeight, row, selected, nothing, countText, detail, of, onKey, before } = props;
   const items = pages.items.value;
   const cursor = useSignal<string | null>(selected.value);
   useEffect(() => {
@@ -56,6 +58,7 @@ export function Split<T>(props: SplitProps<T>): JSX.Element {
           )}
           {items.length > 0 ? (
             <VirtualList
+              key={of}
               id={id}
               label={label}
               count={items.length}

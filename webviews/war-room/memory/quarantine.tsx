@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { QuarantineEntry } from "../../../agent-server/contract/memory.ts";
 import { commandAction } from "../../shared/commands.ts";
 import { Button, Icon, Problem, RelativeTime, State } from "../../shared/components.tsx";
@@ -208,6 +209,14 @@ export function QuarantineSection({ room }: { room: WarRoom }): JSX.Element {
   const wanted = entryId.value;
   const entries = quarantine.items.value;
   const entry = wanted === null ? undefined : entries.find(({ id }) => id === wanted);
+  // When the one on show is decided, the next one takes its place.
+  const index = wanted === null ? -1 : entries.findIndex(({ id }) => id === wanted);
+  const lastIndex = useRef(-1);
+  useEffect(() => {
+    if (index < 0 && wanted !== null && lastIndex.current >= 0 && quarantine.loaded.value)
+      entryId.value = entries[Math.min(lastIndex.current, entries.length - 1)]?.id ?? null;
+    lastIndex.current = index;
+  }, [index, wanted, entries]);
   const onKey = (event: KeyboardEvent): void => {
     if (entry?.status !== "pending" || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
     const key = event.key.toLowerCase();

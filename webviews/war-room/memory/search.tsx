@@ -142,6 +142,7 @@ export function SearchSection({ room }: { room: WarRoom }): JSX.Element {
         room.memory.filters.value.query.trim() === "" ? t("What is remembered, newest first") : t("What is remembered, best match first")
       }
       pages={hits}
+      of={JSON.stringify(room.memory.filters.value)}
       keyOf={(hit) => hit.item.id}
       rowHeight={rowHeight}
       row={(hit) => <Row hit={hit} />}

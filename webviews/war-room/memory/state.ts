@@ -157,8 +157,12 @@ export function createMemoryState(bridge: Bridge, store: Pick<Store, "generation
   onChange(contextId, context.refresh);
 
   const commitId = signal<string | null>(null);
+  const acts = createMemoryActs(bridge);
+  onChange(section, () => {
+    acts.done.value = null;
+  });
   return {
-    ...createMemoryActs(bridge),
+    ...acts,
     section,
     // Read whether the panel is looked at or not: its tab carries the number of what waits.
     status: createLive({
