@@ -92,6 +92,10 @@ export function createConclude(deps: ConcludeDeps) {
     conflict(staged: StagedEdit): LancelotError {
       const stored = store.get(staged.itemId);
       const by = stored === null ? (images.ofItem(staged.itemId)[0]?.commitId ?? null) : stored.commitId;
+      if (stored?.expiresAt !== null && stored?.expiresAt !== undefined && stored.expiresAt <= deps.now()) {
+        const words = `The item ${staged.itemId} has expired since this edit was staged, so nothing of this commit was applied. Abandon it and begin another one.`;
+        return new LancelotError("conflict", words, { data: { itemId: staged.itemId } });
+      }
       const what = stored === null ? "removed" : "changed";
       const restored = stored !== null && staged.base !== null && stored.version < staged.base.version;
       const who = restored ? "a rollback" : by === null ? "another commit" : nameOf(rows.find(by));

@@ -79,6 +79,7 @@ export function createDrafts(deps: DraftDeps) {
     const confirmed = new Map<string, { times: number; confidence: number }>();
     const stale = new Set<string>();
 
+    const hasExpired = ({ expiresAt }: ItemImage): boolean => expiresAt !== null && expiresAt <= now;
     const current = (id: string): ItemImage | null => (overlay.has(id) ? (overlay.get(id) ?? null) : store.get(id));
 
     const set = (id: string, after: ItemImage | null, edit: GatedEdit): void => {
@@ -102,11 +103,11 @@ export function createDrafts(deps: DraftDeps) {
     const storedSame = ({ target, namespace }: Place, { content, ref }: Text): string | null => {
       if (ref !== null) return byRef.get(ref) ?? null;
       const item = store.same({ target, namespace, content });
-      return item === null || (item.expiresAt !== null && item.expiresAt <= now) ? null : item.id;
+      return item === null || hasExpired(item) ? null : item.id;
     };
     const says = (image: ItemImage | null, edit: Place, text: Text): boolean =>
       image !== null &&
-      (image.expiresAt === null || image.expiresAt > now) &&
+      !hasExpired(image) &&
       targetOf(image) === edit.target &&
       image.namespace === edit.namespace &&
       (text.ref === null ? textKey(image.content) === textKey(text.content) : image.ref === text.ref);
@@ -141,7 +142,7 @@ export function createDrafts(deps: DraftDeps) {
     const change = (id: string, edit: GatedEdit): void => {
       const image = current(id);
       if (image === null) throw new LancelotError("internal", "An edit is for an item that is not there.");
-      if (edit.op === "delete" || edit.op === "set_aside") return set(id, null, edit);
+      if (isRemoval(edit)) return set(id, null, edit);
       const { content, ref } = textOfEdit(edit);
       set(
         id,
@@ -176,7 +177,8 @@ export function createDrafts(deps: DraftDeps) {
       }
       if (base !== null && !touched.has(itemId)) {
         const stored = store.get(itemId);
-        if (stored === null || stored.version !== base.version || stored.commitId !== base.commitId) {
+        const isOver = stored !== null && !isRemoval(edit) && hasExpired(stored);
+        if (stored === null || isOver || stored.version !== base.version || stored.commitId !== base.commitId) {
           stale.add(itemId);
           return false;
         }
@@ -203,7 +205,11 @@ export function createDrafts(deps: DraftDeps) {
           const free = wished !== undefined && taken.get(wished) === undefined && !overlay.has(wished);
           staged = { edit, itemId: free ? wished : `mem_${randomUUID()}`, base: null, confirms: sameAs(edit, textOfEdit(edit)) };
         } else {
-          const { id, version, commitId: by } = this.find(edit);
+          const found = this.find(edit);
+          if (!isRemoval(edit) && hasExpired(found)) {
+            throw new LancelotError("invalid_params", `The item ${found.id} has expired. Insert its text again if it still holds.`);
+          }
+          const { id, version, commitId: by } = found;
           const own = touched.get(id);
           const before = own === undefined ? { version, commitId: by } : own.before;
           staged = {
@@ -256,6 +262,10 @@ export function createDrafts(deps: DraftDeps) {
 }
 
 export type Draft = ReturnType<ReturnType<typeof createDrafts>>;
+
+function isRemoval(edit: GatedEdit): boolean {
+  return edit.op === "delete" || edit.op === "set_aside";
+}
 
 /** A message is kept by reference: its words stay where the conversation is. */
 function textOfEdit(edit: GatedEdit): Text {

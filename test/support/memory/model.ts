@@ -164,7 +164,8 @@ export class MemoryModel {
         continue;
       }
       const item = current(key);
-      if (!overlay.has(key) && base !== null && item?.image !== base) stale.add(key);
+      const isOver = item !== null && edit.op === "replace" && !this.isAlive(item);
+      if (!overlay.has(key) && base !== null && (item?.image !== base || isOver)) stale.add(key);
       if (stale.has(key) || item === null) continue;
       set(key, edit.op === "delete" ? null : { ...item, content: edit.content, confidence: edit.confidence });
     }

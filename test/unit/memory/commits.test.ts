@@ -491,6 +491,31 @@ describe("two commits that change one item", () => {
     expect(texts()).toEqual(["C"]);
   });
 
+  it.each(["replace", "rethink", "delete"] as const)("%s of what has expired meanwhile: it may only be removed", (op) => {
+    const change = (commitId: string, selector: string): unknown =>
+      host.commits.edit(commitId, wish({ op, target: "working", selector, ...(op === "delete" ? {} : { content: "B" }) }), owner, null);
+    remember("A", { target: "working", ttlSeconds: 60 });
+    const { id } = only("A");
+    const [early, late] = [host.commits.begin(owner, ""), host.commits.begin(owner, "")];
+    change(early.commitId, id);
+    clock += 60_000;
+    if (op === "delete") {
+      change(late.commitId, id);
+      host.commits.finish(early.commitId, owner, null);
+      expect(host.store.get(id)).toBeNull();
+      return;
+    }
+    expect(problemOf(() => change(late.commitId, id))).toMatchObject({
+      code: "invalid_params",
+      message: expect.stringContaining("expired") as string,
+    });
+    expect(problemOf(() => host.commits.finish(early.commitId, owner, null))).toMatchObject({
+      code: "conflict",
+      message: expect.stringContaining("expired") as string,
+    });
+    expect(host.store.get(id)?.content).toBe("A");
+  });
+
   it("is no conflict where the item only was confirmed", () => {
     remember("A");
     const { commitId } = host.commits.begin(owner, "");
