@@ -126,12 +126,8 @@ describe("a task with the tools of memory", () => {
     const { items } = await at.call("receipts.search", { status: "failure", questId: quest.id, limit: 50 });
     // The soul's own word on an answer that does not tell of them stands beside.
     const failed = items.filter(({ actionName }) => !actionName.startsWith("tone."));
-    expect(failed.map(({ id }) => id).sort()).toEqual(
-      cards
-        .slice(0, 2)
-        .map(({ receiptId }) => receiptId)
-        .sort(),
-    );
+    expect(new Set(failed.map(({ id }) => id))).toEqual(new Set(cards.slice(0, 2).map(({ receiptId }) => receiptId)));
+    expect(failed).toHaveLength(2);
     expect((await at.call("memory.core", {})).blocks.flatMap(({ entries }) => entries)).toEqual([]);
   });
 

@@ -94,8 +94,9 @@ function scopeOf(op: string, core: boolean): string {
 function namespaceProblem(intent: Intent, byOwner: boolean): { id: string; message: string } | null {
   const namespace = intent.args["namespace"];
   if (namespace === undefined) return null;
-  if (!Namespace.safeParse(namespace).success) return { id: "memory.namespace", message: "This is no namespace of memory." };
-  const other = String(namespace).startsWith("quest:") && namespace !== `quest:${intent.questId ?? ""}`;
+  const { data: named } = Namespace.safeParse(namespace);
+  if (named === undefined) return { id: "memory.namespace", message: "This is no namespace of memory." };
+  const other = named.startsWith("quest:") && named !== `quest:${intent.questId ?? ""}`;
   return other && !byOwner && intent.args["op"] !== "set_aside"
     ? { id: "memory.other-task", message: "What is remembered for one task alone is not written by another." }
     : null;
