@@ -40,7 +40,7 @@ const sentenceEnd = /(?<=[.!?;:,])\s+|(?<=[。！？；，、])|\n+/u;
 const weak = 0.4;
 
 const quoted = /(?<=^|\s)(-?)(?:"([^"]*)"|“([^”]*)”|„([^“”]*)[“”]|«([^»]*)»|「([^」]*)」)/gu;
-const exclusion = /(?<=^|\s)-([\p{L}\p{N}][^\s"]{2,})/gu;
+const exclusion = /(?<=^|\s)-([\p{L}\p{N}][^\s"]{2,}|[^\p{ASCII}][^\s"]+)/gu;
 const negation = /(?<=^|\s)NOT\s+([\p{L}\p{N}][^\s"]*)/gu;
 const operators = /(?<=^|\s)(?:AND|OR|NOT)(?=\s|$)/g;
 

@@ -1,3 +1,5 @@
+import { fold } from "./words.ts";
+
 /**
  * Words that say nothing of what is asked for, without marks, of the languages developers ask in. A word that means something in one
  * of the others, or in code (`die`, `war`, `on`, `port`, `via`), is not among them.
@@ -48,7 +50,7 @@ const lists: readonly string[] = [
    什么 甚么 哪个 哪里 哪些 哪儿 怎么 怎样 多少 为什 谁的 我们 我的 你们 是什 是谁 是哪 在哪 用哪 用什 请问 一个 这个 那个 的是 吗`,
 ];
 
-const stopWords: ReadonlySet<string> = new Set(lists.flatMap((list) => list.split(/\s+/)).filter((word) => word !== ""));
+const stopWords: ReadonlySet<string> = new Set(lists.flatMap(wordsOf));
 
 /** True of a word (as `fold` leaves it) that a question is not about. */
 export function isStopWord(word: string): boolean {
@@ -56,14 +58,18 @@ export function isStopWord(word: string): boolean {
 }
 
 const weakWords: ReadonlySet<string> = new Set(
-  `long often large big small old fast far high deep much happen happens happened work works working made make makes call kind type sort way
+  wordsOf(`long often large big small old fast far high deep much happen happens happened work works working made make makes call kind type sort way
    put done go goes come comes stay stays live lives thing things currently now today new
    lange oft gross alt schnell passiert funktioniert gemacht macht heute jetzt
    longtemps souvent grand marche fait maintenant mucho grande funciona hace ahora lungo grande funziona fatto
-   долго часто большой работает делают сейчас находится`.split(/\s+/),
+   долго часто большой работает делают сейчас находится`),
 );
 
 /** True of a word that questions hold and their answers seldom do: `how long`, `how does it work`. */
 export function isWeakWord(word: string): boolean {
   return weakWords.has(word);
+}
+
+function wordsOf(list: string): string[] {
+  return list.trim().split(/\s+/).map(fold);
 }

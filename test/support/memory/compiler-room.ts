@@ -111,6 +111,7 @@ export function openCompilerRoom(of: CompilerRoomWish) {
     storage,
     ledger,
     store,
+    search,
     blocks,
     contexts,
     filter,

@@ -95,6 +95,8 @@ export interface RecallFigures {
   readonly questions: number;
   /** Questions with an answer of which one is among the first five. */
   readonly recallAt5: number;
+  /** The same, of which one is among all that was put forward: of a compiled context, which is read whole. */
+  readonly recall: number;
   readonly precisionAt1: number;
   /** Mean of 1 / place. */
   readonly meanReciprocalRank: number;
@@ -159,6 +161,10 @@ export function figuresOf(recalled: readonly Recalled[]): RecallFigures {
   const share = (some: readonly unknown[], of: readonly unknown[]): number => (of.length === 0 ? 0 : some.length / of.length);
   return {
     questions: recalled.length,
+    recall: share(
+      known.filter(({ place }) => place !== null),
+      known,
+    ),
     recallAt5: share(
       known.filter(({ place }) => place !== null && place <= 5),
       known,
@@ -192,5 +198,16 @@ export function askSearch(search: Pick<MemorySearch, "search">, minScore: number
     });
     const put = found.map(({ item, text, score }) => ({ itemId: item.id, text, score }));
     return { seen: put, certain: put.filter(({ score }) => score >= minScore) };
+  };
+}
+
+/** Compiles with the question for an objective: what went in, in its order, is what is put forward and taken for certain. */
+export function askCompiled(room: {
+  compile(wish: { readonly objective: string }): { readonly includedItemIds: readonly string[] };
+  readonly store: Pick<MemoryStore, "get">;
+}) {
+  return (objective: string): { seen: PutForward[]; certain: PutForward[] } => {
+    const put = room.compile({ objective }).includedItemIds.map((itemId) => ({ itemId, text: room.store.get(itemId)?.content ?? "" }));
+    return { seen: put, certain: put };
   };
 }

@@ -1,0 +1,59 @@
+/**
+ * `node test/bench/memory-recall.ts`: the labelled questions of test/fixtures/memory-recall, asked of the search, of the compiled
+ * context and of @modelcontextprotocol/server-memory with the same memory. `-- --misses` names the questions without the right answer.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { minScore } from "../../agent-server/memory/search/search.ts";
+import { openCompilerRoom } from "../support/memory/compiler-room.ts";
+import { corpusWorkspace } from "../support/memory/corpus.ts";
+import { askCompiled, askSearch, figuresOf, judge, type PutForward, recallNow, recallSet, remember } from "../support/memory/recall-set.ts";
+import { startReferenceServer } from "../support/memory/reference-server.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "lancelot-recall-"));
+const room = openCompilerRoom({ dataDir: join(folder, "data"), workspace: corpusWorkspace, now: () => recallNow });
+const set = recallSet();
+const items = room.storage.transaction(() => remember(room.store, set.facts));
+const judged = {
+  search: judge(set, items, askSearch(room.search, minScore)),
+  "compiled context": judge(set, items, askCompiled(room)),
+  "server-memory": judge(set, items, await askReference()),
+};
+for (const [name, recalled] of Object.entries(judged)) {
+  if (!process.argv.includes("--misses")) break;
+  for (const { question, place, first, wrong } of recalled) {
+    if (wrong === null && (question.answers.length === 0 || (place !== null && place <= 5))) continue;
+    process.stdout.write(`${name}\t${wrong ?? "not found"}\t${question.ask}\t${first ?? ""}\n`);
+  }
+}
+console.table(
+  Object.fromEntries(
+    Object.entries(judged).map(([name, recalled]) => [
+      name,
+      Object.fromEntries(Object.entries(figuresOf(recalled)).map(([figure, value]) => [figure, Number(value.toFixed(3))])),
+    ]),
+  ),
+);
+room.close();
+rmSync(folder, { recursive: true, force: true });
+
+/** What the reference server gives for the question as it is, and, when that is nothing, for its longest word: as an agent would ask. */
+async function askReference(): Promise<(question: string) => { seen: PutForward[]; certain: PutForward[] }> {
+  const everything = room.store.all(0, 100_000);
+  const texts = new Map(everything.map((item) => [item.id, item.content]));
+  const server = await startReferenceServer(folder, everything);
+  const answers = new Map<string, PutForward[]>();
+  for (const { ask } of set.questions) {
+    const words = ask.match(/[\p{L}\p{N}_-]+/gu) ?? [];
+    const longest = words.toSorted((a, b) => b.length - a.length)[0] ?? ask;
+    const whole = await server.search(ask);
+    const names = whole.length > 0 ? whole : await server.search(longest);
+    answers.set(
+      ask,
+      names.slice(0, 10).map((itemId) => ({ itemId, text: texts.get(itemId) ?? "" })),
+    );
+  }
+  await server.close();
+  return (question) => ({ seen: answers.get(question) ?? [], certain: answers.get(question) ?? [] });
+}

@@ -1,0 +1,67 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { memoryMigrations } from "../../../agent-server/memory/migrations.ts";
+import { createMemoryIndex } from "../../../agent-server/memory/search/index-text.ts";
+import { createMemorySearch } from "../../../agent-server/memory/search/search.ts";
+import { createMemoryStore } from "../../../agent-server/memory/store.ts";
+import type { ItemImage, SearchWish, StoredItem } from "../../../agent-server/memory/types.ts";
+import { openStorage } from "../../../agent-server/storage/storage.ts";
+
+export const workspace = "/work/harbour";
+export const now = Date.UTC(2026, 10, 20, 12);
+export const day = 86_400_000;
+
+/** Search with its real store on a data folder of its own. `texts`: what messages say, by reference. */
+export function openSearchRoom(of: { readonly texts?: Readonly<Record<string, string>> } = {}) {
+  const dataDir = mkdtempSync(join(tmpdir(), "lancelot-search-"));
+  const storage = openStorage({ dataDir, migrations: memoryMigrations });
+  const textOf = (item: Pick<ItemImage, "ref" | "content">): string => (item.ref === null ? item.content : (of.texts?.[item.ref] ?? ""));
+  const storeOf = (place: string) => createMemoryStore({ storage, index: createMemoryIndex(storage), textOf, workspace: place });
+  const searchOf = (place: string) => createMemorySearch({ storage, store: storeOf(place), textOf, workspace: place, now: () => now });
+  const store = storeOf(workspace);
+  const search = searchOf(workspace);
+  return {
+    storage,
+    store,
+    search,
+    searchOf,
+    put(id: string, content: string, item: Partial<ItemImage> & Partial<Pick<StoredItem, "weight">> = {}): void {
+      const { weight, ...image } = item;
+      store.put(id, { ...blank, id, content, ...image }, weight === undefined ? {} : { weight });
+    },
+    remove: (id: string): void => store.put(id, null),
+    find: (query: string, wish: Partial<SearchWish> = {}, cursor?: string) => search.search(wishOf(query, wish), cursor),
+    ids: (query: string, wish: Partial<SearchWish> = {}): string[] => search.search(wishOf(query, wish)).found.map(({ item }) => item.id),
+    close(): void {
+      storage.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+export function wishOf(query: string, wish: Partial<SearchWish> = {}): SearchWish {
+  return {
+    ...{ query, namespace: null, tags: [], minConfidence: 0, limit: 10, questId: null, now },
+    tiers: ["core", "working", "episodic", "archival"],
+    ...wish,
+  };
+}
+
+const blank: Omit<ItemImage, "id" | "content"> = {
+  tier: "archival",
+  block: null,
+  namespace: "workspace",
+  workspace,
+  kind: "fact",
+  ref: null,
+  confidence: 0.8,
+  tags: [],
+  provenance: { source: "agent" },
+  questId: null,
+  commitId: "commit-1",
+  version: 1,
+  createdAt: now - day,
+  updatedAt: now - day,
+  expiresAt: null,
+};
