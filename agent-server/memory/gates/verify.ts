@@ -31,12 +31,13 @@ export function verifyEdit(
   if (forbidden !== null && !(forbidden.personal && isOwners)) add(forbidden.rule, forbidden.message);
 
   const found = findInjections([text, edit.tags.join(" ")], rules);
-  if (found.syntax.length > 0) add("memory.injection", `It holds parts of a prompt (${found.syntax.join(", ")}).`);
-  // What was in use before it was set aside goes back as it was.
-  if (edit.op === "set_aside") return problems;
+  // The owner's own words that were in use before they were set aside go back as they were.
+  const wasInUse = edit.op === "set_aside" && isOwners;
+  if (found.syntax.length > 0 && !wasInUse) add("memory.injection", `It holds parts of a prompt (${found.syntax.join(", ")}).`);
+  if (wasInUse) return problems;
   if (found.overrides.length > 0)
     add("memory.injection", `It reads like an attempt to give orders past you (${found.overrides.join(", ")}).`);
-  if (author === "owner") return problems;
+  if (author === "owner" || edit.op === "set_aside") return problems;
 
   const claimed = checkedProvenance({ edit, author: { by: author, questId: null } }, evidence);
   const isSaid = isOwners && claimed.provenance.source === "user";
