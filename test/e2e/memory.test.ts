@@ -70,6 +70,11 @@ describe("memory", () => {
       .waitFor();
     expect(await faults(chat)).toEqual([]);
     await workbench.shot("memory-1-told");
+    await chat.getByRole("button", { name: "Open memory" }).first().click();
+    warRoom = await workbench.view("war-room");
+    await part(/^Quarantine/)
+      .getByText("1")
+      .waitFor();
   });
 
   it("gives a later task what is remembered, and nothing of what waits", async () => {
@@ -81,7 +86,6 @@ describe("memory", () => {
 
   it("shows the owner what waits with its reason, and lets it in on their word in the editor's own dialog", async () => {
     await workbench.command("Lancelot: Open memory");
-    warRoom = await workbench.view("war-room");
     await warRoom.getByRole("region", { name: "About you" }).waitFor();
     await workbench.shot("memory-2-core");
     await part(/^Quarantine/).click();
@@ -134,6 +138,9 @@ describe("memory", () => {
   it("is found by its words, forgotten in place, and brought back by Undo", async () => {
     await part(/^Search/).click();
     await warRoom.getByRole("searchbox", { name: "Search memory" }).fill("staging servers");
+    await warRoom.getByRole("listbox", { name: "What is remembered, best match first" }).waitFor();
+    const unmatched = warRoom.getByRole("option", { name: /Which script deploys/ });
+    await until("what does not fit is gone", async () => (await unmatched.count()) === 0);
     const found = warRoom.getByRole("option", { name: new RegExp(`^our staging server is called ${server}`) });
     await found.first().click();
     await warRoom.getByRole("heading", { name: "History" }).waitFor();
@@ -146,6 +153,16 @@ describe("memory", () => {
     await until("it is remembered again", async () => (await warRoom.getByText("It is no longer remembered.").count()) === 0);
     await ask("What is the staging server called?");
     await said(chat, `It is called ${server}.`).waitFor();
+  });
+
+  it("is found from anywhere by the palette, which leads to it in the War Room", async () => {
+    await workbench.command("Lancelot: Search memory");
+    const rows = workbench.page.locator(".quick-input-list .monaco-list-row");
+    await workbench.page.locator(".quick-input-widget input.input").fill("staging server");
+    await rows.filter({ hasText: "Archive" }).filter({ hasText: server }).first().waitFor();
+    await workbench.shot("memory-8-palette");
+    await rows.filter({ hasText: "Archive" }).filter({ hasText: server }).first().click();
+    await warRoom.locator(".detail .item-text", { hasText: `our staging server is called ${server}` }).waitFor();
   });
 
   it("is the owner's to add to, to correct and to set aside, and comes back from there", async () => {
