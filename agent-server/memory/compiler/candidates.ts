@@ -2,6 +2,7 @@ import type { MemoryKind } from "../../contract/memory.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { compare } from "../block-text.ts";
 import { itemOfRow, type ItemRow } from "../item-rows.ts";
+import { parseQuery } from "../search/query.ts";
 import type { Found, MemorySearch, StoredItem } from "../types.ts";
 
 /** Working memory of one namespace that is looked at, at most: the newest. */
@@ -49,6 +50,23 @@ export function retrieve(
     now: of.now - (of.now % dayMs),
   });
   return found.filter(({ item }) => item.expiresAt === null || item.expiresAt > of.now);
+}
+
+/** Score of what shares two words of the usual rarity with a sentence, times the number of its words. */
+const twoWords = 1.6;
+const leastScore = 0.15;
+
+/**
+ * The score from which a find goes in. What answers a question must have most of its words (`minimal`), so that what is not known is not
+ * made up. A request names much that no memory says: there, two words that it shares with one sentence are enough.
+ */
+export function scoreFor(objective: string, minimal: number): number {
+  if (/[?？؟]\s*$/u.test(objective)) return minimal;
+  const words = new Map<number, number>();
+  for (const { sentences } of parseQuery(objective.slice(0, queryCharacters)).terms) {
+    for (const sentence of sentences) words.set(sentence, (words.get(sentence) ?? 0) + 1);
+  }
+  return Math.min(minimal, Math.max(leastScore, twoWords / Math.max(1, ...words.values())));
 }
 
 /** The order in which items are kept where there is no room for all: the most certain first, then as they stand. */

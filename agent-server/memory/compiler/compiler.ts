@@ -8,7 +8,7 @@ import type { Contexts } from "../contexts.ts";
 import type { CompileWish, MemoryDeps } from "../memory.ts";
 import type { MemorySettings } from "../settings.ts";
 import type { MemorySearch } from "../types.ts";
-import { byPlace, createWorkingCandidates, retrieve } from "./candidates.ts";
+import { byPlace, createWorkingCandidates, retrieve, scoreFor } from "./candidates.ts";
 import { type Content, dataLines, dataParts, render, renderSmall } from "./render.ts";
 import type { SecurityFilter } from "./security-filter.ts";
 import { coreContent, fitWhole, selectData } from "./selection.ts";
@@ -33,7 +33,7 @@ export interface CompilerDeps {
   readonly ledger: Pick<Ledger, "record">;
   readonly redactor: Redactor;
   readonly search: Pick<MemorySearch, "search">;
-  /** Below this what the search found does not answer the objective. */
+  /** Below this what the search found answers no question (`minScore` of the search). */
   readonly minimalScore: number;
   readonly blocks: CoreBlocks;
   readonly contexts: Pick<Contexts, "keep">;
@@ -74,7 +74,7 @@ export function createCompiler(deps: CompilerDeps): Compiler {
       retrieved: retrieved.kept,
       core,
       limits,
-      minimalScore,
+      minimalScore: scoreFor(wish.objective, minimalScore),
       filter,
       estimateTokens,
     });

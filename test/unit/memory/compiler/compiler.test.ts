@@ -115,6 +115,18 @@ describe("what is compiled", () => {
     expect(reasonOf(context, "faded")).toBe("It counts for too little by now (0.04); a search still finds it.");
   });
 
+  it("for a long request is what shares two of its words; a question needs an answer", () => {
+    const room = open();
+    room.put([
+      anItem({ id: "retry", content: "Uploads are tried again after a pause of 30 seconds." }),
+      anItem({ id: "cake", content: "The nightly cake is baked at six." }),
+    ]);
+    const request = "Please change the uploads of our backups so that the pause before the second attempt grows";
+    expect(room.compile({ objective: `${request}.` }).includedItemIds).toEqual(["retry"]);
+    const asked = room.compile({ objective: "Which people may change the uploads of our backups before the release in March?" });
+    expect(asked.includedItemIds).toEqual([]);
+  });
+
   it("says nothing twice", () => {
     const room = open();
     room.put([
