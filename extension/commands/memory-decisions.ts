@@ -135,7 +135,10 @@ export function memoryDecisionCommands(host: AgentHost): Commands {
   };
 
   const pickLast = async () => {
-    const open = (await commits()).filter(({ status }) => status === "committed");
+    // As the host counts them: neither what it notes by itself of each task, nor rollbacks, nor what changed nothing.
+    const open = (await commits()).filter(
+      ({ status, author, changes, rollbackOf }) => status === "committed" && author !== "system" && changes > 0 && rollbackOf.length === 0,
+    );
     if (open.length === 0) {
       void vscode.window.showInformationMessage(vscode.l10n.t("There is no commit of memory to roll back."));
       return;
