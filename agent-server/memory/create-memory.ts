@@ -165,7 +165,8 @@ export function createMemory(deps: MemoryDeps): Memory {
     }),
     import: on(async (params, author, parentId) => {
       const { importMemory } = await import("./transfer/import.ts");
-      const of = { storage, store, workspace, now, commits, quarantine: rows, gates, settings };
+      const clean = (text: string): string => scrub(text, redactor);
+      const of = { storage, store, workspace, now, commits, quarantine: rows, gates, settings, scrub: clean };
       return importMemory(of, params, author, parentId ?? null);
     }),
 

@@ -19,7 +19,9 @@ export async function auditReceipts(
 ): Promise<{ commits: number; problems: string[] }> {
   const problems: string[] = [];
   const last = lastRun();
-  const from = last === null ? 0 : Math.max(0, last - overlap);
+  // Before the first commit there is nothing to look for.
+  const first = storage.db.prepare<[], number | null>("SELECT min(created_at) FROM memory_commits").pluck().get() ?? 0;
+  const from = Math.max(0, last === null ? first : last - overlap);
   const finished = storage.db.prepare<[number, number, number], Row>(
     `SELECT seq, id, receipt_id FROM memory_commits
      WHERE status IN ('committed', 'rolled_back') AND seq > ? AND finished_at >= ? ORDER BY seq LIMIT ?`,
@@ -44,7 +46,7 @@ export async function auditReceipts(
   let cursor: string | undefined;
   do {
     const found = ledger.search({
-      query: "memory.commit",
+      actionType: "system",
       from: new Date(from).toISOString(),
       limit: page,
       ...(cursor === undefined ? {} : { cursor }),

@@ -18,10 +18,12 @@ export interface ImportDeps extends ExportDeps {
   readonly quarantine: Pick<QuarantineStore, "put" | "list">;
   readonly gates: Pick<Gates, "judge">;
   readonly settings: () => MemorySettings;
+  /** Takes secrets out of a text that passes no gate. */
+  readonly scrub: (text: string) => string;
 }
 
 /** Lines that are judged between two turns of the event loop. */
-const batch = 100;
+const batch = 10;
 /** The longest that working memory lasts (ms). */
 const longest = 2_592_000_000;
 
@@ -51,7 +53,7 @@ export async function importMemory(
   parentId: string | null,
 ): Promise<Result<"memory.import">> {
   const lines = parseImport(await readImportFile(params.path, deps.storage.dataDir));
-  const reason = `Imported from ${basename(params.path).slice(0, 200).toWellFormed()}.`;
+  const reason = deps.scrub(`Imported from ${basename(params.path).slice(0, 200).toWellFormed()}.`);
   const { wanted, waiting, refused } = await judgeAll(deps, lines, author, reason);
   if (params.mode === "replace" && wanted.length === 0) {
     const why = refused[0] === undefined ? "" : ` Line ${String(refused[0].line)}: ${refused[0].reason}`;
@@ -75,7 +77,7 @@ export async function importMemory(
         itemId: item?.id ?? null,
         itemVersion: item?.version ?? null,
         image: null,
-        why: `It was waiting when the file was made: ${entry.why}`.slice(0, 2_000).toWellFormed(),
+        why: "It was waiting for you when the backup was made.",
       });
     }
     return { commitId, ...told, refused };
@@ -108,21 +110,18 @@ async function judgeAll(
   return { wanted, waiting, refused };
 }
 
-function judgeItem(
-  { gates, settings, now }: ImportDeps,
-  item: ItemLine,
-  author: Author,
-  reason: string,
-): { edit: Wanted["edit"] } | { refusal: string } {
-  const at = now();
+function judgeItem(deps: ImportDeps, item: ItemLine, author: Author, reason: string): { edit: Wanted["edit"] } | { refusal: string } {
+  const { settings } = deps;
+  const at = deps.now();
   const expiresAt = item.target === "working" ? endOf(item, at, settings()) : null;
   if (expiresAt !== null && expiresAt <= at) return { refusal: "It was past its time." };
-  const { id, target, namespace, kind, content, confidence, tags, provenance } = item;
-  const verdict = gates.judge({ op: "insert", target, namespace, kind, content, confidence, tags, provenance, reason }, author);
-  if (verdict.kind === "refuse") return { refusal: verdict.problem.message };
-  if (verdict.kind === "quarantine") return { refusal: verdict.why };
-  const { edit } = verdict;
-  if (edit.content === null) return { refusal: "It holds no text." };
+  const { id } = item;
+  // Names pass no gate.
+  if ([id, item.namespace, item.questId].some((name) => typeof name === "string" && deps.scrub(name) !== name))
+    return { refusal: "Its id or namespace looks like a secret." };
+  const judged = knownEdit(deps, item, reason) ?? gatedEdit(deps, item, author, reason);
+  if ("refusal" in judged) return judged;
+  const { edit } = judged;
   const past = (text: string | undefined): number => Math.min(text === undefined ? at : Date.parse(text), at);
   const createdAt = past(item.createdAt);
   const updatedAt = Math.max(createdAt, past(item.updatedAt));
@@ -136,7 +135,47 @@ function judgeItem(
     reinforced: item.reinforced,
   };
   // Without an id it is an item like any other that is made now, but for its dates.
-  return { edit: { ...edit, content: edit.content, ...(id === undefined ? {} : { imported }) } };
+  return { edit: { ...edit, ...(id === undefined ? {} : { imported }) } };
+}
+
+function gatedEdit(
+  { gates }: ImportDeps,
+  { target, namespace, kind, content, confidence, tags, provenance }: ItemLine,
+  author: Author,
+  reason: string,
+): { edit: Wanted["edit"] } | { refusal: string } {
+  const verdict = gates.judge({ op: "insert", target, namespace, kind, content, confidence, tags, provenance, reason }, author);
+  if (verdict.kind === "refuse") return { refusal: verdict.problem.message };
+  if (verdict.kind === "quarantine") return { refusal: verdict.why };
+  const { edit } = verdict;
+  return edit.content === null ? { refusal: "It holds no text." } : { edit: { ...edit, content: edit.content } };
+}
+
+/** What a line says that is here already, word for word: it passed the gates when it was written. */
+function knownEdit({ store }: ImportDeps, item: ItemLine, reason: string): { edit: Wanted["edit"] } | null {
+  const known = item.id === undefined ? null : store.get(item.id);
+  if (known === null || known.ref !== null || known.content !== item.content || known.kind !== item.kind) return null;
+  const { namespace, kind, content, confidence, tags, provenance } = known;
+  const edit = {
+    op: "insert" as const,
+    target: targetOf(known),
+    namespace,
+    selector: null,
+    content,
+    kind,
+    tags,
+    confidence,
+    provenance,
+    reason,
+  };
+  const same =
+    edit.target === item.target &&
+    namespace === item.namespace &&
+    confidence === item.confidence &&
+    tags.join("\n") === item.tags.join("\n") &&
+    provenance.source === item.provenance.source &&
+    provenance.ref === item.provenance.ref;
+  return same ? { edit: { ...edit, ttlSeconds: null } } : null;
 }
 
 function endOf(item: ItemLine, at: number, settings: MemorySettings): number {

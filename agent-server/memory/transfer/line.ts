@@ -27,7 +27,12 @@ const Confidence = z.number().min(0).max(1);
 
 /** One item. By hand, `target` and `content` are enough. */
 export const ItemLine = z.object({
-  id: Id.regex(/^[\w.:-]+$/).optional(),
+  /** Another than memory gives is no use: the item gets a new one. */
+  id: z
+    .string()
+    .max(200)
+    .optional()
+    .transform((id) => (id !== undefined && /^mem_[0-9a-f-]{36}$/u.test(id) ? id : undefined)),
   target: MemoryTarget,
   namespace: Namespace.optional(),
   kind: MemoryKind.optional(),

@@ -97,7 +97,8 @@ export function openUpkeepRoom(wish: UpkeepWish = {}) {
     log: (_message, error) => told.problems.push(error),
   });
   const search = createMemorySearch({ storage, store, textOf, workspace, now });
-  const transfer = { storage, store, commits, gates, quarantine, settings, workspace, now };
+  const scrub = (text: string): string => redactor.text(text).text;
+  const transfer = { storage, store, commits, gates, quarantine, settings, workspace, now, scrub };
 
   return {
     ...{ dataDir, workspace, conversation, clock, storage, ledger, store, quarantine, commits, gates, episodes, jobs, told, transfer },

@@ -45,7 +45,6 @@ describe("lines of JSON", () => {
     ["no text", '{"target":"archival","content":""}'],
     ["too certain", '{"target":"archival","content":"x","confidence":1.5}'],
     ["no time", '{"target":"archival","content":"x","createdAt":"yesterday"}'],
-    ["an id that is none", '{"target":"archival","content":"x","id":"a/../b"}'],
     ["an edit that waited, cut", '{"quarantine":{"status":"pending"}}'],
   ])("that cannot be read are told by their number: %s", (_name, bad) => {
     expect(reasons(parseImport(`${header}\n${line}\n${bad}\n${end}`))).toEqual([[3, expect.stringMatching(/^It is |^The edit/u)]]);
@@ -189,6 +188,7 @@ Exported 2001-09-09T01:46:40.000Z from shop: 3 items.
     tags: fc.uniqueArray(fc.stringMatching(/^[a-z0-9][a-z0-9 ._:/+#-]{0,20}[a-z0-9]$/u), { maxLength: 3 }),
     namespace: fc.constantFrom("global", "workspace", "quest:a.b:c-1"),
   });
+  const idOf = (index: number): string => `mem_00000000-0000-4000-8000-00000000000${String(index)}`;
   /** Spaces at the ends of lines, and of the text, say nothing. */
   const tidy = (text: string): string =>
     text
@@ -203,14 +203,14 @@ Exported 2001-09-09T01:46:40.000Z from shop: 3 items.
         const wanted = some.filter(({ content }) => tidy(content) !== "");
         const stored = wanted.map(({ target, ...rest }, index) => {
           const [tier, block = null] = target.split(":") as [StoredItem["tier"], StoredItem["block"]?];
-          return anItem({ ...rest, tier, block, id: `mem_${String(index)}` });
+          return anItem({ ...rest, tier, block, id: idOf(index) });
         });
         const parsed = parseMarkdown(markdown(stored));
         expect(reasons(parsed)).toEqual([]);
         const back = new Map(items(parsed).map((item) => [item.id, item]));
         expect(back.size).toBe(stored.length);
         for (const [index, { target, content, kind, confidence, tags, namespace }] of wanted.entries())
-          expect(back.get(`mem_${String(index)}`)).toMatchObject({
+          expect(back.get(idOf(index))).toMatchObject({
             target: target satisfies MemoryTarget,
             content: tidy(content),
             kind,

@@ -281,10 +281,12 @@ describe("an import", () => {
         '{"target":"working","content":"over","expiresAt":"2020-01-01T00:00:00.000Z"}',
         `{"target":"archival","content":${JSON.stringify("x".repeat(3_000))}}`,
         '{"target":"archival","content":"barely known","confidence":0.01}',
+        `{"target":"archival","content":"The cart is slow.","namespace":"quest:${token}"}`,
+        `{"id":"${token}","target":"archival","content":"The cart is in src."}`,
       ].join("\n"),
     );
     const done = await room.import(file);
-    expect(done.refused.map(({ line }) => line).filter((line) => line !== 5)).toEqual([2, 3, 4, 6, 7, 8]);
+    expect(done.refused.map(({ line }) => line).filter((line) => line !== 5)).toEqual([2, 3, 4, 6, 7, 8, 9]);
     expect(done.refused.every(({ reason }) => reason.length > 10)).toBe(true);
     expect(contents(room)).toContain("The build takes a minute.");
     room.storage.db.pragma("wal_checkpoint(TRUNCATE)");
