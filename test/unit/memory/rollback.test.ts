@@ -197,6 +197,14 @@ describe("one commit", () => {
     expect(host.commits.get(id).status).toBe("committed");
   });
 
+  it("is refused where a later commit changed what it inserted, expired or not", () => {
+    const id = commit("a note", [insert("note", { target: "working", ttlSeconds: 60 })]);
+    commit("in the way", [replace("note", "changed", { target: "working" })]);
+    clock += 60_000;
+    expect(refusalOf(() => back(id))).toContain("in the way");
+    expect(host.commits.get(id).problem).toContain("in the way");
+  });
+
   it("is refused where its item was removed by no commit", () => {
     const id = commit("a fact", [insert("fact")]);
     host.store.put(idOf("fact"), null);
