@@ -138,7 +138,7 @@ describe("slash commands", () => {
 
   it("are found by their beginning", () => {
     expect(matchingCommands("re").map(({ name }) => name)).toEqual(["review", "remember", "receipts"]);
-    expect(matchingCommands("").length).toBe(10);
+    expect(matchingCommands("").length).toBe(13);
     expect(matchingCommands("zz")).toEqual([]);
   });
 });
