@@ -44,8 +44,9 @@ export function memoryCommands(host: AgentHost, warRoom: WarRoom): Commands {
         const { items } = await host.call("memory.search", { query: pick.value, limit: found }, mine.signal);
         if (asking !== mine) return;
         pick.items = items.map(({ item, snippet }) => ({
-          label: (snippet === "" ? item.content : snippet).replaceAll(/\s+/g, " ").trim(),
-          description: placeText(item),
+          // The editor sorts rows by how their labels match; what is not a label stays in the host's order.
+          label: placeText(item),
+          detail: (snippet === "" ? item.content : snippet).replaceAll(/\s+/g, " ").trim(),
           // What the host found fits, whatever the editor thinks of its words.
           alwaysShow: true,
           item,

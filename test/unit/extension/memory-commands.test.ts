@@ -8,7 +8,7 @@ import { archived, sampleCommit, sampleHit, sampleItem, sampleQuarantine } from 
 
 interface Pick {
   value: string;
-  items: { label: string; description: string }[];
+  items: { label: string; detail: string }[];
   selectedItems: unknown[];
   placeholder: string;
   change(value: string): void;
@@ -156,13 +156,13 @@ describe("Search memory", () => {
     };
     const done = run("lancelot.searchMemory");
     const pick = editor.pick as Pick;
-    await vi.waitFor(() => expect(pick.items.map(({ description }) => description)).toEqual(["About you"]));
+    await vi.waitFor(() => expect(pick.items.map(({ label }) => label)).toEqual(["About you"]));
     for (const words of ["inv", "invoice"]) {
       pick.change(words);
       await vi.advanceTimersByTimeAsync(200);
     }
     waiting.get("invoice")?.({ items: [sampleHit(archived, "The **invoice** tests\nneed")] });
-    await vi.waitFor(() => expect(pick.items.map(({ label }) => label)).toEqual(["The **invoice** tests need"]));
+    await vi.waitFor(() => expect(pick.items.map(({ detail }) => detail)).toEqual(["The **invoice** tests need"]));
     waiting.get("inv")?.({ items: [] });
     await vi.advanceTimersByTimeAsync(0);
     expect(pick.items).toHaveLength(1);
