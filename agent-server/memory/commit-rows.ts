@@ -30,6 +30,7 @@ export function createCommitRows(of: { readonly storage: Storage; readonly works
   const seen = "workspace IN ('', @workspace)";
   const select = (rest: string) => db.prepare<[Record<string, unknown>], CommitRow>(`SELECT * FROM memory_commits WHERE ${rest}`);
   const find = select(`id = @id AND ${seen}`);
+  const findAny = select("id = @id");
   const page = select(`${seen} AND seq < @before ORDER BY seq DESC LIMIT @limit`);
   const questPage = select(`${seen} AND seq < @before AND quest_id = @questId ORDER BY seq DESC LIMIT @limit`);
   const inForce = select(
@@ -61,6 +62,8 @@ export function createCommitRows(of: { readonly storage: Storage; readonly works
       insert.run({ id, workspace, author: author.by, questId: author.questId, hostId: of.storage.hostId, reason, createdAt: at });
     },
     find: (id: string): CommitRow | null => find.get({ id, workspace }) ?? null,
+    /** Of every workspace. */
+    any: (id: string): CommitRow | null => findAny.get({ id }) ?? null,
     /** @throws LancelotError `not_found`. */
     get: (id: string): CommitRow => {
       const row = find.get({ id, workspace });

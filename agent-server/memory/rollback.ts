@@ -153,7 +153,8 @@ export function createRollbacks(deps: RollbackDeps) {
       const done = new Set<string>();
       const queue = [...commitIds];
       for (const id of queue) {
-        const row = done.has(id) ? null : rows.find(id);
+        // Part of a commit of another workspace may hold here too, and be taken back and brought back here.
+        const row = done.has(id) ? null : rows.any(id);
         done.add(id);
         if (row === null || row.changes === 0) continue;
         if (inForce(id).size > 0) rows.setState(id, "committed", null);

@@ -275,6 +275,19 @@ describe("single items of a commit", () => {
     expect(refusalOf(() => back(id, [idOf("3")]))).toContain("in the way");
   });
 
+  it("that hold everywhere may be brought back in another workspace", () => {
+    const both = commit("one for all", [insert("rule", { target: "core:human" })]);
+    const mixed = commit("of both", [replace("rule", "new rule", { target: "core:human" })]);
+    const part = commit("here and everywhere", [remove("new rule", { target: "core:human" }), insert("local")]);
+    const { commitId } = back(part, [host.commits.get(part).diff[0]?.itemId ?? ""]);
+    back(part, [idOf("local")]);
+    expect(host.commits.get(part).status).toBe("rolled_back");
+    const other = open({ workspace: "/work/b" });
+    other.commits.rollback({ commitId: commitId ?? "", reason: "right after all" }, owner, null);
+    expect(host.commits.get(part)).toMatchObject({ status: "committed", rolledBackBy: null });
+    expect([both, mixed].map((one) => host.commits.get(one).status)).toEqual(["committed", "committed"]);
+  });
+
   it.each<[string, () => string]>([
     ["it did not change", () => "mem_unknown"],
     [
