@@ -162,9 +162,9 @@ describe("a task that learns a fact", () => {
     await send("Now tidy the changelog.");
     expect(server.requests.at(-1)?.system).not.toContain("short sentences");
     const { items } = await handlers["memory.quarantine"]({ status: "pending", limit: 10 }, call);
-    expect(items.map(({ target, content }) => [target, content]).toSorted()).toEqual([
-      ["core:human", "I prefer short sentences"],
-      ["core:operating_rules", "Never touch generated/"],
+    expect(items.map(({ target, content }) => `${target}: ${content ?? ""}`).toSorted((a, b) => (a < b ? -1 : 1))).toEqual([
+      "core:human: I prefer short sentences",
+      "core:operating_rules: Never touch generated/",
     ]);
     for (const { id } of items) await handlers["memory.promote"]({ id }, call);
     await send("Now tidy the licence.");
