@@ -425,6 +425,16 @@ describe("caps of core blocks", () => {
     expect(state()).toEqual(before);
   });
 
+  it("may be, where several commits of the block are taken back together", () => {
+    commit("large", [human("a".repeat(60))]);
+    const before = state();
+    commit("shorter", [replace("aaa", "a", { target: "core:human" })]);
+    host = open({ settings: small });
+    commit("another", [human("b")]);
+    last(2);
+    expect(state()).toEqual(before);
+  });
+
   it("may not be, in part of a commit, or after another commit of the block", () => {
     commit("large", [human("a".repeat(60)), human("c")]);
     const shorter = commit("shorter", [replace("aaa", "a", { target: "core:human" }), replace("c", "d", { target: "core:human" })]);
