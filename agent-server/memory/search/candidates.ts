@@ -26,7 +26,7 @@ const wordsTogether = 6;
 const rowsOfCommonWord = 300;
 const rowsInAll = 1_500;
 /** With so many, pairs of common words are not sought. */
-const enough = 60;
+const enough = 12;
 const rowsAtOnce = 250;
 const guessedTerms = 6;
 
@@ -133,8 +133,14 @@ export function createCandidates(db: Database.Database, of: { readonly workspace
       for (const seq of all) relevances.set(seq, Math.max(relevances.get(seq) ?? 0, counts));
     };
     if (common.length > 0 && found.length > 1 && found.length <= wordsTogether) together(found);
-    const rarest = common.toSorted((a, b) => b.counts - a.counts).slice(0, 3);
-    if (relevances.size < enough && rarest.length > 1) {
+    const long = found.length > wordsTogether;
+    const identifiers = long ? [...new Set(found.flatMap(({ term }) => term.joined))] : [];
+    for (const identifier of identifiers) {
+      const counts = found.reduce((sum, posting) => sum + (posting.term.joined.includes(identifier) ? posting.counts : 0), 0);
+      for (const seq of fetch(`"${identifier}"`, rowsEach)) relevances.set(seq, Math.max(relevances.get(seq) ?? 0, counts));
+    }
+    const rarest = common.toSorted((x, y) => y.counts - x.counts).slice(0, 3);
+    if (!long && relevances.size < enough && rarest.length > 1) {
       for (const [index, one] of rarest.entries()) for (const other of rarest.slice(index + 1)) together([one, other]);
     }
     for (const { seqs, counts } of common) {

@@ -4,7 +4,7 @@ import { facetsOf, workspaceFacet } from "./facets.ts";
 import { written } from "./words.ts";
 
 /** Characters of a text that are indexed; an item has fewer, a message may have more. */
-export const indexedCharacters = 20_000;
+const indexedCharacters = 20_000;
 /** Between what does not stand together, so that no phrase reaches across. */
 const border = "\u{e001}";
 

@@ -2,7 +2,7 @@ import type { MemoryKind, MemoryTier } from "../../../agent-server/contract/memo
 import type { ItemImage } from "../../../agent-server/memory/types.ts";
 
 /** Numbers from 0 to 1, the same for the same seed on every machine. */
-export function randomOf(seed: number): () => number {
+function randomOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

@@ -58,7 +58,7 @@ export function recallSet(): { facts: RecallFact[]; questions: RecallQuestion[] 
 export const recallNow = Date.UTC(2025, 9, 1);
 
 /** Other things that are remembered: three thousand facts of another product, and what other workspaces remember. */
-export const distractors = 3_000;
+const distractors = 3_000;
 
 /** Remembers the facts as they came to be known, rewriting what they replace, among the distractors. Ids of items by fact. */
 export function remember(store: Pick<MemoryStore, "put">, facts: readonly RecallFact[]): Map<string, string> {
