@@ -1,7 +1,7 @@
 import { createSanitizer, type Log, type RuleTable, type Sanitizer } from "../../security/security.ts";
 
 /** `config/memory-gates.yaml`. */
-export const ordersTable: RuleTable = { file: "memory-gates.yaml", phrases: 10, patterns: 14 };
+export const ordersTable: RuleTable = { file: "memory-gates.yaml", phrases: 10, patterns: 17 };
 
 /**
  * The rules that tell orders from facts, read when first needed and tried against their own examples. Ids `syntax.*`: what plays a

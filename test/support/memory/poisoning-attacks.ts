@@ -7,7 +7,7 @@ import { secretDisguises } from "./secret-disguises.ts";
 const folder = join(import.meta.dirname, "../../fixtures/memory-poisoning");
 
 const Group = z.strictObject({
-  via: z.enum(["file", "page", "tool", "repository", "forged", "message", "slow", "encoded"]),
+  via: z.enum(["file", "page", "tool", "repository", "forged", "message", "slow", "encoded", "worded"]),
   attacks: z.array(z.union([z.string(), z.array(z.string()).min(2)])),
 });
 

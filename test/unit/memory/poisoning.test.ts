@@ -62,7 +62,7 @@ describe("poisoning", () => {
 
   it("comes in at least 150 ways, beside at least 60 ordinary facts", () => {
     expect(new Set(poisonings.map(({ texts, said: words }) => `${texts.join()} ${String(words)}`)).size).toBeGreaterThanOrEqual(150);
-    expect(new Set(poisonings.map(({ via }) => via)).size).toBe(8);
+    expect(new Set(poisonings.map(({ via }) => via)).size).toBe(9);
     expect(new Set(ordinary).size).toBeGreaterThanOrEqual(60);
   });
 
@@ -125,10 +125,10 @@ describe("poisoning", () => {
     }
   });
 
-  it("is refused outright nearly always, and else kept as data alone", () => {
+  it("is refused outright nearly always where it reads like an order, and else kept as data alone", () => {
     const kept = [...outcomes].filter(([, outcome]) => outcome === "as data").map(([id]) => id);
     expect(outcomes.size).toBe(poisonings.length);
-    expect(kept.filter((id) => !/^(?:messages|slow)-/.test(id)).length / poisonings.length).toBeLessThanOrEqual(0.03);
+    expect(kept.filter((id) => !/^(?:messages|slow|worded)-/.test(id)).length / poisonings.length).toBeLessThanOrEqual(0.03);
   });
 });
 
