@@ -1,7 +1,6 @@
 import { rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { ParamsIn } from "../../../../agent-server/contract/table.ts";
 import type { MemoryCaller } from "../../../../agent-server/tools/tools.ts";
 import { createToolsRoom, type ToolsRoom } from "../../../support/tools-room.ts";
 
@@ -27,7 +26,7 @@ const memory = () => {
   return room.memory;
 };
 type Edit = Parameters<ReturnType<typeof road>["edit"]>[0];
-const edit = (content: string, more: Partial<ParamsIn<"memory.edit">> = {}): Edit => ({
+const edit = (content: string, more: Partial<Edit> = {}): Edit => ({
   ...{ op: "insert", target: "archival", content, reason: "Why.", confidence: 0.8, provenance: { source: "agent" } },
   ...more,
 });
