@@ -6,7 +6,7 @@ import type { Storage } from "../storage/storage.ts";
 import { createCaps } from "./caps.ts";
 import { type CommitRow, createCommitRows } from "./commit-rows.ts";
 import { createConclude } from "./conclude.ts";
-import { createDrafts } from "./draft.ts";
+import { createDrafts, type Draft } from "./draft.ts";
 import { createImages, diffOf } from "./images.ts";
 import type { Finished, RollbackWish, RolledBack, Staged } from "./memory.ts";
 import { createQuarantineEdit } from "./quarantine-edit.ts";
@@ -137,8 +137,9 @@ export function createCommits(deps: CommitsDeps): Commits {
       for (const one of staged) draft.replay(one);
       const { target, content } = verdict.edit;
       const told = { target, content, notes: verdict.notes };
-      if (verdict.kind === "quarantine") {
-        const quarantineId = quarantineEdit({ draft, edit: verdict.edit, author, commitId, why: verdict.why, isFinished });
+      const why = verdict.kind === "quarantine" ? verdict.why : ownersWord(verdict.edit, author, draft);
+      if (why !== null) {
+        const quarantineId = quarantineEdit({ draft, edit: verdict.edit, author, commitId, why, isFinished });
         announce();
         return { ...told, index: null, outcome: quarantineId === null ? "reinforced" : "quarantined", quarantineId };
       }
@@ -153,6 +154,14 @@ export function createCommits(deps: CommitsDeps): Commits {
       const known = one.confirms !== null;
       return { ...told, index: known ? null : index, outcome: known ? "reinforced" : "staged", quarantineId: null };
     });
+  };
+  /** Why an edit of what the owner said waits for the owner; null where it need not. Their words as evidence are enough. */
+  const ownersWord = (wished: GatedEdit, { by }: Author, draft: Draft): string | null => {
+    if (by === "owner" || wished.op === "insert" || wished.provenance.source === "user") return null;
+    const item = store.get(draft.find(wished).id);
+    return item !== null && item.provenance.source === "user" && item.tier !== "working"
+      ? "You said what stands there. Only you change it, or your words as evidence."
+      : null;
   };
   const isFinished = (commitId: string): boolean => rows.find(commitId)?.status === "committed";
 

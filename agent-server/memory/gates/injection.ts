@@ -40,7 +40,10 @@ export function checkInjection(passing: Passing, rules: InjectionRules): Step {
         `It holds parts of a prompt (${list(found.syntax)}), which no core block may hold.`,
         "Say it in plain words.",
       );
-    return passing;
+    const untold = [...found.syntax, ...found.overrides];
+    if (untold.length === 0) return passing;
+    const note = `It reads like an order to a model (${list(untold)}), so it is kept for you and told to no model. Say it in other words to have it used.`;
+    return { ...passing, notes: [...passing.notes, note] };
   }
   if (found.syntax.length > 0)
     return refuse("memory.injection", `It holds parts of a prompt (${list(found.syntax)}). Only facts are remembered.`, ...alternatives);

@@ -756,3 +756,33 @@ describe("commits that were left open", () => {
     expect(host.commits.reconcile()).toBe(1);
   });
 });
+
+describe("what the owner said", () => {
+  const said = { provenance: { source: "user" } } as const;
+  const touch = (op: "replace" | "delete", more: Partial<ProposedEdit>, author: Author = agent) => {
+    const { commitId } = host.commits.begin(author, "");
+    const content = { provenance: { source: "agent" as const }, ...(op === "delete" ? {} : { content: "The port is 9090." }) };
+    const staged = host.commits.edit(commitId, wish({ op, target: "archival", selector: "8080", ...content, ...more }), author, null);
+    host.commits.finish(commitId, author, null);
+    return staged;
+  };
+
+  it.each(["replace", "delete"] as const)("waits for the owner where an agent would %s it", (op) => {
+    remember("The port is 8080.", said);
+    const { outcome, quarantineId } = touch(op, {});
+    expect(outcome).toBe("quarantined");
+    expect(host.quarantine.get(quarantineId ?? "")?.why).toContain("You said what stands there");
+    expect(texts()).toEqual(["The port is 8080."]);
+  });
+
+  it.each<[string, Partial<ProposedEdit>, Partial<ProposedEdit>, Author]>([
+    ["by the owner's words as evidence", said, said, agent],
+    ["by the owner", said, {}, owner],
+    ["in working memory", { ...said, target: "working" }, { target: "working" }, { ...agent }],
+    ["of what the agent concluded", { provenance: { source: "agent" } }, {}, agent],
+  ])("is changed at once %s", (_how, before, wished, author) => {
+    remember("The port is 8080.", before, before.target === "working" ? author : owner);
+    expect(touch("replace", wished, author).outcome).toBe("staged");
+    expect(texts()).toEqual(["The port is 9090."]);
+  });
+});
