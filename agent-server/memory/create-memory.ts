@@ -42,7 +42,7 @@ export function createMemory(deps: MemoryDeps): Memory {
   const store = createMemoryStore({ storage, index, textOf, workspace });
   const rows = createQuarantineStore({ storage, workspace, now });
   const orders = configDir === null ? null : createOrders(configDir, log);
-  const gates = createGates({ redactor, sanitizer, orders, settings, forbids, evidence });
+  const gates = createGates({ redactor, sanitizer, orders, settings, forbids, evidence, log });
   const commits = createCommits({
     ...{ storage, store, gates, ledger, settings, estimateTokens, workspace, now, changed },
     quarantine: rows,

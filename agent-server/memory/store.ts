@@ -43,9 +43,13 @@ export function createMemoryStore(deps: MemoryStoreDeps): MemoryStore {
   );
   const expiredRows = rows("expires_at <= @now ORDER BY expires_at, seq LIMIT @limit");
   const page = rows("seq > @after ORDER BY seq LIMIT @limit");
+  // Both from an index alone: a workspace may hold a million.
   const perTier = db.prepare<[Record<string, unknown>], { tier: MemoryTier; items: number }>(
-    `SELECT tier, count(*) AS items FROM memory_items
-     WHERE ${seen} AND (expires_at IS NULL OR expires_at > @now) GROUP BY tier`,
+    `SELECT tier, count(*) AS items FROM memory_items INDEXED BY memory_items_place WHERE ${seen} GROUP BY tier`,
+  );
+  const expiredPerTier = db.prepare<[Record<string, unknown>], { tier: MemoryTier; items: number }>(
+    `SELECT tier, count(*) AS items FROM memory_items INDEXED BY memory_items_expiry
+     WHERE expires_at IS NOT NULL AND expires_at <= @now AND ${seen} GROUP BY tier`,
   );
   const columns =
     "id, tier, block, namespace, workspace, kind, content, text_key, ref, confidence, tags, provenance, quest_id, commit_id, version, " +
@@ -111,7 +115,8 @@ export function createMemoryStore(deps: MemoryStoreDeps): MemoryStore {
     },
     counts: (now) => {
       const counts: Record<MemoryTier, number> = { core: 0, working: 0, episodic: 0, archival: 0 };
-      for (const { tier, items } of perTier.all({ workspace, now })) counts[tier] = items;
+      for (const { tier, items } of perTier.all({ workspace })) counts[tier] = items;
+      for (const { tier, items } of expiredPerTier.all({ workspace, now })) counts[tier] -= items;
       return counts;
     },
     same: ({ target, namespace, content }) => {

@@ -22,6 +22,8 @@ export interface GatesDeps {
   readonly settings: () => MemorySettings;
   readonly forbids: MemoryDeps["forbids"];
   readonly evidence: MemoryDeps["evidence"];
+  /** Told why something could not be judged. */
+  readonly log?: MemoryDeps["log"] | undefined;
 }
 
 /** What an edit passes before anything of it is stored (requirement Y4). Both functions answer for any input whatever. */
@@ -54,14 +56,16 @@ export function createGates(deps: GatesDeps): Gates {
     judge(edit, author) {
       try {
         return scrubbedRefusal(judge(edit, author), redactor);
-      } catch {
+      } catch (error) {
+        deps.log?.("an edit of memory could not be judged", error);
         return refuse("memory.unjudged", "The checks of memory could not be run on this, so it is not kept.", "Say it in plain words.");
       }
     },
     verify(entry): MemoryProblem[] {
       try {
         return verifyEdit(entry, { redactor, rules, forbids, evidence });
-      } catch {
+      } catch (error) {
+        deps.log?.("a quarantined edit could not be judged", error);
         return [{ rule: "memory.unjudged", message: "The checks of memory could not be run on this." }];
       }
     },
