@@ -157,6 +157,8 @@ export interface TimelineMessage {
   /** Its words, without tool cards; secrets are placeholders. */
   readonly text: string;
   readonly createdAt: number;
+  /** Of role `user`: it came without the owner token, so it is not what the owner said. */
+  readonly fromOthers?: boolean;
 }
 
 /** The conversation, as memory refers to it; given by the composition root. */

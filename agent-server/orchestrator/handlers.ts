@@ -31,12 +31,12 @@ export function chatHandlers(orchestrator: Orchestrator): ChatHandlers {
   return {
     "chat.send": (params, { owner }) => {
       ownersOnly(params.mode === "crusader" || asksForCrusader(params.text), owner);
-      return orchestrator.send(params);
+      return orchestrator.send(params, owner);
     },
     "chat.cancel": ({ questId }) => orchestrator.cancel(questId),
     "chat.steer": ({ questId, text }, { owner }) => {
       ownersOnly(asksForCrusader(text), owner);
-      return orchestrator.steer(questId, text);
+      return orchestrator.steer(questId, text, owner);
     },
     "chat.answer": ({ questId, callId, answer }) => {
       orchestrator.answer(questId, callId, answer);
@@ -44,7 +44,7 @@ export function chatHandlers(orchestrator: Orchestrator): ChatHandlers {
     },
     "chat.run": (params, { owner, signal }) => {
       ownersOnly(params.crusader_mode || asksForCrusader(params.message), owner);
-      return orchestrator.run(params, signal);
+      return orchestrator.run(params, signal, owner);
     },
     "quests.list": (params) => orchestrator.list(params),
     "quests.get": ({ id }) => orchestrator.get(id),

@@ -20,6 +20,7 @@ import { createCompactCommand } from "./compact-command.ts";
 import type { Classify } from "./loop-deps.ts";
 import { createMemoryAtEnd } from "./memory-at-end.ts";
 import { overrideQuest } from "./override.ts";
+import { createMessagesOfOthers } from "./messages-of-others.ts";
 import { createOwnersMemory } from "./owners-memory.ts";
 import { createOwnersMessages } from "./owners-messages.ts";
 import { createQuestContext } from "./quest-context.ts";
@@ -43,13 +44,14 @@ export const orchestratorMigrations = [...questMigrations, ...contextMigrations]
 
 /** Quests: from the owner's words to an answer, step by step, persisted at each. */
 export interface Orchestrator {
-  send(params: Params<"chat.send">): Result<"chat.send">;
+  /** `owner`: false for what came without the owner token; so for `steer` and `run`. */
+  send(params: Params<"chat.send">, owner?: boolean): Result<"chat.send">;
   cancel(questId: string): Promise<Quest>;
-  steer(questId: string, text: string): { messageId: string };
+  steer(questId: string, text: string, owner?: boolean): { messageId: string };
   /** The owner's answer to an open ask_owner. */
   answer(questId: string, callId: string, answer: string): void;
   /** Sends and waits until the quest ends or needs the owner. */
-  run(params: Params<"chat.run">, signal: AbortSignal): Promise<Result<"chat.run">>;
+  run(params: Params<"chat.run">, signal: AbortSignal, owner?: boolean): Promise<Result<"chat.run">>;
   /** What tasks' prompts are made of, by the owner's hand. */
   readonly context: ContextService;
   list(params: Params<"quests.list">): Result<"quests.list">;
@@ -153,6 +155,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
     now: deps.now ?? (() => new Date()),
   });
   const { memory } = deps;
+  const others = createMessagesOfOthers(storage);
   const recall = createRecall({ memory, store, ledger, log });
   const byRoad = () => tools.memory ?? null;
   const atEnd = createMemoryAtEnd({
@@ -181,7 +184,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
       context,
       questContext,
       recall,
-      ownersMemory: createOwnersMemory({ memory, byRoad, store, log }),
+      ownersMemory: createOwnersMemory({ memory, byRoad, store, others, log }),
       ended: atEnd.ended,
       classify: deps.classify,
       ledger,
@@ -196,7 +199,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
   );
 
   let closed = false;
-  const owners = createOwnersMessages({ store, tools, governance, ledger, redactor, redactorOf, sanitizer });
+  const owners = createOwnersMessages({ store, tools, governance, ledger, redactor, redactorOf, sanitizer, others });
   const compaction = createCompactCommand({ store, contextService, redactor, log, refuseElsewhere: runner.refuseElsewhere });
   const stopFailures = showFailures({ store, tools });
   const stopChanges = tools.changes.onChange((change) => {
@@ -226,7 +229,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
   const orchestrator: Orchestrator = {
     context: contextService,
 
-    send({ text, questId, mode: named, attachments = [], replaceMessageId }) {
+    send({ text, questId, mode: named, attachments = [], replaceMessageId }, owner = true) {
       const focus = asksToCompact(text);
       if (focus !== null) return compaction.send(questId, text, focus);
       const mode = named ?? (asksForCrusader(text) ? "crusader" : undefined);
@@ -242,7 +245,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
             tokenLimit: maxQuestTokens,
           });
           if (mode === "crusader") recordCrusader(ledger, store.quest(id), "start");
-          const message = owners.add(id, text, attachments);
+          const message = owners.add(id, text, attachments, owner);
           runner.claim(id);
           return { questId: id, messageId: message.id };
         });
@@ -251,13 +254,13 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
       }
       runner.refuseElsewhere(store.stored(questId));
       if (replaceMessageId === undefined && runner.runOf(questId) !== undefined)
-        return { questId, messageId: join(questId, text, attachments, mode) };
+        return { questId, messageId: join(questId, text, attachments, mode, owner) };
       const replaced = replaceMessageId === undefined ? null : owners.find(questId, replaceMessageId);
       if (replaced !== null && runner.runOf(questId) !== undefined) void runner.end(questId, "cancelled");
       let before: (() => Promise<void>) | undefined;
       const messageId = store.transaction(() => {
         if (replaced !== null) before = owners.rewind(questId, replaced, text);
-        const message = owners.add(questId, text, attachments);
+        const message = owners.add(questId, text, attachments, owner);
         runner.claim(questId);
         changeMode({ store, ledger }, questId, mode ?? "normal");
         allowMoreTokens(questId);
@@ -275,10 +278,10 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
       return store.quest(questId);
     },
 
-    steer(questId, text) {
+    steer(questId, text, owner = true) {
       runner.refuseElsewhere(store.stored(questId));
-      if (runner.runOf(questId) === undefined) return { messageId: orchestrator.send({ questId, text }).messageId };
-      return { messageId: join(questId, text, [], asksForCrusader(text) ? "crusader" : undefined) };
+      if (runner.runOf(questId) === undefined) return { messageId: orchestrator.send({ questId, text }, owner).messageId };
+      return { messageId: join(questId, text, [], asksForCrusader(text) ? "crusader" : undefined, owner) };
     },
 
     answer(questId, callId, answer) {
@@ -294,7 +297,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
       else resolve(safe);
     },
 
-    async run({ message, crusader_mode, quest_id }, signal) {
+    async run({ message, crusader_mode, quest_id }, signal, owner = true) {
       signal.throwIfAborted();
       const { promise, resolve } = Promise.withResolvers<void>();
       let questId: string | null = null;
@@ -308,11 +311,14 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
       watchers.add(watch);
       signal.addEventListener("abort", stop, { once: true });
       try {
-        const sent = orchestrator.send({
-          text: message,
-          ...(crusader_mode ? { mode: "crusader" as const } : {}),
-          ...(quest_id === undefined ? {} : { questId: quest_id }),
-        });
+        const sent = orchestrator.send(
+          {
+            text: message,
+            ...(crusader_mode ? { mode: "crusader" as const } : {}),
+            ...(quest_id === undefined ? {} : { questId: quest_id }),
+          },
+          owner,
+        );
         questId = sent.questId;
         if (store.quest(questId).status !== "active") resolve();
         await promise;
@@ -394,9 +400,15 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
   };
 
   /** The owner's words to a quest that runs: stored now, read by the model at its next step. */
-  function join(questId: string, text: string, attachments: readonly Attachment[], mode: Quest["mode"] | undefined): string {
+  function join(
+    questId: string,
+    text: string,
+    attachments: readonly Attachment[],
+    mode: Quest["mode"] | undefined,
+    owner: boolean,
+  ): string {
     return store.transaction(() => {
-      const message = owners.add(questId, text, attachments);
+      const message = owners.add(questId, text, attachments, owner);
       if (mode !== undefined) changeMode({ store, ledger }, questId, mode);
       allowMoreTokens(questId);
       ledger.record(

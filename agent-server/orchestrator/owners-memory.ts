@@ -4,6 +4,7 @@ import type { Memory } from "../memory/memory.ts";
 import type { Log } from "../security/security.ts";
 import type { MemoryByRoad, MemoryCaller } from "../tools/tools.ts";
 import { type MemoryOrder, memoryOrders } from "./memory-orders.ts";
+import type { MessagesOfOthers } from "./messages-of-others.ts";
 import { type Notice, notice, toldToModel } from "./notices.ts";
 import { ownersText } from "./quest-page.ts";
 import type { Run } from "./quest-run.ts";
@@ -45,6 +46,8 @@ export function createOwnersMemory(deps: {
   /** The road; null where there is none. */
   byRoad: () => MemoryByRoad | null;
   store: QuestStore;
+  /** Who sends without the owner token orders nothing. */
+  others: Pick<MessagesOfOthers, "has">;
   log: Log;
 }): OwnersMemory {
   const { memory, store } = deps;
@@ -81,7 +84,12 @@ export function createOwnersMemory(deps: {
         if (!isNew || orders.length === 0 || (memory?.enabled() !== true && !isCommand)) continue;
         const told: Told[] = [];
         for (const order of orders) {
-          const one = await obey(order, message.id, caller);
+          const one =
+            order.kind !== "show" && deps.others.has(message.id)
+              ? order.vague
+                ? null
+                : notTheOwners(order)
+              : await obey(order, message.id, caller);
           run.controller.signal.throwIfAborted();
           if (one !== null) told.push(one);
         }
@@ -99,6 +107,10 @@ export function createOwnersMemory(deps: {
       }
     },
   };
+}
+
+function notTheOwners({ kind, text }: MemoryOrder): Told {
+  return said("warning", `Not ${kind === "forget" ? "forgotten" : "remembered"}: ${quoted(text)} It was sent without the owner token.`);
 }
 
 /** The owner's messages since the model last spoke. */

@@ -9,6 +9,7 @@ import { withoutCrusader } from "./crusader.ts";
 import { findNamedFiles } from "./named-files.ts";
 import { notice } from "./notices.ts";
 import { ownersText, titleOf } from "./quest-page.ts";
+import type { MessagesOfOthers } from "./messages-of-others.ts";
 import type { QuestStore } from "./quest-store.ts";
 import { expandSlashCommand } from "./slash-commands.ts";
 
@@ -21,11 +22,13 @@ interface Deps {
   /** Hides a quest's secrets in a way that its file tools can take back. */
   redactorOf: (questId: string) => Redactor;
   sanitizer: Sanitizer | undefined;
+  others: MessagesOfOthers;
 }
 
 /** The owner's words in a task: stored with what they attach and name, found again, and taken back. */
 export interface OwnersMessages {
-  add(questId: string, text: string, attached: readonly Attachment[]): Message;
+  /** `owner`: it came with the owner token. */
+  add(questId: string, text: string, attached: readonly Attachment[], owner: boolean): Message;
   /** @throws LancelotError `not_found` for what is no message of the owner's in this task (any more). */
   find(questId: string, messageId: string): Message;
   /** Takes back a message and all that followed. What is returned rejects, afterwards, what it proposed and nobody decided. */
@@ -33,9 +36,9 @@ export interface OwnersMessages {
 }
 
 export function createOwnersMessages(deps: Deps): OwnersMessages {
-  const { store, tools, governance, ledger, redactor, redactorOf, sanitizer } = deps;
+  const { store, tools, governance, ledger, redactor, redactorOf, sanitizer, others } = deps;
   return {
-    add(questId: string, text: string, attached: readonly Attachment[]): Message {
+    add(questId: string, text: string, attached: readonly Attachment[], owner: boolean): Message {
       const safe = redactor.text(text).text;
       const reversible = redactorOf(questId);
       const suspicious = sanitizer?.inspect(text).findings ?? [];
@@ -54,6 +57,7 @@ export function createOwnersMessages(deps: Deps): OwnersMessages {
         turn: { kind: "user", content: [{ type: "text", text: expandSlashCommand(asked) ?? asked }] },
         ...(attachments.length === 0 ? {} : { attachments }),
       });
+      if (!owner) others.add(message.id);
       if (suspicious.length > 0) {
         ledger.record(
           {

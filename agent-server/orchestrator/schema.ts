@@ -62,4 +62,9 @@ export const orchestratorMigrations: readonly Migration[] = [
       CREATE INDEX messages_by_time ON messages (created_at);
     `,
   },
+  // The owner's words but for these, which came without the owner token.
+  {
+    name: "orchestrator-5-others",
+    sql: "CREATE TABLE messages_of_others (message_id TEXT PRIMARY KEY REFERENCES messages (id) ON DELETE CASCADE) STRICT;",
+  },
 ];

@@ -11,12 +11,15 @@ interface Row {
   role: "user" | "assistant";
   parts: string;
   created_at: string;
+  /** 1: it came without the owner token. */
+  others: 1 | null;
 }
 
 /** Of one receipt as evidence. UTF-16 units. */
 const receiptText = 20_000;
 
-const columns = "m.id, m.quest_id, q.workspace, m.role, m.parts, m.created_at FROM messages m JOIN quests q ON q.id = m.quest_id";
+const columns =
+  "m.id, m.quest_id, q.workspace, m.role, m.parts, m.created_at, (SELECT 1 FROM messages_of_others o WHERE o.message_id = m.id) AS others FROM messages m JOIN quests q ON q.id = m.quest_id";
 
 /**
  * The conversation as memory refers to it. It reads the tables of tasks alone, so that it is there before they are.
@@ -55,7 +58,8 @@ export function createTimeline({ storage, workspace }: { storage: Pick<Storage, 
 }
 
 /**
- * What a reference says: `message:<id>`, whose words they are, without what the owner pasted or attached; `receipt:<id>`, what an
+ * What a reference says: `message:<id>`, whose words they are (the owner's only where they came with the owner token), without what the
+ * owner pasted or attached; `receipt:<id>`, what an
  * action that succeeded gave. Null when there is no such thing.
  */
 export function createEvidence({ timeline, ledger }: { timeline: Pick<Timeline, "message">; ledger: Pick<Ledger, "get"> }) {
@@ -64,7 +68,9 @@ export function createEvidence({ timeline, ledger }: { timeline: Pick<Timeline, 
     if (kind === "message") {
       const message = timeline.message(id);
       if (message === null) return null;
-      return message.role === "user" ? { source: "user", text: ownWords(message.text) } : { source: "agent", text: message.text };
+      return message.role === "user" && message.fromOthers !== true
+        ? { source: "user", text: ownWords(message.text) }
+        : { source: "agent", text: message.text };
     }
     if (kind !== "receipt") return null;
     const receipt = ledger.get(id);
@@ -74,7 +80,7 @@ export function createEvidence({ timeline, ledger }: { timeline: Pick<Timeline, 
   };
 }
 
-function toMessage({ id, quest_id: questId, workspace, role, parts, created_at: createdAt }: Row): TimelineMessage {
+function toMessage({ id, quest_id: questId, workspace, role, parts, created_at: createdAt, others }: Row): TimelineMessage {
   const said = (JSON.parse(parts) as Part[]).flatMap((part) => (part.type === "text" ? [part.text] : []));
   return {
     id,
@@ -82,6 +88,7 @@ function toMessage({ id, quest_id: questId, workspace, role, parts, created_at: 
     workspace: workspace === "" ? "-" : workspace,
     role,
     text: said.join("\n").trim(),
+    ...(others === null ? {} : { fromOthers: true }),
     createdAt: Date.parse(createdAt),
   };
 }

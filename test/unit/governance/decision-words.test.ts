@@ -146,6 +146,7 @@ describe("whatever is decided", () => {
       "learning.L1": "learning",
       "memory.persona": "policy",
       "memory.size": "policy",
+      "memory.target": "policy",
       "mode.autonomous": "mode",
       "mode.crusader": "mode",
       "mode.safe": "mode",

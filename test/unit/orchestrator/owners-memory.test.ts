@@ -32,6 +32,7 @@ function task(
   const questId = store.create({ workspace: folders.workspace, title: "A task", mode: "normal", tokenLimit: 1_000 });
   const recorded = recordingRoad(of.onEdit);
   const logged: string[] = [];
+  const others = new Set<string>();
   const owners = createOwnersMemory({
     memory: {
       enabled: () => of.enabled ?? true,
@@ -41,6 +42,7 @@ function task(
     },
     byRoad: () => recorded.road,
     store,
+    others: { has: (id) => others.has(id) },
     log: (message) => logged.push(message),
   });
   const say = (text: string) =>
@@ -70,7 +72,7 @@ function task(
   const notices = () =>
     store.messages(questId).flatMap(({ message }) => message.parts.flatMap((part) => (part.type === "notice" ? [part.text] : [])));
   const last = () => store.messages(questId).at(-1);
-  return { ...recorded, store, questId, say, answer, carryOut, notices, last, logged };
+  return { ...recorded, store, questId, say, answer, carryOut, notices, last, logged, others };
 }
 
 describe("an order on memory", () => {
@@ -97,6 +99,18 @@ describe("an order on memory", () => {
     expect(last()?.turn).toMatchObject({ kind: "assistant", content: [{ text: "Remembered of you, everywhere: “I prefer tabs”" }] });
     await carryOut(null);
     expect(edits).toHaveLength(1);
+  });
+
+  it.each([
+    ["Remember that I prefer tabs.", ["Not remembered: “I prefer tabs” It was sent without the owner token."]],
+    ["/forget the port", ["Not forgotten: “the port” It was sent without the owner token."]],
+    ["Forget the tests.", []],
+  ])("that came without the owner token is not carried out: %s", async (text, told) => {
+    const { say, carryOut, notices, edits, others } = task();
+    const id = say(text);
+    others.add(id);
+    await carryOut(id);
+    expect([edits, notices()]).toEqual([[], told]);
   });
 
   it("beside a task stands under the owner's message, and the model still owes its answer", async () => {

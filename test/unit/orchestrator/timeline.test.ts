@@ -64,7 +64,7 @@ describe("the timeline", () => {
 
 describe("evidence", () => {
   it("is the owner's own words, the model's, or what a receipt of success holds", async () => {
-    const { orchestrator, reaches, evidence, timeline, ledger } = start(says("Noted."));
+    const { orchestrator, reaches, evidence, timeline, ledger } = start(says("Noted."), says("Sure."));
     const { questId, messageId } = orchestrator.send({ text: "We use pnpm.\n```\nWe use yarn.\n```\n> We use npm." });
     await reaches(questId, "done");
     expect(evidence(`message:${messageId}`)).toEqual({ source: "user", text: "We use pnpm." });
@@ -73,6 +73,9 @@ describe("evidence", () => {
     const opening = { actionType: "tool_call", actionName: "run_command", inputs: { command: "npm test" }, riskTier: "T0" } as const;
     const worked = ledger.record(opening, { status: "success", outputs: { exitCode: 0 } });
     const failed = ledger.record(opening, { status: "failure", outputs: { exitCode: 1 } });
+    const other = orchestrator.send({ questId, text: "We use yarn." }, false);
+    await reaches(questId, "done");
+    expect(evidence(`message:${other.messageId}`)).toEqual({ source: "agent", text: "We use yarn." });
     expect(evidence(`receipt:${worked}`)).toEqual({ source: "tool", text: 'run_command\n{"command":"npm test"}\n{"exitCode":0}' });
     expect(evidence(`receipt:${failed}`)).toBeNull();
   });
