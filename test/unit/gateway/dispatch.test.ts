@@ -27,7 +27,7 @@ describe("dispatch", () => {
   it.each([
     ["a method nobody knows", "no.such", {}, "not_found"],
     ["a prototype name", "constructor", {}, "not_found"],
-    ["a method of a later version", "memory.status", {}, "unavailable"],
+    ["a method of a later version", "skills.list", {}, "unavailable"],
     ["params that do not fit", "receipts.get", {}, "invalid_params"],
     ["params that are not an object", "receipts.get", [1], "invalid_params"],
     ["an owner method without the token", "approvals.decide", { id: "a", decision: "deny" }, "unauthorized"],
