@@ -98,7 +98,7 @@ describe("the gateway", () => {
       expect(document.paths, name).toHaveProperty([`/rpc/${name}`]);
       if ("route" in method && method.route) expect(document.paths).toHaveProperty([(method.route as { path: string }).path]);
     }
-    expect(JSON.stringify(document.paths)).not.toContain("memory.status");
+    expect(JSON.stringify(document.paths)).not.toContain("skills.list");
   });
 
   it("sends events over a WebSocket, in their order, to holders of the token only", async () => {

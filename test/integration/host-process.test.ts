@@ -153,7 +153,7 @@ it("lancelot call prints a result, or an error and exit 1", async () => {
     [["call", "receipts.get", '{"id":"none"}'], "not_found"],
     [["call", "host.info", "{oops"], "invalid_params"],
     [["call", "vault.list"], "unauthorized"],
-    [["call", "memory.core"], "unavailable"],
+    [["call", "skills.list"], "unavailable"],
     [["call", "no.such"], "not_found"],
   ] as const) {
     const failed = await runCli([...args, ...where]);
