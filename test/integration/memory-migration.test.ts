@@ -106,7 +106,7 @@ describe("memory of the first schema", () => {
         tags: ["air"],
         tier: "archival",
       },
-      ...{ updatedAt: 5, version: 1, workspace: "/work/a" },
+      ...{ updatedAt: 5, version: 1, workspace: "/projects/a" },
     };
     const rule = { ...image, block: "operating_rules", content: "Use tabs.", id: "mem_2", tags: [], tier: "core", kind: "rule" };
     const insert = old.prepare(
@@ -116,7 +116,7 @@ describe("memory of the first schema", () => {
     old
       .prepare(
         `INSERT INTO memory_commits (id, status, workspace, author, host_id, reason, created_at, finished_at, finish_seq, receipt_id, changes, kept)
-         VALUES ('commit_1', 'committed', '/work/a', 'owner', 'h', 'r', 5, 5, 1, NULL, 2, 1)`,
+         VALUES ('commit_1', 'committed', '/projects/a', 'owner', 'h', 'r', 5, 5, 1, NULL, 2, 1)`,
       )
       .run();
     const keep = old.prepare(

@@ -80,7 +80,7 @@ function startWriter(...what: string[]) {
 }
 
 function openHost(): PropertyHost {
-  return openPropertyHost({ dataDir: folder.path, workspace: "/work/a", now: Date.now, fuse: { left: null, blown: false } });
+  return openPropertyHost({ dataDir: folder.path, workspace: "/projects/a", now: Date.now, fuse: { left: null, blown: false } });
 }
 
 /** The ids of finished commits, each of which has one closed receipt of its own; no receipt is without its commit. */

@@ -19,7 +19,7 @@ import { openStorage, type Storage } from "../../../agent-server/storage/storage
 /** An item as a test wants it stored: what use made of it as well. */
 export type WantedItem = ItemImage & Partial<Derived>;
 
-export const workspace = "/work/harbour";
+export const workspace = "/projects/harbour";
 /** Noon of a day, in milliseconds since 1970. */
 export const noon = Date.UTC(2026, 10, 20, 12);
 export const day = 86_400_000;

@@ -87,7 +87,7 @@ const sentences: readonly ((of: Draw) => string)[] = [
 const kinds: readonly MemoryKind[] = ["fact", "fact", "fact", "decision", "preference", "note", "rule"];
 const startOfTime = Date.UTC(2025, 0, 1);
 export const corpusNow = Date.UTC(2026, 10, 1);
-export const corpusWorkspace = "/work/shop";
+export const corpusWorkspace = "/projects/shop";
 
 /** What a memory of this many items holds, the same for the same seed. Nine in ten items are of `corpusWorkspace` or hold everywhere. */
 export function* corpus(count: number, seed = 1): Generator<ItemImage> {

@@ -83,7 +83,7 @@ export const countCharacters = (text: string): number => text.length;
 
 /** What holds in one process on one data folder. */
 export function openMemoryHost(dataDir: string, of: HostWish = {}): MemoryHost {
-  const { workspace = "/work/a", now = Date.now, index = spyingIndex() } = of;
+  const { workspace = "/projects/a", now = Date.now, index = spyingIndex() } = of;
   const storage = openStorage({ dataDir, migrations: [...receiptsMigrations, ...memoryMigrations] });
   const ledger = createLedger({ storage, redactor: createRedactor(), now });
   const store = createMemoryStore({ storage, index, workspace, textOf: of.textOf ?? ((image) => image.content) });

@@ -37,7 +37,7 @@ export class PoisoningRoom {
       ledger: host.ledger,
       redactor,
       now: Date.now,
-      workspace: "/work/a",
+      workspace: "/projects/a",
       changed: () => undefined,
     });
     return { host, quarantine };

@@ -8,7 +8,7 @@ import { createMemoryStore } from "../../../agent-server/memory/store.ts";
 import type { ItemImage, SearchWish, StoredItem } from "../../../agent-server/memory/types.ts";
 import { openStorage } from "../../../agent-server/storage/storage.ts";
 
-export const workspace = "/work/harbour";
+export const workspace = "/projects/harbour";
 export const now = Date.UTC(2026, 10, 20, 12);
 export const day = 86_400_000;
 

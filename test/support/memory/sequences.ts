@@ -61,7 +61,7 @@ export const steps: fc.Arbitrary<Step[]> = fc.array(
 );
 
 const targets: readonly MemoryTarget[] = ["core:human", "core:mission", "working", "archival", "core:human"];
-const workspaces = ["/work/a", "/work/a", "/work/b"] as const;
+const workspaces = ["/projects/a", "/projects/a", "/projects/b"] as const;
 
 /** Hosts of the product on one data folder, and the model beside them. */
 export class Sequences {
@@ -445,7 +445,7 @@ export class Sequences {
 
     // Caps hold as every workspace sees them.
     for (const block of ["human", "mission"]) {
-      for (const place of ["/work/a", "/work/b"]) {
+      for (const place of ["/projects/a", "/projects/b"]) {
         const seen = items.filter((row) => row.block === block && (row.workspace === "" || row.workspace === place));
         const tokens = seen.map(({ content }) => `- ${content}`).join("\n").length;
         if (tokens > limits.cap) expect(seen).toEqual(`${block} holds ${String(tokens)}`);

@@ -25,7 +25,7 @@ export class Conversation implements Timeline {
   readonly running = new Set<string>();
 
   say(questId: string, role: "user" | "assistant", text: string, createdAt: number): TimelineMessage {
-    const made = { id: `m${String(this.messages.length + 1)}`, questId, workspace: "/work/a", role, text, createdAt };
+    const made = { id: `m${String(this.messages.length + 1)}`, questId, workspace: "/projects/a", role, text, createdAt };
     this.messages.push(made);
     return made;
   }
@@ -65,7 +65,7 @@ export interface UpkeepWish {
 /** Real rows, commits, gates, index and ledger on a data folder, with a clock that tests move. */
 export function openUpkeepRoom(wish: UpkeepWish = {}) {
   const dataDir = wish.dataDir ?? mkdtempSync(join(tmpdir(), "lancelot-upkeep-"));
-  const workspace = wish.workspace ?? "/work/a";
+  const workspace = wish.workspace ?? "/projects/a";
   const conversation = wish.conversation ?? new Conversation();
   const clock = { now: Date.UTC(2026, 10, 20, 12) };
   const now = () => clock.now;

@@ -25,7 +25,7 @@ export class WholeMemory {
       redactor,
       sanitizer,
       enabled: () => true,
-      workspace: "/work/a",
+      workspace: "/projects/a",
       dataDir: this.dataDir,
       configDir: config,
       emit: () => undefined,

@@ -8,7 +8,7 @@ import { openPropertyHost } from "./world.ts";
  * it is killed. It says each commit that was finished, after it was.
  */
 const [dataDir = "", what = "", times = "0"] = process.argv.slice(2);
-const host = openPropertyHost({ dataDir, workspace: "/work/a", now: Date.now, fuse: { left: null, blown: false }, durable: true });
+const host = openPropertyHost({ dataDir, workspace: "/projects/a", now: Date.now, fuse: { left: null, blown: false }, durable: true });
 const { commits, storage } = host;
 const counted = storage.db.prepare<[], string>("SELECT content FROM memory_items WHERE content LIKE 'count %'").pluck();
 

@@ -556,7 +556,7 @@ describe("caps of core blocks", () => {
   });
 
   it("count what every workspace sees of a block", () => {
-    const elsewhere = folder.host({ now, settings: small, workspace: "/work/b" });
+    const elsewhere = folder.host({ now, settings: small, workspace: "/projects/b" });
     const { commitId } = elsewhere.commits.begin(owner, "");
     elsewhere.commits.edit(
       commitId,
@@ -703,7 +703,7 @@ describe("edits that passed the gates already", () => {
 
 describe("what a workspace sees", () => {
   it("are its own commits and items, and those that hold everywhere", () => {
-    const other = folder.host({ now, workspace: "/work/b" });
+    const other = folder.host({ now, workspace: "/projects/b" });
     const local = remember("of a");
     const everywhere = remember("of all", { target: "core:human" });
     const { commitId: both } = host.commits.begin(owner, "both");
@@ -750,7 +750,7 @@ describe("commits that were left open", () => {
   });
 
   it("of another workspace are dropped as well", () => {
-    const other = folder.host({ now, workspace: "/work/b" });
+    const other = folder.host({ now, workspace: "/projects/b" });
     other.commits.begin(agent, "");
     other.storage.close();
     expect(host.commits.reconcile()).toBe(1);

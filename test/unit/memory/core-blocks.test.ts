@@ -9,7 +9,7 @@ import { agent, MemoryFolder, owner, wish } from "../../support/memory/memory-fo
 let folder: MemoryFolder;
 let rooms: CompilerRoom[];
 const open = (of: Partial<CompilerRoomWish> = {}): CompilerRoom => {
-  const room = openCompilerRoom({ dataDir: folder.dataDir, workspace: "/work/a", ...of });
+  const room = openCompilerRoom({ dataDir: folder.dataDir, workspace: "/projects/a", ...of });
   rooms.push(room);
   return room;
 };
@@ -125,7 +125,7 @@ describe("core blocks", () => {
   });
 
   it("of another workspace do not count here, those of everywhere do", () => {
-    const there = folder.host({ workspace: "/work/b" });
+    const there = folder.host({ workspace: "/projects/b" });
     const { commitId } = there.commits.begin(owner, "because");
     there.commits.edit(commitId, wish({ op: "insert", target: "core:mission", content: "Theirs." }), owner, null);
     there.commits.edit(commitId, wish({ op: "insert", target: "core:human", content: "Prefers tabs." }), owner, null);

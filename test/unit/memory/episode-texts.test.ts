@@ -4,7 +4,7 @@ import { experienceText, shortLine, summaryByRules, transcript, wordDuration } f
 import type { TimelineMessage } from "../../../agent-server/memory/types.ts";
 
 const message = (role: "user" | "assistant", text: string, at = 0): TimelineMessage => ({
-  ...{ id: `m${String(at)}`, questId: "q", workspace: "/work/a", role, text, createdAt: at },
+  ...{ id: `m${String(at)}`, questId: "q", workspace: "/projects/a", role, text, createdAt: at },
 });
 
 describe("a time in words", () => {

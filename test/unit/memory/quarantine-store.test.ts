@@ -65,7 +65,7 @@ it.each([
   ["all workspaces", "global", true],
 ])("an edit for %s is seen in another one: %s", (_what, namespace, seen) => {
   const { id } = entry("A", { edit: { ...gated(wish({ op: "insert", target: "core:mission", content: "A" })), namespace } });
-  const other = folder.host({ workspace: "/work/b" });
+  const other = folder.host({ workspace: "/projects/b" });
   expect(other.quarantine.get(id) !== null).toBe(seen);
   expect(other.quarantine.list({ status: "pending", limit: 10 })).toHaveLength(seen ? 1 : 0);
   expect(other.quarantine.pending()).toBe(seen ? 1 : 0);

@@ -213,7 +213,7 @@ describe("one commit", () => {
 
   it("is refused where a workspace that is not seen here changed what holds everywhere, without its words", () => {
     const id = commit("for all", [insert("rule", { target: "core:human" })]);
-    const other = open({ workspace: "/work/b" });
+    const other = open({ workspace: "/projects/b" });
     other.commits.apply(
       [
         gated(wish({ op: "replace", target: "core:human", selector: "rule", content: "other rule" })),
@@ -282,7 +282,7 @@ describe("single items of a commit", () => {
     const { commitId } = back(part, [host.commits.get(part).diff[0]?.itemId ?? ""]);
     back(part, [idOf("local")]);
     expect(host.commits.get(part).status).toBe("rolled_back");
-    const other = open({ workspace: "/work/b" });
+    const other = open({ workspace: "/projects/b" });
     other.commits.rollback({ commitId: commitId ?? "", reason: "right after all" }, owner, null);
     expect(host.commits.get(part)).toMatchObject({ status: "committed", rolledBackBy: null });
     expect([both, mixed].map((one) => host.commits.get(one).status)).toEqual(["committed", "committed"]);
@@ -373,7 +373,7 @@ describe("snapshots", () => {
 
   it("of one workspace do not push out those of another, nor the host's own those of people", () => {
     const first = commit("first", [insert("A")]);
-    const other = open({ workspace: "/work/b", settings: { snapshots: 3 } });
+    const other = open({ workspace: "/projects/b", settings: { snapshots: 3 } });
     for (const content of ["1", "2", "3", "4"]) {
       other.commits.apply([gated(wish({ op: "insert", target: "archival", content }))], owner, { reason: "", parentId: null });
       commit("event", [insert(content, { target: "episodic" })], { by: "system", questId: null });

@@ -19,7 +19,7 @@ function image(id: string, more: Partial<ItemImage> = {}): ItemImage {
       tier: "archival",
       block: null,
       namespace: "workspace",
-      workspace: "/work/a",
+      workspace: "/projects/a",
       kind: "fact",
       content: `text of ${id}`,
       ref: null,
@@ -92,9 +92,9 @@ describe("what is seen", () => {
     put(
       image("mine"),
       image("global", { namespace: "global", workspace: "" }),
-      image("theirs", { workspace: "/work/b" }),
+      image("theirs", { workspace: "/projects/b" }),
       image("core", { tier: "core", block: "human", namespace: "global", workspace: "", content: "z" }),
-      image("core-theirs", { tier: "core", block: "human", workspace: "/work/b" }),
+      image("core-theirs", { tier: "core", block: "human", workspace: "/projects/b" }),
       image("over", { tier: "working", namespace: "workspace", expiresAt: 100 }),
       image("q1", { tier: "working", namespace: "quest:q1", expiresAt: 101, kind: "note" }),
       image("q2", { tier: "working", namespace: "quest:q2", expiresAt: 200 }),
@@ -171,7 +171,7 @@ describe("the same text", () => {
 
   it("is looked for in its own place alone", () => {
     put(
-      image("theirs", { content: "x", workspace: "/work/b" }),
+      image("theirs", { content: "x", workspace: "/projects/b" }),
       image("core", { content: "x", tier: "core", block: "human", namespace: "global", workspace: "" }),
     );
     expect(same("x")).toBeNull();

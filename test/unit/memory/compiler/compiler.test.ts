@@ -82,7 +82,14 @@ describe("what is compiled", () => {
   it("holds the task's own working memory first, then that of the workspace and of everywhere, and never another task's or what has expired", () => {
     const room = open();
     const work = (id: string, namespace: string, more: object = {}) =>
-      anItem({ id, tier: "working", namespace, workspace: namespace === "global" ? "" : "/work/harbour", content: `Note ${id}.`, ...more });
+      anItem({
+        id,
+        tier: "working",
+        namespace,
+        workspace: namespace === "global" ? "" : "/projects/harbour",
+        content: `Note ${id}.`,
+        ...more,
+      });
     room.put([
       work("everywhere", "global"),
       work("here", "workspace"),
@@ -278,9 +285,9 @@ describe("what stays out", () => {
   it("is everything of other workspaces", () => {
     const room = open();
     room.put([
-      anItem({ id: "w", tier: "working", workspace: "/work/other", content: "Crane port of others." }),
-      anItem({ id: "a", workspace: "/work/other", content: "The crane port of others is 1." }),
-      anEntry({ id: "m", block: "mission", workspace: "/work/other", content: "The crane mission of others." }),
+      anItem({ id: "w", tier: "working", workspace: "/projects/other", content: "Crane port of others." }),
+      anItem({ id: "a", workspace: "/projects/other", content: "The crane port of others is 1." }),
+      anEntry({ id: "m", block: "mission", workspace: "/projects/other", content: "The crane mission of others." }),
       anItem({ id: "none", workspace: "-", content: "The crane port without a folder is 2." }),
     ]);
     const context = room.compile({ objective: "crane port" });
@@ -317,7 +324,11 @@ it("what other workspaces remember changes no byte: neither how rare a word is, 
   expect(before.filter((text) => text !== "").length).toBeGreaterThanOrEqual(4);
   room.put(
     Array.from({ length: 1_500 }, (_, index) =>
-      anItem({ id: `their${String(index)}`, workspace: "/work/other", content: `${theirs[index % theirs.length] ?? ""} ${String(index)}` }),
+      anItem({
+        id: `their${String(index)}`,
+        workspace: "/projects/other",
+        content: `${theirs[index % theirs.length] ?? ""} ${String(index)}`,
+      }),
     ),
   );
   expect(compiled()).toEqual(before);
@@ -358,7 +369,7 @@ describe("the record of a compilation", () => {
 it("working memory is read by an index, however much there is", () => {
   const plan = open()
     .storage.db.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${newestWorking}`)
-    .all("/work/harbour", "workspace", noon, 60);
+    .all("/projects/harbour", "workspace", noon, 60);
   expect(plan[0]?.detail).toContain("SEARCH memory_items USING INDEX memory_items_working (workspace=? AND namespace=?)");
   // Items of one time alone are sorted by what they say.
   expect(plan[1]?.detail).toMatch(/^USE TEMP B-TREE FOR (?:RIGHT PART|LAST 2 TERMS) OF ORDER BY$/);

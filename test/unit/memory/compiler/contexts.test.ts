@@ -22,7 +22,7 @@ afterEach(() => {
 
 describe("compiled contexts", () => {
   it("are kept with their text, and told without it, newest first", () => {
-    const room = open("/work/a");
+    const room = open("/projects/a");
     room.put([anEntry({ id: "h", block: "human", content: "Ada prefers tabs." })]);
     const first = room.compile({ objective: "first" });
     const second = room.compile({ objective: "second", questId: "q1" });
@@ -36,7 +36,7 @@ describe("compiled contexts", () => {
   });
 
   it("past the number that is kept are gone, those of other workspaces are not", () => {
-    const [here, there] = [open("/work/a"), open("/work/b")];
+    const [here, there] = [open("/projects/a"), open("/projects/b")];
     const other = there.compile({ objective: "there" });
     const made = ["1", "2", "3", "4", "5"].map((objective) => here.compile({ objective }));
     expect(here.contexts.list({ limit: 50 }).items.map(({ objective }) => objective)).toEqual(["5", "4", "3"]);
@@ -45,14 +45,14 @@ describe("compiled contexts", () => {
   });
 
   it("of another workspace are not told", () => {
-    const [here, there] = [open("/work/a"), open("/work/b")];
+    const [here, there] = [open("/projects/a"), open("/projects/b")];
     const other = there.compile({ objective: "there" });
     expect(here.contexts.list({ limit: 50 }).items).toEqual([]);
     expect(() => here.contexts.get(other.contextId)).toThrow("not kept any more");
   });
 
   it("of a deleted task go with it", () => {
-    const room = open("/work/a");
+    const room = open("/projects/a");
     room.compile({ objective: "mine", questId: "q1" });
     room.compile({ objective: "other", questId: "q2" });
     room.contexts.dropQuest("q1");
@@ -60,7 +60,7 @@ describe("compiled contexts", () => {
   });
 
   it("keep a long objective to its bound, whole characters alone", () => {
-    const room = open("/work/a");
+    const room = open("/projects/a");
     const { objective, contextId } = room.compile({ objective: "👩".repeat(1_500) + "x" });
     expect(objective).toHaveLength(2_000);
     expect(objective.isWellFormed()).toBe(true);

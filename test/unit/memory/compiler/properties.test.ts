@@ -71,7 +71,7 @@ const memories = fc
         id: `i${String(index)}`,
         tier: one.tier,
         block: one.tier === "core" ? one.block : null,
-        workspace: one.place === "global" ? "" : one.place === "other" ? "/work/other" : workspace,
+        workspace: one.place === "global" ? "" : one.place === "other" ? "/projects/other" : workspace,
         namespace: one.place === "other" ? "workspace" : one.place,
         kind: one.kind,
         content: one.own ? `n${String(index)}n ${one.content}` : one.content,

@@ -28,7 +28,7 @@ describe("working memory past its time", () => {
   });
 
   it("of every workspace is removed, in as many batches as it takes", async () => {
-    const other = openUpkeepRoom({ dataDir: room.dataDir, workspace: "/work/b" });
+    const other = openUpkeepRoom({ dataDir: room.dataDir, workspace: "/projects/b" });
     other.keep({ content: "elsewhere", target: "working", ttlSeconds: 60 }, owner);
     other.close();
     room.commits.apply(

@@ -49,7 +49,7 @@ describe("maintaining", () => {
   });
 
   it("of one workspace leaves that of another to its own windows", async () => {
-    const other = open({ dataDir: room.dataDir, workspace: "/work/b" });
+    const other = open({ dataDir: room.dataDir, workspace: "/projects/b" });
     await room.jobs.maintain(go());
     expect(other.jobs.jobs().every(({ last }) => last === null)).toBe(true);
     await other.jobs.maintain(go());

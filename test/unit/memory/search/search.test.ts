@@ -133,7 +133,7 @@ describe("what is seen", () => {
   beforeEach(() => {
     room.put("global", "harbour everywhere", { workspace: "", namespace: "global" });
     room.put("here", "harbour here", { tags: ["Docs", "release"] });
-    room.put("other", "harbour elsewhere", { workspace: "/work/other" });
+    room.put("other", "harbour elsewhere", { workspace: "/projects/other" });
     room.put("mine", "harbour of this task", { tier: "working", namespace: "quest:q1", questId: "q1" });
     room.put("theirs", "harbour of that task", { tier: "working", namespace: "quest:q2", questId: "q2" });
     room.put("past", "harbour of yesterday", { tier: "working", expiresAt: now });
@@ -163,13 +163,13 @@ describe("what is seen", () => {
 
   it("never sees another workspace", () => {
     expect(room.ids("elsewhere")).toEqual([]);
-    const theirs = room.searchOf("/work/other").search(wishOf("harbour"));
+    const theirs = room.searchOf("/projects/other").search(wishOf("harbour"));
     expect(theirs.found.map(({ item }) => item.id).toSorted()).toEqual(["global", "other"]);
   });
 
   it("is not crowded out by what is not seen", () => {
     room.storage.transaction(() => {
-      for (let number = 0; number < 2_500; number += 1) room.put(`crowd${number}`, `harbour ${number}`, { workspace: "/work/other" });
+      for (let number = 0; number < 2_500; number += 1) room.put(`crowd${number}`, `harbour ${number}`, { workspace: "/projects/other" });
     });
     expect(room.ids("harbour").toSorted()).toEqual(all.toSorted());
     expect(room.ids("harbour", { tiers: ["episodic"] })).toEqual(["event"]);
@@ -301,7 +301,7 @@ describe("what is meant", () => {
   });
 
   it("names nothing of another workspace", () => {
-    room.put("far", "zeppelins are grey", { workspace: "/work/other" });
+    room.put("far", "zeppelins are grey", { workspace: "/projects/other" });
     expect(room.search.meant("zeppelins are grey", null)).toEqual({ item: null, candidates: [] });
   });
 });

@@ -100,7 +100,7 @@ const anItem = (of: Partial<StoredItem>): StoredItem => ({
     tier: "archival",
     block: null,
     namespace: "workspace",
-    workspace: "/work/a",
+    workspace: "/projects/a",
     kind: "fact",
     content: "x",
     ref: null,

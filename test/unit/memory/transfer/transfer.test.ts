@@ -68,7 +68,7 @@ function fill(one: UpkeepRoom): void {
 describe("an exported file", () => {
   it("is the owner's alone, has its name when it is whole, and holds what this workspace sees and nothing else", async () => {
     fill(room);
-    const other = openUpkeepRoom({ dataDir: room.dataDir, workspace: "/work/b" });
+    const other = openUpkeepRoom({ dataDir: room.dataDir, workspace: "/projects/b" });
     other.keep({ content: "elsewhere" });
     other.close();
     room.keep({ content: "over soon", target: "working", ttlSeconds: 60 });
@@ -340,7 +340,7 @@ describe("an import", () => {
   });
 
   it("does not take dates of the future, nor ids of another workspace's items", async () => {
-    const other = openUpkeepRoom({ dataDir: room.dataDir, workspace: "/work/b" });
+    const other = openUpkeepRoom({ dataDir: room.dataDir, workspace: "/projects/b" });
     const { diff } = other.keep({ content: "elsewhere" });
     other.close();
     const line = {
@@ -352,7 +352,7 @@ describe("an import", () => {
     };
     await room.import(write(room, "x.jsonl", JSON.stringify(line)));
     const made = room.items().find(({ content }) => content === "from the file");
-    expect(made).toMatchObject({ createdAt: room.clock.now, reinforcedAt: room.clock.now, workspace: "/work/a" });
+    expect(made).toMatchObject({ createdAt: room.clock.now, reinforcedAt: room.clock.now, workspace: "/projects/a" });
     expect(made?.id).not.toBe(diff[0]?.itemId);
     expect(contents(room)).toContain("elsewhere");
   });
