@@ -105,7 +105,7 @@ export function* corpus(count: number, seed = 1): Generator<ItemImage> {
       tier,
       block: null,
       namespace: everywhere ? "global" : quest === null ? "workspace" : `quest:${quest}`,
-      workspace: everywhere ? "" : of.chance(0.9) ? corpusWorkspace : `/work/other-${of.number(0, 5)}`,
+      workspace: everywhere ? "" : of.chance(0.9) ? corpusWorkspace : `/projects/other-${of.number(0, 5)}`,
       kind: kinds[of.number(0, kinds.length)] ?? "fact",
       content,
       ref: null,
