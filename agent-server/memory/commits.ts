@@ -304,6 +304,7 @@ export function createCommits(deps: CommitsDeps): Commits {
         const [diff] = diffOf(change);
         return row === null || diff === undefined ? [] : [{ commit: toCommit(row), diff }];
       }),
+    last: (count) => rows.inForce(count).map(({ id }) => toCommit(rows.get(id))),
     open: rows.countOpen,
     reconcile: () => {
       const oldest = now() - deps.settings().open_minutes * 60_000;

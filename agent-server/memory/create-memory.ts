@@ -134,6 +134,7 @@ export function createMemory(deps: MemoryDeps): Memory {
     rollback: on((wish, author, parentId) => commits.rollback(wish, author, parentId ?? null)),
     commits: on(commits.list),
     commit: on(commits.get),
+    lastCommits: on(commits.last),
 
     quarantine: on(quarantine.list),
     quarantined: on((id) => {

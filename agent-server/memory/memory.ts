@@ -90,6 +90,8 @@ export interface Memory {
   rollback(wish: RollbackWish, author: Author, parentId?: string | null): RolledBack;
   commits(params: Params<"memory.commits">): Result<"memory.commits">;
   commit(id: string): MemoryCommit;
+  /** Those that a rollback of the last so many takes back, the newest first. */
+  lastCommits(count: number): MemoryCommit[];
 
   quarantine(params: Params<"memory.quarantine">): QuarantineEntry[];
   /** One entry, decided or not. */

@@ -250,6 +250,8 @@ export interface Commits {
   history(itemId: string): { commit: MemoryCommit; diff: MemoryDiff }[];
   /** How many were begun in this workspace and not ended. */
   open(): number;
+  /** Those that a rollback of the last so many takes back, the newest first. */
+  last(count: number): MemoryCommit[];
   /** How many are open in this workspace. */
   open(): number;
   /** Drops commits that dead hosts, or nobody for too long, left open. */

@@ -1,3 +1,4 @@
+import { LancelotError } from "../../contract/errors.ts";
 import type { MemoryCommit } from "../../contract/memory.ts";
 import type { Memory, RollbackWish, RolledBack } from "../../memory/memory.ts";
 import type { Redactor } from "../../security/security.ts";
@@ -12,11 +13,7 @@ const stepCharacters = 50_000;
 export function createMemoryRollback({ memory, redactor }: { readonly memory: Memory; readonly redactor: Redactor }) {
   /** The commits that a wish is about, as far as they are known now. */
   function wanted(wish: RollbackWish): MemoryCommit[] {
-    if ("commitId" in wish) return [memory.commit(wish.commitId)];
-    return memory
-      .commits({ limit: 200 })
-      .items.filter(({ status }) => status === "committed")
-      .slice(0, wish.last);
+    return "commitId" in wish ? [memory.commit(wish.commitId)] : memory.lastCommits(wish.last);
   }
 
   return (wish: RollbackWish, caller: MemoryCaller): MemoryAct<RolledBack> => {
@@ -45,7 +42,19 @@ export function createMemoryRollback({ memory, redactor }: { readonly memory: Me
           redactor,
         ),
       },
-      run: (receiptId) => judged(() => memory.rollback(wish, authorOf(caller), receiptId)),
+      run: (receiptId) =>
+        judged(() => {
+          if (
+            wanted(wish)
+              .map(({ id }) => id)
+              .join() !== commits.map(({ id }) => id).join()
+          )
+            throw new LancelotError(
+              "conflict",
+              "Another commit was finished meanwhile, so nothing was taken back. Look again and repeat it.",
+            );
+          return memory.rollback(wish, authorOf(caller), receiptId);
+        }),
       outputs: ({ commitId, rolledBack, diff }) => ({ commitId, rolledBack: [...rolledBack], items: diff.map(({ itemId }) => itemId) }),
       verify: ({ commitId, diff }) => (commitId === null ? null : verifyCommit(memory, commitId, diff)),
     };
