@@ -34,7 +34,7 @@ import {
   createOrchestrator,
   createTimeline,
   orchestratorMigrations,
-} from "./orchestrator/orchestrator.ts";
+} from "./quests/quests.ts";
 import type { ProductPaths } from "./paths.ts";
 import { createRest } from "./rest.ts";
 import {

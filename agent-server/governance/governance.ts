@@ -21,7 +21,7 @@ import { createEvaluate } from "./evaluate.ts";
 import type { Facts, NetworkJudgement } from "./facts.ts";
 import { approvalMigrations } from "./migrations.ts";
 import type { OutcomeReport, RolledBackReport } from "./outcome.ts";
-import { createCommandPolicy } from "./policy/commands.ts";
+import { createCommandPolicy } from "./policy/commands/commands.ts";
 import { createNetworkPolicy } from "./policy/network.ts";
 import { createPathPolicy, type ResolvedPath } from "./policy/paths.ts";
 import { createLearning, type Learning, learningMigrations } from "./learning/learning.ts";

@@ -6,20 +6,20 @@ import type { Tier } from "../contract/common.ts";
 import type { FlagName } from "../flags/flags.ts";
 import type { Governance, Question } from "../governance/governance.ts";
 import type { QuestPlaceholders } from "../security/security.ts";
-import type { Attempt } from "./attempt.ts";
-import type { ToolProvider } from "./capabilities.ts";
-import type { Changes, Overlay } from "./changes.ts";
-import type { CommandRoom } from "./command/run.ts";
-import type { Locks } from "./locks.ts";
-import type { Outliner } from "./outline/outline.ts";
-import type { Touch } from "./checkpoints.ts";
-import type { MemoryActs } from "./memory/acts.ts";
-import type { FilePath } from "./providers/file-ops.ts";
-import type { RepositoryMoves } from "./repository-moves.ts";
-import type { IntentSpec, Provider, Result } from "./road.ts";
+import type { Attempt } from "./routing/provider-failover.ts";
+import type { ToolProvider } from "./routing/capabilities.ts";
+import type { Changes, Overlay } from "../workspace/changes/changes.ts";
+import type { CommandRoom } from "./command/run-command-line.ts";
+import type { Locks } from "../workspace/path-locks.ts";
+import type { Outliner } from "../workspace/outline/outline.ts";
+import type { Touch } from "../workspace/checkpoints/checkpoints.ts";
+import type { MemoryActs } from "./memory/memory-actions.ts";
+import type { FilePath } from "../workspace/file-operations.ts";
+import type { RepositoryMoves } from "../workspace/git/repository-moves.ts";
+import type { IntentSpec, Provider, Result } from "../execution/pipeline.ts";
 import type { ToolCall } from "./tools.ts";
-import type { VerifyOwn } from "./verifications.ts";
-import type { CurrentText, TargetFile, WorkspaceFiles } from "./workspace-files.ts";
+import type { VerifyOwn } from "../execution/verifications.ts";
+import type { CurrentText, TargetFile, WorkspaceFiles } from "../workspace/workspace-files.ts";
 
 /** What a tool works with. Everything in it that has an effect is used only inside `Effect.run`. */
 export interface Scope {

@@ -3,7 +3,7 @@ import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { makeManyFiles } from "../support/tools/many-files.ts";
-import { createEffectsRoom } from "../support/tools/effects-room.ts";
+import { createEffectsRoom } from "../support/tools/effects-fixture.ts";
 import type { BenchRow } from "./bench-row.ts";
 
 const files = Number(process.env["BENCH_FILES"] ?? 100_000);

@@ -2,7 +2,7 @@ import { preparsePolicySet, statefulIsAuthorized } from "@cedar-policy/cedar-was
 import { parse } from "unbash";
 import type { Intent } from "../../agent-server/contract/governance.ts";
 import { createCommandWorkspace } from "../support/command-workspace.ts";
-import { createGovernanceRoom } from "../support/governance-room.ts";
+import { createGovernanceRoom } from "../support/governance-fixture.ts";
 import type { BenchRow } from "./bench-row.ts";
 
 const rounds = 60;

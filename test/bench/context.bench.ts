@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import type * as TreeSitter from "@vscode/tree-sitter-wasm";
 import { fitConversation } from "../../agent-server/context/budget.ts";
 import { type ContextMessage, costOf, createDataFence, estimateTokens } from "../../agent-server/context/context.ts";
-import { createOutliner } from "../../agent-server/tools/outline/outline.ts";
+import { createOutliner } from "../../agent-server/workspace/outline/outline.ts";
 import type { BenchRow } from "./bench-row.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -12,7 +12,7 @@ const root = join(import.meta.dirname, "../..");
 /** A conversation of about 100,000 tokens: calls and what they gave. */
 function conversation(): ContextMessage[] {
   const messages: ContextMessage[] = [{ role: "user", content: [{ type: "text", text: "Go through it." }] }];
-  const source = readFileSync(join(root, "agent-server/orchestrator/orchestrator.ts"), "utf8");
+  const source = readFileSync(join(root, "agent-server/quests/quests.ts"), "utf8");
   for (let index = 0; index < 60; index += 1) {
     const id = `call-${String(index)}`;
     messages.push({
@@ -42,7 +42,7 @@ export async function run(): Promise<BenchRow[]> {
   const fit = median(() => fitConversation(messages, 1_000_000, data), 15);
   const serialize = median(() => JSON.stringify(messages), 15);
 
-  const path = "agent-server/orchestrator/orchestrator.ts";
+  const path = "agent-server/quests/quests.ts";
   const text = readFileSync(join(root, path), "utf8").repeat(4);
   const outliner = createOutliner({ distDir: null, askEditor: null });
   await outliner.outline(path, text);

@@ -5,7 +5,7 @@ import type { Intent } from "../../agent-server/contract/governance.ts";
 import { decide } from "../../agent-server/governance/decide.ts";
 import { createPathPolicy } from "../../agent-server/governance/policy/paths.ts";
 import { gateFacts } from "../support/gate-facts.ts";
-import { createGovernanceRoom } from "../support/governance-room.ts";
+import { createGovernanceRoom } from "../support/governance-fixture.ts";
 import type { BenchRow } from "./bench-row.ts";
 
 const files = 500;

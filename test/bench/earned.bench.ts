@@ -1,5 +1,5 @@
 import type { Intent } from "../../agent-server/contract/governance.ts";
-import { createGovernanceRoom } from "../support/governance-room.ts";
+import { createGovernanceRoom } from "../support/governance-fixture.ts";
 import type { BenchRow } from "./bench-row.ts";
 
 const batch = 500;

@@ -3,7 +3,7 @@ import { Anthropic } from "@anthropic-ai/sdk";
 import { OpenAI } from "openai";
 import type { ModelMessage, ToolSchema } from "../../agent-server/models/models.ts";
 import { startModelServer } from "../support/model-server/server.ts";
-import { createModelsRoom } from "../support/models-room.ts";
+import { createModelsRoom } from "../support/models-fixture.ts";
 import type { BenchRow } from "./bench-row.ts";
 
 const rounds = 60;

@@ -10,7 +10,7 @@ import { openEmbedder, prepareIntentModel } from "../support/models/intent-model
 import { type IntentSample, intentSamples } from "../support/models/intent-samples.ts";
 import { openLocal, prepareLocalModel, tinyModel } from "../support/models/local-models.ts";
 import { randomSchema } from "../support/models/random-schemas.ts";
-import { ableModel, configDir, createTasksRoom } from "../support/models/tasks-room.ts";
+import { ableModel, configDir, createTasksRoom } from "../support/models/tasks-fixture.ts";
 import type { BenchRow } from "./bench-row.ts";
 import { extractions, namedPeople, summaries } from "./local-tasks-samples.ts";
 

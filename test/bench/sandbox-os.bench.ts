@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
-import { createHostShell } from "../../agent-server/tools/sandbox/host-shell.ts";
-import type { ShellProvider } from "../../agent-server/tools/sandbox/shell.ts";
+import { createHostShell } from "../../agent-server/sandbox/host-shell.ts";
+import type { ShellProvider } from "../../agent-server/sandbox/shell-provider.ts";
 import { openOsShell } from "../support/sandbox/os-shell.ts";
-import { createSandboxRoom } from "../support/sandbox/room.ts";
+import { createSandboxRoom } from "../support/sandbox/fixture.ts";
 import { runIn } from "../support/sandbox/run.ts";
 import type { BenchRow } from "./bench-row.ts";
 

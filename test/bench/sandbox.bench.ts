@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Dockerode from "dockerode";
-import { openContainer, residentBytes, sandboxSettings } from "../support/engine/container-room.ts";
+import { openContainer, residentBytes, sandboxSettings } from "../support/engine/container-fixture.ts";
 import { skippedWithoutEngine, smallImage, startEngine } from "../support/engine/engine.ts";
 import { isolationLimits } from "../support/sandbox/limits.ts";
-import { createSandboxRoom } from "../support/sandbox/room.ts";
+import { createSandboxRoom } from "../support/sandbox/fixture.ts";
 import { runIn } from "../support/sandbox/run.ts";
 import type { BenchRow } from "./bench-row.ts";
 

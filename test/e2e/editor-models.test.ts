@@ -1,7 +1,7 @@
 import type { Frame } from "playwright-core";
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { openChat, said, send } from "../support/workbench/chat.ts";
-import { type EditorRoom, openEditorRoom } from "../support/workbench/editor-room.ts";
+import { type EditorRoom, openEditorRoom } from "../support/workbench/editor-fixture.ts";
 import { modelExtension } from "../support/workbench/model-extension.ts";
 
 /** A model that another extension offers through the editor, as Copilot does, does a task of Lancelot's. */

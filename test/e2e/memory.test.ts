@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../support/host/built-host.ts";
 import type { SeenRequest, Turn } from "../support/model-server/turn.ts";
 import { faults, newTask, openChat, said, send } from "../support/workbench/chat.ts";
-import { type EditorRoom, openEditorRoom } from "../support/workbench/editor-room.ts";
+import { type EditorRoom, openEditorRoom } from "../support/workbench/editor-fixture.ts";
 import type { Workbench } from "../support/workbench/workbench.ts";
 
 const server = "kestrel-7";

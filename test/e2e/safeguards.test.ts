@@ -3,7 +3,7 @@ import type { Frame, Locator } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { byWords } from "../support/model-server/script.ts";
 import { faults, openChat, said, send } from "../support/workbench/chat.ts";
-import { type EditorRoom, openEditorRoom } from "../support/workbench/editor-room.ts";
+import { type EditorRoom, openEditorRoom } from "../support/workbench/editor-fixture.ts";
 import type { Workbench } from "../support/workbench/workbench.ts";
 
 const shipped = readFileSync(new URL("../../soul/soul_versions/soul_v1.yaml", import.meta.url), "utf8");

@@ -7,7 +7,7 @@ import { byWords } from "../support/model-server/script.ts";
 import type { Turn } from "../support/model-server/turn.ts";
 import { ensureOsSandbox } from "../support/setup/os-sandbox.mjs";
 import { faults, newTask, openChat, said, send } from "../support/workbench/chat.ts";
-import { type EditorRoom, openEditorRoom } from "../support/workbench/editor-room.ts";
+import { type EditorRoom, openEditorRoom } from "../support/workbench/editor-fixture.ts";
 import type { Workbench } from "../support/workbench/workbench.ts";
 
 const run = (command: string): Turn => ({ text: "I run it.", toolCalls: [{ name: "run_command", args: { command } }] });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../support/host/built-host.ts";
 import { byWords } from "../support/model-server/script.ts";
 import { faults, newTask, openChat, said, send } from "../support/workbench/chat.ts";
-import { type EditorRoom, openEditorRoom } from "../support/workbench/editor-room.ts";
+import { type EditorRoom, openEditorRoom } from "../support/workbench/editor-fixture.ts";
 import type { Workbench } from "../support/workbench/workbench.ts";
 
 /** 4,000 tokens read and 1,000 written at 100 dollars a million: 50 cents an answer. */

@@ -8,7 +8,7 @@ import { createHost, type Host } from "../../agent-server/host.ts";
 import { productPaths } from "../../agent-server/paths.ts";
 import { skippedWithoutEngine, startEngine, type TestEngine, toolsImage } from "../support/engine/engine.ts";
 import { type ModelServer, startModelServer } from "../support/model-server/server.ts";
-import { makeFolders } from "../support/orchestrator/harness.ts";
+import { makeFolders } from "../support/quests/harness.ts";
 import { mended, mendingScript, mendingTask, testCommand } from "../support/tasks/mend-and-test.ts";
 import { edits, useModelServer } from "../support/tasks/two-file-change.ts";
 import { until } from "../support/host/built-host.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { deploy } from "../../agent-server/tools/catalog/deploy.ts";
 import { type PlainShell, plainShell } from "../support/tools/plain-shell.ts";
-import { createToolsRoom, type ToolsRoom, type ToolsRoomOptions } from "../support/tools-room.ts";
+import { createToolsRoom, type ToolsRoom, type ToolsRoomOptions } from "../support/tools-fixture.ts";
 
 let base = "";
 let room: ToolsRoom;

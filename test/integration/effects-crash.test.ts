@@ -2,7 +2,7 @@ import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createEffectsRoom } from "../support/tools/effects-room.ts";
+import { createEffectsRoom } from "../support/tools/effects-fixture.ts";
 import { runHost } from "../support/tools/killed-host.ts";
 import { makeManyFiles } from "../support/tools/many-files.ts";
 import { pictureOf } from "../support/tools/tree.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import * as fc from "fast-check";
-import { createEffectsRoom } from "../support/tools/effects-room.ts";
+import { createEffectsRoom } from "../support/tools/effects-fixture.ts";
 import { anyTree, become, pictureOf } from "../support/tools/tree.ts";
 
 /** In memory where that is possible: each of some hundred looks and restores waits for the disk otherwise. */

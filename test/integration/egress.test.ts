@@ -7,9 +7,9 @@ import { connect as connectTls } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createNetworkPolicy } from "../../agent-server/governance/policy/network.ts";
 import { checkedLookup, createRedactor } from "../../agent-server/security/security.ts";
-import { createEgressProxy, type EgressConnection, type EgressProxy } from "../../agent-server/tools/sandbox/egress.ts";
+import { createEgressProxy, type EgressConnection, type EgressProxy } from "../../agent-server/sandbox/egress.ts";
 import { openOsShell } from "../support/sandbox/os-shell.ts";
-import { createSandboxRoom, type SandboxRoom } from "../support/sandbox/room.ts";
+import { createSandboxRoom, type SandboxRoom } from "../support/sandbox/fixture.ts";
 import { runIn, until } from "../support/sandbox/run.ts";
 import { startTlsServer, type TlsServer } from "../support/sandbox/tls-server.ts";
 

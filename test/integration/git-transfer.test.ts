@@ -6,10 +6,10 @@ import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Intent } from "../../agent-server/contract/governance.ts";
 import type { Governance } from "../../agent-server/governance/governance.ts";
-import { stagingFolder, sweepStaging } from "../../agent-server/tools/providers/git-staging.ts";
+import { stagingFolder, sweepStaging } from "../../agent-server/workspace/git/clone-staging.ts";
 import { type GitServer, type GitServerOptions, startGitServer } from "../support/tools/git-http.ts";
-import { createGitRoom, type GitRoom, put } from "../support/tools/git-room.ts";
-import type { ToolsRoomOptions } from "../support/tools-room.ts";
+import { createGitRoom, type GitRoom, put } from "../support/tools/git-fixture.ts";
+import type { ToolsRoomOptions } from "../support/tools-fixture.ts";
 
 let base = "";
 let home = "";

@@ -3,9 +3,9 @@ import { cpSync, existsSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { ownerEnv, put } from "../support/tools/git-room.ts";
+import { ownerEnv, put } from "../support/tools/git-fixture.ts";
 import { buildTemplate, type Trap, traps, type TrapWorld } from "../support/tools/git-traps.ts";
-import { createToolsRoom, snapshotTree } from "../support/tools-room.ts";
+import { createToolsRoom, snapshotTree } from "../support/tools-fixture.ts";
 
 let base = "";
 let home = "";

@@ -8,7 +8,7 @@ import { productPaths } from "../../agent-server/paths.ts";
 import { finished, hostEnv } from "../support/host/built-host.ts";
 import { inOrder } from "../support/model-server/script.ts";
 import { type ModelServer, startModelServer } from "../support/model-server/server.ts";
-import { makeFolders } from "../support/orchestrator/harness.ts";
+import { makeFolders } from "../support/quests/harness.ts";
 import { projectNode, root } from "../support/setup/project.mjs";
 import { useModelServer } from "../support/tasks/two-file-change.ts";
 

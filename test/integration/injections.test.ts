@@ -17,7 +17,7 @@ import { type Attempt, type Call, type Goals, loadAttempts, loadGoals, wordsOf }
 import { obeyingModel } from "../support/injections/obeying-model.ts";
 import { type ModelServer, startModelServer } from "../support/model-server/server.ts";
 import { useModelServer } from "../support/tasks/two-file-change.ts";
-import { snapshotTree } from "../support/tools-room.ts";
+import { snapshotTree } from "../support/tools-fixture.ts";
 
 /** Values that must never be in a prompt. */
 const secrets = ["hunter2-Zq81-never-told", "b3BlbnNzaC1rZXktdjEAAAAA", "vault-value-never-told"] as const;

@@ -6,7 +6,7 @@ import * as z from "zod";
 import { createServers, type Servers } from "../../agent-server/models/servers/servers.ts";
 import { createGatedFetch } from "../../agent-server/security/security.ts";
 import { type PlayedKind, type PlayedServer, playModelServer, serve } from "../support/models/model-servers.ts";
-import { ask, createModelsRoom, failure } from "../support/models-room.ts";
+import { ask, createModelsRoom, failure } from "../support/models-fixture.ts";
 
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {

@@ -18,7 +18,7 @@ import { intentSamples } from "../support/models/intent-samples.ts";
 import { openEmbedder, prepareIntentModel } from "../support/models/intent-model.ts";
 import { localDataDir, openLocal, prepareLocalModel, tinyModel } from "../support/models/local-models.ts";
 import { randomSchema } from "../support/models/random-schemas.ts";
-import { ableModel, configDir, createTasksRoom, type TasksRoom } from "../support/models/tasks-room.ts";
+import { ableModel, configDir, createTasksRoom, type TasksRoom } from "../support/models/tasks-fixture.ts";
 
 const missing = (await prepareLocalModel()) ?? (await prepareIntentModel());
 const signal = new AbortController().signal;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import * as z from "zod";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { day, noon } from "../support/memory/compiler-room.ts";
+import { day, noon } from "../support/memory/compiler-fixture.ts";
 import { objectives } from "../support/memory/remembered.ts";
 
 // What is compiled is the same, byte for byte, for the same memory and the same words (requirement Y5, Must show 3 of issue 6).

@@ -9,12 +9,12 @@ import { flagsMigrations } from "../../agent-server/flags/flags.ts";
 import { governanceMigrations } from "../../agent-server/governance/governance.ts";
 import { memoryMigrations } from "../../agent-server/memory/memory.ts";
 import { routerMigrations, usageMigrations } from "../../agent-server/models/models.ts";
-import { orchestratorMigrations } from "../../agent-server/orchestrator/orchestrator.ts";
+import { orchestratorMigrations } from "../../agent-server/quests/quests.ts";
 import { receiptsMigrations } from "../../agent-server/receipts/receipts.ts";
 import { hostsMigration } from "../../agent-server/storage/hosts.ts";
 import { migrate } from "../../agent-server/storage/migrate.ts";
 import { toolsMigrations } from "../../agent-server/tools/tools.ts";
-import { openUpkeepRoom } from "../support/memory/upkeep-room.ts";
+import { openUpkeepRoom } from "../support/memory/upkeep-fixture.ts";
 
 let folder: string;
 let data: string;

@@ -7,7 +7,7 @@ import { createHost, type Host } from "../../agent-server/host.ts";
 import { productPaths } from "../../agent-server/paths.ts";
 import { startModelServer, type ModelServer } from "../support/model-server/server.ts";
 import type { Script, SeenRequest } from "../support/model-server/turn.ts";
-import { makeFolders } from "../support/orchestrator/harness.ts";
+import { makeFolders } from "../support/quests/harness.ts";
 
 const call = { owner: true, signal: new AbortController().signal };
 let folders: ReturnType<typeof makeFolders>;

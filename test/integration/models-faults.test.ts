@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { inOrder } from "../support/model-server/script.ts";
 import { startModelServer, type ModelServer } from "../support/model-server/server.ts";
 import type { Fault, Script } from "../support/model-server/turn.ts";
-import { ask, createModelsRoom, failure, type ModelsRoom } from "../support/models-room.ts";
+import { ask, createModelsRoom, failure, type ModelsRoom } from "../support/models-fixture.ts";
 
 const kinds = ["anthropic", "openai", "gemini", "xai", "openai_compatible"] as const;
 type Kind = (typeof kinds)[number];

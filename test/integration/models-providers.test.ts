@@ -3,7 +3,7 @@ import type { ModelMessage, ToolSchema } from "../../agent-server/models/models.
 import { inOrder } from "../support/model-server/script.ts";
 import { startModelServer, type ModelServer } from "../support/model-server/server.ts";
 import type { Script, Turn } from "../support/model-server/turn.ts";
-import { ask, createModelsRoom, failure, type Answer, type ModelsRoom } from "../support/models-room.ts";
+import { ask, createModelsRoom, failure, type Answer, type ModelsRoom } from "../support/models-fixture.ts";
 
 const kinds = ["anthropic", "openai", "gemini", "xai", "openai_compatible"] as const;
 type Kind = (typeof kinds)[number];

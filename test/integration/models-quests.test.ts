@@ -8,7 +8,7 @@ import { productPaths } from "../../agent-server/paths.ts";
 import { inOrder } from "../support/model-server/script.ts";
 import { startModelServer, type ModelServer } from "../support/model-server/server.ts";
 import type { Script, Turn } from "../support/model-server/turn.ts";
-import { makeFolders } from "../support/orchestrator/harness.ts";
+import { makeFolders } from "../support/quests/harness.ts";
 
 const call = { owner: true, signal: new AbortController().signal };
 let folders: ReturnType<typeof makeFolders>;

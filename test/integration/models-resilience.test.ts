@@ -8,7 +8,7 @@ import { createGatedFetch } from "../../agent-server/security/security.ts";
 import { inOrder } from "../support/model-server/script.ts";
 import { startModelServer, type ModelServer } from "../support/model-server/server.ts";
 import type { Fault, Script } from "../support/model-server/turn.ts";
-import { ask, createModelsRoom, failure, localIn, type ModelsRoom } from "../support/models-room.ts";
+import { ask, createModelsRoom, failure, localIn, type ModelsRoom } from "../support/models-fixture.ts";
 
 const keys = { ANTHROPIC_API_KEY: "key-a", OPENAI_API_KEY: "key-o", GEMINI_API_KEY: "key-g" };
 const chat = { type: "chat", text: "Hello" };

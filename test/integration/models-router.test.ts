@@ -4,7 +4,7 @@ import { createUsage, type ModelEvent } from "../../agent-server/models/models.t
 import { inOrder } from "../support/model-server/script.ts";
 import { startModelServer, type ModelServer } from "../support/model-server/server.ts";
 import type { Script, SeenRequest } from "../support/model-server/turn.ts";
-import { ask, createModelsRoom, failure, localIn, type ModelsRoom } from "../support/models-room.ts";
+import { ask, createModelsRoom, failure, localIn, type ModelsRoom } from "../support/models-fixture.ts";
 
 const kinds = ["anthropic", "openai", "gemini", "xai", "openai_compatible"] as const;
 type Kind = (typeof kinds)[number];

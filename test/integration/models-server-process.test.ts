@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, it } from "vitest";
 import type { ModelMessage } from "../../agent-server/models/models.ts";
-import { ask, createModelsRoom } from "../support/models-room.ts";
+import { ask, createModelsRoom } from "../support/models-fixture.ts";
 
 it("the model server runs as a process of its own, from a script file", async () => {
   const folder = mkdtempSync(join(tmpdir(), "lancelot-script-"));

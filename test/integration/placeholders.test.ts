@@ -10,7 +10,7 @@ import { productPaths } from "../../agent-server/paths.ts";
 import { until } from "../support/host/built-host.ts";
 import { type ModelServer, startModelServer } from "../support/model-server/server.ts";
 import type { Script, SeenRequest, Turn } from "../support/model-server/turn.ts";
-import { makeFolders } from "../support/orchestrator/harness.ts";
+import { makeFolders } from "../support/quests/harness.ts";
 import { asks, quotingModel, saysDone } from "../support/placeholders/quoting-model.ts";
 import { makeSource, type Source } from "../support/placeholders/sources.ts";
 import { transform } from "../support/placeholders/transforms.ts";

@@ -4,7 +4,7 @@ import { createServerMemory } from "../../agent-server/models/providers/server-m
 import type { ModelMessage } from "../../agent-server/models/request.ts";
 import { createAccounts } from "../support/model-server/accounts.ts";
 import { inOrder } from "../support/model-server/script.ts";
-import { ask, createModelsRoom } from "../support/models-room.ts";
+import { ask, createModelsRoom } from "../support/models-fixture.ts";
 import { startModelServer } from "../support/model-server/server.ts";
 import { playQuest, system, tools } from "../support/providers/long-quest.ts";
 import { collect, run, subjects, type Running, type Subject } from "../support/providers/subjects.ts";

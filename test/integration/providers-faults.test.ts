@@ -21,15 +21,15 @@ import { gitStatus } from "../../agent-server/tools/catalog/git-status.ts";
 import { listFiles } from "../../agent-server/tools/catalog/list-files.ts";
 import { readFile } from "../../agent-server/tools/catalog/read-file.ts";
 import { searchWorkspace } from "../../agent-server/tools/catalog/search-workspace.ts";
-import { createOsShell } from "../../agent-server/tools/sandbox/os.ts";
-import { runInShell } from "../../agent-server/tools/shell-run.ts";
+import { createOsShell } from "../../agent-server/sandbox/os-sandbox.ts";
+import { runInShell } from "../../agent-server/tools/command/shell-run.ts";
 import { defineTool } from "../../agent-server/tools/tool.ts";
 import { openWindow, type Window } from "../support/host/window.ts";
 import { isolationLimits } from "../support/sandbox/limits.ts";
 import { ensureOsSandbox } from "../support/setup/os-sandbox.mjs";
 import { type Fault, plainShell } from "../support/tools/plain-shell.ts";
 import { openWeb } from "../support/tools/web-site.ts";
-import { createToolsRoom, ripgrepPath, type ToolsRoom } from "../support/tools-room.ts";
+import { createToolsRoom, ripgrepPath, type ToolsRoom } from "../support/tools-fixture.ts";
 
 /** Runs a command as tools that run commands do, without what is not about providers. */
 const sh = defineTool({

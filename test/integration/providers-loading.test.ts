@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { ask, createModelsRoom } from "../support/models-room.ts";
+import { ask, createModelsRoom } from "../support/models-fixture.ts";
 import { inOrder } from "../support/model-server/script.ts";
 import { startModelServer } from "../support/model-server/server.ts";
 

@@ -11,7 +11,7 @@ import { createHost, type Host } from "../../agent-server/host.ts";
 import { productPaths } from "../../agent-server/paths.ts";
 import { type ModelServer, startModelServer } from "../support/model-server/server.ts";
 import type { Script, Turn } from "../support/model-server/turn.ts";
-import { makeFolders } from "../support/orchestrator/harness.ts";
+import { makeFolders } from "../support/quests/harness.ts";
 import { edits, said, task, twoFileScript, useModelServer } from "../support/tasks/two-file-change.ts";
 
 const call = { owner: true, signal: new AbortController().signal };
@@ -151,7 +151,7 @@ const persistent: Script = ({ messages }): Turn => {
 };
 
 describe("a host killed at any point", () => {
-  const child = fileURLToPath(new URL("../support/orchestrator/quest-host.ts", import.meta.url));
+  const child = fileURLToPath(new URL("../support/quests/quest-host.ts", import.meta.url));
 
   /** Runs a host until it ends or has said `lines` lines; how it ended, or null when it was killed. */
   async function runHost(lines: number): Promise<string | null> {

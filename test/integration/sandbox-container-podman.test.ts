@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe } from "vitest";
-import { openContainer } from "../support/engine/container-room.ts";
+import { openContainer } from "../support/engine/container-fixture.ts";
 import { smallImage } from "../support/engine/engine.ts";
 import { isolationCases } from "../support/sandbox/isolation.ts";
 import { startPodman, whyNoPodman } from "../support/setup/podman.mjs";

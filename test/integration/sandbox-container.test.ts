@@ -17,11 +17,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Dockerode from "dockerode";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { ContainerDeps, ContainerShell } from "../../agent-server/tools/sandbox/container.ts";
-import { openContainer, sandboxSettings } from "../support/engine/container-room.ts";
+import type { ContainerDeps, ContainerShell } from "../../agent-server/sandbox/container.ts";
+import { openContainer, sandboxSettings } from "../support/engine/container-fixture.ts";
 import { skippedWithoutEngine, smallImage, startEngine, type TestEngine, toolsImage } from "../support/engine/engine.ts";
 import { isolationLimits } from "../support/sandbox/limits.ts";
-import { createSandboxRoom, type SandboxRoom } from "../support/sandbox/room.ts";
+import { createSandboxRoom, type SandboxRoom } from "../support/sandbox/fixture.ts";
 import { runIn, until } from "../support/sandbox/run.ts";
 import { projectNode, root } from "../support/setup/project.mjs";
 

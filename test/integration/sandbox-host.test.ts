@@ -2,9 +2,9 @@ import { spawn } from "node:child_process";
 import { existsSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createHostShell } from "../../agent-server/tools/sandbox/host-shell.ts";
-import type { ShellProvider } from "../../agent-server/tools/sandbox/shell.ts";
-import { createSandboxRoom, type SandboxRoom } from "../support/sandbox/room.ts";
+import { createHostShell } from "../../agent-server/sandbox/host-shell.ts";
+import type { ShellProvider } from "../../agent-server/sandbox/shell-provider.ts";
+import { createSandboxRoom, type SandboxRoom } from "../support/sandbox/fixture.ts";
 import { runIn, until } from "../support/sandbox/run.ts";
 
 let room: SandboxRoom;
@@ -107,7 +107,7 @@ describe("ending", () => {
 
   it("of the host is the end of the command and of its daemons", async () => {
     const script = `
-      import { createHostShell } from ${JSON.stringify(new URL("../../agent-server/tools/sandbox/host-shell.ts", import.meta.url).href)};
+      import { createHostShell } from ${JSON.stringify(new URL("../../agent-server/sandbox/host-shell.ts", import.meta.url).href)};
       const shell = createHostShell({ workspace: process.argv[1], dataDir: process.argv[2], enabled: () => true });
       await shell.run({
         command: "setsid sh -c 'while :; do echo tick >> ticks; sleep 0.02; done' & while :; do echo tick >> ticks; sleep 0.02; done",

@@ -17,10 +17,10 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 // A user like any other, where root runs the tests: what root is spared must not be what makes them pass.
 import "../support/sandbox/ordinary-user.ts";
-import type { ShellProvider } from "../../agent-server/tools/sandbox/shell.ts";
+import type { ShellProvider } from "../../agent-server/sandbox/shell-provider.ts";
 import { isolationLimits, megabyte } from "../support/sandbox/limits.ts";
 import { openOsShell } from "../support/sandbox/os-shell.ts";
-import { createSandboxRoom, type SandboxRoom } from "../support/sandbox/room.ts";
+import { createSandboxRoom, type SandboxRoom } from "../support/sandbox/fixture.ts";
 import { quoted, runIn, until } from "../support/sandbox/run.ts";
 
 let room: SandboxRoom;
@@ -44,7 +44,7 @@ const git = (cwd: string, ...args: string[]) =>
 describe("the end of the host", () => {
   it("is the end of what it ran, daemons as well", async () => {
     const script = `
-      import { createOsShell } from ${JSON.stringify(new URL("../../agent-server/tools/sandbox/os.ts", import.meta.url).href)};
+      import { createOsShell } from ${JSON.stringify(new URL("../../agent-server/sandbox/os-sandbox.ts", import.meta.url).href)};
       const shell = createOsShell({
         workspace: process.argv[1], dataDir: process.argv[2], protectedPaths: () => [], egress: null, log() {},
         limits: () => (${JSON.stringify(isolationLimits)}),

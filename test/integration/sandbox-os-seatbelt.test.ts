@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { seatbeltProfile } from "../../agent-server/tools/sandbox/os/seatbelt-profile.ts";
+import { seatbeltProfile } from "../../agent-server/sandbox/os/seatbelt-profile.ts";
 import { openOsShell } from "../support/sandbox/os-shell.ts";
-import { createSandboxRoom, type SandboxRoom } from "../support/sandbox/room.ts";
+import { createSandboxRoom, type SandboxRoom } from "../support/sandbox/fixture.ts";
 import { quoted, runIn } from "../support/sandbox/run.ts";
 
 // Seatbelt itself is on macOS alone, and is not run here. What is: the profile's text, that a sandbox which does not hold is found out

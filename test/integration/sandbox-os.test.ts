@@ -1,10 +1,10 @@
 import { chownSync, existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ShellProvider } from "../../agent-server/tools/sandbox/shell.ts";
-import { createSandboxRoom, type SandboxRoom } from "../support/sandbox/room.ts";
+import type { ShellProvider } from "../../agent-server/sandbox/shell-provider.ts";
+import { createSandboxRoom, type SandboxRoom } from "../support/sandbox/fixture.ts";
 import { runIn } from "../support/sandbox/run.ts";
-import { findControlGroups } from "../../agent-server/tools/sandbox/os/control-groups.ts";
+import { findControlGroups } from "../../agent-server/sandbox/os/control-groups.ts";
 import { isolationCases } from "../support/sandbox/isolation.ts";
 import { openOsShell } from "../support/sandbox/os-shell.ts";
 

@@ -1,9 +1,9 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, expect, it } from "vitest";
-import { createSandbox } from "../../agent-server/tools/sandbox/sandbox.ts";
+import { createSandbox } from "../../agent-server/sandbox/sandbox.ts";
 import { productPaths } from "../../agent-server/paths.ts";
-import { createSandboxRoom, type SandboxRoom } from "../support/sandbox/room.ts";
+import { createSandboxRoom, type SandboxRoom } from "../support/sandbox/fixture.ts";
 import { ensureOsSandbox } from "../support/setup/os-sandbox.mjs";
 
 let room: SandboxRoom;

@@ -9,7 +9,7 @@ import { productPaths } from "../../agent-server/paths.ts";
 import { inOrder } from "../support/model-server/script.ts";
 import { type ModelServer, startModelServer } from "../support/model-server/server.ts";
 import { until } from "../support/host/built-host.ts";
-import { makeFolders } from "../support/orchestrator/harness.ts";
+import { makeFolders } from "../support/quests/harness.ts";
 import { secretSamples } from "../support/secret-samples.ts";
 import { useModelServer } from "../support/tasks/two-file-change.ts";
 

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { createSoulTestRoom, shippedSoul, type SoulTestRoom } from "../support/soul-room.ts";
+import { createSoulTestRoom, shippedSoul, type SoulTestRoom } from "../support/soul-fixture.ts";
 
 const pushFree = shippedSoul.replace("    - push\n", "");
 const pushing = { kind: "push", capability: "repo_ops", action: "push", tags: ["push"] } as const;

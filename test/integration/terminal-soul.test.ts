@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { shippedSoul } from "../support/soul-room.ts";
+import { shippedSoul } from "../support/soul-fixture.ts";
 
 let folder: string;
 beforeEach(() => {

@@ -4,8 +4,8 @@ import { mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { applyHunks } from "../../agent-server/tools/text/hunks.ts";
-import { createToolsRoom } from "../support/tools-room.ts";
+import { applyHunks } from "../../agent-server/workspace/text/hunks.ts";
+import { createToolsRoom } from "../support/tools-fixture.ts";
 
 const kills = 12;
 

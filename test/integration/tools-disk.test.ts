@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statfsSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createToolsRoom, snapshotTree, type ToolsRoom } from "../support/tools-room.ts";
+import { createToolsRoom, snapshotTree, type ToolsRoom } from "../support/tools-fixture.ts";
 
 /** Why no disk of its own can be had here; empty when it can. Full disks are also tried by a limit of file sizes (`full-disk.ts`). */
 function whyNot(): string {

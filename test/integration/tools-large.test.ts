@@ -1,6 +1,6 @@
 import { closeSync, mkdirSync, openSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createToolsRoom, type ToolsRoom } from "../support/tools-room.ts";
+import { createToolsRoom, type ToolsRoom } from "../support/tools-fixture.ts";
 
 const megabyte = 1024 * 1024;
 

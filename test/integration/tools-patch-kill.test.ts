@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createToolsRoom } from "../support/tools-room.ts";
+import { createToolsRoom } from "../support/tools-fixture.ts";
 
 const names = ["1.txt", "2.txt", "3.txt", "4.txt", "5.txt"];
 const body = "a line of some length that is not the first\n".repeat(8_000);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pathCases, reads, writes } from "../support/path-cases.ts";
 import { createPathWorkspace, type PathWorkspace } from "../support/path-workspace.ts";
-import { createToolsRoom, snapshotTree, type ToolsRoom } from "../support/tools-room.ts";
+import { createToolsRoom, snapshotTree, type ToolsRoom } from "../support/tools-fixture.ts";
 
 /** Every tool that takes a path, as it would be called with it. */
 const fileTools: Record<string, (path: string) => Record<string, unknown>> = {

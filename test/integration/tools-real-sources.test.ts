@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { x as extract } from "tar";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createToolsRoom, type ToolsRoom } from "../support/tools-room.ts";
+import { createToolsRoom, type ToolsRoom } from "../support/tools-fixture.ts";
 
 /** A package that publishes its sources: about a thousand TypeScript and JavaScript files. */
 const packageName = "rxjs@7.8.2";

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createToolsRoom, snapshotTree, type ToolsRoom } from "../support/tools-room.ts";
+import { createToolsRoom, snapshotTree, type ToolsRoom } from "../support/tools-fixture.ts";
 
 describe("verification, when the worst happens", () => {
   let base = "";

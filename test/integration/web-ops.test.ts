@@ -10,7 +10,7 @@ import { httpPost } from "../../agent-server/tools/catalog/http-post.ts";
 import { readFile } from "../../agent-server/tools/catalog/read-file.ts";
 import { createPageReader } from "../../agent-server/tools/providers/page-reader.ts";
 import { type Answer, openWeb, redirect, type Web } from "../support/tools/web-site.ts";
-import { createToolsRoom, type ToolsRoom, type ToolsRoomOptions } from "../support/tools-room.ts";
+import { createToolsRoom, type ToolsRoom, type ToolsRoomOptions } from "../support/tools-fixture.ts";
 
 let web: Web;
 let base = "";

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { CommandJudgement } from "../../agent-server/governance/facts.ts";
-import { createCommandPolicy } from "../../agent-server/governance/policy/commands.ts";
+import { createCommandPolicy } from "../../agent-server/governance/policy/commands/commands.ts";
 import { createPathPolicy } from "../../agent-server/governance/policy/paths.ts";
 import { createPathWorkspace, type PathWorkspace } from "./path-workspace.ts";
 

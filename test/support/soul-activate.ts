@@ -1,5 +1,5 @@
 // Activates a proposal and ends by SIGKILL at the named step, as a host that is killed does.
-import { createSoulTestRoom } from "./soul-room.ts";
+import { createSoulTestRoom } from "./soul-fixture.ts";
 
 const [base, id, step] = process.argv.slice(2);
 if (base === undefined || id === undefined) throw new Error("use: soul-activate.ts BASE PROPOSAL [STEP]");

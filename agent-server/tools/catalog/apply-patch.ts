@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { editsEffect, type PlannedEdit } from "../edits.ts";
-import { fileProvider, statPath } from "../providers/file-ops.ts";
-import { placeSecrets } from "../secrets-in-files.ts";
-import { applyFilePatch, type FilePatch, parseFilePatches } from "../text/patch.ts";
+import { editsEffect, type PlannedEdit } from "../edit-effect.ts";
+import { fileProvider, statPath } from "../../workspace/file-operations.ts";
+import { placeSecrets } from "../../workspace/secret-placement.ts";
+import { applyFilePatch, type FilePatch, parseFilePatches } from "../../workspace/text/patch.ts";
 import { defineTool, fileStep, readOverlay, resolveFile, type Scope } from "../tool.ts";
 
 export const applyPatch = defineTool({

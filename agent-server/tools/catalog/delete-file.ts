@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { editsEffect } from "../edits.ts";
-import { fileProvider } from "../providers/file-ops.ts";
+import { editsEffect } from "../edit-effect.ts";
+import { fileProvider } from "../../workspace/file-operations.ts";
 import { defineTool, fileStep, PathArgument, resolveFile } from "../tool.ts";
 
 export const deleteFile = defineTool({

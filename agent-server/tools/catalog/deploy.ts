@@ -1,10 +1,10 @@
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { commandEffect } from "../command/run.ts";
-import { visibleCommand } from "../command/question.ts";
-import { refused } from "../decisions.ts";
+import { commandEffect } from "../command/run-command-line.ts";
+import { visibleCommand } from "../command/command-question.ts";
+import { refused } from "../../execution/decisions.ts";
 import { type DeclaredStep, deployActions } from "../providers/deploy-config.ts";
-import { runInShell } from "../shell-run.ts";
+import { runInShell } from "../command/shell-run.ts";
 import { defineTool, type Effect, resolveFile, type Scope } from "../tool.ts";
 
 const verifyMs = 300_000;

@@ -1,8 +1,8 @@
 import { extname } from "node:path";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { hashFile } from "../providers/file-ops.ts";
-import { formatBytes } from "../text/bounds.ts";
+import { hashFile } from "../../workspace/file-operations.ts";
+import { formatBytes } from "../../workspace/text/bounds.ts";
 import { defineTool, fileStep, PathArgument, type ResolvedFile, resolveFile, type Scope } from "../tool.ts";
 import { hostOf, judgeHops, requestUrl, sourceLine, WebAddress, webCall } from "./web.ts";
 

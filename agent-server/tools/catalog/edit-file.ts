@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { editsEffect } from "../edits.ts";
-import { placeSecrets } from "../secrets-in-files.ts";
-import { fileProvider } from "../providers/file-ops.ts";
-import { replaceText } from "../text/match.ts";
+import { editsEffect } from "../edit-effect.ts";
+import { placeSecrets } from "../../workspace/secret-placement.ts";
+import { fileProvider } from "../../workspace/file-operations.ts";
+import { replaceText } from "../../workspace/text/match.ts";
 import { defineTool, fileStep, flag, PathArgument, readOverlay, resolveFile } from "../tool.ts";
 
 export const editFile = defineTool({

@@ -1,6 +1,6 @@
-import { aboutName, findName, readPlaces, wordPattern } from "../outline/places.ts";
+import { aboutName, findName, readPlaces, wordPattern } from "../symbol-places.ts";
 import { defineTool, resolveFile, type Scope } from "../tool.ts";
-import { searchWorkspace } from "../workspace-search.ts";
+import { searchWorkspace } from "../../workspace/workspace-search.ts";
 
 const limit = 200;
 

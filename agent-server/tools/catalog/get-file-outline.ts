@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { fileProvider } from "../providers/file-ops.ts";
+import { fileProvider } from "../../workspace/file-operations.ts";
 import { defineTool, fileStep, PathArgument, readOverlay, resolveFile } from "../tool.ts";
 
 export const getFileOutline = defineTool({

@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { type Git, gitProvider } from "../providers/git.ts";
-import { expectPlain } from "../providers/git-repository.ts";
-import type { IntentSpec } from "../road.ts";
+import { type Git, gitProvider } from "../../workspace/git/git.ts";
+import { expectPlain } from "../../workspace/git/git-repository.ts";
+import type { IntentSpec } from "../../execution/pipeline.ts";
 import { type Answer, defineTool, type Scope } from "../tool.ts";
 import { gitStep } from "./git.ts";
 import { branchName, headOf, holdRepository, openIdle, reopen, shortHash } from "./git-write.ts";

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { type Git, gitProvider } from "../providers/git.ts";
-import { expectPlain } from "../providers/git-repository.ts";
-import type { IntentSpec } from "../road.ts";
+import { type Git, gitProvider } from "../../workspace/git/git.ts";
+import { expectPlain } from "../../workspace/git/git-repository.ts";
+import type { IntentSpec } from "../../execution/pipeline.ts";
 import { defineTool, fileStep, resolveFile, type Scope } from "../tool.ts";
 import { branchCommit, commitOf, RefArgument, refStep } from "./git-branch.ts";
 import {

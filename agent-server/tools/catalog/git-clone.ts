@@ -3,10 +3,10 @@ import { mkdir, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { type Git, gitOf, gitProvider, listSettings } from "../providers/git.ts";
-import { type ListedSetting, ownerSettings, parseSettings } from "../providers/git-settings.ts";
-import { stagingFolder, sweepStaging } from "../providers/git-staging.ts";
-import { inPrivateFolder, type Remote, remoteOf, tooLarge, transfer, uploadPack } from "../providers/git-transfer.ts";
+import { type Git, gitOf, gitProvider, listSettings } from "../../workspace/git/git.ts";
+import { type ListedSetting, ownerSettings, parseSettings } from "../../workspace/git/git-settings.ts";
+import { stagingFolder, sweepStaging } from "../../workspace/git/clone-staging.ts";
+import { inPrivateFolder, type Remote, remoteOf, tooLarge, transfer, uploadPack } from "../../workspace/git/git-transfer.ts";
 import { count, defineTool, fileStep, PathArgument, resolveFile, type Scope } from "../tool.ts";
 import { headOf, list, shortHash } from "./git-write.ts";
 

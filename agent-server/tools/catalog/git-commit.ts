@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { type Git, gitOf, gitProvider } from "../providers/git.ts";
-import { expectPlain, findRepository } from "../providers/git-repository.ts";
+import { type Git, gitOf, gitProvider } from "../../workspace/git/git.ts";
+import { expectPlain, findRepository } from "../../workspace/git/git-repository.ts";
 import { defineTool, PathArgument, resolveFile, type Scope } from "../tool.ts";
 import { gitStep } from "./git.ts";
 import {

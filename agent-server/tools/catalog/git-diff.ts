@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { gitProvider } from "../providers/git.ts";
-import { maxOutputLines } from "../text/bounds.ts";
+import { gitProvider } from "../../workspace/git/git.ts";
+import { maxOutputLines } from "../../workspace/text/bounds.ts";
 import { count, defineTool, flag } from "../tool.ts";
 import { GitPath, gitFor, gitStep, readablePaths } from "./git.ts";
 

@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { type Git, gitProvider, listSettings } from "../providers/git.ts";
-import { expectPlain } from "../providers/git-repository.ts";
-import { parseSettings } from "../providers/git-settings.ts";
-import { borrowObjects, inPrivateFolder, receivePack, type Remote, remoteOf, transfer, uploadPack } from "../providers/git-transfer.ts";
+import { type Git, gitProvider, listSettings } from "../../workspace/git/git.ts";
+import { expectPlain } from "../../workspace/git/git-repository.ts";
+import { parseSettings } from "../../workspace/git/git-settings.ts";
+import { borrowObjects, inPrivateFolder, receivePack, type Remote, remoteOf, transfer, uploadPack } from "../../workspace/git/git-transfer.ts";
 import { defineTool, flag, resolveFile, type Scope } from "../tool.ts";
 import { branchCommit, commitOf, RefArgument, refStep } from "./git-branch.ts";
 import { expectNoPromises } from "./git-clone.ts";

@@ -1,8 +1,8 @@
 import { readdirSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
-import { type Git, gitOf, openGit } from "../providers/git.ts";
-import { type Repository, underWay } from "../providers/git-repository.ts";
+import { type Git, gitOf, openGit } from "../../workspace/git/git.ts";
+import { type Repository, underWay } from "../../workspace/git/git-repository.ts";
 import type { Scope } from "../tool.ts";
 
 /** Where HEAD stands: on a branch (`ref`), which may have no commit yet, or on a commit alone. */

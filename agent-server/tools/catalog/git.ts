@@ -1,6 +1,6 @@
 import { relative, sep } from "node:path";
-import { type Git, openGit } from "../providers/git.ts";
-import type { IntentSpec } from "../road.ts";
+import { type Git, openGit } from "../../workspace/git/git.ts";
+import type { IntentSpec } from "../../execution/pipeline.ts";
 import { PathArgument, resolveFile, type Scope } from "../tool.ts";
 
 export const GitPath = PathArgument.optional().describe("File or folder, relative to the workspace; all of it if left out");

@@ -1,10 +1,10 @@
 import { relative, sep } from "node:path";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { baseArgs, ripgrepProvider, runRipgrep } from "../providers/ripgrep.ts";
-import { maxOutputLines } from "../text/bounds.ts";
+import { baseArgs, ripgrepProvider, runRipgrep } from "../../workspace/ripgrep.ts";
+import { maxOutputLines } from "../../workspace/text/bounds.ts";
 import { count, defineTool, fileStep, PathArgument, resolveFile } from "../tool.ts";
-import { globFilter } from "../text/glob.ts";
+import { globFilter } from "../../workspace/text/glob.ts";
 
 export const listFiles = defineTool({
   name: "list_files",

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { memoryProvider } from "../memory/act.ts";
+import { memoryProvider } from "../memory/memory-action.ts";
 import { defineTool } from "../tool.ts";
 import { remembering } from "./memory.ts";
 

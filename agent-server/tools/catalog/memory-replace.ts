@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { asEffect } from "../memory/by-road.ts";
-import { memoryProvider } from "../memory/act.ts";
+import { asEffect } from "../memory/memory-service.ts";
+import { memoryProvider } from "../memory/memory-action.ts";
 import { defineTool, flag } from "../tool.ts";
 import {
   editArguments,

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { SearchHit } from "../../contract/memory.ts";
-import { memoryProvider } from "../memory/act.ts";
+import { memoryProvider } from "../memory/memory-action.ts";
 import { defineTool } from "../tool.ts";
 import { NamespaceArgument, remembering, TagsArgument, TiersArgument, words } from "./memory.ts";
 

@@ -2,8 +2,8 @@ import * as z from "zod";
 import { MemoryKind, MemoryTarget, MemoryTier, Namespace, type Provenance, Tag } from "../../contract/memory.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Result } from "../../contract/table.ts";
-import type { MemoryCaller } from "../memory/act.ts";
-import type { MemoryActs } from "../memory/acts.ts";
+import type { MemoryCaller } from "../memory/memory-action.ts";
+import type { MemoryActs } from "../memory/memory-actions.ts";
 import type { Scope } from "../tool.ts";
 
 const blocks = ["persona", "human", "operating_rules", "mission", "workspace_state"] as const;

@@ -2,10 +2,10 @@ import { readdir } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { fileProvider, openForReading } from "../providers/file-ops.ts";
-import { formatBytes, maxOutputLines } from "../text/bounds.ts";
-import { detectEncoding, sha256 } from "../text/encoding.ts";
-import { aboutText, describeBytes, showWindow, streamWindow, textWindow } from "../text/window.ts";
+import { fileProvider, openForReading } from "../../workspace/file-operations.ts";
+import { formatBytes, maxOutputLines } from "../../workspace/text/bounds.ts";
+import { detectEncoding, sha256 } from "../../workspace/text/encoding.ts";
+import { aboutText, describeBytes, showWindow, streamWindow, textWindow } from "../../workspace/text/window.ts";
 import {
   type Answer,
   count,
@@ -17,7 +17,7 @@ import {
   resolveFile,
   type Scope,
 } from "../tool.ts";
-import { maxEditBytes } from "../workspace-files.ts";
+import { maxEditBytes } from "../../workspace/workspace-files.ts";
 
 const sampleBytes = 8192;
 

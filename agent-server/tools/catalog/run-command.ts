@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { visibleCommand } from "../command/question.ts";
-import { commandEffect } from "../command/run.ts";
+import { visibleCommand } from "../command/command-question.ts";
+import { commandEffect } from "../command/run-command-line.ts";
 import { count, defineTool, PathArgument, resolveFile } from "../tool.ts";
 
 export const runCommand = defineTool({

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { ripgrepProvider } from "../providers/ripgrep.ts";
+import { ripgrepProvider } from "../../workspace/ripgrep.ts";
 import { count, defineTool, fileStep, flag, resolveFile } from "../tool.ts";
-import { searchWorkspace as search } from "../workspace-search.ts";
+import { searchWorkspace as search } from "../../workspace/workspace-search.ts";
 
 const defaultLimit = 100;
 

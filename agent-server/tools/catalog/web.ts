@@ -1,11 +1,11 @@
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Intent } from "../../contract/governance.ts";
-import type { AttemptCall } from "../attempt.ts";
+import type { AttemptCall } from "../routing/provider-failover.ts";
 import type { WebSource } from "../providers/web.ts";
-import { refused } from "../decisions.ts";
-import type { IntentSpec } from "../road.ts";
-import { formatBytes } from "../text/bounds.ts";
+import { refused } from "../../execution/decisions.ts";
+import type { IntentSpec } from "../../execution/pipeline.ts";
+import { formatBytes } from "../../workspace/text/bounds.ts";
 import type { Scope } from "../tool.ts";
 
 export const WebAddress = z.string().trim().min(1).max(8192);

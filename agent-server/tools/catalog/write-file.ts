@@ -2,11 +2,11 @@ import { readdir } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { editsEffect } from "../edits.ts";
-import { fileProvider } from "../providers/file-ops.ts";
-import { placeSecrets } from "../secrets-in-files.ts";
-import { mergeEnds } from "../text/line-ends.ts";
-import { mainEol } from "../text/lines.ts";
+import { editsEffect } from "../edit-effect.ts";
+import { fileProvider } from "../../workspace/file-operations.ts";
+import { placeSecrets } from "../../workspace/secret-placement.ts";
+import { mergeEnds } from "../../workspace/text/line-ends.ts";
+import { mainEol } from "../../workspace/text/lines.ts";
 import { defineTool, fileStep, PathArgument, readOverlay, type ResolvedFile, resolveFile } from "../tool.ts";
 
 export const writeFile = defineTool({

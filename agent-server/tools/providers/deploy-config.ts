@@ -2,7 +2,7 @@ import { realpathSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { createOwnersFile } from "../owners-file.ts";
+import { createOwnersFile } from "../../storage/config-file.ts";
 
 export const deployActions = ["build", "test", "package", "deploy"] as const;
 export type DeployAction = (typeof deployActions)[number];

@@ -1,4 +1,4 @@
-import type { ToolProvider } from "../capabilities.ts";
+import type { ToolProvider } from "../routing/capabilities.ts";
 import type { DeployConfig } from "./deploy-config.ts";
 
 /** What the owner declared to build, test, package and deploy this workspace (requirement T7). The commands run in a shell of the sandbox. */

@@ -1,6 +1,6 @@
 import { LancelotError } from "../../contract/errors.ts";
 import type { PageAnswer, PageFetch, PageHead, Redactor } from "../../security/security.ts";
-import type { ToolProvider } from "../capabilities.ts";
+import type { ToolProvider } from "../routing/capabilities.ts";
 import type { PageReader } from "./page-reader.ts";
 import { decodePage, isReadableType, type ReadableKind, readPage } from "./web-text.ts";
 

@@ -1,9 +1,9 @@
 import { LancelotError } from "../../contract/errors.ts";
-import { fileProvider, readWhole } from "../providers/file-ops.ts";
-import { decodeText } from "../text/encoding.ts";
+import { fileProvider, readWhole } from "../../workspace/file-operations.ts";
+import { decodeText } from "../../workspace/text/encoding.ts";
 import { defineTool, fileStep, resolveFile } from "../tool.ts";
-import { maxEditBytes } from "../workspace-files.ts";
-import { Argv, titleOf } from "./command.ts";
+import { maxEditBytes } from "../../workspace/workspace-files.ts";
+import { Argv, titleOf } from "./repl-command.ts";
 import { type OptionTable, parseOptions, wrong } from "./options.ts";
 
 const table: OptionTable = { name: "cat", flags: "n", long: { number: "n" } };

@@ -2,7 +2,7 @@ import { constants, type Dirent, type Stats } from "node:fs";
 import { lstat, open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
-import { fileError } from "../providers/file-errors.ts";
+import { fileError } from "../../workspace/file-errors.ts";
 import type { ResolvedFile, Scope } from "../tool.ts";
 
 /** Entries looked at by one command, at most. */

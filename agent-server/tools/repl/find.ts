@@ -1,10 +1,10 @@
 import { readdir } from "node:fs/promises";
 import { basename } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
-import { fileProvider } from "../providers/file-ops.ts";
-import { maxOutputLines } from "../text/bounds.ts";
+import { fileProvider } from "../../workspace/file-operations.ts";
+import { maxOutputLines } from "../../workspace/text/bounds.ts";
 import { defineTool, fileStep, resolveFile } from "../tool.ts";
-import { Argv, hint, titleOf } from "./command.ts";
+import { Argv, hint, titleOf } from "./repl-command.ts";
 import { type Entry, typeLetter, walk } from "./entries.ts";
 import { wildcard } from "./wildcard.ts";
 

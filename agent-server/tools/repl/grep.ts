@@ -1,9 +1,9 @@
 import { isAbsolute, join, sep } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
-import { ripgrepProvider, runRipgrep } from "../providers/ripgrep.ts";
-import { cutLine, maxOutputLines } from "../text/bounds.ts";
+import { ripgrepProvider, runRipgrep } from "../../workspace/ripgrep.ts";
+import { cutLine, maxOutputLines } from "../../workspace/text/bounds.ts";
 import { defineTool, fileStep, type ResolvedFile, resolveFile, type Scope } from "../tool.ts";
-import { Argv, hint, titleOf } from "./command.ts";
+import { Argv, hint, titleOf } from "./repl-command.ts";
 import { numberOf, type Options, type OptionTable, parseOptions, wrong } from "./options.ts";
 
 const table: OptionTable = {

@@ -2,11 +2,11 @@ import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Stats } from "node:fs";
 import { LancelotError } from "../../contract/errors.ts";
-import { fileProvider } from "../providers/file-ops.ts";
+import { fileProvider } from "../../workspace/file-operations.ts";
 import { defineTool, fileStep, type ResolvedFile, resolveFile, type Scope } from "../tool.ts";
 import { listFolder, typeLetter, walk } from "./entries.ts";
 import { type OptionTable, type Options, parseOptions } from "./options.ts";
-import { Argv, hint, titleOf } from "./command.ts";
+import { Argv, hint, titleOf } from "./repl-command.ts";
 
 const table: OptionTable = {
   name: "ls",

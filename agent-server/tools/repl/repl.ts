@@ -1,11 +1,11 @@
 import { LancelotError } from "../../contract/errors.ts";
 import type { Tool } from "../tool.ts";
 import { cat } from "./cat.ts";
-import { cp, mv } from "./copy.ts";
+import { cp, mv } from "./copy-move.ts";
 import { find } from "./find.ts";
 import { grep } from "./grep.ts";
 import { ls } from "./ls.ts";
-import { splitWords } from "./words.ts";
+import { splitWords } from "./split-words.ts";
 
 /** The commands of the SafeREPL (requirement X3): tools like any other, on the same road, that no model is offered. */
 export const replCatalog: readonly Tool[] = [ls, cat, grep, find, cp, mv];

@@ -1,4 +1,4 @@
-import { bareLine, mainEol, splitLines } from "../../../agent-server/tools/text/lines.ts";
+import { bareLine, mainEol, splitLines } from "../../../agent-server/workspace/text/lines.ts";
 import { chooser, type Source } from "./sources.ts";
 
 /** One edit of a real file, as it is meant: what the owner wants to be in the file afterwards is known. */

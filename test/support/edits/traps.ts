@@ -1,4 +1,4 @@
-import { bareLine, splitLines } from "../../../agent-server/tools/text/lines.ts";
+import { bareLine, splitLines } from "../../../agent-server/workspace/text/lines.ts";
 import { type Intent, intentsOf, squashed, timesIn } from "./cases.ts";
 import { honest } from "./drifts.ts";
 import { chooser, type Source, versionPairs } from "./sources.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { CoreBlockName, MemoryTier } from "../../../agent-server/contract/memory.ts";
-import { anEntry, anItem, day, noon, type WantedItem, workspace } from "./compiler-room.ts";
+import { anEntry, anItem, day, noon, type WantedItem, workspace } from "./compiler-fixture.ts";
 
 /** Whole numbers below `below`, the same for the same seed and question. */
 export function draw(seed: string, below: number): number {

@@ -5,7 +5,7 @@ import { createMemory } from "../../../agent-server/memory/create-memory.ts";
 import { type Evidence, type Memory, memoryMigrations } from "../../../agent-server/memory/memory.ts";
 import { createLedger, receiptsMigrations } from "../../../agent-server/receipts/receipts.ts";
 import { openStorage, type Storage } from "../../../agent-server/storage/storage.ts";
-import { ethics, redactor, sanitizer } from "./gates-room.ts";
+import { ethics, redactor, sanitizer } from "./gates-fixture.ts";
 
 const config = join(import.meta.dirname, "../../../config");
 

@@ -15,9 +15,9 @@ import {
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { SandboxLimits, ShellProvider } from "../../../agent-server/tools/sandbox/shell.ts";
+import type { SandboxLimits, ShellProvider } from "../../../agent-server/sandbox/shell-provider.ts";
 import { isolationLimits, megabyte } from "./limits.ts";
-import { createSandboxRoom, type SandboxRoom } from "./room.ts";
+import { createSandboxRoom, type SandboxRoom } from "./fixture.ts";
 import { quoted, runIn, until } from "./run.ts";
 
 export interface IsolationOptions {

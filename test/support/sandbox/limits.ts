@@ -1,4 +1,4 @@
-import type { SandboxLimits } from "../../../agent-server/tools/sandbox/shell.ts";
+import type { SandboxLimits } from "../../../agent-server/sandbox/shell-provider.ts";
 
 export const megabyte = 1 << 20;
 

@@ -1,8 +1,8 @@
-import { createOsShell, type OsShellDeps } from "../../../agent-server/tools/sandbox/os.ts";
-import type { ShellProvider } from "../../../agent-server/tools/sandbox/shell.ts";
+import { createOsShell, type OsShellDeps } from "../../../agent-server/sandbox/os-sandbox.ts";
+import type { ShellProvider } from "../../../agent-server/sandbox/shell-provider.ts";
 import { ensureOsSandbox } from "../setup/os-sandbox.mjs";
 import { isolationLimits } from "./limits.ts";
-import type { SandboxRoom } from "./room.ts";
+import type { SandboxRoom } from "./fixture.ts";
 
 await ensureOsSandbox();
 

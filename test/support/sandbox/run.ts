@@ -1,4 +1,4 @@
-import type { ShellCommand, ShellProvider, ShellResult } from "../../../agent-server/tools/sandbox/shell.ts";
+import type { ShellCommand, ShellProvider, ShellResult } from "../../../agent-server/sandbox/shell-provider.ts";
 
 /** What a command said and how it ended. */
 export interface Ran {

@@ -2,7 +2,7 @@
  * A process that accepts the hunks of a change one by one and says so, to be killed at any moment.
  * Arguments: base folder of a tools room, change id.
  */
-import { createToolsRoom } from "../tools-room.ts";
+import { createToolsRoom } from "../tools-fixture.ts";
 
 const [base = "", id = ""] = process.argv.slice(2);
 const room = createToolsRoom({ base });

@@ -1,6 +1,6 @@
 // Writes with the tools where the system allows files of a certain size only (`ulimit -f`), and says what came of it as one line
 // of JSON. Arguments: folder.
-import { createToolsRoom, snapshotTree } from "../tools-room.ts";
+import { createToolsRoom, snapshotTree } from "../tools-fixture.ts";
 
 const [base = ""] = process.argv.slice(2);
 const room = createToolsRoom({ base, posture: "autonomous" });

@@ -2,7 +2,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { ownerEnv } from "./git-room.ts";
+import { ownerEnv } from "./git-fixture.ts";
 
 export interface GitServer {
   /** Where its repositories are: `${url}/name.git`. */

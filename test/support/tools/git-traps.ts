@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ownerEnv, put } from "./git-room.ts";
+import { ownerEnv, put } from "./git-fixture.ts";
 
 /** One hostile repository in its own corner of the disk. */
 export interface TrapWorld {

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { ProviderHealth } from "../../../agent-server/contract/providers.ts";
-import type { ShellCommand, ShellProvider, ShellResult } from "../../../agent-server/tools/sandbox/shell.ts";
+import type { ShellCommand, ShellProvider, ShellResult } from "../../../agent-server/sandbox/shell-provider.ts";
 
 /** What goes wrong with a place for commands. */
 export type Fault =

@@ -1,7 +1,7 @@
 // A host that is killed between an effect and its verification. Writes files with writers that lie as told, while the queue
 // of verifications is held up, says `written`, and waits for its end. Arguments: folder, and `right`, `wrong` or `owner`.
 import { writeFileSync } from "node:fs";
-import { createToolsRoom } from "../tools-room.ts";
+import { createToolsRoom } from "../tools-fixture.ts";
 import { catalogWith, type PlantedWriter } from "./planted.ts";
 
 const [base = "", how = ""] = process.argv.slice(2);

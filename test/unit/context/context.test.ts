@@ -7,9 +7,9 @@ import { createDataFence } from "../../../agent-server/context/fence.ts";
 import { composeSmallPrompt, composeSystemPrompt } from "../../../agent-server/context/system-prompt.ts";
 import { estimateTokens } from "../../../agent-server/context/tokens.ts";
 import { createRedactor } from "../../../agent-server/security/security.ts";
-import { makeFolders, openHost } from "../../support/orchestrator/harness.ts";
-import { recordingTools } from "../../support/orchestrator/recording-tools.ts";
-import { scriptedModels } from "../../support/orchestrator/scripted-models.ts";
+import { makeFolders, openHost } from "../../support/quests/harness.ts";
+import { recordingTools } from "../../support/quests/recording-tools.ts";
+import { scriptedModels } from "../../support/quests/scripted-models.ts";
 
 let folders: ReturnType<typeof makeFolders>;
 let host: ReturnType<typeof openHost>;

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createContext, estimateTokens, offersMemory } from "../../../agent-server/context/context.ts";
 import { createRedactor } from "../../../agent-server/security/security.ts";
-import { makeFolders, openHost } from "../../support/orchestrator/harness.ts";
-import { recordingTools } from "../../support/orchestrator/recording-tools.ts";
-import { scriptedModels } from "../../support/orchestrator/scripted-models.ts";
+import { makeFolders, openHost } from "../../support/quests/harness.ts";
+import { recordingTools } from "../../support/quests/recording-tools.ts";
+import { scriptedModels } from "../../support/quests/scripted-models.ts";
 
 let folders: ReturnType<typeof makeFolders>;
 let host: ReturnType<typeof openHost>;

@@ -3,11 +3,11 @@ import { createContext } from "../../../agent-server/context/context.ts";
 import { describeSelf, type SelfFacts } from "../../../agent-server/context/self-knowledge.ts";
 import { estimateTokens } from "../../../agent-server/context/tokens.ts";
 import { createRedactor } from "../../../agent-server/security/security.ts";
-import { makeFolders, openHost } from "../../support/orchestrator/harness.ts";
-import { recordingTools } from "../../support/orchestrator/recording-tools.ts";
-import { scriptedModels } from "../../support/orchestrator/scripted-models.ts";
-import { shippedSoul } from "../../support/soul-room.ts";
-import { createToolsRoom } from "../../support/tools-room.ts";
+import { makeFolders, openHost } from "../../support/quests/harness.ts";
+import { recordingTools } from "../../support/quests/recording-tools.ts";
+import { scriptedModels } from "../../support/quests/scripted-models.ts";
+import { shippedSoul } from "../../support/soul-fixture.ts";
+import { createToolsRoom } from "../../support/tools-fixture.ts";
 
 const limits = { soulVersion: "v3", window: 32_000, answer: 4_000 };
 const reader = { name: "read_file", capability: "file_ops", baseTier: "T0", problem: null } as const;

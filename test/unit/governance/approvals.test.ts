@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { Approval, ApprovalDecision } from "../../../agent-server/contract/governance.ts";
 import type { Authorization } from "../../../agent-server/governance/governance.ts";
-import { createGovernanceRoom, type GovernanceRoom, intent } from "../../support/governance-room.ts";
+import { createGovernanceRoom, type GovernanceRoom, intent } from "../../support/governance-fixture.ts";
 
 const questId = "quest-1";
 const remove = intent("file_ops", "delete", { path: "src/a.ts" }, { questId });

@@ -7,7 +7,7 @@ import { type Authorizer, createAuthorizer, type RefusedAction } from "../../../
 import type { Judged } from "../../../agent-server/governance/decide.ts";
 import { intentHash } from "../../../agent-server/governance/intent-hash.ts";
 import { createRedactor } from "../../../agent-server/security/security.ts";
-import { intent } from "../../support/governance-room.ts";
+import { intent } from "../../support/governance-fixture.ts";
 
 const remove = intent("file_ops", "delete", { path: "a.ts" }, { questId: "q" });
 const question = { title: "Delete a.ts", detail: "a.ts" };

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod";
-import { createGovernanceRoom, type GovernanceRoom, intent } from "../../support/governance-room.ts";
+import { createGovernanceRoom, type GovernanceRoom, intent } from "../../support/governance-fixture.ts";
 import { createPathWorkspace, type PathWorkspace } from "../../support/path-workspace.ts";
 
 const Row = z.strictObject({

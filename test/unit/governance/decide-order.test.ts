@@ -6,7 +6,7 @@ import { decide, effectivePosture, type Facts, judge, situate } from "../../../a
 import { createEvaluate } from "../../../agent-server/governance/evaluate.ts";
 import { baseTiers } from "../../../agent-server/governance/tiers.ts";
 import { commands, gateFacts, soul } from "../../support/gate-facts.ts";
-import { intent } from "../../support/governance-room.ts";
+import { intent } from "../../support/governance-fixture.ts";
 
 const ids = (decision: Decision) => decision.rules.map(({ id }) => id);
 const edit = intent("file_ops", "write", { path: "src/a.ts" });

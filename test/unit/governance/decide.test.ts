@@ -6,7 +6,7 @@ import { createEvaluate } from "../../../agent-server/governance/evaluate.ts";
 import type { ResolvedPath } from "../../../agent-server/governance/policy/paths.ts";
 import { baseTiers } from "../../../agent-server/governance/tiers.ts";
 import { gateFacts, soul } from "../../support/gate-facts.ts";
-import { intent } from "../../support/governance-room.ts";
+import { intent } from "../../support/governance-fixture.ts";
 
 type Found = Extract<ResolvedPath, { ok: true }>;
 

@@ -5,7 +5,7 @@ import { decide, failedGate, type Facts } from "../../../agent-server/governance
 import type { ResolvedPath } from "../../../agent-server/governance/policy/paths.ts";
 import { baseTiers } from "../../../agent-server/governance/tiers.ts";
 import { commands, gateFacts, soul } from "../../support/gate-facts.ts";
-import { intent } from "../../support/governance-room.ts";
+import { intent } from "../../support/governance-fixture.ts";
 
 type Found = Extract<ResolvedPath, { ok: true }>;
 const found = (more: Partial<Found>): Found => ({

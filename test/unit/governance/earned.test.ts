@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Approval, ApprovalDecision, Intent } from "../../../agent-server/contract/governance.ts";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { Authorization } from "../../../agent-server/governance/governance.ts";
-import { createGovernanceRoom, type GovernanceRoom, intent } from "../../support/governance-room.ts";
+import { createGovernanceRoom, type GovernanceRoom, intent } from "../../support/governance-fixture.ts";
 
 /** T2, asked because the soul does not name skills, and held by nothing. */
 const skill = (questId: string, name = "formatter"): Intent => intent("skill", "run", { name, permissions: ["read_input"] }, { questId });

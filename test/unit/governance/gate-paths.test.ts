@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createGovernanceRoom, type GovernanceRoom, intent } from "../../support/governance-room.ts";
+import { createGovernanceRoom, type GovernanceRoom, intent } from "../../support/governance-fixture.ts";
 import { pathCases, reads, writes } from "../../support/path-cases.ts";
 import { createPathWorkspace, type PathWorkspace } from "../../support/path-workspace.ts";
 

@@ -10,7 +10,7 @@ import { governanceHandlers, type OutcomeStep } from "../../../agent-server/gove
 import { intentHash } from "../../../agent-server/governance/intent-hash.ts";
 import { createSnapshot } from "../../../agent-server/governance/snapshot.ts";
 import { readTable } from "../../../agent-server/governance/table-file.ts";
-import { createGovernanceRoom, type GovernanceRoom, intent } from "../../support/governance-room.ts";
+import { createGovernanceRoom, type GovernanceRoom, intent } from "../../support/governance-fixture.ts";
 
 const product = join(import.meta.dirname, "../../..");
 let room: GovernanceRoom;

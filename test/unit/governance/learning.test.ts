@@ -6,7 +6,7 @@ import type { LearningProposal } from "../../../agent-server/contract/trust.ts";
 import type { Observation } from "../../../agent-server/governance/learning/learning.ts";
 import { agreement } from "../../../agent-server/governance/learning/agreement.ts";
 import { loadLearningNumbers, neverAutomate } from "../../../agent-server/governance/learning/numbers.ts";
-import { createEarningRoom, eachInEarningRoom, type EarningHost, type EarningRoom } from "../../support/earning-room.ts";
+import { createEarningRoom, eachInEarningRoom, type EarningHost, type EarningRoom } from "../../support/earning-fixture.ts";
 
 const config = join(import.meta.dirname, "../../../config");
 const key = { capability: "shell_exec", action: "run", scope: "npm.install" };

@@ -3,10 +3,10 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ToolPart } from "../../../agent-server/contract/chat.ts";
 import type { Decision, Rule } from "../../../agent-server/contract/governance.ts";
 import { feedbackFor, type GovernanceFeedback, type NegotiationContext } from "../../../agent-server/governance/negotiation.ts";
-import { maxSameFailures } from "../../../agent-server/orchestrator/stop-rules.ts";
-import { makeFolders, openHost } from "../../support/orchestrator/harness.ts";
-import { type Answer, calls, says, scriptedModels } from "../../support/orchestrator/scripted-models.ts";
-import { createToolsRoom, type ToolsRoom } from "../../support/tools-room.ts";
+import { maxSameFailures } from "../../../agent-server/quests/stop-rules.ts";
+import { makeFolders, openHost } from "../../support/quests/harness.ts";
+import { type Answer, calls, says, scriptedModels } from "../../support/quests/scripted-models.ts";
+import { createToolsRoom, type ToolsRoom } from "../../support/tools-fixture.ts";
 
 const allTools = [
   ...["read_file", "list_files", "search_workspace", "edit_file", "write_file", "apply_patch", "delete_file"],

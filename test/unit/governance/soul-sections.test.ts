@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
 import type { Decision, Intent } from "../../../agent-server/contract/governance.ts";
 import { SoulDocument } from "../../../agent-server/contract/soul.ts";
-import { createGovernanceRoom, type GovernanceRoom, intent } from "../../support/governance-room.ts";
+import { createGovernanceRoom, type GovernanceRoom, intent } from "../../support/governance-fixture.ts";
 
 let room: GovernanceRoom;
 let beside: GovernanceRoom;

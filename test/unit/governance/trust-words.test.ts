@@ -5,7 +5,7 @@ import type { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { TrustProposal } from "../../../agent-server/contract/trust.ts";
 import { trustHandlers, type TrustOutcome } from "../../../agent-server/governance/trust/trust.ts";
 import { nameOf } from "../../../agent-server/governance/trust/words.ts";
-import { eachInEarningRoom, type EarningHost, type EarningRoom } from "../../support/earning-room.ts";
+import { eachInEarningRoom, type EarningHost, type EarningRoom } from "../../support/earning-fixture.ts";
 
 const key = { capability: "shell_exec", action: "run", scope: "npm.install" };
 const call = { owner: true, signal: new AbortController().signal };

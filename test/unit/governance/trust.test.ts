@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { Tier } from "../../../agent-server/contract/common.ts";
 import type { TrustProposal } from "../../../agent-server/contract/trust.ts";
 import type { TrustOutcome } from "../../../agent-server/governance/trust/trust.ts";
-import { createEarningRoom, eachInEarningRoom, type EarningHost, type EarningRoom } from "../../support/earning-room.ts";
+import { createEarningRoom, eachInEarningRoom, type EarningHost, type EarningRoom } from "../../support/earning-fixture.ts";
 
 const key = { capability: "shell_exec", action: "run", scope: "npm.install" };
 

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { Approval } from "../../../agent-server/contract/governance.ts";
 import type { Judged } from "../../../agent-server/governance/decide.ts";
 import { createWitness, tellOutcome } from "../../../agent-server/governance/witness.ts";
-import { intent } from "../../support/governance-room.ts";
+import { intent } from "../../support/governance-fixture.ts";
 
 const judged: Judged = {
   decision: { verdict: "ask", tier: "T2", riskLevel: "medium", rules: [], alternatives: [], cached: false },

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { CoreBlock, CoreBlockName } from "../../../agent-server/contract/memory.ts";
 import { estimateTokens } from "../../../agent-server/context/context.ts";
-import { anEntry, type CompilerRoom, type CompilerRoomWish, openCompilerRoom } from "../../support/memory/compiler-room.ts";
+import { anEntry, type CompilerRoom, type CompilerRoomWish, openCompilerRoom } from "../../support/memory/compiler-fixture.ts";
 import { agent, MemoryFolder, owner, wish } from "../../support/memory/memory-folder.ts";
 
 let folder: MemoryFolder;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openUpkeepRoom, owner, type UpkeepRoom, type UpkeepWish } from "../../support/memory/upkeep-room.ts";
+import { openUpkeepRoom, owner, type UpkeepRoom, type UpkeepWish } from "../../support/memory/upkeep-fixture.ts";
 
 let room: UpkeepRoom;
 const open = (wish: UpkeepWish = {}): UpkeepRoom => (room = openUpkeepRoom(wish));

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Evidence, ProposedEdit } from "../../../agent-server/memory/types.ts";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
-import { PoisoningRoom } from "../../support/memory/poisoning-room.ts";
+import { PoisoningRoom } from "../../support/memory/poisoning-fixture.ts";
 import { agent, owner, wish } from "../../support/memory/memory-folder.ts";
-import { said } from "../../support/memory/gates-room.ts";
+import { said } from "../../support/memory/gates-fixture.ts";
 
 let evidence: Record<string, Evidence>;
 let room: PoisoningRoom;

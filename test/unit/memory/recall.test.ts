@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { minScore } from "../../../agent-server/memory/search/search.ts";
-import { type CompilerRoom, openCompilerRoom } from "../../support/memory/compiler-room.ts";
+import { type CompilerRoom, openCompilerRoom } from "../../support/memory/compiler-fixture.ts";
 import { corpusWorkspace } from "../../support/memory/corpus.ts";
 import { askCompiled, askSearch, figuresOf, judge, recallNow, recallSet, remember } from "../../support/memory/recall-set.ts";
 

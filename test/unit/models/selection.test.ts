@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { ask, createModelsRoom, failure, localIn, type ModelsRoom } from "../../support/models-room.ts";
+import { ask, createModelsRoom, failure, localIn, type ModelsRoom } from "../../support/models-fixture.ts";
 
 const open: ModelsRoom[] = [];
 afterEach(async () => {

@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { baseTiers } from "../../../agent-server/governance/tiers.ts";
-import { createAttempt, isFault } from "../../../agent-server/tools/attempt.ts";
-import { type ActionOf, actionsOf, capabilities, isCapability, type ToolProvider } from "../../../agent-server/tools/capabilities.ts";
+import { createAttempt, isFault } from "../../../agent-server/tools/routing/provider-failover.ts";
+import { type ActionOf, actionsOf, capabilities, isCapability, type ToolProvider } from "../../../agent-server/tools/routing/capabilities.ts";
 import { catalog } from "../../../agent-server/tools/catalog/catalog.ts";
 import { LancelotError, errorCodes } from "../../../agent-server/contract/errors.ts";
-import { createHealth } from "../../../agent-server/tools/health.ts";
-import { createPreferences } from "../../../agent-server/tools/preferences.ts";
-import { createRouter } from "../../../agent-server/tools/router.ts";
+import { createHealth } from "../../../agent-server/tools/routing/provider-health.ts";
+import { createPreferences } from "../../../agent-server/tools/routing/provider-preferences.ts";
+import { createRouter } from "../../../agent-server/tools/routing/capability-router.ts";
 import { plainShell } from "../../support/tools/plain-shell.ts";
-import { createToolsRoom, type ToolsRoom } from "../../support/tools-room.ts";
+import { createToolsRoom, type ToolsRoom } from "../../support/tools-fixture.ts";
 
 describe("the seven capabilities", () => {
   let room: ToolsRoom;

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { DoctorLine, HealthStatus, ProviderInfo, SandboxState } from "../../../agent-server/contract/providers.ts";
-import { examine } from "../../../agent-server/tools/doctor.ts";
+import { examine } from "../../../agent-server/tools/routing/doctor.ts";
 import { plainShell } from "../../support/tools/plain-shell.ts";
-import { createToolsRoom } from "../../support/tools-room.ts";
+import { createToolsRoom } from "../../support/tools-fixture.ts";
 
 let dataDir = "";
 beforeEach(() => {

@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, readFileSync, statSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createToolsRoom, type ToolsRoom } from "../../support/tools-room.ts";
+import { createToolsRoom, type ToolsRoom } from "../../support/tools-fixture.ts";
 
 describe("edits applied at once (autonomous posture)", () => {
   let room: ToolsRoom;

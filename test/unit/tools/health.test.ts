@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { HealthStatus } from "../../../agent-server/contract/providers.ts";
 import type { ReceiptClosing, ReceiptOpening } from "../../../agent-server/receipts/receipts.ts";
-import type { ToolProvider } from "../../../agent-server/tools/capabilities.ts";
-import { createHealth, type Health } from "../../../agent-server/tools/health.ts";
+import type { ToolProvider } from "../../../agent-server/tools/routing/capabilities.ts";
+import { createHealth, type Health } from "../../../agent-server/tools/routing/provider-health.ts";
 
 let health: Health;
 let status: HealthStatus | "hangs" | "throws" = "ok";

@@ -1,6 +1,6 @@
 import { mkdirSync, symlinkSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createToolsRoom, type ToolsRoom } from "../../support/tools-room.ts";
+import { createToolsRoom, type ToolsRoom } from "../../support/tools-fixture.ts";
 
 const many = Array.from({ length: 1000 }, (_, index) => `line ${index + 1}\n`).join("");
 const png = Buffer.from("89504e470d0a1a0a0000000d4948445200000140000000f00806000000", "hex");

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { HealthStatus, ProviderHealth } from "../../../agent-server/contract/providers.ts";
-import type { ToolProvider } from "../../../agent-server/tools/capabilities.ts";
-import type { Health } from "../../../agent-server/tools/health.ts";
-import { createPreferences } from "../../../agent-server/tools/preferences.ts";
-import { createRouter, implementation } from "../../../agent-server/tools/router.ts";
+import type { ToolProvider } from "../../../agent-server/tools/routing/capabilities.ts";
+import type { Health } from "../../../agent-server/tools/routing/provider-health.ts";
+import { createPreferences } from "../../../agent-server/tools/routing/provider-preferences.ts";
+import { createRouter, implementation } from "../../../agent-server/tools/routing/capability-router.ts";
 
 let dataDir = "";
 beforeEach(() => {

@@ -1,8 +1,8 @@
 import { readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { shippedSoul } from "../../support/soul-room.ts";
-import { createToolsRoom, type ToolsRoom } from "../../support/tools-room.ts";
+import { shippedSoul } from "../../support/soul-fixture.ts";
+import { createToolsRoom, type ToolsRoom } from "../../support/tools-fixture.ts";
 
 let room: ToolsRoom;
 beforeEach(() => {

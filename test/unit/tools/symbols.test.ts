@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { AskEditor } from "../../../agent-server/contract/editor.ts";
-import { createToolsRoom, type ToolsRoom } from "../../support/tools-room.ts";
+import { createToolsRoom, type ToolsRoom } from "../../support/tools-fixture.ts";
 
 let room: ToolsRoom;
 /** What the editor's language service answers. */

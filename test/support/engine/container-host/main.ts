@@ -1,6 +1,6 @@
 // A process of its own that runs one command in a container and says when it has begun: for tests that kill it.
 // Arguments: workspace, data folder, address of the engine, host id, command.
-import { openContainer } from "../container-room.ts";
+import { openContainer } from "../container-fixture.ts";
 import { isolationLimits } from "../../sandbox/limits.ts";
 
 const [workspace = "", dataDir = "", host = "", hostId = "", command = ""] = process.argv.slice(2);

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { openCompilerRoom, workspace } from "../compiler-room.ts";
+import { openCompilerRoom, workspace } from "../compiler-fixture.ts";
 import { objectives, remembered, shuffled } from "../remembered.ts";
 
 /**

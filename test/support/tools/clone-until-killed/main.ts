@@ -2,7 +2,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Governance } from "../../../../agent-server/governance/governance.ts";
-import { createToolsRoom } from "../../tools-room.ts";
+import { createToolsRoom } from "../../tools-fixture.ts";
 
 const [base = "", url = ""] = process.argv.slice(2);
 /** The gate asks of this machine's server as of any listed host. */

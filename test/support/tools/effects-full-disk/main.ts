@@ -1,7 +1,7 @@
 // Watches a command where the system allows files of a certain size only (`ulimit -f`), as on a full disk, and says what came of it as
 // one line of JSON. Arguments: folder.
 import { existsSync } from "node:fs";
-import { createEffectsRoom } from "../effects-room.ts";
+import { createEffectsRoom } from "../effects-fixture.ts";
 
 const [base = ""] = process.argv.slice(2);
 const room = createEffectsRoom({ base });

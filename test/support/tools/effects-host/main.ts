@@ -1,6 +1,6 @@
 // A host that is killed. Arguments: folder, then `command SCRIPT` (runs it, watched, and says `running` when it has printed that), `restore ID`
 // (a checkpoint, or q1 for the whole task), or `collect`. Says `begun` right before and `done` after it.
-import { createEffectsRoom } from "../effects-room.ts";
+import { createEffectsRoom } from "../effects-fixture.ts";
 
 const [base = "", what = "", argument = ""] = process.argv.slice(2);
 const room = createEffectsRoom({

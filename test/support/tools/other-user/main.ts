@@ -1,8 +1,8 @@
 // Writes with the file operations as a user who is not root, whom permissions bind. Arguments: folder, and the id of that user where
 // this is root (who can load the code wherever it lies). Says what came of it as one line of JSON.
 import { join } from "node:path";
-import { readWhole, removeFile, writeAtomic } from "../../../../agent-server/tools/providers/file-ops.ts";
-import { sha256 } from "../../../../agent-server/tools/text/encoding.ts";
+import { readWhole, removeFile, writeAtomic } from "../../../../agent-server/workspace/file-operations.ts";
+import { sha256 } from "../../../../agent-server/workspace/text/encoding.ts";
 
 const [base = "", user] = process.argv.slice(2);
 if (user !== undefined) {

@@ -1,6 +1,6 @@
 // Applies a patch of all files of the workspace at once, and says so right before. It is killed somewhere in it. Arguments: folder, quest.
 import { readdirSync } from "node:fs";
-import { createToolsRoom } from "../../tools-room.ts";
+import { createToolsRoom } from "../../tools-fixture.ts";
 
 const [base = "", questId = ""] = process.argv.slice(2);
 const room = createToolsRoom({ base, posture: "autonomous" });

@@ -6,7 +6,7 @@ import type { Appraisal } from "../../../../agent-server/governance/policy/appra
 import { appraise } from "../../../../agent-server/governance/policy/appraise.ts";
 import { baseTier } from "../../../../agent-server/governance/tiers.ts";
 import { gateFacts, soul } from "../../../support/gate-facts.ts";
-import { intent } from "../../../support/governance-room.ts";
+import { intent } from "../../../support/governance-fixture.ts";
 
 /** Forbids a word outright, and another unless the owner asks. */
 const ethical = soul({

@@ -6,7 +6,7 @@ import { appraise } from "../../../../agent-server/governance/policy/appraise.ts
 import type { ResolvedPath } from "../../../../agent-server/governance/policy/paths.ts";
 import { baseTier } from "../../../../agent-server/governance/tiers.ts";
 import { gateFacts } from "../../../support/gate-facts.ts";
-import { intent } from "../../../support/governance-room.ts";
+import { intent } from "../../../support/governance-fixture.ts";
 
 type Found = Extract<ResolvedPath, { ok: true }>;
 const found = (more: Partial<Found>): Found => ({

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createCommandPolicy } from "../../../../agent-server/governance/policy/commands.ts";
+import { createCommandPolicy } from "../../../../agent-server/governance/policy/commands/commands.ts";
 import { createPathPolicy } from "../../../../agent-server/governance/policy/paths.ts";
 import { commandCases } from "../../../support/command-cases.ts";
 import { type CommandWorkspace, createCommandWorkspace } from "../../../support/command-workspace.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { isGuarded, judgePath, type PathContext } from "../../../../agent-server/governance/policy/command-paths.ts";
-import { literal, unknown } from "../../../../agent-server/governance/policy/command-fields.ts";
+import { isGuarded, judgePath, type PathContext } from "../../../../agent-server/governance/policy/commands/command-paths.ts";
+import { literal, unknown } from "../../../../agent-server/governance/policy/commands/command-fields.ts";
 import type { ResolvedPath } from "../../../../agent-server/governance/policy/paths.ts";
 
 /** Paths as another system would name them: each leads where it says. */

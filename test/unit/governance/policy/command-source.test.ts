@@ -6,7 +6,7 @@ import {
   hasOpenSum,
   isOpenExpansion,
   isPlainMark,
-} from "../../../../agent-server/governance/policy/command-source.ts";
+} from "../../../../agent-server/governance/policy/commands/command-source.ts";
 
 function first(text: string): Command {
   const node = parse(text).commands[0]?.command;

@@ -3,7 +3,7 @@ import type { Tier } from "../../../../agent-server/contract/common.ts";
 import type { Rule, Verdict } from "../../../../agent-server/contract/governance.ts";
 import { type CommandCase, commandCases, titleOf } from "../../../support/command-cases.ts";
 import { type CommandWorkspace, createCommandWorkspace } from "../../../support/command-workspace.ts";
-import { createGovernanceRoom, type GovernanceRoom, intent } from "../../../support/governance-room.ts";
+import { createGovernanceRoom, type GovernanceRoom, intent } from "../../../support/governance-fixture.ts";
 
 /** The rows go through the whole gate as well, with the shipped tables. */
 const throughTheGate = true;

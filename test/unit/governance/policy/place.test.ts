@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Facts } from "../../../../agent-server/governance/facts.ts";
 import { decide, judge, situate } from "../../../../agent-server/governance/decide.ts";
 import { gateFacts, soul } from "../../../support/gate-facts.ts";
-import { intent } from "../../../support/governance-room.ts";
+import { intent } from "../../../support/governance-fixture.ts";
 
 const run = (args: Record<string, unknown>, facts: Partial<Facts> = {}, mode: "normal" | "crusader" = "normal") =>
   judge(situate(intent("shell_exec", "run", { command: "harmless", ...args }, { mode }), gateFacts(facts)), gateFacts(facts));

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { diffSouls, withVersion } from "../../../../agent-server/governance/soul/amendment.ts";
 import { readSoul } from "../../../../agent-server/governance/soul/document.ts";
-import { shippedSoul } from "../../../support/soul-room.ts";
+import { shippedSoul } from "../../../support/soul-fixture.ts";
 
 describe("the difference between two souls", () => {
   const text = fc

@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { createSoulTestRoom, type SoulTestRoom } from "../../../support/soul-room.ts";
+import { createSoulTestRoom, type SoulTestRoom } from "../../../support/soul-fixture.ts";
 
 /** Calls into the file system, by name. */
 const calls = vi.hoisted(() => ({ names: [] as string[] }));

@@ -8,7 +8,7 @@ import { soulLine, soulPrompt } from "../../../../agent-server/governance/soul/p
 import { closedTerms, loadSoulTerms, parseSoulTerms, type SoulTerms } from "../../../../agent-server/governance/soul/terms.ts";
 import { type Kind, kinds, type Tag } from "../../../../agent-server/governance/vocabulary.ts";
 import { createRedactor } from "../../../../agent-server/security/security.ts";
-import { configDir, shippedSoul } from "../../../support/soul-room.ts";
+import { configDir, shippedSoul } from "../../../support/soul-fixture.ts";
 
 const redactor = createRedactor();
 let terms: SoulTerms;

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { decodeSoul, maxSoulBytes, readSoul } from "../../../../agent-server/governance/soul/document.ts";
 import { isCritical, lintSoul } from "../../../../agent-server/governance/soul/lint.ts";
 import { loadSoulTerms, type SoulTerms } from "../../../../agent-server/governance/soul/terms.ts";
-import { configDir, shippedSoul } from "../../../support/soul-room.ts";
+import { configDir, shippedSoul } from "../../../support/soul-fixture.ts";
 
 const terms = loadSoulTerms(configDir);
 

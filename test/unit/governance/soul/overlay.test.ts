@@ -10,7 +10,7 @@ import { loadSoulTerms } from "../../../../agent-server/governance/soul/terms.ts
 import { kinds, tags } from "../../../../agent-server/governance/vocabulary.ts";
 import { capabilities } from "../../../../agent-server/contract/governance.ts";
 import { createRedactor } from "../../../../agent-server/security/security.ts";
-import { configDir, shippedSoul } from "../../../support/soul-room.ts";
+import { configDir, shippedSoul } from "../../../support/soul-fixture.ts";
 
 const deps = { terms: loadSoulTerms(configDir), redactor: createRedactor() };
 const shipped = readSoul(shippedSoul).document as SoulDocument;

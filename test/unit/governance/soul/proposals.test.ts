@@ -4,7 +4,7 @@ import { applyPatch } from "diff";
 import { afterEach, describe, expect, it } from "vitest";
 import { methods } from "../../../../agent-server/contract/table.ts";
 import { soulHandlers } from "../../../../agent-server/governance/soul/soul.ts";
-import { createSoulTestRoom, shippedSoul, type SoulTestRoom } from "../../../support/soul-room.ts";
+import { createSoulTestRoom, shippedSoul, type SoulTestRoom } from "../../../support/soul-fixture.ts";
 
 const rooms: SoulTestRoom[] = [];
 function room(...args: Parameters<typeof createSoulTestRoom>): SoulTestRoom {

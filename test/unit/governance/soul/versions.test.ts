@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { createSoulTestRoom, shippedSoul, type SoulTestRoom } from "../../../support/soul-room.ts";
+import { createSoulTestRoom, shippedSoul, type SoulTestRoom } from "../../../support/soul-fixture.ts";
 
 const rooms: SoulTestRoom[] = [];
 function room(...args: Parameters<typeof createSoulTestRoom>): SoulTestRoom {

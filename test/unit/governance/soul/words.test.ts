@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { LancelotError } from "../../../../agent-server/contract/errors.ts";
 import type { SoulProposal } from "../../../../agent-server/contract/soul.ts";
 import { soulHash } from "../../../../agent-server/governance/soul/compile.ts";
-import { createSoulTestRoom, shippedSoul, type SoulTestRoom } from "../../../support/soul-room.ts";
+import { createSoulTestRoom, shippedSoul, type SoulTestRoom } from "../../../support/soul-fixture.ts";
 
 const rooms: SoulTestRoom[] = [];
 function room(...args: Parameters<typeof createSoulTestRoom>): SoulTestRoom {

@@ -12,7 +12,7 @@ import {
   day,
   noon,
   openCompilerRoom,
-} from "../../../support/memory/compiler-room.ts";
+} from "../../../support/memory/compiler-fixture.ts";
 
 const soul = { text: "Your constitution (soul v7).\nMission: Keep the harbour running.", version: "v7" };
 const secret = `sk-ant-api03-${"AbCdEfGhIjKlMnOpQrStUvWxYz0123456789".repeat(3).slice(0, 86)}-AAAAAA`;

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { anEntry, type CompilerRoom, openCompilerRoom } from "../../../support/memory/compiler-room.ts";
+import { anEntry, type CompilerRoom, openCompilerRoom } from "../../../support/memory/compiler-fixture.ts";
 
 let dataDir: string;
 let rooms: CompilerRoom[];

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { readSoul } from "../../../../agent-server/governance/soul/document.ts";
 import { soulPrompt } from "../../../../agent-server/governance/soul/prompt.ts";
-import { anEntry, anItem, type CompilerRoom, day, noon, openCompilerRoom } from "../../../support/memory/compiler-room.ts";
+import { anEntry, anItem, type CompilerRoom, day, noon, openCompilerRoom } from "../../../support/memory/compiler-fixture.ts";
 
 let dataDir: string;
 let room: CompilerRoom;

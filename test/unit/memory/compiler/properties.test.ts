@@ -16,7 +16,7 @@ import {
   openCompilerRoom,
   type WantedItem,
   workspace,
-} from "../../../support/memory/compiler-room.ts";
+} from "../../../support/memory/compiler-fixture.ts";
 import { shuffled } from "../../../support/memory/remembered.ts";
 
 const marker = "0123456789abcdef";

@@ -6,7 +6,7 @@ import { createTakenBack } from "../../../../agent-server/memory/compiler/taken-
 import { memoryMigrations } from "../../../../agent-server/memory/memory.ts";
 import type { Found, StoredItem } from "../../../../agent-server/memory/types.ts";
 import { openStorage, type Storage } from "../../../../agent-server/storage/storage.ts";
-import { anItem, workspace } from "../../../support/memory/compiler-room.ts";
+import { anItem, workspace } from "../../../support/memory/compiler-fixture.ts";
 
 let dataDir: string;
 let storage: Storage;

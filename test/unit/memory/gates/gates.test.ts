@@ -5,7 +5,7 @@ import { createGates } from "../../../../agent-server/memory/gates/gates.ts";
 import { createOrders } from "../../../../agent-server/memory/gates/orders.ts";
 import { MemorySettings } from "../../../../agent-server/memory/settings.ts";
 import type { Author, ProposedEdit, Verdict } from "../../../../agent-server/memory/types.ts";
-import { gatesRoom, orders, redactor, said, sanitizer } from "../../../support/memory/gates-room.ts";
+import { gatesRoom, orders, redactor, said, sanitizer } from "../../../support/memory/gates-fixture.ts";
 
 const agent: Author = { by: "agent", questId: "q1" };
 const owner: Author = { by: "owner", questId: null };

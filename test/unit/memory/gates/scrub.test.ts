@@ -6,7 +6,7 @@ import { rot13 } from "../../../../agent-server/memory/gates/encodings.ts";
 import { scrub } from "../../../../agent-server/memory/gates/scrub.ts";
 import type { Author, ProposedEdit } from "../../../../agent-server/memory/types.ts";
 import { secretDisguises } from "../../../support/memory/secret-disguises.ts";
-import { gatesRoom, redactor } from "../../../support/memory/gates-room.ts";
+import { gatesRoom, redactor } from "../../../support/memory/gates-fixture.ts";
 import { secretSamples } from "../../../support/secret-samples.ts";
 
 const samples = secretSamples.map(([kind, text, secret]) => ({ kind, secret, text: text.replace("§", () => secret) }));

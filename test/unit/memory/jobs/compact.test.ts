@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { condense } from "../../../../agent-server/memory/jobs/compact-working.ts";
-import { openUpkeepRoom, owner, type UpkeepRoom, type UpkeepWish } from "../../../support/memory/upkeep-room.ts";
+import { openUpkeepRoom, owner, type UpkeepRoom, type UpkeepWish } from "../../../support/memory/upkeep-fixture.ts";
 
 let room: UpkeepRoom;
 const open = (wish: UpkeepWish = {}): UpkeepRoom => (room = openUpkeepRoom(wish));

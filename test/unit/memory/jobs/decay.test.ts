@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { weightOf } from "../../../../agent-server/memory/jobs/decay-archival.ts";
-import { openUpkeepRoom, type UpkeepRoom } from "../../../support/memory/upkeep-room.ts";
+import { openUpkeepRoom, type UpkeepRoom } from "../../../support/memory/upkeep-fixture.ts";
 
 const day = 86_400_000;
 const item = { tier: "archival" as const, confidence: 0.8, provenance: { source: "agent" as const }, reinforcedAt: 0 };

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { MemoryJob, MemoryJobName } from "../../../../agent-server/contract/memory.ts";
 import { memoryMethods } from "../../../../agent-server/contract/memory.ts";
-import { Conversation, openUpkeepRoom, type UpkeepRoom, type UpkeepWish } from "../../../support/memory/upkeep-room.ts";
+import { Conversation, openUpkeepRoom, type UpkeepRoom, type UpkeepWish } from "../../../support/memory/upkeep-fixture.ts";
 
 const rooms: UpkeepRoom[] = [];
 let room: UpkeepRoom;

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import "../../../support/properties.ts";
-import { openSearchRoom } from "../../../support/memory/search-room.ts";
+import { openSearchRoom } from "../../../support/memory/search-fixture.ts";
 
 let room: ReturnType<typeof openSearchRoom>;
 beforeEach(() => {

@@ -4,7 +4,7 @@ import "../../../support/properties.ts";
 import { score } from "../../../../agent-server/memory/search/ranking.ts";
 import { minScore } from "../../../../agent-server/memory/search/search.ts";
 import { tidyMemoryIndex } from "../../../../agent-server/memory/search/index-text.ts";
-import { day, now, openSearchRoom, wishOf } from "../../../support/memory/search-room.ts";
+import { day, now, openSearchRoom, wishOf } from "../../../support/memory/search-fixture.ts";
 
 let room: ReturnType<typeof openSearchRoom>;
 beforeEach(() => {

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { LancelotError } from "../../../../agent-server/contract/errors.ts";
-import { openUpkeepRoom, owner, type UpkeepRoom } from "../../../support/memory/upkeep-room.ts";
+import { openUpkeepRoom, owner, type UpkeepRoom } from "../../../support/memory/upkeep-fixture.ts";
 
 const rooms: UpkeepRoom[] = [];
 let room: UpkeepRoom;

@@ -8,7 +8,7 @@ import { cueNames, cuesOf, cueVector } from "../../../../agent-server/models/tas
 import { intentByRules } from "../../../../agent-server/models/tasks/intent-rules.ts";
 import { requestPart } from "../../../../agent-server/models/tasks/intent-text.ts";
 import { intentSamples, trainingSamples } from "../../../support/models/intent-samples.ts";
-import { configDir } from "../../../support/models/tasks-room.ts";
+import { configDir } from "../../../support/models/tasks-fixture.ts";
 
 const parts = ["train", "dev", "held-out"] as const;
 const heldOut = intentSamples("held-out");

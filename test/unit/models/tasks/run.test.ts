@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { LancelotError } from "../../../../agent-server/contract/errors.ts";
-import { ableModel, createTasksRoom, scripted, type TasksRoom } from "../../../support/models/tasks-room.ts";
+import { ableModel, createTasksRoom, scripted, type TasksRoom } from "../../../support/models/tasks-fixture.ts";
 
 let room: TasksRoom | undefined;
 function open(...over: Parameters<typeof createTasksRoom>): TasksRoom {

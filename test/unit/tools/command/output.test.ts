@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createRedactor } from "../../../../agent-server/security/security.ts";
 import { createHeadAndTail } from "../../../../agent-server/tools/command/head-and-tail.ts";
-import { createCommandOutput, liveUnits } from "../../../../agent-server/tools/command/output.ts";
-import { createSafeStream } from "../../../../agent-server/tools/command/safe-stream.ts";
+import { createCommandOutput, liveUnits } from "../../../../agent-server/tools/command/command-output.ts";
+import { createSafeStream } from "../../../../agent-server/tools/command/redacted-stream.ts";
 import { plainTerminalText } from "../../../../agent-server/tools/command/terminal-text.ts";
 
 const redactor = createRedactor();

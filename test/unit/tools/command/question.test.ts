@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { commandDetail, seconds, visibleCommand } from "../../../../agent-server/tools/command/question.ts";
+import { commandDetail, seconds, visibleCommand } from "../../../../agent-server/tools/command/command-question.ts";
 
 describe("a command as the owner reads it", () => {
   it.each([

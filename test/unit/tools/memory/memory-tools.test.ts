@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { estimateTokens } from "../../../../agent-server/context/context.ts";
 import type { MemoryDeps } from "../../../../agent-server/memory/memory.ts";
-import { createToolsRoom, type ToolsRoom, type ToolsRoomOptions } from "../../../support/tools-room.ts";
+import { createToolsRoom, type ToolsRoom, type ToolsRoomOptions } from "../../../support/tools-fixture.ts";
 
 let room: ToolsRoom;
 afterEach(() => {

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createToolsRoom, snapshotTree, type ToolsRoom } from "../../../support/tools-room.ts";
+import { createToolsRoom, snapshotTree, type ToolsRoom } from "../../../support/tools-fixture.ts";
 
 let room: ToolsRoom;
 

@@ -1,0 +1,301 @@
+import * as nodePath from "node:path";
+import { type Field, startOf } from "./command-fields.ts";
+import { asks, denies, type Finding, holds } from "./command-findings.ts";
+import { expandGlob, findSecret, openFolders } from "./command-walk.ts";
+import { deleteOne, judgeInsideWrite } from "./command-writes.ts";
+import type { ResolvedPath } from "../paths.ts";
+
+/** What a program does with a path: reads it, everything below it, writes or makes or deletes it. `maybe`: reads it if it is one. */
+export type PathUse =
+  | "read"
+  | "list"
+  | "search"
+  | "write"
+  | "output"
+  | "create"
+  | "delete"
+  | "delete-tree"
+  | "change"
+  | "change-tree"
+  | "maybe";
+
+export interface PathContext {
+  readonly resolve: (path: string) => ResolvedPath;
+  /** By name alone, quickly; null to ask `resolve`. */
+  readonly judgeName: ((relative: string) => "secret" | "protected" | null) | null;
+  readonly ruleMessage: (rule: string) => string;
+  readonly home: string;
+  /** The folders a relative path may start from; null when that is not known. */
+  readonly cwds: readonly string[] | null;
+}
+
+/** Judges what a program does with one of its words as a path. Empty when nothing is wrong with it. */
+export function judgePath(field: Field, use: PathUse, context: PathContext): Finding[] {
+  switch (field.kind) {
+    case "static":
+      return judgeStatic(field.value, use, context, field.quoted === true);
+    case "glob":
+      return judgeGlob(field.value, use, context);
+    case "tree":
+      return judgeTree(field.root, field.name, field.skipsHidden === true, use, context);
+    case "dynamic":
+    default:
+      return [judgeUnknown(field.prefix, use, context)];
+  }
+}
+
+function judgeUnknown(prefix: string, use: PathUse, context: PathContext): Finding {
+  if (use === "read" || use === "list" || use === "search" || use === "maybe") {
+    return asks(
+      "unknown-file",
+      "Which file this reads is known only when it runs.",
+      ["Name the file itself, or read it with read_file."],
+      ["read"],
+    );
+  }
+  const isTree = use === "delete-tree" || use === "change-tree";
+  if (isTree && isGuarded(prefix === "" ? "/" : prefix, context)) {
+    return {
+      ...holds(
+        "unknown-tree",
+        "What this deletes or changes with all its content is known only when it runs, and may be a whole disk or home.",
+        ["Name the folder itself.", deleteOne],
+        ["delete", "destroy"],
+      ),
+      risk: "critical",
+    };
+  }
+  return holds("unknown-target", "Which file this writes or deletes is known only when it runs.", ["Name the file itself."], ["write"]);
+}
+
+/** Every place the path may mean, given the folders it may start from. */
+function places(path: string, context: PathContext): string[] | null {
+  if (nodePath.isAbsolute(path)) return [path];
+  if (context.cwds === null) return null;
+  return context.cwds.map((cwd) => (cwd === "." ? path : `${cwd}/${path}`));
+}
+
+function judgeStatic(path: string, use: PathUse, context: PathContext, quoted: boolean): Finding[] {
+  if (path === "" || (path === "-" && use !== "delete" && use !== "delete-tree")) return [];
+  if (use === "maybe" && !looksLikePath(path)) {
+    const where = places(path, context);
+    if (where === null) return [];
+    return where.flatMap((place) => judgePlace(path, context.resolve(place), "maybe", context));
+  }
+  // A quoted tilde is a file of that name; the path policy would read it as the home folder, which is stricter.
+  const where = places(quoted && path.startsWith("~") ? `./${path}` : path, context);
+  if (where === null) return [judgeUnknown("", use, context)];
+  return where.flatMap((place) => judgePlace(path, context.resolve(place), use, context));
+}
+
+function looksLikePath(word: string): boolean {
+  return word.includes("/") || word.startsWith(".") || word.startsWith("~");
+}
+
+const harmlessDevices = /^\/dev\/(?:null|zero|full|stdin|stdout|stderr|tty|u?random|fd\/\d+)$/;
+
+const socketDevices = /^\/dev\/(?:tcp|udp)\//;
+
+function judgePlace(path: string, resolved: ResolvedPath, use: PathUse, context: PathContext): Finding[] {
+  const isRead = use === "read" || use === "list" || use === "search" || use === "maybe";
+  if (!resolved.ok) return judgeRefused(path, resolved, use, isRead);
+  const isOwn = resolved.rule?.startsWith("own.") === true;
+  if (isRead) {
+    // Names, sizes and dates of files are not their content.
+    const isListed = use === "list" && resolved.inside;
+    if (resolved.sensitive === "secret" && !isListed) return [secretRead(path, resolved.rule, context)];
+    if (use === "search" && resolved.type === "directory") {
+      const found = findSecret(resolved.absolute, null, false, resolved.inside, context);
+      if (found !== null) return [found, ...(resolved.inside ? [] : outsideRead(resolved.absolute, path))];
+    }
+    return resolved.inside ? [] : outsideRead(resolved.absolute, path);
+  }
+  if (isOwn) {
+    return [
+      denies("own", `${context.ruleMessage(resolved.rule ?? "")} (${path})`, ["Ask the owner to change it."], ["sensitive", "settings"]),
+    ];
+  }
+  const guarded = use === "delete-tree" || use === "change-tree" ? guardedTree(path, resolved.absolute, use, context) : null;
+  if (guarded !== null) return [guarded];
+  if (resolved.sensitive !== null) {
+    return [
+      holds(
+        resolved.sensitive,
+        `${context.ruleMessage(resolved.rule ?? "")} (${path})`,
+        ["Ask the owner to change this file."],
+        ["sensitive", "settings", "write"],
+      ),
+    ];
+  }
+  if (!resolved.inside) {
+    return [holds("outside-write", `${path} lies outside the workspace.`, ["Work inside the workspace."], ["outside", "write"])];
+  }
+  return judgeInsideWrite(path, resolved.type, use, resolved.display);
+}
+
+function judgeRefused(path: string, refused: Extract<ResolvedPath, { ok: false }>, use: PathUse, isRead: boolean): Finding[] {
+  if (harmlessDevices.test(path) && !(use === "delete" || use === "delete-tree" || use === "change" || use === "change-tree")) return [];
+  if (socketDevices.test(path)) {
+    return [
+      denies(
+        "socket",
+        "Writing to or reading from /dev/tcp opens a connection past every network rule.",
+        ["Fetch pages with fetch_url."],
+        ["network", "upload"],
+      ),
+    ];
+  }
+  if (refused.rule === "path.system") {
+    if (isRead) return [holds("system-read", refused.message, ["Read files of the workspace."], ["system", "read"])];
+    return [denies("device", `${path} is a device or a view into the system, and is never written.`, [], ["system", "destroy"])];
+  }
+  // A word that only might be a path, such as a URL or a test's name with an odd character.
+  if (use === "maybe" && !(path.startsWith("/") || path.startsWith("~") || /^file:/i.test(path) || path.includes(".."))) {
+    return refused.rule === "path.scheme" || !looksLikePath(path) ? [] : [asks("path", refused.message)];
+  }
+  return isRead ? [asks("path", refused.message)] : [holds("path", refused.message)];
+}
+
+export function secretRead(path: string, rule: string | null, context: PathContext): Finding {
+  return denies(
+    "secret",
+    `${path} is a secret file: ${context.ruleMessage(rule ?? "")}${rule === null ? "" : ` (${rule})`}`,
+    ["Ask the owner for the values you need, or read a template such as .env.example."],
+    ["sensitive", "credentials", "read"],
+  );
+}
+
+function outsideRead(absolute: string, path: string): Finding[] {
+  if (openFolders.test(absolute)) return [];
+  return [asks("outside-read", `${path} lies outside the workspace.`, ["Read files of the workspace."], ["outside", "read"])];
+}
+
+/** Folders whose loss is never wanted: a disk, a home, a system's folder, the workspace itself and what it lies in. */
+export function isGuarded(path: string, context: PathContext): boolean {
+  return guardedName(path, context) !== null;
+}
+
+function guardedName(path: string, context: PathContext): string | null {
+  const found = (places(path, context) ?? [path]).map((place) => {
+    const resolved = context.resolve(place);
+    return guardedPlace(resolved.ok ? resolved.absolute : nodePath.resolve(path), context);
+  });
+  return found.find((name) => name !== null) ?? null;
+}
+
+function guardedPlace(absolute: string, context: PathContext): string | null {
+  const root = context.resolve(".");
+  if (root.ok && isAtOrAbove(absolute, root.absolute))
+    return absolute === root.absolute ? "the whole workspace" : "a folder the workspace lies in";
+  if (isAtOrAbove(absolute, nodePath.resolve(context.home))) return "a whole home";
+  if (/^\/(?:[^/]+\/?)?$/.test(absolute)) return "a folder of the system";
+  if (/^\/(?:usr|etc|var|System|Library|Applications|private)\/[^/]+$/.test(absolute)) return "a folder of the system";
+  if (/^\/(?:home|Users)\/[^/]+$/.test(absolute)) return "a whole home";
+  return /^[a-z]:\\(?:windows|users|program files[^\\]*)?\\?$/i.test(absolute) ? "a folder of the system" : null;
+}
+
+function isAtOrAbove(path: string, below: string): boolean {
+  return path === below || below.startsWith(path.endsWith(nodePath.sep) ? path : path + nodePath.sep);
+}
+
+function guardedTree(path: string, absolute: string, use: PathUse, context: PathContext): Finding | null {
+  const what = guardedPlace(absolute, context);
+  return what === null ? null : destroys(path, what, use);
+}
+
+function destroys(path: string, what: string, use: PathUse): Finding {
+  const verb = use === "change-tree" ? "changes" : "deletes";
+  return denies(
+    "destroys",
+    `This ${verb} everything below ${path}, ${what}.`,
+    [deleteOne, "Name the one folder that should go."],
+    ["delete", "destroy"],
+  );
+}
+
+function judgeGlob(pattern: string, use: PathUse, context: PathContext): Finding[] {
+  const start = startOf({ kind: "glob", value: pattern, text: pattern });
+  const folder = start.slice(0, start.lastIndexOf("/") + 1);
+  const rest = pattern.slice(folder.length).split("/");
+  const isTree = use === "delete-tree" || use === "change-tree";
+  // `*` and `.*` mean the folder itself.
+  if (isTree && /^(?:\*+|\.\*|\.\[!?\^?[^\]]*\]\*|\.\?\*|\{[^}]*\})$/.test(rest[0] ?? "") && rest.length <= 2) {
+    const name = guardedName(folder === "" ? "." : folder, context);
+    if (name !== null) return [destroys(pattern, name, use)];
+  }
+  if (isTree && guardedName(folder === "" ? "." : folder, context)?.startsWith("the whole workspace") === false) {
+    return [destroys(pattern, "folders of the system", use)];
+  }
+  const where = places(folder === "" ? "." : folder, context);
+  if (where === null) return [judgeUnknown("", use, context)];
+  const findings: Finding[] = [];
+  for (const place of where) {
+    const resolved = context.resolve(place);
+    if (!resolved.ok) return [asks("pattern", "Which files this pattern means is known only when it runs.", ["Name the files."])];
+    if (!resolved.inside) {
+      const outside = openFolders.test(resolved.absolute) && (use === "read" || use === "list" || use === "maybe");
+      if (!outside) findings.push(...judgePlace(pattern, resolved, use === "maybe" ? "read" : use, context));
+      if (resolved.sensitive !== null) continue;
+    }
+    const matches = expandGlob(resolved.absolute, rest);
+    if (matches === null) {
+      findings.push(
+        use === "read" || use === "list" || use === "maybe" || use === "search"
+          ? asks("pattern", "The pattern stands for too many files to look at each, or cannot be read.", [
+              "Name the files, or a narrower pattern.",
+            ])
+          : holds("pattern", "The pattern stands for too many files to look at each, or cannot be read.", [
+              "Name the files, or a narrower pattern.",
+            ]),
+      );
+      continue;
+    }
+    for (const match of matches) {
+      if (folder === "" && match.relative.startsWith("-")) {
+        findings.push(
+          holds(
+            "pattern-flag",
+            `The pattern matches a file called ${match.relative}, which the program would take for a flag.`,
+            [`Write ./${pattern}.`],
+            ["execute"],
+          ),
+        );
+      }
+      findings.push(...judgePlace(folder + match.relative, context.resolve(match.absolute), use, context));
+    }
+    // No match: the shell hands the pattern on as it is, which names nothing.
+  }
+  return findings;
+}
+
+function judgeTree(root: Field, name: RegExp | null, skipsHidden: boolean, use: PathUse, context: PathContext): Finding[] {
+  const value = root.kind === "static" ? root.value : null;
+  if (value === null) return judgePath(root, use, context);
+  if (use === "read" || use === "list" || use === "search" || use === "maybe") {
+    const where = places(value, context);
+    if (where === null) return [judgeUnknown("", use, context)];
+    return where.flatMap((place) => {
+      const resolved = context.resolve(place);
+      if (!resolved.ok) return judgeRefused(value, resolved, use, true);
+      if (resolved.sensitive === "secret") return [secretRead(value, resolved.rule, context)];
+      const found = findSecret(resolved.absolute, name, skipsHidden, resolved.inside, context);
+      return [...(found === null ? [] : [found]), ...(resolved.inside ? [] : outsideRead(resolved.absolute, value))];
+    });
+  }
+  if (use === "delete" || use === "delete-tree" || use === "change-tree") {
+    const own = judgeStatic(value, "delete-tree", context, false).filter((finding) => finding.verdict !== "allow");
+    const isRoot = own.some((finding) => finding.id === "destroys");
+    if (isRoot && (name === null || !context.resolve(value).ok || !isWorkspace(value, context))) return own;
+    return own.map((finding) =>
+      finding.id === "destroys"
+        ? holds("delete-many", `This deletes or changes every file that is found below ${value}.`, [deleteOne], ["delete", "destroy"])
+        : finding,
+    );
+  }
+  return [holds("write-many", `This writes to every file that is found below ${value}.`, ["Change files with edit_file."], ["write"])];
+}
+
+function isWorkspace(path: string, context: PathContext): boolean {
+  const resolved = context.resolve(path);
+  return resolved.ok && resolved.display === ".";
+}

@@ -1,0 +1,215 @@
+import { hash } from "node:crypto";
+import { homedir } from "node:os";
+import * as nodePath from "node:path";
+import type { Rule } from "../../../contract/governance.ts";
+import { LancelotError } from "../../../contract/errors.ts";
+import type { CommandJudgement } from "../../facts.ts";
+import { denies, type Finding, holds, severity, strictest } from "./command-findings.ts";
+import { type CommandTable, parseCommandTable, readCommandTable, type TableFile } from "./command-rules.ts";
+import type { Engine, Run, Scope } from "./command-scope.ts";
+import { judgeScript, judgeText } from "./command-tree.ts";
+import type { ResolvedPath } from "../paths.ts";
+
+export interface CommandPolicy {
+  /**
+   * Judges a command line as it would run in `cwd` (the workspace without one). Never throws: what fails is denied.
+   * Pure apart from looking up paths; a few tens of microseconds for an ordinary command.
+   */
+  readonly judge: (command: string, cwd: string | undefined) => CommandJudgement;
+  /** SHA-256 over the tables; empty when they cannot be used. */
+  readonly version: string;
+  /** Why the tables cannot be used, and then every command is denied; null when they can. */
+  readonly problem: string | null;
+}
+
+export interface CommandPolicyDeps {
+  configDir: string;
+  /** Absolute; null without a workspace. */
+  workspace: string | null;
+  /** The path policy. */
+  resolvePath: (path: string) => ResolvedPath;
+  /** The path policy's look at a name alone; makes searches through folders quick. */
+  judgeName?: (relative: string) => "secret" | "protected" | null;
+  /** The sentence of a path rule. */
+  ruleMessage?: (rule: string) => string;
+  home?: string;
+}
+
+const maxCommandLength = 50_000;
+
+/**
+ * The command policy of one workspace. Its table is read and tried when it is first needed, which takes a tenth of a second or two;
+ * with an unusable one it denies every command.
+ */
+export function createCommandPolicy(deps: CommandPolicyDeps): CommandPolicy {
+  const home = deps.home ?? homedir();
+  let loaded: { engine: Engine } | { problem: string } | null = null;
+
+  function load(): { engine: Engine } | { problem: string } {
+    try {
+      const table = checkedTable(readCommandTable(deps.configDir));
+      const paths = {
+        resolve: deps.resolvePath,
+        judgeName: deps.judgeName ?? null,
+        ruleMessage: deps.ruleMessage ?? (() => "The path policy calls this file sensitive."),
+        home,
+      };
+      return { engine: { table, home, paths } };
+    } catch (error) {
+      return { problem: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
+  return {
+    judge(command, cwd) {
+      loaded ??= load();
+      if ("problem" in loaded) return verdictOf([[denies("table-failed", loaded.problem, ["Ask the owner to restore the file."])]], []);
+      try {
+        return judge(command, cwd ?? (deps.workspace === null ? null : "."), loaded.engine);
+      } catch {
+        return verdictOf(
+          [[denies("failed", "The command policy failed on this command, so it is denied.", ["Write the command more simply."])]],
+          [],
+        );
+      }
+    },
+    get version() {
+      loaded ??= load();
+      return "problem" in loaded ? "" : loaded.engine.table.version;
+    },
+    get problem() {
+      loaded ??= load();
+      return "problem" in loaded ? loaded.problem : null;
+    },
+  };
+}
+
+/** Tables that passed, by their text: what several workspaces of one process share. They are never changed. */
+const passed = new Map<string, CommandTable>();
+
+/** The table, with every example in it tried. @throws LancelotError `internal` that names the rule which does not hold. */
+function checkedTable(files: readonly TableFile[]): CommandTable {
+  const key = hash("sha256", JSON.stringify(files), "base64");
+  const known = passed.get(key);
+  if (known !== undefined) return known;
+  const table = parseCommandTable(files);
+  const [fault] = commandTableFaults(table);
+  if (fault !== undefined)
+    throw new LancelotError("internal", `The command rule ${fault} (config/commands). Restore the file, or reinstall Lancelot.`);
+  passed.set(key, table);
+  return table;
+}
+
+function judge(command: string, cwd: string | null, engine: Engine): CommandJudgement {
+  const refused = refuse(command);
+  if (refused !== null) return verdictOf([[refused]], []);
+  const run = walkCommand(command, cwd, engine);
+  if (run.found.length === 0) return verdictOf([[holds("empty", "There is no command here.", ["Write the command to run."])]], []);
+  return verdictOf(
+    run.found.map(({ findings }) => findings),
+    run.found.map(({ part }) => part),
+  );
+}
+
+function walkCommand(command: string, cwd: string | null, engine: Engine): Run {
+  const run: Run = { engine, judgeText, judgeScript, found: [], count: 0, isOver: false, fetches: false };
+  const scope: Scope = {
+    run,
+    within: [],
+    depth: 0,
+    state: { cwds: cwd === null ? null : [cwd], variables: new Map() },
+    functions: new Map(),
+    input: { kind: "none" },
+  };
+  judgeText(command, scope);
+  return run;
+}
+
+const invisible = /\p{Default_Ignorable_Code_Point}|\p{Bidi_Control}|\p{Cf}|\p{Zl}|\p{Zp}/u;
+// Joiners between letters of scripts that need them, and inside emoji, are spelling.
+const spelling =
+  /(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\u{FE0F}\p{Script=Arabic}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Malayalam}\p{Script=Sinhala}])[\u200C\u200D]|(?<=[^ -~])[\u{FE0E}\u{FE0F}]/gu;
+
+/** What is not even parsed: characters that a reader does not see, or that a shell and a parser take differently. */
+function refuse(command: string): Finding | null {
+  const plainly = ["Write the command again in plain characters."];
+  if (command.length > maxCommandLength) {
+    return holds("too-large", `The command is longer than ${maxCommandLength} characters.`, [
+      "Put the content into a file with write_file, and run shorter commands.",
+    ]);
+  }
+  if (/[^\n\t -~]/.test(command)) {
+    if (/[^\P{Cc}\n\t]/u.test(command)) {
+      return denies(
+        "control-character",
+        "The command holds a control character, such as a carriage return, which a shell reads differently.",
+        plainly,
+      );
+    }
+    if (!command.isWellFormed()) return denies("encoding", "The command is not valid Unicode.", plainly);
+    if (invisible.test(command.replaceAll(spelling, ""))) {
+      return denies("invisible", "The command holds invisible or direction-changing characters, which disguise what it does.", plainly);
+    }
+  }
+  return null;
+}
+
+/** The judgement over every simple command: the strictest decides. */
+function verdictOf(found: readonly (readonly Finding[])[], parts: CommandJudgement["parts"]): CommandJudgement {
+  const all = found.flat();
+  const worst = strictest(all) ?? denies("failed", "Nothing was found out about this command.");
+  const deciding = all.filter(({ verdict }) => verdict === worst.verdict).toSorted((one, other) => severity(other) - severity(one));
+  const rules = new Map<string, Rule>();
+  for (const { id, message } of deciding) {
+    if (!rules.has(`${id}\n${message}`)) rules.set(`${id}\n${message}`, { id: `command.${id}`, source: "policy", message });
+  }
+  const risky = all.reduce((risk, finding) => Math.max(risk, riskOrder.indexOf(finding.risk)), 0);
+  return {
+    verdict: worst.verdict,
+    tier: all.some(({ tier }) => tier === "T3") ? "T3" : "T2",
+    riskLevel: riskOrder[risky] ?? "critical",
+    rules: [...rules.values()].slice(0, 50),
+    alternatives: worst.verdict === "allow" ? [] : [...new Set(deciding.flatMap(({ instead }) => instead))].slice(0, 10),
+    scope: worst.id,
+    tags: [...new Set(["shell" as const, ...all.flatMap((finding) => finding.tags)])],
+    parts,
+  };
+}
+
+const riskOrder = ["low", "medium", "high", "critical"] as const;
+
+/**
+ * Tries each rule's examples in a workspace where every path is an ordinary missing file.
+ * @returns what is wrong, a sentence each
+ */
+export function commandTableFaults(table: CommandTable): string[] {
+  const faults: string[] = [];
+  const resolve = (path: string): ResolvedPath => ({
+    ok: true,
+    absolute: nodePath.resolve("/example/workspace", path),
+    display: path,
+    inside: true,
+    type: "missing",
+    sensitive: null,
+    rule: null,
+  });
+  const engine: Engine = {
+    table,
+    home: "/example/home",
+    paths: { resolve, judgeName: () => null, ruleMessage: () => "", home: "/example/home" },
+  };
+  const idsOf = (command: string) =>
+    new Set(walkCommand(command, ".", engine).found.flatMap(({ findings }) => findings.map(({ id }) => id)));
+  const seen = new Set<unknown>();
+  for (const program of table.programs.values()) {
+    if (seen.has(program)) continue;
+    seen.add(program);
+    for (const { finding, match, notMatch } of program.rules) {
+      for (const example of match)
+        if (!idsOf(example).has(finding.id)) faults.push(`${finding.id} does not match its example "${example}"`);
+      for (const example of notMatch)
+        if (idsOf(example).has(finding.id)) faults.push(`${finding.id} matches "${example}", which it must not`);
+    }
+  }
+  return faults;
+}

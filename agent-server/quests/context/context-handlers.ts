@@ -1,0 +1,15 @@
+import type { Handlers } from "../../contract/table.ts";
+import type { Orchestrator } from "../quests.ts";
+
+/** The contract's methods of a task's context. */
+export function contextHandlers(
+  orchestrator: Pick<Orchestrator, "context">,
+): Pick<Handlers, "context.items" | "context.add" | "context.remove" | "context.compact"> {
+  const { context } = orchestrator;
+  return {
+    "context.items": ({ questId }) => context.items(questId),
+    "context.add": (params, { owner }) => context.add(params, owner),
+    "context.remove": ({ questId, path }) => context.remove(questId, path),
+    "context.compact": ({ questId }, { signal }) => context.compact(questId, signal),
+  };
+}

@@ -1,0 +1,202 @@
+import type { ContextUserContent, Eviction, PieceState } from "../../context/context.ts";
+import type { PlanStep } from "../../contract/chat.ts";
+import type { Migration, Storage } from "../../storage/storage.ts";
+
+/** What the owner put into a task's context beside the conversation. */
+export interface KeptItem {
+  /** Of a file, relative to the workspace; of a fact its name. */
+  path: string;
+  kind: "file" | "fact";
+  pinned: boolean;
+  state: PieceState;
+  reason: string | null;
+  /** As the model is told it. */
+  text: string;
+  findings: string[];
+  /** Of the file as it was read; empty of a fact. */
+  stamp: string;
+  /** Grows with each use. */
+  usedSeq: number;
+  usedAt: string;
+}
+
+/** A file that was read into the conversation, as it was when the model was last told of it. */
+export interface LoadedFile {
+  path: string;
+  stamp: string;
+  /** The message that loaded it last. */
+  seq: number;
+}
+
+/** The older part of a task, as it is told since it was summarized. Its messages stay. */
+export interface Compaction {
+  /** Messages up to this one are told by `head`. */
+  upTo: number;
+  lastMessageId: string;
+  head: ContextUserContent[];
+  /** As `head` has it, to see whether the model was told another one since. */
+  plan: PlanStep[];
+  summary: string;
+  method: string;
+  createdAt: string;
+}
+
+export const contextMigrations: readonly Migration[] = [
+  {
+    name: "orchestrator-context-1",
+    sql: `
+      CREATE TABLE context_items (
+        quest_id TEXT NOT NULL REFERENCES quests (id) ON DELETE CASCADE,
+        path TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        pinned INTEGER NOT NULL,
+        state TEXT NOT NULL,
+        reason TEXT,
+        text TEXT NOT NULL,
+        findings TEXT NOT NULL,
+        stamp TEXT NOT NULL,
+        used_seq INTEGER NOT NULL,
+        used_at TEXT NOT NULL,
+        PRIMARY KEY (quest_id, path)
+      ) STRICT;
+      CREATE TABLE context_states (  -- pieces of messages that do not stand whole
+        message_id TEXT NOT NULL REFERENCES messages (id) ON DELETE CASCADE,
+        quest_id TEXT NOT NULL,
+        key TEXT NOT NULL,
+        state TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        PRIMARY KEY (message_id, key)
+      ) STRICT;
+      CREATE INDEX context_states_by_quest ON context_states (quest_id);
+      CREATE TABLE context_loaded (
+        quest_id TEXT NOT NULL REFERENCES quests (id) ON DELETE CASCADE,
+        path TEXT NOT NULL,
+        stamp TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        PRIMARY KEY (quest_id, path)
+      ) STRICT;
+      CREATE TABLE context_compactions (
+        quest_id TEXT NOT NULL,
+        up_to INTEGER NOT NULL,
+        last_message_id TEXT NOT NULL REFERENCES messages (id) ON DELETE CASCADE,  -- an edited message takes back what came after it
+        head TEXT NOT NULL,
+        plan TEXT NOT NULL,
+        summary TEXT NOT NULL,
+        method TEXT NOT NULL,
+        created_at TEXT NOT NULL,
+        PRIMARY KEY (quest_id, up_to)
+      ) STRICT;
+    `,
+  },
+];
+
+interface ItemRow {
+  path: string;
+  kind: KeptItem["kind"];
+  pinned: number;
+  state: PieceState;
+  reason: string | null;
+  text: string;
+  findings: string;
+  stamp: string;
+  used_seq: number;
+  used_at: string;
+}
+
+interface CompactionRow {
+  up_to: number;
+  last_message_id: string;
+  head: string;
+  plan: string;
+  summary: string;
+  method: string;
+  created_at: string;
+}
+
+export type ContextStore = ReturnType<typeof createContextStore>;
+
+/** What a task keeps of its context beside its messages: the same before and after a restart. */
+export function createContextStore({ db }: Pick<Storage, "db">) {
+  const statements = {
+    items: db.prepare<[string], ItemRow>("SELECT * FROM context_items WHERE quest_id = ? ORDER BY path"),
+    putItem: db.prepare(
+      `INSERT INTO context_items (quest_id, path, kind, pinned, state, reason, text, findings, stamp, used_seq, used_at)
+       VALUES (@questId, @path, @kind, @pinned, @state, @reason, @text, @findings, @stamp, @usedSeq, @usedAt)
+       ON CONFLICT (quest_id, path) DO UPDATE SET kind = @kind, pinned = @pinned, state = @state, reason = @reason, text = @text,
+         findings = @findings, stamp = @stamp, used_seq = @usedSeq, used_at = @usedAt`,
+    ),
+    removeItem: db.prepare("DELETE FROM context_items WHERE quest_id = ? AND path = ?"),
+    states: db.prepare<[string], { key: string; state: PieceState; reason: string }>(
+      "SELECT key, state, reason FROM context_states WHERE quest_id = ?",
+    ),
+    putState: db.prepare(
+      `INSERT INTO context_states (message_id, quest_id, key, state, reason) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (message_id, key) DO UPDATE SET state = excluded.state, reason = excluded.reason`,
+    ),
+    loaded: db.prepare<[string], LoadedFile>("SELECT path, stamp, seq FROM context_loaded WHERE quest_id = ? ORDER BY path"),
+    putLoaded: db.prepare(
+      `INSERT INTO context_loaded (quest_id, path, stamp, seq) VALUES (?, ?, ?, ?)
+       ON CONFLICT (quest_id, path) DO UPDATE SET stamp = excluded.stamp, seq = excluded.seq`,
+    ),
+    compaction: db.prepare<[string], CompactionRow>("SELECT * FROM context_compactions WHERE quest_id = ? ORDER BY up_to DESC LIMIT 1"),
+    addCompaction: db.prepare(
+      `INSERT INTO context_compactions (quest_id, up_to, last_message_id, head, plan, summary, method, created_at)
+       VALUES (@questId, @upTo, @lastMessageId, @head, @plan, @summary, @method, @createdAt)`,
+    ),
+  };
+
+  return {
+    items: (questId: string): KeptItem[] =>
+      statements.items.all(questId).map(({ used_seq, used_at, pinned, findings, ...row }) => ({
+        ...row,
+        pinned: pinned === 1,
+        findings: JSON.parse(findings) as string[],
+        usedSeq: used_seq,
+        usedAt: used_at,
+      })),
+
+    putItem(questId: string, item: KeptItem): void {
+      statements.putItem.run({ questId, ...item, pinned: item.pinned ? 1 : 0, findings: JSON.stringify(item.findings) });
+    },
+
+    removeItem: (questId: string, path: string): boolean => statements.removeItem.run(questId, path).changes > 0,
+
+    /** Pieces that do not stand whole, by key. */
+    states: (questId: string): Map<string, { state: PieceState; reason: string }> =>
+      new Map(statements.states.all(questId).map(({ key, state, reason }) => [key, { state, reason }])),
+
+    putState(questId: string, messageId: string, { key, state }: Eviction, reason: string): void {
+      statements.putState.run(messageId, questId, key, state, reason);
+    },
+
+    loaded: (questId: string): LoadedFile[] => statements.loaded.all(questId),
+
+    putLoaded(questId: string, { path, stamp, seq }: LoadedFile): void {
+      statements.putLoaded.run(questId, path, stamp, seq);
+    },
+
+    /** The one that counts; null when nothing was summarized. */
+    compaction(questId: string): Compaction | null {
+      const row = statements.compaction.get(questId);
+      if (row === undefined) return null;
+      return {
+        upTo: row.up_to,
+        lastMessageId: row.last_message_id,
+        head: JSON.parse(row.head) as ContextUserContent[],
+        plan: JSON.parse(row.plan) as PlanStep[],
+        summary: row.summary,
+        method: row.method,
+        createdAt: row.created_at,
+      };
+    },
+
+    addCompaction(questId: string, compaction: Compaction): void {
+      statements.addCompaction.run({
+        questId,
+        ...compaction,
+        head: JSON.stringify(compaction.head),
+        plan: JSON.stringify(compaction.plan),
+      });
+    },
+  };
+}

@@ -1,0 +1,128 @@
+import { posix } from "node:path";
+import type { ToolPart } from "../../contract/chat.ts";
+import { estimateTokens, shorten } from "../../context/context.ts";
+import { fileOf } from "./quest-pieces.ts";
+import type { StoredMessage } from "../quest-store.ts";
+
+const sentenceCharacters = 240;
+
+/**
+ * What happened in these messages, in few words and by rules alone: what was asked, what was read, searched, run and changed, with
+ * how it ended, and what the model concluded. At most about `tokens`: what is older is told more briefly, then left out.
+ */
+export function digest(messages: readonly StoredMessage[], tokens: number): string {
+  const episodes = toEpisodes(messages).map(({ asked, lines }) => [asked, ...lines]);
+  const detailed = episodes.map((lines) => lines.join("\n"));
+  const brief = episodes.map(([asked, ...lines]) => [asked, ...lines.slice(-1)].join("\n"));
+  // The newest in detail, those before it briefly, as far as there is room.
+  const kept: string[] = [];
+  let left = tokens;
+  let cut = 0;
+  for (let index = episodes.length - 1; index >= 0; index -= 1) {
+    const fitting = [detailed[index], brief[index]].find((text) => text !== undefined && estimateTokens(text) <= left);
+    if (fitting === undefined) {
+      cut = index + 1;
+      break;
+    }
+    kept.unshift(fitting);
+    left -= estimateTokens(fitting);
+  }
+  if (kept.length === 0) {
+    const last = detailed.at(-1);
+    // Less than one request's work has room: its end says most.
+    if (last !== undefined) kept.push(shorten(last, Math.max(tokens * 2, 200)));
+    cut = Math.max(episodes.length - 1, 0);
+  }
+  return (cut > 0 ? [`(${String(cut)} earlier ${cut === 1 ? "request is" : "requests are"} not told here)`, ...kept] : kept).join("\n");
+}
+
+/** The same messages as a text for a model to summarize: who said what, calls with how they ended, outputs shortened. */
+export function transcript(messages: readonly StoredMessage[], outputCharacters: number): string {
+  return messages
+    .flatMap(({ message, turn }) => {
+      if (turn === null) return [];
+      const who = turn.kind === "assistant" ? "Assistant" : message.parts.some((part) => part.type === "text") ? "Owner" : "Host";
+      const said =
+        turn.kind === "retrieval"
+          ? []
+          : turn.content.flatMap((item) =>
+              item.type === "text" && item.text.trim() !== "" ? [`${who}: ${shorten(item.text.trim(), outputCharacters)}`] : [],
+            );
+      const made = message.parts.flatMap((part) =>
+        part.type === "tool" ? [`Tool ${part.title} (${part.status}): ${shorten(part.output ?? "", outputCharacters)}`] : [],
+      );
+      return [...said, ...made];
+    })
+    .join("\n");
+}
+
+interface Episode {
+  asked: string;
+  lines: string[];
+}
+
+/** One for each request of the owner. */
+function toEpisodes(messages: readonly StoredMessage[]): Episode[] {
+  const episodes: Episode[] = [];
+  let calls: ToolPart[] = [];
+  let last: Episode | null = null;
+  const current = (): Episode => {
+    if (last !== null) return last;
+    last = { asked: "Before:", lines: [] };
+    episodes.push(last);
+    return last;
+  };
+  const flush = (): void => {
+    if (calls.length > 0) current().lines.push(...describeCalls(calls));
+    calls = [];
+  };
+  for (const { message, turn } of messages) {
+    if (turn?.kind === "user") {
+      const text = firstSentence(turn.content.map((item) => (item.type === "text" && item.attached !== true ? item.text : "")).join(" "));
+      if (text === "") continue;
+      flush();
+      if (message.parts.some((part) => part.type === "text")) {
+        last = { asked: `- Asked: ${text}`, lines: [] };
+        episodes.push(last);
+      } else current().lines.push(`  Then: ${text}`);
+      continue;
+    }
+    calls.push(...message.parts.filter((part): part is ToolPart => part.type === "tool"));
+    if (turn?.kind !== "assistant" || turn.content.some((item) => item.type === "tool_call")) continue;
+    flush();
+    const said = firstSentence(turn.content.map((item) => (item.type === "text" ? item.text : "")).join(" "));
+    if (said !== "") current().lines.push(`  Answered: ${said}`);
+  }
+  flush();
+  return episodes;
+}
+
+/** Reads and searches together, everything else with how it ended. */
+function describeCalls(calls: readonly ToolPart[]): string[] {
+  const read = new Set<string>();
+  const rest = new Map<string, number>();
+  for (const part of calls) {
+    const path = fileOf(part);
+    if (part.tool === "read_file" && part.status === "success" && path !== null) read.add(posix.normalize(path));
+    else if (part.tool !== "update_plan" && part.tool !== "ask_owner") {
+      const line = `${part.title}: ${outcomeOf(part)}`;
+      rest.set(line, (rest.get(line) ?? 0) + 1);
+    }
+  }
+  const lines = [...rest].map(([line, times]) => `  ${line}${times > 1 ? ` (${String(times)} times)` : ""}`);
+  return read.size === 0 ? lines : [`  Read: ${[...read].join(", ")}`, ...lines];
+}
+
+function outcomeOf(part: ToolPart): string {
+  if (part.command?.exitCode !== undefined && part.command.exitCode !== null) return `exit code ${String(part.command.exitCode)}`;
+  if (part.status === "success") return "done";
+  const why = firstSentence(part.output ?? "").slice(0, 120);
+  return why === "" ? part.status : `${part.status}: ${why}`;
+}
+
+function firstSentence(text: string): string {
+  const line = text.replaceAll(/\s+/g, " ").trim();
+  const end = /[.!?](?=\s|$)/u.exec(line)?.index;
+  const sentence = end === undefined ? line : line.slice(0, end + 1);
+  return sentence.length > sentenceCharacters ? `${sentence.slice(0, sentenceCharacters)}…` : sentence;
+}

@@ -1,0 +1,37 @@
+import { offersMemory, type PromptWish } from "../../context/context.ts";
+import type { ActiveModel, ToolSchema } from "../../models/models.ts";
+import type { Tools } from "../../tools/tools.ts";
+import { toConversation, toSmallConversation } from "../conversation.ts";
+import type { QuestStore } from "../quest-store.ts";
+import { asksForChange, smallAnswerTokens, smallModelTools } from "../../turn/small-model.ts";
+
+/** What a task's next prompt is made of, before it is made to fit. */
+export type TaskWish = PromptWish & { tools: ToolSchema[] };
+
+/** The conversation whole; tools and room as this model can use them. */
+export function taskWish(
+  { store, tools }: { store: QuestStore; tools: Pick<Tools, "list" | "schemas"> },
+  questId: string,
+  active: Pick<ActiveModel, "small" | "contextWindow">,
+): TaskWish {
+  const quest = store.quest(questId);
+  const stored = store.messages(questId);
+  const request = lastRequest(stored.flatMap(({ turn }) => (turn?.kind === "user" ? [turn.content] : [])));
+  const usable = tools.list().flatMap((tool) => (tool.problem === null ? [tool.name] : []));
+  const offered = tools.schemas(active.small ? usable.filter((tool) => smallModelTools(request).includes(tool)) : usable);
+  return {
+    small: active.small,
+    canEdit: asksForChange(request),
+    mode: quest.mode,
+    marker: store.marker(questId),
+    plan: quest.plan,
+    tools: offered,
+    messages: active.small ? toSmallConversation(stored) : toConversation(stored, { cite: offersMemory(offered) }),
+    window: active.contextWindow,
+    answer: active.small ? smallAnswerTokens : Math.min(8_192, Math.floor(active.contextWindow / 4)),
+  };
+}
+
+function lastRequest(turns: readonly Extract<PromptWish["messages"][number], { role: "user" }>["content"][]): string {
+  return (turns.at(-1) ?? []).map((item) => (item.type === "text" && item.attached !== true ? item.text : "")).join("\n");
+}

@@ -1,0 +1,119 @@
+import type { Attachment, Message, Part } from "../contract/chat.ts";
+import { LancelotError } from "../contract/errors.ts";
+import type { Governance } from "../governance/governance.ts";
+import type { Ledger } from "../receipts/receipts.ts";
+import type { InjectionFinding, Redactor, Sanitizer } from "../security/security.ts";
+import type { Tools } from "../tools/tools.ts";
+import { attachmentPart, findMentions, protectAttachment } from "./attachments.ts";
+import { withoutCrusader } from "./crusader.ts";
+import { findNamedFiles } from "./named-files.ts";
+import { notice } from "./notices.ts";
+import { ownersText, titleOf } from "./quest-page.ts";
+import type { MessagesOfOthers } from "./foreign-messages.ts";
+import type { QuestStore } from "./quest-store.ts";
+import { expandSlashCommand } from "./slash-commands.ts";
+
+interface Deps {
+  store: QuestStore;
+  tools: Tools;
+  governance: Governance;
+  ledger: Ledger;
+  redactor: Redactor;
+  /** Hides a quest's secrets in a way that its file tools can take back. */
+  redactorOf: (questId: string) => Redactor;
+  sanitizer: Sanitizer | undefined;
+  others: MessagesOfOthers;
+}
+
+/** The owner's words in a task: stored with what they attach and name, found again, and taken back. */
+export interface OwnersMessages {
+  /** `owner`: it came with the owner token. */
+  add(questId: string, text: string, attached: readonly Attachment[], owner: boolean): Message;
+  /** @throws LancelotError `not_found` for what is no message of the owner's in this task (any more). */
+  find(questId: string, messageId: string): Message;
+  /** Takes back a message and all that followed. What is returned rejects, afterwards, what it proposed and nobody decided. */
+  rewind(questId: string, from: Message, text: string): () => Promise<void>;
+}
+
+export function createOwnersMessages(deps: Deps): OwnersMessages {
+  const { store, tools, governance, ledger, redactor, redactorOf, sanitizer, others } = deps;
+  return {
+    add(questId: string, text: string, attached: readonly Attachment[], owner: boolean): Message {
+      const safe = redactor.text(text).text;
+      const reversible = redactorOf(questId);
+      const suspicious = sanitizer?.inspect(text).findings ?? [];
+      const mentioned = [...new Set([...findMentions(safe, governance), ...findNamedFiles(withoutCrusader(safe), governance)])].filter(
+        (path) => !attached.some((one) => one.type === "file" && one.path === path),
+      );
+      const attachments = [
+        ...attached.map((one) => protectAttachment(one, reversible)),
+        ...mentioned.map((path) => ({ type: "file" as const, path })),
+      ];
+      const asked = withoutCrusader(reversible.text(text).text);
+      const message = store.addMessage({
+        questId,
+        role: "user",
+        parts: [...attachments.map(attachmentPart), { type: "text", text: safe }, ...warning(suspicious, redactor)],
+        turn: { kind: "user", content: [{ type: "text", text: expandSlashCommand(asked) ?? asked }] },
+        ...(attachments.length === 0 ? {} : { attachments }),
+      });
+      if (!owner) others.add(message.id);
+      if (suspicious.length > 0) {
+        ledger.record(
+          {
+            actionType: "user_interaction",
+            actionName: "message.suspicious",
+            inputs: { messageId: message.id, injection: suspicious.map(({ rule }) => rule) },
+            riskTier: "T0",
+            questId,
+            parentId: store.quest(questId).receiptId,
+          },
+          { status: "success" },
+        );
+      }
+      return message;
+    },
+
+    find(questId: string, messageId: string): Message {
+      const message = store.message(messageId)?.message;
+      if (message?.questId !== questId || message.role !== "user" || ownersText(message) === "") {
+        throw new LancelotError("not_found", "That message is no longer part of this task. Send it as a new one.");
+      }
+      return message;
+    },
+
+    rewind(questId: string, from: Message, text: string): () => Promise<void> {
+      const removed = store.messages(questId).filter(({ message }) => message.seq >= from.seq);
+      const made = new Set(
+        removed.flatMap(({ message }) =>
+          message.parts.flatMap((part) => (part.type === "tool" && part.changeId !== null ? [part.changeId] : [])),
+        ),
+      );
+      store.removeFrom(questId, from.seq);
+      const before = titleOf(ownersText(from));
+      const automatic = from.seq === 0 && store.quest(questId).title === before;
+      store.patch(questId, { plan: [], ...(automatic ? { title: titleOf(redactor.text(text).text) } : {}) });
+      return async () => {
+        for (const change of tools.changes.list({ questId, open: true, limit: 500 })) {
+          if (made.has(change.id)) await tools.changes.decide(change.id, "reject");
+        }
+        // The model no longer knows of these proposals, so it need not hear what became of them.
+        if (made.size > 0) tools.changes.takeReview(questId);
+      };
+    },
+  };
+}
+
+/** The owner's words are theirs: they are told what reads like an order past them, in case they pasted it, and it is sent as it is. */
+function warning(suspicious: readonly InjectionFinding[], redactor: Redactor): Part[] {
+  const [first] = suspicious;
+  if (first === undefined) return [];
+  const quoted = redactor.text(first.match).text;
+  const words = quoted === "" ? "" : ` (“${quoted.length > 80 ? `${quoted.slice(0, 80)}…` : quoted}”)`;
+  return [
+    notice(
+      "warning",
+      `This message holds words that read like orders past you${words}. It was sent as it is. If you pasted it from somewhere, check it; rules and approvals hold whatever it says.`,
+    ),
+  ];
+}

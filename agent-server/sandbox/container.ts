@@ -1,0 +1,304 @@
+import { statSync } from "node:fs";
+import { relative, sep } from "node:path";
+import { LancelotError } from "../contract/errors.ts";
+import type { ProviderHealth, SandboxState } from "../contract/providers.ts";
+import type { Log } from "../security/security.ts";
+import { ask, EngineSilent, unavailable, wordsOf } from "./container/engine-call.ts";
+import { notBegun, NotRunning, runCommand } from "./container/container-command.ts";
+import { findImage, makeImage, type WantedImage, wantedImage } from "./container/container-image.ts";
+import { insidePath, planMounts } from "./container/container-mounts.ts";
+import { createPool } from "./container/container-pool.ts";
+import { proxyPort } from "./container/container-scripts.ts";
+import type { WarmContainer } from "./container/warm-container.ts";
+import type { EgressGrant, EgressProxy } from "./egress.ts";
+import { proxyEnvironment } from "./command-environment.ts";
+import type { SandboxSettings, SandboxSettingsRead } from "./sandbox-settings.ts";
+import type { ShellCommand, ShellProvider, ShellResult } from "./shell-provider.ts";
+
+export interface ContainerDeps {
+  /** Absolute and resolved. */
+  readonly workspace: string;
+  readonly dataDir: string;
+  /** The shipped configuration; null where there is none. */
+  readonly configDir: string | null;
+  readonly hostId: string;
+  readonly hostAlive: (hostId: string) => boolean;
+  /** What commands may read but not write, relative to the workspace. Asked at every command. */
+  readonly protectedPaths: () => readonly string[];
+  /** Of the owner: where the engine is named. Nothing of it reaches a command. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly home: string;
+  readonly platform: NodeJS.Platform;
+  readonly settings: () => SandboxSettingsRead;
+  /** The way to the network of commands that may use it. */
+  readonly egress?: Pick<EgressProxy, "grant">;
+  readonly log: Log;
+}
+
+/** The container sandbox: a place for commands, with what the panel shows of it. */
+export interface ContainerShell extends ShellProvider {
+  state(): Pick<SandboxState, "engine" | "image" | "container" | "limits">;
+  /** Builds the image, or fetches the one the owner named. Rejects with why not. */
+  build(signal?: AbortSignal): Promise<void>;
+  cancelBuild(): void;
+  /** Ends what runs in the sandbox and starts it anew. */
+  restart(): Promise<void>;
+  /** Called when `state()` says something else; at most five times a second. */
+  onChange(listener: () => void): () => void;
+}
+
+/** Commands that are started at the same time. */
+const startingAtOnce = 8;
+
+/** Runs commands in a container that stays warm for the workspace, on the owner's own container engine (requirement T2). */
+export function createContainerShell(deps: ContainerDeps): ContainerShell {
+  const image: SandboxState["image"] = { name: "", source: "shipped", state: "unknown", bytes: null, message: null };
+  const state = { building: null as AbortController | null, closed: false };
+  const changes = createListeners();
+  const starting = createLimit(startingAtOnce);
+  const pool = createPool({ ...deps, usable, image: () => wanted().name, changed: changes.tell });
+
+  function usable(): SandboxSettings {
+    const { settings, problem } = deps.settings();
+    if (problem !== null) throw unavailable(problem);
+    return settings;
+  }
+
+  function showImage(next: Partial<SandboxState["image"]>): void {
+    Object.assign(image, next);
+    changes.tell();
+  }
+
+  function wanted(): WantedImage {
+    const found = wantedImage({ image: usable().image, workspace: deps.workspace, configDir: deps.configDir, dataDir: deps.dataDir });
+    if (found.name !== image.name)
+      Object.assign(image, { name: found.name, source: found.source, state: "unknown", bytes: null, message: null });
+    return found;
+  }
+
+  async function attempt(command: ShellCommand, cwd: string): Promise<ShellResult> {
+    if (!command.network) return attemptWith(command, cwd, null);
+    // Sockets do not reach into the virtual machine that containers run in elsewhere.
+    if (deps.egress === undefined || deps.platform !== "linux")
+      throw unavailable("A command that uses the network cannot be run in a container here.");
+    const grant = await deps.egress.grant(command.onConnection);
+    try {
+      return await attemptWith(command, cwd, grant);
+    } finally {
+      await grant.revoke();
+    }
+  }
+
+  async function attemptWith(command: ShellCommand, cwd: string, grant: EgressGrant | null): Promise<ShellResult> {
+    const kind = grant === null ? "plain" : "network";
+    let warm: WarmContainer;
+    try {
+      warm = await orStopped(pool.acquire(kind, grant?.socketPath ?? null), command.signal);
+    } catch (error) {
+      if (error instanceof EngineSilent && !command.signal.aborted && pool.engine !== null) pool.lose(pool.engine);
+      throw error;
+    }
+    if (state.building === null && image.state !== "ready") showImage({ state: "ready", message: null });
+    if (grant !== null && !warm.forwards)
+      throw unavailable(
+        "The image has no socat, node or python3, so commands in it cannot use the network. Build image makes one that has.",
+      );
+    const env = grant === null ? {} : proxyEnvironment(grant.proxyUrl(`127.0.0.1:${proxyPort}`));
+    try {
+      return await runCommand({ warm, cwd, workspace: deps.workspace, workspaceBytes: usable().workspace_bytes, env, starting }, command);
+    } catch (error) {
+      if (error instanceof NotRunning) {
+        pool.discard(kind, warm);
+        if (error.cause instanceof EngineSilent) pool.lose(warm.engine);
+      }
+      throw error;
+    } finally {
+      pool.left(warm);
+    }
+  }
+
+  async function build(signal?: AbortSignal): Promise<void> {
+    if (state.building !== null) throw new LancelotError("conflict", "The image is being built already.");
+    const stop = new AbortController();
+    state.building = stop;
+    try {
+      const target = wanted();
+      showImage({ state: "building", message: null });
+      const engine = await orStopped(pool.reach(), stop.signal);
+      const both = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
+      await makeImage(engine, target, both, (message) => showImage({ message }));
+      const made = await findImage(engine, target);
+      if (made === null) throw unavailable("The engine said that the image was built, but does not have it.");
+      showImage({ state: "ready", bytes: made.bytes, message: null });
+      // What is warm runs the image before.
+      pool.retireAll();
+    } catch (error) {
+      showImage({ state: "failed", message: error instanceof LancelotError ? error.message : wordsOf(error) });
+      throw asUnavailable(error);
+    } finally {
+      state.building = null;
+      changes.tell();
+    }
+  }
+
+  const health = (status: ProviderHealth["status"], message: string, nextStep: string | null): ProviderHealth => ({
+    status,
+    message,
+    nextStep,
+    checkedAt: new Date().toISOString(),
+  });
+
+  return {
+    id: "container",
+    title: "Container",
+    place: "container",
+    version: () => (pool.engine === null ? null : `${pool.engine.name} ${pool.engine.version}`),
+
+    async probe(signal) {
+      try {
+        usable();
+        const engine = await orStopped(pool.reach(), signal);
+        planMounts({ workspace: deps.workspace, protectedPaths: [], hidden: [], platform: deps.platform });
+        const found = await findImage(engine, wanted(), signal);
+        if (state.building === null && (found !== null || image.state !== "failed"))
+          showImage({ state: found === null ? "missing" : "ready", bytes: found?.bytes ?? null, message: null });
+        if (found === null)
+          return health(
+            "down",
+            `The image ${image.name} is not there, so commands cannot be run in a container.`,
+            "Choose Build image, or name an image you have in config/sandbox.yaml.",
+          );
+        // Whether an engine elsewhere sees this workspace is known when it has mounted it.
+        if (engine.remote) await orStopped(pool.acquire("plain", null), signal);
+        if (found.outdated)
+          return health("degraded", "The image was built from another Dockerfile than the one there is now.", "Choose Build image.");
+        if (engine.unenforced.length > 0)
+          return health(
+            "degraded",
+            `The container engine cannot limit ${engine.unenforced.join(" and ")} of commands.`,
+            "Use an engine with cgroups for it: Docker, or Podman with cgroup v2.",
+          );
+        return health("ok", `Commands run in a container (${engine.name} ${engine.version}).`, null);
+      } catch (error) {
+        const said = asUnavailable(error).message;
+        return health("down", said, "Correct that, then choose Doctor or Restart.");
+      }
+    },
+
+    async run(command) {
+      if (state.closed) throw unavailable("The sandbox is closed.");
+      if (command.signal.aborted) return notBegun();
+      const way = relative(deps.workspace, command.cwd);
+      if (way === ".." || way.startsWith(`..${sep}`) || !statSync(command.cwd, { throwIfNoEntry: false })?.isDirectory())
+        throw new LancelotError("invalid_params", "The folder of the command is not a folder of the workspace.");
+      const cwd = insidePath(command.cwd, deps.platform);
+      try {
+        return await attempt(command, cwd).catch((error: unknown) => {
+          // It was there a moment ago: somebody removed it. Nothing was begun, so a new one takes the command.
+          if (error instanceof NotRunning) return attempt(command, cwd);
+          throw error;
+        });
+      } catch (error) {
+        if (command.signal.aborted && (error instanceof EngineSilent || error instanceof NotRunning)) return notBegun();
+        throw asUnavailable(error);
+      }
+    },
+
+    state() {
+      const { engine } = pool;
+      const { warm, starting: begins } = pool.shown();
+      const { settings } = deps.settings();
+      return {
+        engine: engine === null ? null : { name: engine.name, version: engine.version, via: engine.via, remote: engine.remote },
+        image: { ...image, name: image.name || settings.image },
+        container: {
+          state: warm !== null ? "running" : begins ? "starting" : "none",
+          id: warm?.id.slice(0, 12) ?? null,
+          since: warm === null ? null : new Date(warm.startedAt).toISOString(),
+        },
+        limits: {
+          memoryBytes: settings.memory_bytes,
+          cpus: settings.cpus,
+          processes: settings.processes,
+          timeoutMs: settings.timeout_seconds * 1000,
+          outputBytes: settings.output_bytes,
+        },
+      };
+    },
+
+    build,
+    cancelBuild: () => state.building?.abort(),
+
+    async restart() {
+      await pool.removeAll();
+      try {
+        await pool.acquire("plain", null);
+      } catch (error) {
+        throw asUnavailable(error);
+      }
+    },
+
+    onChange: changes.add,
+
+    async close() {
+      state.closed = true;
+      state.building?.abort();
+      await pool.close();
+    },
+  };
+}
+
+/** What others wait for too goes on; who was stopped waits no more. @throws EngineSilent */
+async function orStopped<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  return ask(() => work, 120_000, signal);
+}
+
+function asUnavailable(error: unknown): LancelotError {
+  if (error instanceof LancelotError) return error;
+  const cause = error instanceof NotRunning ? error.cause : error;
+  return unavailable(`Commands cannot be run in a container now: ${wordsOf(cause)}`, error);
+}
+
+/** Runs at most `most` at once; the others wait their turn. */
+function createLimit(most: number): <T>(work: () => Promise<T>) => Promise<T> {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  return async (work) => {
+    if (running >= most) await new Promise<void>((resolve) => waiting.push(resolve));
+    running += 1;
+    try {
+      return await work();
+    } finally {
+      running -= 1;
+      waiting.shift()?.();
+    }
+  };
+}
+
+/** Tells at once, then not again for a fifth of a second, and never forgets to tell of the last change. */
+function createListeners() {
+  const listeners = new Set<() => void>();
+  let timer: NodeJS.Timeout | undefined;
+  let pending = false;
+  const tell = () => {
+    if (timer !== undefined) {
+      pending = true;
+      return;
+    }
+    for (const listener of listeners) listener();
+    timer = setTimeout(() => {
+      timer = undefined;
+      if (!pending) return;
+      pending = false;
+      tell();
+    }, 200);
+    timer.unref();
+  };
+  return {
+    tell,
+    add: (listener: () => void) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+}

@@ -1,0 +1,252 @@
+import { randomBytes } from "node:crypto";
+import type { Duplex } from "node:stream";
+import type Dockerode from "dockerode";
+import * as z from "zod";
+import type { ShellCommand, ShellResult } from "../shell-provider.ts";
+import { ask, EngineSilent, isId, statusOf } from "./engine-call.ts";
+import { watchGrowth } from "./disk-usage.ts";
+import { endCommand, endLeftovers, pause } from "./process-termination.ts";
+import { createFrames } from "./stream-frames.ts";
+import { runVariable } from "./container-scripts.ts";
+import type { WarmContainer } from "./warm-container.ts";
+
+/** Thrown before the command began: this container cannot take it, another one can. */
+export class NotRunning extends Error {}
+
+const Inspected = z.object({ Running: z.boolean(), ExitCode: z.number().nullable() });
+
+export interface CommandDeps {
+  readonly warm: WarmContainer;
+  /** `cwd` as it is called inside. */
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Of this machine, absolute. */
+  readonly workspace: string;
+  readonly workspaceBytes: number;
+  /** At most so many are started at once: each costs the engine a good part of a core. */
+  readonly starting: <T>(work: () => Promise<T>) => Promise<T>;
+}
+
+/** How long no output has to come, after the command's own process ended, for it to be all, ms. */
+const lastOutput = 200;
+const startWithin = 30_000;
+/** Looks whether the command's own process still runs, ms: the stream alone does not tell while a child of it holds it. */
+const looks = { first: 100, longest: 2_000 };
+const memoryWords = 400;
+
+/**
+ * Runs one command in a warm container, to its end and that of everything it started.
+ * @throws NotRunning before `onStarted`
+ */
+export async function runCommand(deps: CommandDeps, command: ShellCommand): Promise<ShellResult> {
+  const { warm } = deps;
+  const mark = randomBytes(8).toString("hex");
+  await warm.enter();
+  warm.active.add(mark);
+  try {
+    return await deps
+      .starting(() => begin(deps, command, mark))
+      .then((begun) => (begun === null ? notBegun() : follow(deps, command, mark, begun)));
+  } finally {
+    warm.active.delete(mark);
+  }
+}
+
+interface Begun {
+  /** Processes ended for memory in the container before. */
+  readonly killsBefore: Promise<number | null>;
+  readonly exec: Dockerode.Exec;
+  readonly stream: Duplex | null;
+  readonly at: number;
+}
+
+async function begin(deps: CommandDeps, command: ShellCommand, mark: string): Promise<Begun | null> {
+  const { warm } = deps;
+  let exec: Dockerode.Exec;
+  const killsBefore = warm.keeper.killsForMemory().catch(() => null);
+  try {
+    exec = await ask(
+      (abortSignal) =>
+        warm.engine.docker.getContainer(warm.id).exec({
+          Cmd: [warm.shell, "-c", "--", command.command],
+          User: warm.user,
+          WorkingDir: deps.cwd,
+          Env: [...Object.entries(deps.env).map(([name, value]) => `${name}=${value}`), `${runVariable}=${mark}`],
+          AttachStdout: true,
+          AttachStderr: true,
+          abortSignal,
+        }),
+      undefined,
+      command.signal,
+    );
+    if (!isId(exec.id)) throw new EngineSilent("The container engine answered nonsense.");
+  } catch (error) {
+    if (command.signal.aborted) return null;
+    throw new NotRunning("The container does not take commands.", { cause: error });
+  }
+  if (command.signal.aborted) return null;
+  command.onStarted();
+  const at = performance.now();
+  try {
+    const stream = await ask(() => exec.start({ hijack: true, stdin: false }), startWithin);
+    return { exec, stream, at, killsBefore };
+  } catch {
+    // Whether it began is not known.
+    return { exec, stream: null, at, killsBefore };
+  }
+}
+
+type Why = "ended" | "timeout" | "stopped" | "disk" | "lost";
+
+async function follow(deps: CommandDeps, command: ShellCommand, mark: string, begun: Begun): Promise<ShellResult> {
+  const { warm } = deps;
+  const { exec, stream, at } = begun;
+  const state = { outputBytes: 0, handedOn: 0, thrown: null as unknown, over: false, silent: stream === null, lastAt: 0 };
+  const { promise: asked, resolve: end } = Promise.withResolvers<Why>();
+  const take = (name: "stdout" | "stderr", bytes: Uint8Array) => {
+    state.outputBytes += bytes.byteLength;
+    state.lastAt = performance.now();
+    const room = command.outputBytes - state.handedOn;
+    if (room <= 0 || state.thrown !== null) return;
+    const part = bytes.subarray(0, room);
+    state.handedOn += part.byteLength;
+    try {
+      command.onOutput(name, part);
+    } catch (error) {
+      state.thrown = error;
+      end("stopped");
+    }
+  };
+  const { promise: streamOver, resolve: endStream } = Promise.withResolvers<void>();
+  void streamOver.then(() => (state.silent = true));
+  if (stream === null) end("lost");
+  else listen(stream, take, endStream, () => end("lost"));
+  /** Waits for the end of the output, or until none has come for a while: something that was left may hold it open. */
+  const quiet = async () => {
+    const from = performance.now();
+    while (!state.silent && performance.now() - Math.max(from, state.lastAt) < lastOutput)
+      await Promise.race([streamOver, pause(lastOutput)]);
+  };
+  const clock = setTimeout(() => end("timeout"), Math.max(0, command.timeoutMs - (performance.now() - at)));
+  const stop = () => end("stopped");
+  if (command.signal.aborted) stop();
+  command.signal.addEventListener("abort", stop, { once: true });
+  const stopWatching = watchGrowth(deps.workspace, deps.workspaceBytes, () => end("disk"));
+  const look = inspector(exec);
+
+  let why: Why;
+  let exitCode: number | null = null;
+  try {
+    why = await Promise.race([
+      asked,
+      warm.keeper.over.then(() => "lost" as const),
+      streamOver.then(() => ended(look, () => state.over)),
+      ended(look, () => state.over, looks.first),
+    ]);
+  } finally {
+    state.over = true;
+    clearTimeout(clock);
+    stopWatching();
+    command.signal.removeEventListener("abort", stop);
+  }
+  let leftovers = false;
+  let outcome: ShellResult["ended"];
+  if (why === "ended") {
+    await quiet();
+    exitCode = look.exitCode;
+    outcome = await outcomeOf(warm, begun, exitCode);
+    leftovers = await endLeftovers(warm, mark);
+  } else {
+    const known = why === "lost" && !warm.keeper.alive;
+    // Nobody says that it is over: not what was asked for.
+    if (!known && !(await endCommand(warm, mark, async () => stream === null || (await look.over()) !== false))) why = "lost";
+    outcome = why === "lost" ? await outcomeOf(warm, begun, null) : why === "disk" ? "stopped" : why;
+  }
+  await quiet();
+  stream?.destroy();
+  if (state.thrown !== null) throw state.thrown;
+  if (why === "disk") {
+    const words = `\nlancelot: ended, because it added more than ${Math.round(deps.workspaceBytes / (1 << 20))} MB to the workspace.\n`;
+    command.onOutput("stderr", Buffer.from(words));
+  }
+  return {
+    exitCode: outcome === "exit" ? exitCode : null,
+    ended: outcome,
+    outputBytes: state.outputBytes,
+    durationMs: performance.now() - at,
+    leftovers,
+  };
+}
+
+/** How a command ended that was not ended from here; null where it did not end by itself. */
+async function outcomeOf(warm: WarmContainer, begun: Begun, exitCode: number | null): Promise<ShellResult["ended"]> {
+  if (exitCode === 0) return "exit";
+  const before = await begun.killsBefore;
+  const now = before === null ? null : await warm.keeper.killsForMemory().catch(() => null);
+  if (before !== null && now !== null && now > before) return "memory";
+  // Killed: by itself, or with its container, maybe for memory. The engine tells of these beside the end of the process, in no order.
+  if (exitCode === 137 || exitCode === null) {
+    const until = performance.now() + memoryWords;
+    while (warm.keeper.alive && warm.outOfMemoryAt < begun.at && performance.now() < until) await pause(10);
+    if (!warm.keeper.alive && warm.outOfMemoryAt < begun.at) return "lost";
+  }
+  if (warm.outOfMemoryAt >= begun.at) return "memory";
+  return exitCode === null ? "lost" : "exit";
+}
+
+function listen(stream: Duplex, take: (name: "stdout" | "stderr", bytes: Uint8Array) => void, end: () => void, broken: () => void): void {
+  const frames = createFrames(take);
+  stream.on("data", (chunk: Buffer) => {
+    try {
+      frames(chunk);
+    } catch {
+      stream.destroy();
+      broken();
+    }
+  });
+  for (const event of ["end", "close", "error"]) stream.on(event, end);
+}
+
+interface Inspector {
+  /** True once the command's own process is over; null when the engine does not say. */
+  over(): Promise<boolean | null>;
+  readonly exitCode: number | null;
+}
+
+function inspector(exec: Dockerode.Exec): Inspector {
+  let exitCode: number | null = null;
+  return {
+    async over() {
+      try {
+        const seen = Inspected.parse(await ask((abortSignal) => exec.inspect({ abortSignal })));
+        if (!seen.Running) exitCode = seen.ExitCode;
+        return !seen.Running && seen.ExitCode !== null;
+      } catch (error) {
+        // 404: the engine forgot it, with its container.
+        return statusOf(error) === 404 ? false : null;
+      }
+    },
+    get exitCode() {
+      return exitCode;
+    },
+  };
+}
+
+/** Resolves once the command's own process is over, or the engine has not been reached for some looks. */
+async function ended(look: Inspector, over: () => boolean, first = 0): Promise<Why> {
+  let wait = first;
+  let silent = 0;
+  for (;;) {
+    if (wait > 0) await pause(wait);
+    if (over()) return "ended";
+    const said = await look.over();
+    if (said === true) return "ended";
+    silent = said === null ? silent + 1 : 0;
+    if (silent >= 5) return "lost";
+    wait = Math.min(looks.longest, Math.max(2, wait * 2));
+  }
+}
+
+export function notBegun(): ShellResult {
+  return { exitCode: null, ended: "stopped", outputBytes: 0, durationMs: 0, leftovers: false };
+}

@@ -1,0 +1,140 @@
+import { Agent as HttpAgent } from "node:http";
+import { Agent as HttpsAgent } from "node:https";
+import { inspect } from "node:util";
+import type Dockerode from "dockerode";
+import * as z from "zod";
+import { LancelotError } from "../../contract/errors.ts";
+import { ask, unavailable, wordsOf } from "./engine-call.ts";
+import { type DiscoveryDeps, type EngineAddress, type EngineEndpoint, findEndpoints } from "./engine-endpoint.ts";
+import { openTunnel, type Tunnel } from "./ssh-tunnel.ts";
+
+/** An engine that answered. */
+export interface Engine {
+  readonly docker: Dockerode;
+  readonly name: "docker" | "podman";
+  readonly version: string;
+  readonly via: string;
+  /** On another machine, as far as the address tells. */
+  readonly remote: boolean;
+  /** It runs in a user namespace of the owner's: root inside is the owner outside, and nobody more. */
+  readonly rootless: boolean;
+  /** It gives users other numbers, which the owner's files do not have; switched off for our containers. */
+  readonly remapped: boolean;
+  readonly cpus: number;
+  /** What it cannot hold back, in words; empty when every limit is enforced. */
+  readonly unenforced: readonly string[];
+  /** It can be asked no more: the way to it is gone. */
+  readonly gone: boolean;
+  close(): void;
+}
+
+/** How long an engine may take to introduce itself, ms. */
+const introducedWithin = 3_000;
+
+const Version = z.object({
+  Version: z.string().min(1).max(200),
+  Components: z.array(z.object({ Name: z.string() })).optional(),
+});
+const Info = z.object({
+  OSType: z.string().optional(),
+  NCPU: z.number().optional(),
+  SecurityOptions: z.array(z.string()).nullish(),
+  MemoryLimit: z.boolean().optional(),
+  SwapLimit: z.boolean().optional(),
+  PidsLimit: z.boolean().optional(),
+  CpuCfsQuota: z.boolean().optional(),
+});
+
+/**
+ * Connects to the first engine that answers.
+ * @throws LancelotError `unavailable`: no engine, or none that answers, with what to do.
+ */
+export async function connectEngine(deps: DiscoveryDeps, signal?: AbortSignal): Promise<Engine> {
+  const endpoints = findEndpoints(deps);
+  if (endpoints.length === 0)
+    throw unavailable("No container engine was found. Install Docker or Podman and start it, or name it in config/sandbox.yaml (engine).");
+  let first: unknown;
+  for (const endpoint of endpoints) {
+    try {
+      return await connect(endpoint, deps, signal);
+    } catch (error) {
+      first ??= error;
+    }
+  }
+  throw first;
+}
+
+async function connect(endpoint: EngineEndpoint, deps: DiscoveryDeps, signal?: AbortSignal): Promise<Engine> {
+  const { address } = endpoint;
+  const tunnel = address.kind === "ssh" ? await openTunnel(address, deps.env, signal) : null;
+  const agent: HttpAgent =
+    address.kind === "tcp" && address.tls !== null ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
+  // The client writes out every request with all that hangs on it, for a log nobody reads: with fifty connections that takes 200 ms.
+  Object.assign(agent, { [inspect.custom]: () => "connections" });
+  const close = () => {
+    agent.destroy();
+    tunnel?.close();
+  };
+  try {
+    const docker = await openClient(address, tunnel, agent);
+    const [version, info] = await Promise.all([
+      ask(() => docker.version(), introducedWithin, signal),
+      ask(() => docker.info() as Promise<unknown>, introducedWithin, signal),
+    ]).then(([saidVersion, saidInfo]) => [Version.parse(saidVersion), Info.parse(saidInfo)] as const);
+    if (info.OSType !== undefined && info.OSType !== "linux")
+      throw unavailable("The container engine runs Windows containers. Switch it to Linux containers.");
+    const options = info.SecurityOptions ?? [];
+    return {
+      docker,
+      name: (version.Components ?? []).some(({ Name }) => /podman/i.test(Name)) ? "podman" : "docker",
+      version: version.Version,
+      via: endpoint.via,
+      remote: address.kind === "ssh" || (address.kind === "tcp" && !isLoopback(address.host)),
+      rootless: options.some((option) => option.includes("rootless")),
+      remapped: options.some((option) => option.includes("name=userns")),
+      cpus: info.NCPU ?? 1,
+      unenforced: [
+        ...(info.MemoryLimit === false ? ["memory"] : []),
+        ...(info.PidsLimit === false ? ["processes"] : []),
+        ...(info.CpuCfsQuota === false ? ["CPU"] : []),
+      ],
+      get gone() {
+        return tunnel?.closed ?? false;
+      },
+      close,
+    };
+  } catch (error) {
+    close();
+    if (error instanceof LancelotError) throw error;
+    if (error instanceof z.ZodError)
+      throw unavailable(`What listens at ${endpoint.via} does not answer as a container engine does. Check the address.`, error);
+    const said = wordsOf(error);
+    const why = /EACCES|EPERM|permission denied/i.test(said)
+      ? "this user may not use it: add yourself to the group docker, or use Podman or rootless Docker"
+      : /ECONNREFUSED|ENOENT/.test(said)
+        ? "it is not running: start it"
+        : said;
+    throw unavailable(`The container engine at ${endpoint.via} cannot be reached (${why}).`, error);
+  }
+}
+
+/** Every setting is named, because the client would take what is not from this process's own environment. */
+async function openClient(address: EngineAddress, tunnel: Tunnel | null, agent: HttpAgent): Promise<Dockerode> {
+  const { default: Client } = await import("dockerode");
+  const nothing = {
+    username: undefined,
+    password: undefined,
+    timeout: undefined,
+    pathPrefix: undefined,
+    ca: undefined,
+    cert: undefined,
+    key: undefined,
+  };
+  const open = (options: Record<string, unknown>) => new Client({ ...nothing, agent, ...options } as Dockerode.DockerOptions);
+  if (address.kind === "socket") return open({ protocol: "http", host: undefined, port: undefined, socketPath: address.path });
+  if (address.kind === "ssh") return open({ protocol: "http", host: undefined, port: undefined, socketPath: tunnel?.socket });
+  const at = { host: address.host.includes(":") ? `[${address.host}]` : address.host, port: address.port, socketPath: undefined };
+  return address.tls === null ? open({ protocol: "http", ...at }) : open({ protocol: "https", ...at, ...address.tls });
+}
+
+const isLoopback = (host: string): boolean => host === "localhost" || host === "::1" || host.startsWith("127.");

@@ -1,0 +1,119 @@
+import type { Duplex } from "node:stream";
+import { EngineSilent } from "./engine-call.ts";
+import { createFrames } from "./stream-frames.ts";
+
+/** A process in the container, as the container's own process sees it. */
+export interface InnerProcess {
+  readonly pid: number;
+  readonly parent: number;
+  readonly uid: number;
+  /** Ended, and waiting to be noticed. */
+  readonly over: boolean;
+}
+
+/** The connection to the container's own process; the container lives as long as this does. */
+export interface Keeper {
+  readonly alive: boolean;
+  /** Resolves when the connection is over, and the container with it. */
+  readonly over: Promise<void>;
+  about(): Promise<{ nonce: string; shell: string; forwarder: boolean; home: boolean }>;
+  processes(): Promise<InnerProcess[]>;
+  /** How many processes the kernel ended for memory since the container began; 0 where that is not to be seen. */
+  killsForMemory(): Promise<number>;
+  /** Lines of /proc/self/mountinfo. */
+  mounts(): Promise<string[]>;
+  close(): void;
+}
+
+const answerWithin = 5_000;
+
+/** Asks over a hijacked connection of `attach`; one question at a time. */
+export function createKeeper(stream: Duplex): Keeper {
+  const state = { alive: true };
+  let heard = "";
+  let answer: ((text: string) => void) | null = null;
+  const { promise: over, resolve: end } = Promise.withResolvers<void>();
+  const close = () => {
+    state.alive = false;
+    stream.destroy();
+    end();
+  };
+  const frames = createFrames((name, bytes) => {
+    if (name !== "stdout") return;
+    heard += Buffer.from(bytes).toString("latin1");
+    // Far more than a container's processes take: it is not our process that speaks.
+    if (heard.length > 8_000_000) return close();
+    if (heard === ".\n" || heard.endsWith("\n.\n")) {
+      const text = heard;
+      heard = "";
+      answer?.(text.slice(0, -2));
+    }
+  });
+  stream.on("data", (chunk: Buffer) => {
+    try {
+      frames(chunk);
+    } catch {
+      close();
+    }
+  });
+  for (const event of ["end", "close", "error"]) stream.on(event, close);
+
+  let turn: Promise<unknown> = Promise.resolve();
+  function question(word: string): Promise<string> {
+    const asked = turn.then(async () => {
+      if (!state.alive) throw new EngineSilent("The container is gone.");
+      const { promise, resolve } = Promise.withResolvers<string>();
+      answer = resolve;
+      stream.write(`${word}\n`);
+      let timer: NodeJS.Timeout | undefined;
+      try {
+        return await Promise.race([
+          promise,
+          over.then(() => Promise.reject(new EngineSilent("The container ended."))),
+          new Promise<never>((_resolve, reject) => {
+            timer = setTimeout(() => {
+              // Its answer would be taken for the next one's.
+              reject(new EngineSilent("The container does not answer."));
+              close();
+            }, answerWithin);
+          }),
+        ]);
+      } finally {
+        clearTimeout(timer);
+        answer = null;
+      }
+    });
+    turn = asked.catch(() => {});
+    return asked;
+  }
+
+  return {
+    get alive() {
+      return state.alive;
+    },
+    over,
+    async about() {
+      // Podman hands the body of the request for the connection on, so the first line is not ours alone.
+      await question("");
+      const lines = (await question("about")).split("\n");
+      const said = (name: string) => lines.find((line) => line.startsWith(`${name} `))?.slice(name.length + 1) ?? "";
+      return {
+        nonce: said("nonce"),
+        shell: said("shell") === "bash" ? "bash" : "sh",
+        forwarder: said("forwarder") === "ready",
+        home: said("home") === "ready",
+      };
+    },
+    async processes() {
+      return (await question("processes")).split("\n").flatMap((line) => {
+        const [pid, parent, uid, state] = line.split(" ");
+        // A process that ended while it was looked at has no parent to say.
+        if (pid === undefined || parent === undefined || parent === "-" || uid === "-") return [];
+        return [{ pid: Number(pid), parent: Number(parent), uid: Number(uid), over: state === "Z" || state === "X" }];
+      });
+    },
+    killsForMemory: async () => Number((await question("memory")).split("\n")[0]) || 0,
+    mounts: async () => (await question("mounts")).split("\n"),
+    close,
+  };
+}

@@ -1,0 +1,199 @@
+import { createHash } from "node:crypto";
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { limitsOf, type SandboxSettings } from "../sandbox-settings.ts";
+import type { ContainerDeps } from "../container.ts";
+import { ask, unavailable } from "./engine-call.ts";
+import { connectEngine, type Engine } from "./container-engine.ts";
+import { labels, removeLeftovers } from "./orphaned-containers.ts";
+import { type MountPlan, planMounts } from "./container-mounts.ts";
+import { startContainer, type WarmContainer } from "./warm-container.ts";
+
+/** Commands that may use the network have a container of their own, so that the others cannot reach the proxy. */
+export type Kind = "plain" | "network";
+
+export interface PoolDeps extends ContainerDeps {
+  /** @throws LancelotError `unavailable` while the owner's file cannot be used */
+  readonly usable: () => SandboxSettings;
+  /** Name of the image. @throws LancelotError `unavailable` */
+  readonly image: () => string;
+  readonly changed: () => void;
+}
+
+/** The engine, and one warm container of each kind on it. */
+export interface Pool {
+  readonly engine: Engine | null;
+  /** An engine that answered just now; one that does not any more is looked for anew. @throws LancelotError `unavailable` */
+  reach(): Promise<Engine>;
+  /** Forgets an engine that does not answer any more, with what ran on it. */
+  lose(engine: Engine): void;
+  /**
+   * A container with the mounts, limits and image that are wanted now: the warm one, or a new one.
+   * @param egressSocket of the proxy, for containers of the kind `network`. @throws LancelotError `unavailable`
+   */
+  acquire(kind: Kind, egressSocket: string | null): Promise<WarmContainer>;
+  /** Said when a command in it is over. */
+  left(warm: WarmContainer): void;
+  /** It takes no commands any more. */
+  discard(kind: Kind, warm: WarmContainer): void;
+  /** Nothing new is started in what is warm now; what runs goes on. */
+  retireAll(): void;
+  removeAll(): Promise<void>;
+  shown(): { readonly warm: WarmContainer | null; readonly starting: boolean };
+  close(): Promise<void>;
+}
+
+/** How long an engine that was reached before may take to say that it is there, ms. */
+const answersWithin = 2_000;
+
+export function createPool(deps: PoolDeps): Pool {
+  const folder = join(deps.dataDir, "sandbox");
+  const data = short(deps.dataDir);
+  const containers = new Map<Kind, WarmContainer>();
+  const starting = new Map<Kind, Promise<WarmContainer>>();
+  /** Taken out of use, with commands still in them. */
+  const retired = new Set<WarmContainer>();
+  const state = { engine: null as Engine | null, connecting: null as Promise<Engine> | null, closed: false };
+
+  async function connect(): Promise<Engine> {
+    const engine = await connectEngine({ env: deps.env, home: deps.home, platform: deps.platform, owners: deps.usable().engine });
+    state.engine = engine;
+    const mine = new Set([...containers.values(), ...retired].map(({ id }) => id));
+    await removeLeftovers({ engine, hostId: deps.hostId, data, hostAlive: deps.hostAlive, mine, folder });
+    deps.changed();
+    return engine;
+  }
+
+  function known(): Promise<Engine> {
+    if (state.engine !== null && !state.engine.gone) return Promise.resolve(state.engine);
+    state.connecting ??= connect().finally(() => {
+      state.connecting = null;
+    });
+    return state.connecting;
+  }
+
+  async function reach(): Promise<Engine> {
+    const engine = await known();
+    try {
+      await ask(() => engine.docker.ping() as unknown as Promise<unknown>, answersWithin);
+      return engine;
+    } catch {
+      lose(engine);
+      return known();
+    }
+  }
+
+  async function start(kind: Kind, plan: MountPlan, egressSocket: string | null): Promise<WarmContainer> {
+    const engine = await reach();
+    const warm = await startContainer({
+      engine,
+      image: deps.image(),
+      limits: limitsOf(deps.usable()),
+      plan,
+      labels: { [labels.data]: data, [labels.host]: deps.hostId, [labels.workspace]: short(deps.workspace) },
+      user: engine.rootless ? "0:0" : ownerOf(deps.workspace, deps.platform),
+      platform: deps.platform,
+      egressSocket,
+      folder: join(folder, deps.hostId),
+    });
+    if (state.closed) {
+      await warm.remove();
+      throw unavailable("The sandbox is closed.");
+    }
+    containers.set(kind, warm);
+    void warm.keeper.over.then(() => {
+      if (containers.get(kind) === warm) containers.delete(kind);
+      deps.changed();
+    });
+    return warm;
+  }
+
+  async function acquire(kind: Kind, egressSocket: string | null): Promise<WarmContainer> {
+    const settings = deps.usable();
+    const plan = planMounts({
+      workspace: deps.workspace,
+      protectedPaths: deps.protectedPaths(),
+      hidden: [deps.dataDir],
+      platform: deps.platform,
+    });
+    const wanted = [plan.fingerprint, settings, deps.image(), egressSocket === null ? null : identity(egressSocket)];
+    const fingerprint = short(JSON.stringify(wanted));
+    const warm = containers.get(kind);
+    if (warm !== undefined && warm.keeper.alive && warm.fingerprint === fingerprint) return warm;
+    if (warm !== undefined) retire(kind, warm);
+    const begun = starting.get(kind) ?? start(kind, { ...plan, fingerprint }, egressSocket).finally(() => starting.delete(kind));
+    starting.set(kind, begun);
+    deps.changed();
+    return begun;
+  }
+
+  function retire(kind: Kind, warm: WarmContainer): void {
+    if (containers.get(kind) === warm) containers.delete(kind);
+    if (warm.active.size === 0) void warm.remove();
+    else retired.add(warm);
+  }
+
+  async function removeAll(): Promise<void> {
+    const all = [...containers.values(), ...retired];
+    containers.clear();
+    retired.clear();
+    await Promise.all(all.map((warm) => warm.remove()));
+    deps.changed();
+  }
+
+  function lose(engine: Engine): void {
+    if (state.engine !== engine) return;
+    state.engine = null;
+    for (const warm of [...containers.values(), ...retired]) warm.keeper.close();
+    containers.clear();
+    retired.clear();
+    engine.close();
+    deps.changed();
+  }
+
+  return {
+    get engine() {
+      return state.engine;
+    },
+    reach,
+    lose,
+    acquire,
+    left(warm) {
+      if (warm.active.size === 0 && retired.delete(warm)) void warm.remove();
+    },
+    discard(kind, warm) {
+      if (containers.get(kind) === warm) containers.delete(kind);
+      void warm.remove();
+    },
+    retireAll() {
+      for (const [kind, warm] of containers) retire(kind, warm);
+    },
+    removeAll,
+    shown: () => ({ warm: containers.get("plain") ?? containers.get("network") ?? null, starting: starting.size > 0 }),
+    async close() {
+      state.closed = true;
+      await Promise.allSettled(starting.values());
+      await removeAll();
+      state.engine?.close();
+      state.engine = null;
+    },
+  };
+}
+
+/** Changes when the proxy's socket is another one. */
+function identity(socket: string): string {
+  const stats = statSync(socket, { bigint: true });
+  return `${stats.dev}:${stats.ino}`;
+}
+
+/**
+ * Whom commands run as: whom the workspace belongs to, so that what they write belongs to the owner too. That is root where the
+ * workspace is root's; root inside has no capability, can gain none, and owns nothing that is mounted but the workspace.
+ */
+function ownerOf(workspace: string, platform: NodeJS.Platform): string {
+  if (platform === "win32") return "1000:1000";
+  const { uid, gid } = statSync(workspace);
+  return `${uid}:${gid}`;
+}
+
+const short = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 16);

@@ -1,0 +1,233 @@
+import { randomBytes } from "node:crypto";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Duplex } from "node:stream";
+import type Dockerode from "dockerode";
+import * as z from "zod";
+import type { SandboxLimits } from "../shell-provider.ts";
+import { ask, EngineSilent, isId, statusOf, unavailable, wordsOf } from "./engine-call.ts";
+import type { Engine } from "./container-engine.ts";
+import { createKeeper, type Keeper } from "./container-keeper.ts";
+import type { MountPlan } from "./container-mounts.ts";
+import { keeper as keeperUser } from "./container-scripts.ts";
+import { containerSpec } from "./container-spec.ts";
+
+/** A container that waits for commands. */
+export interface WarmContainer {
+  readonly id: string;
+  readonly engine: Engine;
+  readonly keeper: Keeper;
+  readonly startedAt: number;
+  /** Of the mounts it was started with. */
+  readonly fingerprint: string;
+  /** `bash`, or `sh` where the image has none. */
+  readonly shell: string;
+  /** The image can carry connections to the proxy's socket. */
+  readonly forwards: boolean;
+  /** `UID:GID` that commands run as. */
+  readonly user: string;
+  /** Marks of the commands in it. */
+  readonly active: Set<string>;
+  /** Asked before a command is started in it: waits while everything in it is being ended. */
+  enter(): Promise<void>;
+  /** Does what concerns everything in it, when `mark` is alone in it; null when it is not. Nobody enters meanwhile. */
+  alone<T>(mark: string, work: () => Promise<T>): Promise<T | null>;
+  /** When the engine last said that it ended something for memory; ms of performance.now(). */
+  readonly outOfMemoryAt: number;
+  /** Ends it and everything in it. Never throws; false when the engine did not say that it is gone. */
+  remove(): Promise<boolean>;
+}
+
+export interface WarmDeps {
+  readonly engine: Engine;
+  readonly image: string;
+  readonly limits: SandboxLimits;
+  readonly plan: MountPlan;
+  readonly labels: Record<string, string>;
+  readonly user: string;
+  readonly platform: NodeJS.Platform;
+  readonly egressSocket: string | null;
+  /** Folder of this machine for what is mounted beside the workspace; made when it is not there. */
+  readonly folder: string;
+}
+
+const startWithin = 20_000;
+const Event = z.object({ Action: z.string().optional(), status: z.string().optional() });
+
+/**
+ * Creates and starts a container, and makes sure that what it holds is this machine's.
+ * @throws LancelotError `unavailable`
+ */
+export async function startContainer(deps: WarmDeps, signal?: AbortSignal): Promise<WarmContainer> {
+  const { engine } = deps;
+  const nonce = randomBytes(16).toString("hex");
+  mkdirSync(deps.folder, { recursive: true, mode: 0o700 });
+  const nonceFile = join(deps.folder, nonce);
+  writeFileSync(nonceFile, `${nonce}\n`, { mode: 0o644 });
+  let container: Dockerode.Container | null = null;
+  let keeper: Keeper | null = null;
+  try {
+    const spec = containerSpec({ ...deps, mounts: deps.plan.mounts, nonceFile });
+    // By a name of ours: what was created is found again whatever the answer was.
+    const name = `lancelot-${nonce}`;
+    const created = engine.docker.getContainer(name);
+    container = created;
+    const { id } = await ask((abortSignal) => engine.docker.createContainer({ ...spec, name, abortSignal }), startWithin, signal);
+    if (!isId(id)) throw new EngineSilent("The container engine answered nonsense.");
+    const stream = await ask(
+      () => created.attach({ stream: true, stdin: true, stdout: true, hijack: true }) as unknown as Promise<Duplex>,
+      startWithin,
+      signal,
+    );
+    keeper = createKeeper(stream);
+    await ask((abortSignal) => created.start({ abortSignal }), startWithin, signal);
+    const about = await keeper.about();
+    if (about.nonce !== nonce)
+      throw unavailable(
+        "The container engine mounts files of another machine, so commands cannot work on this workspace. Use an engine that runs here.",
+      );
+    if (!about.home)
+      throw unavailable(
+        `The folder /tmp of the image ${deps.image} cannot be written to. Name another image in config/sandbox.yaml (image).`,
+      );
+    if (deps.platform === "linux") checkMounts(deps.plan, await keeper.mounts());
+    const warm = createWarm(deps, created, id, keeper, about);
+    watchEvents(engine.docker, id, warm);
+    return warm.container;
+  } catch (error) {
+    keeper?.close();
+    if (container !== null) await removeContainer(container);
+    throw refusal(deps, error);
+  } finally {
+    rmSync(nonceFile, { force: true });
+  }
+}
+
+function createWarm(
+  deps: WarmDeps,
+  container: Dockerode.Container,
+  id: string,
+  keeper: Keeper,
+  about: { shell: string; forwarder: boolean },
+) {
+  const state = { outOfMemoryAt: -1, gate: null as Promise<unknown> | null };
+  const active = new Set<string>();
+  const warm: WarmContainer = {
+    id,
+    engine: deps.engine,
+    keeper,
+    startedAt: Date.now(),
+    fingerprint: deps.plan.fingerprint,
+    shell: about.shell,
+    forwards: about.forwarder,
+    user: deps.user,
+    active,
+    get outOfMemoryAt() {
+      return state.outOfMemoryAt;
+    },
+    async enter() {
+      while (state.gate !== null) await state.gate;
+    },
+    async alone(mark, work) {
+      if (state.gate !== null || active.size > 1 || (active.size === 1 && !active.has(mark))) return null;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      state.gate = promise;
+      try {
+        return await work();
+      } finally {
+        state.gate = null;
+        resolve();
+      }
+    },
+    async remove() {
+      keeper.close();
+      return removeContainer(container);
+    },
+  };
+  return { container: warm, outOfMemory: () => (state.outOfMemoryAt = performance.now()) };
+}
+
+/** Listens for the one thing that is told nowhere else. It ends with the container; without it, memory is told as a plain end. */
+function watchEvents(docker: Dockerode, id: string, warm: ReturnType<typeof createWarm>): void {
+  const listen = async () => {
+    const events = (await ask(() => docker.getEvents({ filters: { container: [id], event: ["oom"] } }))) as unknown as Duplex;
+    events.on("error", () => {});
+    events.on("data", (bytes: Buffer) => {
+      for (const line of bytes.toString("utf8").split("\n")) {
+        if (line.trim() === "") continue;
+        const said = Event.safeParse(jsonOf(line));
+        if (said.success && (said.data.Action ?? said.data.status) === "oom") warm.outOfMemory();
+      }
+    });
+    await warm.container.keeper.over;
+    events.destroy();
+  };
+  listen().catch(() => {});
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** @returns whether the engine says that it is gone. */
+export async function removeContainer(container: Dockerode.Container): Promise<boolean> {
+  try {
+    await ask((abortSignal) => container.remove({ force: true, v: true, abortSignal } as Dockerode.ContainerRemoveOptions), 4_000);
+    return true;
+  } catch (error) {
+    // 404: it is gone. 409: it removes itself already, now that nothing holds it.
+    return statusOf(error) === 404 || statusOf(error) === 409;
+  }
+}
+
+/**
+ * Between the look at a protected file and the engine's mount a command could put a link in its place. So what is mounted has to lie
+ * where it lay: below the workspace's own mount, by the names it was asked for.
+ */
+function checkMounts(plan: MountPlan, lines: readonly string[]): void {
+  const mounted = new Map<string, { device: string; root: string }>();
+  for (const line of lines) {
+    const [, , device, root, target] = line.split(" ");
+    if (device !== undefined && root !== undefined && target !== undefined) mounted.set(plain(target), { device, root: plain(root) });
+  }
+  for (const { target } of plan.bound) {
+    const found = mounted.get(target);
+    if (found === undefined) throw unavailable("The container engine left out a part of the workspace. Try again.");
+    const above = plan.bound.filter((other) => other.target !== target && target.startsWith(`${other.target}/`)).at(0);
+    const base = above === undefined ? undefined : mounted.get(above.target);
+    if (above === undefined || base === undefined || base.device !== found.device) continue;
+    const expected = `${base.root === "/" ? "" : base.root}${target.slice(above.target.length)}`;
+    if (found.root !== expected)
+      throw unavailable("A protected file of the workspace was replaced while the container was started. Run the command again.");
+  }
+}
+
+/** Spaces, tabs, newlines and backslashes stand as three octal digits in mountinfo. */
+const plain = (text: string): string =>
+  text.replace(/\\(\d{3})/g, (_all, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
+
+function refusal(deps: WarmDeps, error: unknown): unknown {
+  if (!(error instanceof EngineSilent) && statusOf(error) === null) return error;
+  const said = wordsOf(error);
+  if (statusOf(error) === 404 && /no such image|image not known|not found/i.test(said))
+    return unavailable(
+      `The image ${deps.image} is not there. Choose Build image, or name another one in config/sandbox.yaml (image).`,
+      error,
+    );
+  if (/bind source path does not exist|statfs .*no such file/i.test(said))
+    return unavailable(
+      "The container engine does not see this workspace: it runs on another machine, or its settings do not share this folder. Use an engine that runs here, or share the folder with it.",
+      error,
+    );
+  if (/exec: "?\/bin\/sh|"\/bin\/sh": stat|\/bin\/sh: no such file/i.test(said))
+    return unavailable(`The image ${deps.image} has no /bin/sh. Name another one in config/sandbox.yaml (image).`, error);
+  return unavailable(`The container could not be started (${said}). Choose Restart, or look at the engine.`, error);
+}
+
+/** Processes of commands: everything that is not the container's own. */
+export const commandsOwn = (processes: Awaited<ReturnType<Keeper["processes"]>>) =>
+  processes.filter((process) => process.pid !== 1 && process.uid !== keeperUser && !process.over);

@@ -1,0 +1,111 @@
+import type { ChildProcess } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { homedir, tmpdir, userInfo } from "node:os";
+import { join } from "node:path";
+import { LancelotError } from "../contract/errors.ts";
+import type { ProviderHealth } from "../contract/providers.ts";
+import { commandEnvironment } from "./command-environment.ts";
+import { runGated } from "./gated-process.ts";
+import { markName, standGuard } from "./host/process-guard.ts";
+import { endTree, signalQuietly } from "./host/process-tree.ts";
+import { folderInside } from "./os/mount-layout.ts";
+import { createPipeMaker } from "./output-pipes.ts";
+import type { ShellProvider } from "./shell-provider.ts";
+
+/** Waits at the gate, then runs the command; a shell of its own, so that how the command ended is told from losing this one. */
+const inside = 'ulimit -c 0; printf ready >&4; read -r go <&3 || exit 125; exec 3<&- 4>&-; "$1" -c -- "$2" </dev/null; exit $?';
+
+/**
+ * Commands on this machine as the owner, without any isolation: they can read and change what the owner can. Behind the flag
+ * TOOLS_HOST_EXECUTION, and the gate asks for each of them (T3). What is kept is that all they started ends with them, with a stop and
+ * with this process.
+ * @param deps.enabled whether the flag is on, asked each time. @param deps.folder for the names of pipes.
+ */
+export function createHostShell(deps: {
+  readonly workspace: string;
+  readonly dataDir: string;
+  readonly enabled: () => boolean;
+  readonly env?: NodeJS.ProcessEnv;
+}): ShellProvider {
+  const env = deps.env ?? process.env;
+  const windows = process.platform === "win32";
+  const shell = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"].find((path) => existsSync(path)) ?? "/bin/sh";
+  const pipes = createPipeMaker(join(deps.dataDir, "sandbox"));
+  const running = new Set<{ stop: () => void; over: Promise<unknown> }>();
+
+  const health = (status: ProviderHealth["status"], message: string, nextStep: string | null): ProviderHealth => ({
+    status,
+    message,
+    nextStep,
+    checkedAt: new Date().toISOString(),
+  });
+
+  return {
+    id: "host",
+    title: "This machine, without isolation",
+    place: "host",
+    version: () => null,
+    probe() {
+      if (windows) return Promise.resolve(health("down", "Commands do not run on Windows itself yet.", "Use a container engine or WSL."));
+      if (!deps.enabled())
+        return Promise.resolve(
+          health("off", "Running commands on this machine itself is switched off.", "Switch on the flag TOOLS_HOST_EXECUTION."),
+        );
+      return Promise.resolve(health("degraded", "Commands run on this machine as you, without isolation. Each one is asked for.", null));
+    },
+    async run(command) {
+      if (!deps.enabled())
+        throw new LancelotError("unavailable", "Running commands on this machine itself is switched off (flag TOOLS_HOST_EXECUTION).");
+      if (windows) throw new LancelotError("unavailable", "Commands do not run on Windows itself yet. Use a container engine or WSL.");
+      const cwd = folderInside(deps.workspace, command.cwd);
+      if (cwd === null)
+        throw new LancelotError("invalid_params", "The command's folder is none of the workspace. Name a folder of the workspace.");
+      const mark = randomBytes(16).toString("hex");
+      const stop = new AbortController();
+      const guards: ChildProcess[] = [];
+      const { username } = userInfo();
+      const ending = runGated(
+        { ...command, signal: AbortSignal.any([command.signal, stop.signal]) },
+        {
+          file: "/bin/sh",
+          args: ["-c", inside, "lancelot", shell, command.command],
+          cwd,
+          env: {
+            ...commandEnvironment(env, {
+              HOME: env["HOME"] ?? homedir(),
+              TMPDIR: tmpdir(),
+              USER: username,
+              LOGNAME: username,
+              SHELL: shell,
+            }),
+            [markName]: mark,
+          },
+          detached: true,
+          pipes,
+          async onReady(child) {
+            guards.push(await standGuard(child.pid ?? 0, `${markName}=${mark}`));
+          },
+          kill(child) {
+            if (child.pid !== undefined) signalQuietly(-child.pid, "SIGKILL");
+          },
+          async gone(child) {
+            const leftovers = child.pid === undefined ? false : await endTree(child.pid, `${markName}=${mark}`);
+            for (const guard of guards) guard.stdin?.end("over\n");
+            return { leftovers };
+          },
+          refusal: (_said, cause) =>
+            new LancelotError("unavailable", "The command could not be started on this machine. Try again.", { cause }),
+        },
+      );
+      const entry = { stop: () => stop.abort(), over: ending.catch(() => {}) };
+      running.add(entry);
+      return await ending.finally(() => running.delete(entry));
+    },
+    async close() {
+      for (const { stop } of running) stop();
+      await Promise.all([...running].map(({ over }) => over));
+      await pipes.close();
+    },
+  };
+}

@@ -1,0 +1,354 @@
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { closeSync, existsSync, openSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { homedir, release } from "node:os";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { promisify } from "node:util";
+import { LancelotError } from "../../contract/errors.ts";
+import type { ProviderHealth } from "../../contract/providers.ts";
+import { commandEnvironment, proxyEnvironment } from "../command-environment.ts";
+import { watchGrowth } from "../container/disk-usage.ts";
+import { runGated } from "../gated-process.ts";
+import type { OsShellDeps } from "../os-sandbox.ts";
+import { createPipeMaker } from "../output-pipes.ts";
+import type { ShellProvider } from "../shell-provider.ts";
+import { installAdvice, whyNot } from "./setup-advice.ts";
+import { type ControlGroup, findControlGroups } from "./control-groups.ts";
+import { forwarderPort, insideScript } from "./inner-script.ts";
+import { bubblewrapArguments, expectNarrow, folderInside, misplaced, programFolders, workspaceMounts } from "./mount-layout.ts";
+import { createPlaceholders, sweep } from "./placeholder-files.ts";
+import { seccompFilter } from "./seccomp.ts";
+import { makeSystemFiles, type SystemFiles } from "./system-files.ts";
+import { treeOf, watchProcesses } from "./process-watch.ts";
+
+const execute = promisify(execFile);
+/** Milliseconds. */
+const probeWithin = 5_000;
+const goneWithin = 10_000;
+/** Descriptors of the sandboxed process: 3 and 4 are the gate's. */
+const infoDescriptor = 5;
+const seccompDescriptor = 6;
+
+interface Prepared {
+  readonly systemFiles: SystemFiles;
+  readonly seccomp: string | null;
+}
+
+/** How this machine's bubblewrap is. */
+interface Found {
+  readonly version: string;
+  readonly sizes: boolean;
+  readonly noUserNamespaces: boolean;
+  readonly bash: boolean;
+  readonly socat: boolean;
+}
+
+/** Commands in a sandbox of bubblewrap (docs/decisions/0012-os-sandbox.md). */
+export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
+  const program = deps.program ?? "bwrap";
+  const env = deps.env ?? process.env;
+  const folder = join(deps.dataDir, "sandbox");
+  const placeholders = createPlaceholders(folder);
+  const groups = process.getuid?.() === 0 ? findControlGroups() : null;
+  const running = new Set<{ stop: () => void; over: Promise<unknown> }>();
+  let found: Found | null = null;
+  let prepared: Prepared | null = null;
+  const pipes = createPipeMaker(folder);
+
+  async function look(signal?: AbortSignal): Promise<Found> {
+    const options = { timeout: probeWithin, env: { PATH: env["PATH"] ?? "/usr/bin:/bin" }, ...(signal === undefined ? {} : { signal }) };
+    const version = (await execute(program, ["--version"], options)).stdout.trim().replace(/^bubblewrap /, "");
+    const help = (await execute(program, ["--help"], options)).stdout;
+    const has = (name: string) => ["/usr/bin", "/bin", "/usr/local/bin"].some((at) => existsSync(join(at, name)));
+    const seen: Found = {
+      version,
+      sizes: help.includes("--size "),
+      noUserNamespaces: help.includes("--disable-userns"),
+      bash: has("bash"),
+      socat: has("socat"),
+    };
+    await execute(
+      program,
+      ["--unshare-user", "--unshare-pid", "--unshare-net", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--", "true"],
+      {
+        ...options,
+        ...ownerOf(deps.workspace),
+      },
+    );
+    found = seen;
+    return seen;
+  }
+
+  async function probe(signal?: AbortSignal): Promise<ProviderHealth> {
+    const health = (status: ProviderHealth["status"], message: string, nextStep: string | null = null): ProviderHealth => ({
+      status,
+      message,
+      nextStep,
+      checkedAt: new Date().toISOString(),
+    });
+    try {
+      const seen = await look(signal);
+      const lacking = [
+        ...(seen.socat ? [] : ["commands get no network, because socat is missing"]),
+        ...(seen.sizes ? [] : ["the size of temporary files is not limited, because bubblewrap is older than 0.7"]),
+        ...(seccompFilter(process.arch) === null ? ["system calls are not filtered on this processor"] : []),
+      ];
+      if (lacking.length === 0) return health("ok", "Commands run in a sandbox of bubblewrap.");
+      return health(
+        "degraded",
+        `Commands run in a sandbox of bubblewrap, but ${lacking.join(", and ")}.`,
+        seen.socat ? null : installAdvice(["socat"]),
+      );
+    } catch (error) {
+      found = null;
+      const problem = problemOf(error);
+      return health("down", problem.message, problem.nextStep);
+    }
+  }
+
+  /** What stands in /etc inside, and the filter; made once. */
+  function prepare(): Prepared {
+    sweep(folder);
+    const { uid, gid } = identity(deps.workspace);
+    const filter = seccompFilter(process.arch);
+    const seccomp = filter === null ? null : join(folder, `${process.pid}-${randomBytes(4).toString("hex")}-seccomp`);
+    if (filter !== null && seccomp !== null) writeFileSync(seccomp, filter, { mode: 0o600, flag: "wx" });
+    return { systemFiles: makeSystemFiles(uid, gid), seccomp };
+  }
+
+  const run: ShellProvider["run"] = async (command) => {
+    const seen =
+      found ??
+      (await look().catch((error: unknown) => {
+        const { message, nextStep } = problemOf(error);
+        throw new LancelotError("unavailable", `${message} ${nextStep}`, { cause: error });
+      }));
+    const { workspace } = deps;
+    expectNarrow(workspace, realHome(env));
+    const cwd = folderInside(workspace, command.cwd);
+    if (cwd === null)
+      throw new LancelotError("invalid_params", "The command's folder is none of the workspace. Name a folder of the workspace.");
+    if (command.network && !seen.socat)
+      throw new LancelotError(
+        "unavailable",
+        `Commands get no network in this sandbox, because socat is missing. ${installAdvice(["socat"])}`,
+      );
+    if (command.network && deps.egress === null) throw new LancelotError("unavailable", "Commands get no network here. Run it without.");
+
+    const limits = deps.limits();
+    const { systemFiles, seccomp } = (prepared ??= prepare());
+    const { mounts, missing } = workspaceMounts(workspace, deps.dataDir, deps.protectedPaths());
+    const shown = [...programFolders(env), ...(deps.readable?.() ?? [])];
+    const letGo = placeholders.hold(
+      missing,
+      mounts.map(({ path }) => path),
+    );
+    const grant = command.network && deps.egress !== null ? await deps.egress.grant(command.onConnection) : null;
+    let group: ControlGroup | null = null;
+    const descriptors: number[] = [];
+    let told: Promise<void> = Promise.resolve();
+    let first: { readonly pid: number; readonly startedAt: string } | null = null;
+    try {
+      const shell = seen.bash ? "bash" : "sh";
+      descriptors.push(openSync(seccomp ?? "/dev/null", "r"));
+      group = groups?.create(limits) ?? null;
+      const script = insideScript(
+        shell,
+        {
+          memoryBytes: group === null ? limits.memoryBytes : null,
+          processes: group === null && countsByNamespace() ? limits.processes : null,
+          fileBytes: limits.workspaceBytes,
+        },
+        grant !== null,
+      );
+      const { uid, gid } = identity(workspace);
+      const args = bubblewrapArguments({
+        workspaceMounts: mounts,
+        shown,
+        uid,
+        gid,
+        cwd,
+        scratchBytes: limits.scratchBytes,
+        sizes: seen.sizes,
+        noUserNamespaces: seen.noUserNamespaces,
+        systemFiles,
+        seccomp: seccomp === null ? null : seccompDescriptor,
+        info: infoDescriptor,
+        egressSocket: grant === null ? null : grant.socketPath,
+      });
+      const stop = new AbortController();
+      const ending = runGated(
+        { ...command, signal: AbortSignal.any([command.signal, stop.signal]) },
+        {
+          file: program,
+          args: [...args, "--", shell, "-c", script, "lancelot", shell, command.command],
+          cwd: "/",
+          env: {
+            ...deps.toolchains?.(),
+            ...commandEnvironment(env, {
+              HOME: "/tmp/home",
+              TMPDIR: "/tmp",
+              USER: "lancelot",
+              LOGNAME: "lancelot",
+              SHELL: `/bin/${shell}`,
+            }),
+            ...(grant === null ? {} : proxyEnvironment(grant.proxyUrl(`127.0.0.1:${forwarderPort}`))),
+          },
+          owner: ownerOf(workspace),
+          pipes,
+          descriptors: ["pipe", ...descriptors],
+          onSpawn(child) {
+            const stream = (child.stdio as (Readable | null | undefined)[])[infoDescriptor];
+            let info = "";
+            // It comes another way than the word that the gate is reached, and may be later.
+            told = new Promise((resolve) => {
+              stream?.on("data", (bytes: Buffer) => {
+                info += bytes.toString("latin1");
+                const pid = Number(/"child-pid": (\d+)/.exec(info)?.[1] ?? "0");
+                if (pid > 0) first ??= { pid, startedAt: startOf(pid) ?? "" };
+                if (pid > 0) resolve();
+              });
+              stream?.once("close", resolve);
+              stream?.once("error", () => resolve());
+            });
+          },
+          async onReady(child) {
+            await told;
+            if (first === null || child.pid === undefined) throw new Error("bubblewrap did not say what it started.");
+            const wrong = misplaced(readFileSync(`/proc/${first.pid}/mountinfo`, "utf8"), workspace, mounts, shown);
+            if (wrong !== null) {
+              deps.log(`The sandbox was not as it should be: ${wrong}.`);
+              throw new LancelotError("unavailable", "Files of the workspace changed while the sandbox was made ready. Try again.");
+            }
+            group?.join([child.pid, ...treeOf(first.pid)]);
+          },
+          watch(end) {
+            const over = (words: string) => {
+              command.onOutput("stderr", Buffer.from(`\nlancelot: ended, because it ${words}.\n`));
+              end("limit");
+            };
+            const stops = [
+              watchGrowth(workspace, limits.workspaceBytes, () =>
+                over(`added more than ${megabytes(limits.workspaceBytes)} MB to the workspace`),
+              ),
+              ...(group === null && first !== null
+                ? [
+                    watchProcesses(first.pid, limits, (why) =>
+                      why === "memory" ? end("memory") : over(`started more than ${limits.processes} processes`),
+                    ),
+                  ]
+                : []),
+            ];
+            return () => stops.forEach((stopLooking) => stopLooking());
+          },
+          kill(child) {
+            // The first process of the namespace ends with the one that waits for it, and takes all others along.
+            child.kill("SIGKILL");
+            if (first !== null && startOf(first.pid) === first.startedAt) killQuietly(first.pid);
+          },
+          async gone() {
+            await untilGone(first);
+            return { leftovers: false };
+          },
+          overMemory: () => group?.overMemory() ?? false,
+          refusal(said, cause) {
+            found = null;
+            const { message, nextStep } = whyNot(said);
+            return new LancelotError("unavailable", `${message} ${nextStep}`, { cause });
+          },
+        },
+      );
+      const entry = { stop: () => stop.abort(), over: ending.catch(() => {}) };
+      running.add(entry);
+      return await ending.finally(() => running.delete(entry));
+    } finally {
+      for (const descriptor of descriptors) closeSync(descriptor);
+      letGo();
+      group?.remove();
+      await grant?.revoke();
+    }
+  };
+
+  return {
+    id: "bubblewrap",
+    title: "Sandbox of the operating system (bubblewrap)",
+    place: "os_sandbox",
+    version: () => found?.version ?? null,
+    probe,
+    run,
+    async close() {
+      for (const { stop } of running) stop();
+      await Promise.all([...running].map(({ over }) => over));
+      await pipes.close();
+      if (prepared !== null) rmSync(prepared.systemFiles.folder, { recursive: true, force: true });
+      if (prepared?.seccomp !== null && prepared?.seccomp !== undefined) rmSync(prepared.seccomp, { force: true });
+      prepared = null;
+    },
+  };
+
+  function problemOf(error: unknown): { message: string; nextStep: string } {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") {
+      return {
+        message: "Commands cannot be isolated here, because bubblewrap is not installed.",
+        nextStep: installAdvice(["bubblewrap", "socat"]),
+      };
+    }
+    return whyNot(String((error as { stderr?: unknown }).stderr ?? (error instanceof Error ? error.message : error)));
+  }
+}
+
+/** As root in somebody else's workspace a command runs as that one: what it makes is theirs, and it is not root. */
+function ownerOf(workspace: string): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const { uid, gid } = statSync(workspace);
+  return uid === 0 ? undefined : { uid, gid };
+}
+
+/** Who a command is, inside. Root is nobody inside either, so that programs do not behave as if they owned the machine. */
+function identity(workspace: string): { uid: number; gid: number } {
+  const owner = ownerOf(workspace) ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+  return { uid: owner.uid === 0 ? 1000 : owner.uid, gid: owner.gid === 0 ? 1000 : owner.gid };
+}
+
+function realHome(env: NodeJS.ProcessEnv): string {
+  const home = env["HOME"] ?? homedir();
+  return existsSync(home) ? realpathSync(home) : home;
+}
+
+/** Since Linux 5.14 the limit on processes counts those of the sandbox alone; before, all of the user's. */
+function countsByNamespace(): boolean {
+  const [major = 0, minor = 0] = release().split(".").map(Number);
+  return major > 5 || (major === 5 && minor >= 14);
+}
+
+/** When a process was started, in ticks; null when it is gone, or over and only not collected yet. */
+function startOf(pid: number): string | null {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, "latin1")
+      .replace(/^.*\) /s, "")
+      .split(" ");
+    return fields[0] === "Z" || fields[0] === "X" ? null : (fields[19] ?? null);
+  } catch {
+    return null;
+  }
+}
+
+const megabytes = (bytes: number) => Math.round(bytes / (1 << 20));
+
+function killQuietly(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It is gone, or belongs to whom bubblewrap runs as: then it ends with its parent.
+  }
+}
+
+/** Waits for the first process of a namespace: when it is over, all of the namespace are. */
+async function untilGone(first: { readonly pid: number; readonly startedAt: string } | null): Promise<void> {
+  if (first === null) return;
+  const deadline = Date.now() + goneWithin;
+  for (let wait = 1; startOf(first.pid) === first.startedAt && Date.now() < deadline; wait = Math.min(wait * 2, 20)) {
+    await new Promise((resolve) => setTimeout(resolve, wait));
+  }
+}

@@ -1,0 +1,234 @@
+import type { ChildProcess } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { chmodSync, existsSync, mkdirSync, realpathSync, rmSync } from "node:fs";
+import { createServer, type Server } from "node:net";
+import { homedir, release } from "node:os";
+import { dirname, join } from "node:path";
+import { LancelotError } from "../../contract/errors.ts";
+import type { ProviderHealth } from "../../contract/providers.ts";
+import { findRepository, isBelow } from "../../workspace/git/git-repository.ts";
+import { watchGrowth } from "../container/disk-usage.ts";
+import { commandEnvironment, proxyEnvironment } from "../command-environment.ts";
+import { runGated } from "../gated-process.ts";
+import { markName, standGuard } from "../host/process-guard.ts";
+import { endTree, signalQuietly } from "../host/process-tree.ts";
+import type { OsShellDeps } from "../os-sandbox.ts";
+import { createPipeMaker } from "../output-pipes.ts";
+import type { ShellCommand, ShellProvider, ShellResult } from "../shell-provider.ts";
+import { makeTemporaryFolder } from "../temporary-folder.ts";
+import { expectNarrow, folderInside } from "./mount-layout.ts";
+import { seatbeltProfile } from "./seatbelt-profile.ts";
+
+/** What the look at the sandbox may take, ms. */
+const probeWithin = 5_000;
+
+/**
+ * Commands in Seatbelt, the sandbox of macOS (docs/decisions/0012-os-sandbox.md). It knows no namespaces: a command sees that other
+ * processes and folders exist, and everything it started is found by its group and its descent when it ends.
+ */
+export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
+  const program = deps.program ?? "/usr/bin/sandbox-exec";
+  const env = deps.env ?? process.env;
+  const home = env["HOME"] ?? homedir();
+  const shell = ["/bin/bash", "/usr/bin/bash"].find((path) => existsSync(path)) ?? "/bin/sh";
+  const pipes = createPipeMaker(join(deps.dataDir, "sandbox"));
+  const running = new Set<{ stop: () => void; over: Promise<unknown> }>();
+  /** Whether it holds was tried out, and it does. */
+  let holds = false;
+
+  async function start(command: ShellCommand, proxyPort: number | null, extra: Record<string, string>): Promise<ShellResult> {
+    const { workspace } = deps;
+    expectNarrow(workspace, existsSync(home) ? realpathSync(home) : home);
+    const cwd = folderInside(workspace, command.cwd);
+    if (cwd === null)
+      throw new LancelotError("invalid_params", "The command's folder is none of the workspace. Name a folder of the workspace.");
+    const limits = deps.limits();
+    const repository = findRepository(workspace);
+    const common = repository?.commonDir ?? null;
+    const outside = common !== null && !isBelow(workspace, common) ? [common] : [];
+    const ofRepository =
+      common === null ? [] : ["hooks", "config", "config.worktree", "info/attributes", "commondir"].map((name) => join(common, name));
+    const scratch = makeTemporaryFolder("command");
+    const guards: ChildProcess[] = [];
+    const stop = new AbortController();
+    try {
+      mkdirSync(join(scratch, "home"));
+      chmodSync(scratch, 0o700);
+      const profile = seatbeltProfile({
+        workspace,
+        scratch,
+        dataDir: existsSync(deps.dataDir) ? realpathSync(deps.dataDir) : deps.dataDir,
+        writable: outside,
+        protectedPaths: [...deps.protectedPaths().map((path) => (path.startsWith("/") ? path : join(workspace, path))), ...ofRepository],
+        readable: deps.readable?.() ?? [],
+        proxyPort,
+      });
+      const mark = randomBytes(16).toString("hex");
+      const script = [
+        "ulimit -c 0",
+        `ulimit -f ${Math.ceil(limits.workspaceBytes / 1024)}`,
+        "printf ready >&4",
+        "read -r go <&3 || exit 125",
+        "exec 3<&- 4>&-",
+        '"$1" -c -- "$2" </dev/null',
+        "exit $?",
+      ].join("; ");
+      const ending = runGated(
+        { ...command, signal: AbortSignal.any([command.signal, stop.signal]) },
+        {
+          file: program,
+          args: ["-p", profile, shell, "-c", script, "lancelot", shell, command.command],
+          cwd,
+          env: {
+            ...deps.toolchains?.(),
+            ...commandEnvironment(env, {
+              HOME: join(scratch, "home"),
+              TMPDIR: scratch,
+              USER: "lancelot",
+              LOGNAME: "lancelot",
+              SHELL: shell,
+            }),
+            ...extra,
+            [markName]: mark,
+          },
+          detached: true,
+          pipes,
+          async onReady(child) {
+            guards.push(await standGuard(child.pid ?? 0, `${markName}=${mark}`));
+          },
+          watch: (end) =>
+            watchGrowth(workspace, limits.workspaceBytes, () => {
+              const words = `\nlancelot: ended, because it added more than ${Math.round(limits.workspaceBytes / (1 << 20))} MB to the workspace.\n`;
+              command.onOutput("stderr", Buffer.from(words));
+              end("limit");
+            }),
+          kill(child) {
+            if (child.pid !== undefined) signalQuietly(-child.pid, "SIGKILL");
+          },
+          async gone(child) {
+            const leftovers = child.pid === undefined ? false : await endTree(child.pid, `${markName}=${mark}`);
+            for (const guard of guards) guard.stdin?.end("over\n");
+            return { leftovers };
+          },
+          refusal: (said, cause) =>
+            new LancelotError("unavailable", `The sandbox of macOS could not be started: ${firstLine(said)}`, { cause }),
+        },
+      );
+      const entry = { stop: () => stop.abort(), over: ending.catch(() => {}) };
+      running.add(entry);
+      return await ending.finally(() => running.delete(entry));
+    } finally {
+      rmSync(scratch, { recursive: true, force: true });
+    }
+  }
+
+  /** Tries what the sandbox must not allow. @returns what it allowed, in words; none when it holds. */
+  async function tryOut(signal: AbortSignal): Promise<string[]> {
+    const listener = await listen();
+    const address = listener.address();
+    const port = typeof address === "object" && address !== null ? address.port : 0;
+    const beside = join(dirname(deps.workspace), `lancelot-probe-${randomBytes(6).toString("hex")}`);
+    let said = "";
+    try {
+      const result = await start(
+        {
+          command: [
+            'echo works >"$HOME/x" && cat "$HOME/x"',
+            `ls ${quoted(home)} >/dev/null 2>&1 && echo reads the home folder`,
+            `(echo x >${quoted(beside)}) 2>/dev/null && echo writes beside the workspace`,
+            `(exec 5<>/dev/tcp/127.0.0.1/${port}) 2>/dev/null && echo reaches the network`,
+            "true",
+          ].join("\n"),
+          cwd: deps.workspace,
+          timeoutMs: probeWithin,
+          outputBytes: 10_000,
+          network: false,
+          signal,
+          onOutput: (_stream, bytes) => (said += Buffer.from(bytes).toString("utf8")),
+          onStarted: () => {},
+        },
+        null,
+        {},
+      );
+      const lines = said.split("\n").filter((line) => line !== "");
+      if (result.ended !== "exit" || lines[0] !== "works") return [`does not run programs (${firstLine(said)})`];
+      return lines.slice(1);
+    } finally {
+      listener.close();
+      rmSync(beside, { force: true });
+    }
+  }
+
+  async function probe(signal?: AbortSignal): Promise<ProviderHealth> {
+    const health = (status: ProviderHealth["status"], message: string, nextStep: string | null): ProviderHealth => ({
+      status,
+      message,
+      nextStep,
+      checkedAt: new Date().toISOString(),
+    });
+    try {
+      const wrong = existsSync(program) ? await tryOut(signal ?? new AbortController().signal) : ["is not there"];
+      holds = wrong.length === 0;
+      if (!holds)
+        return health(
+          "down",
+          `Commands cannot be isolated here: the sandbox of macOS ${wrong.join(", ")}.`,
+          "Use a container engine for commands.",
+        );
+      return health(
+        "degraded",
+        "Commands run in the sandbox of macOS, which sets no limit on memory and processes and lets commands open no ports.",
+        "Use a container engine for commands that need more.",
+      );
+    } catch (error) {
+      holds = false;
+      return health(
+        "down",
+        error instanceof LancelotError ? error.message : "The sandbox of macOS could not be tried out.",
+        "Use a container engine for commands.",
+      );
+    }
+  }
+
+  return {
+    id: "seatbelt",
+    title: "Sandbox of the operating system (Seatbelt)",
+    place: "os_sandbox",
+    version: () => (holds ? release() : null),
+    probe,
+    async run(command) {
+      if (command.signal.aborted) return { exitCode: null, ended: "stopped", outputBytes: 0, durationMs: 0, leftovers: false };
+      if (!holds) {
+        const { status, message, nextStep } = await probe(command.signal);
+        if (status === "down") throw new LancelotError("unavailable", `${message} ${nextStep ?? ""}`.trim());
+      }
+      if (command.network && deps.egress === null) throw new LancelotError("unavailable", "Commands get no network here. Run it without.");
+      const grant = command.network && deps.egress !== null ? await deps.egress.grant(command.onConnection) : null;
+      try {
+        const port = grant === null ? null : await grant.loopbackPort();
+        return await start(command, port, grant === null ? {} : proxyEnvironment(grant.proxyUrl(`127.0.0.1:${port}`)));
+      } finally {
+        await grant?.revoke();
+      }
+    },
+    async close() {
+      for (const { stop } of running) stop();
+      await Promise.all([...running].map(({ over }) => over));
+      await pipes.close();
+    },
+  };
+}
+
+const quoted = (word: string) => `'${word.replaceAll("'", String.raw`'\''`)}'`;
+
+function firstLine(said: string): string {
+  return (said.split("\n").find((line) => line.trim() !== "") ?? "it said nothing").slice(0, 200);
+}
+
+function listen(): Promise<Server> {
+  const server = createServer((socket) => socket.destroy());
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => resolve(server));
+  });
+}

@@ -1,0 +1,94 @@
+import type { FlagName } from "../flags/flags.ts";
+import type { Governance } from "../governance/governance.ts";
+import type { Ledger } from "../receipts/receipts.ts";
+import type { Log } from "../security/security.ts";
+import type { SandboxControl } from "../tools/routing/routing.ts";
+import { createContainerShell } from "./container.ts";
+import { createEgressProxy, type EgressConnection } from "./egress.ts";
+import { createHostShell } from "./host-shell.ts";
+import { createOsShell } from "./os-sandbox.ts";
+import { createSandboxSettings, limitsOf } from "./sandbox-settings.ts";
+import { readableFolders, toolchainEnvironment } from "./toolchains.ts";
+import type { ShellProvider } from "./shell-provider.ts";
+
+export interface SandboxDeps {
+  /** Absolute and resolved. */
+  readonly workspace: string;
+  readonly dataDir: string;
+  readonly configDir: string;
+  readonly hostId: string;
+  readonly hostAlive: (hostId: string) => boolean;
+  readonly governance: Pick<Governance, "judgeName" | "judgeUrl">;
+  readonly ledger: Pick<Ledger, "record">;
+  readonly flag: (name: FlagName) => boolean;
+  /** The owner's environment: where an engine is named, the language. Nothing else of it reaches a command. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly home: string;
+  readonly log: Log;
+}
+
+/** Files and folders that decide what programs do later, by their usual places; those of them that policy protects are read-only to commands. */
+const decisive = [
+  ".git/hooks",
+  ".git/config",
+  ".git/config.worktree",
+  ".git/info/attributes",
+  ".vscode/settings.json",
+  ".vscode/tasks.json",
+  ".vscode/launch.json",
+  ".vscode/extensions.json",
+  ".vscode/mcp.json",
+  ".mcp.json",
+  ".cursor/mcp.json",
+  ".devcontainer/devcontainer.json",
+  ".devcontainer.json",
+];
+
+/** The places where commands of one workspace can run, first to last, and what the owner does with them (requirement T2). */
+export function createSandbox(deps: SandboxDeps): { shells: readonly ShellProvider[]; control: SandboxControl; close(): Promise<void> } {
+  const { workspace, dataDir, configDir, env, log, governance, ledger } = deps;
+  const settings = createSandboxSettings({ configDir, dataDir });
+  const protectedPaths = () => decisive.filter((path) => [path, `${path}/x`].some((name) => governance.judgeName(name) === "protected"));
+  /** What a command reached, or tried to. */
+  const onConnection = ({ host, allowed, bytes, reason }: EgressConnection): void => {
+    ledger.record(
+      { actionType: "system", actionName: "network.connection", inputs: { title: host, host }, riskTier: "T2" },
+      { status: allowed ? "success" : "failure", outputs: { bytes }, ...(reason === null ? {} : { errorMessage: reason }) },
+    );
+  };
+  const egress = createEgressProxy({ judge: governance.judgeUrl, onConnection, log });
+  const container = createContainerShell({
+    ...{ workspace, dataDir, configDir, env, log, settings, protectedPaths, egress },
+    hostId: deps.hostId,
+    hostAlive: deps.hostAlive,
+    home: deps.home,
+    platform: process.platform,
+  });
+  const readable = () => readableFolders(settings().settings.readable_folders, { home: deps.home, workspace, dataDir });
+  const os = createOsShell({
+    ...{ workspace, dataDir, env, log, protectedPaths, egress, readable },
+    limits: () => limitsOf(settings().settings),
+    problem: () => settings().problem,
+    toolchains: () => toolchainEnvironment(env, deps.home, readable()),
+  });
+  const host = createHostShell({ workspace, dataDir, env, enabled: () => deps.flag("TOOLS_HOST_EXECUTION") });
+
+  return {
+    shells: [container, os, host],
+    control: {
+      state: () => ({ ...container.state(), network: deps.flag("TOOLS_NETWORK") ? "allowlist" : "off" }),
+      // It comes back when it has begun: the rest is told by its changes.
+      async build() {
+        container.build().catch((error: unknown) => log("the sandbox's image was not built", error));
+        await Promise.resolve();
+      },
+      async cancelBuild() {
+        container.cancelBuild();
+        await Promise.resolve();
+      },
+      restart: () => container.restart(),
+      onChange: container.onChange,
+    },
+    close: () => egress.close(),
+  };
+}

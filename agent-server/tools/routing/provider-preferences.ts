@@ -1,0 +1,46 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "yaml";
+import * as z from "zod";
+import { type Capability, capabilities } from "./capabilities.ts";
+import { createOwnersFile } from "../../storage/config-file.ts";
+
+const Names = z.array(z.string().min(1).max(100)).max(50).default([]);
+const names = Object.keys(capabilities) as [Capability, ...Capability[]];
+
+const ToolsTable = z.strictObject({
+  version: z.literal(1),
+  capabilities: z.partialRecord(z.enum(names), z.strictObject({ order: Names, off: Names })).default({}),
+});
+
+/** Which providers the owner wants first, and which never. */
+export interface Preferences {
+  /** Its place among those named for the capability; null when it is not named. */
+  place(capability: Capability, provider: string): number | null;
+  off(capability: Capability, provider: string): boolean;
+  /** Why the owner's file cannot be used; null when it can. */
+  problem(): string | null;
+}
+
+/**
+ * The shipped `config/tools.yaml` with the owner's laid over it: an order of the owner's replaces the shipped one of that capability,
+ * what is off adds up. The owner's is read again when it changes.
+ * @throws Error when the shipped file cannot be used.
+ */
+export function createPreferences(deps: { configDir: string | null; dataDir: string }): Preferences {
+  const shipped = ToolsTable.parse(
+    deps.configDir === null ? { version: 1 } : parse(readFileSync(join(deps.configDir, "tools.yaml"), "utf8"), { maxAliasCount: 0 }),
+  );
+  const owners = createOwnersFile({ dataDir: deps.dataDir, name: "tools.yaml", schema: ToolsTable, empty: { version: 1 } });
+  return {
+    place(capability, provider) {
+      const own = owners.read().value?.capabilities[capability]?.order ?? [];
+      const order = own.length > 0 ? own : (shipped.capabilities[capability]?.order ?? []);
+      const at = order.indexOf(provider);
+      return at === -1 ? null : at;
+    },
+    off: (capability, provider) =>
+      [shipped, owners.read().value].some((table) => table?.capabilities[capability]?.off.includes(provider) === true),
+    problem: () => owners.read().problem,
+  };
+}

@@ -1,0 +1,168 @@
+import { LancelotError } from "../../contract/errors.ts";
+import type { Emit } from "../../contract/events.ts";
+import type { DoctorLine, ProviderInfo, RouteDecision, SandboxState } from "../../contract/providers.ts";
+import type { FlagName } from "../../flags/flags.ts";
+import type { Ledger } from "../../receipts/receipts.ts";
+import type { Log } from "../../security/security.ts";
+import { type Attempt, createAttempt } from "./provider-failover.ts";
+import type { ToolProvider } from "./capabilities.ts";
+import { examine } from "./doctor.ts";
+import { createHealth, type Health, type HealthDeps } from "./provider-health.ts";
+import type { Preferences } from "./provider-preferences.ts";
+import { createRouter, type Router } from "./capability-router.ts";
+
+/** The container's engine, image and state, and what the owner can do with them. */
+export interface SandboxControl {
+  /** Where commands run is the router's business; this is what it knows of its own. */
+  state(): Pick<SandboxState, "engine" | "image" | "container" | "limits" | "network">;
+  /** Begins to build the image; comes back when it has begun. @throws LancelotError. */
+  build(): Promise<void>;
+  cancelBuild(): Promise<void>;
+  restart(): Promise<void>;
+  onChange(listener: () => void): () => void;
+}
+
+/** What the owner sees and does of providers. */
+export interface Routing {
+  providers(): ProviderInfo[];
+  /** Looks at every provider now. */
+  health(): Promise<{ ok: boolean; items: ProviderInfo[] }>;
+  route(capability: string, action: string | undefined): Promise<RouteDecision>;
+  doctor(): Promise<DoctorLine[]>;
+  sandbox: {
+    state(): SandboxState;
+    build(): Promise<SandboxState>;
+    cancelBuild(): Promise<SandboxState>;
+    restart(): Promise<SandboxState>;
+  };
+  /** What tools cannot do now, in sentences with the next step. */
+  degraded(): string[];
+  /** Looks at everything a moment from now: what is done until then is the more urgent. */
+  start(): void;
+  close(): void;
+}
+
+export interface RoutingDeps {
+  readonly providers: readonly ToolProvider[];
+  readonly preferences: Preferences;
+  /** Null where there is no container engine to speak of. */
+  readonly control: SandboxControl | null;
+  readonly flag: (name: FlagName) => boolean;
+  readonly safeMode: () => boolean;
+  readonly ledger: Pick<Ledger, "record">;
+  readonly emit: Emit;
+  readonly log: Log;
+  readonly dataDir: string;
+  /** In ms; `grace`: how long a provider that was told to stop is waited for. */
+  readonly times?: HealthDeps["times"] & { readonly grace?: number };
+}
+
+/** How long (ms) after the start providers are looked at. */
+const firstLookMs = 1_500;
+
+const noContainer: ReturnType<SandboxControl["state"]> = {
+  engine: null,
+  image: { name: "", source: "shipped", state: "unknown", bytes: null, message: null },
+  container: { state: "none", id: null, since: null },
+  limits: { memoryBytes: 0, cpus: 0, processes: 0, timeoutMs: 0, outputBytes: 0 },
+  network: "off",
+};
+
+export function createRouting(deps: RoutingDeps): { routing: Routing; router: Router; health: Health; attempt: Attempt } {
+  const { providers, preferences, control, ledger, log } = deps;
+  const health = createHealth({
+    providers,
+    ledger,
+    log,
+    emit: (topic, payload) => {
+      deps.emit(topic, payload);
+      if (topic === "providers") deps.emit("sandbox", state());
+    },
+    ...(deps.times === undefined ? {} : { times: deps.times }),
+  });
+  const router = createRouter({ providers, health, preferences, flag: deps.flag, safeMode: deps.safeMode });
+  const attempt = createAttempt({ router, health, ledger, log, ...(deps.times?.grace === undefined ? {} : { graceMs: deps.times.grace }) });
+
+  const state = (): SandboxState => {
+    const route = router.decide({ capability: "shell_exec" });
+    const chosen = providers.find(({ id }) => id === route.provider);
+    // What was not looked at yet is not promised.
+    const known = chosen !== undefined && health.of(chosen.id).status !== "unknown";
+    const osShell = providers.find(
+      (provider) => provider.place === "os_sandbox" && ["ok", "degraded"].includes(health.of(provider.id).status),
+    );
+    const { engine, image, container, limits, network } = control?.state() ?? noContainer;
+    return {
+      place: known ? (chosen.place ?? null) : null,
+      message: chosen === undefined ? route.reason : known ? health.of(chosen.id).message : "Where commands can run was not looked at yet.",
+      nextStep: chosen === undefined ? null : health.of(chosen.id).nextStep,
+      engine,
+      image,
+      container,
+      osSandbox: osShell === undefined ? null : { name: osShell.id, version: osShell.version() },
+      limits,
+      network,
+    };
+  };
+  const stopListening = control?.onChange(() => deps.emit("sandbox", state()));
+
+  function controlled(): SandboxControl {
+    if (control !== null) return control;
+    throw new LancelotError(
+      "unavailable",
+      "There is no container engine here, so there is no sandbox image. Install Docker or Podman and start Lancelot again.",
+    );
+  }
+
+  const routing: Routing = {
+    providers: () => router.providers(),
+    async health() {
+      await health.lookAll();
+      const items = router.providers();
+      return { ok: items.every(({ health: { status } }) => status === "ok" || status === "off"), items };
+    },
+    async route(capability, action) {
+      return (await router.resolve({ capability, ...(action === undefined ? {} : { action }) })).route;
+    },
+    async doctor() {
+      await health.lookAll();
+      const declared = providers.find(({ id }) => id === "declared-commands");
+      const deploy = declared === undefined ? null : health.of(declared.id);
+      return examine({
+        providers: router.providers(),
+        sandbox: state(),
+        dataDir: deps.dataDir,
+        networkEnabled: deps.flag("TOOLS_NETWORK"),
+        problems: [preferences.problem(), deploy?.status === "down" ? deploy.message : null].filter((problem) => problem !== null),
+      });
+    },
+    sandbox: {
+      state,
+      async build() {
+        await controlled().build();
+        return state();
+      },
+      async cancelBuild() {
+        await controlled().cancelBuild();
+        return state();
+      },
+      async restart() {
+        await controlled().restart();
+        return state();
+      },
+    },
+    degraded() {
+      const shells = providers.filter(({ place }) => place !== undefined);
+      const looked = shells.some(({ id }) => health.of(id).status !== "unknown");
+      const commands = looked && router.decide({ capability: "shell_exec" }).provider === null ? [state().message] : [];
+      const problem = preferences.problem();
+      return [...(problem === null ? commands : [problem])];
+    },
+    start: () => health.start(firstLookMs),
+    close() {
+      stopListening?.();
+      health.close();
+    },
+  };
+  return { routing, router, health, attempt };
+}

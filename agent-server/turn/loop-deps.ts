@@ -1,0 +1,43 @@
+import type { Context } from "../context/context.ts";
+import type { Emit } from "../contract/events.ts";
+import type { IntentResult } from "../contract/intent.ts";
+import type { Params } from "../contract/table.ts";
+import type { Governance } from "../governance/governance.ts";
+import type { Models, TaskContext } from "../models/models.ts";
+import type { Ledger } from "../receipts/receipts.ts";
+import type { Log, Redactor, Sanitizer } from "../security/security.ts";
+import type { Tools } from "../tools/tools.ts";
+import type { OwnersMemory } from "../quests/memory/owner-memory.ts";
+import type { QuestContext } from "../quests/context/quest-context.ts";
+import type { QuestStore } from "../quests/quest-store.ts";
+import type { Recall } from "../quests/memory/recall.ts";
+
+export type Classify = (request: Params<"intent.classify">, context: TaskContext) => Promise<IntentResult | null>;
+
+/** What the loop and its steps work with. */
+export interface LoopDeps {
+  store: QuestStore;
+  models: Models;
+  tools: Tools;
+  governance: Governance;
+  context: Context;
+  /** What each prompt is made of, within its budget. */
+  questContext: QuestContext;
+  /** What is remembered, for the prompts of a run. */
+  recall: Recall;
+  /** What the owner orders of memory in their messages. */
+  ownersMemory: OwnersMemory;
+  /** What kind of request a text is; null where that is switched off. Without it words alone tell. */
+  classify: Classify | undefined;
+  ledger: Ledger;
+  redactor: Redactor;
+  /** What a quest's own secrets are taken out with, so that they can be put back into files. */
+  redactorOf: (questId: string) => Redactor;
+  /** Without one nothing is looked for in texts. */
+  sanitizer: Sanitizer | undefined;
+  emit: Emit;
+  /** False where nobody can answer a question. */
+  canAsk: boolean;
+  /** Told of errors whose text the owner is not shown. */
+  log: Log;
+}

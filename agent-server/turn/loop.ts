@@ -1,0 +1,185 @@
+import { createHash } from "node:crypto";
+import { LancelotError } from "../contract/errors.ts";
+import type { Surroundings, Trace } from "../context/context.ts";
+import type { ModelEvent, Route } from "../models/models.ts";
+import { streamAnswer } from "./answer-stream.ts";
+import { readAttachments } from "../quests/attachments.ts";
+import { toConversation } from "../quests/conversation.ts";
+import type { LoopDeps } from "./loop-deps.ts";
+import { finishPendingCalls, useAnswer } from "./model-answer.ts";
+import { notice, noticeOf, tellOnce } from "../quests/notices.ts";
+import { fail, type Outcome } from "./outcome.ts";
+import type { Run } from "../quests/quest-run.ts";
+import type { RunMemory } from "../quests/memory/recall.ts";
+import type { QuestStore } from "../quests/quest-store.ts";
+import { hasOpenChanges, tellReview } from "./review-wait.ts";
+import { goOnElsewhere, routeStep } from "./turn-routing.ts";
+import { partialTurn } from "../quests/settle.ts";
+import { readForSmallModel } from "./small-model-turn.ts";
+import { maxQuestTokens, maxTurns } from "../quests/stop-rules.ts";
+import { settleVerifications } from "./verification-notes.ts";
+
+type Done = Extract<ModelEvent, { type: "done" }>;
+
+/**
+ * Runs a quest until it is done, waits for a review, or fails. Each step is committed before the next effect.
+ * `conclude` is called in the same turn of the event loop as the last look at the messages, so that no word of the owner
+ * falls between the two. Throws only when the run was ended from outside.
+ */
+export async function runLoop(deps: LoopDeps, run: Run, conclude: (outcome: Outcome) => void): Promise<void> {
+  try {
+    const trace: Trace = { questId: run.questId, parentId: run.receiptId };
+    const surroundings = await deps.context.surroundings(mentionedPaths(deps.store, run.questId), trace);
+    const memory = deps.recall.begin(run.questId, trace);
+    const unfinished = await finishPendingCalls(deps, run, trace);
+    if (unfinished !== null) return conclude(unfinished);
+    for (;;) {
+      run.controller.signal.throwIfAborted();
+      await readOwnersAttachments(deps, run, trace);
+      await deps.ownersMemory.carryOut(run);
+      tellReview(deps, run.questId);
+      if (!needsAnswer(deps.store, run.questId)) {
+        await settleVerifications(deps, run);
+        // While that was waited for, the owner may have spoken or decided.
+        tellReview(deps, run.questId);
+        if (needsAnswer(deps.store, run.questId)) continue;
+        return conclude(hasOpenChanges(deps, run.questId) ? { status: "waiting" } : { status: "done" });
+      }
+      const outcome = stopByBudget(deps, run) ?? (await takeTurn(deps, run, surroundings, memory));
+      if (outcome !== null) return conclude(outcome);
+    }
+  } catch (error) {
+    if (run.ended) throw error;
+    if (!(error instanceof LancelotError)) deps.log("a task failed", error);
+    conclude(fail(deps, run, noticeOf(error)));
+  }
+}
+
+/** The model owes an answer when the owner's words or tool results stand last. */
+function needsAnswer(store: QuestStore, questId: string): boolean {
+  return toConversation(store.messages(questId)).at(-1)?.role !== "assistant";
+}
+
+function mentionedPaths(store: QuestStore, questId: string): string[] {
+  const last = store.messages(questId).findLast(({ message }) => message.role === "user");
+  return (last?.message.parts ?? []).flatMap((part) => (part.type === "file" ? [part.path.replace(/:\d+-\d+$/, "")] : []));
+}
+
+async function readOwnersAttachments({ store, context, redactor, sanitizer }: LoopDeps, run: Run, trace: Trace): Promise<void> {
+  for (const stored of store.messages(run.questId)) {
+    const { message, turn, attachments } = stored;
+    if (attachments === null || turn?.kind !== "user") continue;
+    const { content, problems } = await readAttachments({ context, redactor, sanitizer }, attachments, trace);
+    run.controller.signal.throwIfAborted();
+    store.saveMessage({ ...message, parts: [...message.parts, ...problems] }, { kind: "user", content: [...content, ...turn.content] });
+  }
+}
+
+function stopByBudget(deps: LoopDeps, run: Run): Outcome | null {
+  if (run.turns >= maxTurns) {
+    return fail(
+      deps,
+      run,
+      notice(
+        "warning",
+        `Stopped after ${String(maxTurns)} steps without an end. Resume to allow as many again, or say what to do differently.`,
+        "resume",
+      ),
+    );
+  }
+  const { quest, tokenLimit } = deps.store.stored(run.questId);
+  const used = quest.usage.inputTokens + quest.usage.outputTokens;
+  if (used >= tokenLimit) {
+    const figure = used.toLocaleString("en-US");
+    return fail(
+      deps,
+      run,
+      notice(
+        "warning",
+        `Stopped: this task has used ${figure} tokens. Resume to allow ${maxQuestTokens.toLocaleString("en-US")} more.`,
+        "resume",
+      ),
+    );
+  }
+  return null;
+}
+
+/** One question to the model, and the tools it asks for. Null: go on. */
+async function takeTurn(deps: LoopDeps, run: Run, around: Surroundings, memory: RunMemory): Promise<Outcome | null> {
+  const { store, ledger } = deps;
+  const { questId } = run;
+  const { signal } = run.controller;
+  const route = await routeStep(deps, run);
+  signal.throwIfAborted();
+  const active = route.model;
+  const name = `${active.provider}/${active.model}`;
+  if (store.quest(questId).model !== name) store.patch(questId, { model: name });
+  if (active.notice !== undefined) tellOnce(store, questId, notice("warning", active.notice, "choose_model"));
+  if (route.notice !== null) tellOnce(store, questId, notice("warning", route.notice));
+  const surroundings = { ...around, memory: memory(active) };
+  run.turns += 1;
+  const turnId = ledger.open({
+    actionType: "system",
+    actionName: "turn",
+    inputs: { number: run.turns, model: name },
+    riskTier: "T0",
+    questId,
+    parentId: run.receiptId,
+  });
+  let status: "success" | "failure" | "cancelled" = "failure";
+  try {
+    const outcome = await answerOnce(deps, run, surroundings, route, turnId);
+    status = outcome?.status === "failed" || run.routing?.next !== null ? "failure" : "success";
+    return outcome;
+  } catch (error) {
+    if (signal.aborted) status = "cancelled";
+    throw error;
+  } finally {
+    ledger.close(turnId, { status });
+  }
+}
+
+async function answerOnce(deps: LoopDeps, run: Run, surroundings: Surroundings, route: Route, turnId: string): Promise<Outcome | null> {
+  const { store, models, emit, redactor } = deps;
+  const active = route.model;
+  const { questId } = run;
+  const { signal } = run.controller;
+  const trace: Trace = { questId, parentId: turnId };
+  if (active.small) await readForSmallModel(deps, run, active, turnId);
+
+  const prompted = await deps.questContext.prompt({ questId, model: active, surroundings, trace, signal });
+  const { system, fitted, tools, answer, problem } = prompted;
+  run.prompted = { tokens: prompted.tokens, window: prompted.window };
+  if (problem !== null) {
+    const tooLong = new LancelotError("too_large", problem, { data: { reason: "too_long" } });
+    if ((await goOnElsewhere(deps, run, route, tooLong)) === null) return null;
+    return fail(deps, run, notice("error", problem, "choose_model"));
+  }
+  const quest = store.quest(questId);
+
+  // From here to the stream nothing waits: what the owner says now comes after this message, and joins the next step.
+  const message = store.addMessage({ questId, role: "assistant", parts: [], open: true });
+  let done: Done;
+  try {
+    const events = models.stream(
+      { system, messages: fitted.messages, tools, cacheKey: cacheKeyOf(questId), ...(active.small ? { maxTokens: answer } : {}) },
+      { questId, parentId: turnId, signal, route },
+    );
+    done = await streamAnswer({ store, emit, redactor }, events, message, signal, (flush) => {
+      run.flush = flush;
+    });
+  } catch (error) {
+    if (run.ended) throw error;
+    const final = await goOnElsewhere(deps, run, route, error, message);
+    if (final === null) return null;
+    store.saveMessage(message, partialTurn({ message, turn: null, attachments: null }, "failed"));
+    return fail(deps, run, noticeOf(final), message);
+  }
+  if (run.ended) signal.throwIfAborted();
+  return useAnswer(deps, run, message, done, quest, turnId);
+}
+
+/** The same for all prompts of a task, and nobody else's: providers that keep prompts by key find theirs again. */
+export function cacheKeyOf(questId: string): string {
+  return createHash("sha256").update(questId).digest("hex").slice(0, 32);
+}

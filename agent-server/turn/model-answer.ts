@@ -1,0 +1,221 @@
+import { addUsage, type Message, type Part, type Quest, type ToolPart } from "../contract/chat.ts";
+import type { Trace } from "../context/context.ts";
+import type { AssistantContent, ModelEvent } from "../models/models.ts";
+import type { Redactor } from "../security/security.ts";
+import { protectContent } from "../quests/conversation.ts";
+import type { LoopDeps } from "./loop-deps.ts";
+import { type Notice, notice } from "../quests/notices.ts";
+import { fail, type Outcome } from "./outcome.ts";
+import type { Run } from "../quests/quest-run.ts";
+import { askStronger } from "./turn-routing.ts";
+import { isUnfinished } from "../quests/settle.ts";
+import { maxSameFailures } from "../quests/stop-rules.ts";
+import { keepTone } from "./tone.ts";
+import { dropCalls, type PendingCall, queuedPart, runToolCalls, type StopReason } from "./tool-calls.ts";
+
+type Done = Extract<ModelEvent, { type: "done" }>;
+
+/** Stores the answer, makes its calls, and says whether the loop goes on. */
+export async function useAnswer(
+  deps: LoopDeps,
+  run: Run,
+  message: Message,
+  done: Done,
+  quest: Quest,
+  turnId: string,
+): Promise<Outcome | null> {
+  const { store, redactor } = deps;
+  const { content, calls } = withUniqueCalls(done);
+  const safe = protectContent(content, redactor);
+  message.parts = toParts(safe.content, calls, done, redactor);
+  if (message.parts.some((part) => part.type === "text" || part.type === "tool")) run.answered = true;
+  const refused = done.stop === "refused";
+  store.transaction(() => {
+    const { usage } = store.quest(run.questId);
+    store.patch(run.questId, {
+      usage: addUsage(usage, done.usage),
+      ...(run.prompted === undefined ? {} : { context: run.prompted }),
+    });
+    message.open = calls.length > 0;
+    const cut = refused ? "failed" : null;
+    store.saveMessage(message, safe.content.length === 0 ? null : { kind: "assistant", content: safe.content, cut, altered: safe.altered });
+  });
+
+  if (refused) {
+    return fail(
+      deps,
+      run,
+      notice("warning", "The model declined to answer. Ask in another way, or choose another model.", "choose_model"),
+      message,
+    );
+  }
+  if (calls.length > 0 || done.malformed.length > 0) {
+    const repeated = (await countMalformed(run, message, done)) ?? (await makeCalls(deps, run, message, calls, quest, turnId));
+    return repeated;
+  }
+  if (done.stop === "max_tokens") return goOnAfterLimit(deps, run, message);
+  if (!message.parts.some((part) => part.type === "text")) return acceptSilence(deps, run, message);
+  const tone = deps.governance.tone();
+  if (tone !== null) keepTone(deps, run, message, tone, turnId);
+  return null;
+
+  async function countMalformed(run: Run, message: Message, { malformed }: Done): Promise<Outcome | null> {
+    for (const { name, raw, id } of malformed) {
+      const part = message.parts.find((candidate): candidate is ToolPart => candidate.type === "tool" && candidate.callId === id);
+      if (part !== undefined && run.failures.count(name, raw, "malformed") >= maxSameFailures) {
+        dropCalls(message, new Set(calls.map((call) => call.id)), "not run: the task was stopped");
+        return stopRepeated(deps, run, message, part);
+      }
+    }
+    return null;
+  }
+}
+
+/** Nothing to add is an answer after work or a review; as the whole answer to the owner it is a failure. */
+async function acceptSilence(deps: LoopDeps, run: Run, message: Message): Promise<Outcome | null> {
+  const asked = deps.store.messages(run.questId).findLast((stored) => stored.message.role === "user");
+  if (!run.answered && asked?.message.parts.some((part) => part.type === "text") === true) {
+    const stronger = await askStronger(deps, run, "It gave no answer.");
+    if (stronger !== null) return goOn(deps, message, stronger);
+    return fail(deps, run, notice("warning", "The model gave no answer. Resume to ask again, or choose another model.", "resume"), message);
+  }
+  message.parts.push(notice("info", "The model had nothing to add."));
+  deps.store.saveMessage(message, { kind: "assistant", content: [{ type: "text", text: "(nothing to add)" }], cut: null, altered: [] });
+  return null;
+}
+
+async function makeCalls(
+  deps: LoopDeps,
+  run: Run,
+  message: Message,
+  calls: readonly PendingCall[],
+  quest: Quest,
+  parentId: string,
+): Promise<Outcome | null> {
+  const stops: { part: ToolPart; why: StopReason }[] = [];
+  await runToolCalls(deps, message, calls, {
+    run,
+    mode: quest.mode,
+    parentId,
+    onStop: (part, why) => {
+      stops.push({ part, why });
+    },
+  });
+  run.controller.signal.throwIfAborted();
+  dropCalls(message, new Set(calls.map((call) => call.id)), "not run: the task was stopped");
+  message.open = false;
+  const [stop] = stops;
+  if (stop?.why === "repeated") return stopRepeated(deps, run, message, stop.part);
+  if (stop !== undefined) return fail(deps, run, unansweredNotice(stop.part), message);
+  deps.store.saveMessage(message);
+  return null;
+}
+
+/** The same failure three times over: a stronger model takes over once, else the task stops. */
+async function stopRepeated(deps: LoopDeps, run: Run, message: Message, part: ToolPart): Promise<Outcome | null> {
+  const stronger = await askStronger(deps, run, `${part.tool} failed three times in the same way.`);
+  return stronger === null ? fail(deps, run, repeatedNotice(part), message) : goOn(deps, message, stronger);
+}
+
+/** The task goes on with another model, and the chat says why. */
+function goOn({ store }: LoopDeps, message: Message, why: Notice): null {
+  message.parts.push(why);
+  store.saveMessage({ ...message, open: false });
+  return null;
+}
+
+function repeatedNotice(part: ToolPart): Notice {
+  const reason = (part.output ?? "").split("\n")[0]?.slice(0, 200) ?? "";
+  return notice(
+    "warning",
+    `Stopped: ${part.tool} failed three times in the same way (${reason}). Say what to do differently, or resume to let it try again.`,
+    "resume",
+  );
+}
+
+/** What the owner reads when nobody answered a question and the soul says to stop then. */
+export function unansweredNotice(part: ToolPart): Notice {
+  return notice(
+    "warning",
+    `Stopped: nobody answered in time whether to ${part.title.charAt(0).toLowerCase()}${part.title.slice(1)}, and the soul says to stop the task then. Resume to be asked again.`,
+    "resume",
+  );
+}
+
+function goOnAfterLimit({ store, ...deps }: LoopDeps, run: Run, message: Message): Outcome | null {
+  if (run.continuedAfterLimit) {
+    return fail(
+      { store, ...deps },
+      run,
+      notice("warning", "The answer is cut off: it reached the model's length limit twice. Resume to let it go on.", "resume"),
+      message,
+    );
+  }
+  run.continuedAfterLimit = true;
+  store.addMessage({
+    questId: run.questId,
+    role: "user",
+    parts: [notice("info", "The answer reached the model's length limit; it goes on.")],
+    turn: {
+      kind: "user",
+      content: [{ type: "text", text: "[Your answer reached the length limit. Continue exactly where you stopped.]" }],
+    },
+  });
+  return null;
+}
+
+/** Calls a run before this one left, with the owner still to be asked or behind such a one: they are made now. */
+export async function finishPendingCalls(deps: LoopDeps, run: Run, trace: Trace): Promise<Outcome | null> {
+  const stored = deps.store.messages(run.questId).findLast(({ message }) => message.parts.some(isUnfinished));
+  if (stored === undefined) return null;
+  const { message, turn } = stored;
+  if (turn?.kind !== "assistant") {
+    dropCalls(message, new Set(message.parts.filter(isUnfinished).map((part) => part.callId)));
+    deps.store.saveMessage(message);
+    return null;
+  }
+  const open = new Set(message.parts.filter(isUnfinished).map((part) => part.callId));
+  const altered = new Set(turn.altered.filter((id) => open.has(id)));
+  dropCalls(message, altered, "not run: its arguments held a secret, which is not stored; make the call again");
+  const calls = turn.content.flatMap((item) =>
+    item.type === "tool_call" && open.has(item.id) && !altered.has(item.id) ? [{ id: item.id, name: item.name, args: item.args }] : [],
+  );
+  message.open = true;
+  deps.store.saveMessage(message);
+  return makeCalls(deps, run, message, calls, deps.store.quest(run.questId), trace.parentId ?? run.receiptId);
+}
+
+/** Ids as the model gave them, made unique within the answer; malformed calls stand in it without arguments. */
+function withUniqueCalls(done: Done): { content: AssistantContent[]; calls: PendingCall[] } {
+  const seen = new Set<string>();
+  const malformed = new Set(done.malformed.map(({ id }) => id));
+  const calls: PendingCall[] = [];
+  const content = done.content.map((item): AssistantContent => {
+    if (item.type !== "tool_call") return item;
+    let { id } = item;
+    for (let copy = 2; seen.has(id); copy += 1) id = `${item.id}-${String(copy)}`;
+    seen.add(id);
+    if (!malformed.has(id)) calls.push({ id, name: item.name, args: item.args });
+    return { ...item, id };
+  });
+  for (const { id, name } of done.malformed) if (!seen.has(id)) content.push({ type: "tool_call", id, name, args: {} });
+  return { content: content.filter((item) => item.type === "tool_call" || item.text.trim() !== "" || "replay" in item), calls };
+}
+
+function toParts(content: readonly AssistantContent[], calls: readonly PendingCall[], done: Done, redactor: Redactor): Part[] {
+  const cutOff = done.stop === "max_tokens";
+  return content.flatMap((item): Part[] => {
+    if (item.type !== "tool_call") return item.text.trim() === "" ? [] : [{ type: item.type, text: item.text }];
+    const call = calls.find(({ id }) => id === item.id);
+    if (call !== undefined) return [queuedPart(call, redactor)];
+    const raw = done.malformed.find(({ id }) => id === item.id)?.raw ?? "";
+    const why = cutOff ? "they were cut off by the length limit; make the call smaller" : "they were not a JSON object";
+    return [
+      {
+        ...queuedPart({ id: item.id, name: item.name, args: {} }, redactor),
+        status: "failure",
+        output: `The arguments of this call could not be read: ${why}. Nothing was done. They began: ${redactor.text(raw.slice(0, 200)).text}`,
+      },
+    ];
+  });
+}

@@ -1,0 +1,90 @@
+import { LancelotError } from "../contract/errors.ts";
+import type { Tools } from "../tools/tools.ts";
+import { notice } from "../quests/notices.ts";
+import type { QuestStore } from "../quests/quest-store.ts";
+
+/** How often (ms) is looked for what the owner decided in another window. */
+const otherWindowMs = 1_000;
+
+interface Deps {
+  store: QuestStore;
+  tools: Pick<Tools, "changes">;
+}
+
+/** True while the owner has hunks of this quest to decide. */
+export function hasOpenChanges({ tools }: Pick<Deps, "tools">, questId: string): boolean {
+  return tools.changes.list({ questId, open: true, limit: 1 }).length > 0;
+}
+
+/** Waits until nothing of a quest is left to decide. @throws LancelotError `cancelled`. */
+export function untilReviewed({ changes }: Pick<Tools, "changes">, questId: string, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = (): void => {
+      stop();
+      clearInterval(looking);
+      signal.removeEventListener("abort", cancelled);
+    };
+    const cancelled = (): void => {
+      end();
+      reject(new LancelotError("cancelled", "Stopped before the proposed changes were reviewed."));
+    };
+    const look = (): void => {
+      if (hasOpenChanges({ tools: { changes } }, questId)) return;
+      end();
+      resolve();
+    };
+    // A decision is told of inside its own transaction: looked at when that is over.
+    const stop = changes.onChange((change) => {
+      if (change.questId === questId) setImmediate(look);
+    });
+    // The owner may decide in another window, which is not told of here.
+    const looking = setInterval(look, otherWindowMs);
+    signal.addEventListener("abort", cancelled, { once: true });
+    if (signal.aborted) cancelled();
+    else look();
+  });
+}
+
+/**
+ * Puts what the owner decided since the model was last told into the conversation: words for the owner in the chat, the
+ * review's text for the model. One transaction, so that no decision is lost or told twice. False when nothing is new.
+ */
+export function tellReview({ store, tools }: Deps, questId: string): boolean {
+  return store.transaction(() => {
+    const { text } = tools.changes.takeReview(questId);
+    if (text.trim() === "") return false;
+    const { reviewed } = store.stored(questId);
+    const decided = countDecided(tools, questId);
+    store.patch(questId, { reviewed: decided });
+    store.addMessage({
+      questId,
+      role: "user",
+      parts: [notice("info", reviewWords(decided.accepted - reviewed.accepted, decided.rejected - reviewed.rejected))],
+      turn: {
+        kind: "user",
+        content: [
+          {
+            type: "text",
+            text: `${text}\nIf nothing is left to do, answer in one short sentence.`,
+          },
+        ],
+      },
+    });
+    return true;
+  });
+}
+
+function countDecided(tools: Pick<Tools, "changes">, questId: string): { accepted: number; rejected: number } {
+  const hunks = tools.changes.list({ questId, limit: 500 }).flatMap((change) => change.hunks);
+  return {
+    accepted: hunks.filter((hunk) => hunk.state === "accepted").length,
+    rejected: hunks.filter((hunk) => hunk.state === "rejected").length,
+  };
+}
+
+export function reviewWords(accepted: number, rejected: number): string {
+  const changes = (count: number): string => `${String(count)} ${count === 1 ? "change" : "changes"}`;
+  if (accepted > 0 && rejected > 0) return `You accepted ${changes(accepted)} and rejected ${String(rejected)}.`;
+  if (accepted > 0) return `You accepted ${changes(accepted)}.`;
+  return rejected > 0 ? `You rejected ${changes(rejected)}.` : "You reviewed the changes.";
+}

@@ -1,0 +1,219 @@
+import type { Message, PlanStep, ToolPart, WaitingFor } from "../contract/chat.ts";
+import { LancelotError } from "../contract/errors.ts";
+import type { Emit } from "../contract/events.ts";
+import type { Mode } from "../contract/governance.ts";
+import type { Log, Redactor } from "../security/security.ts";
+import type { ToolOutcome, Tools } from "../tools/tools.ts";
+import type { Run } from "../quests/quest-run.ts";
+import { createPrinted } from "./printed-output.ts";
+import type { QuestStore } from "../quests/quest-store.ts";
+import { hasOpenChanges, untilReviewed } from "./review-wait.ts";
+import { interruptedOutput } from "../quests/settle.ts";
+import { maxSameFailures } from "../quests/stop-rules.ts";
+
+/** A call as it will be made: with the model's own arguments, which the stored card may not show whole. */
+export interface PendingCall {
+  id: string;
+  name: string;
+  args: Record<string, unknown>;
+}
+
+/** Reads at once, at most. */
+const parallelReads = 6;
+/** A card shows this much of the arguments (bytes); the receipt and the diff show the rest. */
+const cardBytes = 20_000;
+
+interface Deps {
+  store: QuestStore;
+  tools: Tools;
+  redactor: Redactor;
+  emit: Emit;
+  canAsk: boolean;
+  log: Log;
+}
+
+/** The card of a call that was not made yet. */
+export function queuedPart(call: PendingCall, redactor: Redactor): ToolPart {
+  return {
+    type: "tool",
+    callId: call.id,
+    tool: call.name,
+    args: redactor.value(call.args, cardBytes),
+    title: call.name,
+    status: "queued",
+    tier: null,
+    verdict: null,
+    rules: [],
+    output: null,
+    durationMs: null,
+    receiptId: null,
+    approvalId: null,
+    changeId: null,
+  };
+}
+
+/** Why calls end the loop. */
+export type StopReason = "repeated" | "unanswered";
+
+export interface CallContext {
+  run: Run;
+  mode: Mode;
+  parentId: string;
+  /** The loop must stop: a failure came for the third time, or nobody answered and the soul stops the task then. */
+  onStop: (part: ToolPart, why: StopReason) => void;
+}
+
+/**
+ * Makes the calls of one answer: reads (T0) together, everything else one after the other in the model's order. Each call is
+ * stored as running before it is made and with its result after, so that a crash at any point tells what had begun.
+ * Stops early when the run ends or a failure repeats.
+ */
+export async function runToolCalls(deps: Deps, message: Message, calls: readonly PendingCall[], context: CallContext): Promise<void> {
+  const infos = new Map(deps.tools.list().map((tool) => [tool.name, tool]));
+  const readsOnly = calls.every(({ name }) => infos.get(name)?.baseTier === "T0" && infos.get(name)?.capability !== "quest");
+  let stop = false;
+  const once = async (call: PendingCall): Promise<void> => {
+    if (stop || context.run.controller.signal.aborted) return;
+    await runOne(deps, message, call, {
+      ...context,
+      onStop: (part, why) => {
+        stop = true;
+        context.onStop(part, why);
+      },
+    });
+  };
+  if (!readsOnly) {
+    for (const call of calls) await once(call);
+    return;
+  }
+  const queue = [...calls];
+  const worker = async (): Promise<void> => {
+    for (let call = queue.shift(); call !== undefined; call = queue.shift()) await once(call);
+  };
+  await Promise.all(Array.from({ length: Math.min(parallelReads, calls.length) }, worker));
+}
+
+async function runOne(
+  { store, tools, redactor, emit, canAsk, log }: Deps,
+  message: Message,
+  call: PendingCall,
+  context: CallContext,
+): Promise<void> {
+  const { run } = context;
+  const part = message.parts.find((candidate): candidate is ToolPart => candidate.type === "tool" && candidate.callId === call.id);
+  if (part === undefined) return;
+  const { signal } = run.controller;
+
+  const printed = createPrinted({ part, message, store, emit, ended: () => run.ended });
+  const update = (card: Partial<ToolPart>): void => {
+    if (run.ended) return;
+    Object.assign(part, card, { type: "tool", callId: call.id });
+    // Before the task is seen to wait: a host that dies right after leaves a call that certainly did not run.
+    store.saveMessage(message);
+    if (part.status === "waiting" && part.approvalId !== null) {
+      wait({ kind: "approval", id: part.approvalId });
+    } else if (part.status !== "waiting") {
+      noWait();
+    }
+  };
+  const wait = (waitingFor: WaitingFor): void => {
+    run.waits.set(call.id, waitingFor);
+    const { quest } = store.stored(run.questId);
+    if (quest.waitingFor === null) store.patch(run.questId, { status: "waiting", waitingFor });
+  };
+  const noWait = (): void => {
+    if (!run.waits.delete(call.id)) return;
+    const [next] = run.waits.values();
+    store.patch(run.questId, next === undefined ? { status: "active", waitingFor: null } : { waitingFor: next });
+  };
+  const askOwner = async (question: string, options: readonly string[] | undefined, asked: AbortSignal): Promise<string> => {
+    const kept = store.stored(run.questId).answer;
+    if (kept?.callId === call.id) return kept.answer;
+    const shown = redactor.text(question).text;
+    update({ status: "waiting" });
+    wait({ kind: "answer", id: call.id, question: shown, ...(options === undefined ? {} : { options: [...options] }) });
+    try {
+      return await new Promise<string>((resolve, reject) => {
+        const cancelled = (): void => reject(new LancelotError("cancelled", "The question was withdrawn."));
+        if (asked.aborted) return cancelled();
+        asked.addEventListener("abort", cancelled, { once: true });
+        run.questions.set(call.id, (answer) => {
+          asked.removeEventListener("abort", cancelled);
+          resolve(answer);
+        });
+      });
+    } finally {
+      run.questions.delete(call.id);
+      update({ status: "running" });
+    }
+  };
+  /** What the call works on must be on the disk first: the owner reviews what was proposed, in the middle of the turn. */
+  const settleReview = async (asked: AbortSignal): Promise<void> => {
+    if (!hasOpenChanges({ tools }, run.questId)) return;
+    update({ status: "waiting" });
+    wait({ kind: "review", id: call.id });
+    try {
+      await untilReviewed(tools, run.questId, asked);
+    } finally {
+      update({ status: "running" });
+    }
+  };
+  const updatePlan = (steps: readonly PlanStep[]): void => {
+    if (run.ended) return;
+    store.patch(run.questId, { plan: steps.map((step) => ({ ...step, title: redactor.text(step.title).text })) });
+  };
+
+  update({ status: "running", output: null, approvalId: null });
+  const started = performance.now();
+  let outcome: ToolOutcome;
+  try {
+    outcome = await tools.invoke({
+      tool: call.name,
+      args: call.args,
+      questId: run.questId,
+      parentId: context.parentId,
+      mode: context.mode,
+      signal,
+      ...(canAsk ? { askOwner, settleReview } : {}),
+      updatePlan,
+      onUpdate: update,
+      onOutput: printed.add,
+    });
+    printed.end();
+  } catch (error) {
+    printed.end();
+    if (signal.aborted) return;
+    if (!(error instanceof LancelotError)) log(`${call.name} failed`, error);
+    const text = error instanceof LancelotError ? error.message : "The tool failed inside Lancelot; the log has the details.";
+    outcome = { text, isError: true, receiptId: part.receiptId, changeId: null, card: { status: "failure" } };
+  }
+  if (run.ended) return;
+  store.transaction(() => {
+    const { card } = outcome;
+    update({
+      ...card,
+      status: card.status === undefined || isOpen(card.status) ? (outcome.isError ? "failure" : "success") : card.status,
+      output: outcome.text,
+      durationMs: card.durationMs ?? Math.round(performance.now() - started),
+      receiptId: outcome.receiptId ?? card.receiptId ?? part.receiptId,
+      changeId: outcome.changeId ?? card.changeId ?? part.changeId,
+    });
+    if (store.stored(run.questId).answer?.callId === call.id) store.patch(run.questId, { answer: null });
+  });
+  if (outcome.error?.data?.["escalation"] === "stop_task") context.onStop(part, "unanswered");
+  else if (outcome.isError && run.failures.count(call.name, call.args, outcome.text) >= maxSameFailures) context.onStop(part, "repeated");
+}
+
+function isOpen(status: ToolPart["status"]): boolean {
+  return status === "queued" || status === "waiting" || status === "running";
+}
+
+/** Calls that can no longer be made, with the reason the model and the owner read. */
+export function dropCalls(message: Message, ids: ReadonlySet<string>, output: string = interruptedOutput): void {
+  for (const part of message.parts) {
+    if (part.type === "tool" && ids.has(part.callId) && isOpen(part.status)) {
+      part.status = "cancelled";
+      part.output = output;
+    }
+  }
+}

@@ -1,0 +1,105 @@
+import type { Hunk } from "../../contract/changes.ts";
+import { LancelotError } from "../../contract/errors.ts";
+import { isUndecided, type StoredChange, statusOf } from "./change-store.ts";
+import { applyHunks } from "../text/hunks.ts";
+import { mergeFiles } from "../text/merge.ts";
+
+/** What accepting hunks comes to, before anything is written. */
+export interface Acceptance {
+  readonly accepted: ReadonlySet<number>;
+  readonly conflicts: ReadonlySet<number>;
+  /** The file as it is to be; null: no file. */
+  readonly text: string | null;
+  readonly problem: string | null;
+}
+
+/** The hunks a decision is about. @throws LancelotError `not_found`, `conflict` when one of them is decided. */
+export function decidedHunks(change: StoredChange, indexes: readonly number[] | undefined): Hunk[] {
+  if (change.status === "superseded") {
+    throw new LancelotError("conflict", `A later edit of ${change.path.display} took the place of this change; decide on that one.`);
+  }
+  const wanted = indexes === undefined ? change.hunks.filter(isUndecided) : [...new Set(indexes)].map((index) => hunkAt(change, index));
+  if (wanted.length === 0) throw new LancelotError("conflict", `Every part of the change of ${change.path.display} is decided already.`);
+  const decided = wanted.find((hunk) => !isUndecided(hunk));
+  if (decided !== undefined) {
+    throw new LancelotError("conflict", `Part ${decided.index + 1} of the change of ${change.path.display} was ${decided.state} already.`);
+  }
+  return wanted;
+}
+
+/**
+ * Merges the wanted hunks into what the file is now. Those that do not merge with the owner's edits become conflicts, the
+ * others go in.
+ */
+export function planAcceptance(change: StoredChange, wanted: readonly Hunk[], current: string | null): Acceptance {
+  const before = new Set(change.hunks.filter((hunk) => hunk.state === "accepted").map((hunk) => hunk.index));
+  const lastApplied = textOf(change, before);
+  const accepted = new Set(before);
+  const conflicts = new Set<number>();
+  let text = current;
+
+  /** Halves what conflicts until the hunks at fault stand alone. */
+  function take(hunks: readonly Hunk[]): void {
+    const target = textOf(change, new Set([...accepted, ...hunks.map((hunk) => hunk.index)]));
+    const merged = mergeFiles(lastApplied, current, target);
+    if (merged !== null) {
+      for (const hunk of hunks) accepted.add(hunk.index);
+      text = merged.text;
+      return;
+    }
+    const [only] = hunks;
+    if (hunks.length === 1 && only !== undefined) {
+      conflicts.add(only.index);
+      return;
+    }
+    const middle = Math.floor(hunks.length / 2);
+    take(hunks.slice(0, middle));
+    take(hunks.slice(middle));
+  }
+  take(wanted);
+  return {
+    accepted: new Set([...accepted].filter((index) => !before.has(index))),
+    conflicts,
+    text,
+    problem: conflicts.size === 0 ? null : problemOf(change, current, conflicts.size),
+  };
+}
+
+/** The change with new states for some hunks. */
+export function withStates(
+  change: StoredChange,
+  states: { accepted?: ReadonlySet<number>; rejected?: ReadonlySet<number>; conflicts?: ReadonlySet<number> },
+  problem: string | null,
+  updatedAt: string,
+): StoredChange {
+  const hunks = change.hunks.map((hunk): Hunk => {
+    if (states.accepted?.has(hunk.index) === true) return { ...hunk, state: "accepted" };
+    if (states.rejected?.has(hunk.index) === true) return { ...hunk, state: "rejected" };
+    return states.conflicts?.has(hunk.index) === true ? { ...hunk, state: "conflict" } : hunk;
+  });
+  return {
+    ...change,
+    hunks,
+    status: statusOf(hunks),
+    problem: hunks.some((hunk) => hunk.state === "conflict") ? problem : null,
+    updatedAt,
+  };
+}
+
+function textOf(change: StoredChange, indexes: ReadonlySet<number>): string | null {
+  return applyHunks(change.base, change.proposed, change.hunks, (hunk) => indexes.has(hunk.index));
+}
+
+function hunkAt(change: StoredChange, index: number): Hunk {
+  const hunk = change.hunks.find((candidate) => candidate.index === index);
+  if (hunk === undefined) throw new LancelotError("not_found", `The change of ${change.path.display} has no part ${index + 1}.`);
+  return hunk;
+}
+
+function problemOf(change: StoredChange, current: string | null, count: number): string {
+  const path = change.path.display;
+  if (change.kind === "create") return `${path} was created meanwhile with other content. It was left as it is.`;
+  if (change.kind === "delete") return `${path} was edited since its deletion was proposed. It was left as it is.`;
+  if (current === null) return `${path} was deleted meanwhile, so this edit has no place. Nothing was written.`;
+  return `${count === 1 ? "One part does" : `${count} parts do`} not merge with your own edits of ${path}. Yours were kept; edit the file, then accept again or reject.`;
+}

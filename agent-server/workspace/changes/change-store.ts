@@ -1,0 +1,188 @@
+import * as z from "zod";
+import { LancelotError } from "../../contract/errors.ts";
+import { type Change, Hunk, HunkState } from "../../contract/changes.ts";
+import type { Placeholders } from "../../security/security.ts";
+import type { Storage } from "../../storage/storage.ts";
+import type { FilePath } from "../file-operations.ts";
+import { applyHunks } from "../text/hunks.ts";
+import type { Encoding } from "../text/encoding.ts";
+
+/** A change as it is kept: the texts beside what views see of it. */
+export interface StoredChange {
+  readonly id: string;
+  readonly questId: string;
+  readonly path: FilePath;
+  readonly kind: Change["kind"];
+  readonly status: Change["status"];
+  /** What it was proposed against; null when there was no file. */
+  readonly base: string | null;
+  /** What every hunk together makes of it; null for a deletion. */
+  readonly proposed: string | null;
+  readonly encoding: Encoding;
+  readonly hunks: readonly Hunk[];
+  /** Hunk index → state the model was last told. */
+  readonly told: Readonly<Record<string, HunkState>>;
+  readonly receiptId: string | null;
+  readonly problem: string | null;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+/** Rows of changes of one workspace. */
+export interface ChangesStore {
+  /** @throws LancelotError `unavailable` for one that was sealed with a key that is gone; the others leave such out. */
+  get(id: string): StoredChange | null;
+  /** The undecided change of a file in a quest. */
+  open(questId: string, absolute: string): StoredChange | null;
+  list(filter: { questId?: string; open?: boolean; limit: number }): StoredChange[];
+  save(change: StoredChange): void;
+}
+
+const Told = z.record(z.string(), HunkState);
+const Hunks = z.array(Hunk);
+const StoredEncoding = z.object({ name: z.enum(["utf8", "utf16le", "utf16be", "latin1"]), bom: z.boolean() });
+
+interface Row {
+  id: string;
+  quest_id: string;
+  absolute: string;
+  path: string;
+  kind: Change["kind"];
+  status: Change["status"];
+  base: string | null;
+  proposed: string | null;
+  encoding: string;
+  hunks: string;
+  told: string;
+  receipt_id: string | null;
+  problem: string | null;
+  created_at: string;
+  updated_at: string;
+}
+
+/** @param sealing texts that hold a secret stand in the database in a form that shows none of it */
+export function createChangesStore(
+  storage: Storage,
+  workspace: string,
+  sealing: Pick<Placeholders, "seal" | "open"> | undefined,
+): ChangesStore {
+  const { db } = storage;
+  const fromRow = (row: Row | undefined): StoredChange | null => {
+    if (row === undefined) return null;
+    const [base, proposed, hunks] = [row.base, row.proposed, row.hunks].map((text) => (text === null ? null : open(text)));
+    // Sealed with a key that is gone.
+    if (hunks === undefined || hunks === null || (row.base !== null && base === null) || (row.proposed !== null && proposed === null))
+      return null;
+    return toStored({ ...row, base: base ?? null, proposed: proposed ?? null, hunks });
+  };
+  const open = (text: string): string | null => (sealing === undefined ? text : sealing.open(text));
+  const byId = db.prepare("SELECT * FROM changes WHERE workspace = ? AND id = ?");
+  const openOne = db.prepare("SELECT * FROM changes WHERE workspace = ? AND quest_id = ? AND absolute = ? AND status = 'pending'");
+  const select = db.prepare(
+    `SELECT * FROM changes WHERE workspace = @workspace AND (@questId IS NULL OR quest_id = @questId)
+     AND (@open IS NULL OR (status = 'pending') = @open) ORDER BY created_at DESC, rowid DESC LIMIT @limit`,
+  );
+  const upsert = db.prepare(
+    `INSERT INTO changes (id, workspace, quest_id, absolute, path, kind, status, base, proposed, encoding, hunks, told, receipt_id, problem,
+       created_at, updated_at)
+     VALUES (@id, @workspace, @questId, @absolute, @path, @kind, @status, @base, @proposed, @encoding, @hunks, @told, @receiptId, @problem,
+       @createdAt, @updatedAt)
+     ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, status = excluded.status, base = excluded.base, proposed = excluded.proposed,
+       encoding = excluded.encoding, hunks = excluded.hunks, told = excluded.told, receipt_id = excluded.receipt_id,
+       problem = excluded.problem, updated_at = excluded.updated_at`,
+  );
+  return {
+    get(id) {
+      const row = byId.get(workspace, id) as Row | undefined;
+      const change = fromRow(row);
+      if (row !== undefined && change === null) throw sealedForGood(row.path);
+      return change;
+    },
+    open(questId, absolute) {
+      return fromRow(openOne.get(workspace, questId, absolute) as Row | undefined);
+    },
+    list({ questId, open, limit }) {
+      const rows = select.all({ workspace, questId: questId ?? null, open: open === true ? 1 : null, limit }) as Row[];
+      return rows.flatMap((row) => fromRow(row) ?? []);
+    },
+    save(change) {
+      const sealed = (text: string): string => sealing?.seal(text, change.questId) ?? text;
+      upsert.run({
+        id: change.id,
+        workspace,
+        questId: change.questId,
+        absolute: change.path.absolute,
+        path: change.path.display,
+        kind: change.kind,
+        status: change.status,
+        base: change.base === null ? null : sealed(change.base),
+        proposed: change.proposed === null ? null : sealed(change.proposed),
+        encoding: JSON.stringify(change.encoding),
+        hunks: sealed(JSON.stringify(change.hunks)),
+        told: JSON.stringify(change.told),
+        receiptId: change.receiptId,
+        problem: change.problem,
+        createdAt: change.createdAt,
+        updatedAt: change.updatedAt,
+      });
+    },
+  };
+}
+
+/** What views see of a change. `hide` takes the secrets out of its lines; the review's diff is made of its texts. */
+export function toChange(change: StoredChange, hide: (text: string) => string): Change {
+  return {
+    id: change.id,
+    questId: change.questId,
+    path: change.path.display,
+    kind: change.kind,
+    status: change.status,
+    hunks: change.hunks.map((hunk) => ({ ...hunk, lines: hide(hunk.lines.join("\n")).split("\n") })),
+    createdAt: change.createdAt,
+    updatedAt: change.updatedAt,
+    receiptId: change.receiptId,
+    problem: change.problem,
+  };
+}
+
+/** The text with the hunks in one of these states. */
+export function textWith(change: StoredChange, states: readonly HunkState[]): string | null {
+  return applyHunks(change.base, change.proposed, change.hunks, (hunk) => states.includes(hunk.state));
+}
+
+export function isUndecided(hunk: Hunk): boolean {
+  return hunk.state === "pending" || hunk.state === "conflict";
+}
+
+/** The status that follows from the states of the hunks. */
+export function statusOf(hunks: readonly Hunk[]): Change["status"] {
+  if (hunks.some(isUndecided)) return "pending";
+  if (hunks.every((hunk) => hunk.state === "accepted")) return "accepted";
+  return hunks.every((hunk) => hunk.state === "rejected") ? "rejected" : "mixed";
+}
+
+function sealedForGood(path: string): LancelotError {
+  return new LancelotError(
+    "unavailable",
+    `The change of ${path} holds a secret and was sealed with a key that is gone (placeholders.key in the data folder), so it cannot be shown. Put the key back, or ask for the change again.`,
+  );
+}
+
+function toStored(row: Row): StoredChange {
+  return {
+    id: row.id,
+    questId: row.quest_id,
+    path: { absolute: row.absolute, display: row.path },
+    kind: row.kind,
+    status: row.status,
+    base: row.base,
+    proposed: row.proposed,
+    encoding: StoredEncoding.parse(JSON.parse(row.encoding)),
+    hunks: Hunks.parse(JSON.parse(row.hunks)),
+    told: Told.parse(JSON.parse(row.told)),
+    receiptId: row.receipt_id,
+    problem: row.problem,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}

@@ -1,0 +1,254 @@
+import { randomUUID } from "node:crypto";
+import type { Change, ChangeTexts } from "../../contract/changes.ts";
+import { LancelotError } from "../../contract/errors.ts";
+import type { Emit } from "../../contract/events.ts";
+import type { Governance } from "../../governance/governance.ts";
+import type { Ledger } from "../../receipts/receipts.ts";
+import { decidedHunks, planAcceptance, withStates } from "./change-decisions.ts";
+import { reviewText, toldStates } from "./review-text.ts";
+import { type ChangesStore, isUndecided, type StoredChange, textWith, toChange } from "./change-store.ts";
+import type { Locks } from "../path-locks.ts";
+import { fileProvider } from "../file-operations.ts";
+import type { Road } from "../../execution/pipeline.ts";
+import { encodeText } from "../text/encoding.ts";
+import { computeHunks, unifiedDiff } from "../text/hunks.ts";
+import { mergeFiles } from "../text/merge.ts";
+import type { Tools } from "../../tools/tools.ts";
+import { type CurrentText, leftBy, type TargetFile, type WorkspaceFiles } from "../workspace-files.ts";
+
+/** A file as a quest sees it: what is there, with its own proposed edits that the owner has not refused. */
+export interface Overlay {
+  readonly text: string | null;
+  readonly changeId: string | null;
+  /** The proposed edits no longer merge with the owner's; the text is the owner's. */
+  readonly conflict: boolean;
+}
+
+export interface EditRecord {
+  readonly questId: string | null;
+  readonly file: TargetFile;
+  readonly current: CurrentText;
+  readonly text: string | null;
+  readonly receiptId: string | null;
+}
+
+/** Proposed edits and their review. */
+export interface Changes {
+  readonly reviewed: Tools["changes"];
+  overlay(questId: string | null, file: TargetFile, current: CurrentText): Overlay;
+  /** Keeps an edit for review; null when it takes back what was proposed before and nothing is left. */
+  propose(edit: EditRecord): Change | null;
+  /** Keeps an edit that was applied already, as an accepted change. */
+  recordApplied(edit: EditRecord): Change;
+}
+
+/** Where changes of calls without a quest are kept. */
+const noQuest = "direct";
+
+export interface ChangesDeps {
+  store: ChangesStore;
+  files: WorkspaceFiles;
+  road: Road;
+  governance: Governance;
+  ledger: Ledger;
+  locks: Locks;
+  emit: Emit;
+  now: () => Date;
+  /** Takes secrets out of what views, events and the model are shown. */
+  hide: (questId: string, text: string) => string;
+}
+
+export function createChanges(deps: ChangesDeps): Changes {
+  const { store, files, road, governance, ledger, locks } = deps;
+  const listeners = new Set<(change: Change) => void>();
+
+  const toView = (change: StoredChange): Change => toChange(change, (text) => deps.hide(change.questId, text));
+
+  function save(change: StoredChange): Change {
+    store.save(change);
+    const shown = toView(change);
+    deps.emit("change", shown);
+    for (const listener of listeners) listener(shown);
+    return shown;
+  }
+
+  function find(id: string): StoredChange {
+    const change = store.get(id);
+    if (change === null) throw new LancelotError("not_found", "There is no such change in this workspace.");
+    return change;
+  }
+
+  function fresh(edit: EditRecord, state: "pending" | "accepted"): StoredChange {
+    const at = deps.now().toISOString();
+    const hunks = computeHunks(edit.current.text, edit.text).map((hunk) => ({ ...hunk, state }));
+    const change: StoredChange = {
+      id: randomUUID(),
+      questId: edit.questId ?? noQuest,
+      path: { absolute: edit.file.absolute, display: edit.file.display },
+      kind: kindOf(edit),
+      status: state,
+      base: edit.current.text,
+      proposed: edit.text,
+      encoding: edit.current.encoding,
+      hunks,
+      told: {},
+      receiptId: edit.receiptId,
+      problem: null,
+      createdAt: at,
+      updatedAt: at,
+    };
+    // What was applied at once needs no telling: the tool's own answer said so.
+    return state === "accepted" ? { ...change, told: toldStates(change) } : change;
+  }
+
+  function supersede(change: StoredChange): void {
+    save({ ...change, status: "superseded", problem: null, updatedAt: deps.now().toISOString() });
+  }
+
+  function overlay(questId: string | null, file: TargetFile, current: CurrentText): Overlay {
+    const open = store.open(questId ?? noQuest, file.absolute);
+    if (open === null) return { text: current.text, changeId: null, conflict: false };
+    const applied = textWith(open, ["accepted"]);
+    for (const states of [
+      ["accepted", "pending", "conflict"],
+      ["accepted", "pending"],
+    ] as const) {
+      const merged = mergeFiles(applied, current.text, textWith(open, states));
+      if (merged !== null) return { text: merged.text, changeId: open.id, conflict: false };
+    }
+    return { text: current.text, changeId: open.id, conflict: true };
+  }
+
+  function target(change: StoredChange): TargetFile {
+    const resolved = governance.resolvePath(change.path.absolute);
+    if (!resolved.ok) throw new LancelotError("denied", resolved.message);
+    if (resolved.absolute !== change.path.absolute) {
+      throw new LancelotError("denied", `${change.path.display} leads elsewhere than when it was proposed; nothing was touched.`);
+    }
+    return { absolute: resolved.absolute, display: resolved.display, asked: change.path.absolute, inside: resolved.inside };
+  }
+
+  async function accept(change: StoredChange, indexes: readonly number[] | undefined): Promise<Change> {
+    const wanted = decidedHunks(change, indexes);
+    const file = target(change);
+    for (let attempt = 0; ; attempt++) {
+      const disk = await files.current(file);
+      const current: CurrentText = disk.text === null ? { ...disk, encoding: change.encoding } : disk;
+      const plan = planAcceptance(change, wanted, current.text);
+      try {
+        if (plan.accepted.size > 0 && plan.text !== current.text) await write(change, file, current, plan.text);
+      } catch (error) {
+        // The owner typed between reading and writing: once more with what is there now.
+        if (error instanceof LancelotError && error.code === "conflict" && attempt < 2) continue;
+        throw error;
+      }
+      return save(withStates(change, plan, plan.problem, deps.now().toISOString()));
+    }
+  }
+
+  async function write(change: StoredChange, file: TargetFile, current: CurrentText, text: string | null): Promise<void> {
+    const action = text === null ? "delete" : "write";
+    await road.carry({
+      questId: change.questId === noQuest ? null : change.questId,
+      parentId: change.receiptId,
+      mode: "normal",
+      signal: new AbortController().signal,
+      actionType: "file_op",
+      actionName: `file_${action}`,
+      inputs: { path: change.path.display, changeId: change.id },
+      steps: [{ capability: "file_ops", action, args: { path: file.asked, absolute: file.absolute } }],
+      question: { title: `Accept the change of ${change.path.display}`, detail: unifiedDiff(change.path.display, current.text, text) },
+      consent: "review",
+      touches: [{ path: file, planned: text === null ? null : encodeText(text, current.encoding) }],
+      provider: fileProvider,
+      held: true,
+      run: async () => {
+        const written = await files.write(file, current, text);
+        return { value: written, outputs: { changedFiles: [written] }, left: leftBy(file, written) };
+      },
+    });
+  }
+
+  return {
+    overlay,
+
+    propose(edit) {
+      const open = store.open(edit.questId ?? noQuest, edit.file.absolute);
+      if (open !== null && open.hunks.every(isUndecided)) {
+        if (edit.text === edit.current.text) {
+          supersede(open);
+          return null;
+        }
+        return save({ ...fresh(edit, "pending"), id: open.id, createdAt: open.createdAt });
+      }
+      if (open !== null) supersede(open);
+      return edit.text === edit.current.text ? null : save(fresh(edit, "pending"));
+    },
+
+    recordApplied(edit) {
+      const open = store.open(edit.questId ?? noQuest, edit.file.absolute);
+      if (open !== null) supersede(open);
+      return save(fresh(edit, "accepted"));
+    },
+
+    reviewed: {
+      list: (filter) => store.list(filter).map(toView),
+
+      get(id): ChangeTexts {
+        const change = find(id);
+        return { change: toView(change), base: change.base, proposed: textWith(change, ["accepted", "pending", "conflict"]) };
+      },
+
+      async decide(id, decision, hunks) {
+        const { path } = find(id);
+        return locks.hold([path.absolute], async () => {
+          const change = find(id);
+          const wanted = decidedHunks(change, hunks);
+          const shown =
+            decision === "accept"
+              ? await accept(change, hunks)
+              : save(withStates(change, { rejected: new Set(wanted.map((hunk) => hunk.index)) }, change.problem, deps.now().toISOString()));
+          ledger.record(
+            {
+              actionType: "user_interaction",
+              actionName: "changes.decide",
+              inputs: { changeId: id, path: path.display, decision, hunks: wanted.map((hunk) => hunk.index) },
+              riskTier: "T0",
+              parentId: change.receiptId,
+              questId: change.questId === noQuest ? null : change.questId,
+            },
+            { status: "success", outputs: { status: shown.status, problem: shown.problem } },
+          );
+          return shown;
+        });
+      },
+
+      takeReview(questId) {
+        const all = store.list({ questId, limit: 10_000 }).toReversed();
+        const text = deps.hide(questId, reviewText(all));
+        for (const change of all) {
+          const told = toldStates(change);
+          if (JSON.stringify(told) !== JSON.stringify(change.told)) store.save({ ...change, told });
+        }
+        return { open: all.filter((change) => change.status === "pending").length, text };
+      },
+
+      discard(questId) {
+        for (const change of store.list({ questId, open: true, limit: 10_000 })) {
+          const rejected = new Set(change.hunks.filter(isUndecided).map((hunk) => hunk.index));
+          save(withStates(change, { rejected }, null, deps.now().toISOString()));
+        }
+      },
+
+      onChange(listener) {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+    },
+  };
+}
+
+function kindOf(edit: EditRecord): Change["kind"] {
+  if (edit.current.text === null) return "create";
+  return edit.text === null ? "delete" : "modify";
+}

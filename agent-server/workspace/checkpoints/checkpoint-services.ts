@@ -1,0 +1,77 @@
+import type { Governance } from "../../governance/governance.ts";
+import type { Ledger } from "../../receipts/receipts.ts";
+import type { Log } from "../../security/security.ts";
+import type { Storage } from "../../storage/storage.ts";
+import { type Checkpoints, createCheckpoints } from "./checkpoints.ts";
+import { type Collector, createCollector } from "./checkpoint-collector.ts";
+import { createObjectStore, type ObjectStore } from "./object-store.ts";
+import { createPacks } from "./object-packs.ts";
+import { isFull } from "../effects/content-capture.ts";
+import { readCheckpointSettings } from "./checkpoint-settings.ts";
+import { createEffects } from "../effects/effect-watcher.ts";
+import type { Effects } from "../effects/effects.ts";
+
+/** What keeps the past of a workspace: contents, checkpoints, the look at what commands change, and their limits. */
+export interface Keeping {
+  readonly objects: ObjectStore;
+  readonly checkpoints: Checkpoints;
+  /** Null without a workspace. */
+  readonly effects: Effects | null;
+  readonly collector: Collector;
+}
+
+export interface KeepingDeps {
+  readonly storage: Storage;
+  readonly ledger: Ledger;
+  readonly governance: Pick<Governance, "resolvePath" | "judgeName">;
+  /** Absolute, links resolved; null without one. */
+  readonly workspace: string | null;
+  /** Folder of the shipped configuration. */
+  readonly configDir: string | null;
+  /** True while a task may go on: nothing of it is removed to make space. */
+  readonly isQuestOpen: (questId: string) => boolean;
+  readonly now: () => Date;
+  readonly log: Log;
+}
+
+export function createKeeping(deps: KeepingDeps): Keeping {
+  const { storage, ledger, governance, workspace, now, log } = deps;
+  const settings = () => readCheckpointSettings({ configDir: deps.configDir, dataDir: storage.dataDir, onProblem: (words) => log(words) });
+  const packs = createPacks({ storage, now: () => now().getTime() });
+  const objects = createObjectStore(storage.dataDir, packs);
+  const collector = createCollector({ storage, ledger, packs, settings, isQuestOpen: deps.isQuestOpen, now, log });
+  const kept = createCheckpoints({ storage, objects, workspace: workspace ?? "", now });
+  const checkpoints: Checkpoints = {
+    ...kept,
+    /** On a full disk what nobody needs any more makes room, once. */
+    async take(of) {
+      try {
+        return await kept.take(of);
+      } catch (error) {
+        if (!isFull(error)) throw error;
+        await collector.collect({ space: true });
+        return kept.take(of);
+      }
+    },
+    finish(id) {
+      kept.finish(id);
+      collector.soon();
+    },
+  };
+  const effects =
+    workspace === null
+      ? null
+      : createEffects({
+          storage,
+          objects,
+          checkpoints,
+          governance,
+          ledger,
+          workspace,
+          settings,
+          collect: async () => void (await collector.collect({ space: true })),
+          now,
+          log,
+        });
+  return { objects, checkpoints, effects, collector };
+}

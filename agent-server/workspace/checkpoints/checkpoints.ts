@@ -1,0 +1,304 @@
+import { randomUUID } from "node:crypto";
+import { readdirSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Checkpoint } from "../../contract/changes.ts";
+import { LancelotError } from "../../contract/errors.ts";
+import type { Storage } from "../../storage/storage.ts";
+import type { ObjectStore } from "./object-store.ts";
+import { storeEntry } from "./checkpoint-entries.ts";
+import { type FilePath, temporaryName } from "../file-operations.ts";
+
+/**
+ * State of a file at one moment: the hash its bytes are stored under and its permission bits; null when it was not there. Of a link the
+ * hash is that of its target, of a folder there is none (empty).
+ */
+export type FileImage = { readonly hash: string; readonly mode: number; readonly kind?: "link" | "folder" } | null;
+
+/** A file an effect may change. `planned` is what it is about to become (null: gone), where that is known before. */
+export interface Touch {
+  readonly path: FilePath;
+  readonly planned?: Buffer | null;
+  /** Permission bits it is about to have; those it has (of a new file: whatever the system gives) unless said. */
+  readonly plannedMode?: number;
+  /** Instead of `planned`: something that is in the object store already, or no file's. Then the path may be that of a link or a folder. */
+  readonly plannedImage?: FileImage;
+}
+
+/** One file of a checkpoint. `after` is undefined when the effect never told what it left: its host died. */
+export interface CheckpointFile {
+  readonly path: FilePath;
+  readonly before: FileImage;
+  readonly after: FileImage | undefined;
+  /** What the effect was about to leave; undefined when it did not say. */
+  readonly planned: FileImage | undefined;
+  /** Why it cannot be undone: what it held was not kept, or two changed it at once; null when it can. */
+  readonly lost: "unkept" | "shared" | null;
+}
+
+/** `restore`: one that the next host completes when its own dies. */
+export type CheckpointKind = "action" | "restore" | "command";
+
+/** Before-images of what an effect may change, kept so that it can be undone exactly. */
+export interface Checkpoints {
+  /** Stores the files as they are; durable when it returns. */
+  take(of: { questId: string | null; receiptId: string | null; touches: readonly Touch[]; kind?: "action" | "restore" }): Promise<string>;
+  /** Stores what the effect left in files, and says what that is, in their order. */
+  finishFiles(checkpointId: string, paths: readonly FilePath[]): Promise<FileImage[]>;
+  finish(checkpointId: string): void;
+  list(filter: { questId?: string; limit: number }): Checkpoint[];
+  /** Files of a checkpoint, or of every checkpoint of a quest, in the order they were taken. @throws LancelotError `not_found`. */
+  files(of: { id: string } | { questId: string }): CheckpointFile[];
+  /** The task a checkpoint was taken for; null for none, or none such. */
+  questOf(id: string): string | null;
+  /** Receipts of the actions a checkpoint, or every checkpoint of a quest, was taken for. */
+  receipts(of: { id: string } | { questId: string }): string[];
+  /** True when a checkpoint taken after this one holds the file: an action of ours came later and may have changed it. */
+  touchedLater(checkpointId: string, path: FilePath): boolean;
+  /** Restores that hosts now dead left half done: each is this host's from now on. */
+  adopt(): { id: string; questId: string | null; receiptId: string | null }[];
+  /** How many checkpoints of these were removed to make space, and when the last of them was; null when none. */
+  dropped(of: { id: string } | { questId: string }): { count: number; at: string } | null;
+  /** Removes what a host that died while it wrote left beside files. */
+  sweep(): SweptAction[];
+}
+
+/** An action whose host died before it said what it left. */
+export interface SweptAction {
+  readonly id: string;
+  readonly questId: string | null;
+  readonly receiptId: string | null;
+}
+
+interface CheckpointRow {
+  id: string;
+  quest_id: string | null;
+  receipt_id: string | null;
+  host_id: string;
+  created_at: string;
+}
+
+export interface FileRow {
+  absolute: string;
+  path: string;
+  before_hash: string | null;
+  before_mode: number | null;
+  before_size: number;
+  planned: number;
+  planned_hash: string | null;
+  after_hash: string | null;
+  after_mode: number | null;
+  touched: number;
+  before_kind: string | null;
+  planned_kind: string | null;
+  planned_mode: number | null;
+  after_kind: string | null;
+  lost: number;
+}
+
+export function createCheckpoints(deps: { storage: Storage; objects: ObjectStore; workspace: string; now: () => Date }): Checkpoints {
+  const { storage, objects, workspace } = deps;
+  const { db } = storage;
+  const insert = db.prepare(
+    "INSERT INTO checkpoints (id, workspace, quest_id, receipt_id, host_id, created_at, kind) VALUES (?, ?, ?, ?, ?, ?, ?)",
+  );
+  const insertFile = db.prepare(
+    `INSERT INTO checkpoint_files (checkpoint_id, position, absolute, path, before_hash, before_mode, before_size, before_kind,
+       planned, planned_hash, planned_mode, planned_kind)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const updateFile = db.prepare(
+    "UPDATE checkpoint_files SET after_hash = ?, after_mode = ?, after_kind = ?, touched = 1 WHERE checkpoint_id = ? AND absolute = ?",
+  );
+  const plannedImages = db.prepare(
+    `SELECT 1 FROM checkpoint_files f JOIN checkpoints c ON c.id = f.checkpoint_id WHERE f.checkpoint_id = ? AND f.absolute = ?
+     AND (c.kind <> 'action' OR f.planned = 1 AND f.planned_mode IS NOT NULL OR f.before_kind IS NOT NULL)`,
+  );
+  const close = db.prepare("UPDATE checkpoints SET finished = 1 WHERE id = ?");
+  const listAll = db.prepare("SELECT * FROM checkpoints WHERE workspace = ? AND dropped_at IS NULL ORDER BY seq DESC LIMIT ?");
+  const listQuest = db.prepare(
+    "SELECT * FROM checkpoints WHERE workspace = ? AND quest_id = ? AND dropped_at IS NULL ORDER BY seq DESC LIMIT ?",
+  );
+  const one = db.prepare("SELECT * FROM checkpoints WHERE workspace = ? AND id = ?");
+  const filesOf = db.prepare("SELECT * FROM checkpoint_files WHERE checkpoint_id = ? ORDER BY position");
+  const firstFilesOf = db.prepare("SELECT * FROM checkpoint_files WHERE checkpoint_id = ? ORDER BY position LIMIT ?");
+  const countOf = db.prepare("SELECT count(*) AS total FROM checkpoint_files WHERE checkpoint_id = ?");
+  const filesOfQuest = db.prepare(
+    `SELECT f.* FROM checkpoint_files f JOIN checkpoints c ON c.id = f.checkpoint_id
+     WHERE c.workspace = ? AND c.quest_id = ? ORDER BY c.seq, f.position`,
+  );
+  const receiptsOf = db.prepare("SELECT receipt_id FROM checkpoints WHERE workspace = ? AND id = ? AND receipt_id IS NOT NULL");
+  const receiptsOfQuest = db.prepare(
+    "SELECT receipt_id FROM checkpoints WHERE workspace = ? AND quest_id = ? AND receipt_id IS NOT NULL ORDER BY seq",
+  );
+  const later = db.prepare(
+    `SELECT 1 FROM checkpoint_files f JOIN checkpoints c ON c.id = f.checkpoint_id
+     WHERE f.absolute = ? AND c.seq > (SELECT seq FROM checkpoints WHERE id = ?) LIMIT 1`,
+  );
+  const unfinished = db.prepare(
+    `SELECT DISTINCT c.id, c.host_id, c.quest_id, c.receipt_id, c.kind, f.absolute FROM checkpoints c JOIN checkpoint_files f ON f.checkpoint_id = c.id
+     WHERE c.workspace = ? AND c.finished = 0 AND c.kind <> 'command'`,
+  );
+  const openRestores = db.prepare<[string], { id: string; quest_id: string | null; receipt_id: string | null; host_id: string }>(
+    "SELECT id, quest_id, receipt_id, host_id FROM checkpoints WHERE workspace = ? AND finished = 0 AND kind = 'restore' ORDER BY seq",
+  );
+  const takeOver = db.prepare("UPDATE checkpoints SET host_id = ? WHERE id = ? AND host_id = ? AND finished = 0");
+  const droppedOf = db.prepare<[string, string | null, string | null], { count: number; at: string | null }>(
+    `SELECT count(*) AS count, max(dropped_at) AS at FROM checkpoints
+     WHERE workspace = ? AND dropped_at IS NOT NULL AND (id = ? OR quest_id = ?)`,
+  );
+
+  async function plannedOf({ planned, plannedImage, plannedMode }: Touch): Promise<FileImage | undefined> {
+    if (plannedImage !== undefined || planned === undefined) return plannedImage;
+    return planned === null ? null : { hash: await objects.put(planned), mode: plannedMode ?? 0 };
+  }
+
+  return {
+    async take({ questId, receiptId, touches, kind = "action" }) {
+      const images = await inBatches(touches, async (touch) => ({
+        path: touch.path,
+        before: await storeEntry(touch.path, objects, touch.plannedImage !== undefined),
+        planned: await plannedOf(touch),
+        plannedMode: touch.plannedImage?.mode ?? touch.plannedMode ?? null,
+      }));
+      const id = randomUUID();
+      storage.transaction(() => {
+        insert.run(id, workspace, questId, receiptId, storage.hostId, deps.now().toISOString(), kind);
+        images.forEach(({ path, before, planned, plannedMode }, position) => {
+          const { image, size } = before;
+          const from = [...columns(image), size, image?.kind ?? null];
+          const to = [planned === undefined ? 0 : 1, planned?.hash ?? null, plannedMode, planned?.kind ?? null];
+          insertFile.run(id, position, path.absolute, path.display, ...from, ...to);
+        });
+      });
+      return id;
+    },
+
+    async finishFiles(checkpointId, paths) {
+      const left = await inBatches(paths, async (path) => {
+        const anything = plannedImages.get(checkpointId, path.absolute) !== undefined;
+        return (await storeEntry(path, objects, anything)).image;
+      });
+      storage.transaction(() => {
+        for (const [at, path] of paths.entries()) {
+          const after = left[at] ?? null;
+          updateFile.run(...columns(after), after?.kind ?? null, checkpointId, path.absolute);
+        }
+      });
+      return left;
+    },
+
+    finish(checkpointId) {
+      close.run(checkpointId);
+    },
+
+    list({ questId, limit }) {
+      const rows = (questId === undefined ? listAll.all(workspace, limit) : listQuest.all(workspace, questId, limit)) as CheckpointRow[];
+      return rows.map((row) => ({
+        id: row.id,
+        questId: row.quest_id,
+        receiptId: row.receipt_id,
+        createdAt: row.created_at,
+        total: (countOf.get(row.id) as { total: number }).total,
+        files: (firstFilesOf.all(row.id, maxListed) as FileRow[]).map((file) => ({
+          path: file.path,
+          existed: file.before_hash !== null || file.before_kind !== null,
+          size: file.before_size,
+        })),
+      }));
+    },
+
+    files(of) {
+      if ("id" in of && one.get(workspace, of.id) === undefined) {
+        throw new LancelotError("not_found", "There is no such checkpoint in this workspace.");
+      }
+      const rows = ("id" in of ? filesOf.all(of.id) : filesOfQuest.all(workspace, of.questId)) as FileRow[];
+      return rows.map(toFile);
+    },
+
+    questOf: (id) => (one.get(workspace, id) as CheckpointRow | undefined)?.quest_id ?? null,
+
+    receipts(of) {
+      const rows = "id" in of ? receiptsOf.all(workspace, of.id) : receiptsOfQuest.all(workspace, of.questId);
+      return (rows as { receipt_id: string }[]).map((row) => row.receipt_id);
+    },
+
+    adopt: () =>
+      openRestores.all(workspace).flatMap(({ id, quest_id: questId, receipt_id: receiptId, host_id: host }) => {
+        if (host === storage.hostId || storage.hostAlive(host)) return [];
+        return takeOver.run(storage.hostId, id, host).changes === 1 ? [{ id, questId, receiptId }] : [];
+      }),
+
+    dropped(of) {
+      const { count = 0, at = null } = droppedOf.get(workspace, "id" in of ? of.id : null, "questId" in of ? of.questId : null) ?? {};
+      return at === null ? null : { count, at };
+    },
+
+    touchedLater: (checkpointId, path) => later.get(path.absolute, checkpointId) !== undefined,
+
+    sweep() {
+      const rows = unfinished.all(workspace) as {
+        id: string;
+        host_id: string;
+        quest_id: string | null;
+        receipt_id: string | null;
+        absolute: string;
+        kind: CheckpointKind;
+      }[];
+      const swept = new Map<string, SweptAction>();
+      for (const row of rows) {
+        if (storage.hostAlive(row.host_id)) continue;
+        removeTemporaries(dirname(row.absolute));
+        // A restore is completed first.
+        if (row.kind !== "action") continue;
+        close.run(row.id);
+        swept.set(row.id, { id: row.id, questId: row.quest_id, receiptId: row.receipt_id });
+      }
+      return [...swept.values()];
+    },
+  };
+}
+
+/** One row of a checkpoint as it is meant. */
+export function toFile(row: FileRow): CheckpointFile {
+  return {
+    path: { absolute: row.absolute, display: row.path },
+    before: toImage(row.before_hash, row.before_mode, row.before_kind),
+    after: row.touched === 1 ? toImage(row.after_hash, row.after_mode, row.after_kind) : undefined,
+    planned: row.planned === 1 ? toImage(row.planned_hash, row.planned_mode ?? row.before_mode, row.planned_kind) : undefined,
+    lost: row.lost === 0 ? null : row.lost === 1 ? "unkept" : "shared",
+  };
+}
+
+/** Hash and mode of an image as its columns. */
+export function columns(image: FileImage): [hash: string | null, mode: number | null] {
+  return [image === null || image.kind === "folder" ? null : image.hash, image?.mode ?? null];
+}
+
+function toImage(hash: string | null, mode: number | null, kind: string | null): FileImage {
+  if (kind === "folder") return { hash: "", mode: mode ?? 0o755, kind };
+  if (hash === null) return null;
+  return kind === "link" ? { hash, mode: mode ?? 0o777, kind } : { hash, mode: mode ?? 0o644 };
+}
+
+/** Files of a checkpoint that are listed. */
+const maxListed = 500;
+
+/** As many files as may be open at once beside what else the host does. */
+const batch = 32;
+
+async function inBatches<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (let at = 0; at < items.length; at += batch) results.push(...(await Promise.all(items.slice(at, at + batch).map(work))));
+  return results;
+}
+
+function removeTemporaries(folder: string): void {
+  let names: string[];
+  try {
+    names = readdirSync(folder);
+  } catch {
+    // The folder is gone, and what was in it.
+    return;
+  }
+  for (const name of names) if (temporaryName.test(name)) rmSync(join(folder, name), { force: true });
+}

@@ -1,0 +1,134 @@
+import { existsSync, readFileSync } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { LancelotError } from "../../contract/errors.ts";
+import type { FileImage } from "./checkpoints.ts";
+import type { ObjectStore } from "./object-store.ts";
+import type { Plan, Refusal, Reversal } from "./restore-plan.ts";
+import { openGit } from "../git/git.ts";
+import { sha256 } from "../text/encoding.ts";
+
+/** True when two states of a repository's index name the same files: git writes it anew for having looked at them. */
+export async function sameIndex(workTree: string, one: Buffer, other: Buffer): Promise<boolean> {
+  if (one.equals(other)) return true;
+  const folder = await mkdtemp(join(tmpdir(), "lancelot-index-"));
+  try {
+    const git = await openGit(workTree, AbortSignal.timeout(30_000));
+    const listed: string[] = [];
+    for (const [name, bytes] of [["one", one] as const, ["other", other] as const]) {
+      const index = join(folder, name);
+      await writeFile(index, bytes, { mode: 0o600 });
+      listed.push(await git.run("ls-files", ["--stage", "-v", "-z"], undefined, { index }));
+    }
+    return listed[0] === listed[1];
+  } catch (error) {
+    // One that git does not read differs from any other.
+    if (error instanceof LancelotError) return false;
+    throw error;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** What git writes beside its state: whatever became of it, nothing depends on it. */
+const incidental = /^(?:COMMIT_EDITMSG|FETCH_HEAD|ORIG_HEAD|MERGE_MSG|SQUASH_MSG|gc\.log|gc\.pid|description|info\/.*|.*\.lock)$/;
+const isLog = /^(?:modules\/.+\/|worktrees\/[^/]+\/)?logs\//;
+const isObject = /^(?:modules\/.+\/)?objects\//;
+
+interface Group {
+  readonly folder: string;
+  readonly absolute: string;
+  readonly reversals: Reversal[];
+  readonly conflicts: Refusal[];
+}
+
+/**
+ * A repository goes back as a whole or not at all: HEAD, branches and index that do not fit each other are worse than a commit too many.
+ * What it lost of its objects is put back in any case, and what its logs gained stays.
+ */
+export async function settleRepositories(plan: Plan, objects: ObjectStore): Promise<Plan> {
+  const groups = new Map<string, Group>();
+  const rest: Plan = { reversals: [], conflicts: [] };
+  const groupOf = (display: string, absolute: string): Group | null => {
+    const folder = /^(?:.*\/)?\.git(?=\/)/.exec(display.replaceAll("\\", "/"))?.[0];
+    if (folder === undefined) return null;
+    const inner = display.length - folder.length;
+    const found = groups.get(folder) ?? { folder, absolute: absolute.slice(0, absolute.length - inner), reversals: [], conflicts: [] };
+    groups.set(folder, found);
+    return found;
+  };
+  for (const reversal of plan.reversals)
+    (groupOf(reversal.file.display.replace(/\/$/, ""), reversal.file.absolute) ?? rest).reversals.push(reversal);
+  for (const conflict of plan.conflicts)
+    (groupOf(conflict.path.replace(/\/$/, ""), conflict.touches[0]?.path.absolute ?? conflict.path) ?? rest).conflicts.push(conflict);
+  for (const group of groups.values()) {
+    const settled = await settle(group, objects);
+    rest.reversals.push(...settled.reversals);
+    rest.conflicts.push(...settled.conflicts);
+  }
+  return rest;
+}
+
+async function settle(group: Group, objects: ObjectStore): Promise<Plan> {
+  const inner = (display: string): string => display.slice(group.folder.length + 1).replace(/\/$/, "");
+  const objectsBack = group.reversals.filter(({ file, target }) => isObject.test(inner(file.display)) && target !== null);
+  const reversals: Reversal[] = [];
+  for (const reversal of group.reversals) {
+    // A log that was appended to stays: what was committed can still be found by it.
+    if (!isLog.test(inner(reversal.file.display)) || !(await grew(reversal, objects))) reversals.push(reversal);
+  }
+  const conflicts: Refusal[] = [];
+  for (const conflict of group.conflicts) {
+    const name = inner(conflict.path);
+    if (incidental.test(name) || isLog.test(name)) continue;
+    const again = name === "index" ? await indexReversal(group, conflict, objects) : null;
+    if (again === null) conflicts.push(conflict);
+    else reversals.push(again);
+  }
+  const busy = ["index.lock", "HEAD.lock"].some((name) => existsSync(join(group.absolute, name)));
+  if (busy) return refuse(group, objectsBack, "Git is at work in this repository. Try again when it has ended.");
+  if (conflicts.length > 0) {
+    const names = conflicts.slice(0, 3).map(({ path }) => inner(path));
+    return refuse(
+      group,
+      objectsBack,
+      `Its branches, HEAD and index stay as they are: something else was done in the repository since (${names.join(", ")}${conflicts.length > 3 ? ", …" : ""}).`,
+    );
+  }
+  return { reversals, conflicts: [] };
+}
+
+function refuse({ folder }: Group, reversals: Reversal[], message: string): Plan {
+  return { reversals, conflicts: [{ path: folder, message, touches: [] }] };
+}
+
+/** The index counts by what it says: looking at files rewrites it. */
+async function indexReversal(group: Group, { touches, path }: Refusal, objects: ObjectStore): Promise<Reversal | null> {
+  const [first, last] = [touches[0], touches.at(-1)];
+  if (first === undefined || last?.after === undefined || last.after === null || touches.some(({ lost }) => lost !== null)) return null;
+  const workTree = join(group.absolute, "..");
+  const load = (image: FileImage | undefined) => (image === undefined || image === null ? null : objects.get(image.hash));
+  let now: Buffer;
+  try {
+    now = readFileSync(first.path.absolute);
+  } catch {
+    return null;
+  }
+  // What each command found has to be what the one before it left.
+  for (const [at, touch] of touches.entries()) {
+    const [left, found] = [await load(touch.after), at + 1 === touches.length ? now : await load(touches[at + 1]?.before)];
+    if (left === null || found === null || !(await sameIndex(workTree, left, found))) return null;
+  }
+  const current = { hash: sha256(now), mode: last.after.mode };
+  const file = { ...first.path, display: path, asked: first.path.absolute, inside: true };
+  return { file, current, target: first.before, unsaved: null, touches };
+}
+
+/** True when a file begins with what it is to hold, and goes on. */
+async function grew({ file, current, target }: Reversal, objects: ObjectStore): Promise<boolean> {
+  if (current === null || target === null || current.kind !== undefined || target.kind !== undefined) return false;
+  const then = await objects.get(target.hash);
+  const now = await readFile(file.absolute).catch(() => null);
+  return now !== null && now.byteLength > then.byteLength && now.subarray(0, then.byteLength).equals(then);
+}

@@ -1,0 +1,57 @@
+import type { FileImage } from "./checkpoints.ts";
+import type { ObjectStore } from "./object-store.ts";
+import type { Plan, Reversal } from "./restore-plan.ts";
+import { readWhole } from "../file-operations.ts";
+import { decodeText } from "../text/encoding.ts";
+import { unifiedDiff } from "../text/hunks.ts";
+
+/** Files of which the lines are shown, and bytes of one above which they are not. */
+const maxShown = 500;
+const maxBytes = 2 * 1024 * 1024;
+
+/** What a restore would do, for people: one unified diff a file, a sentence for what has no lines. */
+export async function describeReversals(
+  { reversals, conflicts }: Plan,
+  { objects }: { objects: ObjectStore },
+): Promise<{ path: string; diff: string }[]> {
+  const described: { path: string; diff: string }[] = [];
+  for (const reversal of reversals) {
+    const path = reversal.file.display;
+    const diff =
+      described.length < maxShown
+        ? await describe(reversal, objects)
+        : `(${wordOf(reversal)}; its lines are not shown among this many files)\n`;
+    described.push({ path, diff });
+  }
+  return [...described, ...conflicts.map(({ path, message }) => ({ path, diff: `(not restored: ${message})` }))];
+}
+
+async function describe(reversal: Reversal, objects: ObjectStore): Promise<string> {
+  const { file, current, target, unsaved } = reversal;
+  const path = file.display;
+  if (current?.kind === "folder" || target?.kind === "folder") return `(${wordOf(reversal)})\n`;
+  const now = current === null ? null : current.kind === "link" ? null : ((await readWhole(file, Number.MAX_SAFE_INTEGER))?.bytes ?? null);
+  const then = target === null ? null : await objects.get(target.hash);
+  if (current?.kind === "link" || target?.kind === "link") {
+    const to = target?.kind === "link" && then !== null ? ` to ${then.toString()}` : "";
+    return `(${wordOf(reversal)}${to})\n`;
+  }
+  const [from, to] = [now === null ? null : decodeText(now), then === null ? null : decodeText(then)];
+  if ((now !== null && from === null) || (then !== null && to === null)) return `Binary file ${path} differs\n`;
+  if ((now?.byteLength ?? 0) > maxBytes || (then?.byteLength ?? 0) > maxBytes)
+    return `(${wordOf(reversal)}; it is too large to show its lines)\n`;
+  const text = unifiedDiff(path, unsaved ?? from?.text ?? null, to?.text ?? null);
+  const modes = current !== null && target !== null && current.mode !== target.mode;
+  return modes ? `old mode ${current.mode.toString(8)}\nnew mode ${target.mode.toString(8)}\n${text}` : text;
+}
+
+function wordOf({ current, target }: Pick<Reversal, "current" | "target">): string {
+  if (target === null) return `this ${nameOf(current)} is removed`;
+  if (current === null) return `this ${nameOf(target)} is made again`;
+  if (nameOf(current) !== nameOf(target)) return `this ${nameOf(current)} becomes a ${nameOf(target)} again`;
+  return `this ${nameOf(target)} is put back`;
+}
+
+function nameOf(image: FileImage): string {
+  return image?.kind ?? "file";
+}

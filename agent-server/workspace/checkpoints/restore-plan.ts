@@ -1,0 +1,254 @@
+import { lstatSync, readdirSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { LancelotError } from "../../contract/errors.ts";
+import type { Governance } from "../../governance/governance.ts";
+import type { CheckpointFile, FileImage } from "./checkpoints.ts";
+import { imageOf, sameImage } from "./checkpoint-entries.ts";
+import type { ObjectStore } from "./object-store.ts";
+import { readWhole } from "../file-operations.ts";
+import { decodeText, type Encoding, encodeText, sha256 } from "../text/encoding.ts";
+import { mergeFiles } from "../text/merge.ts";
+import type { TargetFile, WorkspaceFiles } from "../workspace-files.ts";
+
+/** A file that is to go back to what it was; both states are in the object store, or on the disk as `current`. */
+export interface Reversal {
+  readonly file: TargetFile;
+  readonly current: FileImage;
+  readonly target: FileImage;
+  /** Unsaved text of the editor; null when there is none. */
+  readonly unsaved: string | null;
+  readonly touches: readonly CheckpointFile[];
+  /** A folder above that something else stands in the place of now, and that is put back first. */
+  readonly below?: string;
+}
+
+export interface Refusal {
+  readonly path: string;
+  readonly message: string;
+  readonly touches: readonly CheckpointFile[];
+}
+
+export interface Plan {
+  readonly reversals: Reversal[];
+  readonly conflicts: Refusal[];
+}
+
+export interface PlanDeps {
+  readonly objects: ObjectStore;
+  readonly files: WorkspaceFiles;
+  readonly governance: Pick<Governance, "resolvePath">;
+}
+
+/** How many files are looked at side by side. */
+const batch = 16;
+
+/** What taking touches back comes to now, file by file. What was done to a file since is merged, or the file is left and named. */
+export async function planReversals(touched: readonly CheckpointFile[], deps: PlanDeps): Promise<Plan> {
+  const byPath = [...Map.groupBy(touched, (file) => file.path.absolute)].toSorted(([a], [b]) => a.length - b.length);
+  const plan: Plan = { reversals: [], conflicts: [] };
+  const swapped = new Set<string>();
+  const plans = async (some: typeof byPath): Promise<void> => {
+    for (let at = 0; at < some.length; at += batch) {
+      const done = await Promise.all(
+        some.slice(at, at + batch).map(([absolute, touches]) => planOne(absolute, touches, swappedAbove(absolute, swapped), deps)),
+      );
+      for (const one of done) {
+        if (one === null) continue;
+        if ("message" in one) plan.conflicts.push(one);
+        else plan.reversals.push(one);
+      }
+    }
+  };
+  // Folders first, from the top: what was in one that is a link or a file now is behind that no more.
+  const wasFolder = ([, touches]: (typeof byPath)[number]): boolean =>
+    touches.some(({ before, after }) => before?.kind === "folder" || after?.kind === "folder");
+  for (const one of byPath.filter(wasFolder)) {
+    const above = swappedAbove(one[0], swapped);
+    if (above === null && isOtherThanFolder(one[0])) swapped.add(one[0]);
+    await plans([one]);
+  }
+  await plans(byPath.filter((one) => !wasFolder(one)));
+  return plan;
+}
+
+function swappedAbove(absolute: string, swapped: ReadonlySet<string>): string | null {
+  if (swapped.size === 0) return null;
+  for (let at = dirname(absolute); at !== dirname(at); at = dirname(at)) if (swapped.has(at)) return at;
+  return null;
+}
+
+async function planOne(
+  absolute: string,
+  touches: readonly CheckpointFile[],
+  below: string | null,
+  deps: PlanDeps,
+): Promise<Reversal | Refusal | null> {
+  const display = touches[0]?.path.display ?? absolute;
+  try {
+    if (below !== null) {
+      const file = { absolute, display, asked: absolute, inside: true };
+      const target = await reverse(touches, null, null, file, deps.objects);
+      return target === null ? null : { file, current: null, target, unsaved: null, touches, below };
+    }
+    const file = resolveTarget(absolute, display, deps.governance);
+    const disk = exactlyThere(absolute) ? await imageOf(file) : null;
+    const plain = disk === null || disk.kind === undefined;
+    const unsaved = plain ? await deps.files.unsavedText(file) : null;
+    const bytes = unsaved === null || disk === null ? null : encodeLike(unsaved, await bytesOf(file));
+    const current = bytes === null || disk === null ? disk : { hash: sha256(bytes), mode: disk.mode };
+    const target = await reverse(touches, current, bytes, file, deps.objects);
+    return sameImage(current, target) ? null : { file, current: disk, target, unsaved, touches };
+  } catch (error) {
+    if (!(error instanceof LancelotError)) throw error;
+    return { path: display, message: error.message, touches };
+  }
+}
+
+/** Where a path of a checkpoint leads now: a link in its last part is not followed. @throws LancelotError `denied`. */
+export function resolveTarget(absolute: string, display: string, governance: Pick<Governance, "resolvePath">): TargetFile {
+  const resolved = governance.resolvePath(absolute);
+  // Of a link it is its own place that counts; where it leads may be nowhere, or in a circle.
+  if (!resolved.ok && !isLink(absolute)) throw new LancelotError("denied", resolved.message);
+  if (resolved.ok && resolved.absolute === absolute) return { absolute, display, asked: absolute, inside: resolved.inside };
+  const above = governance.resolvePath(dirname(absolute));
+  if (!above.ok || join(above.absolute, basename(absolute)) !== absolute) throw new LancelotError("denied", "It leads elsewhere now.");
+  return { absolute, display, asked: absolute, inside: above.inside };
+}
+
+function isOtherThanFolder(absolute: string): boolean {
+  try {
+    return !lstatSync(absolute).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+function isLink(absolute: string): boolean {
+  try {
+    return lstatSync(absolute).isSymbolicLink();
+  } catch {
+    return false;
+  }
+}
+
+/** Where disks ignore case, `Name` is found when `name` is there; then it is not. */
+function exactlyThere(absolute: string): boolean {
+  if (process.platform === "linux") return true;
+  try {
+    const name = basename(absolute).normalize("NFC");
+    return readdirSync(dirname(absolute)).some((one) => one.normalize("NFC") === name);
+  } catch {
+    return false;
+  }
+}
+
+async function bytesOf(file: TargetFile): Promise<Buffer> {
+  return (await readWhole(file, Number.MAX_SAFE_INTEGER))?.bytes ?? Buffer.alloc(0);
+}
+
+/** Follows the touches of one file back from what it is now. `unsaved`: its bytes where they are not those of the disk. */
+async function reverse(
+  touches: readonly CheckpointFile[],
+  current: FileImage,
+  unsaved: Buffer | null,
+  file: TargetFile,
+  objects: ObjectStore,
+): Promise<FileImage> {
+  let state = current;
+  const load = async (image: FileImage): Promise<Buffer | null> => {
+    if (image === null || image.kind === "folder") return null;
+    if (image === current) return unsaved ?? (image.kind === undefined ? bytesOf(file) : objects.get(image.hash));
+    return objects.get(image.hash);
+  };
+  for (const { before, after, planned, lost } of touches.toReversed()) {
+    if (lost === null && sameImage(state, before)) continue;
+    if (lost === "unkept")
+      throw new LancelotError(
+        "conflict",
+        "What it held before was not kept: it was too large, or there was no space. It was left as it is.",
+      );
+    if (lost === "shared")
+      throw new LancelotError("conflict", "A command and something else changed it at the same time, so it was left as it is.");
+    // A host that died may or may not have written what it planned. Taking that out of a file it never reached changes nothing.
+    const image = after === undefined ? planned : after;
+    if (image === undefined)
+      throw new LancelotError("conflict", "Lancelot was stopped while it wrote this file, so what it held then is not known.");
+    if (isAs(state, image)) {
+      // Whether it can be had is known before anything is touched.
+      await load(before);
+      state = before;
+    } else state = await merge({ after: image, state, before }, load, objects);
+  }
+  return state;
+}
+
+/** Of a folder its being there counts: permissions somebody gave it since do not stand in the way. */
+function isAs(state: FileImage, image: FileImage): boolean {
+  return sameImage(state, image) || (state?.kind === "folder" && image?.kind === "folder");
+}
+
+/** Takes the step from `after` back to `before` out of a file that was edited since. @throws LancelotError `conflict`. */
+async function merge(
+  { after, state, before }: { after: FileImage; state: FileImage; before: FileImage },
+  load: (image: FileImage) => Promise<Buffer | null>,
+  objects: ObjectStore,
+): Promise<FileImage> {
+  if ([after, state, before].some((image) => image !== null && image.kind !== undefined)) throw edited();
+  if (after !== null && state !== null && before !== null && after.hash === state.hash) {
+    await load(before);
+    return before;
+  }
+  const [base, ours, theirs] = [textOf(await load(after)), textOf(await load(state)), textOf(await load(before))];
+  if (base === null || ours === null || theirs === null) throw edited();
+  const merged = mergeFiles(base.text, ours.text, theirs.text);
+  if (merged === null) throw edited();
+  if (merged.text === null) return null;
+  const encoding = theirs.encoding ?? ours.encoding ?? base.encoding;
+  if (encoding === null) throw edited();
+  return { hash: await objects.put(encodeText(merged.text, encoding)), mode: before?.mode ?? state?.mode ?? 0o644 };
+}
+
+/** The text of a state; null when it is not text. */
+function textOf(bytes: Buffer | null): { text: string | null; encoding: Encoding | null } | null {
+  return bytes === null ? { text: null, encoding: null } : decodeText(bytes);
+}
+
+function edited(): LancelotError {
+  return new LancelotError("conflict", "It was edited since in a way that does not merge. It was left as it is.");
+}
+
+function encodeLike(text: string, bytes: Buffer): Buffer {
+  const decoded = decodeText(bytes);
+  return encodeText(text, decoded?.encoding ?? { name: "utf8", bom: false });
+}
+
+type Step = { readonly file: TargetFile; readonly current: FileImage; readonly target: FileImage };
+
+/**
+ * The order in which entries change places: what goes makes room for what comes, folders go after what is in them and come before it.
+ */
+export function inOrder<T extends Step>(all: readonly T[]): T[] {
+  return wavesOf(all).flat();
+}
+
+/** The same in waves: what is in one wave may be done side by side, as far as it lies in different folders. */
+export function wavesOf<T extends Step>(all: readonly T[]): T[][] {
+  const rankOf = ({ file, current, target }: T): number => {
+    const depth = file.absolute.split(/[/\\]/).length;
+    if (target === null) return current?.kind === "folder" ? 1_000_000 - depth : 0;
+    return target.kind === "folder" ? 1_000_000 + depth : 3_000_000;
+  };
+  const byRank = Map.groupBy(all, rankOf);
+  return [...byRank].toSorted(([a], [b]) => a - b).map(([, wave]) => wave);
+}
+
+/** Does the waves one after the other, and of each `width` folders side by side, in a folder one entry after the other. */
+export async function inWaves<T extends Step>(all: readonly T[], width: number, work: (one: T) => Promise<void>): Promise<void> {
+  for (const wave of wavesOf(all)) {
+    const folders = [...Map.groupBy(wave, ({ file }) => dirname(file.absolute)).values()];
+    const lane = async (): Promise<void> => {
+      for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) for (const one of folder) await work(one);
+    };
+    await Promise.all(Array.from({ length: width }, lane));
+  }
+}

@@ -1,0 +1,115 @@
+import { createHash } from "node:crypto";
+import type { TouchedFile } from "../../contract/chat.ts";
+import type { ChangedFile, Watched } from "./effects.ts";
+import { gitFolderOf, isGenerated } from "./retention-class.ts";
+import type { EntryChange, Stood } from "./tree-compare.ts";
+
+/** Most files that are told one by one on the card; and on a receipt, which holds 32 kB. */
+const maxTold = 200;
+const maxOnReceipt = 100;
+
+/** A change with what became of it. */
+export interface Found {
+  readonly change: EntryChange;
+  readonly putBack: boolean;
+  readonly lost: "unkept" | "shared" | null;
+}
+
+interface Line {
+  readonly path: string;
+  readonly kind: TouchedFile["kind"];
+  readonly before: string | null;
+  readonly after: string | null;
+  readonly lost: boolean;
+  readonly putBack: boolean;
+  /** 0: put back; 1: the owner's work; 2: what git keeps of it; 3: what is made. */
+  readonly rank: number;
+}
+
+/** What a command changed, for card, model and receipt: a repository's inside is one line, folders count where nothing is in them. */
+export function report(
+  found: readonly Found[],
+  {
+    checkpointId,
+    generated,
+    restorable,
+  }: { checkpointId: string | null; generated: ReadonlySet<string>; restorable: (path: string) => boolean },
+): Watched {
+  const lines: Line[] = [];
+  const repositories = new Map<string, Line>();
+  const parents = new Set<string>();
+  for (const { change } of found) if (change.path.includes("/")) parents.add(change.path.slice(0, change.path.lastIndexOf("/")));
+  for (const one of found) {
+    const { change, putBack, lost } = one;
+    const inGit = gitFolderOf(change.path);
+    if (inGit !== null && !putBack) {
+      const so = repositories.get(inGit);
+      const whole = change.path === inGit ? kindOf(change) : "modified";
+      const kind = so === undefined || so.kind === "modified" ? whole : so.kind;
+      repositories.set(inGit, {
+        path: inGit,
+        kind,
+        before: null,
+        after: null,
+        lost: lost !== null || so?.lost === true,
+        putBack: false,
+        rank: 2,
+      });
+      continue;
+    }
+    // A folder that came or went with what is in it is told by that.
+    const folder = (change.before ?? change.after)?.kind === "folder" && (change.after ?? change.before)?.kind === "folder";
+    if (folder && parents.has(change.path)) continue;
+    lines.push({
+      path: `${shown(change.path)}${folder ? "/" : ""}`,
+      kind: kindOf(change),
+      before: change.before?.hash ?? null,
+      after: change.after?.hash ?? null,
+      lost: lost !== null || change.odd,
+      putBack,
+      rank: putBack ? 0 : isGenerated(change.path, generated) ? 3 : 1,
+    });
+  }
+  lines.push(...repositories.values());
+  lines.sort((a, b) => a.rank - b.rank || (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
+  const told = lines.slice(0, maxTold).map((line) => ({
+    line,
+    undoable: line.putBack || (!line.lost && (line.rank === 2 || restorable(line.path.replace(/\/$/, "")))),
+  }));
+  return {
+    checkpointId,
+    touched: told.map(({ line: { path, kind, putBack }, undoable }) => ({ path, kind, undoable, ...(putBack ? { putBack } : {}) })),
+    total: lines.length,
+    unkept: lines.filter(({ lost }) => lost).length,
+    changed: told.slice(0, maxOnReceipt).map(
+      ({ line: { path, kind, before, after, putBack }, undoable }): ChangedFile => ({
+        path,
+        kind,
+        before,
+        after,
+        undoable,
+        ...(putBack ? { putBack } : {}),
+      }),
+    ),
+    digest: digestOf(found.map(({ change }) => change)),
+  };
+}
+
+/** SHA-256 over every change, one line each, sorted by path. */
+function digestOf(changes: readonly EntryChange[]): string {
+  const digest = createHash("sha256");
+  const line = (stood: Stood | null) => (stood === null ? null : [stood.kind, stood.mode, stood.hash]);
+  for (const { path, before, after } of changes.toSorted((a, b) => (a.path < b.path ? -1 : 1)))
+    digest.update(`${JSON.stringify([path, line(before), line(after)])}\n`);
+  return digest.digest("hex");
+}
+
+function kindOf({ before, after }: EntryChange): TouchedFile["kind"] {
+  if (before === null) return "created";
+  return after === null ? "deleted" : "modified";
+}
+
+/** Names that are no UTF-8 are written with their bytes, and begin with NUL inside. */
+function shown(path: string): string {
+  return path.replaceAll("\0", "");
+}

@@ -1,0 +1,278 @@
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { unlink } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { LancelotError } from "../../contract/errors.ts";
+import type { Governance } from "../../governance/governance.ts";
+import type { Ledger } from "../../receipts/receipts.ts";
+import type { Log } from "../../security/security.ts";
+import type { Storage } from "../../storage/storage.ts";
+import type { Checkpoints } from "../checkpoints/checkpoints.ts";
+import { createCommandCheckpoints, type OpenCommand } from "../checkpoints/command-checkpoints.ts";
+import type { ObjectStore } from "../checkpoints/object-store.ts";
+import { sameIndex } from "../checkpoints/repository-state.ts";
+import { type Effects, type Watched, watchedOutputs, type WatchOf } from "./effects.ts";
+import { compare } from "./tree-compare.ts";
+import { isFull, keep } from "./content-capture.ts";
+import { isAddedObject, lostOf, putBack, repositoriesOf, split, toCommandFile } from "./entry-changes.ts";
+import { protection } from "./protected-files.ts";
+import { type Found, report } from "./effect-report.ts";
+import type { CheckpointSettings } from "../checkpoints/checkpoint-settings.ts";
+import { loadTree, saveTree } from "./tree-file.ts";
+import { type Folder, setFlags } from "./file-tree.ts";
+import { createTurns } from "./write-turns.ts";
+import { walk, type Walked } from "./tree-walk.ts";
+
+export interface EffectsDeps {
+  readonly storage: Storage;
+  /** With packs. */
+  readonly objects: ObjectStore;
+  readonly checkpoints: Checkpoints;
+  readonly governance: Pick<Governance, "resolvePath" | "judgeName">;
+  readonly ledger: Ledger;
+  /** Absolute, links resolved. */
+  readonly workspace: string;
+  readonly settings: () => CheckpointSettings;
+  /** Makes space in the store; called when the disk is full. */
+  readonly collect: () => Promise<void>;
+  readonly now: () => Date;
+  readonly log: Log;
+}
+
+/** How often (ms) a window looks whether the command of another one has ended. */
+const otherWindowPoll = 250;
+
+export function createEffects(deps: EffectsDeps): Effects {
+  const { storage, objects, checkpoints, governance, ledger, workspace, log } = deps;
+  const commands = createCommandCheckpoints({ storage, workspace, now: deps.now });
+  const turns = createTurns();
+  const active = new Set<string>();
+  const folder = join(storage.dataDir, "effects", createHash("sha256").update(workspace).digest("hex").slice(0, 16));
+  const indexFile = join(folder, "index.tree");
+  const manifestOf = (id: string) => join(folder, `${id}.tree`);
+  let recovering: Promise<number> | null = null;
+
+  /** Opens a checkpoint, after the command of another window in this workspace has ended. */
+  async function open({ questId, receiptId, signal, onProgress }: WatchOf): Promise<string> {
+    for (let told = false; ; ) {
+      const id = commands.open({ questId, receiptId });
+      if (id !== null) return id;
+      if (!told) onProgress?.("Waiting for a command of another window in this workspace");
+      told = true;
+      try {
+        await wait(otherWindowPoll, undefined, { signal });
+      } catch (error) {
+        throw new LancelotError("cancelled", "Stopped while it waited for a command of another window; nothing was done.", {
+          cause: error,
+        });
+      }
+      await recover();
+    }
+  }
+
+  async function firstLook(id: string, of: WatchOf): Promise<Walked> {
+    const { signal, onProgress } = of;
+    onProgress?.("Looking at the workspace, so that what changes can be undone");
+    const index = await loadTree(indexFile);
+    const walked = await walk(workspace, index, { signal, skip: storage.dataDir });
+    await keep(walked, { workspace, objects, settings: deps.settings() }, { signal, hashAll: false, store: true, onProgress });
+    await saveTree(manifestOf(id), walked.root);
+    // Collected meanwhile by another window: then what it knew to be kept may be gone. From here on the manifest holds it.
+    if (index !== null && !existsSync(indexFile)) return firstLook(id, of);
+    return walked;
+  }
+
+  async function withSpace<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isFull(error)) throw error;
+    }
+    await deps.collect();
+    try {
+      return await work();
+    } catch (error) {
+      if (!isFull(error)) throw error;
+      throw new LancelotError(
+        "unavailable",
+        "The disk that holds Lancelot's data folder is full, so what a command would change cannot be kept. Nothing was run. Free some space, or lower max_workspace_bytes in config/checkpoints.yaml, and try again.",
+        { cause: error },
+      );
+    }
+  }
+
+  /** The look after: hashes of what is new, with its bytes as far as there is space for them. */
+  async function lastLook(before: Folder): Promise<Walked> {
+    const walked = await walk(workspace, before, { skip: storage.dataDir, settled: true });
+    const room = { workspace, objects, settings: deps.settings() };
+    try {
+      await keep(walked, room, { hashAll: true, store: true });
+    } catch (error) {
+      if (!isFull(error)) throw error;
+      log("the disk is full: of what a command changed only hashes are kept", error);
+      const again = await walk(workspace, before, { skip: storage.dataDir, settled: true });
+      await keep(again, room, { hashAll: true, store: false });
+      return again;
+    }
+    return walked;
+  }
+
+  async function complete(of: OpenCommand, before: Folder, closed: readonly string[], approved: readonly string[]): Promise<Watched> {
+    const after = await lastLook(before);
+    const repositories = repositoriesOf(before);
+    const generated = new Set(deps.settings().generated_folders);
+    const all = compare(before, after.root, new Set([...closed, ...after.closed]));
+    const mine = split(await withoutRefreshedIndex(all), commands.others(of.id), workspace);
+    const isProtected = protection({
+      workspace,
+      judgeName: governance.judgeName,
+      generated,
+      approved: new Set(approved),
+      after: after.root,
+      repositories,
+      read: (path) => readText(join(workspace, path)),
+    });
+    const back = await putBack(
+      mine.flatMap(({ change, shared }) => (!shared && isProtected(change) ? [change] : [])),
+      { workspace, receiptId: of.receiptId, checkpoints, objects },
+    );
+    forget(after.root, back.done);
+    const found = mine
+      .filter(({ change }) => !isAddedObject(change, repositories))
+      .map(({ change, shared }): Found => ({ change, putBack: back.done.has(change), lost: lostOf(change, shared) }));
+    const kept = found.filter(({ change, putBack: gone }) => !change.odd && (!gone || change.before?.kind === "folder"));
+    if (kept.length === 0) commands.discard(of.id);
+    else
+      commands.fill(
+        of.id,
+        kept.map((one) => toCommandFile(workspace, one)),
+      );
+    await saveTree(indexFile, after.root).catch((error: unknown) => log("the index of the workspace could not be saved", error));
+    await unlink(manifestOf(of.id)).catch(() => undefined);
+    const told = report(found, { checkpointId: kept.length === 0 ? null : of.id, generated, restorable });
+    return { ...told, putBackCheckpointId: back.checkpointId };
+  }
+
+  /** Git writes its index anew for having looked at files; that is no change of anything. */
+  async function withoutRefreshedIndex(changes: ReturnType<typeof compare>): Promise<ReturnType<typeof compare>> {
+    const refreshed = new Set<string>();
+    for (const { path, before, after } of changes) {
+      if (!/(?:^|\/)\.git\/index$/.test(path) || before === null || after === null || !before.kept || !after.kept) continue;
+      if (before.hash === null || after.hash === null || before.mode !== after.mode) continue;
+      const [was, is] = [await objects.get(before.hash), await objects.get(after.hash)];
+      if (await sameIndex(join(workspace, path, "../.."), was, is)) refreshed.add(path);
+    }
+    return refreshed.size === 0 ? changes : changes.filter(({ path }) => !refreshed.has(path));
+  }
+
+  /** True unless the gate takes no such name. What stands in the way of it now is put back with it. */
+  function restorable(path: string): boolean {
+    const resolved = governance.resolvePath(join(workspace, path));
+    return resolved.ok || resolved.rule === "path.loop" || resolved.rule === "path.not-a-folder";
+  }
+
+  async function recoverNow(): Promise<number> {
+    let count = 0;
+    for (const open of commands.adopt(active)) {
+      const before = await loadTree(manifestOf(open.id));
+      if (before === null) {
+        const never = !existsSync(manifestOf(open.id));
+        commands.discard(open.id);
+        // Nothing runs before it is on the disk; one that is there and cannot be read was damaged since.
+        if (!never) await unlink(manifestOf(open.id));
+        if (!never) log("what the workspace was like before a command was damaged on the disk, so what the command changed is not known");
+        continue;
+      }
+      const receiptId = ledger.open({
+        actionType: "system",
+        actionName: "effects.recover",
+        inputs: { checkpointId: open.id },
+        riskTier: "T1",
+        parentId: open.receiptId,
+        questId: open.questId,
+      });
+      try {
+        const watched = await complete(open, before, [], []);
+        const { checkpointId } = watched;
+        ledger.close(receiptId, {
+          status: "success",
+          outputs: { ...(checkpointId === null ? {} : { checkpointId }), ...watchedOutputs(watched) },
+        });
+        count += 1;
+      } catch (error) {
+        ledger.close(receiptId, { status: "failure", errorMessage: "What a command had changed could not be found; it is tried again." });
+        throw error;
+      }
+    }
+    return count;
+  }
+
+  function recover(): Promise<number> {
+    // Begun at once where none is under way, so that a host that is closed again finds nothing half done.
+    const mine = recovering === null ? recoverNow() : recovering.then(recoverNow, recoverNow);
+    recovering = mine;
+    const over = (): void => {
+      if (recovering === mine) recovering = null;
+    };
+    mine.then(over, over);
+    return mine;
+  }
+
+  return {
+    share: (signal, work) => turns.share(signal, work),
+
+    recover,
+
+    async begin(of) {
+      await recover();
+      const release = await turns.alone(of.signal);
+      let id: string | null = null;
+      try {
+        const opened = await open(of);
+        id = opened;
+        active.add(opened);
+        const before = await withSpace(() => firstLook(opened, of));
+        let watched: Promise<Watched> | null = null;
+        return {
+          checkpointId: opened,
+          finish: () => {
+            const { questId, receiptId, approved = [] } = of;
+            watched ??= complete({ id: opened, questId, receiptId }, before.root, before.closed, approved).finally(() => {
+              active.delete(opened);
+              release();
+            });
+            return watched;
+          },
+        };
+      } catch (error) {
+        if (id !== null) {
+          active.delete(id);
+          commands.discard(id);
+          await unlink(manifestOf(id)).catch(() => undefined);
+        }
+        release();
+        throw error;
+      }
+    },
+  };
+}
+
+/** What was put back is looked at anew the next time. */
+function forget(root: Folder, changes: Iterable<{ readonly path: string }>): void {
+  for (const { path } of changes) {
+    const parts = path.split("/");
+    const name = parts.pop() ?? "";
+    const inner = parts.reduce<Folder | undefined>((at, part) => at?.folders.get(part), root);
+    const at = inner?.names.indexOf(name) ?? -1;
+    if (inner !== undefined && at !== -1) setFlags({ folder: inner, at }, 0);
+  }
+}
+
+function readText(path: string): string | null {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return null;
+  }
+}

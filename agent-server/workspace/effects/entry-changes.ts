@@ -1,0 +1,114 @@
+import { join } from "node:path";
+import type { CommandFile } from "../checkpoints/command-checkpoints.ts";
+import { imageOf, putEntry, sameImage } from "../checkpoints/checkpoint-entries.ts";
+import type { CheckpointFile, Checkpoints, FileImage } from "../checkpoints/checkpoints.ts";
+import type { ObjectStore } from "../checkpoints/object-store.ts";
+import { gitFolderOf, isGitObject } from "./retention-class.ts";
+import type { EntryChange, Stood } from "./tree-compare.ts";
+import type { Found } from "./effect-report.ts";
+import type { Folder } from "./file-tree.ts";
+
+/** What stood there, as checkpoints keep it; null also for what cannot be had again. */
+export function toImage(stood: Stood | null): FileImage {
+  if (stood === null) return null;
+  if (stood.kind === "folder") return { hash: "", mode: stood.mode, kind: "folder" };
+  if (stood.hash === null) return null;
+  return stood.kind === "link" ? { hash: stood.hash, mode: 0o777, kind: "link" } : { hash: stood.hash, mode: stood.mode };
+}
+
+/** Whether it can be taken back, and if not, why. */
+export function lostOf({ before }: EntryChange, shared: boolean): "unkept" | "shared" | null {
+  if (shared) return "shared";
+  return before !== null && !before.kept ? "unkept" : null;
+}
+
+export function toCommandFile(workspace: string, { change, lost }: Found): CommandFile {
+  const { path, before, after } = change;
+  const folder = (before ?? after)?.kind === "folder";
+  return {
+    path: { absolute: join(workspace, path), display: folder ? `${path}/` : path },
+    before: toImage(before),
+    after: toImage(after),
+    size: before?.size ?? 0,
+    lost,
+    beforeKind: before?.kind ?? null,
+  };
+}
+
+/**
+ * Leaves out what other actions wrote meanwhile. What both changed is the command's too, and cannot be undone: whose was first is not known.
+ */
+export function split(
+  changes: readonly EntryChange[],
+  others: ReadonlyMap<string, readonly CheckpointFile[]>,
+  workspace: string,
+): { change: EntryChange; shared: boolean }[] {
+  return changes.flatMap((change): { change: EntryChange; shared: boolean }[] => {
+    const wrote = others.get(join(workspace, change.path));
+    const [first, last] = [wrote?.[0], wrote?.at(-1)];
+    if (first === undefined || last === undefined) return [{ change, shared: false }];
+    const left = last.after ?? last.planned ?? null;
+    const alone = sameImage(first.before, toImage(change.before)) && sameImage(left, toImage(change.after));
+    return alone ? [] : [{ change, shared: true }];
+  });
+}
+
+/** Commits, trees and file versions a command added to a repository that was there: nothing points at them once the rest is undone. */
+export function isAddedObject({ path, before }: EntryChange, repositories: ReadonlySet<string>): boolean {
+  return before === null && isGitObject(path) && repositories.has(gitFolderOf(path) ?? "");
+}
+
+/** `.git` folders of a tree, by path. */
+export function repositoriesOf(root: Folder): ReadonlySet<string> {
+  const found = new Set<string>();
+  const visit = (folder: Folder): void => {
+    for (const [name, child] of folder.folders) {
+      if (name === ".git") found.add(child.path);
+      else visit(child);
+    }
+  };
+  visit(root);
+  return found;
+}
+
+/**
+ * Puts back what no command may change, after keeping what it wrote in a checkpoint of no task: should it have been the owner who changed
+ * it just then, it can be had again. @returns those that were put back, and that checkpoint.
+ */
+export async function putBack(
+  changes: readonly EntryChange[],
+  {
+    workspace,
+    receiptId,
+    checkpoints,
+    objects,
+  }: { workspace: string; receiptId: string | null; checkpoints: Checkpoints; objects: ObjectStore },
+): Promise<{ done: ReadonlySet<EntryChange>; checkpointId: string | null }> {
+  const done = new Set<EntryChange>();
+  const wanted = changes.filter(({ before }) => before === null || before.kept);
+  if (wanted.length === 0) return { done, checkpointId: null };
+  // A folder that became a link or a file goes with what is below it: an undo of the task brings it again, whole.
+  const target = ({ before }: EntryChange): FileImage => (before?.kind === "folder" ? null : toImage(before));
+  const pathOf = ({ path }: EntryChange) => ({ absolute: join(workspace, path), display: path });
+  const checkpointId = await checkpoints.take({
+    questId: null,
+    receiptId,
+    touches: wanted.map((change) => ({ path: pathOf(change), plannedImage: target(change) })),
+  });
+  // Links first: what is behind one is not what was to be protected.
+  const inOrder = wanted.toSorted(
+    (a, b) => Number(b.after?.kind === "link") - Number(a.after?.kind === "link") || a.path.length - b.path.length,
+  );
+  for (const change of inOrder) {
+    try {
+      const path = pathOf(change);
+      await putEntry(path, await imageOf(path), target(change), objects);
+      await checkpoints.finishFiles(checkpointId, [path]);
+      done.add(change);
+    } catch {
+      // It is told as changed then, and an undo of the task tries again.
+    }
+  }
+  checkpoints.finish(checkpointId);
+  return { done, checkpointId };
+}

@@ -1,0 +1,118 @@
+import { realpathSync } from "node:fs";
+import { isAbsolute, join, relative, sep } from "node:path";
+import { gitFolderOf, isGenerated } from "./retention-class.ts";
+import type { EntryChange } from "./tree-compare.ts";
+import type { Folder } from "./file-tree.ts";
+
+/** What git obeys in a `.git` folder. The rest of it names commits and branches, which are put back by an undo alone. */
+const obeyed = /(?:^|\/)\.git\/(?:(?:modules|worktrees)\/.+\/)?(?:config|config\.worktree|hooks\/.+)$/i;
+const redirection = /(?:^|\/)\.git\/commondir$/i;
+const sample = /(?:^|\/)\.git\/(?:modules\/.+\/)?hooks\/[^/]+\.sample$/;
+/** Most entries behind a new link that are looked at, and how deep. */
+const maxProbed = 2_000;
+const maxDepth = 3;
+/** Names to try behind any link: what it leads to may not be there yet. */
+const probes = ["settings.json", "tasks.json", "launch.json", "mcp.json", "hooks.json", "config", "x", "x/x"];
+
+/** True for a change no command may make without the owner's approval. */
+export type Protection = (change: EntryChange) => boolean;
+
+/**
+ * Which changes of a command are put back at once: settings the editor, git or other agents obey, made or changed by it. In folders of
+ * dependencies only git's, since nothing else is obeyed there. A repository the command made itself may have settings that run nothing.
+ */
+export function protection(deps: {
+  workspace: string;
+  judgeName: (relative: string) => "secret" | "protected" | null;
+  generated: ReadonlySet<string>;
+  approved: ReadonlySet<string>;
+  after: Folder;
+  /** `.git` folders there were before. */
+  repositories: ReadonlySet<string>;
+  /** The text of a file as it is now; null when it cannot be read. */
+  read: (relative: string) => string | null;
+}): Protection {
+  const { workspace, judgeName, generated, approved, after, repositories, read } = deps;
+
+  function named(path: string): boolean {
+    const gitFolder = gitFolderOf(path);
+    if (gitFolder !== null) return path === gitFolder || obeyed.test(path) || redirection.test(path);
+    return judgeName(path) === "protected" && !isGenerated(path, generated);
+  }
+
+  /** A link by which a file that nothing obeys where it is gets a name that is obeyed: `.vscode` to a folder with a `settings.json`, say. */
+  function leadsToProtected(path: string): boolean {
+    const gains = (name: string, elsewhere: string): boolean => named(`${path}/${name}`) && !named(`${elsewhere}/${name}`);
+    const target = targetIn(after, path, workspace);
+    if (probes.some((name) => gains(name, target?.path ?? "elsewhere"))) return true;
+    if (target === null) return false;
+    let left = maxProbed;
+    const probe = (folder: Folder, at: string, depth: number): boolean => {
+      for (const name of folder.names) {
+        left -= 1;
+        if (left < 0) return false;
+        if (gains(at + name, target.path)) return true;
+      }
+      if (depth === maxDepth) return false;
+      for (const [name, child] of folder.folders) if (probe(child, `${at}${name}/`, depth + 1)) return true;
+      return false;
+    };
+    return probe(target, "", 1);
+  }
+
+  return ({ path, odd, before, after: now }) => {
+    if (odd || approved.has(path)) return false;
+    const inGit = gitFolderOf(path);
+    if (now === null) {
+      // What is gone runs nothing. Of a repository nothing is put back alone: half a repository is worse than none.
+      return inGit === null && before?.kind !== "folder" && named(path);
+    }
+    if (now.kind === "folder") return false;
+    if (now.kind === "link" && (named(path) || leadsToProtected(path))) return true;
+    if (!named(path)) return false;
+    if (inGit !== null && before === null && path !== inGit && !repositories.has(inGit)) {
+      if (sample.test(path)) return false;
+      if (path.endsWith("/config")) return !isPlainConfig(read(path));
+    }
+    return !(before === null && sample.test(path));
+  };
+}
+
+/** The folder a link of the tree leads to; null where it leads out of the workspace, or nowhere. */
+function targetIn(root: Folder, path: string, workspace: string): Folder | null {
+  let target: string;
+  try {
+    // As the system follows it: links may lead on to links.
+    target = relative(workspace, realpathSync(join(workspace, path)));
+  } catch {
+    return null;
+  }
+  if (target === ".." || target.startsWith(`..${sep}`) || isAbsolute(target)) return null;
+  let folder: Folder | undefined = root;
+  for (const part of target.split(sep)) folder = part === "." || part === "" ? folder : folder?.folders.get(part);
+  return folder ?? null;
+}
+
+/** Settings of a new repository that name places, branches and formats, and no program. */
+const plainKeys =
+  /^(?:core\.(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks)|remote\..+\.(?:url|fetch|tagopt)|branch\..+\.(?:remote|merge|rebase)|submodule\.(?:active|.+\.(?:url|active))|extensions\.objectformat|init\.defaultbranch)$/i;
+
+/** True when every line of a repository's settings is one of those. */
+export function isPlainConfig(text: string | null): boolean {
+  if (text === null) return false;
+  let section = "";
+  for (const line of text.split("\n")) {
+    const trimmed = line.trim();
+    if (trimmed === "" || trimmed.startsWith("#") || trimmed.startsWith(";")) continue;
+    const header = /^\[([A-Za-z0-9-]+)(?: "([^"\\]*)")?\]$/.exec(trimmed);
+    if (header !== null) {
+      section = header[2] === undefined ? (header[1] ?? "") : `${header[1] ?? ""}.${header[2]}`;
+      continue;
+    }
+    const setting = /^([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?$/.exec(trimmed);
+    if (setting === null || !plainKeys.test(`${section}.${setting[1] ?? ""}`)) return false;
+    // A value that goes on in the next line, or an address that names a program.
+    if ((setting[2] ?? "").endsWith("\\") || /::/.test(setting[2] ?? "")) return false;
+  }
+  return true;
+}

@@ -1,0 +1,130 @@
+import { createHash, randomBytes } from "node:crypto";
+import { mkdir, open, readFile, rename, unlink } from "node:fs/promises";
+import { dirname } from "node:path";
+import { errno } from "../file-errors.ts";
+import { emptyFolder, type Folder, foldersOf } from "./file-tree.ts";
+
+const magic = Buffer.from("lancelot tree 1\n");
+const digestBytes = 32;
+
+/**
+ * A tree as bytes: for each folder its path, permissions, oddness, names (each ends with NUL, which no name has), numbers and hashes; a
+ * SHA-256 of all of it at the end.
+ */
+function encode(root: Folder): Buffer[] {
+  const chunks: Buffer[] = [magic];
+  for (const folder of foldersOf(root)) {
+    const path = Buffer.from(folder.path);
+    const names = Buffer.from(folder.names.map((name) => `${escaped(name)}\0`).join(""));
+    const head = Buffer.alloc(20);
+    head.writeUInt32LE(path.byteLength, 0);
+    head.writeUInt32LE(folder.mode, 4);
+    head.writeUInt32LE(folder.odd ? 1 : 0, 8);
+    head.writeUInt32LE(folder.names.length, 12);
+    head.writeUInt32LE(names.byteLength, 16);
+    const { numbers, hashes } = folder;
+    chunks.push(
+      head,
+      path,
+      names,
+      Buffer.from(numbers.buffer, numbers.byteOffset, numbers.byteLength),
+      Buffer.from(hashes.buffer, hashes.byteOffset, hashes.byteLength),
+    );
+  }
+  const digest = createHash("sha256");
+  for (const chunk of chunks) digest.update(chunk);
+  chunks.push(digest.digest());
+  return chunks;
+}
+
+/** Odd names begin with NUL in a tree; that is what ends them in the file. */
+function escaped(name: string): string {
+  return name.startsWith("\0") ? `/${name.slice(1)}` : name;
+}
+
+function unescaped(name: string): string {
+  return name.startsWith("/") ? `\0${name.slice(1)}` : name;
+}
+
+function decode(bytes: Buffer): Folder | null {
+  const end = bytes.byteLength - digestBytes;
+  if (end < magic.byteLength || !bytes.subarray(0, magic.byteLength).equals(magic)) return null;
+  if (!createHash("sha256").update(bytes.subarray(0, end)).digest().equals(bytes.subarray(end))) return null;
+  const byPath = new Map<string, Folder>();
+  let root: Folder | null = null;
+  for (let at = magic.byteLength; at < end; ) {
+    const pathBytes = bytes.readUInt32LE(at);
+    const mode = bytes.readUInt32LE(at + 4);
+    const odd = bytes.readUInt32LE(at + 8) === 1;
+    const count = bytes.readUInt32LE(at + 12);
+    const nameBytes = bytes.readUInt32LE(at + 16);
+    at += 20;
+    const path = bytes.toString("utf8", at, at + pathBytes);
+    at += pathBytes;
+    const names =
+      count === 0
+        ? []
+        : bytes
+            .toString("utf8", at, at + nameBytes - 1)
+            .split("\0")
+            .map(unescaped);
+    at += nameBytes;
+    const folder = emptyFolder(path, mode, odd, names);
+    const { numbers, hashes } = folder;
+    bytes.copy(Buffer.from(numbers.buffer), 0, at, at + numbers.byteLength);
+    at += numbers.byteLength;
+    bytes.copy(Buffer.from(hashes.buffer), 0, at, at + hashes.byteLength);
+    at += hashes.byteLength;
+    byPath.set(path, folder);
+    if (path === "") root = folder;
+    else {
+      const slash = path.lastIndexOf("/");
+      byPath.get(slash === -1 ? "" : path.slice(0, slash))?.folders.set(path.slice(slash + 1), folder);
+    }
+  }
+  return root;
+}
+
+/** Writes a tree, whole or not at all; durable when it returns. */
+export async function saveTree(path: string, root: Folder): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;
+  const handle = await open(temporary, "wx", 0o600);
+  try {
+    const chunks = encode(root);
+    // The system takes a thousand at once.
+    for (let at = 0; at < chunks.length; at += 1000) await handle.writeFile(Buffer.concat(chunks.slice(at, at + 1000)));
+    await handle.sync();
+    await handle.close();
+    await rename(temporary, path);
+    await flushFolder(dirname(path));
+  } catch (error) {
+    await handle.close().catch(() => undefined);
+    await unlink(temporary).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Null when there is none, or it was damaged. */
+export async function loadTree(path: string): Promise<Folder | null> {
+  try {
+    return decode(await readFile(path));
+  } catch (error) {
+    if (errno(error) === "ENOENT") return null;
+    throw error;
+  }
+}
+
+/** So that the name is on the disk too. Some systems cannot do that, and need not. */
+async function flushFolder(folder: string): Promise<void> {
+  try {
+    const handle = await open(folder);
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  } catch {
+    // Windows opens no folders.
+  }
+}

@@ -1,0 +1,142 @@
+import type { AskEditor } from "../contract/editor.ts";
+import { LancelotError } from "../contract/errors.ts";
+import { changeMode, type FilePath, hashFile, readWhole, removeFile, statPath, writeAtomic } from "./file-operations.ts";
+import { formatBytes } from "./text/bounds.ts";
+import { decodeText, type Encoding, encodeText, sha256, utf8 } from "./text/encoding.ts";
+import { describeBytes } from "./text/window.ts";
+import type { Left } from "../execution/verify-files.ts";
+
+/** Files above this are neither edited by text nor proposed, in bytes. */
+export const maxEditBytes = 5 * 1024 * 1024;
+
+/** A file of the workspace (or an approved one outside it). */
+export interface TargetFile extends FilePath {
+  /** As it was asked for. */
+  readonly asked: string;
+  readonly inside: boolean;
+}
+
+/** A file's text as the owner sees it: with unsaved edits of the editor. */
+export interface CurrentText {
+  /** Null when there is no such file. */
+  readonly text: string | null;
+  readonly encoding: Encoding;
+  /** SHA-256 of the bytes on disk; null when there are none. */
+  readonly diskHash: string | null;
+  readonly unsaved: boolean;
+}
+
+export interface Written {
+  readonly path: string;
+  readonly before: string | null;
+  readonly after: string | null;
+  readonly via: "editor" | "disk";
+  /** False while the editor holds the new text unsaved. */
+  readonly saved: boolean;
+  /** Hard links elsewhere that keep the old content. */
+  readonly otherNames?: number;
+}
+
+/** What a write left, where that is not simply the text on the disk; null for nothing written. */
+export function leftBy(file: FilePath, written: Written | null): Left[] {
+  const { absolute } = file;
+  if (written === null) return [{ absolute, as: "untouched" }];
+  if (written.via === "disk") return [];
+  return [written.saved ? { absolute, as: "saved", hash: written.after } : { absolute, as: "unsaved" }];
+}
+
+/** Reads and writes files by what the owner sees of them: through the editor where there is one, else on disk. */
+export interface WorkspaceFiles {
+  /** @throws LancelotError `too_large`, `invalid_params` for a file that is not text. */
+  current(file: TargetFile): Promise<CurrentText>;
+  unsavedText(file: TargetFile): Promise<string | null>;
+  /**
+   * Makes the text of a file what is given (null: no file), if it still is `from`, and reads it back.
+   * @throws LancelotError `conflict` when it is not, and what `writeAtomic` throws.
+   */
+  write(file: TargetFile, from: CurrentText, text: string | null): Promise<Written>;
+  /** The same for bytes, always on disk. */
+  writeBytes(file: TargetFile, expected: string | null, bytes: Buffer | null, mode?: number): Promise<Written>;
+}
+
+export function createWorkspaceFiles(askEditor: AskEditor | null): WorkspaceFiles {
+  async function unsavedText(file: TargetFile): Promise<string | null> {
+    if (askEditor === null || !file.inside) return null;
+    try {
+      return (await askEditor("unsavedText", { path: file.display })).text;
+    } catch (error) {
+      if (error instanceof LancelotError && error.code === "unavailable") return null;
+      throw error;
+    }
+  }
+
+  /** Null when no editor took it, and the disk is the place. */
+  async function writeInEditor(file: TargetFile, from: CurrentText, text: string | null): Promise<Written | null> {
+    // The editor would save other encodings as it guesses them, so those go to disk by us.
+    if (askEditor === null || !file.inside || from.encoding.name !== "utf8") return null;
+    // It would write through to all names of the file, and who knows where those are.
+    if (((await statPath(file))?.nlink ?? 1) > 1) return null;
+    let answer: { applied: boolean; saved: boolean };
+    try {
+      answer = await askEditor("applyText", { path: file.display, expected: from.text, text });
+    } catch (error) {
+      if (error instanceof LancelotError && error.code === "unavailable") return null;
+      throw error;
+    }
+    if (!answer.applied) throw changedMeanwhile(file);
+    const after = await hashFile(file);
+    if (answer.saved && (after === null) !== (text === null)) throw notAsWritten(file);
+    return { path: file.display, before: from.diskHash, after, via: "editor", saved: answer.saved };
+  }
+
+  async function writeBytes(file: TargetFile, expected: string | null, bytes: Buffer | null, mode?: number): Promise<Written> {
+    const after = bytes === null ? null : sha256(bytes);
+    let otherNames = 0;
+    if (bytes === null) {
+      if (expected !== null) await removeFile(file, expected);
+    } else if (after === expected) {
+      if (mode !== undefined) await changeMode(file, mode);
+    } else otherNames = await writeAtomic(file, bytes, mode === undefined ? { expected } : { expected, mode });
+    if ((await hashFile(file)) !== after) throw notAsWritten(file);
+    const written: Written = { path: file.display, before: expected, after, via: "disk", saved: true };
+    return otherNames > 0 ? { ...written, otherNames } : written;
+  }
+
+  return {
+    unsavedText,
+
+    async current(file) {
+      const disk = await readWhole(file, maxEditBytes);
+      const unsaved = await unsavedText(file);
+      if (disk === null) return { text: unsaved, encoding: utf8, diskHash: null, unsaved: unsaved !== null };
+      const decoded = decodeText(disk.bytes);
+      if (decoded === null) {
+        const kind = describeBytes(disk.bytes.subarray(0, 8192)) ?? "in no encoding that is known";
+        throw new LancelotError(
+          "invalid_params",
+          `${file.display} is ${kind} (${formatBytes(disk.bytes.length)}), not a text file; it cannot be edited by text.`,
+        );
+      }
+      return { text: unsaved ?? decoded.text, encoding: decoded.encoding, diskHash: sha256(disk.bytes), unsaved: unsaved !== null };
+    },
+
+    async write(file, from, text) {
+      const edited = await writeInEditor(file, from, text);
+      if (edited !== null) return edited;
+      if (from.unsaved) {
+        throw new LancelotError("conflict", `${file.display} has unsaved edits in the editor. Save it there, then try again.`);
+      }
+      return writeBytes(file, from.diskHash, text === null ? null : encodeText(text, from.encoding));
+    },
+
+    writeBytes,
+  };
+}
+
+function changedMeanwhile(file: FilePath): LancelotError {
+  return new LancelotError("conflict", `${file.display} was changed in the editor meanwhile; it was not touched.`);
+}
+
+function notAsWritten(file: FilePath): LancelotError {
+  return new LancelotError("conflict", `${file.display} does not read as it was written: something else changed it at the same moment.`);
+}

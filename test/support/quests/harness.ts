@@ -1,0 +1,104 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Quest } from "../../../agent-server/contract/chat.ts";
+import type { Emit, HostEvent } from "../../../agent-server/contract/events.ts";
+import { createGovernance, governanceMigrations } from "../../../agent-server/governance/governance.ts";
+import type { Models } from "../../../agent-server/models/models.ts";
+import { createOrchestrator, orchestratorMigrations } from "../../../agent-server/quests/quests.ts";
+import { createLedger, receiptsMigrations } from "../../../agent-server/receipts/receipts.ts";
+import { createRedactor, createSanitizer } from "../../../agent-server/security/security.ts";
+import { openStorage } from "../../../agent-server/storage/storage.ts";
+import type { Tools } from "../../../agent-server/tools/tools.ts";
+
+export const configDir = join(import.meta.dirname, "../../../config");
+
+// Its table is read once: it never changes.
+const sanitizer = createSanitizer(configDir);
+
+/** A folder with a data folder and a workspace in it, gone after the test. */
+export function makeFolders(within = tmpdir()): { root: string; dataDir: string; workspace: string; remove(): void } {
+  const root = realpathSync(mkdtempSync(join(within, "lancelot-quests-")));
+  const folders = { root, dataDir: join(root, "data"), workspace: join(root, "project") };
+  mkdirSync(folders.dataDir);
+  mkdirSync(folders.workspace);
+  return { ...folders, remove: () => rmSync(root, { recursive: true, force: true, maxRetries: 3 }) };
+}
+
+/** An orchestrator on a real database, ledger and gate; models and tools are the test's. */
+export function openHost(
+  folders: { dataDir: string; workspace: string },
+  models: Models,
+  tools: Tools,
+  more: Partial<Parameters<typeof createOrchestrator>[0]> = {},
+) {
+  const storage = openStorage({
+    dataDir: folders.dataDir,
+    migrations: [...receiptsMigrations, ...governanceMigrations, ...orchestratorMigrations],
+  });
+  const redactor = createRedactor();
+  const ledger = createLedger({ storage, redactor });
+  const events: HostEvent[] = [];
+  const watchers = new Set<() => void>();
+  const emit: Emit = (topic, payload) => {
+    events.push({ seq: events.length, topic, payload: structuredClone(payload) } as HostEvent);
+    if (topic !== "delta") for (const watch of watchers) watch();
+  };
+  const governance = createGovernance({
+    storage,
+    ledger,
+    redactor,
+    workspace: folders.workspace,
+    dataDir: folders.dataDir,
+    configDir,
+    trusted: true,
+    posture: "supervised",
+    approvalTimeoutSeconds: 60,
+    emit,
+  });
+  const orchestrator = createOrchestrator({
+    storage,
+    models,
+    tools,
+    governance,
+    ledger,
+    redactor,
+    sanitizer,
+    emit,
+    workspace: folders.workspace,
+    ...more,
+  });
+
+  /** Resolves when `condition` holds, looked at after every event but a delta. */
+  function when(condition: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      const watch = (): void => {
+        if (!condition()) return;
+        watchers.delete(watch);
+        resolve();
+      };
+      watchers.add(watch);
+      watch();
+    });
+  }
+
+  const reaches = async (questId: string, ...statuses: Quest["status"][]): Promise<Quest> => {
+    await when(() => statuses.includes(orchestrator.get(questId).quest.status));
+    return orchestrator.get(questId).quest;
+  };
+
+  return {
+    storage,
+    ledger,
+    governance,
+    orchestrator,
+    events,
+    when,
+    /** The quest, once it has this status. */
+    reaches,
+    async close(): Promise<void> {
+      await orchestrator.close();
+      storage.close();
+    },
+  };
+}

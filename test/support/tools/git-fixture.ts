@@ -1,0 +1,43 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { createToolsRoom, type ToolsRoom, type ToolsRoomOptions } from "../tools-fixture.ts";
+
+export interface GitRoom extends ToolsRoom {
+  /** Git as the owner has it, in the workspace. */
+  git(...args: string[]): string;
+  /** The same elsewhere. */
+  gitIn(folder: string, ...args: string[]): string;
+}
+
+/** A workspace that is a repository with one commit: `a.txt` and `dir/b.txt` on `main`. The owner's home says who commits. */
+export function createGitRoom(options: ToolsRoomOptions & { home: string; empty?: boolean }): GitRoom {
+  const room = createToolsRoom({ posture: "autonomous", ...options });
+  mkdirSync(options.home, { recursive: true });
+  writeFileSync(
+    join(options.home, ".gitconfig"),
+    "[user]\n\tname = The Owner\n\temail = owner@example.invalid\n[init]\n\tdefaultBranch = main\n",
+  );
+  const gitIn = (cwd: string, ...args: string[]) =>
+    execFileSync("git", args, { cwd, encoding: "utf8", stdio: "pipe", env: ownerEnv(options.home) });
+  const git = (...args: string[]) => gitIn(room.workspace, ...args);
+  if (options.empty !== true) {
+    git("init", "-q", "-b", "main");
+    room.write("a.txt", "one\n");
+    room.write("dir/b.txt", "b\n");
+    git("add", ".");
+    git("commit", "-q", "-m", "First");
+  }
+  return { ...room, git, gitIn };
+}
+
+/** What a git of the owner sees: their home, nothing of this machine's. */
+export function ownerEnv(home: string): NodeJS.ProcessEnv {
+  return { PATH: process.env["PATH"], HOME: home, GIT_CONFIG_NOSYSTEM: "1", GIT_TERMINAL_PROMPT: "0" };
+}
+
+/** Writes a file anywhere, with its folders. */
+export function put(path: string, content: string, mode?: number): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, content, mode === undefined ? {} : { mode });
+}

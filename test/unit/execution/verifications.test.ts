@@ -1,0 +1,370 @@
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { afterEach, describe, expect, it } from "vitest";
+import type { AskEditor } from "../../../agent-server/contract/editor.ts";
+import type { Receipt } from "../../../agent-server/contract/receipts.ts";
+import type { Governance, OutcomeReport } from "../../../agent-server/governance/governance.ts";
+import { createToolsRoom, snapshotTree, type ToolsRoom, type ToolsRoomOptions } from "../../support/tools-fixture.ts";
+import { catalogWith, type PlantedWriter } from "../../support/tools/planted.ts";
+
+describe("verification", () => {
+  let room: ToolsRoom;
+  let planted: PlantedWriter;
+  let outcomes: OutcomeReport[] = [];
+  let failures: string[] = [];
+  afterEach(() => room.close());
+
+  function open(options: ToolsRoomOptions = {}): void {
+    outcomes = [];
+    failures = [];
+    room = createToolsRoom({
+      posture: "autonomous",
+      catalog: catalogWith(() => planted),
+      wrap: (real): Governance => ({ ...real, outcome: (report) => void outcomes.push(report) }),
+      ...options,
+    });
+    room.tools.verifications.onFailure(({ words }) => failures.push(words));
+    room.write("a.txt", "one\n");
+    room.write("b.txt", "two\n");
+    chmodSync(room.path("b.txt"), 0o640);
+  }
+
+  const plant = () => room.run("plant", {});
+  const settle = () => room.tools.verifications.settle("q1", { timeoutMs: 20_000 });
+  const receiptsOf = (filter: Parameters<typeof room.ledger.search>[0]): Receipt[] => room.ledger.search(filter).items;
+  const verifications = () => receiptsOf({ actionType: "verification", limit: 100 });
+  const rows = () => room.storage.db.prepare("SELECT status, told FROM verifications").all();
+
+  /** Keeps the queue from moving until it is let go. */
+  async function hold(): Promise<() => void> {
+    const { promise, resolve } = Promise.withResolvers<null>();
+    planted = { plans: { "held.txt": "held" }, does: (absolute) => writeFileSync(absolute, "held"), verify: () => promise };
+    expect((await plant()).isError).toBe(false);
+    return () => resolve(null);
+  }
+
+  it("follows a reversible action, as a receipt under its receipt", async () => {
+    open();
+    const { receiptId } = await room.run("write_file", { path: "a.txt", content: "ONE\n" });
+    expect(await settle()).toBe(true);
+    expect(verifications()).toMatchObject([
+      { actionName: "write_file.verify", status: "success", parentId: receiptId, questId: "q1", inputs: { paths: ["a.txt"] } },
+    ]);
+    expect(rows()).toEqual([]);
+    expect(room.tools.verifications.stats()).toEqual({ waiting: 0, failed: 0 });
+    expect(outcomes).toMatchObject([{ result: "success", receiptId, steps: [{ intent: { capability: "file_ops", action: "write" } }] }]);
+  });
+
+  it.each<[string, () => PlantedWriter, string]>([
+    [
+      "writes other bytes",
+      () => ({ plans: { "b.txt": "planned" }, does: (at) => writeFileSync(at, "something else") }),
+      "b.txt holds other bytes than were to be written",
+    ],
+    [
+      "writes the half of it",
+      () => ({ plans: { "b.txt": "planned" }, does: (at) => writeFileSync(at, "plan") }),
+      "b.txt holds other bytes than were to be written",
+    ],
+    ["deletes instead", () => ({ plans: { "b.txt": "planned" }, does: (at) => rmSync(at) }), "b.txt was to be written and is not there"],
+    [
+      "changes the permissions",
+      () => ({
+        plans: { "b.txt": "planned" },
+        does: (at) => {
+          writeFileSync(at, "planned");
+          chmodSync(at, 0o777);
+        },
+      }),
+      "b.txt has the permissions 777 and was to have 640",
+    ],
+    [
+      "writes one of two files wrong",
+      () => ({
+        plans: { "a.txt": "planned", "b.txt": "planned" },
+        does: (at) => writeFileSync(at, at.endsWith("a.txt") ? "planned" : "plan"),
+      }),
+      "b.txt holds other bytes than were to be written",
+    ],
+    [
+      "makes a file that was to hold something else",
+      () => ({ plans: { "new.txt": "planned" }, does: (at) => writeFileSync(at, "other") }),
+      "new.txt holds other bytes than were to be written",
+    ],
+  ])("finds out a writer that %s, and puts everything back exactly", async (_name, writer, found) => {
+    open();
+    const before = snapshotTree(room.workspace);
+    planted = writer();
+    const outcome = await plant();
+    expect(outcome.isError).toBe(false);
+    await settle();
+    expect(snapshotTree(room.workspace)).toEqual(before);
+    const [verification] = receiptsOf({ actionType: "verification", status: "failure", limit: 10 });
+    expect(verification).toMatchObject({ actionName: "plant.verify", parentId: outcome.receiptId });
+    expect(verification?.errorMessage).toContain(found);
+    expect(receiptsOf({ query: "verification_restore", actionType: "file_op", limit: 1 })[0]).toMatchObject({
+      parentId: verification?.id,
+      status: "success",
+    });
+    // Owner, trust and the next answer to the model hear of it, each once.
+    expect(failures).toEqual([verification?.errorMessage]);
+    expect(outcomes.map(({ result, verification: late }) => [result, late])).toEqual([
+      ["success", undefined],
+      ["failure", true],
+    ]);
+    expect((await room.run("read_file", { path: "a.txt" })).text).toContain(`[Of what was done before: ${verification?.errorMessage}]`);
+    expect((await room.run("read_file", { path: "a.txt" })).text).not.toContain("Of what was done before");
+    expect(room.tools.verifications.stats()).toEqual({ waiting: 0, failed: 1 });
+  });
+
+  it("finds out a writer that writes nothing, and has nothing to put back", async () => {
+    open();
+    planted = { plans: { "b.txt": "planned" }, does: () => undefined };
+    await plant();
+    await settle();
+    expect(failures).toEqual([
+      "What plant did was checked and is not as it was to be: b.txt was to be written and reads as before. There was nothing to put back.",
+    ]);
+    expect(room.read("b.txt")).toBe("two\n");
+  });
+
+  it("leaves to another process what it wrote since, and says so", async () => {
+    open();
+    const release = await hold();
+    await room.run("write_file", { path: "a.txt", content: "ours\n" });
+    execFileSync(process.execPath, ["-e", "require('fs').appendFileSync(process.argv[1], 'theirs\\n')", room.path("a.txt")]);
+    release();
+    await settle();
+    expect(room.read("a.txt")).toBe("ours\ntheirs\n");
+    expect(verifications()[0]).toMatchObject({ status: "success", outputs: { findings: [{ path: "a.txt", state: "changed" }] } });
+    expect(failures).toEqual([]);
+    // The next step is not stopped by it, and the model hears that it must read again.
+    room.answer("allow_once");
+    const next = await room.run("delete_file", { path: "b.txt" });
+    expect(next.isError).toBe(false);
+    expect(next.text).toContain("a.txt was changed by somebody else after it was written. Read it again before you edit it.");
+  });
+
+  it("takes a later edit of its own for what it is", async () => {
+    open();
+    const release = await hold();
+    await room.run("write_file", { path: "a.txt", content: "first\n" });
+    await room.run("write_file", { path: "a.txt", content: "second\n" });
+    release();
+    await settle();
+    expect(verifications().map(({ status }) => status)).toEqual(["success", "success", "success"]);
+    expect(room.read("a.txt")).toBe("second\n");
+    expect((await room.run("list_files", {})).text).not.toContain("Of what was done before");
+  });
+
+  it("never writes over what the owner did since, and names it", async () => {
+    open();
+    const release = await hold();
+    planted = { plans: { "a.txt": "planned\n", "b.txt": "planned\n" }, does: (at) => writeFileSync(at, "garbage\n") };
+    await plant();
+    room.write("a.txt", "the owner's own words\n");
+    release();
+    await settle();
+    expect([room.read("a.txt"), room.read("b.txt")]).toEqual(["the owner's own words\n", "two\n"]);
+    expect(statSync(room.path("b.txt")).mode & 0o777).toBe(0o640);
+    expect(failures[0]).toContain("Put back as before: b.txt. Not put back: a.txt: It was edited since");
+  });
+
+  it("keeps its hands off when the path leads elsewhere meanwhile", async () => {
+    open();
+    room.write("src/c.txt", "three\n");
+    room.write("elsewhere/c.txt", "not ours\n");
+    const release = await hold();
+    await room.run("write_file", { path: "src/c.txt", content: "THREE\n" });
+    renameSync(room.path("src"), room.path("moved"));
+    symlinkSync("elsewhere", room.path("src"));
+    release();
+    await settle();
+    expect(failures[0]).toContain("src/c.txt leads elsewhere now than when it was written. Nothing was put back.");
+    expect([room.read("elsewhere/c.txt"), room.read("moved/c.txt")]).toEqual(["not ours\n", "THREE\n"]);
+  });
+
+  it("is done at once when too many wait", async () => {
+    open({ verificationQueue: 1 });
+    const before = await hold();
+    // The first is being looked at, so one more may wait.
+    await room.run("write_file", { path: "a.txt", content: "waits\n" });
+    await room.run("write_file", { path: "b.txt", content: "at once\n" });
+    expect(verifications()).toMatchObject([{ status: "success", inputs: { paths: ["b.txt"] } }]);
+    planted = { plans: { "b.txt": "planned" }, does: (at) => writeFileSync(at, "plan") };
+    const outcome = await plant();
+    expect(outcome).toMatchObject({ isError: true, text: expect.stringContaining("Put back as before: b.txt.") });
+    expect(room.read("b.txt")).toBe("at once\n");
+    expect(room.ledger.get(outcome.receiptId ?? "")).toMatchObject({ status: "failure" });
+    expect(outcomes.at(-1)).toMatchObject({ result: "failure", receiptId: outcome.receiptId });
+    before();
+    await settle();
+    // The four writes were verified, and the restore of the one that went wrong.
+    expect(
+      verifications()
+        .map(({ actionName, status }) => `${actionName} ${status}`)
+        .sort(),
+    ).toEqual([
+      "plant.verify failure",
+      "plant.verify success",
+      "verification_restore.verify success",
+      "write_file.verify success",
+      "write_file.verify success",
+    ]);
+  });
+
+  it("is waited for before what cannot be undone, and refuses when that takes too long", async () => {
+    open({ boundaryTimeoutMs: 50 });
+    const release = await hold();
+    room.answer("allow_once");
+    const refused = await room.run("delete_file", { path: "a.txt" });
+    expect(refused).toMatchObject({ isError: true, text: expect.stringContaining("could not be verified within") });
+    expect(refused.card.approvalId ?? null).toBeNull();
+    expect(room.read("a.txt")).toBe("one\n");
+    release();
+    await settle();
+    expect((await room.run("delete_file", { path: "a.txt" })).isError).toBe(false);
+  });
+
+  it("does not hold up another task", async () => {
+    open({ boundaryTimeoutMs: 50 });
+    const release = await hold();
+    room.answer("allow_once");
+    expect((await room.run("delete_file", { path: "a.txt" }, { questId: "q2" })).isError).toBe(false);
+    release();
+  });
+
+  it("that failed stops what cannot be undone, once", async () => {
+    open();
+    planted = { plans: { "b.txt": "planned" }, does: (at) => writeFileSync(at, "plan") };
+    await plant();
+    room.answer("allow_once");
+    const stopped = await room.run("delete_file", { path: "a.txt" });
+    expect(stopped).toMatchObject({ isError: true, error: { code: "conflict" } });
+    expect(stopped.text).toContain("b.txt holds other bytes than were to be written");
+    expect(stopped.text).toContain("This was not done.");
+    expect(room.read("a.txt")).toBe("one\n");
+    expect(receiptsOf({ query: "approval.ask", limit: 5 })).toEqual([]);
+    expect((await room.run("delete_file", { path: "a.txt" })).isError).toBe(false);
+  });
+
+  it("of what counts as irreversible comes before its receipt closes", async () => {
+    open();
+    room.answer("allow_once");
+    planted = { plans: { "a.txt": null }, action: "delete", does: () => undefined };
+    const outcome = await plant();
+    expect(outcome).toMatchObject({ isError: true, text: expect.stringContaining("a.txt was to be deleted and is still there") });
+    expect(room.ledger.get(outcome.receiptId ?? "")).toMatchObject({ status: "failure", riskTier: "T3" });
+    const [verification] = verifications();
+    expect(verification).toMatchObject({ status: "failure", parentId: outcome.receiptId });
+  });
+
+  it("asks the provider too: its no is a failure, its silence takes nothing back", async () => {
+    open();
+    planted = {
+      plans: { "a.txt": "planned" },
+      does: (at) => writeFileSync(at, "planned"),
+      verify: async () => "the build does not start",
+    };
+    await plant();
+    await settle();
+    expect(failures[0]).toContain("the build does not start. Put back as before: a.txt.");
+    expect(room.read("a.txt")).toBe("one\n");
+    planted = {
+      plans: { "a.txt": "planned" },
+      does: (at) => writeFileSync(at, "planned"),
+      verify: () => Promise.reject(new Error("the provider died")),
+    };
+    await plant();
+    await settle();
+    expect(failures[1]).toContain("it could not be verified. Nothing was put back.");
+    expect(room.read("a.txt")).toBe("planned");
+  });
+
+  it("is recorded as not done when the host closes first", async () => {
+    open();
+    await hold();
+    await room.run("write_file", { path: "a.txt", content: "ours\n" });
+    await room.tools.close(20);
+    expect(verifications().map(({ status, errorMessage }) => [status, errorMessage?.split(":")[1]])).toEqual([
+      ["cancelled", " the host closed before this could be verified. Look at it before you rely on it."],
+      ["cancelled", " the host closed before this could be verified. Look at it before you rely on it."],
+    ]);
+    expect(rows()).toEqual([
+      { status: "unverified", told: 0 },
+      { status: "unverified", told: 0 },
+    ]);
+    expect(room.read("a.txt")).toBe("ours\n");
+    // Without a queue, what is still done is verified at once.
+    expect((await room.run("write_file", { path: "b.txt", content: "late\n" })).isError).toBe(false);
+    expect(verifications()[0]).toMatchObject({ status: "success", inputs: { paths: ["b.txt"] } });
+  });
+
+  it("of what the owner accepts comes before the answer, and an editor that lies is found out", async () => {
+    const applied: string[] = [];
+    const editor = (async (name: string, params: { text?: string }) => {
+      if (name === "unsavedText") return { text: null };
+      if (name === "applyText") applied.push(params.text ?? "");
+      return { applied: true, saved: true };
+    }) as unknown as AskEditor;
+    open({ posture: "supervised", askEditor: editor });
+    const { changeId } = await room.run("write_file", { path: "a.txt", content: "ours\n" });
+    await expect(room.tools.changes.decide(changeId ?? "", "accept")).rejects.toMatchObject({
+      code: "unavailable",
+      message: expect.stringContaining("a.txt was to be written and reads as before"),
+    });
+    expect(applied).toEqual(["ours\n"]);
+    expect(room.tools.changes.get(changeId ?? "").change.status).toBe("pending");
+    expect(outcomes.filter(({ result }) => result === "failure")).toEqual([]);
+  });
+
+  it("is not all that trust is told: what was refused, what failed, and nothing of what was never begun", async () => {
+    open();
+    room.write(".env", "KEY=hunter2hunter2\n");
+    const refusedRead = await room.run("read_file", { path: ".env" });
+    expect(outcomes).toMatchObject([{ result: "refused", receiptId: refusedRead.receiptId, steps: [{ decision: { verdict: "deny" } }] }]);
+    room.answer("deny");
+    const refusedByOwner = await room.run("delete_file", { path: "a.txt" });
+    expect(outcomes.at(-1)).toMatchObject({ result: "refused", receiptId: refusedByOwner.receiptId });
+    expect(outcomes.at(-1)?.steps[0]?.approvalId).toMatch(/./);
+    planted = {
+      plans: { "a.txt": "planned" },
+      does: () => {
+        throw new Error("broken");
+      },
+    };
+    const failed = await plant();
+    expect(outcomes.at(-1)).toMatchObject({ result: "failure", receiptId: failed.receiptId });
+    const told = outcomes.length;
+    rmSync(`${room.dataDir}/objects`, { recursive: true, force: true });
+    writeFileSync(`${room.dataDir}/objects`, "in the way");
+    expect((await room.run("write_file", { path: "a.txt", content: "x\n" })).isError).toBe(true);
+    expect([outcomes.length, room.read("a.txt")]).toEqual([told, "one\n"]);
+  });
+
+  it("tells trust what was undone: the agent's actions, not the owner's", async () => {
+    const undone: string[][] = [];
+    open({
+      posture: "supervised",
+      wrap: (real): Governance => ({
+        ...real,
+        rolledBack: ({ receiptIds }) => void undone.push([...receiptIds]),
+      }),
+    });
+    const proposed = await room.run("write_file", { path: "a.txt", content: "ours\n" });
+    await room.tools.changes.decide(proposed.changeId ?? "", "accept");
+    const applied = await room.run("write_file", { path: "b.txt", content: "ours\n" }, { mode: "crusader" });
+    await room.tools.checkpoints.restore({ questId: "q1" });
+    expect([room.read("a.txt"), room.read("b.txt")]).toEqual(["one\n", "two\n"]);
+    expect(undone).toEqual([[proposed.receiptId, applied.receiptId]]);
+  });
+
+  it("leaves nothing to verify where nothing was written", async () => {
+    open({ posture: "supervised" });
+    mkdirSync(room.path("d"));
+    await room.run("write_file", { path: "a.txt", content: "proposed\n" });
+    await room.run("list_files", {});
+    expect(verifications()).toEqual([]);
+    expect(room.tools.verifications.stats()).toEqual({ waiting: 0, failed: 0 });
+  });
+});

@@ -1,0 +1,362 @@
+import { mkdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { LancelotError } from "../../../../agent-server/contract/errors.ts";
+import type { ModelMessage, ModelRequest } from "../../../../agent-server/models/models.ts";
+import { makeFolders, openHost } from "../../../support/quests/harness.ts";
+import { recordingTools } from "../../../support/quests/recording-tools.ts";
+import { type Answer, calls, says, scriptedModels } from "../../../support/quests/scripted-models.ts";
+
+let folders: ReturnType<typeof makeFolders>;
+let host: ReturnType<typeof openHost>;
+let model: ReturnType<typeof scriptedModels>;
+
+beforeEach(() => {
+  folders = makeFolders();
+});
+afterEach(async () => {
+  await host.close();
+  folders.remove();
+});
+
+function file(path: string, text: string): void {
+  const absolute = join(folders.workspace, path);
+  mkdirSync(dirname(absolute), { recursive: true });
+  writeFileSync(absolute, text);
+}
+
+/** Another text at another time: as somebody else's editor would leave it. */
+function changeOutside(path: string, text: string): void {
+  file(path, text);
+  const later = new Date(Date.now() + 10_000);
+  utimesSync(join(folders.workspace, path), later, later);
+}
+
+const reads = recordingTools({
+  read_file: {
+    tier: "T0",
+    effect: ({ args }) => ({ text: `text of ${(args as { path: string }).path}\n${"a line of it\n".repeat(60)}` }),
+  },
+  edit_file: {
+    tier: "T1",
+    effect: ({ args }) => {
+      changeOutside((args as { path: string }).path, "edited by the task\n");
+      return { text: "ok" };
+    },
+  },
+});
+
+function open(script: Answer[], contextWindow = 128_000, more: Parameters<typeof openHost>[3] = {}): void {
+  model = scriptedModels(script, { contextWindow });
+  host = openHost(folders, model.models, reads.tools, more);
+}
+
+const done = (questId: string) => host.reaches(questId, "done", "failed");
+
+async function ask(text: string, questId?: string): Promise<string> {
+  const sent = host.orchestrator.send({ text, ...(questId === undefined ? {} : { questId }) });
+  await done(sent.questId);
+  return sent.questId;
+}
+
+const textOf = (request: ModelRequest | undefined): string => JSON.stringify(request?.messages ?? []);
+const read = (path: string): Answer => calls(["read_file", { path }]);
+const compactions = () =>
+  host.ledger.search({ query: "context.compact", limit: 50 }).items.filter(({ actionName }) => actionName === "context.compact");
+
+/** All that was told, as a list of pieces, so that one prompt can be seen to begin another. */
+function flat(messages: readonly ModelMessage[]): string[] {
+  return messages.flatMap((message) =>
+    message.role === "tool"
+      ? message.results.map((one) => JSON.stringify(one))
+      : message.content.map((one) => JSON.stringify([message.role, one])),
+  );
+}
+
+describe("the prompts of a task", () => {
+  it("begin with the one before, byte for byte, whatever is said and read", async () => {
+    file("src/a.ts", "export const a = 1;\n");
+    open([read("src/a.ts"), read("src/b.ts"), says("One."), read("src/c.ts"), says("Two."), says("Three.")]);
+    const questId = await ask("Look at src/a.ts. Never use tabs.");
+    await host.orchestrator.context.add({ questId, path: "style", text: "Two spaces.", pinned: true }, true);
+    await ask("And now?", questId);
+    await ask("And then?", questId);
+    const { requests } = model;
+    expect(new Set(requests.map(({ cacheKey }) => cacheKey)).size).toBe(1);
+    const told = requests.map(({ messages }) => flat(messages));
+    for (const [index, one] of told.entries()) {
+      const next = told[index + 1];
+      // A pinned fact stands before the conversation: adding it begins the prompt anew, once.
+      if (next !== undefined && index !== 2) expect(next.slice(0, one.length)).toEqual(one);
+      expect(requests[index]?.system).toBe(requests[0]?.system);
+    }
+  });
+
+  it("are the same after a restart, with what was added, shortened and summarized", async () => {
+    file("notes.md", "Notes.\n");
+    open([...Array.from({ length: 30 }, (_, index) => read(`src/f${String(index)}.ts`)), says("One.")], 14_000);
+    const questId = await ask("Go through the sources. We decided to keep the names.");
+    await host.orchestrator.context.add({ questId, path: "notes.md", pinned: true }, true);
+    const before = await host.orchestrator.context.items(questId);
+    expect(before.items.some(({ state }) => state !== "whole") || compactions().length > 0).toBe(true);
+    model.script.push(says("Two."));
+    await ask("Next.", questId);
+    const told = flat(model.requests.at(-1)?.messages ?? []);
+    await host.close();
+    open([says("Three.")], 14_000);
+    const after = await host.orchestrator.context.items(questId);
+    expect(after.items.filter(({ kind }) => kind !== "tool_output" && kind !== "file")).toEqual(
+      before.items.filter(({ kind }) => kind !== "tool_output" && kind !== "file"),
+    );
+    await ask("Again.", questId);
+    expect(flat(model.requests.at(-1)?.messages ?? []).slice(0, told.length)).toEqual(told);
+  });
+
+  it("shorten what was used longest ago first, on record, and keep what was used again", async () => {
+    const script = Array.from({ length: 14 }, (_, index) => read(`src/f${String(index)}.ts`));
+    script.splice(13, 0, calls(["edit_file", { path: "src/f0.ts" }]));
+    open([...script, says("Done.")], 12_000);
+    const questId = await ask("Read them.");
+    const receipt = host.ledger.search({ query: "context.evict", limit: 5 }).items[0];
+    expect(receipt?.outputs).toMatchObject({ shortened: expect.any(Number) as number });
+    const { items, used, budget, window } = await host.orchestrator.context.items(questId);
+    expect(used).toBeLessThanOrEqual(budget);
+    expect([budget, window]).toEqual([12_000, 12_000]);
+    const gone = items.filter(({ state }) => state !== "whole");
+    expect(gone.length).toBeGreaterThan(0);
+    for (const { reason } of gone) expect(reason).toContain("used longest ago");
+  });
+});
+
+describe("files that change on the disk", () => {
+  it("are read again when the owner gave them, and told of when the model read them; once", async () => {
+    file("src/a.ts", "export const a = 1;\n");
+    file("src/b.ts", "export const b = 1;\n");
+    open([read("src/b.ts"), says("One."), says("Two."), says("Three.")]);
+    const questId = await ask("Explain @src/a.ts");
+    changeOutside("src/a.ts", "export const a = 2;\n");
+    changeOutside("src/b.ts", "export const b = 2;\n");
+    await ask("Again.", questId);
+    const told = textOf(model.requests.at(-1));
+    expect(told).toContain("src/a.ts changed since it was read; this is its text now.");
+    expect(told).toContain("export const a = 2;");
+    expect(told).toContain("src/b.ts changed since it was read: read it again before you rely on it.");
+    await ask("And again.", questId);
+    expect(textOf(model.requests.at(-1)).split("changed since it was read").length).toBe(3);
+  });
+
+  it("are not told of when the task itself changed them, and are when they are gone", async () => {
+    file("src/a.ts", "export const a = 1;\n");
+    open([read("src/a.ts"), calls(["edit_file", { path: "src/a.ts" }]), says("One."), says("Two.")]);
+    const questId = await ask("Change it.");
+    expect(textOf(model.requests.at(-1))).not.toContain("since it was read");
+    rmSync(join(folders.workspace, "src/a.ts"));
+    await ask("Again.", questId);
+    expect(textOf(model.requests.at(-1))).toContain("src/a.ts was deleted since it was read.");
+  });
+
+  it("that are pinned stand as they are now", async () => {
+    file("notes.md", "First.\n");
+    open([says("One."), says("Two."), says("Three.")]);
+    const questId = await ask("Hi.");
+    await host.orchestrator.context.add({ questId, path: "notes.md", pinned: true }, true);
+    changeOutside("notes.md", "Second.\n");
+    await ask("Next.", questId);
+    expect(textOf(model.requests.at(-1))).toContain("Second.");
+    rmSync(join(folders.workspace, "notes.md"));
+    await ask("Next.", questId);
+    expect(textOf(model.requests.at(-1))).toContain("notes.md is no longer there");
+  });
+});
+
+describe("what the owner puts in and takes out", () => {
+  it("is a file, a folder or a fact, each on record, gone when it is removed", async () => {
+    file("src/a.ts", "export const a = 1;\n");
+    open([says("One."), says("Two."), says("Three.")]);
+    const { context } = host.orchestrator;
+    const questId = await ask("Hi.");
+    expect(await context.add({ questId, path: "./src/a.ts", pinned: false }, true)).toMatchObject({
+      path: "src/a.ts",
+      kind: "file",
+      pinned: false,
+    });
+    expect(await context.add({ questId, path: "src", pinned: true }, true)).toMatchObject({ path: "src", pinned: true });
+    expect(await context.add({ questId, path: "port", text: "The port is 4000.", pinned: false }, true)).toMatchObject({
+      kind: "fact",
+      pinned: true,
+    });
+    await ask("Next.", questId);
+    const told = textOf(model.requests.at(-1));
+    for (const words of ["export const a = 1;", "The port is 4000.", "Folder src"]) expect(told).toContain(words);
+    expect(await context.remove(questId, "src/a.ts")).toEqual({ removed: true });
+    expect(await context.remove(questId, "port")).toEqual({ removed: true });
+    expect(await context.remove(questId, "port")).toEqual({ removed: false });
+    await ask("Next.", questId);
+    expect(textOf(model.requests.at(-1))).not.toContain("The port is 4000.");
+    expect(textOf(model.requests.at(-1))).not.toContain("export const a = 1;");
+    const names = host.ledger.search({ query: "context", limit: 50 }).items.map(({ actionName }) => actionName);
+    expect(names.filter((name) => name === "context.add")).toHaveLength(3);
+    expect(names.filter((name) => name === "context.remove")).toHaveLength(3);
+  });
+
+  it("leaves the conversation too: what the model read of a file", async () => {
+    open([read("src/a.ts"), says("One."), says("Two.")]);
+    const questId = await ask("Read it.");
+    expect(await host.orchestrator.context.remove(questId, "src/a.ts")).toEqual({ removed: true });
+    await ask("Next.", questId);
+    expect(textOf(model.requests.at(-1))).not.toContain("a line of it");
+  });
+
+  it.each([
+    ["missing.ts", "no such file"],
+    ["../outside.txt", "outside the workspace"],
+  ])("is refused with the reason: %s", async (path, words) => {
+    open([says("One.")]);
+    const questId = await ask("Hi.");
+    await expect(host.orchestrator.context.add({ questId, path, pinned: false }, true)).rejects.toThrow(words);
+  });
+
+  it("is not a file with secrets, unless the owner does it", async () => {
+    file(".env", "PORT=3000\n");
+    open([says("One.")]);
+    const questId = await ask("Hi.");
+    await expect(host.orchestrator.context.add({ questId, path: ".env", pinned: false }, false)).rejects.toMatchObject({
+      code: "unauthorized",
+    });
+    expect(await host.orchestrator.context.add({ questId, path: ".env", pinned: false }, true)).toMatchObject({ path: ".env" });
+  });
+
+  it("has a limit that names what to unpin, when it is added and when it grew", async () => {
+    file("a.md", "word ".repeat(6_000));
+    file("b.md", "word ".repeat(6_000));
+    open([says("One."), says("Two.")], 12_000);
+    const questId = await ask("Hi.");
+    const { context } = host.orchestrator;
+    await context.add({ questId, path: "a.md", pinned: true }, true);
+    const refused = await context.add({ questId, path: "b.md", pinned: true }, true).catch((error: unknown) => error as LancelotError);
+    expect(refused).toMatchObject({ code: "conflict", message: expect.stringContaining("Unpin one of a.md first") as string });
+    changeOutside("a.md", "word ".repeat(14_000));
+    await ask("Next.", questId);
+    const { quest } = host.orchestrator.get(questId);
+    expect(quest.status).toBe("failed");
+    expect(quest.problem).toMatch(/no longer fits the window of Scripted.*Unpin a\.md \(about [\d,]+ tokens\)/);
+    expect(await context.remove(questId, "a.md")).toEqual({ removed: true });
+    await ask("Next.", questId);
+    expect(host.orchestrator.get(questId).quest.status).toBe("done");
+  });
+});
+
+describe("a task that is nearly full of what must stay", () => {
+  it("goes on, and is not summarized on each turn", async () => {
+    file("pinned.md", "A line of the interface that must stay.\n".repeat(330));
+    open([says("One."), ...Array.from({ length: 25 }, (_, index) => read(`src/f${String(index)}.ts`)), says("Two.")], 12_000);
+    const questId = await ask("Hi.");
+    await host.orchestrator.context.add({ questId, path: "pinned.md", pinned: true }, true);
+    await ask("Read them all.", questId);
+    expect(host.orchestrator.get(questId).quest.status).toBe("done");
+    expect(compactions().length).toBeLessThan(8);
+    for (const request of model.requests.slice(1))
+      expect(textOf(request).split("A line of the interface that must stay.").length).toBe(331);
+  });
+});
+
+describe("/compact", () => {
+  it("summarizes at the owner's word, tells them, and the model nothing of the command", async () => {
+    open([read("src/a.ts"), says("The cause is in a.ts."), says("Two."), says("Three.")]);
+    const questId = await ask("Find the cause. Never touch b.ts.");
+    await ask("Good. What else?", questId);
+    host.orchestrator.send({ text: "/compact", questId });
+    await host.when(() => JSON.stringify(host.orchestrator.get(questId).messages).includes("summarized to make room"));
+    // The receipt is closed right behind the message.
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    const [receipt] = compactions();
+    expect(receipt?.outputs).toMatchObject({ method: "rules", leftOut: { messages: 3, toolOutputs: 1, images: 0 } });
+    expect(Number(receipt?.outputs?.["after"])).toBeLessThan(Number(receipt?.outputs?.["before"]));
+    const shown = JSON.stringify(host.orchestrator.get(questId).messages);
+    expect(shown).toContain("summarized to make room");
+    expect(shown).toContain("The cause is in a.ts.");
+    await ask("Go on.", questId);
+    const told = textOf(model.requests.at(-1));
+    for (const words of ["Never touch b.ts.", "Answered: The cause is in a.ts.", "Read: src/a.ts", "Good. What else?"])
+      expect(told).toContain(words);
+    expect(told).not.toContain("/compact");
+    expect(told).not.toContain("a line of it");
+  });
+
+  it("says when there is nothing older, and needs a task", async () => {
+    open([says("One.")]);
+    expect(() => host.orchestrator.send({ text: "/compact" })).toThrow("There is no task to summarize yet");
+    const questId = await ask("Hi.");
+    await host.orchestrator.context.compact(questId, new AbortController().signal);
+    await expect(host.orchestrator.context.compact(questId, new AbortController().signal)).rejects.toThrow("nothing older to summarize");
+  });
+
+  it("is taken back with the messages it stood for, when the owner edits one of them", async () => {
+    open([says("One."), says("Two."), says("Three.")]);
+    const questId = await ask("First words.");
+    await ask("Second words.", questId);
+    await host.orchestrator.context.compact(questId, new AbortController().signal);
+    const [first] = host.orchestrator.get(questId).messages;
+    host.orchestrator.send({ questId, text: "Other words.", replaceMessageId: first?.id ?? "" });
+    await done(questId);
+    expect(flat(model.requests.at(-1)?.messages ?? [])).toEqual([JSON.stringify(["user", { type: "text", text: "Other words." }])]);
+  });
+});
+
+describe("who summarizes", () => {
+  const task = [read("src/a.ts"), says("Found it."), says("Two.")];
+
+  async function compactWith(more: Parameters<typeof openHost>[3], script: Answer[] = [], settings?: string): Promise<string> {
+    if (settings !== undefined) {
+      mkdirSync(join(folders.dataDir, "config"), { recursive: true });
+      writeFileSync(join(folders.dataDir, "config/context.yaml"), settings);
+    }
+    open([...task, ...script, says("Last.")], 128_000, more);
+    const questId = await ask("Find it.");
+    await ask("And?", questId);
+    await host.orchestrator.context.compact(questId, new AbortController().signal);
+    await ask("Go on.", questId);
+    return textOf(model.requests.at(-1));
+  }
+
+  it("is the model on this machine where there is one", async () => {
+    const told = await compactWith({
+      summarize: (text) => Promise.resolve({ text: `Local words on ${String(text.includes("src/a.ts"))}.`, method: "model" }),
+    });
+    expect(told).toContain("Local words on true.");
+    expect(compactions()[0]?.outputs).toMatchObject({ method: "model" });
+  });
+
+  it("is rules where that has none or fails, and the receipt says why", async () => {
+    const told = await compactWith({ summarize: () => Promise.reject(new Error("no model")) });
+    expect(told).toContain("Asked: Find it.");
+    expect(compactions()[0]?.outputs).toMatchObject({ method: "rules", why: "the model failed" });
+  });
+
+  it("is the model of the task when the owner says so, at its price", async () => {
+    const told = await compactWith({}, [says("Their own summary.")], "summarizer: active\n");
+    expect(told).toContain("Their own summary.");
+    expect(compactions()[0]?.outputs).toMatchObject({ method: "active" });
+    expect(model.requests.at(-2)?.tools).toEqual([]);
+    expect(host.orchestrator.list({ limit: 1 }).items[0]?.usage.inputTokens).toBe(50);
+  });
+
+  it("leaves what was before when it is stopped in the middle, and the next one begins anew", async () => {
+    const begun = Promise.withResolvers<void>();
+    const hanging = (_text: string, _tokens: number, { signal }: { signal: AbortSignal }) => {
+      begun.resolve();
+      return new Promise<never>((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("stopped")), { once: true }));
+    };
+    open([...task], 128_000, { summarize: hanging });
+    const questId = await ask("Find it.");
+    await ask("And?", questId);
+    const before = flat(model.requests.at(-1)?.messages ?? []);
+    host.orchestrator.send({ text: "/compact", questId });
+    await begun.promise;
+    await host.close();
+    open([says("Last.")]);
+    expect(compactions().map(({ status }) => status)).toEqual(["cancelled"]);
+    await ask("Go on.", questId);
+    expect(flat(model.requests.at(-1)?.messages ?? []).slice(0, before.length)).toEqual(before);
+  });
+});

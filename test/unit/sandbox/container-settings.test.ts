@@ -1,0 +1,59 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createSandboxSettings, limitsOf, readSandboxSettings } from "../../../agent-server/sandbox/sandbox-settings.ts";
+import { root } from "../../support/setup/project.mjs";
+
+const configDir = join(root, "config");
+let dataDir: string;
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), "lancelot-settings-"));
+  mkdirSync(join(dataDir, "config"));
+});
+afterEach(() => rmSync(dataDir, { recursive: true }));
+const owners = (text: string) => writeFileSync(join(dataDir, "config/sandbox.yaml"), text);
+
+describe("config/sandbox.yaml", () => {
+  it("as it ships is what holds without any file", () => {
+    // The folders that programs are read from are listed in the file alone.
+    const own = (from: string | null) => {
+      const { settings, problem } = readSandboxSettings({ configDir: from, dataDir });
+      return { settings: { ...settings, readable_folders: [] }, problem };
+    };
+    expect(own(configDir)).toEqual(own(null));
+    expect(own(null)).toMatchObject({ settings: { image: "shipped", engine: null, cpus: 2 }, problem: null });
+  });
+
+  it("has the owner's laid over it, key by key", () => {
+    owners("memory_bytes: 268435456\nimage: debian:bookworm\n");
+    const { settings, problem } = readSandboxSettings({ configDir, dataDir });
+    expect(problem).toBeNull();
+    expect(settings).toMatchObject({ image: "debian:bookworm", cpus: 2 });
+    expect(limitsOf(settings).memoryBytes).toBe(268_435_456);
+  });
+
+  it.each([
+    ["no YAML", "image: [", "sandbox.yaml"],
+    ["a list", "- image\n", "list"],
+    ["an unknown key", "imgae: x\n", "imgae"],
+    ["no name of an image", "image: --privileged\n", "image"],
+    ["an engine that is none", "engine: docker.sock\n", "engine"],
+    ["a limit that is none", "memory_bytes: 0\n", "memory_bytes"],
+    ["a limit as text", 'cpus: "all"\n', "cpus"],
+    ["anchors that grow", "a: &a [x]\nb: [*a, *a]\n", "sandbox.yaml"],
+  ])("of the owner's that is %s keeps commands off, and says where", (_name, text, where) => {
+    owners(text);
+    expect(readSandboxSettings({ configDir, dataDir }).problem).toMatch(new RegExp(`No command runs.*${where}`, "s"));
+  });
+
+  it("is read again when it is another one, and only then", () => {
+    const read = createSandboxSettings({ configDir, dataDir });
+    const first = read();
+    expect(read()).toBe(first);
+    owners("cpus: 1\n");
+    expect(read().settings.cpus).toBe(1);
+    rmSync(join(dataDir, "config/sandbox.yaml"));
+    expect(read().settings.cpus).toBe(2);
+  });
+});

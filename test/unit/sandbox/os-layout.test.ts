@@ -1,0 +1,172 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { belongingTo } from "../../../agent-server/sandbox/host/process-tree.ts";
+import { installAdvice } from "../../../agent-server/sandbox/os/setup-advice.ts";
+import { misplaced, type Mount, workspaceMounts } from "../../../agent-server/sandbox/os/mount-layout.ts";
+import { seccompFilter } from "../../../agent-server/sandbox/os/seccomp.ts";
+
+let outer: string;
+let workspace: string;
+beforeEach(() => {
+  outer = realpathSync(mkdtempSync(join(tmpdir(), "lancelot layout-")));
+  workspace = join(outer, "project");
+  mkdirSync(join(workspace, ".git/hooks"), { recursive: true });
+  mkdirSync(join(workspace, "a/b"), { recursive: true });
+  writeFileSync(join(workspace, "a/b/c"), "");
+});
+afterEach(() => rmSync(outer, { recursive: true, force: true }));
+
+describe("what is mounted of a workspace", () => {
+  const kinds = (mounts: readonly Mount[]) => mounts.map(({ kind, path }) => `${kind} ${path.slice(workspace.length)}`);
+
+  it("is the workspace, each folder on the way to a protected path, and that path to read", () => {
+    const { mounts, missing } = workspaceMounts(workspace, "/nowhere", ["a/b/c"]);
+    expect(kinds(mounts).filter((one) => !one.includes(".git"))).toEqual(["write ", "write /a", "write /a/b", "read /a/b/c"]);
+    expect(kinds(mounts)).toContain("read /.git/hooks");
+    expect(missing.map((path) => path.slice(workspace.length))).toEqual(
+      expect.arrayContaining(["/.git/config", "/.git/commondir", "/.git/config.worktree", "/.git/info"]),
+    );
+  });
+
+  it("mounts nothing into what is only read, and names the first that is not there", () => {
+    const { mounts, missing } = workspaceMounts(workspace, "/nowhere", ["a/b", "a/b/c", "a/new/deep/file"]);
+    expect(kinds(mounts).filter((one) => one.includes("/a"))).toEqual(["write /a", "read /a/b", "read /a/new"]);
+    expect(missing).toContain(join(workspace, "a/new"));
+  });
+
+  it("leaves links, what lies outside, and the workspace itself", () => {
+    symlinkSync("/etc", join(workspace, "link"));
+    const before = workspaceMounts(workspace, "/nowhere", []).mounts;
+    expect(workspaceMounts(workspace, "/nowhere", ["link", "link/passwd", "../x", "/etc/passwd", ".", workspace]).mounts).toEqual(before);
+  });
+});
+
+describe("what the kernel says is mounted", () => {
+  const mounts = (): Mount[] => [
+    { kind: "write", path: workspace },
+    { kind: "write", path: join(workspace, ".git") },
+    { kind: "read", path: join(workspace, ".git/hooks") },
+  ];
+  const escaped = (path: string) => path.replaceAll(" ", String.raw`\040`);
+  const line = (root: string, path: string, device = "254:0") => `1 1 ${device} ${escaped(root)} ${escaped(path)} rw - ext4 /dev/vda rw`;
+  const usual = (more: string[] = [], without: string[] = []) =>
+    [
+      line("/newroot", "/"),
+      line("/usr", "/usr"),
+      line("/", "/tmp"),
+      ...mounts()
+        .filter(({ path }) => !without.includes(path))
+        .map(({ path }) => line(`/disk${path}`, path)),
+      ...more,
+    ].join("\n");
+
+  it("is as it was meant", () => {
+    expect(misplaced(usual(), workspace, mounts(), [])).toBeNull();
+  });
+
+  it.each<[string, () => string, RegExp]>([
+    ["the home folder over the one that holds the workspace", () => usual([line("/home/o", join(workspace, ".."))]), /mounted at/],
+    ["another folder once more over the one for temporary files", () => usual([line("/home/o", "/tmp")]), /mounted at \/tmp once more/],
+    ["something else in the workspace", () => usual([line("/home/o", join(workspace, "a"))]), /mounted at/],
+    [
+      "a protected folder that shows another",
+      () => usual([line("/home/o/.ssh", join(workspace, ".git/hooks"))], [join(workspace, ".git/hooks")]),
+      /shows \/home\/o\/\.ssh/,
+    ],
+    [
+      "one of another disk",
+      () => usual([line(`/disk${workspace}/.git/hooks`, join(workspace, ".git/hooks"), "8:1")], [join(workspace, ".git/hooks")]),
+      /shows/,
+    ],
+    ["a protected folder that is not mounted", () => usual([], [join(workspace, ".git/hooks")]), /hooks is missing/],
+    ["no workspace", () => line("/", "/"), /workspace is missing/],
+  ])("is found out: %s", (_name, text, words) => {
+    expect(misplaced(text(), workspace, mounts(), [])).toMatch(words);
+  });
+});
+
+describe("what belongs to a command on the host", () => {
+  const entries = [
+    { pid: 11, parent: 1, group: 10 },
+    { pid: 12, parent: 11, group: 12 },
+    { pid: 13, parent: 12, group: 13 },
+    { pid: 20, parent: 1, group: 20 },
+    { pid: 21, parent: 20, group: 20 },
+    { pid: 30, parent: 1, group: 30 },
+  ];
+  const environment = (pid: number) => (pid === 20 ? "A=1\0LANCELOT_COMMAND=x\0" : "A=1\0");
+
+  it("is its group, what descends from it, and what carries its mark", () => {
+    expect(belongingTo(10, "LANCELOT_COMMAND=x", entries, environment).toSorted((a, b) => a - b)).toEqual([11, 12, 13, 20, 21]);
+  });
+
+  it("is not a new process that got its number, nor that one's group", () => {
+    const reused = [...entries, { pid: 10, parent: 1, group: 10 }];
+    expect(belongingTo(10, "LANCELOT_COMMAND=x", reused, environment).toSorted((a, b) => a - b)).toEqual([20, 21]);
+  });
+});
+
+it.each([
+  ['ID=ubuntu\nID_LIKE="debian"\n', /sudo apt install bubblewrap socat$/],
+  ['ID="rocky"\nID_LIKE="rhel centos fedora"\n', /sudo dnf install/],
+  ["ID=arch\n", /sudo pacman -S/],
+  ['ID="opensuse-leap"\nID_LIKE="suse opensuse"\n', /sudo zypper install/],
+  ["ID=alpine\n", /sudo apk add/],
+  ["ID=other\n", /^Install bubblewrap and socat with/],
+  ["", /^Install bubblewrap and socat with/],
+])("what to install is said for the system there is: %j", (release, words) => {
+  expect(installAdvice(["bubblewrap", "socat"], release)).toMatch(words);
+});
+
+describe("the filter of system calls", () => {
+  /** What the filter answers, by running it as the kernel does. */
+  function answer(arch: string, audit: number, call: number, first = 0, second = 0): number {
+    const filter = seccompFilter(arch);
+    if (filter === null) throw new Error("no filter");
+    const view = new DataView(filter.buffer);
+    const data = new Map([
+      [0, call],
+      [4, audit],
+      [16, first],
+      [24, second],
+    ]);
+    let held = 0;
+    for (let at = 0; at * 8 < filter.length; at += 1) {
+      const code = view.getUint16(at * 8, true);
+      const [yes, no, value] = [view.getUint8(at * 8 + 2), view.getUint8(at * 8 + 3), view.getUint32(at * 8 + 4, true)];
+      if (code === 0x20) held = data.get(value) ?? 0;
+      else if (code === 0x06) return value;
+      else {
+        const holds = code === 0x15 ? held === value : code === 0x35 ? held >= value : (held & value) !== 0;
+        at += holds ? yes : no;
+      }
+    }
+    throw new Error("It ran off its end.");
+  }
+  const allow = 0x7fff0000;
+  const refused = 0x00050001;
+  const unknown = 0x00050026;
+
+  it.each([
+    ["x64", 0xc000003e, { read: 0, clone: 56, ioctl: 16, socket: 41, mount: 165, keyctl: 250 }],
+    ["arm64", 0xc00000b7, { read: 63, clone: 220, ioctl: 29, socket: 198, mount: 40, keyctl: 219 }],
+  ])("answers each call: %s", (arch, audit, { read, clone, ioctl, socket, mount, keyctl }) => {
+    const ask = (...args: [number, number?, number?]) => answer(arch, audit, ...args);
+    expect([ask(read), ask(clone, 0x11), ask(ioctl, 0, 0x5401), ask(socket, 1), ask(socket, 2)]).toEqual(
+      Array.from({ length: 5 }, () => allow),
+    );
+    expect([ask(mount), ask(keyctl), ask(clone, 0x10000011), ask(ioctl, 0, 0x5412), ask(socket, 40), ask(socket, 38)]).toEqual(
+      Array.from({ length: 6 }, () => refused),
+    );
+    expect([ask(435), ask(425)]).toEqual([unknown, unknown]);
+    expect(answer(arch, 0x40000003, read)).toBe(0x80000000);
+  });
+
+  it("knows no calls of the third table, and says when there is none for a processor", () => {
+    expect(answer("x64", 0xc000003e, 0x40000000 + 16, 0, 0x5412)).toBe(unknown);
+    expect(seccompFilter("riscv64")).toBeNull();
+    expect(seccompFilter("toString")).toBeNull();
+  });
+});

@@ -1,0 +1,61 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { parseCommand } from "../../../../agent-server/tools/repl/repl.ts";
+import { splitWords } from "../../../../agent-server/tools/repl/split-words.ts";
+
+describe("the words of a command", () => {
+  it.each([
+    ["ls -la src", ["ls", "-la", "src"]],
+    ["  cat   a.txt\t b.txt ", ["cat", "a.txt", "b.txt"]],
+    ["cat 'a b.txt'", ["cat", "a b.txt"]],
+    ['cat "a b.txt"', ["cat", "a b.txt"]],
+    [String.raw`cat a\ b.txt`, ["cat", "a b.txt"]],
+    [String.raw`grep "say \"hi\"" x`, ["grep", 'say "hi"', "x"]],
+    [String.raw`grep 'a\b' x`, ["grep", String.raw`a\b`, "x"]],
+    ["grep 'a|b;c>d&e(f)`g`$(h)' x", ["grep", "a|b;c>d&e(f)`g`$(h)", "x"]],
+    ['grep "a|b;c" x', ["grep", "a|b;c", "x"]],
+    ["cat ''", ["cat", ""]],
+    ["cat a''b", ["cat", "ab"]],
+    ["cat $HOME ~/x *.ts ${y}", ["cat", "$HOME", "~/x", "*.ts", "${y}"]],
+    ["grep foo$ a", ["grep", "foo$", "a"]],
+    [String.raw`grep \| a`, ["grep", "|", "a"]],
+    ["", []],
+  ])("%s", (command, words) => expect(splitWords(command)).toEqual(words));
+
+  it.each([
+    ["cat a | sh", /no pipes/],
+    ["cat a > b", /no redirects/],
+    ["cat < a", /no redirects/],
+    ["ls; rm -rf x", /no second command/],
+    ["ls && rm x", /no second command/],
+    ["ls\nrm x", /no second line/],
+    ["ls\rrm x", /no second line/],
+    ["ls $(rm x)", /no command substitution/],
+    ['ls "$(rm x)"', /no command substitution/],
+    ["ls `rm x`", /no command substitution/],
+    ['ls "`rm x`"', /no command substitution/],
+    ["(ls)", /no subshells/],
+    ["ls 'a", /not closed/],
+    ['ls "a', /not closed/],
+    ["ls a\\", /ends in a backslash/],
+    ["ls a\0b", /control characters/],
+    ["ls \u001b[2J", /control characters/],
+  ])("refuses what a shell would do more with: %j", (command, why) => expect(() => splitWords(command)).toThrow(why));
+
+  it("gives any word back as it was, quoted the way shells quote", () => {
+    const word = fc.string({ unit: "binary", maxLength: 40 }).filter((text) => !/[^\P{Cc}\t\n\r]/u.test(text));
+    fc.assert(
+      fc.property(fc.array(word, { minLength: 1, maxLength: 6 }), (words) => {
+        expect(splitWords(words.map((one) => `'${one.replaceAll("'", `'\\''`)}'`).join(" "))).toEqual(words);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("never runs anything but the six commands", () => {
+    for (const command of ["rm -rf .", "sh -c ls", "/bin/ls", "LS", "repl.ls", "git status", "./cat a", "__proto__", "constructor x"])
+      expect(() => parseCommand(command)).toThrow(/There are ls, cat, grep, find, cp and mv/);
+    expect(() => parseCommand("  ")).toThrow(/Write a command/);
+    expect(parseCommand("cp a b")).toEqual({ tool: "repl.cp", args: { argv: ["a", "b"] } });
+  });
+});

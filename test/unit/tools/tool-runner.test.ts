@@ -1,0 +1,208 @@
+import { symlinkSync, unlinkSync } from "node:fs";
+import { afterEach, describe, expect, it } from "vitest";
+import type { ToolPart } from "../../../agent-server/contract/chat.ts";
+import { LancelotError } from "../../../agent-server/contract/errors.ts";
+import { createToolsRoom, snapshotTree, type ToolsRoom, type ToolsRoomOptions } from "../../support/tools-fixture.ts";
+
+/** Calls that work; test/unit/execution/one-pipeline.test.ts has one for every tool there is. */
+const calls: Record<string, Record<string, unknown>> = {
+  read_file: { path: "src/a.ts" },
+  edit_file: { path: "src/a.ts", old_text: "alpha", new_text: "ALPHA" },
+  write_file: { path: "src/b.ts", content: "new" },
+  apply_patch: { patch: "--- a/src/a.ts\n+++ b/src/a.ts\n@@ -1 +1 @@\n-alpha\n+beta\n" },
+  delete_file: { path: "src/a.ts" },
+};
+
+describe("the road", () => {
+  let room: ToolsRoom;
+  afterEach(() => room.close());
+
+  function open(options: ToolsRoomOptions = {}): ToolsRoom {
+    room = createToolsRoom({ posture: "autonomous", ...options });
+    room.write("src/a.ts", "alpha\n");
+    return room;
+  }
+
+  it.each(["edit_file", "write_file", "apply_patch", "delete_file", "read_file"])(
+    "%s does nothing when the leave is not valid any more",
+    async (tool) => {
+      open({
+        wrap: (real) => ({
+          ...real,
+          redeem: () => {
+            throw new LancelotError("denied", "This is not what was authorized.");
+          },
+        }),
+      });
+      room.answer("allow_once");
+      const before = snapshotTree(room.workspace);
+      const outcome = await room.run(tool, calls[tool]);
+      expect(outcome).toMatchObject({ isError: true, card: { status: "denied" } });
+      expect(snapshotTree(room.workspace)).toEqual(before);
+    },
+  );
+
+  it("refuses when a link is put in the way while the owner is asked", async () => {
+    open({ posture: "supervised" });
+    room.write("src/real.ts", "real\n");
+    room.write("outside.txt", "other\n");
+    symlinkSync("real.ts", room.path("src/link.ts"));
+    const seen: Partial<ToolPart>[] = [];
+    const outcome = room.run(
+      "delete_file",
+      { path: "src/link.ts" },
+      {
+        onUpdate: (card) => {
+          seen.push(card);
+          if (card.status !== "waiting") return;
+          unlinkSync(room.path("src/link.ts"));
+          symlinkSync("../outside.txt", room.path("src/link.ts"));
+          room.governance.approvals.decide(card.approvalId ?? "", "allow_once");
+        },
+      },
+    );
+    expect(await outcome).toMatchObject({ isError: true, card: { status: "denied" } });
+    expect(seen.map(({ status }) => status)).toContain("waiting");
+    expect([room.read("src/real.ts"), room.read("outside.txt")]).toEqual(["real\n", "other\n"]);
+  });
+
+  it("refuses an edit of what changed while the owner was asked", async () => {
+    open();
+    room.write(".vscode/settings.json", "{}\n");
+    const outcome = await room.run(
+      "write_file",
+      { path: ".vscode/settings.json", content: '{"a": 1}\n' },
+      {
+        onUpdate: (card) => {
+          if (card.status !== "waiting") return;
+          room.write(".vscode/settings.json", '{"mine": true}\n');
+          room.governance.approvals.decide(card.approvalId ?? "", "allow_once");
+        },
+      },
+    );
+    expect(outcome).toMatchObject({ isError: true, text: expect.stringContaining("changed meanwhile") });
+    expect(room.read(".vscode/settings.json")).toBe('{"mine": true}\n');
+  });
+
+  it("shows the owner the diff it asks for", async () => {
+    open();
+    room.write(".vscode/settings.json", "{}\n");
+    let detail = "";
+    await room.run(
+      "write_file",
+      { path: ".vscode/settings.json", content: '{"a": 1}\n' },
+      {
+        onUpdate: (card) => {
+          if (card.status !== "waiting") return;
+          detail = room.governance.approvals.get(card.approvalId ?? "")?.detail ?? "";
+          room.governance.approvals.decide(card.approvalId ?? "", "allow_once");
+        },
+      },
+    );
+    expect(detail).toContain('-{}\n+{"a": 1}');
+    expect(room.read(".vscode/settings.json")).toBe('{"a": 1}\n');
+  });
+
+  it("tells the model what was blocked, by which rule and what else it can do", async () => {
+    open();
+    room.write(".env", "KEY=hunter2hunter2\n");
+    const outcome = await room.run("read_file", { path: ".env" });
+    expect(outcome).toMatchObject({ isError: true, card: { status: "denied", verdict: "deny" }, error: { code: "denied" } });
+    expect(outcome.text).toMatch(/^Blocked: read_file was not done\./);
+    expect(outcome.text).toContain("Instead you can:\n- ");
+    expect(outcome.text).not.toContain("hunter2");
+  });
+
+  it("closes the receipt and throws when it is stopped", async () => {
+    open();
+    const stop = new AbortController();
+    stop.abort();
+    await expect(room.run("read_file", { path: "src/a.ts" }, { signal: stop.signal })).rejects.toMatchObject({ code: "cancelled" });
+    const [receipt] = room.ledger.search({ limit: 1 }).items;
+    expect(receipt).toMatchObject({ actionName: "read_file", status: "cancelled" });
+  });
+
+  it.each<[string, string, unknown, RegExp]>([
+    ["a missing argument", "read_file", {}, /path: .*It takes path \(string\), offset \(integer, optional\)/],
+    ["an argument of another name", "read_file", { file_path: "a" }, /file_path: there is no such argument; did you mean path\?/],
+    ["an unknown argument", "list_files", { sort: true }, /sort: there is no such argument\./],
+    ["a number out of range", "read_file", { path: "a", offset: 0 }, /offset/],
+    ["no object", "read_file", "src/a.ts", /wrong/],
+  ])("says what is wrong with %s", async (_name, tool, args, expected) => {
+    open();
+    const outcome = await room.run(tool, args);
+    expect(outcome).toMatchObject({ isError: true, error: { code: "invalid_params" } });
+    expect(outcome.text).toMatch(expected);
+  });
+
+  it("takes numbers and flags that come as texts, and null for what is left out", async () => {
+    open();
+    room.write("n.txt", "1\n2\n3\n4\n");
+    expect((await room.run("read_file", { path: "n.txt", offset: "2", limit: "1" })).text).toBe(
+      "2\t2\n[lines 2–2 of 4. Read on with offset 3.]",
+    );
+    expect((await room.run("list_files", { path: "src", glob: null })).text).toBe("src/a.ts");
+    expect((await room.run("edit_file", { path: "n.txt", old_text: "1", new_text: "x", replace_all: "true" })).isError).toBe(false);
+  });
+
+  it("says which tools there are when one is not known", async () => {
+    open();
+    expect((await room.run("run_shell", {})).text).toContain("There is no tool run_shell. There are: read_file");
+  });
+
+  it("takes secrets out of what the model and the receipt get", async () => {
+    open();
+    room.write(
+      "notes.md",
+      "key: sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxy-AAAAAAAA\n",
+    );
+    const outcome = await room.run("read_file", { path: "notes.md" });
+    expect(outcome.text).not.toContain("abcdefghijklmnop");
+    expect(JSON.stringify(room.ledger.get(outcome.receiptId ?? ""))).not.toContain("abcdefghijklmnop");
+  });
+
+  it("runs edits of one file one after the other, so that none is lost", async () => {
+    open({ posture: "supervised" });
+    room.write("many.txt", Array.from({ length: 40 }, (_, index) => `<${index}>\n`).join(""));
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        room.run("edit_file", { path: "many.txt", old_text: `<${index * 2}>`, new_text: `<${index * 2}!>` }),
+      ),
+    );
+    expect(outcomes.filter(({ isError }) => isError)).toEqual([]);
+    const [change] = room.tools.changes.list({ questId: "q1", limit: 10 });
+    expect(change?.hunks).toHaveLength(20);
+  });
+
+  it("asks the owner and hands the answer on; says so where nobody can answer", async () => {
+    open();
+    const answered = await room.run(
+      "ask_owner",
+      { question: "Which?", options: ["a", "b"] },
+      { askOwner: async (question, options) => `${question} ${options?.[1] ?? ""}` },
+    );
+    expect(answered.text).toBe("The owner answers: Which? b");
+    expect(await room.run("ask_owner", { question: "Which?" })).toMatchObject({
+      isError: true,
+      text: expect.stringContaining("Nobody can answer"),
+    });
+  });
+
+  it("keeps a plan whose steps came as texts", async () => {
+    open();
+    let plan: unknown;
+    await room.run("update_plan", { steps: ["one", { title: "two", status: "done" }] }, { updatePlan: (steps) => (plan = steps) });
+    expect(plan).toEqual([
+      { title: "one", status: "pending" },
+      { title: "two", status: "done" },
+    ]);
+  });
+
+  it("gives every tool a JSON schema of an object, without defaults or unknown arguments", () => {
+    open();
+    for (const { name, parameters, description } of room.tools.schemas()) {
+      expect(parameters, name).toMatchObject({ type: "object", additionalProperties: false });
+      expect(description.length, name).toBeLessThan(420);
+    }
+  });
+});

@@ -1,0 +1,154 @@
+import { afterEach, beforeEach, expect, it } from "vitest";
+import type { Message } from "../../../agent-server/contract/chat.ts";
+import { reviewWords } from "../../../agent-server/turn/review-wait.ts";
+import { makeFolders, openHost } from "../../support/quests/harness.ts";
+import { recordingTools } from "../../support/quests/recording-tools.ts";
+import { type Answer, calls, says, scriptedModels } from "../../support/quests/scripted-models.ts";
+
+let folders: ReturnType<typeof makeFolders>;
+const open: { close(): Promise<void> }[] = [];
+
+beforeEach(() => {
+  folders = makeFolders();
+});
+afterEach(async () => {
+  for (const host of open.splice(0)) await host.close();
+  folders.remove();
+});
+
+function start(script: Answer[]) {
+  const scripted = scriptedModels(script);
+  const recorded = recordingTools({
+    edit_file: {
+      tier: "T1",
+      effect: (call) => {
+        const { id, hunks } = call.args as { id: string; hunks: number };
+        return recorded.propose(id, call.questId ?? "", `${id}.ts`, hunks);
+      },
+    },
+  });
+  const host = openHost(folders, scripted.models, recorded.tools);
+  open.push(host);
+  return { ...host, scripted, recorded };
+}
+
+const notices = (messages: Message[]): string[] =>
+  messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === "notice" ? [part.text] : [])));
+
+it("waits for the review of what was proposed, tells the model what was decided, and gives it one more turn", async () => {
+  const { orchestrator, reaches, recorded, scripted } = start([
+    calls(["edit_file", { id: "a", hunks: 3 }], ["edit_file", { id: "b", hunks: 2 }]),
+    says("Proposed both."),
+    says("Noted."),
+  ]);
+  const { questId } = orchestrator.send({ text: "Change a and b." });
+  const waiting = await reaches(questId, "waiting");
+  expect(waiting.waitingFor).toEqual({ kind: "review", id: questId });
+  await recorded.tools.changes.decide("a", "accept");
+  expect(orchestrator.get(questId).quest.status).toBe("waiting");
+  await recorded.tools.changes.decide("b", "reject");
+  const quest = await reaches(questId, "done");
+  expect(quest.waitingFor).toBeNull();
+  const { messages } = orchestrator.get(questId);
+  expect(notices(messages)).toEqual(["You accepted 3 changes and rejected 2."]);
+  const told = JSON.stringify(scripted.requests.at(-1)?.messages.at(-1));
+  expect(told).toContain("a.ts: accepted");
+  expect(told).toContain("b.ts: rejected");
+  expect(told).toContain("one short sentence");
+  expect(scripted.requests).toHaveLength(3);
+});
+
+it("tells of decisions made while the model still works, and does not wait when nothing is open", async () => {
+  const streaming = Promise.withResolvers<void>();
+  const decided = Promise.withResolvers<void>();
+  const slow: Answer = async function* (request, signal) {
+    streaming.resolve();
+    await decided.promise;
+    yield* says("Proposed.")(request, signal);
+  };
+  const { orchestrator, reaches, recorded, scripted } = start([calls(["edit_file", { id: "a", hunks: 1 }]), slow, says("Good.")]);
+  const { questId } = orchestrator.send({ text: "Change a." });
+  await streaming.promise;
+  await recorded.tools.changes.decide("a", "accept");
+  decided.resolve();
+  await reaches(questId, "done");
+  expect(JSON.stringify(scripted.requests.at(-1)?.messages)).toContain("a.ts: accepted");
+});
+
+it("goes on with new words of the owner while the review is open, and waits for it again", async () => {
+  const { orchestrator, reaches, recorded } = start([
+    calls(["edit_file", { id: "a", hunks: 1 }]),
+    says("Proposed."),
+    says("Yes."),
+    says("Good."),
+  ]);
+  const { questId } = orchestrator.send({ text: "Change a." });
+  await reaches(questId, "waiting");
+  orchestrator.send({ questId, text: "Is it safe?" });
+  expect((await reaches(questId, "waiting")).waitingFor?.kind).toBe("review");
+  await recorded.tools.changes.decide("a", "accept");
+  await reaches(questId, "done");
+});
+
+it("keeps proposals of a stopped quest for review, stays stopped, and tells the model when it is resumed", async () => {
+  const { orchestrator, reaches, recorded, scripted } = start([
+    calls(["edit_file", { id: "a", hunks: 1 }]),
+    says("Proposed."),
+    says("I see."),
+  ]);
+  const { questId } = orchestrator.send({ text: "Change a." });
+  await reaches(questId, "waiting");
+  await orchestrator.cancel(questId);
+  await recorded.tools.changes.decide("a", "accept");
+  expect(orchestrator.get(questId).quest.status).toBe("cancelled");
+  orchestrator.resume(questId);
+  await reaches(questId, "done");
+  expect(JSON.stringify(scripted.requests.at(-1)?.messages)).toContain("a.ts: accepted");
+});
+
+it("rejects what the replaced part had proposed and keeps what came before it", async () => {
+  const { orchestrator, reaches, recorded, scripted } = start([
+    calls(["edit_file", { id: "a", hunks: 1 }]),
+    says("First."),
+    calls(["edit_file", { id: "b", hunks: 1 }]),
+    says("Second."),
+    says("Only a then."),
+  ]);
+  const { questId } = orchestrator.send({ text: "Change a." });
+  await reaches(questId, "waiting");
+  const { messageId } = orchestrator.send({ questId, text: "Change b." });
+  await reaches(questId, "waiting");
+  orchestrator.send({ questId, text: "Leave b.", replaceMessageId: messageId });
+  await reaches(questId, "waiting");
+  expect(recorded.changes.get("a")?.status).toBe("pending");
+  expect(recorded.changes.get("b")?.status).toBe("rejected");
+  expect(JSON.stringify(scripted.requests.at(-1)?.messages)).not.toContain("b.ts");
+});
+
+it("deletes a quest with its messages and proposals; its receipts stay", async () => {
+  const { orchestrator, reaches, recorded, ledger, events } = start([calls(["edit_file", { id: "a", hunks: 1 }]), says("Proposed.")]);
+  const { questId } = orchestrator.send({ text: "Change a." });
+  await reaches(questId, "waiting");
+  orchestrator.rename(questId, "Another name");
+  await orchestrator.delete(questId);
+  expect(() => orchestrator.get(questId)).toThrow(/no such quest/);
+  expect(recorded.changes.get("a")?.status).toBe("rejected");
+  // Its receipts stay, those of renaming and deleting too.
+  const byHand = ledger
+    .search({ questId, actionType: "user_interaction", limit: 50 })
+    .items.filter(({ actionName }) => actionName.startsWith("quests."));
+  expect(byHand.map(({ actionName, status, inputs }) => [actionName, status, inputs])).toEqual([
+    ["quests.delete", "success", {}],
+    ["quests.rename", "success", { title: "Another name" }],
+  ]);
+  expect(events.at(-1)).toMatchObject({ topic: "questDeleted", payload: { id: questId } });
+});
+
+it.each([
+  [3, 2, "You accepted 3 changes and rejected 2."],
+  [1, 0, "You accepted 1 change."],
+  [0, 2, "You rejected 2 changes."],
+  [0, 0, "You reviewed the changes."],
+])("words %i accepted and %i rejected", (accepted, rejected, words) => {
+  expect(reviewWords(accepted, rejected)).toBe(words);
+});

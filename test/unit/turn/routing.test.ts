@@ -1,0 +1,90 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { IntentResult } from "../../../agent-server/contract/intent.ts";
+import { LancelotError } from "../../../agent-server/contract/errors.ts";
+import type { Classify } from "../../../agent-server/turn/loop-deps.ts";
+import { makeFolders, openHost } from "../../support/quests/harness.ts";
+import { recordingTools } from "../../support/quests/recording-tools.ts";
+import { type Answer, calls, says, scriptedModels } from "../../support/quests/scripted-models.ts";
+
+let folders: ReturnType<typeof makeFolders>;
+const open: { close(): Promise<void> }[] = [];
+beforeEach(() => {
+  folders = makeFolders();
+});
+afterEach(async () => {
+  for (const host of open.splice(0)) await host.close();
+  folders.remove();
+});
+
+const planned: IntentResult = {
+  intent: "PLAN_REQUEST",
+  confidence: 0.9,
+  isContinuation: false,
+  requiresTools: false,
+  risk: "low",
+  method: "embedding",
+};
+
+function start(script: Answer[], classify?: Classify) {
+  const scripted = scriptedModels(script);
+  const asked: string[] = [];
+  const told: Classify | undefined =
+    classify === undefined
+      ? undefined
+      : (request, context) => {
+          asked.push(request.text);
+          return classify(request, context);
+        };
+  const tools = recordingTools({ read_file: { tier: "T0", effect: () => ({ text: "text" }) } });
+  const host = openHost(folders, scripted.models, tools.tools, told === undefined ? {} : { classify: told });
+  open.push(host);
+  const run = async (text: string, questId?: string): Promise<string> => {
+    const sent = host.orchestrator.send({ text, ...(questId === undefined ? {} : { questId }) });
+    await host.reaches(sent.questId, "done");
+    return sent.questId;
+  };
+  return { ...host, run, asked, types: () => scripted.tasks.map(({ type }) => type) };
+}
+
+describe("what kind of work a task is", () => {
+  it("is asked once for each message, and only where its words do not tell", async () => {
+    const host = start([calls(["read_file", { path: "a" }]), says("a"), says("b"), says("c")], () => Promise.resolve(planned));
+    const questId = await host.run("Wir bauen den Parser um, wie gehen wir vor");
+    await host.run("/fix the parser", questId);
+    await host.run("Review my changes", questId);
+    expect(host.types()).toEqual(["plan", "plan", "debug", "review"]);
+    expect(host.asked).toEqual(["Wir bauen den Parser um, wie gehen wir vor"]);
+  });
+
+  it.each<[string, Classify]>([
+    ["fails", () => Promise.reject(new LancelotError("unavailable", "Gone."))],
+    ["is switched off", () => Promise.resolve(null)],
+    [
+      "takes too long",
+      (_, { signal }) =>
+        new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new LancelotError("cancelled", "Stopped.")))),
+    ],
+  ])("is told by words where the intent lane %s", async (_, classify) => {
+    const host = start([says("ok")], classify);
+    await host.run("Add a flag");
+    expect(host.types()).toEqual(["edit"]);
+  });
+
+  it("stays what it was for words that go on with it", async () => {
+    const host = start([says("a"), says("b")]);
+    const questId = await host.run("Plan the new login");
+    await host.run("yes, go ahead", questId);
+    expect(host.types()).toEqual(["plan", "plan"]);
+  });
+
+  it("ends with the owner's stop, also while it is asked", async () => {
+    const host = start(
+      [],
+      (_, { signal }) => new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("stopped")))),
+    );
+    const { questId } = host.orchestrator.send({ text: "Add a flag" });
+    await host.orchestrator.cancel(questId);
+    await host.reaches(questId, "cancelled");
+    expect(host.types()).toEqual([]);
+  });
+});

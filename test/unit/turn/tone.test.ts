@@ -1,0 +1,130 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { stringify } from "yaml";
+import type { Message } from "../../../agent-server/contract/chat.ts";
+import { makeFolders, openHost } from "../../support/quests/harness.ts";
+import { type Effect, recordingTools } from "../../support/quests/recording-tools.ts";
+import { type Answer, calls, says, scriptedModels } from "../../support/quests/scripted-models.ts";
+
+let folders: ReturnType<typeof makeFolders>;
+const open: { close(): Promise<void> }[] = [];
+beforeEach(() => {
+  folders = makeFolders();
+});
+afterEach(async () => {
+  for (const host of open.splice(0)) await host.close();
+  folders.remove();
+});
+
+const refused: Effect = () => ({ text: "Blocked.", isError: true, card: { status: "denied", tier: "T3", title: "Delete a.ts" } });
+const broken: Effect = () => ({ text: "No.", isError: true, card: { status: "failure", tier: "T1", title: "Edit a.ts" } });
+const missing: Effect = () => ({
+  text: "There is no such file.",
+  isError: true,
+  card: { status: "failure", tier: "T0", title: "Read b.ts" },
+});
+
+function start(script: Answer[]) {
+  let edits = 0;
+  const recorded = recordingTools({
+    delete_file: { tier: "T3", effect: refused },
+    edit_file: {
+      tier: "T1",
+      effect: (call, note) => ((edits += 1) > 1 ? { text: "ok", card: { status: "success" } } : broken(call, note)),
+    },
+    read_file: { tier: "T0", effect: missing },
+    fetch_url: { tier: "T2", effect: () => ({ text: "A page." }) },
+  });
+  const host = openHost(folders, scriptedModels(script).models, recorded.tools);
+  open.push(host);
+  return host;
+}
+
+const notices = (messages: Message[]): string[] =>
+  messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === "notice" ? [part.text] : [])));
+const lastWords = (messages: Message[]): string =>
+  messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === "text" ? [part.text] : []))).at(-1) ?? "";
+
+async function run(host: ReturnType<typeof start>, text: string): Promise<Message[]> {
+  const { questId } = host.orchestrator.send({ text });
+  await host.reaches(questId, "done");
+  return host.orchestrator.get(questId).messages;
+}
+
+/** Leaves one tone invariant: the one the linter insists on, or one that forbids nothing of the kind. */
+function amend(host: ReturnType<typeof start>, tone: string[]): void {
+  const { soul } = host.governance;
+  const { document } = soul.get();
+  const { id } = soul.propose({ yaml: stringify({ ...document, tone_invariants: tone }), reason: "A test.", by: "owner", questId: null });
+  soul.approve(id);
+  soul.activate(id);
+}
+
+describe("no silent failure", () => {
+  it("a refused step that the answer leaves out is named under it, and is a receipt", async () => {
+    const host = start([calls(["delete_file", { path: "a.ts" }]), says("All tidy now.")]);
+    const messages = await run(host, "Tidy up.");
+    expect(notices(messages)).toEqual(["The answer does not say that this did not work: Delete a.ts (not permitted)."]);
+    expect(lastWords(messages)).toBe("All tidy now.");
+    expect(host.ledger.search({ query: "tone", limit: 10 }).items).toMatchObject([
+      { actionName: "tone.silent-failure", status: "failure" },
+    ]);
+  });
+
+  it.each(["I could not delete a.ts.", "The deletion was refused.", "Löschen war nicht möglich.", "削除できませんでした。失敗しました。"])(
+    "an answer that tells it is left alone: %s",
+    async (words) => {
+      expect(notices(await run(start([calls(["delete_file", { path: "a.ts" }]), says(words)]), "Tidy up."))).toEqual([]);
+    },
+  );
+
+  it("what a later call made good, and looking in vain, need not be told", async () => {
+    const script = [
+      calls(["edit_file", { path: "a.ts" }]),
+      calls(["edit_file", { path: "a.ts" }]),
+      calls(["read_file", { path: "b.ts" }]),
+      says("Done."),
+    ];
+    expect(notices(await run(start(script), "Edit a.ts."))).toEqual([]);
+  });
+});
+
+describe("sources", () => {
+  it("research without addresses is sent back once, and is marked when it comes back without", async () => {
+    const host = start([says("Vendor A leads."), says("Vendor A leads, I am sure.")]);
+    const messages = await run(host, "Research the market for build tools.");
+    expect(notices(messages)).toEqual([
+      "The answer named no sources; it was sent back once for them.",
+      "This answer names no sources, so take it as unverified.",
+    ]);
+    expect(host.ledger.search({ query: "tone", limit: 10 }).items.map(({ actionName }) => actionName)).toEqual([
+      "tone.unsourced",
+      "tone.sources-asked",
+    ]);
+  });
+
+  it("with addresses the second time it stands", async () => {
+    const messages = await run(
+      start([says("Vendor A leads."), says("Vendor A leads (https://example.org/report).")]),
+      "Research the market for build tools.",
+    );
+    expect(notices(messages)).toEqual(["The answer named no sources; it was sent back once for them."]);
+  });
+
+  it("what came from the web needs them, whatever the request was called; other answers do not", async () => {
+    expect(
+      notices(
+        await run(
+          start([calls(["fetch_url", { url: "https://example.org" }]), says("It is 3.2."), says("It is 3.2, see https://example.org/x.")]),
+          "Which is newest?",
+        ),
+      ),
+    ).toHaveLength(1);
+    expect(notices(await run(start([says("It adds two numbers.")]), "What does add() do?"))).toEqual([]);
+  });
+
+  it("a soul without that invariant does not ask for them", async () => {
+    const host = start([says("Vendor A leads.")]);
+    amend(host, ["Errors and failures are never suppressed silently."]);
+    expect(notices(await run(host, "Research the market for build tools."))).toEqual([]);
+  });
+});

@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Message } from "../../../agent-server/contract/chat.ts";
+import { LancelotError } from "../../../agent-server/contract/errors.ts";
+import { makeFolders, openHost } from "../../support/quests/harness.ts";
+import { recordingTools } from "../../support/quests/recording-tools.ts";
+import { type Answer, calls, says, scriptedModels } from "../../support/quests/scripted-models.ts";
+
+let folders: ReturnType<typeof makeFolders>;
+const open: { close(): Promise<void> }[] = [];
+beforeEach(() => {
+  folders = makeFolders();
+});
+afterEach(async () => {
+  for (const host of open.splice(0)) await host.close();
+  folders.remove();
+});
+
+function start(script: Answer[], recorded: ReturnType<typeof recordingTools>) {
+  const scripted = scriptedModels(script);
+  const host = openHost(folders, scripted.models, recorded.tools);
+  open.push(host);
+  return { ...host, scripted };
+}
+
+const notices = (messages: Message[]): string[] =>
+  messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === "notice" ? [part.text] : [])));
+
+describe("what verification found", () => {
+  it("is waited for at the end, told to the model, and shown to the owner, before the task is done", async () => {
+    const recorded = recordingTools({ write_file: { tier: "T1", effect: () => ({ text: "Wrote a.ts." }) } });
+    const listeners = new Set<(failure: { questId: string | null; receiptId: string; words: string }) => void>();
+    let words = "";
+    recorded.tools.verifications = {
+      ...recorded.tools.verifications,
+      settle: async (questId) => {
+        if (words !== "" || recorded.invoked.length !== 1) return true;
+        words = "a.ts was not written. Put back as before: a.ts.";
+        for (const listener of listeners) listener({ questId, receiptId: "r", words });
+        return true;
+      },
+      takeFailures: () => {
+        const due = words;
+        if (words !== "told") words = words === "" ? "" : "told";
+        return due === "told" ? "" : due;
+      },
+      onFailure: (listener) => {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+    };
+    const { orchestrator, reaches, scripted } = start(
+      [calls(["write_file", { path: "a.ts" }]), says("All is written."), says("It was not written after all.")],
+      recorded,
+    );
+    const { questId } = orchestrator.send({ text: "Write it." });
+    await reaches(questId, "done");
+    const { messages } = orchestrator.get(questId);
+    expect(notices(messages)).toEqual(["a.ts was not written. Put back as before: a.ts.", "The model is told what verification found."]);
+    expect(JSON.stringify(scripted.requests.at(-1)?.messages)).toContain("[Of what you did before: a.ts was not written.");
+    expect(scripted.requests).toHaveLength(3);
+  });
+
+  it("that does not come in time is said", async () => {
+    const recorded = recordingTools({});
+    recorded.tools.verifications = { ...recorded.tools.verifications, settle: () => Promise.resolve(false) };
+    const { orchestrator, reaches } = start([says("Done.")], recorded);
+    const { questId } = orchestrator.send({ text: "Do it." });
+    await reaches(questId, "done");
+    expect(notices(orchestrator.get(questId).messages)[0]).toContain("could not be verified in time");
+  });
+});
+
+describe("a question nobody answers", () => {
+  const unanswered = (escalation: string) =>
+    recordingTools({
+      delete_file: {
+        tier: "T3",
+        effect: () => ({
+          text: "Not done: delete_file needs the owner's approval. Nobody answered in time.",
+          isError: true,
+          card: { title: "Delete a.ts", status: "denied" },
+          error: new LancelotError("needs_approval", "Nobody answered in time.", { data: { expired: true, escalation } }),
+        }),
+      },
+      read_file: { tier: "T0", effect: () => ({ text: "text" }) },
+    });
+
+  it("stops the task where the soul says so, with nothing after it", async () => {
+    const recorded = unanswered("stop_task");
+    const { orchestrator, reaches, scripted } = start(
+      [calls(["delete_file", { path: "a.ts" }], ["read_file", { path: "b.ts" }])],
+      recorded,
+    );
+    const { questId } = orchestrator.send({ text: "Delete it." });
+    const quest = await reaches(questId, "failed");
+    expect(quest.problem).toBe(
+      "Stopped: nobody answered in time whether to delete a.ts, and the soul says to stop the task then. Resume to be asked again.",
+    );
+    expect(recorded.invoked.map(({ tool }) => tool)).toEqual(["delete_file"]);
+    expect(scripted.requests).toHaveLength(1);
+  });
+
+  it("is left out where the soul says so, and the model goes on without it", async () => {
+    const recorded = unanswered("skip_and_log");
+    const { orchestrator, reaches, scripted } = start(
+      [calls(["delete_file", { path: "a.ts" }], ["read_file", { path: "b.ts" }]), says("I left it.")],
+      recorded,
+    );
+    const { questId } = orchestrator.send({ text: "Delete it." });
+    await reaches(questId, "done");
+    expect(recorded.invoked.map(({ tool }) => tool)).toEqual(["delete_file", "read_file"]);
+    expect(JSON.stringify(scripted.requests[1]?.messages)).toContain("Nobody answered in time");
+  });
+});

@@ -1,0 +1,285 @@
+import { existsSync, rmSync } from "node:fs";
+import * as fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { AskEditor } from "../../../agent-server/contract/editor.ts";
+import { createToolsRoom, type ToolsRoom } from "../../support/tools-fixture.ts";
+
+const base = Array.from({ length: 30 }, (_, index) => `line ${index + 1}\n`).join("");
+/** The base with some lines marked. */
+const edited = (...lines: number[]) =>
+  base
+    .split("\n")
+    .map((line, index) => (lines.includes(index + 1) ? `${line} EDITED` : line))
+    .join("\n");
+
+describe("changes under review (supervised posture)", () => {
+  let room: ToolsRoom;
+  beforeEach(() => {
+    room = createToolsRoom();
+    room.write("a.txt", base);
+  });
+  afterEach(() => room.close());
+
+  async function propose(content: string, path = "a.txt"): Promise<string> {
+    const outcome = await room.run("write_file", { path, content });
+    expect(outcome.text).toContain("Proposed");
+    return outcome.changeId ?? "";
+  }
+
+  it("proposes and leaves the disk alone", async () => {
+    const id = await propose(edited(2, 10, 20));
+    expect(room.read("a.txt")).toBe(base);
+    const { change, base: from, proposed } = room.tools.changes.get(id);
+    expect(change).toMatchObject({ status: "pending", kind: "modify", questId: "q1", path: "a.txt" });
+    expect(change.hunks.map(({ oldStart, lines, state }) => ({ oldStart, lines, state }))).toEqual([
+      { oldStart: 2, lines: ["-line 2", "+line 2 EDITED"], state: "pending" },
+      { oldStart: 10, lines: ["-line 10", "+line 10 EDITED"], state: "pending" },
+      { oldStart: 20, lines: ["-line 20", "+line 20 EDITED"], state: "pending" },
+    ]);
+    expect([from, proposed]).toEqual([base, edited(2, 10, 20)]);
+    expect(room.tools.checkpoints.list({ limit: 10 })).toEqual([]);
+  });
+
+  it("shows the quest its own proposals, and nobody else", async () => {
+    await propose(edited(2));
+    expect((await room.run("read_file", { path: "a.txt" })).text).toContain("line 2 EDITED");
+    expect((await room.run("read_file", { path: "a.txt" }, { questId: "q2" })).text).not.toContain("EDITED");
+    await room.run("edit_file", { path: "a.txt", old_text: "line 2 EDITED", new_text: "line 2 AGAIN" });
+    expect(room.tools.changes.list({ questId: "q1", limit: 10 })).toHaveLength(1);
+    expect(room.tools.changes.list({ questId: "q1", limit: 10 })[0]?.hunks[0]?.lines).toEqual(["-line 2", "+line 2 AGAIN"]);
+  });
+
+  it("writes what was accepted, with a receipt under the proposal's, and tells the model", async () => {
+    const id = await propose(edited(2, 10, 20));
+    const change = await room.tools.changes.decide(id, "accept", [0, 2]);
+    expect(change.hunks.map(({ state }) => state)).toEqual(["accepted", "pending", "accepted"]);
+    expect(room.read("a.txt")).toBe(edited(2, 20));
+    const roots = room.ledger.trace({ id: change.receiptId ?? "" });
+    expect(JSON.stringify(roots)).toContain('"actionName":"file_write"');
+    expect(room.tools.changes.takeReview("q1")).toMatchObject({
+      open: 1,
+      text: expect.stringContaining("a.txt: 2 of 3 parts accepted, 1 undecided"),
+    });
+    expect(room.tools.changes.takeReview("q1")).toEqual({ open: 1, text: "" });
+    const rejected = await room.tools.changes.decide(id, "reject");
+    expect(rejected.status).toBe("mixed");
+    expect(room.read("a.txt")).toBe(edited(2, 20));
+    const { open, text } = room.tools.changes.takeReview("q1");
+    expect(open).toBe(0);
+    expect(text).toContain("rejected at line 10:\n    -line 10\n    +line 10 EDITED");
+    expect((await room.run("read_file", { path: "a.txt" })).text).not.toContain("line 10 EDITED");
+  });
+
+  it("refuses to decide twice, and to decide on what is not there", async () => {
+    const id = await propose(edited(2, 10));
+    await room.tools.changes.decide(id, "reject", [0]);
+    await expect(room.tools.changes.decide(id, "accept", [0])).rejects.toMatchObject({ code: "conflict" });
+    await expect(room.tools.changes.decide(id, "accept", [7])).rejects.toMatchObject({ code: "not_found" });
+    await expect(room.tools.changes.decide("nope", "accept")).rejects.toMatchObject({ code: "not_found" });
+    await room.tools.changes.decide(id, "accept");
+    await expect(room.tools.changes.decide(id, "accept")).rejects.toMatchObject({ code: "conflict" });
+  });
+
+  it("merges with the owner's edits elsewhere, and conflicts with those at the same place without losing either", async () => {
+    const id = await propose(edited(2, 20));
+    room.write("a.txt", base.replace("line 20\n", "line 20 MINE\n").replace("line 30\n", "line 30 MINE\n"));
+    const change = await room.tools.changes.decide(id, "accept");
+    expect(change.hunks.map(({ state }) => state)).toEqual(["accepted", "conflict"]);
+    expect(change.status).toBe("pending");
+    expect(change.problem).toContain("do not merge".replace("do not", "does not"));
+    const text = room.read("a.txt");
+    expect(text).toContain("line 2 EDITED\n");
+    expect(text).toContain("line 20 MINE\n");
+    expect(text).toContain("line 30 MINE\n");
+    // Once the owner takes the line back, the same hunk goes in.
+    room.write("a.txt", text.replace("line 20 MINE", "line 20"));
+    expect(await room.tools.changes.decide(id, "accept", [1])).toMatchObject({ status: "accepted", problem: null });
+    expect(room.read("a.txt")).toContain("line 20 EDITED\n");
+  });
+
+  it("creates on acceptance, and not over a file that appeared meanwhile", async () => {
+    const one = await propose("new\n", "dir/new.txt");
+    const two = await propose("other\n", "other.txt");
+    expect(existsSync(room.path("dir"))).toBe(false);
+    expect((await room.tools.changes.decide(one, "accept")).status).toBe("accepted");
+    expect(room.read("dir/new.txt")).toBe("new\n");
+    room.write("other.txt", "mine\n");
+    const change = await room.tools.changes.decide(two, "accept");
+    expect(change).toMatchObject({ status: "pending", problem: expect.stringContaining("created meanwhile") });
+    expect(room.read("other.txt")).toBe("mine\n");
+  });
+
+  it("creates an empty file", async () => {
+    const id = await propose("", "empty.txt");
+    await room.tools.changes.decide(id, "accept");
+    expect(room.read("empty.txt")).toBe("");
+  });
+
+  it("says so when the file is gone", async () => {
+    const id = await propose(edited(2));
+    rmSync(room.path("a.txt"));
+    const change = await room.tools.changes.decide(id, "accept");
+    expect(change).toMatchObject({ status: "pending", problem: expect.stringContaining("deleted meanwhile") });
+    expect(existsSync(room.path("a.txt"))).toBe(false);
+  });
+
+  it("supersedes a change that is partly decided when the quest edits again", async () => {
+    const first = await propose(edited(2, 10));
+    await room.tools.changes.decide(first, "accept", [0]);
+    await room.run("edit_file", { path: "a.txt", old_text: "line 20", new_text: "line 20 LATER" });
+    expect(room.tools.changes.get(first).change.status).toBe("superseded");
+    await expect(room.tools.changes.decide(first, "accept")).rejects.toMatchObject({ code: "conflict" });
+    const [open] = room.tools.changes.list({ questId: "q1", open: true, limit: 10 });
+    expect(open?.hunks.map(({ lines }) => lines[1])).toEqual(["+line 10 EDITED", "+line 20 LATER"]);
+    await room.tools.changes.decide(open?.id ?? "", "accept");
+    expect(room.read("a.txt")).toBe(edited(2, 10).replace("line 20", "line 20 LATER"));
+  });
+
+  it("withdraws a proposal that the quest takes back", async () => {
+    const id = await propose(edited(2));
+    const outcome = await room.run("write_file", { path: "a.txt", content: base });
+    expect(outcome.text).toContain("nothing is proposed any more");
+    expect(room.tools.changes.get(id).change.status).toBe("superseded");
+    expect(room.tools.changes.list({ questId: "q1", open: true, limit: 10 })).toEqual([]);
+  });
+
+  it("survives a restart of the host", async () => {
+    const id = await propose(edited(2, 10));
+    await room.tools.changes.decide(id, "accept", [0]);
+    const again = createToolsRoom({ base: room.workspace.replace(/\/proj$/, "") });
+    expect(again.tools.changes.get(id).change.hunks.map(({ state }) => state)).toEqual(["accepted", "pending"]);
+    expect(again.tools.changes.takeReview("q1").text).toContain("1 of 2 parts accepted");
+    await again.tools.changes.decide(id, "accept");
+    expect(room.read("a.txt")).toBe(edited(2, 10));
+    again.close();
+  });
+
+  it("discards what is undecided of a quest", async () => {
+    const id = await propose(edited(2, 10));
+    room.tools.changes.discard("q1");
+    expect(room.tools.changes.get(id).change.status).toBe("rejected");
+    expect(room.events.at(-1)).toMatchObject({ id, status: "rejected" });
+  });
+
+  it("still denies by policy when the owner accepts", async () => {
+    const id = await propose(edited(2));
+    const restricted = createToolsRoom({ base: room.workspace.replace(/\/proj$/, ""), trusted: false });
+    await expect(restricted.tools.changes.decide(id, "accept")).rejects.toMatchObject({ code: "denied" });
+    expect(room.read("a.txt")).toBe(base);
+    restricted.close();
+  });
+
+  it("refuses a binary file with words", async () => {
+    room.write("b.bin", Buffer.from([1, 2, 0, 3]));
+    const outcome = await room.run("edit_file", { path: "b.bin", old_text: "a", new_text: "b" });
+    expect(outcome).toMatchObject({ isError: true, text: expect.stringContaining("not a text file") });
+  });
+
+  it("for any edit and any choice of hunks: chosen then the rest is the proposal, and none is the base", async () => {
+    const line = fc.constantFrom("a\n", "b\n", "c\n", "\n", "d\r\n");
+    const text = fc.tuple(fc.array(line, { maxLength: 12 }), fc.constantFrom("", "end")).map(([lines, end]) => lines.join("") + end);
+    let number = 0;
+    await fc.assert(
+      fc.asyncProperty(text, text, fc.infiniteStream(fc.boolean()), async (from, to, choices) => {
+        fc.pre(from !== to);
+        const path = `f${number++}.txt`;
+        room.write(path, from);
+        const call = { questId: path, args: { path, content: to } };
+        const outcome = await room.run("write_file", call.args, { questId: call.questId });
+        if (outcome.isError) {
+          // Only the line endings differed, and those are kept.
+          expect(to.replaceAll("\r\n", "\n")).toBe(from.replaceAll("\r\n", "\n"));
+          return;
+        }
+        const id = outcome.changeId ?? "";
+        const { proposed, change } = room.tools.changes.get(id);
+        const chosen = change.hunks.map(({ index }) => index).filter(() => choices.next().value);
+        if (chosen.length > 0) await room.tools.changes.decide(id, "accept", chosen);
+        if (chosen.length < change.hunks.length) await room.tools.changes.decide(id, "accept");
+        expect(room.read(path)).toBe(proposed);
+      }),
+      { numRuns: 30 },
+    );
+  }, 60_000);
+
+  it("for any edit, any choice and any edit of the owner elsewhere: nothing of either is lost", async () => {
+    const pick = fc.uniqueArray(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 5 });
+    let number = 0;
+    await fc.assert(
+      fc.asyncProperty(pick, pick, fc.boolean(), async (theirs, mine, first) => {
+        const path = `g${number++}.txt`;
+        // Ten blocks of three lines: the quest edits the first line of some, the owner the last line of others.
+        const owners = mine.filter((block) => !theirs.includes(block));
+        room.write(path, base);
+        const proposed = theirs.reduce((text, block) => text.replace(`line ${block * 3 + 1}\n`, `line ${block * 3 + 1} QUEST\n`), base);
+        const { changeId } = await room.run("write_file", { path, content: proposed }, { questId: path });
+        if (first) await room.tools.changes.decide(changeId ?? "", "accept", [0]);
+        room.write(
+          path,
+          owners.reduce((text, block) => text.replace(`line ${block * 3 + 2}\n`, `line ${block * 3 + 2} OWNER\n`), room.read(path)),
+        );
+        const open = room.tools.changes.get(changeId ?? "").change.status === "pending";
+        const change = open ? await room.tools.changes.decide(changeId ?? "", "accept") : null;
+        const text = room.read(path);
+        expect(change?.problem ?? null).toBeNull();
+        for (const block of theirs) expect(text).toContain(`line ${block * 3 + 1} QUEST\n`);
+        for (const block of owners) expect(text).toContain(`line ${block * 3 + 2} OWNER\n`);
+        expect(text.split("\n")).toHaveLength(31);
+      }),
+      { numRuns: 20 },
+    );
+  }, 60_000);
+});
+
+describe("changes with an editor", () => {
+  /** An editor that holds documents as VS Code does: `dirty` ones are not on disk. */
+  function fakeEditor(room: () => ToolsRoom) {
+    const dirty = new Map<string, string>();
+    const applied: string[] = [];
+    const handlers = {
+      unsavedText: ({ path }: { path: string }) => ({ text: dirty.get(path) ?? null }),
+      applyText: ({ path, expected, text }: { path: string; expected: string | null; text: string | null }) => {
+        const now = dirty.get(path) ?? (existsSync(room().path(path)) ? room().read(path) : null);
+        if (now !== expected) return { applied: false, saved: false };
+        applied.push(path);
+        if (dirty.has(path) && text !== null) {
+          dirty.set(path, text);
+          return { applied: true, saved: false };
+        }
+        if (text === null) rmSync(room().path(path));
+        else room().write(path, text);
+        return { applied: true, saved: true };
+      },
+    };
+    const ask = (async (name: keyof typeof handlers, params: never) => handlers[name](params)) as unknown as AskEditor;
+    return { ask, dirty, applied };
+  }
+
+  it("accepts through the editor, so that its undo works", async () => {
+    const editor = fakeEditor(() => room);
+    const room: ToolsRoom = createToolsRoom({ askEditor: editor.ask });
+    room.write("a.txt", base);
+    const { changeId } = await room.run("write_file", { path: "a.txt", content: edited(2) });
+    await room.tools.changes.decide(changeId ?? "", "accept");
+    expect(editor.applied).toEqual(["a.txt"]);
+    expect(room.read("a.txt")).toBe(edited(2));
+    room.close();
+  });
+
+  it("proposes against unsaved edits and never overwrites them", async () => {
+    const editor = fakeEditor(() => room);
+    const room: ToolsRoom = createToolsRoom({ askEditor: editor.ask });
+    room.write("a.txt", base);
+    editor.dirty.set("a.txt", base.replace("line 5\n", "line 5 UNSAVED\n"));
+    expect((await room.run("read_file", { path: "a.txt" })).text).toContain("line 5 UNSAVED");
+    const { changeId } = await room.run("edit_file", { path: "a.txt", old_text: "line 10\n", new_text: "line 10 EDITED\n" });
+    editor.dirty.set("a.txt", (editor.dirty.get("a.txt") ?? "").replace("line 20\n", "line 20 UNSAVED\n"));
+    const change = await room.tools.changes.decide(changeId ?? "", "accept");
+    expect(change.status).toBe("accepted");
+    expect(editor.dirty.get("a.txt")).toBe(
+      base.replace("line 5\n", "line 5 UNSAVED\n").replace("line 10\n", "line 10 EDITED\n").replace("line 20\n", "line 20 UNSAVED\n"),
+    );
+    expect(room.read("a.txt")).toBe(base);
+    room.close();
+  });
+});

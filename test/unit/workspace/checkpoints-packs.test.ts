@@ -1,0 +1,155 @@
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openStorage, type Storage } from "../../../agent-server/storage/storage.ts";
+import { createObjectStore } from "../../../agent-server/workspace/checkpoints/object-store.ts";
+import { createPacks } from "../../../agent-server/workspace/checkpoints/object-packs.ts";
+import { loadTree, saveTree } from "../../../agent-server/workspace/effects/tree-file.ts";
+import {
+  emptyFolder,
+  entriesOf,
+  factsOf,
+  flag,
+  flagsOf,
+  hashOf,
+  pathOf,
+  setFacts,
+  setFlags,
+  setHash,
+} from "../../../agent-server/workspace/effects/file-tree.ts";
+import { sha256 } from "../../../agent-server/workspace/text/encoding.ts";
+import { toolsMigrations } from "../../../agent-server/tools/tools.ts";
+
+describe("packs", () => {
+  let dataDir = "";
+  let storage: Storage;
+  let time = 1_000;
+  beforeEach(() => {
+    dataDir = mkdtempSync(join(tmpdir(), "lancelot-packs-"));
+    storage = openStorage({ dataDir, migrations: toolsMigrations });
+    time = 1_000;
+  });
+  afterEach(() => {
+    storage.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+  const open = () => createPacks({ storage, now: () => time });
+  const files = () => readdirSync(join(dataDir, "objects/packs")).toSorted();
+  const contents = Array.from({ length: 60 }, (_, index) =>
+    index % 2 === 0 ? randomBytes(50_000) : Buffer.from(`text ${index}\n`.repeat(2_000)),
+  );
+  const fill = async () => {
+    const writer = open().writer();
+    for (const bytes of [...contents, ...contents]) await writer.add(sha256(bytes), bytes);
+    await writer.end();
+  };
+
+  it("give back what was stored, each content once, and nothing that was not", async () => {
+    await fill();
+    await fill();
+    expect(files()).toEqual(["1.pack"]);
+    for (const bytes of contents) expect(await open().get(sha256(bytes))).toEqual(bytes);
+    expect(await open().get(sha256(Buffer.from("never stored")))).toBeNull();
+    const store = createObjectStore(dataDir, open());
+    expect(await store.put(contents[0] ?? Buffer.alloc(0))).toBe(sha256(contents[0] ?? ""));
+    expect(files()).toEqual(["1.pack"]);
+  });
+
+  it("are written anew when they are half empty, and go when they are empty", async () => {
+    await fill();
+    const packs = open();
+    const [before] = packs.list();
+    time = 2_000;
+    const kept = contents.slice(0, 6);
+    for (const bytes of kept) expect(packs.use(sha256(bytes))).toBe(true);
+    const idle = packs.idle(1_500);
+    expect(idle).toHaveLength(contents.length - kept.length);
+    expect(packs.forget(idle, 1_500)).toBe(idle.length);
+    await packs.compact();
+    const [after] = packs.list();
+    expect(after?.bytes).toBeLessThan((before?.bytes ?? 0) / 5);
+    expect(files()).toHaveLength(1);
+    for (const bytes of kept) expect(await packs.get(sha256(bytes))).toEqual(bytes);
+    packs.forget(packs.idle(3_000), 3_000);
+    await packs.compact();
+    expect([files(), packs.list()]).toEqual([[], []]);
+  });
+
+  it("are not forgotten when they were used meanwhile", async () => {
+    await fill();
+    const packs = open();
+    const idle = packs.idle(1_500);
+    time = 2_000;
+    packs.use(idle[0] ?? "");
+    expect(packs.forget(idle, 1_500)).toBe(idle.length - 1);
+  });
+
+  it("leave nothing of a writing that was broken off", async () => {
+    const packs = open();
+    const writer = packs.writer();
+    for (const bytes of contents) await writer.add(sha256(bytes), bytes);
+    await writer.abort();
+    expect([files(), packs.list(), await packs.get(sha256(contents[0] ?? ""))]).toEqual([[], [], null]);
+    // Nor of a host that died.
+    storage.db.exec("INSERT INTO packs (host_id) VALUES ('gone')");
+    writeFileSync(join(dataDir, "objects/packs/2.pack"), "half");
+    writeFileSync(join(dataDir, "objects/packs/99.pack"), "stray");
+    await packs.compact();
+    expect(files()).toEqual([]);
+  });
+
+  it("say so when they are damaged", async () => {
+    await fill();
+    writeFileSync(join(dataDir, "objects/packs/1.pack"), randomBytes(1_000));
+    await expect(createObjectStore(dataDir, open()).get(sha256(contents[3] ?? ""))).rejects.toMatchObject({
+      message: expect.stringContaining("damaged"),
+    });
+  });
+});
+
+describe("a saved tree", () => {
+  let folder = "";
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "lancelot-tree-"));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  it("reads back as it was, and as nothing when a bit of it is wrong", async () => {
+    const root = emptyFolder("", 0o755, false, ["a\nb", "é"]);
+    const inner = emptyFolder("sub", 0o700, false, []);
+    const odd = emptyFolder("sub/\0\\xff", 0o711, true, ["\0\\xfe"]);
+    root.folders.set("sub", inner);
+    inner.folders.set("\0\\xff", odd);
+    const facts = { size: 5, mtimeMs: 1_700_000_000_000.123, ctimeMs: 1_700_000_000_001.5, ino: 2 ** 52, mode: 0o100644 };
+    for (const entry of entriesOf(root)) {
+      setFacts(entry, facts);
+      setFlags(entry, flag.known | flag.kept);
+      setHash(entry, sha256(pathOf(entry)));
+    }
+    const path = join(folder, "x.tree");
+    await saveTree(path, root);
+    const again = await loadTree(path);
+    const told = (tree: typeof root) =>
+      [...entriesOf(tree)].map((entry) => [
+        pathOf(entry),
+        entry.folder.mode,
+        entry.folder.odd,
+        factsOf(entry),
+        flagsOf(entry),
+        hashOf(entry),
+      ]);
+    expect(again === null ? null : told(again)).toEqual(told(root));
+    const bytes = readFileSync(path);
+    for (const at of [0, 20, Math.floor(bytes.length / 2), bytes.length - 1]) {
+      const wrong = Buffer.from(bytes);
+      wrong[at] = (wrong[at] ?? 0) ^ 1;
+      writeFileSync(path, wrong);
+      expect(await loadTree(path)).toBeNull();
+    }
+    writeFileSync(path, bytes.subarray(0, 10));
+    expect(await loadTree(path)).toBeNull();
+    expect(await loadTree(join(folder, "none.tree"))).toBeNull();
+  });
+});

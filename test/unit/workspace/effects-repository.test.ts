@@ -1,0 +1,119 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, writeFileSync } from "node:fs";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { snapshotTree } from "../../support/tools-fixture.ts";
+import { createEffectsRoom, type EffectsRoom } from "../../support/tools/effects-fixture.ts";
+
+describe("a repository a command worked in", () => {
+  let room: EffectsRoom;
+  const git = (...args: string[]) =>
+    execFileSync("git", ["-c", "user.name=O", "-c", "user.email=o@example.org", ...args], { cwd: room.workspace, encoding: "utf8" }).trim();
+  const state = () => ({
+    head: git("symbolic-ref", "HEAD"),
+    refs: git("for-each-ref", "--format=%(refname) %(objectname)"),
+    index: git("ls-files", "--stage"),
+    status: git("status", "--porcelain"),
+    stash: git("stash", "list"),
+  });
+  const expectWhole = () => expect(git("fsck", "--connectivity-only", "--no-dangling")).not.toMatch(/missing|broken|error/);
+
+  beforeEach(async () => {
+    room = createEffectsRoom();
+    room.write("a.txt", "a\n");
+    room.write("b.txt", "b\n");
+    await room.sh(
+      "git init -q -b main . && git add . && git commit -qm one && echo two >> a.txt && git commit -qam two && echo three >> a.txt",
+      {
+        questId: null,
+      },
+    );
+  });
+  afterEach(() => room.close());
+
+  it.each([
+    ["adding", "git add a.txt"],
+    ["committing", "git commit -qam three"],
+    ["a branch and a checkout", "git checkout -q -b other && echo o > o.txt && git add o.txt && git commit -qm o"],
+    ["a reset that throws away work", "git reset -q --hard HEAD~1"],
+    ["a stash", "git stash -q"],
+    [
+      "a merge that stops half-way",
+      "git commit -qam three; git checkout -q -b x HEAD~1; echo x >> a.txt; git commit -qam x; git merge main || true",
+    ],
+    ["a deleted branch and a tag", "git branch old HEAD~1; git tag t; git branch -D old; git tag u HEAD~1"],
+    ["packed refs", "git branch p; git pack-refs --all"],
+    ["expired logs and a collection", "git reset -q --hard HEAD~1; git reflog expire --expire=now --all; git gc -q --prune=now"],
+    ["the loss of the whole repository", "rm -rf .git"],
+    ["the loss of objects", "rm -rf .git/objects/*"],
+    ["a rebase", "git commit -qam three; git rebase -q --onto HEAD~2 HEAD~1 || true"],
+  ])("goes back after %s, whole", async (_what, script) => {
+    const before = state();
+    const { touched } = await room.sh(script);
+    expect(touched.files.find(({ path }) => path === ".git")).toMatchObject({ undoable: true });
+    const { conflicts } = await room.restore.restore({ questId: "q1" });
+    expect(conflicts).toEqual([]);
+    expect(state()).toEqual(before);
+    expect([room.read("a.txt"), room.read("b.txt")]).toEqual(["a\ntwo\nthree\n", "b\n"]);
+    expectWhole();
+  });
+
+  it("keeps what was committed to be found in the log", async () => {
+    await room.sh("git commit -qam three");
+    const commit = git("rev-parse", "HEAD");
+    await room.restore.restore({ questId: "q1" });
+    expect(git("cat-file", "-t", commit)).toBe("commit");
+    expect(git("log", "-g", "--format=%H").split("\n")).toContain(commit);
+  });
+
+  it("stays as it is, whole, when the owner went on in it", async () => {
+    await room.sh("echo c > c.txt; git add c.txt; git commit -qm command");
+    writeFileSync(room.path("owner.txt"), "o\n");
+    git("add", "owner.txt");
+    git("commit", "-qm", "owner");
+    const owner = state();
+    const { conflicts } = await room.restore.restore({ questId: "q1" });
+    expect(conflicts).toEqual([{ path: ".git", message: expect.stringContaining("something else was done in the repository") }]);
+    expect({ ...state(), status: "" }).toEqual({ ...owner, status: "" });
+    expectWhole();
+  });
+
+  it("goes back though somebody looked at it: git writes its index anew for that", async () => {
+    const before = state();
+    await room.sh("git add a.txt");
+    room.write("b.txt", "b\n");
+    git("status");
+    const { conflicts } = await room.restore.restore({ questId: "q1" });
+    expect(conflicts).toEqual([]);
+    expect(state()).toEqual(before);
+  });
+
+  it("is left alone while git is at work", async () => {
+    await room.sh("git add a.txt");
+    writeFileSync(room.path(".git/index.lock"), "");
+    const { conflicts } = await room.restore.restore({ questId: "q1" });
+    expect(conflicts).toEqual([{ path: ".git", message: expect.stringContaining("at work") }]);
+  });
+
+  it("goes back through several commands, newest first, and forward again", async () => {
+    const before = state();
+    await room.sh("git commit -qam three");
+    await room.sh("git checkout -q -b x; echo 4 >> a.txt; git commit -qam four");
+    await room.sh("git branch -D main; rm b.txt; git add -A");
+    const after = state();
+    const undone = await room.restore.restore({ questId: "q1" });
+    expect(undone.conflicts).toEqual([]);
+    expect(state()).toEqual(before);
+    const again = await room.restore.restore({ id: undone.undoCheckpointId ?? "" });
+    expect(again.conflicts).toEqual([]);
+    expect(state()).toEqual(after);
+    expectWhole();
+  });
+
+  it("leaves nothing behind that was made in a new one", async () => {
+    const before = snapshotTree(room.workspace, (path) => path.includes("/.git/"));
+    await room.sh("git init -q lib && cd lib && echo x > x.txt && git add . && git commit -qm x");
+    expect(existsSync(room.path("lib/.git/HEAD"))).toBe(true);
+    await room.restore.restore({ questId: "q1" });
+    expect(snapshotTree(room.workspace, (path) => path.includes("/.git/"))).toEqual(before);
+  });
+});

@@ -1,0 +1,171 @@
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { createGitRoom, type GitRoom, put } from "../../support/tools/git-fixture.ts";
+import { snapshotTree } from "../../support/tools-fixture.ts";
+
+let base = "";
+let home = "";
+let room: GitRoom;
+beforeEach(() => {
+  base = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-git-trees-")));
+  home = join(base, "home");
+  vi.stubEnv("HOME", home);
+  vi.stubEnv("XDG_CONFIG_HOME", undefined);
+  room = createGitRoom({ base, home });
+  room.answer("allow_once");
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  room.close();
+  rmSync(base, { recursive: true, force: true });
+});
+
+const settled = async (of: GitRoom) => {
+  expect(await of.tools.verifications.settle("q1", { timeoutMs: 20_000 })).toBe(true);
+  expect(of.tools.verifications.takeFailures("q1")).toBe("");
+};
+
+describe("submodules", () => {
+  let first = "";
+  let second = "";
+  beforeEach(() => {
+    const library = join(base, "library");
+    put(join(library, "lib.txt"), "one\n");
+    room.gitIn(library, "init", "-q", "-b", "main");
+    room.gitIn(library, "add", ".");
+    room.gitIn(library, "commit", "-qm", "Library");
+    room.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", library, "sub");
+    room.git("commit", "-qm", "Submodule");
+    first = room.gitIn(room.path("sub"), "rev-parse", "HEAD").trim();
+    put(room.path("sub/lib.txt"), "two\n");
+    room.gitIn(room.path("sub"), "commit", "-qam", "Newer");
+    second = room.gitIn(room.path("sub"), "rev-parse", "HEAD").trim();
+  });
+
+  it("that stand at another commit are shown, and committed as a pointer", async () => {
+    expect((await room.run("git_status", {})).text).toContain(" M sub");
+    expect((await room.run("git_diff", {})).text).toMatch(new RegExp(`-Subproject commit ${first}\n\\+Subproject commit ${second}`));
+    room.write("a.txt", "two\n");
+    const outcome = await room.run("git_commit", { message: "Newer library", paths: ["."] });
+    expect([outcome.isError, outcome.text]).toEqual([false, expect.stringContaining("Committed 2 files")]);
+    expect(room.git("ls-tree", "HEAD", "sub")).toBe(`160000 commit ${second}\tsub\n`);
+    expect(room.git("status", "--porcelain")).toBe("");
+    await settled(room);
+    expect((await room.tools.checkpoints.restore({ questId: "q1" })).conflicts).toEqual([]);
+    expect(room.git("ls-tree", "HEAD", "sub")).toBe(`160000 commit ${first}\tsub\n`);
+    expect(room.git("status", "--porcelain")).toBe(" M a.txt\n M sub\n");
+  });
+
+  it("are committed by their own path too, and by nothing inside them", async () => {
+    expect((await room.run("git_commit", { message: "Pointer", paths: ["sub"] })).isError).toBe(false);
+    put(room.path("sub/lib.txt"), "three\n");
+    expect((await room.run("git_status", {})).text).toContain("Nothing is changed.");
+    expect((await room.run("git_commit", { message: "No", paths: ["sub"] })).text).toContain("nothing to commit");
+    expect(room.gitIn(room.path("sub"), "status", "--porcelain")).toBe(" M lib.txt\n");
+    expect(room.gitIn(room.path("sub"), "rev-parse", "HEAD").trim()).toBe(second);
+  });
+
+  it("keep the pointer the owner has staged, when other files are committed", async () => {
+    room.git("add", "sub");
+    room.write("a.txt", "two\n");
+    expect((await room.run("git_commit", { message: "File", paths: ["a.txt"] })).isError).toBe(false);
+    expect(room.git("status", "--porcelain")).toBe("M  sub\n");
+    expect((await room.run("git_commit", { message: "Pointer", paths: ["sub"] })).isError).toBe(false);
+    expect(room.git("ls-tree", "HEAD", "sub")).toContain(second);
+  });
+
+  it("that were removed are committed as removed", async () => {
+    room.git("rm", "-qf", "sub");
+    const outcome = await room.run("git_commit", { message: "Without", paths: ["."] });
+    expect([outcome.isError, outcome.text]).toEqual([false, expect.any(String)]);
+    expect(room.git("ls-tree", "HEAD", "sub")).toBe("");
+  });
+
+  it("start nothing, whatever their settings name", async () => {
+    const trap = join(base, "trap.sh");
+    put(trap, `#!/bin/sh\ntouch ${join(base, "sprung")}\n`, 0o755);
+    const config = room.path(".git/modules/sub/config");
+    put(
+      config,
+      `${readFileSync(config, "utf8")}\n\tfsmonitor = ${trap}\n[filter "evil"]\n\tclean = ${trap}\n[diff]\n\texternal = ${trap}\n`,
+    );
+    put(room.path(".git/modules/sub/info/attributes"), "* filter=evil\n");
+    put(room.path(".git/modules/sub/hooks/post-index-change"), `#!/bin/sh\ntouch ${join(base, "sprung")}\n`, 0o755);
+    for (const staged of [false, true]) {
+      if (staged) room.git("update-index", "--cacheinfo", `160000,${second},sub`);
+      for (const [tool, args] of [
+        ["git_status", {}],
+        ["git_status", { path: "sub" }],
+        ["git_diff", {}],
+        ["git_diff", { staged: true }],
+      ] as const)
+        expect([tool, (await room.run(tool, args)).isError]).toEqual([tool, false]);
+    }
+    expect((await room.run("git_commit", { message: "Pointer", paths: ["sub"] })).isError).toBe(false);
+    expect((await room.run("git_commit", { message: "Again", paths: ["."] })).isError).toBe(true);
+    expect(existsSync(join(base, "sprung"))).toBe(false);
+    // Git as it comes does start it.
+    room.gitIn(room.path("sub"), "status");
+    expect(existsSync(join(base, "sprung"))).toBe(true);
+  });
+
+  it("whose repository is somebody else's are not committed", async () => {
+    const victim = join(base, "victim");
+    put(join(victim, "f"), "f\n");
+    room.gitIn(victim, "init", "-q");
+    room.gitIn(victim, "add", ".");
+    room.gitIn(victim, "commit", "-qm", "Private");
+    put(room.path("sub/.git"), `gitdir: ${join(victim, ".git")}\n`);
+    const before = snapshotTree(victim);
+    const { isError, text } = await room.run("git_commit", { message: "Theirs", paths: ["sub"] });
+    expect([isError, text]).toEqual([true, expect.stringContaining("leads to a folder that knows nothing of it")]);
+    expect([room.git("ls-tree", "HEAD", "sub"), snapshotTree(victim)]).toEqual([`160000 commit ${first}\tsub\n`, before]);
+  });
+
+  it("stay as they are when another branch is checked out", async () => {
+    room.git("branch", "old", "HEAD~1");
+    const { isError, text } = await room.run("git_checkout", { ref: "old" });
+    expect([isError, text]).toEqual([false, expect.stringContaining("Checked out old")]);
+    expect(room.gitIn(room.path("sub"), "rev-parse", "HEAD").trim()).toBe(second);
+    expect(readFileSync(room.path("sub/lib.txt"), "utf8")).toBe("two\n");
+  });
+});
+
+describe("a linked work tree", () => {
+  it("shows, commits and checks out its own, and touches nothing of the main one", async () => {
+    room.git("branch", "other");
+    room.git("worktree", "add", "-q", "-b", "side", join(base, "side"));
+    room.write("a.txt", "work of the owner\n");
+    room.write("staged.txt", "staged\n");
+    room.git("add", "staged.txt");
+    const side = createGitRoom({ base: join(base, "two"), home, workspace: join(base, "side"), empty: true });
+    side.answer("allow_once");
+    try {
+      const main = () => ({
+        files: snapshotTree(room.workspace, (path) => path === room.path(".git")),
+        own: ["HEAD", "index", "config", "refs/heads/main", "logs/HEAD", "refs/heads/other"].map((name) =>
+          readFileSync(room.path(`.git/${name}`), "base64"),
+        ),
+      });
+      const before = main();
+      expect((await side.run("git_status", {})).text).toBe("## side\nNothing is changed.");
+      side.write("dir/b.txt", "side\n");
+      expect((await side.run("git_status", {})).text).toContain(" M dir/b.txt");
+      expect((await side.run("git_diff", {})).text).toContain("+side");
+      expect((await side.run("git_commit", { message: "Side", paths: ["."] })).text).toContain("to side as");
+      expect((await side.run("git_log", { limit: 1 })).text).toContain("Side");
+      expect((await side.run("git_checkout", { ref: "other" })).text).toContain("Checked out other");
+      expect(side.read("dir/b.txt")).toBe("b\n");
+      expect((await side.run("git_checkout", { ref: "main" })).isError).toBe(true);
+      expect((await side.run("git_checkout", { ref: "side" })).isError).toBe(false);
+      await settled(side);
+      expect(main()).toEqual(before);
+      expect((await side.tools.checkpoints.restore({ questId: "q1" })).conflicts).toEqual([]);
+      expect([side.git("rev-parse", "side"), main()]).toEqual([room.git("rev-parse", "main"), before]);
+    } finally {
+      side.close();
+    }
+  });
+});

@@ -1,0 +1,152 @@
+import { execFileSync } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createToolsRoom, type ToolsRoom } from "../../support/tools-fixture.ts";
+
+describe("git tools", () => {
+  let room: ToolsRoom;
+  const git = (...args: string[]) =>
+    execFileSync("git", ["-c", "user.name=T", "-c", "user.email=t@example.invalid", "-c", "core.hooksPath=/dev/null", ...args], {
+      cwd: room.workspace,
+      encoding: "utf8",
+      stdio: "pipe",
+    });
+  beforeEach(() => {
+    room = createToolsRoom();
+    git("init", "-q", "-b", "main");
+    room.write("a.txt", "one\n");
+    room.write("dir/b.txt", "b\n");
+    git("add", ".");
+    git("commit", "-q", "-m", "First");
+  });
+  afterEach(() => room.close());
+
+  it("show status, diff and log", async () => {
+    expect((await room.run("git_status", {})).text).toBe("## main\nNothing is changed.");
+    room.write("a.txt", "two\n");
+    room.write("dir/b.txt", "c\n");
+    room.write("new.txt", "n\n");
+    git("add", "dir");
+    expect((await room.run("git_status", {})).text.split("\n").sort()).toEqual(
+      ["## main", " M a.txt", "?? new.txt", "M  dir/b.txt"].sort(),
+    );
+    expect((await room.run("git_status", { path: "dir" })).text).toBe("## main\nM  dir/b.txt");
+    const diff = (await room.run("git_diff", {})).text;
+    expect(diff).toContain("-one\n+two");
+    expect(diff).not.toContain("b.txt");
+    expect((await room.run("git_diff", { staged: true })).text).toContain("-b\n+c");
+    expect((await room.run("git_diff", { path: "dir" })).text).toBe("No unstaged changes in dir.");
+    expect((await room.run("git_diff", { limit: 2 })).text).toContain("more lines");
+    expect((await room.run("git_log", { limit: "5" })).text).toMatch(/^[0-9a-f]{7,} \d{4}-\d\d-\d\d T: First$/);
+    expect((await room.run("git_log", { path: "new.txt" })).text).toBe("No commits touched new.txt.");
+  });
+
+  it("do not show what is in secret files", async () => {
+    room.write(".env", "A=hunter2hunter2\n");
+    git("add", "-f", ".env");
+    git("commit", "-q", "-m", "Env");
+    room.write(".env", "A=swordfish9swordfish9\n");
+    const text = (await room.run("git_diff", {})).text;
+    expect(text).toContain("1 changed secret files are not shown");
+    expect(text).not.toMatch(/hunter2|swordfish/);
+    expect(await room.run("git_diff", { path: ".env" })).toMatchObject({ isError: true });
+  });
+
+  it("show nothing above the workspace", async () => {
+    const inner = createToolsRoom({ workspace: room.path("dir"), dataDir: join(room.dataDir, "inner") });
+    room.write("a.txt", "changed above\n");
+    room.write("dir/b.txt", "changed\n");
+    expect((await inner.run("git_status", {})).text).not.toContain("a.txt");
+    const diff = (await inner.run("git_diff", {})).text;
+    expect(diff).toContain("+changed");
+    expect(diff).not.toContain("above");
+    inner.close();
+  });
+
+  it("say so where there is no repository, and in one without commits", async () => {
+    const empty = createToolsRoom();
+    expect(await empty.run("git_status", {})).toMatchObject({ isError: true, text: expect.stringContaining("not a git repository") });
+    execFileSync("git", ["init", "-q"], { cwd: empty.workspace });
+    expect((await empty.run("git_log", {})).text).toBe("This repository has no commits yet.");
+    empty.close();
+  });
+
+  it.each(["--output=owned", "-c", "--upload-pack=x", ":(top)a.txt", "--"])("take %s for the name of a file", async (path) => {
+    for (const tool of ["git_status", "git_diff", "git_log"]) await room.run(tool, { path });
+    expect(existsSync(room.path("owned"))).toBe(false);
+  });
+
+  it("run nothing of a repository full of traps", async () => {
+    const canary = join(room.workspace, "..", "sprung");
+    const trap = join(room.workspace, "..", "trap.sh");
+    mkdirSync(dirname(trap), { recursive: true });
+    writeFileSync(trap, `#!/bin/sh\necho "$0 $*" >> ${canary}\ncat\n`);
+    chmodSync(trap, 0o755);
+    for (const hook of ["post-index-change", "fsmonitor-watchman", "pre-commit", "post-checkout", "reference-transaction"]) {
+      room.write(`.git/hooks/${hook}`, `#!/bin/sh\necho ${hook} >> ${canary}\n`);
+      chmodSync(room.path(`.git/hooks/${hook}`), 0o755);
+    }
+    room.write(".gitattributes", "*.txt filter=evil diff=evil\n*.bin filter=evil=x diff=evil\n");
+    room.write("c.bin", "bin\n");
+    git("add", ".");
+    git("commit", "-q", "-m", "Traps");
+    const settings = {
+      "core.fsmonitor": trap,
+      "core.hooksPath": dirname(room.path(".git/hooks/x")),
+      "core.pager": trap,
+      "core.editor": trap,
+      "core.sshCommand": trap,
+      "core.askPass": trap,
+      "core.gitProxy": trap,
+      "core.alternateRefsCommand": trap,
+      "pager.diff": trap,
+      "pager.log": trap,
+      "pager.status": trap,
+      "diff.external": trap,
+      "diff.evil.command": trap,
+      "diff.evil.textconv": trap,
+      "filter.evil.clean": trap,
+      "filter.evil.smudge": trap,
+      "filter.evil.process": trap,
+      "filter.evil.required": "true",
+      "gpg.program": trap,
+      "log.showSignature": "true",
+      "credential.helper": `!${trap}`,
+      "interactive.diffFilter": trap,
+      "alias.status": `!${trap}`,
+      "alias.diff": `!${trap}`,
+      "extensions.partialClone": "origin",
+      "remote.origin.url": `ext::${trap}`,
+      "remote.origin.promisor": "true",
+      "remote.origin.uploadpack": trap,
+      "core.worktree": "/",
+    };
+    for (const [key, value] of Object.entries(settings)) {
+      execFileSync("git", ["config", "--file", room.path(".git/config"), key, value]);
+    }
+    // A filter whose name holds an equals sign cannot be reached by `-c`.
+    writeFileSync(room.path(".git/config"), `[filter "evil=x"]\n\tclean = ${trap}\n\tprocess = ${trap}\n\trequired = true\n`, {
+      flag: "a",
+    });
+    room.write("a.txt", "changed\n");
+    room.write("c.bin", "changed\n");
+    const status = await room.run("git_status", {});
+    const diff = await room.run("git_diff", {});
+    const staged = await room.run("git_diff", { staged: true });
+    const log = await room.run("git_log", {});
+    const ofFile = await room.run("git_log", { path: "a.txt" });
+    expect(status.text).toContain(" M a.txt");
+    expect(diff.text).toContain("+changed");
+    expect(diff.text).toContain("c.bin");
+    expect([staged, log, ofFile].map(({ isError }) => isError)).toEqual([false, false, false]);
+    expect(existsSync(canary)).toBe(false);
+    // The traps do spring when git is run as it comes.
+    try {
+      execFileSync("git", ["diff"], { cwd: room.workspace, stdio: "pipe", timeout: 10_000 });
+    } catch {
+      // What it answers is of no interest.
+    }
+    expect(existsSync(canary)).toBe(true);
+  });
+});
