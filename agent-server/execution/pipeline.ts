@@ -15,7 +15,8 @@ import { isRefusal } from "./refusals.ts";
 import { createLeaves, type IntentSpec, type Leave, toOutcomeStep, type Traveller } from "./grants.ts";
 import type { Verifications, VerifyOwn } from "./verifications.ts";
 import type { Verification } from "./verification-store.ts";
-import { type Expectation, expectationOf, type Left } from "./verify-files.ts";
+import { type Expectation, expectationOf } from "./verify-files.ts";
+import type { FileOutcome } from "../workspace/workspace-files.ts";
 
 export type { IntentSpec, Traveller };
 
@@ -30,7 +31,7 @@ export interface Result<T> {
   /** Words when it did not work though nothing was thrown. */
   readonly failure?: string;
   /** Touched files that were not left as planned, for a good reason. */
-  readonly left?: readonly Left[];
+  readonly left?: readonly FileOutcome[];
 }
 
 export interface Undertaking<T> extends Traveller {
@@ -140,7 +141,7 @@ export function createRoad(deps: RoadDeps): Road {
   }
 
   /** Reads what the effect left, for undo and verification. */
-  async function finishFiles(checkpointId: string, touches: readonly Touch[], left: readonly Left[] = []): Promise<Expectation[]> {
+  async function finishFiles(checkpointId: string, touches: readonly Touch[], left: readonly FileOutcome[] = []): Promise<Expectation[]> {
     const before = new Map(checkpoints.files({ id: checkpointId }).map((file) => [file.path.absolute, file.before]));
     const expectations: Expectation[] = [];
     const images = await checkpoints.finishFiles(

@@ -1,8 +1,8 @@
 import type { RestoreResult } from "../contract/changes.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Governance } from "../governance/governance.ts";
-import { branchName, headOf, shortHash } from "../tools/catalog/git-write.ts";
-import { switchTo } from "../tools/catalog/git-checkout.ts";
+import { branchName, headOf, shortHash } from "../workspace/git/head.ts";
+import { switchTo } from "../workspace/git/head.ts";
 import type { Locks } from "../workspace/path-locks.ts";
 import { type Git, gitProvider, openGit } from "../workspace/git/git.ts";
 import { expectPlain, underWay } from "../workspace/git/git-repository.ts";

@@ -15,7 +15,7 @@ import { fileProvider } from "../workspace/file-operations.ts";
 import type { IntentSpec, Road } from "./pipeline.ts";
 import { decodeText } from "../workspace/text/encoding.ts";
 import type { Verifications } from "./verifications.ts";
-import type { Left } from "./verify-files.ts";
+import type { FileOutcome } from "../workspace/workspace-files.ts";
 import { leftBy, type WorkspaceFiles } from "../workspace/workspace-files.ts";
 
 /** How long (ms) an undo waits for verifications that are under way. */
@@ -153,7 +153,7 @@ export function createRestore(deps: {
       completed: true,
       run: async ({ checkpointId }) => {
         const changedFiles: unknown[] = [];
-        const left: Left[] = [];
+        const left: FileOutcome[] = [];
         const throughEditor = allowed.length <= maxThroughEditor;
         await inWaves(
           allowed.map(({ reversal }) => reversal),

@@ -1,3 +1,4 @@
+import type { FileOutcome } from "../workspace/workspace-files.ts";
 import * as z from "zod";
 import { LancelotError } from "../contract/errors.ts";
 import type { Governance } from "../governance/governance.ts";
@@ -18,17 +19,8 @@ export const Expectation = z.object({
 });
 export type Expectation = z.infer<typeof Expectation>;
 
-/** How an effect left a file, where that is not simply as planned. */
-export type Left =
-  /** It was not written after all. */
-  | { readonly absolute: string; readonly as: "untouched" }
-  /** The editor holds the new text unsaved; the disk is as it was. */
-  | { readonly absolute: string; readonly as: "unsaved" }
-  /** The editor saved it, in its own way; SHA-256 of what it read back as, null for no file. */
-  | { readonly absolute: string; readonly as: "saved"; readonly hash: string | null };
-
 /** What must be on the disk for an effect to have worked; null where nothing can be expected of a touched file. */
-export function expectationOf(touch: Touch, before: FileImage, found: FileImage, left: Left | undefined): Expectation | null {
+export function expectationOf(touch: Touch, before: FileImage, found: FileImage, left: FileOutcome | undefined): Expectation | null {
   const { absolute, display } = touch.path;
   const path = { absolute, display };
   if (left?.as === "untouched" || left?.as === "unsaved") return null;

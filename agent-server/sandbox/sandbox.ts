@@ -2,7 +2,7 @@ import type { FlagName } from "../flags/flags.ts";
 import type { Governance } from "../governance/governance.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Log } from "../security/security.ts";
-import type { SandboxControl } from "../tools/routing/routing.ts";
+import type { SandboxControl } from "./sandbox-control.ts";
 import { createContainerShell } from "./container.ts";
 import { createEgressProxy, type EgressConnection } from "./egress.ts";
 import { createHostShell } from "./host-shell.ts";

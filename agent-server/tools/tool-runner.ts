@@ -199,7 +199,7 @@ export function createFabric(deps: FabricDeps): (call: ToolCall) => Promise<Tool
     /** What works on the disk waits for the owner's review of what the task proposed, and is planned anew after it. */
     async function afterReview(tool: Tool, args: unknown, scope: Scope, planned: Effect): Promise<Answer | Effect> {
       const { questId, mode, signal } = call;
-      if (questId === null || scope.changes.reviewed.list({ questId, open: true, limit: 1 }).length === 0) return planned;
+      if (questId === null || scope.changes.review.list({ questId, open: true, limit: 1 }).length === 0) return planned;
       const steps = planned.steps.map((step) => ({ ...step, mode, questId }));
       if (steps.some((step) => scope.governance.evaluate(step).verdict === "deny")) return planned;
       if (call.settleReview === undefined) {

@@ -1,6 +1,5 @@
 import * as z from "zod";
 import type { AskEditor } from "../contract/editor.ts";
-import { LancelotError } from "../contract/errors.ts";
 import type { ActionType } from "../contract/receipts.ts";
 import type { Tier } from "../contract/common.ts";
 import type { FlagName } from "../flags/flags.ts";
@@ -125,23 +124,6 @@ export function count(min: number, max: number) {
 /** A yes or no that models may also write as a text. */
 export function flag() {
   return z.preprocess((value) => (value === "true" ? true : value === "false" ? false : value), z.boolean());
-}
-
-export interface ResolvedFile extends TargetFile {
-  readonly type: "file" | "directory" | "other" | "missing";
-  readonly sensitive: "secret" | "protected" | null;
-}
-
-/** Where a path leads. @throws LancelotError `denied` with the rule when it leads nowhere a tool may go. */
-export function resolveFile(scope: Pick<Scope, "governance">, asked: string): ResolvedFile {
-  const resolved = scope.governance.resolvePath(asked);
-  if (!resolved.ok) {
-    const rule = { id: resolved.rule, source: "policy" as const, message: resolved.message };
-    const decision = { verdict: "deny", tier: "T3", riskLevel: "high", rules: [rule], alternatives: [], cached: false };
-    throw new LancelotError("denied", resolved.message, { data: { decision } });
-  }
-  const { absolute, display, inside, type, sensitive } = resolved;
-  return { asked, absolute, display, inside, type, sensitive };
 }
 
 /** The intent to do something with a file. */

@@ -1,5 +1,5 @@
 import { realpathSync } from "node:fs";
-import type { Change, ChangeTexts, Checkpoint, RestoreOf, RestoreResult } from "../contract/changes.ts";
+import type { Checkpoint, RestoreOf, RestoreResult } from "../contract/changes.ts";
 import type { PlanStep, ToolPart } from "../contract/chat.ts";
 import type { AskEditor } from "../contract/editor.ts";
 import { LancelotError } from "../contract/errors.ts";
@@ -19,7 +19,8 @@ import type { ToolProvider } from "./routing/capabilities.ts";
 import type { CommandRoom } from "./command/run-command-line.ts";
 import { createBoundary, toldWords } from "../execution/tier-boundary.ts";
 import { catalog as shippedCatalog } from "./catalog/catalog.ts";
-import { createChanges } from "../workspace/changes/changes.ts";
+import { createApplyAccepted } from "../execution/apply-accepted.ts";
+import { type ChangeReview, createChanges } from "../workspace/changes/changes.ts";
 import { createChangesStore } from "../workspace/changes/change-store.ts";
 import { createKeeping } from "../workspace/checkpoints/checkpoint-services.ts";
 import { createRestore } from "../execution/restore.ts";
@@ -40,7 +41,8 @@ import { sweepStaging } from "../workspace/git/clone-staging.ts";
 import { createRepositoryMoves } from "../workspace/git/repository-moves.ts";
 import { createRepositoryUndo } from "../execution/repository-undo.ts";
 import { createRoad } from "../execution/pipeline.ts";
-import { createRouting, type Routing, type RoutingDeps, type SandboxControl } from "./routing/routing.ts";
+import type { SandboxControl } from "../sandbox/sandbox-control.ts";
+import { createRouting, type Routing, type RoutingDeps } from "./routing/routing.ts";
 import type { ShellProvider } from "../sandbox/shell-provider.ts";
 import type { Tool } from "./tool.ts";
 import { createSandboxSettings } from "../sandbox/sandbox-settings.ts";
@@ -91,13 +93,6 @@ export interface ToolOutcome {
   error?: LancelotError;
 }
 
-/** What a review left, for the model. */
-export interface ReviewResult {
-  /** Changes still undecided. */
-  open: number;
-  text: string;
-}
-
 export interface Tools {
   list(): ToolInfo[];
   /** What the model is told of them; `names` narrows the list. */
@@ -113,17 +108,7 @@ export interface Tools {
   files(query: string, limit: number, signal: AbortSignal): Promise<string[]>;
   /** What a file of the workspace defines. @throws LancelotError. */
   outline(path: string): Promise<Result<"workspace.outline">>;
-  changes: {
-    list(filter: { questId?: string; open?: boolean; limit: number }): Change[];
-    get(id: string): ChangeTexts;
-    /** The owner's review. Accepted hunks are written by the full road. @throws LancelotError `not_found`, `conflict`. */
-    decide(id: string, decision: "accept" | "reject", hunks?: readonly number[]): Promise<Change>;
-    /** Words for the model on what was accepted and rejected since it was last told; empty when nothing. */
-    takeReview(questId: string): ReviewResult;
-    /** Rejects what is undecided of a quest (the owner stopped it or the quest goes). */
-    discard(questId: string): void;
-    onChange(listener: (change: Change) => void): () => void;
-  };
+  changes: ChangeReview;
   checkpoints: {
     list(filter: { questId?: string; limit: number }): Checkpoint[];
     diff(of: RestoreOf): Promise<{ path: string; diff: string }[]>;
@@ -241,7 +226,8 @@ export function createTools(deps: ToolsDeps): Tools {
   const road = createRoad({ governance, ledger, checkpoints, verifications, boundary, log, ...(effects === null ? {} : { effects }) });
   const files = createWorkspaceFiles(askEditor);
   const changes = createChanges({
-    ...{ store: createChangesStore(storage, owner, deps.placeholders), files, road, governance, ledger, locks, emit, now },
+    ...{ store: createChangesStore(storage, owner, deps.placeholders), files, governance, ledger, locks, emit, now },
+    applyAccepted: createApplyAccepted({ files, road }),
     hide: (questId, text) => (deps.placeholders?.of(questId).secrets ?? redactor).text(text).text,
   });
   const restore = createRestore({ checkpoints, objects, files, governance, road, locks, ledger, verifications, ready: () => ready });
@@ -364,7 +350,7 @@ export function createTools(deps: ToolsDeps): Tools {
     },
     outline: (path) => outlineFile({ governance, files, outliner }, path),
     files: async (query, limit, signal) => findFiles(searchable(), query, limit, signal),
-    changes: changes.reviewed,
+    changes: changes.review,
     checkpoints: {
       list: (filter) => checkpoints.list(filter),
       diff: async (of) => restore.diff(of),

@@ -4,7 +4,15 @@ import { changeMode, type FilePath, hashFile, readWhole, removeFile, statPath, w
 import { formatBytes } from "./text/bounds.ts";
 import { decodeText, type Encoding, encodeText, sha256, utf8 } from "./text/encoding.ts";
 import { describeBytes } from "./text/window.ts";
-import type { Left } from "../execution/verify-files.ts";
+
+/** How an effect left a file, where that is not simply as planned. */
+export type FileOutcome =
+  /** It was not written after all. */
+  | { readonly absolute: string; readonly as: "untouched" }
+  /** The editor holds the new text unsaved; the disk is as it was. */
+  | { readonly absolute: string; readonly as: "unsaved" }
+  /** The editor saved it, in its own way; SHA-256 of what it read back as, null for no file. */
+  | { readonly absolute: string; readonly as: "saved"; readonly hash: string | null };
 
 /** Files above this are neither edited by text nor proposed, in bytes. */
 export const maxEditBytes = 5 * 1024 * 1024;
@@ -38,7 +46,7 @@ export interface Written {
 }
 
 /** What a write left, where that is not simply the text on the disk; null for nothing written. */
-export function leftBy(file: FilePath, written: Written | null): Left[] {
+export function leftBy(file: FilePath, written: Written | null): FileOutcome[] {
   const { absolute } = file;
   if (written === null) return [{ absolute, as: "untouched" }];
   if (written.via === "disk") return [];

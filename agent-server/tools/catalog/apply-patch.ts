@@ -4,7 +4,8 @@ import { editsEffect, type PlannedEdit } from "../edit-effect.ts";
 import { fileProvider, statPath } from "../../workspace/file-operations.ts";
 import { placeSecrets } from "../../workspace/secret-placement.ts";
 import { applyFilePatch, type FilePatch, parseFilePatches } from "../../workspace/text/patch.ts";
-import { defineTool, fileStep, readOverlay, resolveFile, type Scope } from "../tool.ts";
+import { defineTool, fileStep, readOverlay, type Scope } from "../tool.ts";
+import { resolveFile } from "../../workspace/resolve-file.ts";
 
 export const applyPatch = defineTool({
   name: "apply_patch",

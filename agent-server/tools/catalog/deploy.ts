@@ -5,7 +5,8 @@ import { visibleCommand } from "../command/command-question.ts";
 import { refused } from "../../execution/decisions.ts";
 import { type DeclaredStep, deployActions } from "../providers/deploy-config.ts";
 import { runInShell } from "../command/shell-run.ts";
-import { defineTool, type Effect, resolveFile, type Scope } from "../tool.ts";
+import { defineTool, type Effect, type Scope } from "../tool.ts";
+import { resolveFile } from "../../workspace/resolve-file.ts";
 
 const verifyMs = 300_000;
 const verifyBytes = 64 * 1024;

@@ -4,7 +4,8 @@ import { editsEffect } from "../edit-effect.ts";
 import { placeSecrets } from "../../workspace/secret-placement.ts";
 import { fileProvider } from "../../workspace/file-operations.ts";
 import { replaceText } from "../../workspace/text/match.ts";
-import { defineTool, fileStep, flag, PathArgument, readOverlay, resolveFile } from "../tool.ts";
+import { defineTool, fileStep, flag, PathArgument, readOverlay } from "../tool.ts";
+import { resolveFile } from "../../workspace/resolve-file.ts";
 
 export const editFile = defineTool({
   name: "edit_file",

@@ -1,5 +1,6 @@
 import { aboutName, findName, readPlaces, wordPattern } from "../symbol-places.ts";
-import { defineTool, resolveFile, type Scope } from "../tool.ts";
+import { defineTool, type Scope } from "../tool.ts";
+import { resolveFile } from "../../workspace/resolve-file.ts";
 import { searchWorkspace } from "../../workspace/workspace-search.ts";
 
 const limit = 200;

@@ -1,7 +1,8 @@
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import { fileProvider } from "../../workspace/file-operations.ts";
-import { defineTool, fileStep, PathArgument, readOverlay, resolveFile } from "../tool.ts";
+import { defineTool, fileStep, PathArgument, readOverlay } from "../tool.ts";
+import { resolveFile } from "../../workspace/resolve-file.ts";
 
 export const getFileOutline = defineTool({
   name: "get_file_outline",

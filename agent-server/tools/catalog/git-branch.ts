@@ -5,7 +5,8 @@ import { expectPlain } from "../../workspace/git/git-repository.ts";
 import type { IntentSpec } from "../../execution/pipeline.ts";
 import { type Answer, defineTool, type Scope } from "../tool.ts";
 import { gitStep } from "./git.ts";
-import { branchName, headOf, holdRepository, openIdle, reopen, shortHash } from "./git-write.ts";
+import { branchName, headOf, shortHash } from "../../workspace/git/head.ts";
+import { holdRepository, openIdle, reopen } from "./git-write.ts";
 
 /** Most branches a list shows. */
 const maxListed = 200;

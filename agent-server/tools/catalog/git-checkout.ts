@@ -5,27 +5,14 @@ import { join } from "node:path";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import { type Git, gitProvider } from "../../workspace/git/git.ts";
-import { expectPlain } from "../../workspace/git/git-repository.ts";
 import type { IntentSpec } from "../../execution/pipeline.ts";
-import { defineTool, fileStep, resolveFile, type Scope } from "../tool.ts";
+import { defineTool, fileStep, type Scope } from "../tool.ts";
+import { resolveFile } from "../../workspace/resolve-file.ts";
 import { branchCommit, commitOf, RefArgument, refStep } from "./git-branch.ts";
-import {
-  branchName,
-  changedFiles,
-  filtered,
-  type Head,
-  headOf,
-  holdRepository,
-  list,
-  nameInWorkspace,
-  openIdle,
-  refuseFiltered,
-  reopen,
-  shortHash,
-} from "./git-write.ts";
+import { branchName, headOf, shortHash, switchTo } from "../../workspace/git/head.ts";
+import { changedFiles, filtered, list, refuseFiltered } from "../../workspace/git/work-tree.ts";
+import { holdRepository, nameInWorkspace, openIdle, reopen } from "./git-write.ts";
 
-/** Big work trees take a while to write. */
-const quietMs = 10 * 60_000;
 /** More sensitive files than this are not asked about one by one. */
 const maxSensitive = 20;
 /** Files whose unsaved text the editor is asked for. */
@@ -217,26 +204,4 @@ function sensitiveSteps(scope: Scope, git: Git, files: readonly TreeChange[]): I
     );
   }
   return sensitive.map(({ path, kind }) => fileStep(kind === "removed" ? "delete" : "write", resolveFile(scope, path)));
-}
-
-/** Moves HEAD, index and files, as git does it when nothing is in the way. @throws LancelotError `conflict`. */
-export async function switchTo(git: Git, to: Head): Promise<void> {
-  expectPlain(git.repository, to.ref === null ? [] : [to.ref]);
-  const way = to.ref === null ? ["--detach", to.commit ?? ""] : [branchName(to.ref)];
-  const author = { name: git.owner.name ?? "Lancelot", email: git.owner.email ?? "lancelot@localhost" };
-  try {
-    await git.run("checkout", ["--quiet", "--no-overwrite-ignore", "--no-guess", "--no-recurse-submodules", ...way], [], {
-      quietMs,
-      author,
-    });
-  } catch (error) {
-    const words = error instanceof LancelotError && error.cause instanceof Error ? error.cause.message : "";
-    if (/would be overwritten|would be removed|would lose/.test(words))
-      throw new LancelotError(
-        "conflict",
-        "Uncommitted work, or a file that is not under version control, is in the way. Nothing was changed.",
-        { cause: error },
-      );
-    throw error;
-  }
 }

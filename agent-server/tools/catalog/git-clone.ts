@@ -7,8 +7,10 @@ import { type Git, gitOf, gitProvider, listSettings } from "../../workspace/git/
 import { type ListedSetting, ownerSettings, parseSettings } from "../../workspace/git/git-settings.ts";
 import { stagingFolder, sweepStaging } from "../../workspace/git/clone-staging.ts";
 import { inPrivateFolder, type Remote, remoteOf, tooLarge, transfer, uploadPack } from "../../workspace/git/git-transfer.ts";
-import { count, defineTool, fileStep, PathArgument, resolveFile, type Scope } from "../tool.ts";
-import { headOf, list, shortHash } from "./git-write.ts";
+import { count, defineTool, fileStep, PathArgument, type Scope } from "../tool.ts";
+import { resolveFile } from "../../workspace/resolve-file.ts";
+import { headOf, shortHash } from "../../workspace/git/head.ts";
+import { list } from "../../workspace/git/work-tree.ts";
 
 /** Most bytes of a clone, in its objects and then again in its files, and most files. */
 const maxBytes = 1024 * 1024 * 1024;

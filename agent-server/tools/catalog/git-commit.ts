@@ -6,24 +6,12 @@ import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import { type Git, gitOf, gitProvider } from "../../workspace/git/git.ts";
 import { expectPlain, findRepository } from "../../workspace/git/git-repository.ts";
-import { defineTool, PathArgument, resolveFile, type Scope } from "../tool.ts";
+import { defineTool, PathArgument, type Scope } from "../tool.ts";
+import { resolveFile } from "../../workspace/resolve-file.ts";
 import { gitStep } from "./git.ts";
-import {
-  branchName,
-  changedFiles,
-  filtered,
-  type Head,
-  headOf,
-  holdRepository,
-  hooksOf,
-  list,
-  nameInTree,
-  nameInWorkspace,
-  openIdle,
-  refuseFiltered,
-  reopen,
-  shortHash,
-} from "./git-write.ts";
+import { branchName, type Head, headOf, shortHash } from "../../workspace/git/head.ts";
+import { changedFiles, filtered, hooksOf, list, nameInTree, refuseFiltered } from "../../workspace/git/work-tree.ts";
+import { holdRepository, nameInWorkspace, openIdle, reopen } from "./git-write.ts";
 
 /** Most files of one commit. */
 const maxFiles = 5_000;

@@ -3,11 +3,21 @@ import { LancelotError } from "../../contract/errors.ts";
 import { type Git, gitProvider, listSettings } from "../../workspace/git/git.ts";
 import { expectPlain } from "../../workspace/git/git-repository.ts";
 import { parseSettings } from "../../workspace/git/git-settings.ts";
-import { borrowObjects, inPrivateFolder, receivePack, type Remote, remoteOf, transfer, uploadPack } from "../../workspace/git/git-transfer.ts";
-import { defineTool, flag, resolveFile, type Scope } from "../tool.ts";
+import {
+  borrowObjects,
+  inPrivateFolder,
+  receivePack,
+  type Remote,
+  remoteOf,
+  transfer,
+  uploadPack,
+} from "../../workspace/git/git-transfer.ts";
+import { defineTool, flag, type Scope } from "../tool.ts";
+import { resolveFile } from "../../workspace/resolve-file.ts";
 import { branchCommit, commitOf, RefArgument, refStep } from "./git-branch.ts";
 import { expectNoPromises } from "./git-clone.ts";
-import { branchName, holdRepository, openIdle, reopen, shortHash } from "./git-write.ts";
+import { branchName, shortHash } from "../../workspace/git/head.ts";
+import { holdRepository, openIdle, reopen } from "./git-write.ts";
 
 const timeoutMs = 10 * 60_000;
 

@@ -1,7 +1,8 @@
 import { relative, sep } from "node:path";
 import { type Git, openGit } from "../../workspace/git/git.ts";
 import type { IntentSpec } from "../../execution/pipeline.ts";
-import { PathArgument, resolveFile, type Scope } from "../tool.ts";
+import { PathArgument, type Scope } from "../tool.ts";
+import { resolveFile } from "../../workspace/resolve-file.ts";
 
 export const GitPath = PathArgument.optional().describe("File or folder, relative to the workspace; all of it if left out");
 

@@ -1,6 +1,7 @@
 import { LancelotError } from "../../contract/errors.ts";
 import { aboutName, findName, type Place, readPlaces, wordPattern } from "../symbol-places.ts";
-import { defineTool, resolveFile, type Scope } from "../tool.ts";
+import { defineTool, type Scope } from "../tool.ts";
+import { resolveFile } from "../../workspace/resolve-file.ts";
 import { searchWorkspace } from "../../workspace/workspace-search.ts";
 
 /** Without the editor, files that have the name and are outlined to find its definition. */

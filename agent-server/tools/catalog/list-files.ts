@@ -3,7 +3,8 @@ import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import { baseArgs, ripgrepProvider, runRipgrep } from "../../workspace/ripgrep.ts";
 import { maxOutputLines } from "../../workspace/text/bounds.ts";
-import { count, defineTool, fileStep, PathArgument, resolveFile } from "../tool.ts";
+import { count, defineTool, fileStep, PathArgument } from "../tool.ts";
+import { resolveFile } from "../../workspace/resolve-file.ts";
 import { globFilter } from "../../workspace/text/glob.ts";
 
 export const listFiles = defineTool({

@@ -6,17 +6,8 @@ import { fileProvider, openForReading } from "../../workspace/file-operations.ts
 import { formatBytes, maxOutputLines } from "../../workspace/text/bounds.ts";
 import { detectEncoding, sha256 } from "../../workspace/text/encoding.ts";
 import { aboutText, describeBytes, showWindow, streamWindow, textWindow } from "../../workspace/text/window.ts";
-import {
-  type Answer,
-  count,
-  defineTool,
-  fileStep,
-  PathArgument,
-  readOverlay,
-  type ResolvedFile,
-  resolveFile,
-  type Scope,
-} from "../tool.ts";
+import { type Answer, count, defineTool, fileStep, PathArgument, readOverlay, type Scope } from "../tool.ts";
+import { type ResolvedFile, resolveFile } from "../../workspace/resolve-file.ts";
 import { maxEditBytes } from "../../workspace/workspace-files.ts";
 
 const sampleBytes = 8192;

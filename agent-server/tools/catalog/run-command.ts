@@ -2,7 +2,8 @@ import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import { visibleCommand } from "../command/command-question.ts";
 import { commandEffect } from "../command/run-command-line.ts";
-import { count, defineTool, PathArgument, resolveFile } from "../tool.ts";
+import { count, defineTool, PathArgument } from "../tool.ts";
+import { resolveFile } from "../../workspace/resolve-file.ts";
 
 export const runCommand = defineTool({
   name: "run_command",

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { ripgrepProvider } from "../../workspace/ripgrep.ts";
-import { count, defineTool, fileStep, flag, resolveFile } from "../tool.ts";
+import { count, defineTool, fileStep, flag } from "../tool.ts";
+import { resolveFile } from "../../workspace/resolve-file.ts";
 import { searchWorkspace as search } from "../../workspace/workspace-search.ts";
 
 const defaultLimit = 100;
@@ -26,7 +27,7 @@ export const searchWorkspace = defineTool({
   async plan({ query, regex, glob, limit = defaultLimit }, scope) {
     const { items, truncated } = await search(scope, { query, regex: regex ?? false, glob, limit }, scope.call.signal);
     const { questId } = scope.call;
-    const open = questId === null ? [] : scope.changes.reviewed.list({ questId, open: true, limit: 100 });
+    const open = questId === null ? [] : scope.changes.review.list({ questId, open: true, limit: 100 });
     const unseen =
       open.length === 0
         ? ""

@@ -7,7 +7,8 @@ import { fileProvider } from "../../workspace/file-operations.ts";
 import { placeSecrets } from "../../workspace/secret-placement.ts";
 import { mergeEnds } from "../../workspace/text/line-ends.ts";
 import { mainEol } from "../../workspace/text/lines.ts";
-import { defineTool, fileStep, PathArgument, readOverlay, type ResolvedFile, resolveFile } from "../tool.ts";
+import { defineTool, fileStep, PathArgument, readOverlay } from "../tool.ts";
+import { type ResolvedFile, resolveFile } from "../../workspace/resolve-file.ts";
 
 export const writeFile = defineTool({
   name: "write_file",

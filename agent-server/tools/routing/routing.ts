@@ -1,3 +1,4 @@
+import type { SandboxControl } from "../../sandbox/sandbox-control.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Emit } from "../../contract/events.ts";
 import type { DoctorLine, ProviderInfo, RouteDecision, SandboxState } from "../../contract/providers.ts";
@@ -10,17 +11,6 @@ import { examine } from "./doctor.ts";
 import { createHealth, type Health, type HealthDeps } from "./provider-health.ts";
 import type { Preferences } from "./provider-preferences.ts";
 import { createRouter, type Router } from "./capability-router.ts";
-
-/** The container's engine, image and state, and what the owner can do with them. */
-export interface SandboxControl {
-  /** Where commands run is the router's business; this is what it knows of its own. */
-  state(): Pick<SandboxState, "engine" | "image" | "container" | "limits" | "network">;
-  /** Begins to build the image; comes back when it has begun. @throws LancelotError. */
-  build(): Promise<void>;
-  cancelBuild(): Promise<void>;
-  restart(): Promise<void>;
-  onChange(listener: () => void): () => void;
-}
 
 /** What the owner sees and does of providers. */
 export interface Routing {

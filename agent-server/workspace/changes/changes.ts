@@ -8,13 +8,9 @@ import { decidedHunks, planAcceptance, withStates } from "./change-decisions.ts"
 import { reviewText, toldStates } from "./review-text.ts";
 import { type ChangesStore, isUndecided, type StoredChange, textWith, toChange } from "./change-store.ts";
 import type { Locks } from "../path-locks.ts";
-import { fileProvider } from "../file-operations.ts";
-import type { Road } from "../../execution/pipeline.ts";
-import { encodeText } from "../text/encoding.ts";
-import { computeHunks, unifiedDiff } from "../text/hunks.ts";
+import { computeHunks } from "../text/hunks.ts";
 import { mergeFiles } from "../text/merge.ts";
-import type { Tools } from "../../tools/tools.ts";
-import { type CurrentText, leftBy, type TargetFile, type WorkspaceFiles } from "../workspace-files.ts";
+import { type CurrentText, type TargetFile, type WorkspaceFiles } from "../workspace-files.ts";
 
 /** A file as a quest sees it: what is there, with its own proposed edits that the owner has not refused. */
 export interface Overlay {
@@ -32,9 +28,38 @@ export interface EditRecord {
   readonly receiptId: string | null;
 }
 
+/** What a review left, for the model. */
+export interface ReviewResult {
+  /** Changes still undecided. */
+  open: number;
+  text: string;
+}
+
+/** What the owner and the turn do with proposed changes. */
+export interface ChangeReview {
+  list(filter: { questId?: string; open?: boolean; limit: number }): Change[];
+  get(id: string): ChangeTexts;
+  /** The owner's review. Accepted hunks are written by the full road. @throws LancelotError `not_found`, `conflict`. */
+  decide(id: string, decision: "accept" | "reject", hunks?: readonly number[]): Promise<Change>;
+  /** Words for the model on what was accepted and rejected since it was last told; empty when nothing. */
+  takeReview(questId: string): ReviewResult;
+  /** Rejects what is undecided of a quest (the owner stopped it or the quest goes). */
+  discard(questId: string): void;
+  onChange(listener: (change: Change) => void): () => void;
+}
+
+/** Accepted hunks of one change, ready to be written. */
+export interface AcceptedWrite {
+  readonly change: Pick<StoredChange, "id" | "path" | "receiptId"> & { readonly questId: string | null };
+  readonly file: TargetFile;
+  readonly current: CurrentText;
+  /** Null deletes the file. */
+  readonly text: string | null;
+}
+
 /** Proposed edits and their review. */
 export interface Changes {
-  readonly reviewed: Tools["changes"];
+  readonly review: ChangeReview;
   overlay(questId: string | null, file: TargetFile, current: CurrentText): Overlay;
   /** Keeps an edit for review; null when it takes back what was proposed before and nothing is left. */
   propose(edit: EditRecord): Change | null;
@@ -48,7 +73,8 @@ const noQuest = "direct";
 export interface ChangesDeps {
   store: ChangesStore;
   files: WorkspaceFiles;
-  road: Road;
+  /** Writes the accepted hunks through the execution pipeline. @throws LancelotError as the pipeline. */
+  applyAccepted: (write: AcceptedWrite) => Promise<void>;
   governance: Governance;
   ledger: Ledger;
   locks: Locks;
@@ -59,7 +85,7 @@ export interface ChangesDeps {
 }
 
 export function createChanges(deps: ChangesDeps): Changes {
-  const { store, files, road, governance, ledger, locks } = deps;
+  const { store, files, governance, ledger, locks } = deps;
   const listeners = new Set<(change: Change) => void>();
 
   const toView = (change: StoredChange): Change => toChange(change, (text) => deps.hide(change.questId, text));
@@ -136,7 +162,13 @@ export function createChanges(deps: ChangesDeps): Changes {
       const current: CurrentText = disk.text === null ? { ...disk, encoding: change.encoding } : disk;
       const plan = planAcceptance(change, wanted, current.text);
       try {
-        if (plan.accepted.size > 0 && plan.text !== current.text) await write(change, file, current, plan.text);
+        if (plan.accepted.size > 0 && plan.text !== current.text)
+          await deps.applyAccepted({
+            change: { ...change, questId: change.questId === noQuest ? null : change.questId },
+            file,
+            current,
+            text: plan.text,
+          });
       } catch (error) {
         // The owner typed between reading and writing: once more with what is there now.
         if (error instanceof LancelotError && error.code === "conflict" && attempt < 2) continue;
@@ -144,29 +176,6 @@ export function createChanges(deps: ChangesDeps): Changes {
       }
       return save(withStates(change, plan, plan.problem, deps.now().toISOString()));
     }
-  }
-
-  async function write(change: StoredChange, file: TargetFile, current: CurrentText, text: string | null): Promise<void> {
-    const action = text === null ? "delete" : "write";
-    await road.carry({
-      questId: change.questId === noQuest ? null : change.questId,
-      parentId: change.receiptId,
-      mode: "normal",
-      signal: new AbortController().signal,
-      actionType: "file_op",
-      actionName: `file_${action}`,
-      inputs: { path: change.path.display, changeId: change.id },
-      steps: [{ capability: "file_ops", action, args: { path: file.asked, absolute: file.absolute } }],
-      question: { title: `Accept the change of ${change.path.display}`, detail: unifiedDiff(change.path.display, current.text, text) },
-      consent: "review",
-      touches: [{ path: file, planned: text === null ? null : encodeText(text, current.encoding) }],
-      provider: fileProvider,
-      held: true,
-      run: async () => {
-        const written = await files.write(file, current, text);
-        return { value: written, outputs: { changedFiles: [written] }, left: leftBy(file, written) };
-      },
-    });
   }
 
   return {
@@ -191,7 +200,7 @@ export function createChanges(deps: ChangesDeps): Changes {
       return save(fresh(edit, "accepted"));
     },
 
-    reviewed: {
+    review: {
       list: (filter) => store.list(filter).map(toView),
 
       get(id): ChangeTexts {

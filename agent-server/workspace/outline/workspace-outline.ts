@@ -1,7 +1,7 @@
 import { LancelotError } from "../../contract/errors.ts";
 import type { Result } from "../../contract/table.ts";
 import type { Governance } from "../../governance/governance.ts";
-import { resolveFile } from "../../tools/tool.ts";
+import { resolveFile } from "../resolve-file.ts";
 import type { WorkspaceFiles } from "../workspace-files.ts";
 import type { Outliner } from "./outline.ts";
 

@@ -1,7 +1,8 @@
 import * as z from "zod";
 import { catalog } from "../../../agent-server/tools/catalog/catalog.ts";
 import { fileProvider } from "../../../agent-server/workspace/file-operations.ts";
-import { defineTool, fileStep, resolveFile, type Tool } from "../../../agent-server/tools/tool.ts";
+import { defineTool, fileStep, type Tool } from "../../../agent-server/tools/tool.ts";
+import { resolveFile } from "../../../agent-server/workspace/resolve-file.ts";
 import type { VerifyOwn } from "../../../agent-server/execution/verifications.ts";
 
 /** What a planted writer really does, when it says that it writes `text` to each of its files (null: deletes them). */

@@ -1,7 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { baseTiers } from "../../../agent-server/governance/tiers.ts";
 import { createAttempt, isFault } from "../../../agent-server/tools/routing/provider-failover.ts";
-import { type ActionOf, actionsOf, capabilities, isCapability, type ToolProvider } from "../../../agent-server/tools/routing/capabilities.ts";
+import {
+  type ActionOf,
+  actionsOf,
+  capabilities,
+  isCapability,
+  type ToolProvider,
+} from "../../../agent-server/tools/routing/capabilities.ts";
 import { catalog } from "../../../agent-server/tools/catalog/catalog.ts";
 import { LancelotError, errorCodes } from "../../../agent-server/contract/errors.ts";
 import { createHealth } from "../../../agent-server/tools/routing/provider-health.ts";

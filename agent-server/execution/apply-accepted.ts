@@ -1,0 +1,41 @@
+import type { AcceptedWrite } from "../workspace/changes/changes.ts";
+import { fileProvider } from "../workspace/file-operations.ts";
+import { encodeText } from "../workspace/text/encoding.ts";
+import { unifiedDiff } from "../workspace/text/hunks.ts";
+import { leftBy, type WorkspaceFiles } from "../workspace/workspace-files.ts";
+import type { Road } from "./pipeline.ts";
+
+/**
+ * Writes accepted hunks of a proposed change through the pipeline. The owner reviewed exactly this text, so nothing is asked again.
+ * @throws LancelotError as `Road.carry`; `conflict` when the file changed since it was read.
+ */
+export function createApplyAccepted({
+  files,
+  road,
+}: {
+  readonly files: WorkspaceFiles;
+  readonly road: Road;
+}): (write: AcceptedWrite) => Promise<void> {
+  return async ({ change, file, current, text }) => {
+    const action = text === null ? "delete" : "write";
+    await road.carry({
+      questId: change.questId,
+      parentId: change.receiptId,
+      mode: "normal",
+      signal: new AbortController().signal,
+      actionType: "file_op",
+      actionName: `file_${action}`,
+      inputs: { path: change.path.display, changeId: change.id },
+      steps: [{ capability: "file_ops", action, args: { path: file.asked, absolute: file.absolute } }],
+      question: { title: `Accept the change of ${change.path.display}`, detail: unifiedDiff(change.path.display, current.text, text) },
+      consent: "review",
+      touches: [{ path: file, planned: text === null ? null : encodeText(text, current.encoding) }],
+      provider: fileProvider,
+      held: true,
+      run: async () => {
+        const written = await files.write(file, current, text);
+        return { value: written, outputs: { changedFiles: [written] }, left: leftBy(file, written) };
+      },
+    });
+  };
+}
