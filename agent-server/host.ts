@@ -31,9 +31,9 @@ import {
   chatHandlers,
   contextHandlers,
   createEvidence,
-  createOrchestrator,
+  createQuests,
   createTimeline,
-  orchestratorMigrations,
+  questsMigrations,
 } from "./quests/quests.ts";
 import type { ProductPaths } from "./paths.ts";
 import { createRest } from "./rest.ts";
@@ -60,6 +60,7 @@ import {
   securityHandlers,
 } from "./security/security.ts";
 import { openStorage } from "./storage/storage.ts";
+import { runLoop } from "./turn/turn.ts";
 import { createSandbox, createTools, effectHandlers, memoryHandlers, toolsHandlers, toolsMigrations } from "./tools/tools.ts";
 
 export interface HostOptions {
@@ -127,7 +128,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       ...toolsMigrations,
       ...usageMigrations,
       ...routerMigrations,
-      ...orchestratorMigrations,
+      ...questsMigrations,
       ...memoryMigrations,
     ],
   });
@@ -217,7 +218,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     dataDir,
     env: options.env,
     emit,
-    questName: (questId) => orchestrator.titleOf(questId),
+    questName: (questId) => quests.titleOf(questId),
   });
   const models = createModels({
     storage,
@@ -292,11 +293,12 @@ export async function createHost(options: HostOptions): Promise<Host> {
     askEditor: options.askEditor,
     emit,
     log: options.log,
-    isQuestOpen: (questId) => orchestrator.isOpen(questId),
+    isQuestOpen: (questId) => quests.isOpen(questId),
     memory,
     ...(sandbox === null ? {} : { shells: sandbox.shells, sandbox: sandbox.control }),
   });
-  const orchestrator = createOrchestrator({
+  const quests = createQuests({
+    runLoop,
     storage,
     models,
     tools,
@@ -327,7 +329,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     else emit("models", {});
   });
   const closedReceipts = ledger.reconcile();
-  const interrupted = orchestrator.reconcile();
+  const interrupted = quests.reconcile();
   memory.reconcile();
   if (closedReceipts + interrupted > 0)
     options.log(`put right after a host that died: ${closedReceipts} receipts closed, ${interrupted} quests interrupted`);
@@ -379,8 +381,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
         timestamp: new Date().toISOString(),
       };
     },
-    ...chatHandlers(orchestrator),
-    ...contextHandlers(orchestrator),
+    ...chatHandlers(quests),
+    ...contextHandlers(quests),
     ...oauthHandlers(oauth, { ledger, onChange: () => (emit("oauth", {}), emit("models", {})) }),
     ...modelsHandlers(models, ledger),
     ...onThisMachineHandlers(models.machine),
@@ -389,7 +391,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     ...receiptsHandlers({ ledger, emit }),
     ...usageHandlers(usage, ledger),
     ...tasksHandlers(models.tasks),
-    ...routerHandlers(models, (questId) => orchestrator.get(questId).quest.override),
+    ...routerHandlers(models, (questId) => quests.get(questId).quest.override),
     ...flagHandlers(flags),
     ...safeModeHandlers(safeMode),
     ...toolsHandlers(tools.routing, ledger, () => [localDoctorLine(models.local())]),
@@ -406,7 +408,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     async close() {
       clearInterval(watching);
       rest.close();
-      await orchestrator.close();
+      await quests.close();
       await maintenance.close();
       await tools.close();
       await sandbox?.close();

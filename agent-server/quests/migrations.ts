@@ -1,6 +1,6 @@
 import type { Migration } from "../storage/storage.ts";
 
-export const orchestratorMigrations: readonly Migration[] = [
+export const questsMigrations: readonly Migration[] = [
   {
     name: "orchestrator-1-quests",
     sql: `

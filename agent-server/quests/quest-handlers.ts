@@ -1,7 +1,7 @@
 import { LancelotError } from "../contract/errors.ts";
 import type { Handlers } from "../contract/table.ts";
 import { asksForCrusader } from "./crusader.ts";
-import type { Orchestrator } from "./quests.ts";
+import type { Quests } from "./quests.ts";
 
 type ChatHandlers = Pick<
   Handlers,
@@ -20,7 +20,7 @@ type ChatHandlers = Pick<
 >;
 
 /** The contract's methods of quests. Crusader mode approves edits beforehand, so only the owner may ask for it. */
-export function chatHandlers(orchestrator: Orchestrator): ChatHandlers {
+export function chatHandlers(orchestrator: Quests): ChatHandlers {
   const ownersOnly = (crusader: boolean, owner: boolean): void => {
     if (crusader && !owner)
       throw new LancelotError(

@@ -1,7 +1,21 @@
 import type { WaitingFor } from "../contract/chat.ts";
 import type { Quest } from "../contract/chat.ts";
-import type { Routing } from "../turn/turn-routing.ts";
+import type { ModelOverride } from "../contract/router.ts";
+import type { Route, TaskType } from "../models/models.ts";
 import { createFailureCounter } from "./stop-rules.ts";
+
+/** Where the calls of a run go. */
+export interface RunRouting {
+  /** The owner's message it was decided for, its type and words. */
+  readonly messageId: string;
+  readonly type: TaskType;
+  readonly text: string;
+  readonly override: ModelOverride | undefined;
+  /** Of the last step: a tool loop that goes on keeps its lane. */
+  route: Route | null;
+  /** Decided for the next step already, since the last one failed. */
+  next: Route | null;
+}
 
 /** One run of a quest in this host: from a start (the owner's words, resume, a finished review) to its end. */
 export interface Run {
@@ -23,7 +37,7 @@ export interface Run {
   readonly questions: Map<string, (answer: string) => void>;
   failures: ReturnType<typeof createFailureCounter>;
   /** Where its calls of models go; null before the first. */
-  routing: Routing | null;
+  routing: RunRouting | null;
   /** What the last prompt took. */
   prompted: Quest["context"];
   turns: number;

@@ -2,10 +2,10 @@ import type { Quest, QuestStatus } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Storage } from "../storage/storage.ts";
 import { changeMode } from "./crusader.ts";
-import type { LoopDeps } from "../turn/loop-deps.ts";
-import { cacheKeyOf, runLoop } from "../turn/loop.ts";
+import type { RunLoop, TurnDeps } from "./turn-deps.ts";
+import { cacheKeyOf } from "./cache-key.ts";
 import { notice } from "./notices.ts";
-import type { Outcome } from "../turn/outcome.ts";
+import type { Outcome } from "./run-outcome.ts";
 import { createRun, type Run } from "./quest-run.ts";
 import type { StoredQuest } from "./quest-store.ts";
 import { settleQuest } from "./settle.ts";
@@ -18,7 +18,8 @@ const reviewWords = "The agent host ended while your review was open. Decide the
 
 /** Which quests this host runs: starts, stops, claims and gives back. */
 export function createQuestRunner(
-  deps: LoopDeps & {
+  deps: TurnDeps & {
+    readonly runLoop: RunLoop;
     /** Told when a quest ended, after everything of it was written. It must not throw. */
     ended: (of: { questId: string; outcome: "done" | "failed" | "cancelled"; receiptId: string | null }) => void;
   },
@@ -71,7 +72,7 @@ export function createQuestRunner(
         run.controller.signal.throwIfAborted();
         await of.before?.();
         run.controller.signal.throwIfAborted();
-        await runLoop({ ...deps, redactor: deps.redactorOf(questId) }, run, (outcome) => conclude(run, outcome));
+        await deps.runLoop({ ...deps, redactor: deps.redactorOf(questId) }, run, (outcome) => conclude(run, outcome));
       } catch (error) {
         // Ended from outside: `end` has written everything. Anything else here is a fault of the store itself.
         if (!run.ended) concludeBroken(run, error);

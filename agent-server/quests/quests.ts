@@ -17,7 +17,7 @@ import { type ContextService, createContextService } from "./context/context-ser
 import { contextMigrations, createContextStore } from "./context/context-store.ts";
 import { asksForCrusader, changeMode, recordCrusader, withoutCrusader } from "./crusader.ts";
 import { createCompactCommand } from "./compact-command.ts";
-import type { Classify } from "../turn/loop-deps.ts";
+import type { Classify, RunLoop } from "./turn-deps.ts";
 import { createMemoryAtEnd } from "./memory/finished-quest-memory.ts";
 import { overrideQuest } from "./model-override.ts";
 import { createMessagesOfOthers } from "./foreign-messages.ts";
@@ -29,21 +29,21 @@ import { parseCursor, titleOf, toCursor } from "./quest-page.ts";
 import { createQuestRunner } from "./quest-runner.ts";
 import { createQuestStore } from "./quest-store.ts";
 import { createRecall } from "./memory/recall.ts";
-import { hasOpenChanges } from "../turn/review-wait.ts";
+import { hasOpenChanges } from "./open-changes.ts";
 import { answerOf } from "./run-result.ts";
-import { orchestratorMigrations as questMigrations } from "./migrations.ts";
+import { questsMigrations as questMigrations } from "./migrations.ts";
 import { asksToCompact } from "./slash-commands.ts";
 import { maxQuestTokens } from "./stop-rules.ts";
-import { showFailures } from "../turn/verification-notes.ts";
+import { showFailures } from "./verification-failures.ts";
 
 export { contextHandlers } from "./context/context-handlers.ts";
 export { chatHandlers } from "./quest-handlers.ts";
 export { createEvidence, createTimeline } from "./timeline.ts";
 /** Tables of tasks, and of what they keep of their context. */
-export const orchestratorMigrations = [...questMigrations, ...contextMigrations];
+export const questsMigrations = [...questMigrations, ...contextMigrations];
 
 /** Quests: from the owner's words to an answer, step by step, persisted at each. */
-export interface Orchestrator {
+export interface Quests {
   /** `owner`: false for what came without the owner token; so for `steer` and `run`. */
   send(params: Params<"chat.send">, owner?: boolean): Result<"chat.send">;
   cancel(questId: string): Promise<Quest>;
@@ -72,7 +72,9 @@ export interface Orchestrator {
   close(): Promise<void>;
 }
 
-export interface OrchestratorDeps {
+export interface QuestsDeps {
+  /** The agentic loop of one run. */
+  runLoop: RunLoop;
   storage: Storage;
   models: Models;
   tools: Tools;
@@ -110,7 +112,7 @@ export interface OrchestratorDeps {
 }
 
 /** Joins the loop, the store and the neighbours. Call `reconcile` once before anything else. */
-export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
+export function createQuests(deps: QuestsDeps): Quests {
   const { storage, tools, governance, ledger, redactor, models, sanitizer } = deps;
   const redactorOf = (questId: string): Redactor => deps.placeholders?.of(questId).secrets ?? redactor;
   // As the tools' rows have it: one folder, one name, however it was spelled.
@@ -186,6 +188,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
       recall,
       ownersMemory: createOwnersMemory({ memory, byRoad, store, others, log }),
       ended: atEnd.ended,
+      runLoop: deps.runLoop,
       classify: deps.classify,
       ledger,
       redactor,
@@ -226,7 +229,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
     store.patch(questId, { tokenLimit: usage.inputTokens + usage.outputTokens + maxQuestTokens });
   }
 
-  const orchestrator: Orchestrator = {
+  const orchestrator: Quests = {
     context: contextService,
 
     send({ text, questId, mode: named, attachments = [], replaceMessageId }, owner = true) {

@@ -3,9 +3,9 @@ import type { Trace } from "../context/context.ts";
 import type { AssistantContent, ModelEvent } from "../models/models.ts";
 import type { Redactor } from "../security/security.ts";
 import { protectContent } from "../quests/conversation.ts";
-import type { LoopDeps } from "./loop-deps.ts";
+import type { TurnDeps } from "../quests/turn-deps.ts";
 import { type Notice, notice } from "../quests/notices.ts";
-import { fail, type Outcome } from "./outcome.ts";
+import { fail, type Outcome } from "../quests/run-outcome.ts";
 import type { Run } from "../quests/quest-run.ts";
 import { askStronger } from "./turn-routing.ts";
 import { isUnfinished } from "../quests/settle.ts";
@@ -17,7 +17,7 @@ type Done = Extract<ModelEvent, { type: "done" }>;
 
 /** Stores the answer, makes its calls, and says whether the loop goes on. */
 export async function useAnswer(
-  deps: LoopDeps,
+  deps: TurnDeps,
   run: Run,
   message: Message,
   done: Done,
@@ -72,7 +72,7 @@ export async function useAnswer(
 }
 
 /** Nothing to add is an answer after work or a review; as the whole answer to the owner it is a failure. */
-async function acceptSilence(deps: LoopDeps, run: Run, message: Message): Promise<Outcome | null> {
+async function acceptSilence(deps: TurnDeps, run: Run, message: Message): Promise<Outcome | null> {
   const asked = deps.store.messages(run.questId).findLast((stored) => stored.message.role === "user");
   if (!run.answered && asked?.message.parts.some((part) => part.type === "text") === true) {
     const stronger = await askStronger(deps, run, "It gave no answer.");
@@ -85,7 +85,7 @@ async function acceptSilence(deps: LoopDeps, run: Run, message: Message): Promis
 }
 
 async function makeCalls(
-  deps: LoopDeps,
+  deps: TurnDeps,
   run: Run,
   message: Message,
   calls: readonly PendingCall[],
@@ -112,13 +112,13 @@ async function makeCalls(
 }
 
 /** The same failure three times over: a stronger model takes over once, else the task stops. */
-async function stopRepeated(deps: LoopDeps, run: Run, message: Message, part: ToolPart): Promise<Outcome | null> {
+async function stopRepeated(deps: TurnDeps, run: Run, message: Message, part: ToolPart): Promise<Outcome | null> {
   const stronger = await askStronger(deps, run, `${part.tool} failed three times in the same way.`);
   return stronger === null ? fail(deps, run, repeatedNotice(part), message) : goOn(deps, message, stronger);
 }
 
 /** The task goes on with another model, and the chat says why. */
-function goOn({ store }: LoopDeps, message: Message, why: Notice): null {
+function goOn({ store }: TurnDeps, message: Message, why: Notice): null {
   message.parts.push(why);
   store.saveMessage({ ...message, open: false });
   return null;
@@ -142,7 +142,7 @@ export function unansweredNotice(part: ToolPart): Notice {
   );
 }
 
-function goOnAfterLimit({ store, ...deps }: LoopDeps, run: Run, message: Message): Outcome | null {
+function goOnAfterLimit({ store, ...deps }: TurnDeps, run: Run, message: Message): Outcome | null {
   if (run.continuedAfterLimit) {
     return fail(
       { store, ...deps },
@@ -165,7 +165,7 @@ function goOnAfterLimit({ store, ...deps }: LoopDeps, run: Run, message: Message
 }
 
 /** Calls a run before this one left, with the owner still to be asked or behind such a one: they are made now. */
-export async function finishPendingCalls(deps: LoopDeps, run: Run, trace: Trace): Promise<Outcome | null> {
+export async function finishPendingCalls(deps: TurnDeps, run: Run, trace: Trace): Promise<Outcome | null> {
   const stored = deps.store.messages(run.questId).findLast(({ message }) => message.parts.some(isUnfinished));
   if (stored === undefined) return null;
   const { message, turn } = stored;

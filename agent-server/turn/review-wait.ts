@@ -1,6 +1,7 @@
 import { LancelotError } from "../contract/errors.ts";
 import type { Tools } from "../tools/tools.ts";
 import { notice } from "../quests/notices.ts";
+import { hasOpenChanges } from "../quests/open-changes.ts";
 import type { QuestStore } from "../quests/quest-store.ts";
 
 /** How often (ms) is looked for what the owner decided in another window. */
@@ -9,11 +10,6 @@ const otherWindowMs = 1_000;
 interface Deps {
   store: QuestStore;
   tools: Pick<Tools, "changes">;
-}
-
-/** True while the owner has hunks of this quest to decide. */
-export function hasOpenChanges({ tools }: Pick<Deps, "tools">, questId: string): boolean {
-  return tools.changes.list({ questId, open: true, limit: 1 }).length > 0;
 }
 
 /** Waits until nothing of a quest is left to decide. @throws LancelotError `cancelled`. */

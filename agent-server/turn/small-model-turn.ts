@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Message, ToolPart } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { ActiveModel } from "../models/models.ts";
-import type { LoopDeps } from "./loop-deps.ts";
+import type { TurnDeps } from "../quests/turn-deps.ts";
 import { unansweredNotice } from "./model-answer.ts";
 import type { Run } from "../quests/quest-run.ts";
 import { retrieveForSmallModel, smallModelNotice } from "./small-model.ts";
@@ -13,7 +13,7 @@ import { queuedPart, runToolCalls, type StopReason } from "./tool-calls.ts";
  * the tool cards. Does nothing when this request was read for already.
  */
 export async function readForSmallModel(
-  deps: Pick<LoopDeps, "store" | "tools" | "governance" | "redactor" | "emit" | "canAsk" | "log">,
+  deps: Pick<TurnDeps, "store" | "tools" | "governance" | "redactor" | "emit" | "canAsk" | "log">,
   run: Run,
   active: ActiveModel,
   parentId: string,

@@ -10,33 +10,11 @@ import type { PendingCall } from "./tool-calls.ts";
 
 /** Tokens of project text a small model is given for one request. */
 export const retrievalTokens = 600;
-/** Tokens a small model may answer with. */
-export const smallAnswerTokens = 400;
-
-const readingTools = ["read_file", "list_files", "search_workspace"];
-const editingTools = ["edit_file", "write_file"];
-const editVerbs = "fix|change|edit|add|write|create|rename|replace|remove|refactor|implement|update|delete|insert|make|correct|convert";
-const asksForEdit = new RegExp(
-  String.raw`^(?:please\s+|now\s+)?(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?)?(?:${editVerbs})\b`,
-  "i",
-);
-const wantsEdit = new RegExp(String.raw`\b(?:please|and|then|can you|could you|i want you to|you should)\s+(?:${editVerbs})\b`, "i");
 
 const searchedWords = 4;
 const readFiles = 2;
 const linesAround = 8;
 const linesRead = 60;
-
-/** True when the request clearly asks for a change; a question about changing does not. */
-export function asksForChange(request: string): boolean {
-  const text = request.trim();
-  return asksForEdit.test(text) || wantsEdit.test(text);
-}
-
-/** Names of the tools a small model is offered for this request. */
-export function smallModelTools(request: string): string[] {
-  return asksForChange(request) ? [...readingTools, ...editingTools] : readingTools;
-}
 
 /** What the owner should know, once a quest. */
 export function smallModelNotice(model: string): Part {

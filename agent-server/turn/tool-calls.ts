@@ -7,7 +7,8 @@ import type { ToolOutcome, Tools } from "../tools/tools.ts";
 import type { Run } from "../quests/quest-run.ts";
 import { createPrinted } from "./printed-output.ts";
 import type { QuestStore } from "../quests/quest-store.ts";
-import { hasOpenChanges, untilReviewed } from "./review-wait.ts";
+import { hasOpenChanges } from "../quests/open-changes.ts";
+import { untilReviewed } from "./review-wait.ts";
 import { interruptedOutput } from "../quests/settle.ts";
 import { maxSameFailures } from "../quests/stop-rules.ts";
 

@@ -1,29 +1,15 @@
 import type { Message } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
-import type { ModelOverride } from "../contract/router.ts";
 import { type Route, type TaskType, taskTypeOf } from "../models/models.ts";
 import { withoutCrusader } from "../quests/crusader.ts";
-import type { LoopDeps } from "./loop-deps.ts";
+import type { TurnDeps } from "../quests/turn-deps.ts";
 import { type Notice, notice } from "../quests/notices.ts";
 import { ownersText } from "../quests/quest-page.ts";
-import type { Run } from "../quests/quest-run.ts";
+import type { Run, RunRouting } from "../quests/quest-run.ts";
 import type { QuestStore } from "../quests/quest-store.ts";
 import { createFailureCounter } from "../quests/stop-rules.ts";
 
-/** Where the calls of a run go. */
-export interface Routing {
-  /** The owner's message it was decided for, its type and words. */
-  readonly messageId: string;
-  readonly type: TaskType;
-  readonly text: string;
-  readonly override: ModelOverride | undefined;
-  /** Of the last step: a tool loop that goes on keeps its lane. */
-  route: Route | null;
-  /** Decided for the next step already, since the last one failed. */
-  next: Route | null;
-}
-
-type Deps = Pick<LoopDeps, "store" | "models" | "classify">;
+type Deps = Pick<TurnDeps, "store" | "models" | "classify">;
 
 /** The first word is not held up by longer than this to learn what kind of request it answers (ms); words alone tell then. */
 const patienceMs = 400;
@@ -38,7 +24,7 @@ export async function routeStep(deps: Deps, run: Run): Promise<Route> {
   const asked = lastAsked(store, run.questId);
   const before = run.routing;
   const sameChoice = before !== null && JSON.stringify(before.override) === JSON.stringify(override);
-  const routing: Routing =
+  const routing: RunRouting =
     before !== null && before.messageId === asked?.id && sameChoice
       ? before
       : {

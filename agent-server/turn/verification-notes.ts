@@ -32,11 +32,3 @@ export async function settleVerifications({ store, tools }: Deps, run: Run): Pro
     turn: { kind: "user", content: [{ type: "text", text: `[Of what you did before: ${words}]` }] },
   });
 }
-
-/** Shows the owner, in the task it belongs to, what failed its verification. Returns how to stop. */
-export function showFailures({ store, tools }: Deps): () => void {
-  return tools.verifications.onFailure(({ questId, words }) => {
-    if (questId === null || !store.exists(questId)) return;
-    store.addMessage({ questId, role: "assistant", parts: [notice("error", words)] });
-  });
-}

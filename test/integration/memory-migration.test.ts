@@ -9,7 +9,7 @@ import { flagsMigrations } from "../../agent-server/flags/flags.ts";
 import { governanceMigrations } from "../../agent-server/governance/governance.ts";
 import { memoryMigrations } from "../../agent-server/memory/memory.ts";
 import { routerMigrations, usageMigrations } from "../../agent-server/models/models.ts";
-import { orchestratorMigrations } from "../../agent-server/quests/quests.ts";
+import { questsMigrations } from "../../agent-server/quests/quests.ts";
 import { receiptsMigrations } from "../../agent-server/receipts/receipts.ts";
 import { hostsMigration } from "../../agent-server/storage/hosts.ts";
 import { migrate } from "../../agent-server/storage/migrate.ts";
@@ -43,7 +43,7 @@ const beforeMemory = [
   ...toolsMigrations,
   ...usageMigrations,
   ...routerMigrations,
-  ...orchestratorMigrations.filter(({ name }) => /^orchestrator-[123]-/u.test(name)),
+  ...questsMigrations.filter(({ name }) => /^orchestrator-[123]-/u.test(name)),
 ];
 
 describe("a data folder from before there was memory", () => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ToolPart } from "../../agent-server/contract/chat.ts";
 import type { ParamsIn } from "../../agent-server/contract/table.ts";
-import { smallModelTools } from "../../agent-server/turn/small-model.ts";
+import { smallModelTools } from "../../agent-server/quests/context/small-model-policy.ts";
 import { openWindow, type Window } from "../support/host/window.ts";
 import { type ModelServer, startModelServer } from "../support/model-server/server.ts";
 import type { SeenRequest, Turn } from "../support/model-server/turn.ts";

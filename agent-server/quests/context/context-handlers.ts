@@ -1,9 +1,9 @@
 import type { Handlers } from "../../contract/table.ts";
-import type { Orchestrator } from "../quests.ts";
+import type { Quests } from "../quests.ts";
 
 /** The contract's methods of a task's context. */
 export function contextHandlers(
-  orchestrator: Pick<Orchestrator, "context">,
+  orchestrator: Pick<Quests, "context">,
 ): Pick<Handlers, "context.items" | "context.add" | "context.remove" | "context.compact"> {
   const { context } = orchestrator;
   return {

@@ -3,7 +3,7 @@ import type { ActiveModel, ToolSchema } from "../../models/models.ts";
 import type { Tools } from "../../tools/tools.ts";
 import { toConversation, toSmallConversation } from "../conversation.ts";
 import type { QuestStore } from "../quest-store.ts";
-import { asksForChange, smallAnswerTokens, smallModelTools } from "../../turn/small-model.ts";
+import { asksForChange, smallAnswerTokens, smallModelTools } from "./small-model-policy.ts";
 
 /** What a task's next prompt is made of, before it is made to fit. */
 export type TaskWish = PromptWish & { tools: ToolSchema[] };

@@ -5,7 +5,8 @@ import type { Quest } from "../../../agent-server/contract/chat.ts";
 import type { Emit, HostEvent } from "../../../agent-server/contract/events.ts";
 import { createGovernance, governanceMigrations } from "../../../agent-server/governance/governance.ts";
 import type { Models } from "../../../agent-server/models/models.ts";
-import { createOrchestrator, orchestratorMigrations } from "../../../agent-server/quests/quests.ts";
+import { runLoop } from "../../../agent-server/turn/turn.ts";
+import { createQuests, questsMigrations } from "../../../agent-server/quests/quests.ts";
 import { createLedger, receiptsMigrations } from "../../../agent-server/receipts/receipts.ts";
 import { createRedactor, createSanitizer } from "../../../agent-server/security/security.ts";
 import { openStorage } from "../../../agent-server/storage/storage.ts";
@@ -30,11 +31,11 @@ export function openHost(
   folders: { dataDir: string; workspace: string },
   models: Models,
   tools: Tools,
-  more: Partial<Parameters<typeof createOrchestrator>[0]> = {},
+  more: Partial<Parameters<typeof createQuests>[0]> = {},
 ) {
   const storage = openStorage({
     dataDir: folders.dataDir,
-    migrations: [...receiptsMigrations, ...governanceMigrations, ...orchestratorMigrations],
+    migrations: [...receiptsMigrations, ...governanceMigrations, ...questsMigrations],
   });
   const redactor = createRedactor();
   const ledger = createLedger({ storage, redactor });
@@ -56,7 +57,8 @@ export function openHost(
     approvalTimeoutSeconds: 60,
     emit,
   });
-  const orchestrator = createOrchestrator({
+  const orchestrator = createQuests({
+    runLoop,
     storage,
     models,
     tools,

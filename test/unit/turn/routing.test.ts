@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { IntentResult } from "../../../agent-server/contract/intent.ts";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
-import type { Classify } from "../../../agent-server/turn/loop-deps.ts";
+import type { Classify } from "../../../agent-server/quests/turn-deps.ts";
 import { makeFolders, openHost } from "../../support/quests/harness.ts";
 import { recordingTools } from "../../support/quests/recording-tools.ts";
 import { type Answer, calls, says, scriptedModels } from "../../support/quests/scripted-models.ts";

@@ -1,18 +1,19 @@
-import { createHash } from "node:crypto";
 import { LancelotError } from "../contract/errors.ts";
 import type { Surroundings, Trace } from "../context/context.ts";
 import type { ModelEvent, Route } from "../models/models.ts";
 import { streamAnswer } from "./answer-stream.ts";
+import { cacheKeyOf } from "../quests/cache-key.ts";
 import { readAttachments } from "../quests/attachments.ts";
 import { toConversation } from "../quests/conversation.ts";
-import type { LoopDeps } from "./loop-deps.ts";
+import type { TurnDeps } from "../quests/turn-deps.ts";
 import { finishPendingCalls, useAnswer } from "./model-answer.ts";
 import { notice, noticeOf, tellOnce } from "../quests/notices.ts";
-import { fail, type Outcome } from "./outcome.ts";
+import { fail, type Outcome } from "../quests/run-outcome.ts";
 import type { Run } from "../quests/quest-run.ts";
 import type { RunMemory } from "../quests/memory/recall.ts";
 import type { QuestStore } from "../quests/quest-store.ts";
-import { hasOpenChanges, tellReview } from "./review-wait.ts";
+import { hasOpenChanges } from "../quests/open-changes.ts";
+import { tellReview } from "./review-wait.ts";
 import { goOnElsewhere, routeStep } from "./turn-routing.ts";
 import { partialTurn } from "../quests/settle.ts";
 import { readForSmallModel } from "./small-model-turn.ts";
@@ -26,7 +27,7 @@ type Done = Extract<ModelEvent, { type: "done" }>;
  * `conclude` is called in the same turn of the event loop as the last look at the messages, so that no word of the owner
  * falls between the two. Throws only when the run was ended from outside.
  */
-export async function runLoop(deps: LoopDeps, run: Run, conclude: (outcome: Outcome) => void): Promise<void> {
+export async function runLoop(deps: TurnDeps, run: Run, conclude: (outcome: Outcome) => void): Promise<void> {
   try {
     const trace: Trace = { questId: run.questId, parentId: run.receiptId };
     const surroundings = await deps.context.surroundings(mentionedPaths(deps.store, run.questId), trace);
@@ -65,7 +66,7 @@ function mentionedPaths(store: QuestStore, questId: string): string[] {
   return (last?.message.parts ?? []).flatMap((part) => (part.type === "file" ? [part.path.replace(/:\d+-\d+$/, "")] : []));
 }
 
-async function readOwnersAttachments({ store, context, redactor, sanitizer }: LoopDeps, run: Run, trace: Trace): Promise<void> {
+async function readOwnersAttachments({ store, context, redactor, sanitizer }: TurnDeps, run: Run, trace: Trace): Promise<void> {
   for (const stored of store.messages(run.questId)) {
     const { message, turn, attachments } = stored;
     if (attachments === null || turn?.kind !== "user") continue;
@@ -75,7 +76,7 @@ async function readOwnersAttachments({ store, context, redactor, sanitizer }: Lo
   }
 }
 
-function stopByBudget(deps: LoopDeps, run: Run): Outcome | null {
+function stopByBudget(deps: TurnDeps, run: Run): Outcome | null {
   if (run.turns >= maxTurns) {
     return fail(
       deps,
@@ -105,7 +106,7 @@ function stopByBudget(deps: LoopDeps, run: Run): Outcome | null {
 }
 
 /** One question to the model, and the tools it asks for. Null: go on. */
-async function takeTurn(deps: LoopDeps, run: Run, around: Surroundings, memory: RunMemory): Promise<Outcome | null> {
+async function takeTurn(deps: TurnDeps, run: Run, around: Surroundings, memory: RunMemory): Promise<Outcome | null> {
   const { store, ledger } = deps;
   const { questId } = run;
   const { signal } = run.controller;
@@ -139,7 +140,7 @@ async function takeTurn(deps: LoopDeps, run: Run, around: Surroundings, memory: 
   }
 }
 
-async function answerOnce(deps: LoopDeps, run: Run, surroundings: Surroundings, route: Route, turnId: string): Promise<Outcome | null> {
+async function answerOnce(deps: TurnDeps, run: Run, surroundings: Surroundings, route: Route, turnId: string): Promise<Outcome | null> {
   const { store, models, emit, redactor } = deps;
   const active = route.model;
   const { questId } = run;
@@ -177,9 +178,4 @@ async function answerOnce(deps: LoopDeps, run: Run, surroundings: Surroundings, 
   }
   if (run.ended) signal.throwIfAborted();
   return useAnswer(deps, run, message, done, quest, turnId);
-}
-
-/** The same for all prompts of a task, and nobody else's: providers that keep prompts by key find theirs again. */
-export function cacheKeyOf(questId: string): string {
-  return createHash("sha256").update(questId).digest("hex").slice(0, 32);
 }

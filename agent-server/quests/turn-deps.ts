@@ -7,15 +7,20 @@ import type { Models, TaskContext } from "../models/models.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Log, Redactor, Sanitizer } from "../security/security.ts";
 import type { Tools } from "../tools/tools.ts";
-import type { OwnersMemory } from "../quests/memory/owner-memory.ts";
-import type { QuestContext } from "../quests/context/quest-context.ts";
-import type { QuestStore } from "../quests/quest-store.ts";
-import type { Recall } from "../quests/memory/recall.ts";
+import type { OwnersMemory } from "./memory/owner-memory.ts";
+import type { QuestContext } from "./context/quest-context.ts";
+import type { Run } from "./quest-run.ts";
+import type { Outcome } from "./run-outcome.ts";
+import type { QuestStore } from "./quest-store.ts";
+import type { Recall } from "./memory/recall.ts";
+
+/** Runs a quest until it ends its turn (`turn/turn.ts`). `conclude` is called with how it ended. */
+export type RunLoop = (deps: TurnDeps, run: Run, conclude: (outcome: Outcome) => void) => Promise<void>;
 
 export type Classify = (request: Params<"intent.classify">, context: TaskContext) => Promise<IntentResult | null>;
 
 /** What the loop and its steps work with. */
-export interface LoopDeps {
+export interface TurnDeps {
   store: QuestStore;
   models: Models;
   tools: Tools;

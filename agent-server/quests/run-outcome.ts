@@ -1,7 +1,7 @@
 import type { Message } from "../contract/chat.ts";
-import type { Notice } from "../quests/notices.ts";
-import type { Run } from "../quests/quest-run.ts";
-import type { QuestStore } from "../quests/quest-store.ts";
+import type { Notice } from "./notices.ts";
+import type { Run } from "./quest-run.ts";
+import type { QuestStore } from "./quest-store.ts";
 
 /** How a run ended. */
 export type Outcome = { status: "done" } | { status: "waiting" } | { status: "failed"; problem: string };
