@@ -27,14 +27,7 @@ import {
   usageHandlers,
   usageMigrations,
 } from "./models/models.ts";
-import {
-  chatHandlers,
-  contextHandlers,
-  createEvidence,
-  createQuests,
-  createTimeline,
-  questsMigrations,
-} from "./quests/quests.ts";
+import { chatHandlers, contextHandlers, createEvidence, createQuests, createTimeline, questsMigrations } from "./quests/quests.ts";
 import type { ProductPaths } from "./paths.ts";
 import { createRest } from "./rest.ts";
 import {
@@ -51,6 +44,7 @@ import {
   createPiiDetector,
   createPlaceholders,
   createOAuth,
+  createPageFetch,
   createRedactor,
   createSanitizer,
   createSecrets,
@@ -61,7 +55,10 @@ import {
 } from "./security/security.ts";
 import { openStorage } from "./storage/storage.ts";
 import { runLoop } from "./turn/turn.ts";
-import { createSandbox, createTools, effectHandlers, memoryHandlers, toolsHandlers, toolsMigrations } from "./tools/tools.ts";
+import { createSandbox } from "./sandbox/sandbox.ts";
+import { createTools, memoryHandlers, routingHandlers, toolHandlers } from "./tools/tools.ts";
+import { createExecution } from "./execution/execution.ts";
+import { createWorkspace, workspaceMigrations } from "./workspace/workspace.ts";
 
 export interface HostOptions {
   paths: ProductPaths;
@@ -125,7 +122,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       ...flagsMigrations,
       ...receiptsMigrations,
       ...governanceMigrations,
-      ...toolsMigrations,
+      ...workspaceMigrations,
       ...usageMigrations,
       ...routerMigrations,
       ...questsMigrations,
@@ -275,33 +272,34 @@ export async function createHost(options: HostOptions): Promise<Host> {
       (await models.tasks.summarize(text, maxTokens, { questId: null, parentId: null, signal })).text,
   });
   const maintenance = startMaintenance(memory);
+  const now = (): Date => new Date();
+  const log = options.log;
+  const workspaceServices = createWorkspace({
+    ...{ storage, ledger, governance, placeholders, workspace, now, log },
+    askEditor: options.askEditor,
+    configDir: paths.configDir,
+    isQuestOpen: (questId) => quests.isOpen(questId),
+  });
+  const execution = createExecution({ workspace: workspaceServices, storage, governance, ledger, redactor, placeholders, emit, now, log });
   const tools = createTools({
-    storage,
-    ledger,
-    governance,
-    redactor,
-    placeholders,
-    sanitizer,
-    enabled: () => flags.enabled("TOOLS_FABRIC"),
+    workspace: workspaceServices,
+    ...{ execution, ledger, governance, redactor, placeholders, sanitizer, memory, emit, now, log, dataDir },
+    sandbox: sandbox ?? { shells: [], control: null },
+    pageFetch: createPageFetch(),
     flag: (name) => flags.enabled(name),
     safeMode: () => safeMode.enabled(),
     configDir: paths.configDir,
     distDir: paths.distDir,
-    workspace,
-    dataDir,
     ripgrepPath: paths.ripgrepPath,
     askEditor: options.askEditor,
-    emit,
-    log: options.log,
-    isQuestOpen: (questId) => quests.isOpen(questId),
-    memory,
-    ...(sandbox === null ? {} : { shells: sandbox.shells, sandbox: sandbox.control }),
   });
   const quests = createQuests({
     runLoop,
     storage,
     models,
     tools,
+    changes: execution.changes.review,
+    verifications: execution.verifications,
     governance,
     ledger,
     redactor,
@@ -387,15 +385,15 @@ export async function createHost(options: HostOptions): Promise<Host> {
     ...modelsHandlers(models, ledger),
     ...onThisMachineHandlers(models.machine),
     ...keysHandlers(secrets, { ledger, onChange: () => emit("models", {}) }),
-    ...governanceHandlers(governance, tools.verifications.stats),
+    ...governanceHandlers(governance, execution.verifications.stats),
     ...receiptsHandlers({ ledger, emit }),
     ...usageHandlers(usage, ledger),
     ...tasksHandlers(models.tasks),
     ...routerHandlers(models, (questId) => quests.get(questId).quest.override),
     ...flagHandlers(flags),
     ...safeModeHandlers(safeMode),
-    ...toolsHandlers(tools.routing, ledger, () => [localDoctorLine(models.local())]),
-    ...effectHandlers(tools, () => flags.require("TOOLS_FABRIC")),
+    ...routingHandlers(tools.routing, ledger, () => [localDoctorLine(models.local())]),
+    ...toolHandlers(tools, execution, () => flags.require("TOOLS_FABRIC")),
     ...memoryHandlers({ memory, tools, require: () => flags.require("MEMORY_VNEXT") }),
     ...securityHandlers({ sanitizer, redactor, detector }),
   };
@@ -411,6 +409,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       await quests.close();
       await maintenance.close();
       await tools.close();
+      await execution.close(2_000);
       await sandbox?.close();
       await models.close();
       usage.close();

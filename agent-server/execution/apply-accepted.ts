@@ -2,25 +2,26 @@ import type { AcceptedWrite } from "../workspace/changes/changes.ts";
 import { fileProvider } from "../workspace/file-operations.ts";
 import { encodeText } from "../workspace/text/encoding.ts";
 import { unifiedDiff } from "../workspace/text/hunks.ts";
-import { leftBy, type WorkspaceFiles } from "../workspace/workspace-files.ts";
-import type { Road } from "./pipeline.ts";
+import { fileOutcomesOf, type WorkspaceFiles } from "../workspace/workspace-files.ts";
+import type { ExecutionPipeline } from "./pipeline.ts";
 
 /**
  * Writes accepted hunks of a proposed change through the pipeline. The owner reviewed exactly this text, so nothing is asked again.
- * @throws LancelotError as `Road.carry`; `conflict` when the file changed since it was read.
+ * @throws LancelotError as `ExecutionPipeline.carry`; `conflict` when the file changed since it was read.
  */
 export function createApplyAccepted({
   files,
-  road,
+  pipeline,
 }: {
   readonly files: WorkspaceFiles;
-  readonly road: Road;
+  readonly pipeline: ExecutionPipeline;
 }): (write: AcceptedWrite) => Promise<void> {
   return async ({ change, file, current, text }) => {
     const action = text === null ? "delete" : "write";
-    await road.carry({
-      questId: change.questId,
-      parentId: change.receiptId,
+    await pipeline.execute({
+      actor: "owner",
+      quest: change.questId,
+      parent: change.receiptId,
       mode: "normal",
       signal: new AbortController().signal,
       actionType: "file_op",
@@ -31,10 +32,10 @@ export function createApplyAccepted({
       consent: "review",
       touches: [{ path: file, planned: text === null ? null : encodeText(text, current.encoding) }],
       provider: fileProvider,
-      held: true,
+      locksHeld: true,
       run: async () => {
         const written = await files.write(file, current, text);
-        return { value: written, outputs: { changedFiles: [written] }, left: leftBy(file, written) };
+        return { value: written, outputs: { changedFiles: [written] }, fileOutcomes: fileOutcomesOf(file, written) };
       },
     });
   };

@@ -1,60 +1,48 @@
+import type { ActionContext } from "../contract/action.ts";
 import { LancelotError } from "../contract/errors.ts";
-import type { Approval, Decision, Intent, Mode } from "../contract/governance.ts";
+import type { Decision, Intent } from "../contract/governance.ts";
 import type { Authorization, Governance, OutcomeStep, Question, RefusedAction } from "../governance/governance.ts";
 import type { Log } from "../security/security.ts";
+import type { Action, ActionObserver, IntentSpec } from "./action.ts";
 import { decisionOf, refused } from "./decisions.ts";
 
-/**
- * One thing that is about to be done, judged by itself. Of a file, `path` is what was asked for (its name counts for policy)
- * and `absolute` where it leads, which is the path that is used.
- */
-export interface IntentSpec {
-  readonly capability: string;
-  readonly action: string;
-  readonly args: Record<string, unknown>;
-  /** Folder a command is run in; absolute. */
-  readonly cwd?: string;
-}
-
-export interface Traveller {
-  readonly questId: string | null;
-  readonly parentId: string | null;
-  readonly mode: Mode;
-  readonly signal: AbortSignal;
-  readonly onWaiting?: (approval: Approval) => void;
-}
-
-/** The gate's yes to one step. */
-export interface Leave {
+/** Permission for one step, usable once. */
+export interface Grant {
   readonly step: IntentSpec;
   readonly intent: Intent;
   readonly decision: Decision;
+  /** Null where the user's review replaces the question. */
   readonly authorization: Authorization | null;
 }
 
-/** How the road asks the gate, and uses what it was given. */
-export interface Leaves {
-  toIntent(step: IntentSpec, traveller: Traveller): Intent;
-  /** Every step, in order; what was asked before one was refused is told with the refusal. @throws LancelotError of the gate. */
-  askAll(
-    steps: readonly IntentSpec[],
-    consent: "ask" | "review",
-    traveller: Traveller,
-    question: Question,
-    receipt: RefusedAction | undefined,
-    onRefused: (error: LancelotError, asked: readonly OutcomeStep[]) => void,
-  ): Promise<Leave[]>;
-  /** Right before the effect: what is about to be done is what was authorized. @throws LancelotError `denied`. */
-  redeem(leave: Leave, traveller: Traveller): void;
+/** What is to be authorized. */
+export interface GrantRequest {
+  readonly steps: readonly IntentSpec[];
+  readonly consent: Action<unknown>["consent"];
+  readonly context: ActionContext & Pick<ActionObserver, "onWaiting">;
+  readonly question: Question;
+  /** How the receipt of a denial is named. */
+  readonly receipt: RefusedAction | undefined;
+  /** Called before a refusal is thrown, with the steps that were decided so far. */
+  readonly onRefused: (error: LancelotError, asked: readonly OutcomeStep[]) => void;
 }
 
-export function createLeaves({ governance, log }: { readonly governance: Governance; readonly log: Log }): Leaves {
-  function toIntent(step: IntentSpec, traveller: Traveller): Intent {
-    return { ...step, mode: traveller.mode, ...(traveller.questId === null ? {} : { questId: traveller.questId }) };
+/** Requests permission from governance, and redeems it right before the effect. */
+export interface Grants {
+  toIntent(step: IntentSpec, context: ActionContext): Intent;
+  /** Authorizes every step in order. @throws LancelotError of governance. */
+  authorize(request: GrantRequest): Promise<Grant[]>;
+  /** Checks that the step about to run is the one that was authorized. @throws LancelotError `denied`. */
+  redeem(grant: Grant, context: ActionContext): void;
+}
+
+export function createGrants({ governance, log }: { readonly governance: Governance; readonly log: Log }): Grants {
+  function toIntent(step: IntentSpec, { mode, quest, job }: ActionContext): Intent {
+    return { ...step, mode, ...(quest === null ? {} : { questId: quest }), ...(job === undefined ? {} : { job }) };
   }
 
-  /** The step as it would be done now: the same path, resolved again. */
-  function afresh(step: IntentSpec): IntentSpec {
+  /** The step with its path resolved again. */
+  function resolveAgain(step: IntentSpec): IntentSpec {
     const { path, absolute } = step.args;
     if (typeof path !== "string" || absolute === undefined) return step;
     const resolved = governance.resolvePath(path);
@@ -62,76 +50,62 @@ export function createLeaves({ governance, log }: { readonly governance: Governa
     return { ...step, args: { ...step.args, absolute: resolved.absolute } };
   }
 
-  async function ask(
-    step: IntentSpec,
-    consent: "ask" | "review",
-    traveller: Traveller,
-    question: Question,
-    receipt: RefusedAction | undefined,
-  ): Promise<Leave> {
-    const intent = toIntent(step, traveller);
+  async function authorizeStep(step: IntentSpec, { consent, context, question, receipt }: GrantRequest): Promise<Grant> {
+    const intent = toIntent(step, context);
     if (consent === "review") {
       const decision = governance.evaluate(intent);
       if (decision.verdict === "deny") throw refused(decision);
       if (decision.verdict === "ask") return { step, intent, decision, authorization: null };
     }
     const authorization = await governance.authorize(intent, question, {
-      questId: traveller.questId,
-      parentId: traveller.parentId,
-      signal: traveller.signal,
-      ...(traveller.onWaiting === undefined ? {} : { onWaiting: traveller.onWaiting }),
+      questId: context.quest,
+      parentId: context.parent,
+      signal: context.signal,
+      ...(context.onWaiting === undefined ? {} : { onWaiting: context.onWaiting }),
       ...(receipt === undefined ? {} : { receipt }),
     });
     return { step, intent, decision: authorization.decision, authorization };
   }
 
-  /** Every step, in order; what was asked before one was refused is told with the refusal. */
-  async function askAll(
-    steps: readonly IntentSpec[],
-    consent: "ask" | "review",
-    traveller: Traveller,
-    question: Question,
-    receipt: RefusedAction | undefined,
-    onRefused: (error: LancelotError, asked: readonly OutcomeStep[]) => void,
-  ): Promise<Leave[]> {
-    const leaves: Leave[] = [];
-    for (const step of steps) {
+  async function authorize(request: GrantRequest): Promise<Grant[]> {
+    const grants: Grant[] = [];
+    for (const step of request.steps) {
       try {
-        leaves.push(await ask(step, consent, traveller, question, receipt));
+        grants.push(await authorizeStep(step, request));
       } catch (cause) {
-        const error = cause instanceof LancelotError ? cause : brokenGate(cause);
+        const error = cause instanceof LancelotError ? cause : governanceFailed(cause);
         const decision = decisionOf(error);
         const approvalId = error.data?.["approvalId"];
-        const last = { intent: toIntent(step, traveller), approvalId: typeof approvalId === "string" ? approvalId : null };
-        onRefused(error, [...leaves.map(toOutcomeStep), ...(decision === null ? [] : [{ ...last, decision }])]);
+        const last = { intent: toIntent(step, request.context), approvalId: typeof approvalId === "string" ? approvalId : null };
+        request.onRefused(error, [...grants.map(toOutcomeStep), ...(decision === null ? [] : [{ ...last, decision }])]);
         throw error;
       }
     }
-    return leaves;
+    return grants;
   }
 
-  function redeem(leave: Leave, traveller: Traveller): void {
-    const fresh = afresh(leave.step);
-    if (leave.authorization !== null) {
+  function redeem(grant: Grant, context: ActionContext): void {
+    const step = resolveAgain(grant.step);
+    if (grant.authorization !== null) {
       try {
-        governance.redeem(leave.authorization, toIntent(fresh, traveller));
+        governance.redeem(grant.authorization, toIntent(step, context));
       } catch (error) {
-        throw error instanceof LancelotError ? error : brokenGate(error);
+        throw error instanceof LancelotError ? error : governanceFailed(error);
       }
-    } else if (fresh.args["absolute"] !== leave.step.args["absolute"]) {
-      throw new LancelotError("denied", "The path leads elsewhere than when it was reviewed; nothing was touched.");
+    } else if (step.args["absolute"] !== grant.step.args["absolute"]) {
+      throw new LancelotError("denied", "The path resolves to another file than the one you reviewed. Nothing was changed.");
     }
   }
 
-  /** A gate that throws denies. */
-  function brokenGate(cause: unknown): LancelotError {
-    log("the gate failed and denies", cause);
-    return new LancelotError("denied", "The gate failed, so this is refused. Try again; the log says what failed.", { cause });
+  /** Governance that throws denies. */
+  function governanceFailed(cause: unknown): LancelotError {
+    log("governance failed and denies the action", cause);
+    return new LancelotError("denied", "The policy check failed, so the action was denied. Try again; the log has the details.", { cause });
   }
 
-  return { toIntent, askAll, redeem };
+  return { toIntent, authorize, redeem };
 }
 
-export function toOutcomeStep({ intent, decision, authorization }: Leave): OutcomeStep {
+export function toOutcomeStep({ intent, decision, authorization }: Grant): OutcomeStep {
   return { intent, decision, approvalId: authorization?.approvalId ?? null };
 }

@@ -15,7 +15,7 @@ export function refusalOf(error: LancelotError): { refusal: "rules" | "owner" | 
 }
 
 /** A failure in words the model can act on: what did not happen, why, and what it can do instead. */
-export function feedback(tool: string, error: LancelotError, governance: GovernanceFeedback | null): string {
+export function refusalText(tool: string, error: LancelotError, governance: GovernanceFeedback | null): string {
   if (!isRefusal(error)) return error.message;
   const lines = [
     error.code === "denied"

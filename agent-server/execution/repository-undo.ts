@@ -3,11 +3,12 @@ import { LancelotError } from "../contract/errors.ts";
 import type { Governance } from "../governance/governance.ts";
 import { branchName, headOf, shortHash } from "../workspace/git/head.ts";
 import { switchTo } from "../workspace/git/head.ts";
-import type { Locks } from "../workspace/path-locks.ts";
+import type { PathLocks } from "../workspace/path-locks.ts";
 import { type Git, gitProvider, openGit } from "../workspace/git/git.ts";
 import { expectPlain, underWay } from "../workspace/git/git-repository.ts";
 import type { Move, RecordedMove, RepositoryMoves } from "../workspace/git/repository-moves.ts";
-import type { IntentSpec, Road } from "./pipeline.ts";
+import type { IntentSpec } from "./action.ts";
+import type { ExecutionPipeline } from "./pipeline.ts";
 
 export interface RepositoryUndo {
   /** Takes back what a quest did to the repository, newest first, as far as nobody did anything with it since. */
@@ -16,20 +17,21 @@ export interface RepositoryUndo {
 
 export function createRepositoryUndo(deps: {
   moves: RepositoryMoves;
-  road: Road;
-  locks: Locks;
+  pipeline: ExecutionPipeline;
+  locks: PathLocks;
   governance: Pick<Governance, "rolledBack" | "resolvePath">;
   workspace: string;
 }): RepositoryUndo {
-  const { moves, road, locks, governance, workspace } = deps;
+  const { moves, pipeline, locks, governance, workspace } = deps;
 
-  /** By the road, as the owner's own act; what the gate denies stays as it is. */
-  async function takeBack({ id, questId, receiptId, move }: RecordedMove): Promise<string | null> {
+  /** By the pipeline, as the owner's own act; what the gate denies stays as it is. */
+  async function rollBack({ id, questId, receiptId, move }: RecordedMove): Promise<string | null> {
     const { signal } = new AbortController();
     const git = await openGit(workspace, signal);
-    const { value } = await road.carry<string | null>({
-      questId,
-      parentId: null,
+    const { value } = await pipeline.execute<string | null>({
+      actor: "owner",
+      quest: questId,
+      parent: null,
       mode: "normal",
       signal,
       actionType: "tool_call",
@@ -61,7 +63,7 @@ export function createRepositoryUndo(deps: {
           continue;
         }
         try {
-          const done = await takeBack(recorded);
+          const done = await rollBack(recorded);
           if (done === null) continue;
           restored.push(done);
           receipts.push(recorded.receiptId);

@@ -10,13 +10,14 @@ import { inOrder, inWaves, type Plan, planReversals, resolveTarget, type Reversa
 import { settleRepositories } from "../workspace/checkpoints/repository-state.ts";
 import type { CheckpointFile, Checkpoints } from "../workspace/checkpoints/checkpoints.ts";
 import { brief } from "./decisions.ts";
-import type { Locks } from "../workspace/path-locks.ts";
+import type { PathLocks } from "../workspace/path-locks.ts";
 import { fileProvider } from "../workspace/file-operations.ts";
-import type { IntentSpec, Road } from "./pipeline.ts";
+import type { IntentSpec } from "./action.ts";
+import type { ExecutionPipeline } from "./pipeline.ts";
 import { decodeText } from "../workspace/text/encoding.ts";
 import type { Verifications } from "./verifications.ts";
 import type { FileOutcome } from "../workspace/workspace-files.ts";
-import { leftBy, type WorkspaceFiles } from "../workspace/workspace-files.ts";
+import { fileOutcomesOf, type WorkspaceFiles } from "../workspace/workspace-files.ts";
 
 /** How long (ms) an undo waits for verifications that are under way. */
 const drainTimeout = 5_000;
@@ -33,10 +34,10 @@ const restores: ReadonlySet<string> = new Set(["checkpoint_restore", "verificati
 /** Undoing: files go back to how they were before a checkpoint or a quest, keeping what the owner did to them since. */
 export interface Restore {
   diff(of: RestoreOf): Promise<{ path: string; diff: string }[]>;
-  /** The owner's: by the full road, with a checkpoint of its own. @throws LancelotError `not_found`, `denied`. */
+  /** The owner's: by the full pipeline, with a checkpoint of its own. @throws LancelotError `not_found`, `denied`. */
   restore(of: RestoreOf): Promise<RestoreResult>;
   /** The same for an action that failed its verification; nothing is waited for. `held`: the caller holds the files' locks. */
-  takeBack(checkpointId: string, of: { questId: string | null; parentId: string; held: boolean }): Promise<RestoreResult>;
+  rollBack(checkpointId: string, of: { questId: string | null; parentId: string; held: boolean }): Promise<RestoreResult>;
   /** Completes restores of hosts that died; resolves with how many. Call it at the start. */
   resume(): Promise<number>;
 }
@@ -45,7 +46,7 @@ interface Occasion {
   readonly actionName: string;
   readonly questId: string | null;
   readonly parentId: string | null;
-  readonly takesBack: boolean;
+  readonly isRollback: boolean;
 }
 
 export function createRestore(deps: {
@@ -53,14 +54,14 @@ export function createRestore(deps: {
   objects: ObjectStore;
   files: WorkspaceFiles;
   governance: Governance;
-  road: Road;
-  locks: Locks;
+  pipeline: ExecutionPipeline;
+  locks: PathLocks;
   ledger: Ledger;
   verifications: Pick<Verifications, "drain">;
   /** What has to be known before anything is undone: what hosts that died left under way. */
   ready?: () => Promise<unknown>;
 }): Restore {
-  const { checkpoints, objects, files, governance, road, locks, ledger } = deps;
+  const { checkpoints, objects, files, governance, pipeline, locks, ledger } = deps;
 
   /** @throws LancelotError `not_found` for what is not there any more. */
   function touchesOf(of: RestoreOf): CheckpointFile[] {
@@ -105,7 +106,7 @@ export function createRestore(deps: {
 
   async function restoreHeld(of: RestoreOf, occasion: Occasion): Promise<RestoreResult> {
     const { reversals, conflicts } = await plan(of);
-    const { actionName, questId, parentId, takesBack } = occasion;
+    const { actionName, questId, parentId, isRollback } = occasion;
     const allowed: { reversal: Reversal; step: IntentSpec }[] = [];
     const told = conflicts.map(({ path, message }) => ({ path, message }));
     for (const reversal of inOrder(reversals)) {
@@ -135,9 +136,10 @@ export function createRestore(deps: {
     const names = allowed.map(({ reversal }) => reversal.file.display);
     const more = names.length > maxNamed ? [`… and ${names.length - maxNamed} more`] : [];
     const wrote: { reversal: Reversal; hash: string | null; saved: boolean; via: "editor" | "disk" }[] = [];
-    const { value } = await road.carry<string | null>({
-      questId,
-      parentId,
+    const { value } = await pipeline.execute<string | null>({
+      actor: isRollback ? "system" : "owner",
+      quest: questId,
+      parent: parentId,
       mode: "normal",
       signal: new AbortController().signal,
       actionType: "file_op",
@@ -148,9 +150,9 @@ export function createRestore(deps: {
       consent: "review",
       touches: allowed.map(({ reversal: { file, target } }) => ({ path: file, plannedImage: target })),
       provider: fileProvider,
-      held: true,
-      takesBack,
-      completed: true,
+      locksHeld: true,
+      isRollback,
+      isResumable: true,
       run: async ({ checkpointId }) => {
         const changedFiles: unknown[] = [];
         const left: FileOutcome[] = [];
@@ -163,17 +165,17 @@ export function createRestore(deps: {
               const written = await write(reversal, throughEditor);
               wrote.push({ reversal, hash: written.after, saved: written.saved, via: written.via });
               if (changedFiles.length < maxNamed) changedFiles.push(written);
-              left.push(...leftBy(reversal.file, written));
+              left.push(...fileOutcomesOf(reversal.file, written));
               restored.push(reversal.file.display);
             } catch (error) {
               if (!(error instanceof LancelotError)) throw error;
               told.push({ path: reversal.file.display, message: error.message });
-              left.push(...leftBy(reversal.file, null));
+              left.push(...fileOutcomesOf(reversal.file, null));
             }
           },
         );
         const outputs = { changedFiles, changedTotal: restored.length, conflicts: told.slice(0, maxNamed) };
-        return { value: checkpointId, outputs, left };
+        return { value: checkpointId, outputs, fileOutcomes: left };
       },
       verify: async () => {
         const wrong: string[] = [];
@@ -260,7 +262,7 @@ export function createRestore(deps: {
       // What is still being verified might be put back by that; whatever it takes, the owner is not kept waiting for long.
       await deps.verifications.drain({ timeoutMs: drainTimeout });
       const questId = "questId" in of ? of.questId : checkpoints.questOf(of.id);
-      const occasion = { actionName: "checkpoint_restore", questId, parentId: null, takesBack: false };
+      const occasion = { actionName: "checkpoint_restore", questId, parentId: null, isRollback: false };
       await deps.ready?.();
       const actions = actionsOf(of);
       const result = await locks.hold(pathsOf(of), () => restoreHeld(of, occasion));
@@ -268,9 +270,9 @@ export function createRestore(deps: {
       return result;
     },
 
-    takeBack(checkpointId, { questId, parentId, held }) {
+    rollBack(checkpointId, { questId, parentId, held }) {
       const of = { id: checkpointId };
-      const work = () => restoreHeld(of, { actionName: "verification_restore", questId, parentId, takesBack: true });
+      const work = () => restoreHeld(of, { actionName: "verification_restore", questId, parentId, isRollback: true });
       return held ? work() : locks.hold(pathsOf(of), work);
     },
 

@@ -1,40 +1,44 @@
 import { LancelotError } from "../contract/errors.ts";
 import type { Ledger } from "../receipts/receipts.ts";
-import type { Untold } from "./verification-store.ts";
+import type { UnreportedFailure } from "./verification-store.ts";
 import type { Verifications } from "./verifications.ts";
 
-/** How long (ms) an action of T2 or T3 waits for the verifications of what was done before it. */
+/** How long (ms) an action of T2 or T3 waits for the verifications of earlier actions. */
 export const boundaryTimeout = 10_000;
 
 /**
- * Stands before every action of T2 and T3: what was done before is on the record and verified.
- * With `stop`, also nothing of the task failed its verification without the model knowing.
- * @throws LancelotError `unavailable` when that takes too long, `conflict` when something failed (the model is told by this, once,
- *   and may go on then), `cancelled` (signal).
+ * Precedes every action of T2 and T3: earlier receipts are durable and earlier effects verified. With `stop`, the model must also
+ * know of every failed verification of its quest.
+ * @throws LancelotError `unavailable` when the verifications take too long; `conflict` when one failed, which informs the model, so the
+ *   next try passes; `cancelled` (signal).
  */
-export type Boundary = (of: { questId: string | null; signal: AbortSignal; stop: boolean }) => Promise<void>;
+export type TierBoundary = (of: { quest: string | null; signal: AbortSignal; stop: boolean }) => Promise<void>;
 
-export function createBoundary(deps: { ledger: Pick<Ledger, "flush">; verifications: Verifications; timeoutMs?: number }): Boundary {
+export function createTierBoundary(deps: {
+  ledger: Pick<Ledger, "flush">;
+  verifications: Verifications;
+  timeoutMs?: number;
+}): TierBoundary {
   const { ledger, verifications } = deps;
   const timeoutMs = deps.timeoutMs ?? boundaryTimeout;
-  return async ({ questId, signal, stop }) => {
+  return async ({ quest, signal, stop }) => {
     ledger.flush();
-    if (!(await verifications.drain({ timeoutMs, questId, signal }))) {
+    if (!(await verifications.drain({ timeoutMs, questId: quest, signal }))) {
       throw new LancelotError(
         "unavailable",
-        `What was done before could not be verified within ${Math.round(timeoutMs / 1000)} seconds, so nothing more is done for now. Try again, or look at the files first.`,
+        `Earlier actions could not be verified within ${Math.round(timeoutMs / 1000)} seconds, so this action did not run. Try again, or check the files first.`,
       );
     }
-    if (stop && questId !== null && verifications.hasFailed(questId)) {
+    if (stop && quest !== null && verifications.hasFailed(quest)) {
       throw new LancelotError(
         "conflict",
-        `${toldWords(verifications.take(questId))} This was not done. Look at the files, then decide how to go on.`,
+        `${failureText(verifications.take(quest))} This action did not run. Check the files, then decide what to do.`,
       );
     }
   };
 }
 
-/** What became of earlier actions, for the model. */
-export function toldWords(untold: readonly Untold[]): string {
-  return untold.map(({ words }) => words).join("\n");
+/** What verification found, for the model. */
+export function failureText(failures: readonly UnreportedFailure[]): string {
+  return failures.map(({ words }) => words).join("\n");
 }

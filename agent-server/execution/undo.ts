@@ -12,12 +12,12 @@ export interface Undo {
   /** First what a task did to the repository, then its files; what the files were in the way of is tried again. */
   restore(of: RestoreOf): Promise<RestoreResult>;
   /** Takes back what hosts that died had written of several files only in part: all of it is there, or nothing. */
-  takeBackHalfDone(actions: readonly SweptAction[]): Promise<void>;
+  undoUnfinished(actions: readonly SweptAction[]): Promise<void>;
 }
 
 export function createUndo(deps: {
   readonly checkpoints: Pick<Checkpoints, "files">;
-  readonly files: Pick<Restore, "restore" | "takeBack">;
+  readonly files: Pick<Restore, "restore" | "rollBack">;
   readonly repository: RepositoryUndo;
   readonly log: Log;
 }): Undo {
@@ -61,11 +61,11 @@ export function createUndo(deps: {
       };
     },
 
-    async takeBackHalfDone(actions) {
+    async undoUnfinished(actions) {
       for (const action of actions) {
         try {
           if (action.receiptId === null || !(await isHalfDone(action))) continue;
-          await files.takeBack(action.id, { questId: action.questId, parentId: action.receiptId, held: false });
+          await files.rollBack(action.id, { questId: action.questId, parentId: action.receiptId, held: false });
         } catch (error) {
           log("what a host that died had half written could not be taken back", error);
         }

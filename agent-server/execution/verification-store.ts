@@ -21,7 +21,7 @@ export interface Verification {
 export type BadEnd = "changed" | "failed" | "unverified";
 
 /** What a quest is still to be told. */
-export interface Untold {
+export interface UnreportedFailure {
   readonly receiptId: string;
   readonly questId: string;
   readonly status: BadEnd;
@@ -46,20 +46,20 @@ interface Row {
 }
 
 /** Rows of one workspace. A verification that ended well leaves none: its receipt says so. */
-export interface VerificationsStore {
+export interface VerificationStore {
   add(verification: Verification): void;
   /** Those that hosts now dead left waiting; they are this host's from now on. */
   adopt(): Verification[];
   good(receiptId: string): void;
   bad(receiptId: string, end: BadEnd, words: string): void;
   /** Ended badly and told to nobody yet, oldest first; those another living host will tell are left out. */
-  untold(): Untold[];
+  untold(): UnreportedFailure[];
   /** True for the one who may tell it. */
   tell(receiptId: string): boolean;
   failed(): number;
 }
 
-export function createVerificationsStore(storage: Storage, workspace: string, now: () => Date): VerificationsStore {
+export function createVerificationStore(storage: Storage, workspace: string, now: () => Date): VerificationStore {
   const { db } = storage;
   const insert = db.prepare(
     `INSERT INTO verifications (receipt_id, workspace, quest_id, host_id, checkpoint_id, status, job, created_at)
@@ -91,7 +91,7 @@ export function createVerificationsStore(storage: Storage, workspace: string, no
     good: (receiptId) => void remove.run(receiptId),
     bad: (receiptId, status, words) => void end.run(status, words, 0, receiptId),
     untold: () =>
-      (selectUntold.all(workspace) as Row[]).flatMap((row): Untold[] =>
+      (selectUntold.all(workspace) as Row[]).flatMap((row): UnreportedFailure[] =>
         row.status === "waiting" || row.quest_id === null || (row.host_id !== storage.hostId && storage.hostAlive(row.host_id))
           ? []
           : [{ receiptId: row.receipt_id, questId: row.quest_id, status: row.status, words: row.words }],

@@ -6,7 +6,7 @@ import type { Ledger } from "../receipts/receipts.ts";
 import type { Log, Redactor } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Checkpoints } from "../workspace/checkpoints/checkpoints.ts";
-import type { BadEnd, Untold, Verification, VerificationsStore } from "./verification-store.ts";
+import type { BadEnd, UnreportedFailure, Verification, VerificationStore } from "./verification-store.ts";
 import { type FileFinding, verifyFiles } from "./verify-files.ts";
 
 /** Verifications that may wait; the next one is made at once instead. */
@@ -42,7 +42,7 @@ export interface Verifications {
    */
   drain(of: { timeoutMs: number; questId?: string | null; signal?: AbortSignal }): Promise<boolean>;
   /** What a quest was not told yet; from now on it counts as told. */
-  take(questId: string): Untold[];
+  take(questId: string): UnreportedFailure[];
   /** True when something of the quest failed and `take` was not called since. Cheap. */
   hasFailed(questId: string): boolean;
   /** Those that have not ended, and those that failed in this workspace so far. */
@@ -57,13 +57,13 @@ export interface Verifications {
 
 export interface VerificationsDeps {
   readonly storage: Storage;
-  readonly store: VerificationsStore;
+  readonly store: VerificationStore;
   readonly ledger: Ledger;
   readonly redactor: Redactor;
   readonly governance: Pick<Governance, "resolvePath">;
   readonly checkpoints: Pick<Checkpoints, "touchedLater">;
   /** Puts the files of a checkpoint back; what somebody did to them since is kept. */
-  readonly takeBack: (
+  readonly rollBack: (
     checkpointId: string,
     of: { questId: string | null; parentId: string; held: boolean },
   ) => Promise<Pick<RestoreResult, "restored" | "conflicts">>;
@@ -89,10 +89,10 @@ export function createVerifications(deps: VerificationsDeps): Verifications {
   let closed = false;
   const ends = new Set<() => void>();
   const listeners = new Set<(failure: { questId: string | null; receiptId: string; words: string }) => void>();
-  const untold = new Map<string, Untold[]>();
+  const untold = new Map<string, UnreportedFailure[]>();
   for (const one of store.untold()) remember(one);
 
-  function remember(one: Untold): void {
+  function remember(one: UnreportedFailure): void {
     untold.set(one.questId, [...(untold.get(one.questId) ?? []), one]);
   }
 
@@ -174,7 +174,7 @@ export function createVerifications(deps: VerificationsDeps): Verifications {
     }
     // Open while it is taken back, so that the restore hangs under it.
     const recorded = ledger.open(opening);
-    const taken = wrong && options.restore && checkpointId !== null ? await takeBack(checkpointId, questId, recorded, options.held) : null;
+    const taken = wrong && options.restore && checkpointId !== null ? await rollBack(checkpointId, questId, recorded, options.held) : null;
     const words = failureWords(verification.name, bad, own?.problem ?? null, taken);
     storage.transaction(() => {
       ledger.close(recorded, { status: "failure", errorMessage: words, outputs: { ...outputs, ...taken } });
@@ -207,9 +207,9 @@ export function createVerifications(deps: VerificationsDeps): Verifications {
     }
   }
 
-  async function takeBack(checkpointId: string, questId: string | null, parentId: string, held: boolean) {
+  async function rollBack(checkpointId: string, questId: string | null, parentId: string, held: boolean) {
     try {
-      return await deps.takeBack(checkpointId, { questId, parentId, held });
+      return await deps.rollBack(checkpointId, { questId, parentId, held });
     } catch (error) {
       if (!(error instanceof LancelotError)) deps.log("a failed action could not be taken back", error);
       const message = error instanceof LancelotError ? error.message : "The log says why.";

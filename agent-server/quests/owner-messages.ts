@@ -3,7 +3,7 @@ import { LancelotError } from "../contract/errors.ts";
 import type { Governance } from "../governance/governance.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { InjectionFinding, Redactor, Sanitizer } from "../security/security.ts";
-import type { Tools } from "../tools/tools.ts";
+import type { ChangeReview } from "../workspace/changes/changes.ts";
 import { attachmentPart, findMentions, protectAttachment } from "./attachments.ts";
 import { withoutCrusader } from "./crusader.ts";
 import { findNamedFiles } from "./named-files.ts";
@@ -15,7 +15,7 @@ import { expandSlashCommand } from "./slash-commands.ts";
 
 interface Deps {
   store: QuestStore;
-  tools: Tools;
+  changes: Pick<ChangeReview, "list" | "decide" | "takeReview">;
   governance: Governance;
   ledger: Ledger;
   redactor: Redactor;
@@ -36,7 +36,7 @@ export interface OwnersMessages {
 }
 
 export function createOwnersMessages(deps: Deps): OwnersMessages {
-  const { store, tools, governance, ledger, redactor, redactorOf, sanitizer, others } = deps;
+  const { store, changes, governance, ledger, redactor, redactorOf, sanitizer, others } = deps;
   return {
     add(questId: string, text: string, attached: readonly Attachment[], owner: boolean): Message {
       const safe = redactor.text(text).text;
@@ -94,11 +94,11 @@ export function createOwnersMessages(deps: Deps): OwnersMessages {
       const automatic = from.seq === 0 && store.quest(questId).title === before;
       store.patch(questId, { plan: [], ...(automatic ? { title: titleOf(redactor.text(text).text) } : {}) });
       return async () => {
-        for (const change of tools.changes.list({ questId, open: true, limit: 500 })) {
-          if (made.has(change.id)) await tools.changes.decide(change.id, "reject");
+        for (const change of changes.list({ questId, open: true, limit: 500 })) {
+          if (made.has(change.id)) await changes.decide(change.id, "reject");
         }
         // The model no longer knows of these proposals, so it need not hear what became of them.
-        if (made.size > 0) tools.changes.takeReview(questId);
+        if (made.size > 0) changes.takeReview(questId);
       };
     },
   };

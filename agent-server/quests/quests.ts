@@ -12,7 +12,9 @@ import type { LocalTasks, Models } from "../models/models.ts";
 import { type Ledger, type ReceiptOpening, recorded } from "../receipts/receipts.ts";
 import type { Log, Placeholders, Redactor, Sanitizer } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
+import type { Execution } from "../execution/execution.ts";
 import type { Tools } from "../tools/tools.ts";
+import type { ChangeReview } from "../workspace/changes/changes.ts";
 import { type ContextService, createContextService } from "./context/context-service.ts";
 import { contextMigrations, createContextStore } from "./context/context-store.ts";
 import { asksForCrusader, changeMode, recordCrusader, withoutCrusader } from "./crusader.ts";
@@ -78,6 +80,9 @@ export interface QuestsDeps {
   storage: Storage;
   models: Models;
   tools: Tools;
+  /** The review of proposed changes. */
+  changes: ChangeReview;
+  verifications: Execution["verifications"];
   governance: Governance;
   ledger: Ledger;
   redactor: Redactor;
@@ -113,7 +118,7 @@ export interface QuestsDeps {
 
 /** Joins the loop, the store and the neighbours. Call `reconcile` once before anything else. */
 export function createQuests(deps: QuestsDeps): Quests {
-  const { storage, tools, governance, ledger, redactor, models, sanitizer } = deps;
+  const { storage, tools, changes, verifications, governance, ledger, redactor, models, sanitizer } = deps;
   const redactorOf = (questId: string): Redactor => deps.placeholders?.of(questId).secrets ?? redactor;
   // As the tools' rows have it: one folder, one name, however it was spelled.
   const workspace = deps.workspace === null ? "" : realpathSync(deps.workspace);
@@ -148,6 +153,7 @@ export function createQuests(deps: QuestsDeps): Quests {
     context,
     models,
     tools,
+    changes,
     governance,
     ledger,
     redactor,
@@ -182,6 +188,8 @@ export function createQuests(deps: QuestsDeps): Quests {
       store,
       models,
       tools,
+      changes,
+      verifications,
       governance,
       context,
       questContext,
@@ -202,10 +210,10 @@ export function createQuests(deps: QuestsDeps): Quests {
   );
 
   let closed = false;
-  const owners = createOwnersMessages({ store, tools, governance, ledger, redactor, redactorOf, sanitizer, others });
+  const owners = createOwnersMessages({ store, changes, governance, ledger, redactor, redactorOf, sanitizer, others });
   const compaction = createCompactCommand({ store, contextService, redactor, log, refuseElsewhere: runner.refuseElsewhere });
-  const stopFailures = showFailures({ store, tools });
-  const stopChanges = tools.changes.onChange((change) => {
+  const stopFailures = showFailures({ store, verifications });
+  const stopChanges = changes.onChange((change) => {
     // After the decision's own transaction and writes.
     setImmediate(() => continueAfterReview(change.questId));
   });
@@ -215,7 +223,7 @@ export function createQuests(deps: QuestsDeps): Quests {
     if (closed || !store.exists(questId)) return;
     const { quest } = store.stored(questId);
     const inReview = (quest.status === "waiting" || quest.status === "interrupted") && quest.waitingFor?.kind === "review";
-    if (!inReview || runner.runOf(questId) !== undefined || hasOpenChanges({ tools }, questId)) return;
+    if (!inReview || runner.runOf(questId) !== undefined || hasOpenChanges(changes, questId)) return;
     try {
       runner.start(questId, "review");
     } catch (error) {
@@ -381,7 +389,7 @@ export function createQuests(deps: QuestsDeps): Quests {
       await recorded(ledger, byHand("quests.delete", id), async () => {
         const unwound = runner.runOf(id) === undefined ? Promise.resolve() : runner.end(id, "cancelled");
         governance.approvals.cancelQuest(id);
-        tools.changes.discard(id);
+        changes.discard(id);
         await unwound;
         store.deleteQuest(id);
         memory?.questDeleted(id);

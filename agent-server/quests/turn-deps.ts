@@ -6,7 +6,9 @@ import type { Governance } from "../governance/governance.ts";
 import type { Models, TaskContext } from "../models/models.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Log, Redactor, Sanitizer } from "../security/security.ts";
+import type { Execution } from "../execution/execution.ts";
 import type { Tools } from "../tools/tools.ts";
+import type { ChangeReview } from "../workspace/changes/changes.ts";
 import type { OwnersMemory } from "./memory/owner-memory.ts";
 import type { QuestContext } from "./context/quest-context.ts";
 import type { Run } from "./quest-run.ts";
@@ -24,6 +26,8 @@ export interface TurnDeps {
   store: QuestStore;
   models: Models;
   tools: Tools;
+  changes: ChangeReview;
+  verifications: Execution["verifications"];
   governance: Governance;
   context: Context;
   /** What each prompt is made of, within its budget. */

@@ -7,7 +7,7 @@ import type { ResolvedFile } from "../workspace/resolve-file.ts";
 import { formatBytes } from "../workspace/text/bounds.ts";
 import { encodeText, sha256, utf8 } from "../workspace/text/encoding.ts";
 import { computeHunks, unifiedDiff } from "../workspace/text/hunks.ts";
-import { type CurrentText, leftBy, maxEditBytes, type Written } from "../workspace/workspace-files.ts";
+import { type CurrentText, fileOutcomesOf, maxEditBytes, type Written } from "../workspace/workspace-files.ts";
 
 /** An edit worked out and not yet made. */
 export interface PlannedEdit {
@@ -74,7 +74,7 @@ export function editsEffect(scope: Scope, edits: readonly PlannedEdit[], action:
           changedFiles: done.flatMap(({ written }) => written ?? []),
           changes: done.flatMap(({ change }) => (change === null ? [] : { id: change.id, path: change.path, status: change.status })),
         },
-        left: done.flatMap(({ edit, written }) => leftBy(edit.file, written)),
+        fileOutcomes: done.flatMap(({ edit, written }) => fileOutcomesOf(edit.file, written)),
       };
     },
   };
@@ -124,7 +124,7 @@ async function runEdits(scope: Scope, edits: readonly PlannedEdit[], receiptId: 
     for (const back of undo.toReversed()) await back().catch(() => undefined);
     throw error;
   }
-  const { questId } = scope.call;
+  const { quest: questId } = scope.call;
   const done = applied.map(({ edit, current, written }): Done => {
     const recorded =
       current !== null && written !== null && edit.text !== current.text && edit.file.inside && edit.file.sensitive !== "secret";

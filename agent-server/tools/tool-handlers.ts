@@ -1,6 +1,7 @@
 import { LancelotError } from "../contract/errors.ts";
 import type { Handlers } from "../contract/table.ts";
-import type { ToolOutcome, Tools } from "./tools.ts";
+import type { Execution } from "../execution/execution.ts";
+import type { ToolOutcome, Tools } from "./types.ts";
 
 type Names =
   | "tools.list"
@@ -20,18 +21,22 @@ type Names =
  * Tools, searches, changes and checkpoints, each by its own road.
  * @param requireTools throws `disabled` while the tools are switched off
  */
-export function effectHandlers(tools: Tools, requireTools: () => void): Pick<Handlers, Names> {
+export function toolHandlers(
+  tools: Tools,
+  execution: Pick<Execution, "changes" | "checkpoints">,
+  requireTools: () => void,
+): Pick<Handlers, Names> {
   return {
     "tools.list": () => ({ items: tools.list() }),
     "tools.invoke": async ({ tool, args, questId }, { signal }) => {
       requireTools();
-      const outcome = await tools.invoke({ tool, args, questId: questId ?? null, parentId: null, mode: "normal", signal });
+      const outcome = await tools.invoke({ tool, args, quest: questId ?? null, parent: null, actor: "owner", mode: "normal", signal });
       if (outcome.receiptId === null || outcome.isError) throw failureOf(outcome);
       return { output: outcome.text, receiptId: outcome.receiptId, changeId: outcome.changeId };
     },
     "repl.run": async ({ command, questId }, { signal }) => {
       requireTools();
-      const outcome = await tools.repl(command, { questId: questId ?? null, signal });
+      const outcome = await tools.repl(command, { quest: questId ?? null, signal });
       if (outcome.isError) throw failureOf(outcome);
       return { output: outcome.text, receiptId: outcome.receiptId };
     },
@@ -40,15 +45,19 @@ export function effectHandlers(tools: Tools, requireTools: () => void): Pick<Han
     "workspace.outline": ({ path }) => tools.outline(path),
     "workspace.files": async ({ query, limit }, { signal }) => ({ items: await tools.files(query, limit, signal) }),
     "changes.list": ({ questId, open, limit }) => ({
-      items: tools.changes.list({ limit, ...(questId === undefined ? {} : { questId }), ...(open === undefined ? {} : { open }) }),
+      items: execution.changes.review.list({
+        limit,
+        ...(questId === undefined ? {} : { questId }),
+        ...(open === undefined ? {} : { open }),
+      }),
     }),
-    "changes.get": ({ id }) => tools.changes.get(id),
-    "changes.decide": ({ id, decision, hunks }) => tools.changes.decide(id, decision, hunks),
+    "changes.get": ({ id }) => execution.changes.review.get(id),
+    "changes.decide": ({ id, decision, hunks }) => execution.changes.review.decide(id, decision, hunks),
     "checkpoints.list": ({ questId, limit }) => ({
-      items: tools.checkpoints.list({ limit, ...(questId === undefined ? {} : { questId }) }),
+      items: execution.checkpoints.list({ limit, ...(questId === undefined ? {} : { questId }) }),
     }),
-    "checkpoints.diff": async (of) => ({ files: await tools.checkpoints.diff(of) }),
-    "checkpoints.restore": (of) => tools.checkpoints.restore(of),
+    "checkpoints.diff": async (of) => ({ files: await execution.checkpoints.diff(of) }),
+    "checkpoints.restore": (of) => execution.checkpoints.restore(of),
   };
 }
 

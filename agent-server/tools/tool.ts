@@ -9,13 +9,13 @@ import type { Attempt } from "./routing/provider-failover.ts";
 import type { ToolProvider } from "./routing/capabilities.ts";
 import type { Changes, Overlay } from "../workspace/changes/changes.ts";
 import type { CommandRoom } from "./command/run-command-line.ts";
-import type { Locks } from "../workspace/path-locks.ts";
+import type { PathLocks } from "../workspace/path-locks.ts";
 import type { Outliner } from "../workspace/outline/outline.ts";
 import type { Touch } from "../workspace/checkpoints/checkpoints.ts";
 import type { MemoryActs } from "./memory/memory-actions.ts";
 import type { FilePath } from "../workspace/file-operations.ts";
 import type { RepositoryMoves } from "../workspace/git/repository-moves.ts";
-import type { IntentSpec, Provider, Result } from "../execution/pipeline.ts";
+import type { IntentSpec, Provider, Result } from "../execution/action.ts";
 import type { ToolCall } from "./tools.ts";
 import type { VerifyOwn } from "../execution/verifications.ts";
 import type { CurrentText, TargetFile, WorkspaceFiles } from "../workspace/workspace-files.ts";
@@ -34,7 +34,7 @@ export interface Scope {
   /** How command lines are run. */
   readonly commands: CommandRoom;
   /** Held on a file's absolute path while it, or its change, is written. */
-  readonly locks: Locks;
+  readonly locks: PathLocks;
   /** What is done to the repository is written down here, right before it is done, so that undo knows it. */
   readonly moves: RepositoryMoves;
   /** The files a quest changed on disk. */
@@ -72,7 +72,7 @@ export interface Effect {
   /** What it may change is not known before, as of a command: the road looks at the whole workspace before and after. */
   readonly watch?: "workspace";
   /** Protected files (relative to the workspace) named in the question: changed by it, they are not put back. */
-  readonly approved?: readonly string[];
+  readonly approvedPaths?: readonly string[];
   /** It works on what is on the disk: what the task proposed is reviewed before it. */
   readonly onDisk?: boolean;
   readonly run: (context: { receiptId: string; checkpointId: string | null }) => Promise<Result<Answer>>;
@@ -134,5 +134,5 @@ export function fileStep(action: string, file: TargetFile, more: Record<string, 
 /** A file's text as the quest sees it. @throws LancelotError. */
 export async function readOverlay(scope: Scope, file: TargetFile): Promise<{ current: CurrentText; overlay: Overlay }> {
   const current = await scope.files.current(file);
-  return { current, overlay: scope.changes.overlay(scope.call.questId, file, current) };
+  return { current, overlay: scope.changes.overlay(scope.call.quest, file, current) };
 }

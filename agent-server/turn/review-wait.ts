@@ -1,5 +1,5 @@
 import { LancelotError } from "../contract/errors.ts";
-import type { Tools } from "../tools/tools.ts";
+import type { ChangeReview } from "../workspace/changes/changes.ts";
 import { notice } from "../quests/notices.ts";
 import { hasOpenChanges } from "../quests/open-changes.ts";
 import type { QuestStore } from "../quests/quest-store.ts";
@@ -9,11 +9,11 @@ const otherWindowMs = 1_000;
 
 interface Deps {
   store: QuestStore;
-  tools: Pick<Tools, "changes">;
+  changes: ChangeReview;
 }
 
 /** Waits until nothing of a quest is left to decide. @throws LancelotError `cancelled`. */
-export function untilReviewed({ changes }: Pick<Tools, "changes">, questId: string, signal: AbortSignal): Promise<void> {
+export function untilReviewed(changes: ChangeReview, questId: string, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = (): void => {
       stop();
@@ -25,7 +25,7 @@ export function untilReviewed({ changes }: Pick<Tools, "changes">, questId: stri
       reject(new LancelotError("cancelled", "Stopped before the proposed changes were reviewed."));
     };
     const look = (): void => {
-      if (hasOpenChanges({ tools: { changes } }, questId)) return;
+      if (hasOpenChanges(changes, questId)) return;
       end();
       resolve();
     };
@@ -45,12 +45,12 @@ export function untilReviewed({ changes }: Pick<Tools, "changes">, questId: stri
  * Puts what the owner decided since the model was last told into the conversation: words for the owner in the chat, the
  * review's text for the model. One transaction, so that no decision is lost or told twice. False when nothing is new.
  */
-export function tellReview({ store, tools }: Deps, questId: string): boolean {
+export function tellReview({ store, changes }: Deps, questId: string): boolean {
   return store.transaction(() => {
-    const { text } = tools.changes.takeReview(questId);
+    const { text } = changes.takeReview(questId);
     if (text.trim() === "") return false;
     const { reviewed } = store.stored(questId);
-    const decided = countDecided(tools, questId);
+    const decided = countDecided(changes, questId);
     store.patch(questId, { reviewed: decided });
     store.addMessage({
       questId,
@@ -70,8 +70,8 @@ export function tellReview({ store, tools }: Deps, questId: string): boolean {
   });
 }
 
-function countDecided(tools: Pick<Tools, "changes">, questId: string): { accepted: number; rejected: number } {
-  const hunks = tools.changes.list({ questId, limit: 500 }).flatMap((change) => change.hunks);
+function countDecided(changes: ChangeReview, questId: string): { accepted: number; rejected: number } {
+  const hunks = changes.list({ questId, limit: 500 }).flatMap((change) => change.hunks);
   return {
     accepted: hunks.filter((hunk) => hunk.state === "accepted").length,
     rejected: hunks.filter((hunk) => hunk.state === "rejected").length,

@@ -13,7 +13,7 @@ import { queuedPart, runToolCalls, type StopReason } from "./tool-calls.ts";
  * the tool cards. Does nothing when this request was read for already.
  */
 export async function readForSmallModel(
-  deps: Pick<TurnDeps, "store" | "tools" | "governance" | "redactor" | "emit" | "canAsk" | "log">,
+  deps: Pick<TurnDeps, "store" | "tools" | "changes" | "governance" | "redactor" | "emit" | "canAsk" | "log">,
   run: Run,
   active: ActiveModel,
   parentId: string,

@@ -4,6 +4,7 @@ import type { Emit } from "../contract/events.ts";
 import type { Mode } from "../contract/governance.ts";
 import type { Log, Redactor } from "../security/security.ts";
 import type { ToolOutcome, Tools } from "../tools/tools.ts";
+import type { ChangeReview } from "../workspace/changes/changes.ts";
 import type { Run } from "../quests/quest-run.ts";
 import { createPrinted } from "./printed-output.ts";
 import type { QuestStore } from "../quests/quest-store.ts";
@@ -27,6 +28,7 @@ const cardBytes = 20_000;
 interface Deps {
   store: QuestStore;
   tools: Tools;
+  changes: ChangeReview;
   redactor: Redactor;
   emit: Emit;
   canAsk: boolean;
@@ -95,7 +97,7 @@ export async function runToolCalls(deps: Deps, message: Message, calls: readonly
 }
 
 async function runOne(
-  { store, tools, redactor, emit, canAsk, log }: Deps,
+  { store, tools, changes, redactor, emit, canAsk, log }: Deps,
   message: Message,
   call: PendingCall,
   context: CallContext,
@@ -150,11 +152,11 @@ async function runOne(
   };
   /** What the call works on must be on the disk first: the owner reviews what was proposed, in the middle of the turn. */
   const settleReview = async (asked: AbortSignal): Promise<void> => {
-    if (!hasOpenChanges({ tools }, run.questId)) return;
+    if (!hasOpenChanges(changes, run.questId)) return;
     update({ status: "waiting" });
     wait({ kind: "review", id: call.id });
     try {
-      await untilReviewed(tools, run.questId, asked);
+      await untilReviewed(changes, run.questId, asked);
     } finally {
       update({ status: "running" });
     }
@@ -171,8 +173,9 @@ async function runOne(
     outcome = await tools.invoke({
       tool: call.name,
       args: call.args,
-      questId: run.questId,
-      parentId: context.parentId,
+      quest: run.questId,
+      parent: context.parentId,
+      actor: "agent",
       mode: context.mode,
       signal,
       ...(canAsk ? { askOwner, settleReview } : {}),

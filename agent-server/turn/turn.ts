@@ -44,7 +44,7 @@ export async function runLoop(deps: TurnDeps, run: Run, conclude: (outcome: Outc
         // While that was waited for, the owner may have spoken or decided.
         tellReview(deps, run.questId);
         if (needsAnswer(deps.store, run.questId)) continue;
-        return conclude(hasOpenChanges(deps, run.questId) ? { status: "waiting" } : { status: "done" });
+        return conclude(hasOpenChanges(deps.changes, run.questId) ? { status: "waiting" } : { status: "done" });
       }
       const outcome = stopByBudget(deps, run) ?? (await takeTurn(deps, run, surroundings, memory));
       if (outcome !== null) return conclude(outcome);

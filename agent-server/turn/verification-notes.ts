@@ -1,4 +1,4 @@
-import type { Tools } from "../tools/tools.ts";
+import type { Execution } from "../execution/execution.ts";
 import { notice } from "../quests/notices.ts";
 import type { Run } from "../quests/quest-run.ts";
 import type { QuestStore } from "../quests/quest-store.ts";
@@ -8,22 +8,22 @@ const settleTimeout = 10_000;
 
 interface Deps {
   store: QuestStore;
-  tools: Pick<Tools, "verifications">;
+  verifications: Execution["verifications"];
 }
 
 /**
  * Waits until what the task did is verified, and puts what was not as it was to be into the conversation, so that the model
  * does not end on it. @throws what the run's signal is aborted with.
  */
-export async function settleVerifications({ store, tools }: Deps, run: Run): Promise<void> {
+export async function settleVerifications({ store, verifications }: Deps, run: Run): Promise<void> {
   const { questId } = run;
   const { signal } = run.controller;
-  if (!(await tools.verifications.settle(questId, { timeoutMs: settleTimeout, signal }))) {
+  if (!(await verifications.settle(questId, { timeoutMs: settleTimeout, signal }))) {
     const words = "Some of what was done could not be verified in time. Look at the files before you rely on them.";
     store.addMessage({ questId, role: "assistant", parts: [notice("warning", words)] });
   }
   signal.throwIfAborted();
-  const words = tools.verifications.takeFailures(questId);
+  const words = verifications.takeFailures(questId);
   if (words === "") return;
   store.addMessage({
     questId,

@@ -4,7 +4,7 @@ import type { Migration } from "../storage/storage.ts";
  * Tables of this room: proposed changes, checkpoints (their bytes are files in the data folder's `objects/`), and verifications
  * of reversible actions that have not ended or whose result nobody was told yet.
  */
-export const toolsMigrations: readonly Migration[] = [
+export const workspaceMigrations: readonly Migration[] = [
   {
     name: "tools-1-changes-and-checkpoints",
     sql: `

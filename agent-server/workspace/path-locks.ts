@@ -1,9 +1,9 @@
 /** Runs work on one key at a time, in the order it was asked for. */
-export interface Locks {
+export interface PathLocks {
   hold<T>(keys: readonly string[], work: () => Promise<T>): Promise<T>;
 }
 
-export function createLocks(): Locks {
+export function createPathLocks(): PathLocks {
   const tails = new Map<string, Promise<unknown>>();
 
   async function holdOne<T>(key: string, work: () => Promise<T>): Promise<T> {

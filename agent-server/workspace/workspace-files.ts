@@ -46,7 +46,7 @@ export interface Written {
 }
 
 /** What a write left, where that is not simply the text on the disk; null for nothing written. */
-export function leftBy(file: FilePath, written: Written | null): FileOutcome[] {
+export function fileOutcomesOf(file: FilePath, written: Written | null): FileOutcome[] {
   const { absolute } = file;
   if (written === null) return [{ absolute, as: "untouched" }];
   if (written.via === "disk") return [];

@@ -13,7 +13,7 @@ import { questsMigrations } from "../../agent-server/quests/quests.ts";
 import { receiptsMigrations } from "../../agent-server/receipts/receipts.ts";
 import { hostsMigration } from "../../agent-server/storage/hosts.ts";
 import { migrate } from "../../agent-server/storage/migrate.ts";
-import { toolsMigrations } from "../../agent-server/tools/tools.ts";
+import { workspaceMigrations } from "../../agent-server/workspace/workspace.ts";
 import { openUpkeepRoom } from "../support/memory/upkeep-fixture.ts";
 
 let folder: string;
@@ -40,7 +40,7 @@ const beforeMemory = [
   ...flagsMigrations,
   ...receiptsMigrations.filter(({ name }) => name !== "receipts-4-leases-elsewhere"),
   ...governanceMigrations,
-  ...toolsMigrations,
+  ...workspaceMigrations,
   ...usageMigrations,
   ...routerMigrations,
   ...questsMigrations.filter(({ name }) => /^orchestrator-[123]-/u.test(name)),

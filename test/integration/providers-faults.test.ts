@@ -63,7 +63,7 @@ const sh = defineTool({
             onOutput: (_stream, bytes) => (said += Buffer.from(bytes).toString()),
           },
           {
-            questId: scope.call.questId,
+            questId: scope.call.quest,
             parentId: receiptId,
             signal: scope.call.signal,
             beginMs: 200,

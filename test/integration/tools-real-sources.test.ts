@@ -94,12 +94,12 @@ describe("published sources of a real package", () => {
     const part = (path: string, old: string) => `--- a/${path}\n+++ b/${path}\n@@ -1 +1,2 @@\n+// patched\n ${old}\n`;
     const good = paths.map((path) => part(path, firstLine(path))).join("");
     const bad = good + part("src/testing/index.ts", "not its first line");
-    expect(await room.run("apply_patch", { patch: bad }, { questId: "q2" })).toMatchObject({
+    expect(await room.run("apply_patch", { patch: bad }, { quest: "q2" })).toMatchObject({
       isError: true,
       text: expect.stringContaining("src/testing/index.ts: Hunk 1"),
     });
     expect(room.tools.changes.list({ questId: "q2", limit: 10 })).toEqual([]);
-    expect(await room.run("apply_patch", { patch: good }, { questId: "q2" })).toMatchObject({ isError: false });
+    expect(await room.run("apply_patch", { patch: good }, { quest: "q2" })).toMatchObject({ isError: false });
     expect(
       room.tools.changes
         .list({ questId: "q2", open: true, limit: 10 })

@@ -11,18 +11,13 @@ import { createMemory, type Memory, type MemoryDeps, memoryMigrations } from "..
 import { createLedger, type Ledger, receiptsMigrations } from "../../agent-server/receipts/receipts.ts";
 import { createRedactor, createSanitizer } from "../../agent-server/security/security.ts";
 import { openStorage, type Storage } from "../../agent-server/storage/storage.ts";
+import { workspaceMigrations } from "../../agent-server/workspace/workspace.ts";
 import type { Tool } from "../../agent-server/tools/tool.ts";
-import {
-  createTools,
-  type ToolCall,
-  type ToolOutcome,
-  type Tools,
-  type ToolsDeps,
-  toolsMigrations,
-} from "../../agent-server/tools/tools.ts";
+import { type ComposedTools, composeTools, type GivenTools } from "./compose-tools.ts";
+import type { ToolCall, ToolOutcome } from "../../agent-server/tools/tools.ts";
 
 export interface ToolsRoom {
-  readonly tools: Tools;
+  readonly tools: ComposedTools;
   readonly governance: Governance;
   readonly ledger: Ledger;
   readonly storage: Storage;
@@ -62,7 +57,7 @@ export interface ToolsRoomOptions {
   /** A real memory, with what of it is not as usual; none unless said. */
   readonly memory?: Partial<MemoryDeps>;
   /** What else the tools are given: shells, a way to the network, flags. */
-  readonly given?: Partial<ToolsDeps>;
+  readonly given?: Partial<GivenTools>;
 }
 
 /** The ripgrep program of this platform. */
@@ -79,7 +74,7 @@ export function createToolsRoom(options: ToolsRoomOptions = {}): ToolsRoom {
   mkdirSync(dataDir, { recursive: true });
   const storage = openStorage({
     dataDir,
-    migrations: [...receiptsMigrations, ...governanceMigrations, ...toolsMigrations, ...memoryMigrations],
+    migrations: [...receiptsMigrations, ...governanceMigrations, ...workspaceMigrations, ...memoryMigrations],
   });
   const redactor = createRedactor();
   const ledger = createLedger({ storage, redactor });
@@ -121,7 +116,7 @@ export function createToolsRoom(options: ToolsRoomOptions = {}): ToolsRoom {
           timeline: { message: () => null, since: () => [], quest: () => [] },
           ...options.memory,
         });
-  const tools = createTools({
+  const tools = composeTools({
     storage,
     ledger,
     governance,
@@ -152,8 +147,9 @@ export function createToolsRoom(options: ToolsRoomOptions = {}): ToolsRoom {
       tools.invoke({
         tool,
         args,
-        questId: "q1",
-        parentId: null,
+        quest: "q1",
+        parent: null,
+        actor: "agent",
         mode: options.mode ?? "normal",
         signal: new AbortController().signal,
         ...more,

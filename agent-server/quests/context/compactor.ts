@@ -5,7 +5,7 @@ import type { Governance } from "../../governance/governance.ts";
 import type { LocalTasks, Models } from "../../models/models.ts";
 import type { Ledger } from "../../receipts/receipts.ts";
 import type { Log, Redactor } from "../../security/security.ts";
-import type { Tools } from "../../tools/tools.ts";
+import type { ChangeReview } from "../../workspace/changes/changes.ts";
 import { beforeLastRequest, chooseCut, composeHead, costOfMessages } from "./compaction.ts";
 import type { ContextStore } from "./context-store.ts";
 import { digest, transcript } from "./digest.ts";
@@ -25,7 +25,7 @@ export interface CompactorDeps {
   store: QuestStore;
   kept: ContextStore;
   models: Pick<Models, "stream">;
-  tools: Pick<Tools, "changes">;
+  changes: Pick<ChangeReview, "list">;
   governance: { approvals: Pick<Governance["approvals"], "list"> };
   ledger: Pick<Ledger, "open" | "close">;
   redactor: Redactor;
@@ -88,7 +88,7 @@ export async function compactQuest(deps: CompactorDeps, of: CompactOf): Promise<
       {
         plan: quest.plan,
         approvals: deps.governance.approvals.list({ questId, status: "pending", limit: 50 }),
-        changes: deps.tools.changes.list({ questId, limit: 500 }),
+        changes: deps.changes.list({ questId, limit: 500 }),
       },
       text,
       Math.floor(room.limit * wordsShare),

@@ -3,7 +3,7 @@ import { open } from "node:fs/promises";
 import type { Part } from "../../contract/chat.ts";
 import type { Context, ContextUserContent, Trace } from "../../context/context.ts";
 import type { Governance } from "../../governance/governance.ts";
-import type { Tools } from "../../tools/tools.ts";
+import type { ChangeReview } from "../../workspace/changes/changes.ts";
 import type { ContextStore, KeptItem } from "./context-store.ts";
 import { notice } from "../notices.ts";
 import { fileOf, type QuestPiece } from "./quest-pieces.ts";
@@ -19,7 +19,7 @@ interface Deps {
   kept: ContextStore;
   context: Pick<Context, "attached">;
   governance: Pick<Governance, "resolvePath">;
-  tools: Pick<Tools, "changes">;
+  changes: Pick<ChangeReview, "list">;
 }
 
 /**
@@ -157,7 +157,7 @@ function noticeWords(changed: readonly { path: string; stamp: string | null }[])
 }
 
 /** True when this task itself changed the file since: then the model knows. */
-function isOwnDoing({ tools }: Deps, questId: string, messages: readonly StoredMessage[], path: string, since: number): boolean {
+function isOwnDoing({ changes }: Deps, questId: string, messages: readonly StoredMessage[], path: string, since: number): boolean {
   const later = messages.filter(({ message }) => message.seq >= since);
   const from = later[0]?.message.createdAt;
   if (from === undefined) return false;
@@ -169,7 +169,7 @@ function isOwnDoing({ tools }: Deps, questId: string, messages: readonly StoredM
     ),
   );
   if (byTool) return true;
-  return tools.changes
+  return changes
     .list({ questId, limit: 500 })
     .some((change) => change.path === path && change.updatedAt >= from && change.status !== "rejected");
 }

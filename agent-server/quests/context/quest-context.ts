@@ -13,7 +13,7 @@ import type { Tools } from "../../tools/tools.ts";
 
 export interface QuestContextDeps extends CompactorDeps {
   context: Context;
-  tools: Pick<Tools, "list" | "schemas" | "changes">;
+  tools: Pick<Tools, "list" | "schemas">;
   governance: Pick<Governance, "resolvePath"> & { approvals: Pick<Governance["approvals"], "list"> };
   ledger: Pick<Ledger, "open" | "close" | "record">;
 }

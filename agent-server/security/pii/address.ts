@@ -9,7 +9,7 @@ const states =
 const ukCode = String.raw`[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}`;
 
 const englishTypes =
-  "Street|St|Avenue|Ave|Road|Rd|Boulevard|Blvd|Lane|Ln|Drive|Dr|Court|Ct|Place|Pl|Square|Sq|Terrace|Ter|Way|Parkway|Pkwy|Highway|Hwy|Crescent|Close|Grove|Gardens|Mews|Circle|Cir|Trail|Trl|Row|Walk|Hill|Rise|Quay|Green|Wharf|Broadway|Turnpike|Plaza|Alley|Loop|Path|Pike|Mall|Ridge|Crossing";
+  "Street|St|Avenue|Ave|ExecutionPipeline|Rd|Boulevard|Blvd|Lane|Ln|Drive|Dr|Court|Ct|Place|Pl|Square|Sq|Terrace|Ter|Way|Parkway|Pkwy|Highway|Hwy|Crescent|Close|Grove|Gardens|Mews|Circle|Cir|Trail|Trl|Row|Walk|Hill|Rise|Quay|Green|Wharf|Broadway|Turnpike|Plaza|Alley|Loop|Path|Pike|Mall|Ridge|Crossing";
 const englishUnit = String.raw`(?:(?:Apt|Apartment|Suite|Ste|Unit|Flat|Floor|Fl|Room|Rm|Building|Bldg|PO Box)\.? ?#?[\w-]{1,6}|#\d{1,5}[A-Z]?)`;
 const englishTail = String.raw`(?:${commaGap}${englishUnit})?(?:${commaGap}(?:${town}, ){0,2}${town}${commaGap}(?:(?:${states})(?:,? \d{5}(?:-\d{4})?)?|${ukCode})|${commaGap}${ukCode}|${commaGap}\d{5}(?![\d-]))?`;
 const english = String.raw`(?:${englishUnit},? )?\d{1,5}[A-Za-z]?(?:-\d{1,4})? (?:(?:N|S|E|W|NE|NW|SE|SW|North|South|East|West)\.? )?(?:${cap} ){1,4}(?:${englishTypes})\b\.?(?: (?:N|S|E|W|NE|NW|SE|SW)\b\.?)?${englishTail}`;

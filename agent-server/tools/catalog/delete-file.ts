@@ -27,7 +27,7 @@ export const deleteFile = defineTool({
       throw new LancelotError("invalid_params", `${file.display} is a folder; only single files can be deleted.`);
     if (file.type !== "missing") return editsEffect(scope, [{ file, current: null, text: null, note: "" }], "write");
     const current = await scope.files.current(file);
-    if (scope.changes.overlay(scope.call.questId, file, current).text === null) {
+    if (scope.changes.overlay(scope.call.quest, file, current).text === null) {
       throw new LancelotError("not_found", `${file.display} does not exist.`);
     }
     // It was only proposed: taking the proposal back deletes nothing.

@@ -34,7 +34,7 @@ export const deploy = defineTool({
     const { value: declared } = await scope.attempt(
       "deploy_ops",
       action,
-      { questId: scope.call.questId, parentId: scope.call.parentId, signal: scope.call.signal, repeatable: true },
+      { questId: scope.call.quest, parentId: scope.call.parent, signal: scope.call.signal, repeatable: true },
       (find) => Promise.resolve(find(target)),
     );
     if (declared.network && !scope.flag("TOOLS_NETWORK")) {
@@ -80,7 +80,7 @@ function declaredEffect(scope: Scope, effect: Effect, { action, target, declared
   const step = { capability: "deploy_ops", action, args: { ...named, ...run, ...outside, ...(verify === null ? {} : { verify }) }, cwd };
   if (verify !== null) {
     // It is approved with the deployment it belongs to, unless policy forbids it.
-    const { questId, mode } = scope.call;
+    const { quest: questId, mode } = scope.call;
     const args = { ...named, ...run, ...outside, command: verify };
     const decision = scope.governance.evaluate({ ...step, args, mode, ...(questId === null ? {} : { questId }) });
     if (decision.verdict === "deny") throw refused(decision);
@@ -129,7 +129,7 @@ async function verified(
       network: of.declared.network,
       onOutput: (_stream, bytes) => said.push(Buffer.from(bytes)),
     },
-    { questId: scope.call.questId, parentId: scope.call.parentId, signal },
+    { questId: scope.call.quest, parentId: scope.call.parent, signal },
   );
   if (value.ended === "exit" && value.exitCode === 0) return null;
   const last = Buffer.concat(said).toString("utf8").trim().split("\n").at(-1)?.slice(0, 200) ?? "";

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import { type Git, gitProvider } from "../../workspace/git/git.ts";
 import { expectPlain } from "../../workspace/git/git-repository.ts";
-import type { IntentSpec } from "../../execution/pipeline.ts";
+import type { IntentSpec } from "../../execution/action.ts";
 import { type Answer, defineTool, type Scope } from "../tool.ts";
 import { gitStep } from "./git.ts";
 import { branchName, headOf, shortHash } from "../../workspace/git/head.ts";
@@ -72,7 +72,7 @@ export const gitBranch = defineTool({
         await holdRepository(scope, git.repository, async () => {
           const fresh = await reopen(scope, opened);
           expectPlain(fresh.repository, [ref]);
-          const { questId } = scope.call;
+          const { quest: questId } = scope.call;
           scope.moves.record({ questId, receiptId, move: { kind: "branch", ref, after: commit } });
           // All zeros: there must be none.
           await fresh.run(

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import { type Git, gitProvider } from "../../workspace/git/git.ts";
-import type { IntentSpec } from "../../execution/pipeline.ts";
+import type { IntentSpec } from "../../execution/action.ts";
 import { defineTool, fileStep, type Scope } from "../tool.ts";
 import { resolveFile } from "../../workspace/resolve-file.ts";
 import { branchCommit, commitOf, RefArgument, refStep } from "./git-branch.ts";
@@ -63,7 +63,7 @@ export const gitCheckout = defineTool({
           const fresh = await reopen(scope, opened);
           if ((await commitOf(fresh, to.ref ?? to.commit)) !== to.commit)
             throw new LancelotError("conflict", `${ref} was moved meanwhile, so nothing was done. Try again.`);
-          const { questId } = scope.call;
+          const { quest: questId } = scope.call;
           const from = { ref: head.ref, commit: head.commit ?? "" };
           scope.moves.record({ questId, receiptId, move: { kind: "checkout", from, to } });
           await switchTo(fresh, to);
@@ -86,7 +86,7 @@ export const gitCheckout = defineTool({
         const now = await headOf(git);
         if (now.ref === to.ref && now.commit === to.commit) return null;
         // Moved on since, by a commit or another checkout: those have receipts of their own.
-        const latest = scope.call.questId === null ? undefined : scope.moves.open(scope.call.questId)[0]?.move;
+        const latest = scope.call.quest === null ? undefined : scope.moves.open(scope.call.quest)[0]?.move;
         return latest?.kind === "checkout" && latest.to.commit === to.commit && latest.to.ref === to.ref && now.ref !== to.ref
           ? `${where} is not checked out`
           : null;

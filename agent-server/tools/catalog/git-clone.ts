@@ -58,7 +58,7 @@ export const gitClone = defineTool({
         const { commit, files, notes } = await scope.locks.hold([target.absolute], () =>
           clone(scope, remote, target.absolute, depth ?? null),
         );
-        const { questId } = scope.call;
+        const { quest: questId } = scope.call;
         scope.moves.record({ questId, receiptId, move: { kind: "clone", path: target.absolute, commit } });
         const what = commit === null ? "It has no commits yet." : `${files} files at ${shortHash(commit)}.`;
         return {

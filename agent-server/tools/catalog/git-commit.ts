@@ -102,7 +102,7 @@ function plain(text: string): string {
 
 /** The files of the workspace that this quest left otherwise than it found them. */
 function questNames(scope: Scope, git: Git): string[] {
-  const { questId } = scope.call;
+  const { quest: questId } = scope.call;
   const files = questId === null ? [] : scope.questFiles(questId);
   if (files.length === 0) {
     throw new LancelotError(
@@ -190,7 +190,7 @@ async function commit(scope: Scope, git: Git, of: Planned): Promise<{ commit: st
     });
     const commit = made.trim();
     scope.moves.record({
-      questId: scope.call.questId,
+      questId: scope.call.quest,
       receiptId: of.receiptId,
       move: { kind: "commit", ref, before: head.commit, after: commit, paths: [...names] },
     });

@@ -1,6 +1,6 @@
 import { relative, sep } from "node:path";
 import { type Git, openGit } from "../../workspace/git/git.ts";
-import type { IntentSpec } from "../../execution/pipeline.ts";
+import type { IntentSpec } from "../../execution/action.ts";
 import { PathArgument, type Scope } from "../tool.ts";
 import { resolveFile } from "../../workspace/resolve-file.ts";
 

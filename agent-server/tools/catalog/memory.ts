@@ -82,7 +82,7 @@ export const usualConfidence = 0.7;
 /** What can be done to memory, and in whose name. @throws LancelotError `disabled` where nothing is remembered. */
 export function remembering({ memory, call }: Pick<Scope, "memory" | "call">): { acts: MemoryActs; caller: MemoryCaller } {
   if (memory === null) throw new LancelotError("disabled", "Nothing is remembered here.", { data: { flag: "MEMORY_VNEXT" } });
-  const { questId, parentId, signal, mode } = call;
+  const { quest: questId, parent: parentId, signal, mode } = call;
   return { acts: memory, caller: { by: "agent", questId, parentId, signal, mode } };
 }
 

@@ -26,7 +26,7 @@ export const searchWorkspace = defineTool({
   looks: (_args, scope) => [fileStep("search", resolveFile(scope, "."))],
   async plan({ query, regex, glob, limit = defaultLimit }, scope) {
     const { items, truncated } = await search(scope, { query, regex: regex ?? false, glob, limit }, scope.call.signal);
-    const { questId } = scope.call;
+    const { quest: questId } = scope.call;
     const open = questId === null ? [] : scope.changes.review.list({ questId, open: true, limit: 100 });
     const unseen =
       open.length === 0

@@ -47,7 +47,7 @@ export const soulProposeAmendment = defineTool({
             failure: "The text is not a soul.",
           });
         }
-        const proposal = soul.propose({ yaml, reason, by: "agent", questId: call.questId, parentId: receiptId });
+        const proposal = soul.propose({ yaml, reason, by: "agent", questId: call.quest, parentId: receiptId });
         made = proposal.id;
         const unsound = proposal.issues.filter((issue) => issue.severity === "critical");
         const text = [

@@ -4,7 +4,7 @@ import type { Intent } from "../../contract/governance.ts";
 import type { AttemptCall } from "../routing/provider-failover.ts";
 import type { WebSource } from "../providers/web.ts";
 import { refused } from "../../execution/decisions.ts";
-import type { IntentSpec } from "../../execution/pipeline.ts";
+import type { IntentSpec } from "../../execution/action.ts";
 import { formatBytes } from "../../workspace/text/bounds.ts";
 import type { Scope } from "../tool.ts";
 
@@ -17,7 +17,7 @@ export const WebAddress = z.string().trim().min(1).max(8192);
 export function judgeHops(scope: Scope, step: IntentSpec): (url: string, hop: number) => void {
   const first = hostOf(step.args["url"]);
   return (url, hop) => {
-    const { questId, mode } = scope.call;
+    const { quest: questId, mode } = scope.call;
     const intent: Intent = { ...step, args: { ...step.args, url }, mode, ...(questId === null ? {} : { questId }) };
     const decision = scope.governance.evaluate(intent);
     if (decision.verdict === "deny") {
@@ -36,7 +36,7 @@ export function judgeHops(scope: Scope, step: IntentSpec): (url: string, hop: nu
 
 /** How a web request of a tool is attempted. Reading twice changes nothing. */
 export function webCall(scope: Scope, receiptId: string, repeatable: boolean): AttemptCall {
-  const { questId, signal } = scope.call;
+  const { quest: questId, signal } = scope.call;
   return {
     questId,
     parentId: receiptId,

@@ -9,7 +9,7 @@ import type { EgressConnection } from "../../sandbox/egress.ts";
 import type { ShellResult } from "../../sandbox/shell-provider.ts";
 import { runInShell } from "./shell-run.ts";
 import type { Answer, Effect, Scope } from "../tool.ts";
-import type { Provider } from "../../execution/pipeline.ts";
+import type { Provider } from "../../execution/action.ts";
 import type { Router } from "../routing/capability-router.ts";
 import { createCommandOutput } from "./command-output.ts";
 import { commandDetail, placeName, seconds, visibleCommand } from "./command-question.ts";
@@ -104,7 +104,7 @@ export async function commandEffect(scope: Scope, line: CommandLine): Promise<Ef
             onConnection: (connection) => void connections.push(connection),
             onOutput: output.add,
           },
-          { questId: call.questId, parentId: receiptId, signal: call.signal, planned, profile },
+          { questId: call.quest, parentId: receiptId, signal: call.signal, planned, profile },
         );
         output.end();
         const ran = placeById(room.router, done.provider) ?? place;

@@ -4,7 +4,7 @@ import type { Question } from "../../governance/governance.ts";
 import type { Author } from "../../memory/memory.ts";
 import type { Redactor } from "../../security/security.ts";
 import { decisionOf } from "../../execution/decisions.ts";
-import type { IntentSpec, Provider } from "../../execution/pipeline.ts";
+import type { IntentSpec, Provider } from "../../execution/action.ts";
 
 /** Who wants something of memory, and where what is done is recorded. */
 export interface MemoryCaller {

@@ -4,7 +4,7 @@ import type { MemoryItem } from "../../contract/memory.ts";
 import type { Params, Result } from "../../contract/table.ts";
 import type { Memory, RollbackWish } from "../../memory/memory.ts";
 import type { Effect, Answer } from "../tool.ts";
-import type { Road } from "../../execution/pipeline.ts";
+import type { ExecutionPipeline } from "../../execution/pipeline.ts";
 import { type MemoryAct, type MemoryCaller, memoryProvider } from "./memory-action.ts";
 import type { MemoryActs } from "./memory-actions.ts";
 import { lookAfter } from "./verify-commit.ts";
@@ -36,18 +36,19 @@ const actionTypes = { owner: "user_interaction", agent: "tool_call", system: "sy
 export function createMemoryByRoad({
   memory,
   acts,
-  road,
+  pipeline,
 }: {
   readonly memory: Memory;
   readonly acts: MemoryActs;
-  readonly road: Pick<Road, "carry">;
+  readonly pipeline: Pick<ExecutionPipeline, "execute">;
 }): MemoryByRoad {
   async function carry<T>(act: MemoryAct<T>, caller: MemoryCaller): Promise<T> {
     let made: { value: T } | null = null;
     let asks: Decision | undefined;
-    const { value } = await road.carry<T>({
-      questId: caller.questId,
-      parentId: caller.parentId,
+    const { value } = await pipeline.execute<T>({
+      actor: caller.by,
+      quest: caller.questId,
+      parent: caller.parentId,
       mode: caller.mode ?? "normal",
       signal: caller.signal,
       actionType: actionTypes[caller.by],

@@ -112,7 +112,7 @@ async function effectOf(scope: Scope, name: "cp" | "mv", moves: readonly Move[],
     const decision = scope.governance.evaluate({
       ...fileStep("read", from),
       mode: scope.call.mode,
-      ...(scope.call.questId === null ? {} : { questId: scope.call.questId }),
+      ...(scope.call.quest === null ? {} : { questId: scope.call.quest }),
     });
     // What was named was asked about before; what lies in a named folder is not asked about one by one.
     if (decision.verdict === "deny" || (decision.verdict === "ask" && !named.has(from.absolute)))

@@ -13,7 +13,7 @@ type Names =
   | "tools.sandbox.cancelBuild"
   | "tools.sandbox.restart";
 
-export function toolsHandlers(
+export function routingHandlers(
   routing: Routing,
   ledger: Pick<Ledger, "open" | "close">,
   more: () => DoctorLine[] = () => [],

@@ -29,7 +29,7 @@ export interface StoredChange {
 }
 
 /** Rows of changes of one workspace. */
-export interface ChangesStore {
+export interface ChangeStore {
   /** @throws LancelotError `unavailable` for one that was sealed with a key that is gone; the others leave such out. */
   get(id: string): StoredChange | null;
   /** The undecided change of a file in a quest. */
@@ -61,11 +61,11 @@ interface Row {
 }
 
 /** @param sealing texts that hold a secret stand in the database in a form that shows none of it */
-export function createChangesStore(
+export function createChangeStore(
   storage: Storage,
   workspace: string,
   sealing: Pick<Placeholders, "seal" | "open"> | undefined,
-): ChangesStore {
+): ChangeStore {
   const { db } = storage;
   const fromRow = (row: Row | undefined): StoredChange | null => {
     if (row === undefined) return null;

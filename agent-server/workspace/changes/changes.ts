@@ -6,8 +6,8 @@ import type { Governance } from "../../governance/governance.ts";
 import type { Ledger } from "../../receipts/receipts.ts";
 import { decidedHunks, planAcceptance, withStates } from "./change-decisions.ts";
 import { reviewText, toldStates } from "./review-text.ts";
-import { type ChangesStore, isUndecided, type StoredChange, textWith, toChange } from "./change-store.ts";
-import type { Locks } from "../path-locks.ts";
+import { type ChangeStore, isUndecided, type StoredChange, textWith, toChange } from "./change-store.ts";
+import type { PathLocks } from "../path-locks.ts";
 import { computeHunks } from "../text/hunks.ts";
 import { mergeFiles } from "../text/merge.ts";
 import { type CurrentText, type TargetFile, type WorkspaceFiles } from "../workspace-files.ts";
@@ -71,13 +71,13 @@ export interface Changes {
 const noQuest = "direct";
 
 export interface ChangesDeps {
-  store: ChangesStore;
+  store: ChangeStore;
   files: WorkspaceFiles;
   /** Writes the accepted hunks through the execution pipeline. @throws LancelotError as the pipeline. */
   applyAccepted: (write: AcceptedWrite) => Promise<void>;
   governance: Governance;
   ledger: Ledger;
-  locks: Locks;
+  locks: PathLocks;
   emit: Emit;
   now: () => Date;
   /** Takes secrets out of what views, events and the model are shown. */

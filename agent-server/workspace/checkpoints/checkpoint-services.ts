@@ -12,7 +12,7 @@ import { createEffects } from "../effects/effect-watcher.ts";
 import type { Effects } from "../effects/effects.ts";
 
 /** What keeps the past of a workspace: contents, checkpoints, the look at what commands change, and their limits. */
-export interface Keeping {
+export interface CheckpointServices {
   readonly objects: ObjectStore;
   readonly checkpoints: Checkpoints;
   /** Null without a workspace. */
@@ -20,7 +20,7 @@ export interface Keeping {
   readonly collector: Collector;
 }
 
-export interface KeepingDeps {
+export interface CheckpointServicesDeps {
   readonly storage: Storage;
   readonly ledger: Ledger;
   readonly governance: Pick<Governance, "resolvePath" | "judgeName">;
@@ -34,7 +34,7 @@ export interface KeepingDeps {
   readonly log: Log;
 }
 
-export function createKeeping(deps: KeepingDeps): Keeping {
+export function createCheckpointServices(deps: CheckpointServicesDeps): CheckpointServices {
   const { storage, ledger, governance, workspace, now, log } = deps;
   const settings = () => readCheckpointSettings({ configDir: deps.configDir, dataDir: storage.dataDir, onProblem: (words) => log(words) });
   const packs = createPacks({ storage, now: () => now().getTime() });

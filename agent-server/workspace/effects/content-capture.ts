@@ -47,7 +47,7 @@ export async function keep(
         if (signal?.aborted === true) throw new LancelotError("cancelled", "Stopped before anything was done.");
         await pace();
       }
-      if (done % progressEvery === 0) onProgress?.(`Keeping what the files hold: ${done} of ${fresh.length}`);
+      if (done % progressEvery === 0) onProgress?.(`CheckpointServices what the files hold: ${done} of ${fresh.length}`);
       const keeps = store && fits(entry);
       if (keeps || hashAll) await readEntry(entry, { workspace, objects, writer: store ? writer : null, keeps });
     }

@@ -10,12 +10,16 @@ import { createQuests, questsMigrations } from "../../../agent-server/quests/que
 import { createLedger, receiptsMigrations } from "../../../agent-server/receipts/receipts.ts";
 import { createRedactor, createSanitizer } from "../../../agent-server/security/security.ts";
 import { openStorage } from "../../../agent-server/storage/storage.ts";
+import type { ComposedTools } from "../compose-tools.ts";
 import type { Tools } from "../../../agent-server/tools/tools.ts";
 
 export const configDir = join(import.meta.dirname, "../../../config");
 
 // Its table is read once: it never changes.
 const sanitizer = createSanitizer(configDir);
+
+/** The tools, with what a host hands to quests beside them. */
+export type HostTools = Tools & Pick<ComposedTools, "changes" | "verifications">;
 
 /** A folder with a data folder and a workspace in it, gone after the test. */
 export function makeFolders(within = tmpdir()): { root: string; dataDir: string; workspace: string; remove(): void } {
@@ -30,7 +34,7 @@ export function makeFolders(within = tmpdir()): { root: string; dataDir: string;
 export function openHost(
   folders: { dataDir: string; workspace: string },
   models: Models,
-  tools: Tools,
+  tools: HostTools,
   more: Partial<Parameters<typeof createQuests>[0]> = {},
 ) {
   const storage = openStorage({
@@ -62,6 +66,8 @@ export function openHost(
     storage,
     models,
     tools,
+    changes: tools.changes,
+    verifications: tools.verifications,
     governance,
     ledger,
     redactor,

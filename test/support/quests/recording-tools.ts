@@ -1,7 +1,8 @@
 import type { Change, Hunk } from "../../../agent-server/contract/changes.ts";
 import type { Tier } from "../../../agent-server/contract/common.ts";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
-import type { ToolCall, ToolOutcome, Tools } from "../../../agent-server/tools/tools.ts";
+import type { ToolCall, ToolOutcome } from "../../../agent-server/tools/tools.ts";
+import type { HostTools } from "./harness.ts";
 
 export type Effect = (call: ToolCall, note: (event: string) => void) => Promise<Partial<ToolOutcome>> | Partial<ToolOutcome>;
 
@@ -22,7 +23,7 @@ export function recordingTools(effects: Record<string, { tier: Tier; capability?
     if (!isOpen(change)) change.status = change.hunks.every((hunk) => hunk.state === "accepted") ? "accepted" : "rejected";
   };
 
-  const tools: Pick<Tools, "list" | "schemas" | "invoke" | "files" | "changes" | "verifications"> = {
+  const tools: Pick<HostTools, "list" | "schemas" | "invoke" | "files" | "changes" | "verifications"> = {
     list: () =>
       Object.entries(effects).map(([name, { tier, capability }]) => ({
         name,
@@ -127,5 +128,5 @@ export function recordingTools(effects: Record<string, { tier: Tier; capability?
     return { text: "proposed", changeId: id };
   }
 
-  return { tools: tools as Tools, log, invoked, changes, propose };
+  return { tools: tools as HostTools, log, invoked, changes, propose };
 }

@@ -9,29 +9,30 @@ import { createGovernance, type Governance, governanceMigrations } from "../../.
 import { createLedger, type Ledger, receiptsMigrations } from "../../../agent-server/receipts/receipts.ts";
 import { createRedactor } from "../../../agent-server/security/security.ts";
 import { openStorage, type Storage } from "../../../agent-server/storage/storage.ts";
-import { createBoundary } from "../../../agent-server/execution/tier-boundary.ts";
+import { createTierBoundary } from "../../../agent-server/execution/tier-boundary.ts";
 import type { Collector } from "../../../agent-server/workspace/checkpoints/checkpoint-collector.ts";
-import { createKeeping, type Keeping } from "../../../agent-server/workspace/checkpoints/checkpoint-services.ts";
+import { createCheckpointServices, type CheckpointServices } from "../../../agent-server/workspace/checkpoints/checkpoint-services.ts";
 import { createRestore, type Restore } from "../../../agent-server/execution/restore.ts";
-import { createLocks } from "../../../agent-server/workspace/path-locks.ts";
-import { createRoad, type Road, type Undertaking } from "../../../agent-server/execution/pipeline.ts";
-import { toolsMigrations } from "../../../agent-server/tools/tools.ts";
+import { createPathLocks } from "../../../agent-server/workspace/path-locks.ts";
+import { createPipeline, type ExecutionPipeline } from "../../../agent-server/execution/pipeline.ts";
+import type { Action } from "../../../agent-server/execution/action.ts";
+import { workspaceMigrations } from "../../../agent-server/workspace/workspace.ts";
 import { createVerifications } from "../../../agent-server/execution/verifications.ts";
-import { createVerificationsStore } from "../../../agent-server/execution/verification-store.ts";
+import { createVerificationStore } from "../../../agent-server/execution/verification-store.ts";
 import { createWorkspaceFiles } from "../../../agent-server/workspace/workspace-files.ts";
 
-export interface EffectsRoom extends Keeping {
+export interface EffectsRoom extends CheckpointServices {
   readonly storage: Storage;
   readonly ledger: Ledger;
   readonly governance: Governance;
-  readonly road: Road;
+  readonly pipeline: ExecutionPipeline;
   readonly restore: Restore;
   readonly collector: Collector;
   readonly workspace: string;
   readonly dataDir: string;
   /** What hosts that died left under way was put right. */
   readonly ready: Promise<void>;
-  /** Runs a script with `sh` in the workspace by the road, watched, as a task's command. */
+  /** Runs a script with `sh` in the workspace by the pipeline, watched, as a task's command. */
   sh(script: string, more?: Partial<CommandOptions>): Promise<CommandEnd>;
   path(relative: string): string;
   write(relative: string, content: string | Buffer): void;
@@ -64,7 +65,7 @@ export interface EffectsRoomOptions {
   readonly now?: () => Date;
 }
 
-/** What watches commands over its real neighbours: SQLite, ledger, gate, road, git, a workspace on disk. */
+/** What watches commands over its real neighbours: SQLite, ledger, gate, pipeline, git, a workspace on disk. */
 export function createEffectsRoom(options: EffectsRoomOptions = {}): EffectsRoom {
   const base = options.base ?? realpathSync(mkdtempSync(join(tmpdir(), "lancelot-effects-")));
   const workspace = options.workspace ?? join(base, "proj");
@@ -73,7 +74,7 @@ export function createEffectsRoom(options: EffectsRoomOptions = {}): EffectsRoom
   mkdirSync(join(dataDir, "config"), { recursive: true });
   if (options.settings !== undefined) writeFileSync(join(dataDir, "config/checkpoints.yaml"), JSON.stringify(options.settings));
   const configDir = join(import.meta.dirname, "../../../config");
-  const storage = openStorage({ dataDir, migrations: [...receiptsMigrations, ...governanceMigrations, ...toolsMigrations] });
+  const storage = openStorage({ dataDir, migrations: [...receiptsMigrations, ...governanceMigrations, ...workspaceMigrations] });
   const redactor = createRedactor();
   const ledger = createLedger({ storage, redactor });
   const governance: Governance = createGovernance({
@@ -96,7 +97,7 @@ export function createEffectsRoom(options: EffectsRoomOptions = {}): EffectsRoom
   const now = options.now ?? (() => new Date());
   const problems: unknown[] = [];
   const log = (words: string, error?: unknown) => void problems.push([words, error]);
-  const keeping = createKeeping({
+  const keeping = createCheckpointServices({
     storage,
     ledger,
     governance,
@@ -108,24 +109,24 @@ export function createEffectsRoom(options: EffectsRoomOptions = {}): EffectsRoom
   });
   const { objects, checkpoints, effects } = keeping;
   if (effects === null) throw new Error("There is a workspace.");
-  const locks = createLocks();
+  const locks = createPathLocks();
   const verifications = createVerifications({
     storage,
-    store: createVerificationsStore(storage, workspace, now),
+    store: createVerificationStore(storage, workspace, now),
     ledger,
     redactor,
     governance,
     checkpoints,
-    takeBack: (checkpointId, of) => restore.takeBack(checkpointId, of),
+    rollBack: (checkpointId, of) => restore.rollBack(checkpointId, of),
     outcome: (report) => governance.outcome(report),
     log,
   });
-  const road = createRoad({
+  const pipeline = createPipeline({
     governance,
     ledger,
     checkpoints,
     verifications,
-    boundary: createBoundary({ ledger, verifications }),
+    boundary: createTierBoundary({ ledger, verifications }),
     effects,
     log,
   });
@@ -135,7 +136,7 @@ export function createEffectsRoom(options: EffectsRoomOptions = {}): EffectsRoom
     objects,
     files,
     governance,
-    road,
+    pipeline,
     locks,
     ledger,
     verifications,
@@ -154,7 +155,7 @@ export function createEffectsRoom(options: EffectsRoomOptions = {}): EffectsRoom
     storage,
     ledger,
     governance,
-    road,
+    pipeline,
     restore,
     workspace,
     dataDir,
@@ -162,9 +163,10 @@ export function createEffectsRoom(options: EffectsRoomOptions = {}): EffectsRoom
     async sh(script, { questId = "q1", signal = new AbortController().signal, approved, run, onOutput } = {}) {
       let receiptId = "";
       let touched: CommandEnd["touched"] | null = null;
-      const undertaking: Undertaking<null> = {
-        questId,
-        parentId: null,
+      const action: Action<null> = {
+        quest: questId,
+        parent: null,
+        actor: "agent",
         mode: "normal",
         signal,
         actionType: "tool_call",
@@ -175,7 +177,7 @@ export function createEffectsRoom(options: EffectsRoomOptions = {}): EffectsRoom
         consent: "ask",
         touches: [],
         watch: "workspace",
-        ...(approved === undefined ? {} : { approved }),
+        ...(approved === undefined ? {} : { approvedPaths: approved }),
         onReceipt: (id) => (receiptId = id),
         onTouched: (found) => (touched = found),
         provider: { name: "sh", version: "1" },
@@ -185,7 +187,7 @@ export function createEffectsRoom(options: EffectsRoomOptions = {}): EffectsRoom
           return { value: null, outputs: {} };
         },
       };
-      await road.carry(undertaking);
+      await pipeline.execute(action);
       if (touched === null) throw new Error("Nothing was told of what it changed.");
       return { receiptId, touched };
     },

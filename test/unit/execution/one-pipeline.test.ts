@@ -321,7 +321,7 @@ describe("there is one road", () => {
     room.write(".env", "KEY=hunter2hunter2\n");
     const before = world();
     const receipts = room.ledger.search({ limit: 500 }).items.length;
-    const outcome = await run(tool, args, { parentId: null });
+    const outcome = await run(tool, args, { parent: null });
     expect(outcome.card.status).toMatch(/denied|failure/);
     expect(world()).toEqual(before);
     const { items } = room.ledger.search({ limit: 500 });

@@ -230,7 +230,7 @@ describe("verification", () => {
     open({ boundaryTimeoutMs: 50 });
     const release = await hold();
     room.answer("allow_once");
-    expect((await room.run("delete_file", { path: "a.txt" }, { questId: "q2" })).isError).toBe(false);
+    expect((await room.run("delete_file", { path: "a.txt" }, { quest: "q2" })).isError).toBe(false);
     release();
   });
 

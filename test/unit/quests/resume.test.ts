@@ -3,8 +3,7 @@ import type { Message, ToolPart } from "../../../agent-server/contract/chat.ts";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { Intent } from "../../../agent-server/contract/governance.ts";
 import { interruptedOutput } from "../../../agent-server/quests/settle.ts";
-import type { Tools } from "../../../agent-server/tools/tools.ts";
-import { makeFolders, openHost } from "../../support/quests/harness.ts";
+import { makeFolders, type HostTools, openHost } from "../../support/quests/harness.ts";
 import { recordingTools } from "../../support/quests/recording-tools.ts";
 import { type Answer, calls, hangs, says, scriptedModels } from "../../support/quests/scripted-models.ts";
 
@@ -19,7 +18,7 @@ afterEach(async () => {
   folders.remove();
 });
 
-function host(script: Answer[], tools: Tools) {
+function host(script: Answer[], tools: HostTools) {
   const scripted = scriptedModels(script);
   const opened = openHost(folders, scripted.models, tools);
   open.push(opened);
@@ -78,8 +77,8 @@ describe("after the host ended", () => {
               intent,
               { title: "Delete a", detail: "a" },
               {
-                questId: call.questId,
-                parentId: call.parentId,
+                questId: call.quest,
+                parentId: call.parent,
                 signal: call.signal,
                 onWaiting: (approval) => call.onUpdate?.({ status: "waiting", approvalId: approval.id, tier: "T3" }),
               },
@@ -151,7 +150,7 @@ describe("after the host ended", () => {
   });
 
   it("goes on by itself when the review that was open is finished, and by resume before that", async () => {
-    const recorded = recordingTools({ edit_file: { tier: "T1", effect: (call) => recorded.propose("c", call.questId ?? "") } });
+    const recorded = recordingTools({ edit_file: { tier: "T1", effect: (call) => recorded.propose("c", call.quest ?? "") } });
     const first = host([calls(["edit_file", {}]), says("Proposed.")], recorded.tools);
     const { questId } = first.orchestrator.send({ text: "Go." });
     await first.reaches(questId, "waiting");

@@ -194,7 +194,7 @@ describe("where commands run", () => {
       },
     };
     const room = createToolsRoom({
-      given: { shells: [plainShell("container", { place: "container" })], sandbox: control, emit: (topic) => void topics.push(topic) },
+      given: { sandbox: { shells: [plainShell("container", { place: "container" })], control }, emit: (topic) => void topics.push(topic) },
     });
     const { sandbox: at } = room.tools.routing;
     for (const name of ["build", "cancelBuild", "restart"] as const) expect((await at[name]()).engine?.name).toBe("docker");

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createSanitizer } from "../../../agent-server/security/security.ts";
-import { createTools } from "../../../agent-server/tools/tools.ts";
+import { composeTools } from "../../support/compose-tools.ts";
 import { createToolsRoom, ripgrepPath, type ToolsRoom } from "../../support/tools-fixture.ts";
 
 const sanitizer = createSanitizer(join(import.meta.dirname, "../../../config"));
@@ -18,7 +18,7 @@ afterEach(() => room.close());
 function tools() {
   const { storage, ledger, governance, workspace, dataDir } = room;
   const redactor = { text: (text: string) => ({ text, findings: [] }), value: <T>(value: T) => value };
-  return createTools({
+  return composeTools({
     ...{ storage, ledger, governance, workspace, dataDir, redactor, sanitizer, ripgrepPath },
     enabled: () => enabled,
     askEditor: null,
@@ -27,7 +27,7 @@ function tools() {
 }
 
 const call = (tool: string, args: Record<string, unknown>) =>
-  tools().invoke({ tool, args, questId: "q1", parentId: null, mode: "normal", signal: new AbortController().signal });
+  tools().invoke({ tool, args, quest: "q1", parent: null, actor: "agent", mode: "normal", signal: new AbortController().signal });
 
 describe("words in an output that read like orders", () => {
   it.each([

@@ -23,7 +23,7 @@ function start(script: Answer[]) {
       tier: "T1",
       effect: (call) => {
         const { id, hunks } = call.args as { id: string; hunks: number };
-        return recorded.propose(id, call.questId ?? "", `${id}.ts`, hunks);
+        return recorded.propose(id, call.quest ?? "", `${id}.ts`, hunks);
       },
     },
   });

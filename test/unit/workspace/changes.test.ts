@@ -43,7 +43,7 @@ describe("changes under review (supervised posture)", () => {
   it("shows the quest its own proposals, and nobody else", async () => {
     await propose(edited(2));
     expect((await room.run("read_file", { path: "a.txt" })).text).toContain("line 2 EDITED");
-    expect((await room.run("read_file", { path: "a.txt" }, { questId: "q2" })).text).not.toContain("EDITED");
+    expect((await room.run("read_file", { path: "a.txt" }, { quest: "q2" })).text).not.toContain("EDITED");
     await room.run("edit_file", { path: "a.txt", old_text: "line 2 EDITED", new_text: "line 2 AGAIN" });
     expect(room.tools.changes.list({ questId: "q1", limit: 10 })).toHaveLength(1);
     expect(room.tools.changes.list({ questId: "q1", limit: 10 })[0]?.hunks[0]?.lines).toEqual(["-line 2", "+line 2 AGAIN"]);
@@ -185,7 +185,7 @@ describe("changes under review (supervised posture)", () => {
         const path = `f${number++}.txt`;
         room.write(path, from);
         const call = { questId: path, args: { path, content: to } };
-        const outcome = await room.run("write_file", call.args, { questId: call.questId });
+        const outcome = await room.run("write_file", call.args, { quest: call.questId });
         if (outcome.isError) {
           // Only the line endings differed, and those are kept.
           expect(to.replaceAll("\r\n", "\n")).toBe(from.replaceAll("\r\n", "\n"));
@@ -212,7 +212,7 @@ describe("changes under review (supervised posture)", () => {
         const owners = mine.filter((block) => !theirs.includes(block));
         room.write(path, base);
         const proposed = theirs.reduce((text, block) => text.replace(`line ${block * 3 + 1}\n`, `line ${block * 3 + 1} QUEST\n`), base);
-        const { changeId } = await room.run("write_file", { path, content: proposed }, { questId: path });
+        const { changeId } = await room.run("write_file", { path, content: proposed }, { quest: path });
         if (first) await room.tools.changes.decide(changeId ?? "", "accept", [0]);
         room.write(
           path,

@@ -20,7 +20,7 @@ import {
   setHash,
 } from "../../../agent-server/workspace/effects/file-tree.ts";
 import { sha256 } from "../../../agent-server/workspace/text/encoding.ts";
-import { toolsMigrations } from "../../../agent-server/tools/tools.ts";
+import { workspaceMigrations } from "../../../agent-server/workspace/workspace.ts";
 
 describe("packs", () => {
   let dataDir = "";
@@ -28,7 +28,7 @@ describe("packs", () => {
   let time = 1_000;
   beforeEach(() => {
     dataDir = mkdtempSync(join(tmpdir(), "lancelot-packs-"));
-    storage = openStorage({ dataDir, migrations: toolsMigrations });
+    storage = openStorage({ dataDir, migrations: workspaceMigrations });
     time = 1_000;
   });
   afterEach(() => {

@@ -110,9 +110,10 @@ describe("what a command changed", () => {
     room.write("a.txt", "a\n");
     let touched: unknown;
     await expect(
-      room.road.carry({
-        questId: "q1",
-        parentId: null,
+      room.pipeline.execute({
+        quest: "q1",
+        parent: null,
+        actor: "agent",
         mode: "normal",
         signal: new AbortController().signal,
         actionType: "tool_call",
@@ -168,9 +169,10 @@ describe("what a command changed", () => {
     room.write("owner.txt", "1\n");
     room.write("both.txt", "1\n");
     const accept = async (path: string, text: string) =>
-      room.road.carry({
-        questId: "q2",
-        parentId: null,
+      room.pipeline.execute({
+        quest: "q2",
+        parent: null,
+        actor: "agent",
         mode: "normal",
         signal: new AbortController().signal,
         actionType: "file_op",

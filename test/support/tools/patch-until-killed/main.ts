@@ -8,6 +8,6 @@ const patch = readdirSync(room.workspace)
   .map((name) => `--- a/${name}\n+++ b/${name}\n@@ -1 +1,2 @@\n-first of ${name}\n+patched ${name}\n+by ${questId}\n`)
   .join("");
 process.stdout.write("begun\n");
-await room.run("apply_patch", { patch }, { questId });
+await room.run("apply_patch", { patch }, { quest: questId });
 process.stdout.write("done\n");
 room.close();

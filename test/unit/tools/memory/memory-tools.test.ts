@@ -91,7 +91,7 @@ describe("a single edit", () => {
     const commit = memory().commit(commitIn(outcome.text));
     expect(commit).toMatchObject({ status: "committed", author: "agent", questId: "q1", changes: 1 });
     expect(room.ledger.get(commit.receiptId ?? "")).toMatchObject({ actionName: "memory.commit", parentId: outcome.receiptId });
-    const later = await room.run("memory_search", { query: "how do I release" }, { questId: "q2" });
+    const later = await room.run("memory_search", { query: "how do I release" }, { quest: "q2" });
     expect(later.text).toContain("The release script is run from the docs folder.");
     expect(later.text).toContain(item?.item.id ?? "?");
     expect(later).toMatchObject({ card: { tier: "T0" } });
@@ -202,7 +202,7 @@ describe("several edits", () => {
     const first = await room.run(
       "memory_replace",
       { target: "archival", selector: id, new_content: "The port is 2.", reason: "x" },
-      { questId: "q2" },
+      { quest: "q2" },
     );
     const outcome = await room.run("memory_finish_edits", { commit_id });
     expect(outcome).toMatchObject({ isError: true, error: { code: "conflict" } });
@@ -215,7 +215,7 @@ describe("several edits", () => {
     const commit_id = commitIn((await room.run("memory_begin_edits", {})).text);
     for (const tool of ["memory_insert", "memory_finish_edits"]) {
       const args = tool === "memory_insert" ? { target: "archival", content: "Mine.", reason: "x", commit_id } : { commit_id };
-      expect(await room.run(tool, args, { questId: "q2" })).toMatchObject({ isError: true, error: { code: "denied" } });
+      expect(await room.run(tool, args, { quest: "q2" })).toMatchObject({ isError: true, error: { code: "denied" } });
     }
     expect(memory().commit(commit_id).status).toBe("open");
   });
@@ -282,7 +282,7 @@ describe("taking back and setting aside", () => {
     open();
     const { text } = await insert("The cache is in /tmp.");
     room.answer(answer);
-    const outcome = await room.run("memory_rollback", { commit_id: commitIn(text), reason: "Wrong." }, { questId: "q2" });
+    const outcome = await room.run("memory_rollback", { commit_id: commitIn(text), reason: "Wrong." }, { quest: "q2" });
     expect(outcome.card.rules?.map(({ id }) => id)).toContain("memory.rollback-foreign");
     expect(outcome.isError).toBe(answer === "deny");
     expect(ids()).toHaveLength(answer === "deny" ? 1 : 0);

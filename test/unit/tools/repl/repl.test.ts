@@ -18,7 +18,7 @@ beforeEach(() => {
 afterEach(() => room.close());
 
 const signal = () => new AbortController().signal;
-const run = (command: string, questId: string | null = null) => room.tools.repl(command, { questId, signal: signal() });
+const run = (command: string, questId: string | null = null) => room.tools.repl(command, { quest: questId, signal: signal() });
 const textOf = async (command: string): Promise<string> => {
   const outcome = await run(command);
   expect([command, outcome.isError, outcome.error?.message]).toEqual([command, false, undefined]);

@@ -1,0 +1,167 @@
+import { dirname } from "node:path";
+import { LancelotError } from "../contract/errors.ts";
+import type { Log } from "../security/security.ts";
+import { isPlainFolder } from "../workspace/checkpoints/checkpoint-entries.ts";
+import type { Checkpoints, FileImage, Touch } from "../workspace/checkpoints/checkpoints.ts";
+import { type Effects, touchedOf, type Watched, watchedOutputs } from "../workspace/effects/effects.ts";
+import type { FileOutcome } from "../workspace/workspace-files.ts";
+import type { Action, Result } from "./action.ts";
+import { type Expectation, expectationOf } from "./verify-files.ts";
+
+export interface ActionEffectDeps {
+  readonly checkpoints: Checkpoints;
+  /** Null where no workspace can be watched. */
+  readonly effects: Effects | null;
+  readonly log: Log;
+}
+
+export interface RanEffect<T> {
+  readonly result: Result<T>;
+  /** What the touched files must hold now. */
+  readonly expectations: Expectation[];
+}
+
+/** The effect of one action, with the before-images that undo it. */
+export interface ActionEffect<T> {
+  /** @throws LancelotError of the effect; `internal` where a watched action cannot be watched. */
+  run(): Promise<RanEffect<T>>;
+  /** Keeps what a failed effect left, so that undo covers it. Never throws. */
+  recordPartial(): Promise<void>;
+  /** Closes the checkpoint. */
+  finish(): void;
+  /** The checkpoint of the touched files; null before it was taken, and for a watched action. */
+  readonly checkpointId: string | null;
+  readonly watched: Watched | null;
+  /** True once the effect itself has started. */
+  readonly hasStarted: boolean;
+  /** `own` with checkpoint and changed files. A receipt is cut at its end, so the list of changed files comes last. */
+  outputs(own: Record<string, unknown>): Record<string, unknown>;
+}
+
+/** @param beforeRun called right before the effect; it throws when the effect may not start */
+export function createActionEffect<T>(
+  { checkpoints, effects, log }: ActionEffectDeps,
+  action: Action<T>,
+  receiptId: string,
+  beforeRun: () => void,
+): ActionEffect<T> {
+  const { quest, touches } = action;
+  const state: { checkpointId: string | null; watched: Watched | null; hasStarted: boolean } = {
+    checkpointId: null,
+    watched: null,
+    hasStarted: false,
+  };
+
+  function start(checkpointId: string | null): Promise<Result<T>> {
+    if (action.signal.aborted) throw new LancelotError("cancelled", "Stopped before anything was done.");
+    beforeRun();
+    state.hasStarted = true;
+    return action.run({ receiptId, checkpointId });
+  }
+
+  async function runTouching(): Promise<RanEffect<T>> {
+    if (touches.length > 0) {
+      const kind = action.isResumable === true ? "restore" : "action";
+      state.checkpointId = await checkpoints.take({ questId: quest, receiptId, touches, kind });
+    }
+    const result = await start(state.checkpointId);
+    const { checkpointId } = state;
+    return { result, expectations: checkpointId === null ? [] : await imagesAfter(checkpointId, result.fileOutcomes) };
+  }
+
+  async function runWatched(watcher: Effects): Promise<RanEffect<T>> {
+    const { signal, approvedPaths } = action;
+    const watch = await watcher.begin({
+      questId: quest,
+      receiptId,
+      signal,
+      ...(approvedPaths === undefined ? {} : { approved: approvedPaths }),
+    });
+    const compare = async (): Promise<void> => {
+      state.watched = await watch.finish();
+      action.onTouched?.(touchedOf(state.watched));
+    };
+    let result: Result<T>;
+    try {
+      result = await start(watch.checkpointId);
+    } catch (error) {
+      // The reason of the failure reaches the caller even if the comparison fails too; recovery compares again later.
+      await compare().catch((problem: unknown) => log("the changes of a failed command could not be determined", problem));
+      throw error;
+    }
+    await compare();
+    return { result, expectations: [] };
+  }
+
+  /** Reads the touched files after the effect, for undo and verification. */
+  async function imagesAfter(checkpointId: string, fileOutcomes: readonly FileOutcome[] = []): Promise<Expectation[]> {
+    const before = new Map(checkpoints.files({ id: checkpointId }).map((file) => [file.path.absolute, file.before]));
+    const images = await checkpoints.finishFiles(
+      checkpointId,
+      touches.map(({ path }) => path),
+    );
+    const expectations: Expectation[] = [];
+    for (const [index, touch] of touches.entries()) {
+      const { absolute } = touch.path;
+      const found: FileImage = images[index] ?? null;
+      // A parent folder became a link again: the file went with the folder, and the link shows another place.
+      if (found === null && touch.planned === null && !(await isPlainFolder(dirname(absolute)))) continue;
+      const outcome = fileOutcomes.find((one) => one.absolute === absolute);
+      const expectation = expectationOf(touch, before.get(absolute) ?? null, found, outcome);
+      if (expectation !== null) expectations.push(expectation);
+    }
+    return expectations;
+  }
+
+  return {
+    get checkpointId() {
+      return state.checkpointId;
+    },
+    get watched() {
+      return state.watched;
+    },
+    get hasStarted() {
+      return state.hasStarted;
+    },
+
+    run() {
+      if (action.watch !== undefined) {
+        if (effects === null) throw new LancelotError("internal", "The changes of this action cannot be watched here, so it did not run.");
+        return runWatched(effects);
+      }
+      return effects !== null && waitsForCommands(action) ? effects.share(action.signal, runTouching) : runTouching();
+    },
+
+    async recordPartial() {
+      if (state.checkpointId === null) return;
+      for (const { path } of touches) await checkpoints.finishFiles(state.checkpointId, [path]).catch(() => undefined);
+    },
+
+    finish() {
+      if (state.checkpointId !== null) checkpoints.finish(state.checkpointId);
+    },
+
+    outputs(own) {
+      const checkpointId = state.watched?.checkpointId ?? state.checkpointId;
+      const { changed, ...facts } = state.watched === null ? {} : watchedOutputs(state.watched);
+      return { ...(checkpointId === null ? {} : { checkpointId }), ...facts, ...own, ...(changed === undefined ? {} : { changed }) };
+    },
+  };
+}
+
+/**
+ * True for actions that wait until a running command ends. Reviewed writes do not wait: the watch can tell them from the command's.
+ * Questions to the user and web pages write nothing here, and can take hours.
+ */
+function waitsForCommands({
+  consent,
+  touches,
+  steps,
+}: {
+  consent: "ask" | "review";
+  touches: readonly Touch[];
+  steps: readonly { capability: string }[];
+}): boolean {
+  if (consent === "review") return false;
+  return touches.length > 0 || steps.some(({ capability }) => capability === "file_ops" || capability === "repo_ops");
+}
