@@ -1,10 +1,17 @@
 import { dirname } from "node:path";
 import { LancelotError } from "../contract/errors.ts";
 import type { Log } from "../security/security.ts";
-import { isPlainFolder } from "../workspace/checkpoints/checkpoint-entries.ts";
-import type { Checkpoints, FileImage, Touch } from "../workspace/checkpoints/checkpoints.ts";
-import { type Effects, touchedOf, type Watched, watchedOutputs } from "../workspace/effects/effects.ts";
-import type { FileOutcome } from "../workspace/workspace-files.ts";
+import {
+  type Checkpoints,
+  type Effects,
+  type FileImage,
+  type FileOutcome,
+  isPlainFolder,
+  type Touch,
+  touchedOf,
+  type Watched,
+  watchedOutputs,
+} from "../workspace/workspace.ts";
 import type { Action, Result } from "./action.ts";
 import { type Expectation, expectationOf } from "./verify-files.ts";
 

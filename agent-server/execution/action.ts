@@ -2,9 +2,7 @@ import type { ActionContext } from "../contract/action.ts";
 import type { Approval, Decision } from "../contract/governance.ts";
 import type { ActionType } from "../contract/receipts.ts";
 import type { Question } from "../governance/governance.ts";
-import type { Touch } from "../workspace/checkpoints/checkpoints.ts";
-import type { Touched } from "../workspace/effects/effects.ts";
-import type { FileOutcome } from "../workspace/workspace-files.ts";
+import type { FileOutcome, Touch, Touched } from "../workspace/workspace.ts";
 import type { VerifyOwn } from "./verifications.ts";
 
 /**

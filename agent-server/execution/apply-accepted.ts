@@ -1,8 +1,4 @@
-import type { AcceptedWrite } from "../workspace/changes/changes.ts";
-import { fileProvider } from "../workspace/file-operations.ts";
-import { encodeText } from "../workspace/text/encoding.ts";
-import { unifiedDiff } from "../workspace/text/hunks.ts";
-import { fileOutcomesOf, type WorkspaceFiles } from "../workspace/workspace-files.ts";
+import { type AcceptedWrite, encodeText, fileOutcomesOf, fileProvider, unifiedDiff, type WorkspaceFiles } from "../workspace/workspace.ts";
 import type { ExecutionPipeline } from "./pipeline.ts";
 
 /**

@@ -4,10 +4,7 @@ import type { Governance } from "../governance/governance.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Log, Placeholders, Redactor } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
-import { type Changes, createChanges } from "../workspace/changes/changes.ts";
-import type { FilePath } from "../workspace/file-operations.ts";
-import { sweepStaging } from "../workspace/git/clone-staging.ts";
-import type { Workspace } from "../workspace/workspace.ts";
+import { type Changes, createChanges, type FilePath, sweepStaging, type Workspace } from "../workspace/workspace.ts";
 import { createApplyAccepted } from "./apply-accepted.ts";
 import { createPipeline, type ExecutionPipeline } from "./pipeline.ts";
 import { createRepositoryUndo } from "./repository-undo.ts";
@@ -16,6 +13,12 @@ import { createTierBoundary, failureText } from "./tier-boundary.ts";
 import { createUndo } from "./undo.ts";
 import { createVerificationStore } from "./verification-store.ts";
 import { createVerifications } from "./verifications.ts";
+
+export type { IntentSpec, Provider, Result } from "./action.ts";
+export { brief, decisionOf, highestTier, receiptOf, refused } from "./decisions.ts";
+export type { ExecutionPipeline } from "./pipeline.ts";
+export { isRefusal, refusalOf, refusalText } from "./refusals.ts";
+export type { VerifyOwn } from "./verifications.ts";
 
 /** Everything that happens to the workspace: actions, their verification, the review of changes, and undo. */
 export interface Execution {

@@ -1,12 +1,21 @@
 import type { RestoreResult } from "../contract/changes.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Governance } from "../governance/governance.ts";
-import { branchName, headOf, shortHash } from "../workspace/git/head.ts";
-import { switchTo } from "../workspace/git/head.ts";
-import type { PathLocks } from "../workspace/path-locks.ts";
-import { type Git, gitProvider, openGit } from "../workspace/git/git.ts";
-import { expectPlain, underWay } from "../workspace/git/git-repository.ts";
-import type { Move, RecordedMove, RepositoryMoves } from "../workspace/git/repository-moves.ts";
+import {
+  branchName,
+  expectPlain,
+  type Git,
+  gitProvider,
+  headOf,
+  type Move,
+  openGit,
+  type PathLocks,
+  type RecordedMove,
+  type RepositoryMoves,
+  shortHash,
+  switchTo,
+  underWay,
+} from "../workspace/workspace.ts";
 import type { IntentSpec } from "./action.ts";
 import type { ExecutionPipeline } from "./pipeline.ts";
 

@@ -3,21 +3,32 @@ import type { RestoreOf, RestoreResult } from "../contract/changes.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Governance } from "../governance/governance.ts";
 import type { Ledger } from "../receipts/receipts.ts";
-import { describeReversals } from "../workspace/checkpoints/restore-description.ts";
-import { imageOf, putEntry, sameImage } from "../workspace/checkpoints/checkpoint-entries.ts";
-import type { ObjectStore } from "../workspace/checkpoints/object-store.ts";
-import { inOrder, inWaves, type Plan, planReversals, resolveTarget, type Reversal } from "../workspace/checkpoints/restore-plan.ts";
-import { settleRepositories } from "../workspace/checkpoints/repository-state.ts";
-import type { CheckpointFile, Checkpoints } from "../workspace/checkpoints/checkpoints.ts";
+import {
+  type CheckpointFile,
+  type Checkpoints,
+  decodeText,
+  describeReversals,
+  type FileOutcome,
+  fileOutcomesOf,
+  fileProvider,
+  imageOf,
+  inOrder,
+  inWaves,
+  type ObjectStore,
+  type PathLocks,
+  type Plan,
+  planReversals,
+  putEntry,
+  resolveTarget,
+  type Reversal,
+  sameImage,
+  settleRepositories,
+  type WorkspaceFiles,
+} from "../workspace/workspace.ts";
 import { brief } from "./decisions.ts";
-import type { PathLocks } from "../workspace/path-locks.ts";
-import { fileProvider } from "../workspace/file-operations.ts";
 import type { IntentSpec } from "./action.ts";
 import type { ExecutionPipeline } from "./pipeline.ts";
-import { decodeText } from "../workspace/text/encoding.ts";
 import type { Verifications } from "./verifications.ts";
-import type { FileOutcome } from "../workspace/workspace-files.ts";
-import { fileOutcomesOf, type WorkspaceFiles } from "../workspace/workspace-files.ts";
 
 /** How long (ms) an undo waits for verifications that are under way. */
 const drainTimeout = 5_000;

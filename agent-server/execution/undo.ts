@@ -1,8 +1,7 @@
 import type { RestoreOf, RestoreResult } from "../contract/changes.ts";
 import type { Log } from "../security/security.ts";
-import type { Checkpoints, SweptAction } from "../workspace/checkpoints/checkpoints.ts";
+import { type Checkpoints, type FilePath, readImage, type SweptAction } from "../workspace/workspace.ts";
 import type { Restore } from "./restore.ts";
-import { type FilePath, readImage } from "../workspace/file-operations.ts";
 import type { RepositoryUndo } from "./repository-undo.ts";
 
 /** What a task did, and taking it back: its files and what it did to the repository together. */

@@ -5,7 +5,7 @@ import type { Governance, OutcomeReport } from "../governance/governance.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Log, Redactor } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
-import type { Checkpoints } from "../workspace/checkpoints/checkpoints.ts";
+import type { Checkpoints } from "../workspace/workspace.ts";
 import type { BadEnd, UnreportedFailure, Verification, VerificationStore } from "./verification-store.ts";
 import { type FileFinding, verifyFiles } from "./verify-files.ts";
 

@@ -1,10 +1,7 @@
-import type { FileOutcome } from "../workspace/workspace-files.ts";
+import { type FileImage, type FileOutcome, type FilePath, readImage, sha256, type Touch } from "../workspace/workspace.ts";
 import * as z from "zod";
 import { LancelotError } from "../contract/errors.ts";
 import type { Governance } from "../governance/governance.ts";
-import type { FileImage, Touch } from "../workspace/checkpoints/checkpoints.ts";
-import { type FilePath, readImage } from "../workspace/file-operations.ts";
-import { sha256 } from "../workspace/text/encoding.ts";
 
 const Image = z.object({ hash: z.string(), mode: z.int() }).nullable();
 

@@ -1,4 +1,4 @@
-import type { ChangeReview } from "../workspace/changes/changes.ts";
+import type { ChangeReview } from "../workspace/workspace.ts";
 
 /** True while the owner has hunks of this quest to decide. */
 export function hasOpenChanges(changes: ChangeReview, questId: string): boolean {

@@ -3,7 +3,7 @@ import { LancelotError } from "../contract/errors.ts";
 import type { Governance } from "../governance/governance.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { InjectionFinding, Redactor, Sanitizer } from "../security/security.ts";
-import type { ChangeReview } from "../workspace/changes/changes.ts";
+import type { ChangeReview } from "../workspace/workspace.ts";
 import { attachmentPart, findMentions, protectAttachment } from "./attachments.ts";
 import { withoutCrusader } from "./crusader.ts";
 import { findNamedFiles } from "./named-files.ts";

@@ -14,7 +14,7 @@ import type { Log, Placeholders, Redactor, Sanitizer } from "../security/securit
 import type { Storage } from "../storage/storage.ts";
 import type { Execution } from "../execution/execution.ts";
 import type { Tools } from "../tools/tools.ts";
-import type { ChangeReview } from "../workspace/changes/changes.ts";
+import type { ChangeReview } from "../workspace/workspace.ts";
 import { type ContextService, createContextService } from "./context/context-service.ts";
 import { contextMigrations, createContextStore } from "./context/context-store.ts";
 import { asksForCrusader, changeMode, recordCrusader, withoutCrusader } from "./crusader.ts";
@@ -37,6 +37,21 @@ import { questsMigrations as questMigrations } from "./migrations.ts";
 import { asksToCompact } from "./slash-commands.ts";
 import { maxQuestTokens } from "./stop-rules.ts";
 import { showFailures } from "./verification-failures.ts";
+
+export { readAttachments } from "./attachments.ts";
+export { cacheKeyOf } from "./cache-key.ts";
+export { protectContent, toConversation } from "./conversation.ts";
+export { withoutCrusader } from "./crusader.ts";
+export type { RunMemory } from "./memory/recall.ts";
+export { type Notice, notice, noticeOf, tellOnce } from "./notices.ts";
+export { hasOpenChanges } from "./open-changes.ts";
+export { ownersText } from "./quest-page.ts";
+export type { Run, RunRouting } from "./quest-run.ts";
+export type { QuestStore } from "./quest-store.ts";
+export { type Outcome, fail } from "./run-outcome.ts";
+export { interruptedOutput, isUnfinished, partialTurn } from "./settle.ts";
+export { createFailureCounter, maxQuestTokens, maxSameFailures, maxTurns } from "./stop-rules.ts";
+export type { TurnDeps } from "./turn-deps.ts";
 
 export { contextHandlers } from "./context/context-handlers.ts";
 export { chatHandlers } from "./quest-handlers.ts";

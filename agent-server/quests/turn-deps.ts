@@ -8,7 +8,7 @@ import type { Ledger } from "../receipts/receipts.ts";
 import type { Log, Redactor, Sanitizer } from "../security/security.ts";
 import type { Execution } from "../execution/execution.ts";
 import type { Tools } from "../tools/tools.ts";
-import type { ChangeReview } from "../workspace/changes/changes.ts";
+import type { ChangeReview } from "../workspace/workspace.ts";
 import type { OwnersMemory } from "./memory/owner-memory.ts";
 import type { QuestContext } from "./context/quest-context.ts";
 import type { Run } from "./quest-run.ts";

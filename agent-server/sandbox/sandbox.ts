@@ -11,6 +11,11 @@ import { createSandboxSettings, limitsOf } from "./sandbox-settings.ts";
 import { readableFolders, toolchainEnvironment } from "./toolchains.ts";
 import type { ShellProvider } from "./shell-provider.ts";
 
+export type { EgressConnection } from "./egress.ts";
+export type { SandboxControl } from "./sandbox-control.ts";
+export { createSandboxSettings } from "./sandbox-settings.ts";
+export type { ShellCommand, ShellProvider, ShellResult } from "./shell-provider.ts";
+
 export interface SandboxDeps {
   /** Absolute and resolved. */
   readonly workspace: string;

@@ -1,13 +1,22 @@
 import { lstatSync } from "node:fs";
 import { LancelotError } from "../contract/errors.ts";
 import type { Change } from "../contract/changes.ts";
-import { changeMode, hashFile } from "../workspace/file-operations.ts";
+import {
+  changeMode,
+  computeHunks,
+  type CurrentText,
+  encodeText,
+  fileOutcomesOf,
+  formatBytes,
+  hashFile,
+  maxEditBytes,
+  type ResolvedFile,
+  sha256,
+  unifiedDiff,
+  utf8,
+  type Written,
+} from "../workspace/workspace.ts";
 import { type Answer, type Effect, fileStep, type Scope } from "./tool.ts";
-import type { ResolvedFile } from "../workspace/resolve-file.ts";
-import { formatBytes } from "../workspace/text/bounds.ts";
-import { encodeText, sha256, utf8 } from "../workspace/text/encoding.ts";
-import { computeHunks, unifiedDiff } from "../workspace/text/hunks.ts";
-import { type CurrentText, fileOutcomesOf, maxEditBytes, type Written } from "../workspace/workspace-files.ts";
 
 /** An edit worked out and not yet made. */
 export interface PlannedEdit {

@@ -1,9 +1,8 @@
 import * as z from "zod";
 import type { EditorResult } from "../contract/editor.ts";
 import { LancelotError } from "../contract/errors.ts";
-import { cutLine } from "../workspace/text/bounds.ts";
+import { cutLine, type ResolvedFile, resolveFile } from "../workspace/workspace.ts";
 import { count, fileStep, PathArgument, type Scope } from "./tool.ts";
-import { type ResolvedFile, resolveFile } from "../workspace/resolve-file.ts";
 
 /** A place in the workspace with its line. Lines from 1. */
 export interface Place {

@@ -1,13 +1,9 @@
 import { LancelotError } from "../contract/errors.ts";
-import type { Execution } from "../execution/execution.ts";
-import { decisionOf, receiptOf } from "../execution/decisions.ts";
-import { isRefusal, refusalOf, refusalText } from "../execution/refusals.ts";
+import { decisionOf, type Execution, isRefusal, receiptOf, refusalOf, refusalText } from "../execution/execution.ts";
 import { feedbackFor, type GovernanceFeedback } from "../governance/governance.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Log, Placeholders, Redactor, Sanitizer } from "../security/security.ts";
-import { touchedWords } from "../workspace/effects/effects.ts";
-import type { PathLocks } from "../workspace/path-locks.ts";
-import { refuseSecrets } from "../workspace/secret-placement.ts";
+import { type PathLocks, refuseSecrets, touchedWords } from "../workspace/workspace.ts";
 import type { Router, RouteRequest } from "./routing/capability-router.ts";
 import type { Health } from "./routing/provider-health.ts";
 import type { Answer, Effect, Scope, Tool } from "./tool.ts";

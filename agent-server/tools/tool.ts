@@ -7,18 +7,22 @@ import type { Governance, Question } from "../governance/governance.ts";
 import type { QuestPlaceholders } from "../security/security.ts";
 import type { Attempt } from "./routing/provider-failover.ts";
 import type { ToolProvider } from "./routing/capabilities.ts";
-import type { Changes, Overlay } from "../workspace/changes/changes.ts";
+import type {
+  Changes,
+  CurrentText,
+  FilePath,
+  Outliner,
+  Overlay,
+  PathLocks,
+  RepositoryMoves,
+  TargetFile,
+  Touch,
+  WorkspaceFiles,
+} from "../workspace/workspace.ts";
 import type { CommandRoom } from "./command/run-command-line.ts";
-import type { PathLocks } from "../workspace/path-locks.ts";
-import type { Outliner } from "../workspace/outline/outline.ts";
-import type { Touch } from "../workspace/checkpoints/checkpoints.ts";
 import type { MemoryActs } from "./memory/memory-actions.ts";
-import type { FilePath } from "../workspace/file-operations.ts";
-import type { RepositoryMoves } from "../workspace/git/repository-moves.ts";
-import type { IntentSpec, Provider, Result } from "../execution/action.ts";
-import type { ToolCall } from "./tools.ts";
-import type { VerifyOwn } from "../execution/verifications.ts";
-import type { CurrentText, TargetFile, WorkspaceFiles } from "../workspace/workspace-files.ts";
+import type { IntentSpec, Provider, Result, VerifyOwn } from "../execution/execution.ts";
+import type { ToolCall } from "./types.ts";
 
 /** What a tool works with. Everything in it that has an effect is used only inside `Effect.run`. */
 export interface Scope {

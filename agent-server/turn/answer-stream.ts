@@ -2,8 +2,7 @@ import type { Message } from "../contract/chat.ts";
 import type { Emit } from "../contract/events.ts";
 import type { ModelEvent } from "../models/models.ts";
 import type { Redactor } from "../security/security.ts";
-import { notice } from "../quests/notices.ts";
-import type { QuestStore } from "../quests/quest-store.ts";
+import { notice, type QuestStore } from "../quests/quests.ts";
 
 /** Deltas are gathered this long (ms): smooth to the eye, few events. */
 const deltaMs = 25;

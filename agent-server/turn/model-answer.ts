@@ -2,14 +2,18 @@ import { addUsage, type Message, type Part, type Quest, type ToolPart } from "..
 import type { Trace } from "../context/context.ts";
 import type { AssistantContent, ModelEvent } from "../models/models.ts";
 import type { Redactor } from "../security/security.ts";
-import { protectContent } from "../quests/conversation.ts";
-import type { TurnDeps } from "../quests/turn-deps.ts";
-import { type Notice, notice } from "../quests/notices.ts";
-import { fail, type Outcome } from "../quests/run-outcome.ts";
-import type { Run } from "../quests/quest-run.ts";
+import {
+  fail,
+  isUnfinished,
+  maxSameFailures,
+  notice,
+  type Notice,
+  type Outcome,
+  protectContent,
+  type Run,
+  type TurnDeps,
+} from "../quests/quests.ts";
 import { askStronger } from "./turn-routing.ts";
-import { isUnfinished } from "../quests/settle.ts";
-import { maxSameFailures } from "../quests/stop-rules.ts";
 import { keepTone } from "./tone.ts";
 import { dropCalls, type PendingCall, queuedPart, runToolCalls, type StopReason } from "./tool-calls.ts";
 

@@ -1,6 +1,6 @@
 import type { Message, ToolPart } from "../contract/chat.ts";
 import type { Emit } from "../contract/events.ts";
-import type { QuestStore } from "../quests/quest-store.ts";
+import type { QuestStore } from "../quests/quests.ts";
 
 /** What a card holds of the output (UTF-16 units). */
 const heldUnits = 48_000;

@@ -1,8 +1,6 @@
 import { LancelotError } from "../contract/errors.ts";
-import type { ChangeReview } from "../workspace/changes/changes.ts";
-import { notice } from "../quests/notices.ts";
-import { hasOpenChanges } from "../quests/open-changes.ts";
-import type { QuestStore } from "../quests/quest-store.ts";
+import type { ChangeReview } from "../workspace/workspace.ts";
+import { hasOpenChanges, notice, type QuestStore } from "../quests/quests.ts";
 
 /** How often (ms) is looked for what the owner decided in another window. */
 const otherWindowMs = 1_000;

@@ -2,9 +2,8 @@ import { randomUUID } from "node:crypto";
 import type { Message, ToolPart } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { ActiveModel } from "../models/models.ts";
-import type { TurnDeps } from "../quests/turn-deps.ts";
+import type { Run, TurnDeps } from "../quests/quests.ts";
 import { unansweredNotice } from "./model-answer.ts";
-import type { Run } from "../quests/quest-run.ts";
 import { retrieveForSmallModel, smallModelNotice } from "./small-model.ts";
 import { queuedPart, runToolCalls, type StopReason } from "./tool-calls.ts";
 

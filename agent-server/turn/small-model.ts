@@ -2,7 +2,7 @@ import type { Part, ToolPart } from "../contract/chat.ts";
 import { fence, headByTokens } from "../context/context.ts";
 import type { Governance } from "../governance/governance.ts";
 import type { Tools } from "../tools/tools.ts";
-import { notice } from "../quests/notices.ts";
+import { notice } from "../quests/quests.ts";
 import type { PendingCall } from "./tool-calls.ts";
 
 // The policy for small models (a 1B model with a window of some 2,000 tokens): a short prompt, few tools, and the host reads

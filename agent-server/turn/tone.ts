@@ -1,8 +1,6 @@
 import type { Message, ToolPart } from "../contract/chat.ts";
 import type { Ledger } from "../receipts/receipts.ts";
-import { notice } from "../quests/notices.ts";
-import type { Run } from "../quests/quest-run.ts";
-import type { QuestStore } from "../quests/quest-store.ts";
+import { notice, type QuestStore, type Run } from "../quests/quests.ts";
 
 /** What the soul's tone invariants ask of an answer. */
 export interface Tone {

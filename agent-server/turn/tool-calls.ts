@@ -4,14 +4,10 @@ import type { Emit } from "../contract/events.ts";
 import type { Mode } from "../contract/governance.ts";
 import type { Log, Redactor } from "../security/security.ts";
 import type { ToolOutcome, Tools } from "../tools/tools.ts";
-import type { ChangeReview } from "../workspace/changes/changes.ts";
-import type { Run } from "../quests/quest-run.ts";
+import type { ChangeReview } from "../workspace/workspace.ts";
+import { hasOpenChanges, interruptedOutput, maxSameFailures, type QuestStore, type Run } from "../quests/quests.ts";
 import { createPrinted } from "./printed-output.ts";
-import type { QuestStore } from "../quests/quest-store.ts";
-import { hasOpenChanges } from "../quests/open-changes.ts";
 import { untilReviewed } from "./review-wait.ts";
-import { interruptedOutput } from "../quests/settle.ts";
-import { maxSameFailures } from "../quests/stop-rules.ts";
 
 /** A call as it will be made: with the model's own arguments, which the stored card may not show whole. */
 export interface PendingCall {

@@ -1,13 +1,17 @@
 import type { Message } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
 import { type Route, type TaskType, taskTypeOf } from "../models/models.ts";
-import { withoutCrusader } from "../quests/crusader.ts";
-import type { TurnDeps } from "../quests/turn-deps.ts";
-import { type Notice, notice } from "../quests/notices.ts";
-import { ownersText } from "../quests/quest-page.ts";
-import type { Run, RunRouting } from "../quests/quest-run.ts";
-import type { QuestStore } from "../quests/quest-store.ts";
-import { createFailureCounter } from "../quests/stop-rules.ts";
+import {
+  createFailureCounter,
+  notice,
+  type Notice,
+  ownersText,
+  type QuestStore,
+  type Run,
+  type RunRouting,
+  type TurnDeps,
+  withoutCrusader,
+} from "../quests/quests.ts";
 
 type Deps = Pick<TurnDeps, "store" | "models" | "classify">;
 

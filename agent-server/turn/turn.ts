@@ -2,22 +2,28 @@ import { LancelotError } from "../contract/errors.ts";
 import type { Surroundings, Trace } from "../context/context.ts";
 import type { ModelEvent, Route } from "../models/models.ts";
 import { streamAnswer } from "./answer-stream.ts";
-import { cacheKeyOf } from "../quests/cache-key.ts";
-import { readAttachments } from "../quests/attachments.ts";
-import { toConversation } from "../quests/conversation.ts";
-import type { TurnDeps } from "../quests/turn-deps.ts";
+import {
+  cacheKeyOf,
+  fail,
+  hasOpenChanges,
+  maxQuestTokens,
+  maxTurns,
+  notice,
+  noticeOf,
+  type Outcome,
+  partialTurn,
+  type QuestStore,
+  readAttachments,
+  type Run,
+  type RunMemory,
+  tellOnce,
+  toConversation,
+  type TurnDeps,
+} from "../quests/quests.ts";
 import { finishPendingCalls, useAnswer } from "./model-answer.ts";
-import { notice, noticeOf, tellOnce } from "../quests/notices.ts";
-import { fail, type Outcome } from "../quests/run-outcome.ts";
-import type { Run } from "../quests/quest-run.ts";
-import type { RunMemory } from "../quests/memory/recall.ts";
-import type { QuestStore } from "../quests/quest-store.ts";
-import { hasOpenChanges } from "../quests/open-changes.ts";
 import { tellReview } from "./review-wait.ts";
 import { goOnElsewhere, routeStep } from "./turn-routing.ts";
-import { partialTurn } from "../quests/settle.ts";
 import { readForSmallModel } from "./small-model-turn.ts";
-import { maxQuestTokens, maxTurns } from "../quests/stop-rules.ts";
 import { settleVerifications } from "./verification-notes.ts";
 
 type Done = Extract<ModelEvent, { type: "done" }>;

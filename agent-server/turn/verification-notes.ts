@@ -1,7 +1,5 @@
 import type { Execution } from "../execution/execution.ts";
-import { notice } from "../quests/notices.ts";
-import type { Run } from "../quests/quest-run.ts";
-import type { QuestStore } from "../quests/quest-store.ts";
+import { notice, type QuestStore, type Run } from "../quests/quests.ts";
 
 /** How long (ms) the end of a task waits for the verification of what it did. */
 const settleTimeout = 10_000;

@@ -10,6 +10,60 @@ import { createRepositoryMoves, type RepositoryMoves } from "./git/repository-mo
 import { createPathLocks, type PathLocks } from "./path-locks.ts";
 import { createWorkspaceFiles, type WorkspaceFiles } from "./workspace-files.ts";
 
+export { type AcceptedWrite, type ChangeReview, type Changes, type Overlay, createChanges } from "./changes/changes.ts";
+export { imageOf, isPlainFolder, putEntry, sameImage } from "./checkpoints/checkpoint-entries.ts";
+export type { CheckpointFile, Checkpoints, FileImage, SweptAction, Touch } from "./checkpoints/checkpoints.ts";
+export type { ObjectStore } from "./checkpoints/object-store.ts";
+export { settleRepositories } from "./checkpoints/repository-state.ts";
+export { describeReversals } from "./checkpoints/restore-description.ts";
+export { type Plan, type Reversal, inOrder, inWaves, planReversals, resolveTarget } from "./checkpoints/restore-plan.ts";
+export { type Effects, type Touched, type Watched, touchedOf, touchedWords, watchedOutputs } from "./effects/effects.ts";
+export { fileError } from "./file-errors.ts";
+export {
+  type FileContent,
+  type FilePath,
+  changeMode,
+  fileProvider,
+  hashFile,
+  openForReading,
+  readImage,
+  readWhole,
+  statPath,
+} from "./file-operations.ts";
+export { stagingFolder, sweepStaging } from "./git/clone-staging.ts";
+export { type Repository, expectPlain, findRepository, isBelow, underWay } from "./git/git-repository.ts";
+export { type ListedSetting, ownerSettings, parseSettings } from "./git/git-settings.ts";
+export { type Remote, borrowObjects, inPrivateFolder, receivePack, remoteOf, tooLarge, transfer, uploadPack } from "./git/git-transfer.ts";
+export { type Git, gitOf, gitProvider, listSettings, openGit } from "./git/git.ts";
+export { type Head, branchName, headOf, shortHash, switchTo } from "./git/head.ts";
+export type { Move, RecordedMove, RepositoryMoves } from "./git/repository-moves.ts";
+export { changedFiles, filtered, hooksOf, list, nameInTree, refuseFiltered } from "./git/work-tree.ts";
+export { type Outliner, createOutliner } from "./outline/outline.ts";
+export { outlineFile } from "./outline/workspace-outline.ts";
+export type { PathLocks } from "./path-locks.ts";
+export { type ResolvedFile, resolveFile } from "./resolve-file.ts";
+export { baseArgs, ripgrepProvider, runRipgrep } from "./ripgrep.ts";
+export { placeSecrets, refuseSecrets, unknownWords } from "./secret-placement.ts";
+export { boundText, cutLine, formatBytes, maxLineChars, maxOutputBytes, maxOutputLines } from "./text/bounds.ts";
+export { decodeText, detectEncoding, encodeText, sha256, utf8 } from "./text/encoding.ts";
+export { globFilter } from "./text/glob.ts";
+export { computeHunks, unifiedDiff } from "./text/hunks.ts";
+export { mergeEnds } from "./text/line-ends.ts";
+export { mainEol } from "./text/lines.ts";
+export { replaceText } from "./text/match.ts";
+export { type FilePatch, applyFilePatch, parseFilePatches } from "./text/patch.ts";
+export { aboutText, describeBytes, showWindow, streamWindow, textWindow } from "./text/window.ts";
+export {
+  type CurrentText,
+  type FileOutcome,
+  type TargetFile,
+  type WorkspaceFiles,
+  type Written,
+  fileOutcomesOf,
+  maxEditBytes,
+} from "./workspace-files.ts";
+export { type SearchDeps, type SearchQuery, findFiles, searchWorkspace } from "./workspace-search.ts";
+
 export { workspaceMigrations } from "./migrations.ts";
 
 /** The files of one workspace with what reviews and undoes their changes. */

@@ -5,7 +5,7 @@ import type { Governance } from "../../governance/governance.ts";
 import type { LocalTasks, Models } from "../../models/models.ts";
 import type { Ledger } from "../../receipts/receipts.ts";
 import type { Log, Redactor } from "../../security/security.ts";
-import type { ChangeReview } from "../../workspace/changes/changes.ts";
+import type { ChangeReview } from "../../workspace/workspace.ts";
 import { beforeLastRequest, chooseCut, composeHead, costOfMessages } from "./compaction.ts";
 import type { ContextStore } from "./context-store.ts";
 import { digest, transcript } from "./digest.ts";

@@ -3,7 +3,7 @@ import { open } from "node:fs/promises";
 import type { Part } from "../../contract/chat.ts";
 import type { Context, ContextUserContent, Trace } from "../../context/context.ts";
 import type { Governance } from "../../governance/governance.ts";
-import type { ChangeReview } from "../../workspace/changes/changes.ts";
+import type { ChangeReview } from "../../workspace/workspace.ts";
 import type { ContextStore, KeptItem } from "./context-store.ts";
 import { notice } from "../notices.ts";
 import { fileOf, type QuestPiece } from "./quest-pieces.ts";

@@ -1,7 +1,7 @@
 import { lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
-import { findRepository, isBelow } from "../../workspace/git/git-repository.ts";
+import { findRepository, isBelow } from "../../workspace/workspace.ts";
 import { pathOf } from "../command-environment.ts";
 import { egressSocketInside } from "./inner-script.ts";
 import type { SystemFiles } from "./system-files.ts";

@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import { isBelow } from "../../workspace/git/git-repository.ts";
+import { isBelow } from "../../workspace/workspace.ts";
 
 export interface SeatbeltProfile {
   /** Absolute and resolved, as all paths here: Seatbelt compares the paths that links lead to. */

@@ -6,7 +6,7 @@ import { homedir, release } from "node:os";
 import { dirname, join } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 import type { ProviderHealth } from "../../contract/providers.ts";
-import { findRepository, isBelow } from "../../workspace/git/git-repository.ts";
+import { findRepository, isBelow } from "../../workspace/workspace.ts";
 import { watchGrowth } from "../container/disk-usage.ts";
 import { commandEnvironment, proxyEnvironment } from "../command-environment.ts";
 import { runGated } from "../gated-process.ts";

@@ -1,11 +1,16 @@
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import { editsEffect, type PlannedEdit } from "../edit-effect.ts";
-import { fileProvider, statPath } from "../../workspace/file-operations.ts";
-import { placeSecrets } from "../../workspace/secret-placement.ts";
-import { applyFilePatch, type FilePatch, parseFilePatches } from "../../workspace/text/patch.ts";
+import {
+  applyFilePatch,
+  type FilePatch,
+  fileProvider,
+  parseFilePatches,
+  placeSecrets,
+  resolveFile,
+  statPath,
+} from "../../workspace/workspace.ts";
 import { defineTool, fileStep, readOverlay, type Scope } from "../tool.ts";
-import { resolveFile } from "../../workspace/resolve-file.ts";
 
 export const applyPatch = defineTool({
   name: "apply_patch",

@@ -1,9 +1,8 @@
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import { editsEffect } from "../edit-effect.ts";
-import { fileProvider } from "../../workspace/file-operations.ts";
+import { fileProvider, resolveFile } from "../../workspace/workspace.ts";
 import { defineTool, fileStep, PathArgument } from "../tool.ts";
-import { resolveFile } from "../../workspace/resolve-file.ts";
 
 export const deleteFile = defineTool({
   name: "delete_file",

@@ -2,11 +2,11 @@ import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import { commandEffect } from "../command/run-command-line.ts";
 import { visibleCommand } from "../command/command-question.ts";
-import { refused } from "../../execution/decisions.ts";
+import { refused } from "../../execution/execution.ts";
 import { type DeclaredStep, deployActions } from "../providers/deploy-config.ts";
 import { runInShell } from "../command/shell-run.ts";
 import { defineTool, type Effect, type Scope } from "../tool.ts";
-import { resolveFile } from "../../workspace/resolve-file.ts";
+import { resolveFile } from "../../workspace/workspace.ts";
 
 const verifyMs = 300_000;
 const verifyBytes = 64 * 1024;

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import { defineTool, fileStep, PathArgument } from "../tool.ts";
-import { resolveFile } from "../../workspace/resolve-file.ts";
+import { resolveFile } from "../../workspace/workspace.ts";
 
 const noEditor = "There is no editor here to ask for problems; read the file, or ask the owner to run the checks.";
 

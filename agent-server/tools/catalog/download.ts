@@ -1,10 +1,8 @@
 import { extname } from "node:path";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { hashFile } from "../../workspace/file-operations.ts";
-import { formatBytes } from "../../workspace/text/bounds.ts";
+import { formatBytes, hashFile, type ResolvedFile, resolveFile } from "../../workspace/workspace.ts";
 import { defineTool, fileStep, PathArgument, type Scope } from "../tool.ts";
-import { type ResolvedFile, resolveFile } from "../../workspace/resolve-file.ts";
 import { hostOf, judgeHops, requestUrl, sourceLine, WebAddress, webCall } from "./web.ts";
 
 export const download = defineTool({

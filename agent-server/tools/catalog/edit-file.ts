@@ -1,11 +1,8 @@
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import { editsEffect } from "../edit-effect.ts";
-import { placeSecrets } from "../../workspace/secret-placement.ts";
-import { fileProvider } from "../../workspace/file-operations.ts";
-import { replaceText } from "../../workspace/text/match.ts";
+import { fileProvider, placeSecrets, replaceText, resolveFile } from "../../workspace/workspace.ts";
 import { defineTool, fileStep, flag, PathArgument, readOverlay } from "../tool.ts";
-import { resolveFile } from "../../workspace/resolve-file.ts";
 
 export const editFile = defineTool({
   name: "edit_file",

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { maxLineChars, maxOutputBytes, maxOutputLines } from "../../workspace/text/bounds.ts";
+import { maxLineChars, maxOutputBytes, maxOutputLines } from "../../workspace/workspace.ts";
 import { count, defineTool } from "../tool.ts";
 import { hostOf, judgeHops, requestUrl, sourceLine, WebAddress, webCall } from "./web.ts";
 

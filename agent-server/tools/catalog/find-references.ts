@@ -1,7 +1,6 @@
 import { aboutName, findName, readPlaces, wordPattern } from "../symbol-places.ts";
 import { defineTool, type Scope } from "../tool.ts";
-import { resolveFile } from "../../workspace/resolve-file.ts";
-import { searchWorkspace } from "../../workspace/workspace-search.ts";
+import { resolveFile, searchWorkspace } from "../../workspace/workspace.ts";
 
 const limit = 200;
 

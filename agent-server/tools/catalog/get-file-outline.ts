@@ -1,8 +1,7 @@
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { fileProvider } from "../../workspace/file-operations.ts";
+import { fileProvider, resolveFile } from "../../workspace/workspace.ts";
 import { defineTool, fileStep, PathArgument, readOverlay } from "../tool.ts";
-import { resolveFile } from "../../workspace/resolve-file.ts";
 
 export const getFileOutline = defineTool({
   name: "get_file_outline",

@@ -1,11 +1,9 @@
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { type Git, gitProvider } from "../../workspace/git/git.ts";
-import { expectPlain } from "../../workspace/git/git-repository.ts";
-import type { IntentSpec } from "../../execution/action.ts";
+import { branchName, expectPlain, type Git, gitProvider, headOf, shortHash } from "../../workspace/workspace.ts";
+import type { IntentSpec } from "../../execution/execution.ts";
 import { type Answer, defineTool, type Scope } from "../tool.ts";
 import { gitStep } from "./git.ts";
-import { branchName, headOf, shortHash } from "../../workspace/git/head.ts";
 import { holdRepository, openIdle, reopen } from "./git-write.ts";
 
 /** Most branches a list shows. */

@@ -4,13 +4,22 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { type Git, gitProvider } from "../../workspace/git/git.ts";
-import type { IntentSpec } from "../../execution/action.ts";
+import {
+  branchName,
+  changedFiles,
+  filtered,
+  type Git,
+  gitProvider,
+  headOf,
+  list,
+  refuseFiltered,
+  resolveFile,
+  shortHash,
+  switchTo,
+} from "../../workspace/workspace.ts";
+import type { IntentSpec } from "../../execution/execution.ts";
 import { defineTool, fileStep, type Scope } from "../tool.ts";
-import { resolveFile } from "../../workspace/resolve-file.ts";
 import { branchCommit, commitOf, RefArgument, refStep } from "./git-branch.ts";
-import { branchName, headOf, shortHash, switchTo } from "../../workspace/git/head.ts";
-import { changedFiles, filtered, list, refuseFiltered } from "../../workspace/git/work-tree.ts";
 import { holdRepository, nameInWorkspace, openIdle, reopen } from "./git-write.ts";
 
 /** More sensitive files than this are not asked about one by one. */

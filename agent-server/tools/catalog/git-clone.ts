@@ -3,14 +3,28 @@ import { mkdir, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { type Git, gitOf, gitProvider, listSettings } from "../../workspace/git/git.ts";
-import { type ListedSetting, ownerSettings, parseSettings } from "../../workspace/git/git-settings.ts";
-import { stagingFolder, sweepStaging } from "../../workspace/git/clone-staging.ts";
-import { inPrivateFolder, type Remote, remoteOf, tooLarge, transfer, uploadPack } from "../../workspace/git/git-transfer.ts";
+import {
+  type Git,
+  gitOf,
+  gitProvider,
+  headOf,
+  inPrivateFolder,
+  list,
+  type ListedSetting,
+  listSettings,
+  ownerSettings,
+  parseSettings,
+  type Remote,
+  remoteOf,
+  resolveFile,
+  shortHash,
+  stagingFolder,
+  sweepStaging,
+  tooLarge,
+  transfer,
+  uploadPack,
+} from "../../workspace/workspace.ts";
 import { count, defineTool, fileStep, PathArgument, type Scope } from "../tool.ts";
-import { resolveFile } from "../../workspace/resolve-file.ts";
-import { headOf, shortHash } from "../../workspace/git/head.ts";
-import { list } from "../../workspace/git/work-tree.ts";
 
 /** Most bytes of a clone, in its objects and then again in its files, and most files. */
 const maxBytes = 1024 * 1024 * 1024;

@@ -4,13 +4,26 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { type Git, gitOf, gitProvider } from "../../workspace/git/git.ts";
-import { expectPlain, findRepository } from "../../workspace/git/git-repository.ts";
+import {
+  branchName,
+  changedFiles,
+  expectPlain,
+  filtered,
+  findRepository,
+  type Git,
+  gitOf,
+  gitProvider,
+  type Head,
+  headOf,
+  hooksOf,
+  list,
+  nameInTree,
+  refuseFiltered,
+  resolveFile,
+  shortHash,
+} from "../../workspace/workspace.ts";
 import { defineTool, PathArgument, type Scope } from "../tool.ts";
-import { resolveFile } from "../../workspace/resolve-file.ts";
 import { gitStep } from "./git.ts";
-import { branchName, type Head, headOf, shortHash } from "../../workspace/git/head.ts";
-import { changedFiles, filtered, hooksOf, list, nameInTree, refuseFiltered } from "../../workspace/git/work-tree.ts";
 import { holdRepository, nameInWorkspace, openIdle, reopen } from "./git-write.ts";
 
 /** Most files of one commit. */

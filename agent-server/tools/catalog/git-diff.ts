@@ -1,6 +1,5 @@
 import * as z from "zod";
-import { gitProvider } from "../../workspace/git/git.ts";
-import { maxOutputLines } from "../../workspace/text/bounds.ts";
+import { gitProvider, maxOutputLines } from "../../workspace/workspace.ts";
 import { count, defineTool, flag } from "../tool.ts";
 import { GitPath, gitFor, gitStep, readablePaths } from "./git.ts";
 

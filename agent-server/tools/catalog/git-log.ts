@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { gitProvider } from "../../workspace/git/git.ts";
+import { gitProvider } from "../../workspace/workspace.ts";
 import { count, defineTool } from "../tool.ts";
 import { GitPath, gitFor, gitStep } from "./git.ts";
 

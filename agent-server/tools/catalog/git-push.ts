@@ -1,22 +1,25 @@
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { type Git, gitProvider, listSettings } from "../../workspace/git/git.ts";
-import { expectPlain } from "../../workspace/git/git-repository.ts";
-import { parseSettings } from "../../workspace/git/git-settings.ts";
 import {
   borrowObjects,
+  branchName,
+  expectPlain,
+  type Git,
+  gitProvider,
   inPrivateFolder,
+  listSettings,
+  parseSettings,
   receivePack,
   type Remote,
   remoteOf,
+  resolveFile,
+  shortHash,
   transfer,
   uploadPack,
-} from "../../workspace/git/git-transfer.ts";
+} from "../../workspace/workspace.ts";
 import { defineTool, flag, type Scope } from "../tool.ts";
-import { resolveFile } from "../../workspace/resolve-file.ts";
 import { branchCommit, commitOf, RefArgument, refStep } from "./git-branch.ts";
 import { expectNoPromises } from "./git-clone.ts";
-import { branchName, shortHash } from "../../workspace/git/head.ts";
 import { holdRepository, openIdle, reopen } from "./git-write.ts";
 
 const timeoutMs = 10 * 60_000;

@@ -1,7 +1,6 @@
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { gitProvider } from "../../workspace/git/git.ts";
-import { maxOutputLines } from "../../workspace/text/bounds.ts";
+import { gitProvider, maxOutputLines } from "../../workspace/workspace.ts";
 import { count, defineTool } from "../tool.ts";
 import { GitPath, gitFor, gitStep, readablePaths } from "./git.ts";
 import { commitOf, RefArgument } from "./git-branch.ts";

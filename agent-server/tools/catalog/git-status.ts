@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { gitProvider } from "../../workspace/git/git.ts";
+import { gitProvider } from "../../workspace/workspace.ts";
 import { defineTool } from "../tool.ts";
 import { GitPath, gitFor, gitStep } from "./git.ts";
 

@@ -1,8 +1,6 @@
 import { join, relative, sep } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
-import { type Git, gitOf, openGit } from "../../workspace/git/git.ts";
-import { type Repository, underWay } from "../../workspace/git/git-repository.ts";
-import { type Head, headOf } from "../../workspace/git/head.ts";
+import { type Git, gitOf, type Head, headOf, openGit, type Repository, underWay } from "../../workspace/workspace.ts";
 import type { Scope } from "../tool.ts";
 
 /** The repository of the workspace, as it is right now. @throws LancelotError `conflict` while something in it is half done. */

@@ -1,8 +1,7 @@
 import { relative, sep } from "node:path";
-import { type Git, openGit } from "../../workspace/git/git.ts";
-import type { IntentSpec } from "../../execution/action.ts";
+import { type Git, openGit, resolveFile } from "../../workspace/workspace.ts";
+import type { IntentSpec } from "../../execution/execution.ts";
 import { PathArgument, type Scope } from "../tool.ts";
-import { resolveFile } from "../../workspace/resolve-file.ts";
 
 export const GitPath = PathArgument.optional().describe("File or folder, relative to the workspace; all of it if left out");
 

@@ -1,8 +1,7 @@
 import { LancelotError } from "../../contract/errors.ts";
 import { aboutName, findName, type Place, readPlaces, wordPattern } from "../symbol-places.ts";
 import { defineTool, type Scope } from "../tool.ts";
-import { resolveFile } from "../../workspace/resolve-file.ts";
-import { searchWorkspace } from "../../workspace/workspace-search.ts";
+import { resolveFile, searchWorkspace } from "../../workspace/workspace.ts";
 
 /** Without the editor, files that have the name and are outlined to find its definition. */
 const outlinedFiles = 40;

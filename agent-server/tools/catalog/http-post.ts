@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { formatBytes } from "../../workspace/text/bounds.ts";
+import { formatBytes } from "../../workspace/workspace.ts";
 import { defineTool } from "../tool.ts";
 import { hostOf, judgeHops, requestUrl, sourceLine, WebAddress, webCall } from "./web.ts";
 

@@ -1,11 +1,8 @@
 import { relative, sep } from "node:path";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { baseArgs, ripgrepProvider, runRipgrep } from "../../workspace/ripgrep.ts";
-import { maxOutputLines } from "../../workspace/text/bounds.ts";
+import { baseArgs, globFilter, maxOutputLines, resolveFile, ripgrepProvider, runRipgrep } from "../../workspace/workspace.ts";
 import { count, defineTool, fileStep, PathArgument } from "../tool.ts";
-import { resolveFile } from "../../workspace/resolve-file.ts";
-import { globFilter } from "../../workspace/text/glob.ts";
 
 export const listFiles = defineTool({
   name: "list_files",

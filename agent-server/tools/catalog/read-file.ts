@@ -2,13 +2,23 @@ import { readdir } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { fileProvider, openForReading } from "../../workspace/file-operations.ts";
-import { formatBytes, maxOutputLines } from "../../workspace/text/bounds.ts";
-import { detectEncoding, sha256 } from "../../workspace/text/encoding.ts";
-import { aboutText, describeBytes, showWindow, streamWindow, textWindow } from "../../workspace/text/window.ts";
+import {
+  aboutText,
+  describeBytes,
+  detectEncoding,
+  fileProvider,
+  formatBytes,
+  maxEditBytes,
+  maxOutputLines,
+  openForReading,
+  type ResolvedFile,
+  resolveFile,
+  sha256,
+  showWindow,
+  streamWindow,
+  textWindow,
+} from "../../workspace/workspace.ts";
 import { type Answer, count, defineTool, fileStep, PathArgument, readOverlay, type Scope } from "../tool.ts";
-import { type ResolvedFile, resolveFile } from "../../workspace/resolve-file.ts";
-import { maxEditBytes } from "../../workspace/workspace-files.ts";
 
 const sampleBytes = 8192;
 

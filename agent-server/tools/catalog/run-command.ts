@@ -3,7 +3,7 @@ import { LancelotError } from "../../contract/errors.ts";
 import { visibleCommand } from "../command/command-question.ts";
 import { commandEffect } from "../command/run-command-line.ts";
 import { count, defineTool, PathArgument } from "../tool.ts";
-import { resolveFile } from "../../workspace/resolve-file.ts";
+import { resolveFile } from "../../workspace/workspace.ts";
 
 export const runCommand = defineTool({
   name: "run_command",

@@ -1,8 +1,6 @@
 import * as z from "zod";
-import { ripgrepProvider } from "../../workspace/ripgrep.ts";
+import { resolveFile, ripgrepProvider, searchWorkspace as search } from "../../workspace/workspace.ts";
 import { count, defineTool, fileStep, flag } from "../tool.ts";
-import { resolveFile } from "../../workspace/resolve-file.ts";
-import { searchWorkspace as search } from "../../workspace/workspace-search.ts";
 
 const defaultLimit = 100;
 

@@ -3,9 +3,8 @@ import { LancelotError } from "../../contract/errors.ts";
 import type { Intent } from "../../contract/governance.ts";
 import type { AttemptCall } from "../routing/provider-failover.ts";
 import type { WebSource } from "../providers/web.ts";
-import { refused } from "../../execution/decisions.ts";
-import type { IntentSpec } from "../../execution/action.ts";
-import { formatBytes } from "../../workspace/text/bounds.ts";
+import { type IntentSpec, refused } from "../../execution/execution.ts";
+import { formatBytes } from "../../workspace/workspace.ts";
 import type { Scope } from "../tool.ts";
 
 export const WebAddress = z.string().trim().min(1).max(8192);

@@ -3,12 +3,8 @@ import { basename, dirname } from "node:path";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import { editsEffect } from "../edit-effect.ts";
-import { fileProvider } from "../../workspace/file-operations.ts";
-import { placeSecrets } from "../../workspace/secret-placement.ts";
-import { mergeEnds } from "../../workspace/text/line-ends.ts";
-import { mainEol } from "../../workspace/text/lines.ts";
+import { fileProvider, mainEol, mergeEnds, placeSecrets, type ResolvedFile, resolveFile } from "../../workspace/workspace.ts";
 import { defineTool, fileStep, PathArgument, readOverlay } from "../tool.ts";
-import { type ResolvedFile, resolveFile } from "../../workspace/resolve-file.ts";
 
 export const writeFile = defineTool({
   name: "write_file",

@@ -1,5 +1,5 @@
 import type { Attempt, AttemptCall, Attempted } from "../routing/provider-failover.ts";
-import type { ShellCommand, ShellResult } from "../../sandbox/shell-provider.ts";
+import type { ShellCommand, ShellResult } from "../../sandbox/sandbox.ts";
 
 /**
  * Runs a command in the first place that can begin it, and never a second time. A command that network is asked for goes to places that

@@ -3,8 +3,7 @@ import type { Decision, Mode } from "../../contract/governance.ts";
 import type { Question } from "../../governance/governance.ts";
 import type { Author } from "../../memory/memory.ts";
 import type { Redactor } from "../../security/security.ts";
-import { decisionOf } from "../../execution/decisions.ts";
-import type { IntentSpec, Provider } from "../../execution/action.ts";
+import { decisionOf, type IntentSpec, type Provider } from "../../execution/execution.ts";
 
 /** Who wants something of memory, and where what is done is recorded. */
 export interface MemoryCaller {

@@ -1,7 +1,7 @@
 import type { CallContext, Handlers, Params } from "../../contract/table.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Memory } from "../../memory/memory.ts";
-import type { Tools } from "../tools.ts";
+import type { Tools } from "../types.ts";
 import type { MemoryCaller } from "./memory-action.ts";
 import type { MemoryByRoad } from "./memory-service.ts";
 

@@ -4,7 +4,7 @@ import type { MemoryItem } from "../../contract/memory.ts";
 import type { Params, Result } from "../../contract/table.ts";
 import type { Memory, RollbackWish } from "../../memory/memory.ts";
 import type { Effect, Answer } from "../tool.ts";
-import type { ExecutionPipeline } from "../../execution/pipeline.ts";
+import type { ExecutionPipeline } from "../../execution/execution.ts";
 import { type MemoryAct, type MemoryCaller, memoryProvider } from "./memory-action.ts";
 import type { MemoryActs } from "./memory-actions.ts";
 import { lookAfter } from "./verify-commit.ts";

@@ -2,7 +2,7 @@ import { LancelotError } from "../../contract/errors.ts";
 import type { MemoryCommit } from "../../contract/memory.ts";
 import type { Memory, RollbackWish, RolledBack } from "../../memory/memory.ts";
 import type { Redactor } from "../../security/security.ts";
-import type { IntentSpec } from "../../execution/action.ts";
+import type { IntentSpec } from "../../execution/execution.ts";
 import { authorOf, clean, judged, type MemoryAct, type MemoryCaller, memoryStep } from "./memory-action.ts";
 import { verifyCommit } from "./verify-commit.ts";
 

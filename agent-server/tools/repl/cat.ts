@@ -1,9 +1,6 @@
 import { LancelotError } from "../../contract/errors.ts";
-import { fileProvider, readWhole } from "../../workspace/file-operations.ts";
-import { decodeText } from "../../workspace/text/encoding.ts";
+import { decodeText, fileProvider, maxEditBytes, readWhole, resolveFile } from "../../workspace/workspace.ts";
 import { defineTool, fileStep } from "../tool.ts";
-import { resolveFile } from "../../workspace/resolve-file.ts";
-import { maxEditBytes } from "../../workspace/workspace-files.ts";
 import { Argv, titleOf } from "./repl-command.ts";
 import { type OptionTable, parseOptions, wrong } from "./options.ts";
 

@@ -1,9 +1,7 @@
 import { basename } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
-import { type FileContent, fileProvider, hashFile, readWhole } from "../../workspace/file-operations.ts";
-import { sha256 } from "../../workspace/text/encoding.ts";
+import { type FileContent, fileProvider, hashFile, readWhole, type ResolvedFile, resolveFile, sha256 } from "../../workspace/workspace.ts";
 import { type Answer, defineTool, type Effect, fileStep, type Scope, type Tool } from "../tool.ts";
-import { type ResolvedFile, resolveFile } from "../../workspace/resolve-file.ts";
 import { Argv, titleOf } from "./repl-command.ts";
 import { walk } from "./entries.ts";
 import { type Options, type OptionTable, parseOptions, wrong } from "./options.ts";

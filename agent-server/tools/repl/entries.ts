@@ -2,9 +2,8 @@ import { constants, type Dirent, type Stats } from "node:fs";
 import { lstat, open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
-import { fileError } from "../../workspace/file-errors.ts";
+import { fileError, type ResolvedFile } from "../../workspace/workspace.ts";
 import type { Scope } from "../tool.ts";
-import type { ResolvedFile } from "../../workspace/resolve-file.ts";
 
 /** Entries looked at by one command, at most. */
 export const maxEntries = 50_000;

@@ -1,10 +1,8 @@
 import { readdir } from "node:fs/promises";
 import { basename } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
-import { fileProvider } from "../../workspace/file-operations.ts";
-import { maxOutputLines } from "../../workspace/text/bounds.ts";
+import { fileProvider, maxOutputLines, resolveFile } from "../../workspace/workspace.ts";
 import { defineTool, fileStep } from "../tool.ts";
-import { resolveFile } from "../../workspace/resolve-file.ts";
 import { Argv, hint, titleOf } from "./repl-command.ts";
 import { type Entry, typeLetter, walk } from "./entries.ts";
 import { wildcard } from "./wildcard.ts";

@@ -1,9 +1,7 @@
 import { isAbsolute, join, sep } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
-import { ripgrepProvider, runRipgrep } from "../../workspace/ripgrep.ts";
-import { cutLine, maxOutputLines } from "../../workspace/text/bounds.ts";
+import { cutLine, maxOutputLines, type ResolvedFile, resolveFile, ripgrepProvider, runRipgrep } from "../../workspace/workspace.ts";
 import { defineTool, fileStep, type Scope } from "../tool.ts";
-import { type ResolvedFile, resolveFile } from "../../workspace/resolve-file.ts";
 import { Argv, hint, titleOf } from "./repl-command.ts";
 import { numberOf, type Options, type OptionTable, parseOptions, wrong } from "./options.ts";
 

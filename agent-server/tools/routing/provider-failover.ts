@@ -11,7 +11,7 @@ import {
   type ToolProvider,
 } from "./capabilities.ts";
 import type { Health } from "./provider-health.ts";
-import type { Provider } from "../../execution/action.ts";
+import type { Provider } from "../../execution/execution.ts";
 import { implementation, type Router } from "./capability-router.ts";
 
 export interface AttemptCall {

@@ -2,12 +2,17 @@ import { execFile } from "node:child_process";
 import { access, constants, stat } from "node:fs/promises";
 import { LancelotError } from "../../contract/errors.ts";
 import type { ToolProvider } from "./capabilities.ts";
-import { gitProvider, openGit } from "../../workspace/git/git.ts";
-import { fileProvider } from "../../workspace/file-operations.ts";
-import { ripgrepProvider } from "../../workspace/ripgrep.ts";
-import type { ShellProvider } from "../../sandbox/shell-provider.ts";
-import type { WorkspaceFiles } from "../../workspace/workspace-files.ts";
-import { findFiles, type SearchDeps, searchWorkspace } from "../../workspace/workspace-search.ts";
+import {
+  fileProvider,
+  findFiles,
+  gitProvider,
+  openGit,
+  ripgrepProvider,
+  type SearchDeps,
+  searchWorkspace,
+  type WorkspaceFiles,
+} from "../../workspace/workspace.ts";
+import type { ShellProvider } from "../../sandbox/sandbox.ts";
 
 export interface ProvidersDeps {
   readonly workspace: string | null;

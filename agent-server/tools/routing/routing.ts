@@ -1,4 +1,4 @@
-import type { SandboxControl } from "../../sandbox/sandbox-control.ts";
+import type { SandboxControl } from "../../sandbox/sandbox.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Emit } from "../../contract/events.ts";
 import type { DoctorLine, ProviderInfo, RouteDecision, SandboxState } from "../../contract/providers.ts";
