@@ -1,10 +1,9 @@
+import type { Quests } from "./types.ts";
 import { realpathSync } from "node:fs";
-import type { Attachment, Message, Quest } from "../contract/chat.ts";
+import type { Attachment, Quest } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
 import type { Flag } from "../contract/flags.ts";
-import type { ModelOverride } from "../contract/router.ts";
-import type { Params, Result } from "../contract/table.ts";
 import { createContext, createContextSettings } from "../context/context.ts";
 import type { Governance } from "../governance/governance.ts";
 import type { Memory } from "../memory/memory.ts";
@@ -15,7 +14,7 @@ import type { Storage } from "../storage/storage.ts";
 import type { Execution } from "../execution/execution.ts";
 import type { Tools } from "../tools/tools.ts";
 import type { ChangeReview } from "../workspace/workspace.ts";
-import { type ContextService, createContextService } from "./context/context-service.ts";
+import { createContextService } from "./context/context-service.ts";
 import { contextMigrations, createContextStore } from "./context/context-store.ts";
 import { asksForCrusader, changeMode, recordCrusader, withoutCrusader } from "./crusader.ts";
 import { createCompactCommand } from "./compact-command.ts";
@@ -58,36 +57,6 @@ export { chatHandlers } from "./quest-handlers.ts";
 export { createEvidence, createTimeline } from "./timeline.ts";
 /** Tables of tasks, and of what they keep of their context. */
 export const questsMigrations = [...questMigrations, ...contextMigrations];
-
-/** Quests: from the owner's words to an answer, step by step, persisted at each. */
-export interface Quests {
-  /** `owner`: false for what came without the owner token; so for `steer` and `run`. */
-  send(params: Params<"chat.send">, owner?: boolean): Result<"chat.send">;
-  cancel(questId: string): Promise<Quest>;
-  steer(questId: string, text: string, owner?: boolean): { messageId: string };
-  /** The owner's answer to an open ask_owner. */
-  answer(questId: string, callId: string, answer: string): void;
-  /** Sends and waits until the quest ends or needs the owner. */
-  run(params: Params<"chat.run">, signal: AbortSignal, owner?: boolean): Promise<Result<"chat.run">>;
-  /** What tasks' prompts are made of, by the owner's hand. */
-  readonly context: ContextService;
-  list(params: Params<"quests.list">): Result<"quests.list">;
-  get(id: string): { quest: Quest; messages: Message[] };
-  resume(id: string): Quest;
-  rename(id: string, title: string): Quest;
-  /** The owner's choice of lane, provider or model for one task; null gives it back to the router. */
-  override(id: string, override: ModelOverride | null): Promise<Quest>;
-  exportMarkdown(id: string): string;
-  delete(id: string): Promise<void>;
-  /** Null when it was deleted. */
-  titleOf(questId: string): string | null;
-  /** True while the quest runs, waits or can be taken up again after an interruption. */
-  isOpen(questId: string): boolean;
-  /** Marks the quests of dead hosts `interrupted`; called once at start. Returns how many. */
-  reconcile(): number;
-  /** Stops everything; running quests become `interrupted`. */
-  close(): Promise<void>;
-}
 
 export interface QuestsDeps {
   /** The agentic loop of one run. */

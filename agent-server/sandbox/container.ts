@@ -1,8 +1,8 @@
+import type { ContainerDeps } from "./container/container-deps.ts";
 import { statSync } from "node:fs";
 import { relative, sep } from "node:path";
 import { LancelotError } from "../contract/errors.ts";
 import type { ProviderHealth, SandboxState } from "../contract/providers.ts";
-import type { Log } from "../security/security.ts";
 import { ask, EngineSilent, unavailable, wordsOf } from "./container/engine-call.ts";
 import { notBegun, NotRunning, runCommand } from "./container/container-command.ts";
 import { findImage, makeImage, type WantedImage, wantedImage } from "./container/container-image.ts";
@@ -10,30 +10,10 @@ import { insidePath, planMounts } from "./container/container-mounts.ts";
 import { createPool } from "./container/container-pool.ts";
 import { proxyPort } from "./container/container-scripts.ts";
 import type { WarmContainer } from "./container/warm-container.ts";
-import type { EgressGrant, EgressProxy } from "./egress.ts";
+import type { EgressGrant } from "./egress.ts";
 import { proxyEnvironment } from "./command-environment.ts";
-import type { SandboxSettings, SandboxSettingsRead } from "./sandbox-settings.ts";
+import type { SandboxSettings } from "./sandbox-settings.ts";
 import type { ShellCommand, ShellProvider, ShellResult } from "./shell-provider.ts";
-
-export interface ContainerDeps {
-  /** Absolute and resolved. */
-  readonly workspace: string;
-  readonly dataDir: string;
-  /** The shipped configuration; null where there is none. */
-  readonly configDir: string | null;
-  readonly hostId: string;
-  readonly hostAlive: (hostId: string) => boolean;
-  /** What commands may read but not write, relative to the workspace. Asked at every command. */
-  readonly protectedPaths: () => readonly string[];
-  /** Of the owner: where the engine is named. Nothing of it reaches a command. */
-  readonly env: NodeJS.ProcessEnv;
-  readonly home: string;
-  readonly platform: NodeJS.Platform;
-  readonly settings: () => SandboxSettingsRead;
-  /** The way to the network of commands that may use it. */
-  readonly egress?: Pick<EgressProxy, "grant">;
-  readonly log: Log;
-}
 
 /** The container sandbox: a place for commands, with what the panel shows of it. */
 export interface ContainerShell extends ShellProvider {

@@ -1,14 +1,15 @@
 import type { Approval, Decision } from "../contract/governance.ts";
 import type { ToolPart } from "../contract/chat.ts";
+import type { Ledger } from "../receipts/receipts.ts";
+import type { Placeholders, Redactor, Sanitizer } from "../security/security.ts";
 import type { LancelotError } from "../contract/errors.ts";
 import type { RouteDecision } from "../contract/providers.ts";
-import { brief, highestTier, type Provider } from "../execution/execution.ts";
+import { type Execution, brief, highestTier, type Provider } from "../execution/execution.ts";
 import { boundText, unknownWords } from "../workspace/workspace.ts";
 import type { Chosen } from "./routing/capability-router.ts";
 import { tagOf } from "./routing/provider-failover.ts";
 import type { Tool } from "./tool.ts";
 import { asRecord } from "./tool-arguments.ts";
-import type { ToolRunnerDeps } from "./tool-runner.ts";
 import type { ToolCall, ToolOutcome } from "./types.ts";
 
 /** The card, the receipt and the answer of one tool call while it runs. */
@@ -34,10 +35,15 @@ export interface ToolCallRecord {
   ): ToolOutcome;
 }
 
-export function createToolCallRecord(
-  deps: Pick<ToolRunnerDeps, "ledger" | "redactor" | "sanitizer" | "placeholders" | "execution">,
-  call: ToolCall,
-): ToolCallRecord {
+export interface ToolCallRecordDeps {
+  readonly execution: Pick<Execution, "verifications">;
+  readonly ledger: Pick<Ledger, "record">;
+  readonly redactor: Redactor;
+  readonly sanitizer: Sanitizer;
+  readonly placeholders: Placeholders;
+}
+
+export function createToolCallRecord(deps: ToolCallRecordDeps, call: ToolCall): ToolCallRecord {
   const started = performance.now();
   const placeholders = call.quest === null ? null : deps.placeholders.of(call.quest);
   const redactor = placeholders?.secrets ?? deps.redactor;

@@ -1,23 +1,18 @@
 import { LancelotError } from "../contract/errors.ts";
 import { decisionOf, type Execution, isRefusal, receiptOf, refusalOf, refusalText } from "../execution/execution.ts";
 import { feedbackFor, type GovernanceFeedback } from "../governance/governance.ts";
-import type { Ledger } from "../receipts/receipts.ts";
-import type { Log, Placeholders, Redactor, Sanitizer } from "../security/security.ts";
+import type { Log } from "../security/security.ts";
 import { type PathLocks, refuseSecrets, touchedWords } from "../workspace/workspace.ts";
 import type { Router, RouteRequest } from "./routing/capability-router.ts";
 import type { Health } from "./routing/provider-health.ts";
 import type { Answer, Effect, Scope, Tool } from "./tool.ts";
 import { asRecord, parseArguments } from "./tool-arguments.ts";
-import { createToolCallRecord, type ToolCallRecord } from "./tool-call-record.ts";
+import { createToolCallRecord, type ToolCallRecord, type ToolCallRecordDeps } from "./tool-call-record.ts";
 import type { ToolCall, ToolOutcome } from "./types.ts";
 
-export interface ToolRunnerDeps {
+export interface ToolRunnerDeps extends ToolCallRecordDeps {
   readonly catalog: readonly Tool[];
   readonly execution: Pick<Execution, "pipeline" | "verifications">;
-  readonly ledger: Ledger;
-  readonly redactor: Redactor;
-  readonly sanitizer: Sanitizer;
-  readonly placeholders: Placeholders;
   readonly locks: PathLocks;
   /** What a tool works with. @throws LancelotError `unavailable` without a workspace. */
   readonly scope: (call: ToolCall) => Scope;

@@ -19,7 +19,7 @@ import type {
   Touch,
   WorkspaceFiles,
 } from "../workspace/workspace.ts";
-import type { CommandRoom } from "./command/run-command-line.ts";
+import type { CommandRoom } from "./command/command-services.ts";
 import type { MemoryActs } from "./memory/memory-actions.ts";
 import type { IntentSpec, Provider, Result, VerifyOwn } from "../execution/execution.ts";
 import type { ToolCall } from "./types.ts";

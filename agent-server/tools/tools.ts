@@ -10,7 +10,7 @@ import { createSandboxSettings, type SandboxControl, type ShellProvider } from "
 import type { Log, PageFetch, Placeholders, Redactor, Sanitizer } from "../security/security.ts";
 import { createOutliner, findFiles, outlineFile, searchWorkspace, type Workspace } from "../workspace/workspace.ts";
 import { catalog as shippedCatalog } from "./catalog/catalog.ts";
-import type { CommandRoom } from "./command/run-command-line.ts";
+import type { CommandRoom } from "./command/command-services.ts";
 import { createMemoryActs } from "./memory/memory-actions.ts";
 import { createMemoryByRoad } from "./memory/memory-service.ts";
 import { createDeployConfig } from "./providers/deploy-config.ts";

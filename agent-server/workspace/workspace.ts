@@ -12,7 +12,8 @@ import { createWorkspaceFiles, type WorkspaceFiles } from "./workspace-files.ts"
 
 export { type AcceptedWrite, type ChangeReview, type Changes, type Overlay, createChanges } from "./changes/changes.ts";
 export { imageOf, isPlainFolder, putEntry, sameImage } from "./checkpoints/checkpoint-entries.ts";
-export type { CheckpointFile, Checkpoints, FileImage, SweptAction, Touch } from "./checkpoints/checkpoints.ts";
+export type { CheckpointFile, Checkpoints, SweptAction, Touch } from "./checkpoints/checkpoints.ts";
+export type { FileImage } from "./checkpoints/file-image.ts";
 export type { ObjectStore } from "./checkpoints/object-store.ts";
 export { settleRepositories } from "./checkpoints/repository-state.ts";
 export { describeReversals } from "./checkpoints/restore-description.ts";

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { limitsOf, type SandboxSettings } from "../sandbox-settings.ts";
-import type { ContainerDeps } from "../container.ts";
+import type { ContainerDeps } from "./container-deps.ts";
 import { ask, unavailable } from "./engine-call.ts";
 import { connectEngine, type Engine } from "./container-engine.ts";
 import { labels, removeLeftovers } from "./orphaned-containers.ts";

@@ -10,7 +10,7 @@ import type { ProviderHealth } from "../../contract/providers.ts";
 import { commandEnvironment, proxyEnvironment } from "../command-environment.ts";
 import { watchGrowth } from "../container/disk-usage.ts";
 import { runGated } from "../gated-process.ts";
-import type { OsShellDeps } from "../os-sandbox.ts";
+import type { OsShellDeps } from "./os-shell-deps.ts";
 import { createPipeMaker } from "../output-pipes.ts";
 import type { ShellProvider } from "../shell-provider.ts";
 import { installAdvice, whyNot } from "./setup-advice.ts";

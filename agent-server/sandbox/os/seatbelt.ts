@@ -12,7 +12,7 @@ import { commandEnvironment, proxyEnvironment } from "../command-environment.ts"
 import { runGated } from "../gated-process.ts";
 import { markName, standGuard } from "../host/process-guard.ts";
 import { endTree, signalQuietly } from "../host/process-tree.ts";
-import type { OsShellDeps } from "../os-sandbox.ts";
+import type { OsShellDeps } from "./os-shell-deps.ts";
 import { createPipeMaker } from "../output-pipes.ts";
 import type { ShellCommand, ShellProvider, ShellResult } from "../shell-provider.ts";
 import { makeTemporaryFolder } from "../temporary-folder.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Finished } from "../../memory/memory.ts";
-import { asEffect } from "../memory/memory-service.ts";
+import { asEffect } from "../memory/memory-effect.ts";
 import { memoryProvider } from "../memory/memory-action.ts";
 import { defineTool } from "../tool.ts";
 import { CommitArgument, remembering } from "./memory.ts";

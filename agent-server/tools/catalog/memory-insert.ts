@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { asEffect } from "../memory/memory-service.ts";
+import { asEffect } from "../memory/memory-effect.ts";
 import { memoryProvider } from "../memory/memory-action.ts";
 import { defineTool } from "../tool.ts";
 import {

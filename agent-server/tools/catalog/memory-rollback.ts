@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { RolledBack } from "../../memory/memory.ts";
-import { asEffect } from "../memory/memory-service.ts";
+import { asEffect } from "../memory/memory-effect.ts";
 import { memoryProvider } from "../memory/memory-action.ts";
 import { defineTool } from "../tool.ts";
 import { CommitArgument, ReasonArgument, remembering } from "./memory.ts";

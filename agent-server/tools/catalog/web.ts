@@ -2,7 +2,7 @@ import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Intent } from "../../contract/governance.ts";
 import type { AttemptCall } from "../routing/provider-failover.ts";
-import type { WebSource } from "../providers/web.ts";
+import type { WebSource } from "../providers/web-types.ts";
 import { type IntentSpec, refused } from "../../execution/execution.ts";
 import { formatBytes } from "../../workspace/workspace.ts";
 import type { Scope } from "../tool.ts";

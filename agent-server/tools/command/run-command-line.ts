@@ -1,8 +1,7 @@
 import type { CommandRun } from "../../contract/chat.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import type { CommandPlace } from "../../contract/providers.ts";
-import type { Redactor } from "../../security/security.ts";
-import { type Attempt, tagOf } from "../routing/provider-failover.ts";
+import { tagOf } from "../routing/provider-failover.ts";
 import type { ToolProvider } from "../routing/capabilities.ts";
 import { formatBytes } from "../../workspace/workspace.ts";
 import type { EgressConnection, ShellResult } from "../../sandbox/sandbox.ts";
@@ -12,18 +11,6 @@ import type { Provider } from "../../execution/execution.ts";
 import type { Router } from "../routing/capability-router.ts";
 import { createCommandOutput } from "./command-output.ts";
 import { commandDetail, placeName, seconds, visibleCommand } from "./command-question.ts";
-
-/** What running a command needs of the tools room. */
-export interface CommandRoom {
-  readonly router: Router;
-  readonly attempt: Attempt;
-  readonly redactor: Pick<Redactor, "text">;
-  readonly limits: () => { readonly timeoutMs: number; readonly outputBytes: number };
-  /** Why no command may run now; null when they may. */
-  readonly problem: () => string | null;
-  /** True for a command that needs the network where the owner's flag lets commands have it. */
-  readonly network: (command: string, cwd: string) => boolean;
-}
 
 /** A command line to be run, as a tool or the owner's configuration gives it. */
 export interface CommandLine {

@@ -3,7 +3,6 @@ import type { Decision } from "../../contract/governance.ts";
 import type { MemoryItem } from "../../contract/memory.ts";
 import type { Params, Result } from "../../contract/table.ts";
 import type { Memory, RollbackWish } from "../../memory/memory.ts";
-import type { Effect, Answer } from "../tool.ts";
 import type { ExecutionPipeline } from "../../execution/execution.ts";
 import { type MemoryAct, type MemoryCaller, memoryProvider } from "./memory-action.ts";
 import type { MemoryActs } from "./memory-actions.ts";
@@ -109,22 +108,4 @@ export function createMemoryByRoad({
 function nobodyAsked(decision: Decision): LancelotError {
   const why = decision.rules.map(({ message }) => message).join(" ");
   return new LancelotError("needs_approval", `Not done, since the owner would have to be asked: ${why}`, { data: { decision } });
-}
-
-/** An act as the effect of a tool, with what the tool answers. */
-export function asEffect<T>(act: MemoryAct<T>, answer: (value: T) => string): Effect {
-  let made: { value: T } | null = null;
-  return {
-    kind: "effect",
-    steps: act.steps,
-    question: act.question,
-    touches: [],
-    run: async ({ receiptId }) => {
-      made = { value: await act.run(receiptId) };
-      const outputs = act.outputs(made.value);
-      const value: Answer = { kind: "answer", text: answer(made.value), outputs };
-      return { value, outputs };
-    },
-    ...(act.verify === undefined ? {} : { verify: () => Promise.resolve(made === null ? null : lookAfter(act, made.value)) }),
-  };
 }

@@ -1,7 +1,7 @@
 import type { CommandPlace, ProviderHealth } from "../../contract/providers.ts";
 import type { FlagName } from "../../flags/flags.ts";
 import type { Git, SearchQuery, WorkspaceFiles } from "../../workspace/workspace.ts";
-import type { WebFile, WebPage, WebRequest, WebSent } from "../providers/web.ts";
+import type { WebFile, WebPage, WebRequest, WebSent } from "../providers/web-types.ts";
 import type { ShellCommand, ShellResult } from "../../sandbox/sandbox.ts";
 import type { SearchMatch } from "../../contract/tools.ts";
 import type { DeclaredStep, DeployAction } from "../providers/deploy-config.ts";

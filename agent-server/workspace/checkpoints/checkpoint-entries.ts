@@ -3,7 +3,7 @@ import { constants } from "node:fs";
 import { chmod, type FileHandle, lstat, mkdir, open, readlink, realpath, rename, rmdir, symlink, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
-import type { FileImage } from "./checkpoints.ts";
+import type { FileImage } from "./file-image.ts";
 import type { ObjectStore } from "./object-store.ts";
 import { errno, fileError } from "../file-errors.ts";
 import { changeMode, type FilePath, hashFile, openForReading, removeFile, statPath, writeAtomic } from "../file-operations.ts";

@@ -1,3 +1,4 @@
+import type { FileImage } from "./file-image.ts";
 import { randomUUID } from "node:crypto";
 import { readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -7,12 +8,6 @@ import type { Storage } from "../../storage/storage.ts";
 import type { ObjectStore } from "./object-store.ts";
 import { storeEntry } from "./checkpoint-entries.ts";
 import { type FilePath, temporaryName } from "../file-operations.ts";
-
-/**
- * State of a file at one moment: the hash its bytes are stored under and its permission bits; null when it was not there. Of a link the
- * hash is that of its target, of a folder there is none (empty).
- */
-export type FileImage = { readonly hash: string; readonly mode: number; readonly kind?: "link" | "folder" } | null;
 
 /** A file an effect may change. `planned` is what it is about to become (null: gone), where that is known before. */
 export interface Touch {

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Storage } from "../../storage/storage.ts";
-import { type CheckpointFile, columns, type FileImage, type FileRow, toFile } from "./checkpoints.ts";
+import { type CheckpointFile, columns, type FileRow, toFile } from "./checkpoints.ts";
+import { type FileImage } from "./file-image.ts";
 import type { FilePath } from "../file-operations.ts";
 
 /** A file that a command changed, as its checkpoint keeps it. */

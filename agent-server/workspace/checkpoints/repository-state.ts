@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
-import type { FileImage } from "./checkpoints.ts";
+import type { FileImage } from "./file-image.ts";
 import type { ObjectStore } from "./object-store.ts";
 import type { Plan, Refusal, Reversal } from "./restore-plan.ts";
 import { openGit } from "../git/git.ts";

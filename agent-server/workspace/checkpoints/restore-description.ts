@@ -1,4 +1,4 @@
-import type { FileImage } from "./checkpoints.ts";
+import type { FileImage } from "./file-image.ts";
 import type { ObjectStore } from "./object-store.ts";
 import type { Plan, Reversal } from "./restore-plan.ts";
 import { readWhole } from "../file-operations.ts";

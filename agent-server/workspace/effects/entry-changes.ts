@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import type { CommandFile } from "../checkpoints/command-checkpoints.ts";
 import { imageOf, putEntry, sameImage } from "../checkpoints/checkpoint-entries.ts";
-import type { CheckpointFile, Checkpoints, FileImage } from "../checkpoints/checkpoints.ts";
+import type { CheckpointFile, Checkpoints } from "../checkpoints/checkpoints.ts";
+import type { FileImage } from "../checkpoints/file-image.ts";
 import type { ObjectStore } from "../checkpoints/object-store.ts";
 import { gitFolderOf, isGitObject } from "./retention-class.ts";
 import type { EntryChange, Stood } from "./tree-compare.ts";

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import { type ContainerDeps, type ContainerShell, createContainerShell } from "../../../agent-server/sandbox/container.ts";
+import { type ContainerShell, createContainerShell } from "../../../agent-server/sandbox/container.ts";
+import { type ContainerDeps } from "../../../agent-server/sandbox/container/container-deps.ts";
 import { SandboxSettings } from "../../../agent-server/sandbox/sandbox-settings.ts";
 import type { SandboxLimits } from "../../../agent-server/sandbox/shell-provider.ts";
 import type { SandboxRoom } from "../sandbox/fixture.ts";

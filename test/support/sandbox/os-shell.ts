@@ -1,4 +1,5 @@
-import { createOsShell, type OsShellDeps } from "../../../agent-server/sandbox/os-sandbox.ts";
+import { createOsShell } from "../../../agent-server/sandbox/os-sandbox.ts";
+import { type OsShellDeps } from "../../../agent-server/sandbox/os/os-shell-deps.ts";
 import type { ShellProvider } from "../../../agent-server/sandbox/shell-provider.ts";
 import { ensureOsSandbox } from "../setup/os-sandbox.mjs";
 import { isolationLimits } from "./limits.ts";
