@@ -167,23 +167,32 @@ function report(results) {
 }
 
 if (watch) {
+  // What is there now is a development build: the next `npm run build` or `npm test` must not take it for the shipped one.
+  rmSync(join(root, "dist/size-report.json"), { force: true });
   copyNative();
   await copyGrammars();
+  // The editor waits for one beginning and one end of all builds (.vscode/tasks.json), not for the first that is done.
+  const building = new Set(Object.keys(builds));
+  let errors = 0;
+  console.log("[watch] build started");
+  const announce = (name) => ({
+    name: "announce",
+    setup({ onStart, onEnd }) {
+      onStart(() => {
+        if (building.size === 0) {
+          errors = 0;
+          console.log("[watch] build started");
+        }
+        building.add(name);
+      });
+      onEnd((result) => {
+        errors += result.errors.length;
+        if (building.delete(name) && building.size === 0) console.log(`[watch] build finished, ${errors} errors`);
+      });
+    },
+  });
   const contexts = await Promise.all(
-    Object.entries(builds).map(([name, options]) =>
-      esbuild.context({
-        ...options,
-        plugins: [
-          {
-            name: "say",
-            setup: (build) => {
-              build.onStart(() => console.log(`[watch] build started: ${name}`));
-              build.onEnd((result) => console.log(`[watch] build finished: ${name}, ${result.errors.length} errors`));
-            },
-          },
-        ],
-      }),
-    ),
+    Object.entries(builds).map(([name, options]) => esbuild.context({ ...options, plugins: [...(options.plugins ?? []), announce(name)] })),
   );
   await Promise.all(contexts.map((context) => context.watch()));
 } else {

@@ -1,38 +1,92 @@
+import { globSync, mkdirSync, readFileSync, statfsSync } from "node:fs";
 import { defineConfig } from "vitest/config";
+import { skippedWithout } from "./test/support/setup/machine.mjs";
+import { whyNoOtherUser } from "./test/support/setup/other-users.mjs";
+
+const soak = process.env["LANCELOT_SOAK"] === "1";
+/** A test that waits this long has hung. No test measures itself by it: machines are slow and busy. */
+const hung = { testTimeout: soak ? 3_600_000 : 600_000, hookTimeout: 600_000, expect: { poll: { timeout: 60_000 } } };
+const inEditor = { ...hung, fileParallelism: false };
+const workers = { maxWorkers: 2 };
+const setupFiles = ["test/support/properties.ts", "test/support/patience.ts"];
+
+const testFiles = (folder: string, holding: RegExp) =>
+  globSync(`test/${folder}/**/*.test.{ts,tsx}`).filter((file) => holding.test(readFileSync(file, "utf8")));
+
+/** Files that change what other files of the same process would see: mocked modules, a page of their own, the process's environment. */
+const isolated = testFiles("unit", /\bvi\.(mock|stubEnv|resetModules)\(|@vitest-environment|process\.env\[[^\]]+\] =|process\.chdir/);
+
+/** Files that need the machine for themselves, by `// @module-tag serial`: container engines, local models, and what measures memory. */
+const serial = testFiles("integration", /^\/\/ @module-tag serial$/m);
+
+/** Temporary folders of unit tests are in memory where the machine can hold them: a third of their time was waiting for a disk. */
+function memoryDisk(): Record<string, string> {
+  try {
+    const { bavail, bsize } = statfsSync("/dev/shm");
+    if (bavail * bsize < 2 ** 30) return {};
+    mkdirSync("/dev/shm/lancelot-tests", { recursive: true });
+    return { TMPDIR: "/dev/shm/lancelot-tests" };
+  } catch {
+    return {};
+  }
+}
+const env = memoryDisk();
 
 export default defineConfig({
   test: {
+    // A file says `// @module-tag sandbox` where all of it needs that; npm test prints the reason of what is skipped.
+    tags: [
+      { name: "serial", description: "runs with no other test beside it" },
+      { name: "sandbox", description: "needs the sandbox of the operating system", skip: skippedWithout("sandbox") !== null },
+      { name: "ordinary-user", description: "runs as an ordinary user where root starts it", skip: whyNoOtherUser() !== null },
+    ],
     projects: [
       {
         test: {
           name: "unit",
           include: ["test/unit/**/*.test.{ts,tsx}"],
-          setupFiles: ["test/support/properties.ts"],
+          exclude: isolated,
+          setupFiles,
           pool: "threads",
-          testTimeout: 20_000,
+          isolate: false,
+          env,
+          ...workers,
+          ...hung,
         },
       },
+      { test: { name: "unit-isolated", include: isolated, setupFiles, env, pool: "threads", ...workers, ...hung } },
       {
         test: {
           name: "integration",
           include: ["test/integration/**/*.test.ts"],
-          setupFiles: ["test/support/properties.ts"],
+          exclude: serial,
+          setupFiles,
           pool: "forks",
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-          fileParallelism: false,
+          ...workers,
+          ...hung,
         },
       },
-      ...["editor", "browser"].map((name) => ({
+      {
         test: {
-          name,
-          include: [name === "editor" ? "test/editor/**/*.test.ts" : "test/e2e/**/*.test.ts"],
-          pool: "forks" as const,
-          testTimeout: 180_000,
-          hookTimeout: 180_000,
+          name: "integration-serial",
+          include: serial,
+          setupFiles,
+          pool: "forks",
           fileParallelism: false,
+          sequence: { groupOrder: 1 },
+          ...hung,
         },
-      })),
+      },
+      { test: { name: "editor", include: ["test/editor/**/*.test.ts"], pool: "forks", ...inEditor } },
+      {
+        test: {
+          name: "browser",
+          include: ["test/e2e/**/*.test.ts"],
+          globalSetup: "test/support/workbench/workbench.ts",
+          pool: "forks",
+          ...inEditor,
+        },
+      },
     ],
   },
 });

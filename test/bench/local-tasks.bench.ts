@@ -18,10 +18,10 @@ const signal = new AbortController().signal;
 /** TinyLlama takes seconds for each: every so many of the held-out requests. */
 const everySo = 9;
 
-export async function run(): Promise<BenchRow[]> {
+export async function* run(): AsyncGenerator<BenchRow> {
   const missing = (await prepareLocalModel()) ?? (await prepareIntentModel());
   if (missing !== null) throw new Error(missing);
-  return [...(await intentRows()), ...(await costRows()), ...(await grammarRows()), ...(await modelRows())];
+  for (const part of [intentRows, costRows, grammarRows, modelRows]) yield* await part();
 }
 
 const percent = (count: number, of: number) => (100 * count) / Math.max(1, of);

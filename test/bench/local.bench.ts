@@ -27,19 +27,17 @@ const tools: ToolSchema[] = [
  * The lane (provider, process, pipe, streaming) against bare node-llama-cpp in a process of its own: same model, prompt, threads, sampling
  * and grammar, in turns, with a prompt neither has in its memory.
  */
-export async function run(): Promise<BenchRow[]> {
+export async function* run(): AsyncGenerator<BenchRow> {
   const missing = await prepareLocalModel();
   if (missing !== null) throw new Error(missing);
   const { entry: runtime } = createRuntime(fileURLToPath(new URL("../../config", import.meta.url)), localDataDir);
-  return [
-    ...(await measure("stories15M", { runtime, model: await storiesModel(), rounds: 25, maxTokens: 100 })),
-    ...(await measure("TinyLlama 1.1B", {
-      runtime,
-      model: join(localDataDir, "models/tinyllama-1.1b-chat-IQ2_XXS.gguf"),
-      rounds: 9,
-      maxTokens: 40,
-    })),
-  ];
+  yield* measure("stories15M", { runtime, model: await storiesModel(), rounds: 25, maxTokens: 100 });
+  yield* measure("TinyLlama 1.1B", {
+    runtime,
+    model: join(localDataDir, "models/tinyllama-1.1b-chat-IQ2_XXS.gguf"),
+    rounds: 9,
+    maxTokens: 40,
+  });
 }
 
 interface Options {
@@ -49,7 +47,7 @@ interface Options {
   maxTokens: number;
 }
 
-async function measure(name: string, { runtime, model, rounds, maxTokens }: Options): Promise<BenchRow[]> {
+async function* measure(name: string, { runtime, model, rounds, maxTokens }: Options): AsyncGenerator<BenchRow> {
   const loads: { ours: number[]; bare: number[] } = { ours: [], bare: [] };
   const startOurs = async (): Promise<ModelProcess> => {
     const began = performance.now();
@@ -102,7 +100,6 @@ async function measure(name: string, { runtime, model, rounds, maxTokens }: Opti
     return result;
   }
 
-  const rows: BenchRow[] = [];
   try {
     for (const withGrammar of [false, true]) {
       const offered = withGrammar ? tools : [];
@@ -127,7 +124,7 @@ async function measure(name: string, { runtime, model, rounds, maxTokens }: Opti
       const what = `${name}, ${withGrammar ? "with a grammar" : "free"}`;
       const median = (of: (answer: BareAnswer) => number) => ({ ours: middle(results.ours.map(of)), bare: middle(results.bare.map(of)) });
       const load = `${middle(results.ours.map(({ tokens }) => tokens))} tokens, load ${loadavg()[0]?.toFixed(1)}`;
-      rows.push(
+      yield* [
         row(
           `tokens a second while it writes, ${what}`,
           "tokens/s",
@@ -148,16 +145,15 @@ async function measure(name: string, { runtime, model, rounds, maxTokens }: Opti
           median(({ firstMs }) => firstMs),
           "prompt not in memory",
         ),
-      );
+      ];
     }
-    rows.push(row(`start and load, ${name}`, "ms", { ours: middle(loads.ours), bare: middle(loads.bare) }));
+    yield row(`start and load, ${name}`, "ms", { ours: middle(loads.ours), bare: middle(loads.bare) });
     if (process.platform === "linux")
-      rows.push(row(`memory of the process, ${name}`, "MB", { ours: memory(ours.pid()), bare: memory(bare.pid) }));
+      yield row(`memory of the process, ${name}`, "MB", { ours: memory(ours.pid()), bare: memory(bare.pid) });
   } finally {
     await ours.close();
     bare.kill("SIGKILL");
   }
-  return rows;
 }
 
 function row(name: string, unit: string, { ours, bare }: { ours: number; bare: number }, note?: string): BenchRow {

@@ -10,9 +10,9 @@ import { parseQuery } from "../../agent-server/memory/search/query.ts";
 import { openCompilerRoom, type CompilerRoom } from "../support/memory/compiler-fixture.ts";
 import { corpus, corpusNow, corpusQueries, corpusWorkspace } from "../support/memory/corpus.ts";
 import { startReferenceServer } from "../support/memory/reference-server.ts";
-import type { BenchRow } from "./bench-row.ts";
+import { type BenchRow, quick } from "./bench-row.ts";
 
-const sizes = [1_000, 10_000, 100_000];
+const sizes = quick ? [1_000, 10_000] : [1_000, 10_000, 100_000];
 const queries = corpusQueries(210);
 const compiled = 60;
 /** Queries the reference server is asked; at 100,000 items each takes it seconds. */
@@ -24,8 +24,7 @@ interface Times {
   readonly p95: number;
 }
 
-export async function run(counts: readonly number[] = sizes): Promise<BenchRow[]> {
-  const rows: BenchRow[] = [];
+export async function* run(counts: readonly number[] = sizes): AsyncGenerator<BenchRow> {
   for (const count of counts) {
     const folder = mkdtempSync(join(process.env["BENCH_DIR"] ?? tmpdir(), "lancelot-memory-"));
     const room = openCompilerRoom({ dataDir: join(folder, "data"), workspace: corpusWorkspace, now: () => corpusNow });
@@ -34,22 +33,24 @@ export async function run(counts: readonly number[] = sizes): Promise<BenchRow[]
       const { search, raw } = searches(room);
       const size = count.toLocaleString("en");
       const note = `${Math.round(written)} µs to store an item`;
-      rows.push(toRow(`search of ${size} items, p50`, search.p50, raw.p50, "raw FTS5 by rank"));
-      rows.push(toRow(`search of ${size} items, p95`, search.p95, raw.p95, `raw FTS5 by rank; ${note}`));
+      yield toRow(`search of ${size} items, p50`, search.p50, raw.p50, "raw FTS5 by rank");
+      yield toRow(`search of ${size} items, p95`, search.p95, raw.p95, `raw FTS5 by rank; ${note}`);
       const compile = times(queries.slice(0, compiled), ({ query }) => room.compile({ objective: query }));
-      rows.push(toRow(`compile with ${size} items, p95`, compile.p95, raw.p95, "with its receipt on the disk; bare: one raw FTS5 query"));
+      yield toRow(`compile with ${size} items, p95`, compile.p95, raw.p95, "with its receipt on the disk; bare: one raw FTS5 query");
       const reference = await referenceTimes(folder, count);
       const ours = times(queries.slice(0, referenceQueries), ({ query }) => ask(room, query));
-      rows.push(toRow(`search of ${size} items, p50`, ours.p50, reference.p50, "@modelcontextprotocol/server-memory"));
-      rows.push(
-        toRow(`search of ${size} items, p95`, ours.p95, reference.p95, `@modelcontextprotocol/server-memory, ${referenceQueries} queries`),
+      yield toRow(`search of ${size} items, p50`, ours.p50, reference.p50, "@modelcontextprotocol/server-memory");
+      yield toRow(
+        `search of ${size} items, p95`,
+        ours.p95,
+        reference.p95,
+        `@modelcontextprotocol/server-memory, ${referenceQueries} queries`,
       );
     } finally {
       room.close();
       rmSync(folder, { recursive: true, force: true });
     }
   }
-  return rows;
 }
 
 /** Microseconds an item. */
@@ -133,5 +134,5 @@ function toRow(name: string, ours: number, bare: number, note: string): BenchRow
 
 if (import.meta.main) {
   const asked = process.argv.slice(2).map(Number);
-  console.table(await run(asked.length > 0 ? asked : sizes));
+  for await (const row of run(asked.length > 0 ? asked : sizes)) console.table([row]);
 }

@@ -2,7 +2,8 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Dockerode from "dockerode";
 import { openContainer, residentBytes, sandboxSettings } from "../support/engine/container-fixture.ts";
-import { skippedWithoutEngine, smallImage, startEngine } from "../support/engine/engine.ts";
+import { smallImage, startEngine } from "../support/engine/engine.ts";
+import { skippedWithout } from "../support/setup/machine.mjs";
 import { isolationLimits } from "../support/sandbox/limits.ts";
 import { createSandboxRoom } from "../support/sandbox/fixture.ts";
 import { runIn } from "../support/sandbox/run.ts";
@@ -16,7 +17,7 @@ const atOnce = 50;
  * end, ask for the exit code), taking turns; then what is paid once: the container's start and the image's build, against the engine's.
  */
 export async function run(): Promise<BenchRow[]> {
-  const skipped = await skippedWithoutEngine();
+  const skipped = skippedWithout("engine");
   if (skipped !== null) {
     process.stderr.write(`sandbox: skipped. ${skipped}\n`);
     return [];

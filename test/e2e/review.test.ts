@@ -33,7 +33,7 @@ async function send(text: string): Promise<void> {
 beforeAll(async () => {
   server = await startModelServer({ script: twoFileScript({ delayMs: 60 }) });
   useModelServer(data, server.url("openai_compatible"));
-  workbench = await openWorkbench({ workspace: workspace.path, settings: { "lancelot.dataFolder": data } });
+  workbench = await openWorkbench({ own: true, workspace: workspace.path, settings: { "lancelot.dataFolder": data } });
 });
 afterAll(async () => {
   await workbench?.close();

@@ -1,3 +1,4 @@
+// @module-tag sandbox
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Frame, Locator } from "playwright-core";
@@ -5,7 +6,6 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../support/host/built-host.ts";
 import { byWords } from "../support/model-server/script.ts";
 import type { Turn } from "../support/model-server/turn.ts";
-import { ensureOsSandbox } from "../support/setup/os-sandbox.mjs";
 import { faults, newTask, openChat, said, send } from "../support/workbench/chat.ts";
 import { type EditorRoom, openEditorRoom } from "../support/workbench/editor-fixture.ts";
 import type { Workbench } from "../support/workbench/workbench.ts";
@@ -24,7 +24,6 @@ describe("commands", () => {
   const dialog = (): Locator => workbench.page.locator(".monaco-dialog-box");
 
   beforeAll(async () => {
-    await ensureOsSandbox();
     room = await openEditorRoom({
       // Then a terminal's lines are in the page, to be read.
       settings: { "terminal.integrated.gpuAcceleration": "off" },

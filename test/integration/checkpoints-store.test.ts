@@ -88,5 +88,5 @@ describe("the store of before-images", () => {
     expect(pictureOf(join(room.workspace, "node_modules/p3"))).toEqual(dependencies);
     expect(readdirSync(room.workspace).toSorted()).toEqual(["node_modules", "packages"]);
     room.close();
-  }, 240_000);
+  });
 });

@@ -1,3 +1,4 @@
+// @module-tag serial
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -6,16 +7,18 @@ import type { ToolPart } from "../../agent-server/contract/chat.ts";
 import type { Emit, HostEvent } from "../../agent-server/contract/events.ts";
 import { createHost, type Host } from "../../agent-server/host.ts";
 import { productPaths } from "../../agent-server/paths.ts";
-import { skippedWithoutEngine, startEngine, type TestEngine, toolsImage } from "../support/engine/engine.ts";
+import { startEngine, type TestEngine, toolsImage } from "../support/engine/engine.ts";
 import { type ModelServer, startModelServer } from "../support/model-server/server.ts";
 import { makeFolders } from "../support/quests/harness.ts";
 import { mended, mendingScript, mendingTask, testCommand } from "../support/tasks/mend-and-test.ts";
 import { edits, useModelServer } from "../support/tasks/two-file-change.ts";
 import { until } from "../support/host/built-host.ts";
+import { skippedWithout } from "../support/setup/machine.mjs";
 
 const call = { owner: true, signal: new AbortController().signal };
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const without = await skippedWithoutEngine();
+const without = skippedWithout("engine");
+const withoutSandbox = skippedWithout("sandbox");
 let engine: TestEngine | null = null;
 let folders: ReturnType<typeof makeFolders>;
 let server: ModelServer;
@@ -99,7 +102,7 @@ async function mendsAndTests(env: NodeJS.ProcessEnv, place: "container" | "os_sa
   const { handlers, start, quest, cards, said } = await open(env);
   const id = await start();
   // The edit is proposed, so the second run waits for the owner's review of it, in the middle of the turn.
-  await until("the second run waits for the review", async () => (await quest(id)).waitingFor?.kind === "review", 60_000);
+  await until("the second run waits for the review", async () => (await quest(id)).waitingFor?.kind === "review");
   const waiting = await cards(id);
   expect(waiting.map(({ tool, status }) => [tool, status])).toEqual([
     ["run_command", "failure"],
@@ -114,7 +117,7 @@ async function mendsAndTests(env: NodeJS.ProcessEnv, place: "container" | "os_sa
 
   const { items } = await handlers["changes.list"]({ questId: id, open: true, limit: 10 }, call);
   for (const change of items) await handlers["changes.decide"]({ id: change.id, decision: "accept" }, call);
-  await until("the task is done", async () => (await quest(id)).status === "done", 60_000);
+  await until("the task is done", async () => (await quest(id)).status === "done");
   const done = await cards(id);
   expect(done.at(-1)?.command).toMatchObject({ place, exitCode: 0, ended: "exit" });
   expect((await said(id)).at(-1)).toMatch(new RegExp(`^${mended.after} Exit code 0`));
@@ -136,7 +139,7 @@ describe("a task that runs failing tests, mends the cause, and runs them again",
     await mendsAndTests({ DOCKER_HOST: `unix://${engine?.socket ?? ""}`, PATH: process.env["PATH"] }, "container");
   });
 
-  it("in the sandbox of the operating system, where there is no engine", async () => {
+  it.skipIf(withoutSandbox !== null)("in the sandbox of the operating system, where there is no engine", async () => {
     await mendsAndTests({ DOCKER_HOST: "unix:///nonexistent/docker.sock", PATH: process.env["PATH"] }, "os_sandbox");
   });
 
@@ -144,7 +147,7 @@ describe("a task that runs failing tests, mends the cause, and runs them again",
     const before = tree();
     const { handlers, start, quest, cards, said } = await open({ DOCKER_HOST: "unix:///nonexistent/docker.sock", PATH: "/nonexistent" });
     const id = await start();
-    await until("the task is done", async () => (await quest(id)).status === "done", 60_000);
+    await until("the task is done", async () => (await quest(id)).status === "done");
     const [card] = await cards(id);
     expect(card).toMatchObject({ tool: "run_command", status: "failure" });
     expect(card?.output).toMatch(/bubblewrap/);

@@ -6,8 +6,9 @@ import { createEffectsRoom } from "../support/tools/effects-fixture.ts";
 import { runHost } from "../support/tools/killed-host.ts";
 import { makeManyFiles } from "../support/tools/many-files.ts";
 import { pictureOf } from "../support/tools/tree.ts";
+import { runs } from "../support/soak.ts";
 
-const kills = 10;
+const kills = runs(5, 10);
 
 describe("a host that is killed", () => {
   let base = "";

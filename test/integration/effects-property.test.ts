@@ -5,6 +5,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import * as fc from "fast-check";
 import { createEffectsRoom } from "../support/tools/effects-fixture.ts";
 import { anyTree, become, pictureOf } from "../support/tools/tree.ts";
+import { runs } from "../support/soak.ts";
 
 /** In memory where that is possible: each of some hundred looks and restores waits for the disk otherwise. */
 const folder = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
@@ -37,7 +38,7 @@ describe("any tree a command makes of any other", () => {
         expect(again.conflicts).toEqual([]);
         expect(pictureOf(room.workspace)).toEqual(after);
       }),
-      { numRuns: 100 },
+      { numRuns: runs(25, 100) },
     );
   });
 
@@ -55,7 +56,7 @@ describe("any tree a command makes of any other", () => {
         expect(conflicts).toEqual([]);
         expect(pictureOf(room.workspace)).toEqual(before);
       }),
-      { numRuns: 40 },
+      { numRuns: runs(10, 40) },
     );
   });
 });

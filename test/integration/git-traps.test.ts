@@ -111,7 +111,7 @@ describe("a repository full of traps", () => {
       try {
         room.answer("allow_once");
         for (const [tool, args] of calls(trap)) {
-          const { text, isError, card } = await room.run(tool, args, { signal: AbortSignal.timeout(60_000) });
+          const { text, isError, card } = await room.run(tool, args, { signal: AbortSignal.timeout(600_000) });
           told.push(`${tool} ${JSON.stringify(args)}: ${text}`);
           expect({ tool, sprung: existsSync(world.canary) || existsSync(join(base, "ambient")) }).toEqual({ tool, sprung: false });
           expect(text).not.toContain("private words");
@@ -119,7 +119,7 @@ describe("a repository full of traps", () => {
           expect([tool, isError, card.status]).toEqual([tool, card.status !== "success", expect.any(String)]);
         }
         await room.tools.checkpoints.restore({ questId: "q1" });
-        await room.tools.verifications.settle("q1", { timeoutMs: 20_000 });
+        await room.tools.verifications.settle("q1", { timeoutMs: 600_000 });
       } finally {
         room.close();
       }
@@ -133,7 +133,7 @@ describe("a repository full of traps", () => {
       const again = build(trap, number + 1000);
       try {
         // Nothing is piped: what it starts may outlive it.
-        execFileSync("git", trap.springs, { cwd: again.repo, stdio: "ignore", timeout: 10_000, env: ownerEnv(again.home) });
+        execFileSync("git", trap.springs, { cwd: again.repo, stdio: "ignore", timeout: 120_000, env: ownerEnv(again.home) });
       } catch {
         // What git makes of it is of no interest.
       }

@@ -140,7 +140,7 @@ beforeAll(async () => {
     log: () => undefined,
   });
   database = new Database(join(dataDir, "lancelot.sqlite"), { readonly: true });
-}, 60_000);
+});
 
 afterAll(async () => {
   database.close();

@@ -1,3 +1,4 @@
+// @module-tag serial
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -75,7 +76,7 @@ describe.skipIf(missing !== null)("a download of the local model", () => {
     return {
       child,
       lines,
-      until: (line) => vi.waitFor(() => expect(lines).toContainEqual(expect.stringMatching(line)), { timeout: 20_000, interval: 10 }),
+      until: (line) => vi.waitFor(() => expect(lines).toContainEqual(expect.stringMatching(line)), { interval: 10 }),
     };
   }
 
@@ -105,7 +106,7 @@ describe.skipIf(missing !== null)("a download of the local model", () => {
   it("goes on where it was after its host was killed, and is whole", async () => {
     holdAfter(200_000);
     const host = otherHost();
-    await vi.waitFor(() => expect(part()).toBe(200_000), { timeout: 20_000, interval: 10 });
+    await vi.waitFor(() => expect(part()).toBe(200_000), { interval: 10 });
     host.child.kill("SIGKILL");
     await once(host.child, "exit");
     server.fault = undefined;
@@ -137,7 +138,7 @@ describe.skipIf(missing !== null)("a download of the local model", () => {
   it("is done once for two windows: the other waits, shows how far it is, and has the model", async () => {
     const hold = holdAfter(200_000);
     const first = otherHost();
-    await vi.waitFor(() => expect(part()).toBe(200_000), { timeout: 20_000, interval: 10 });
+    await vi.waitFor(() => expect(part()).toBe(200_000), { interval: 10 });
     const second = window();
     const waiting = second.download();
     await vi.waitFor(() => expect(second.state()).toMatchObject({ status: "downloading" }));
@@ -152,7 +153,7 @@ describe.skipIf(missing !== null)("a download of the local model", () => {
   it("is taken over by the window that waits when the other is killed", async () => {
     holdAfter(200_000);
     const first = otherHost();
-    await vi.waitFor(() => expect(part()).toBe(200_000), { timeout: 20_000, interval: 10 });
+    await vi.waitFor(() => expect(part()).toBe(200_000), { interval: 10 });
     const second = window();
     const waiting = second.download();
     await vi.waitFor(() => expect(second.state().doneBytes).toBeGreaterThanOrEqual(200_000));

@@ -1,3 +1,4 @@
+// @module-tag serial
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -97,7 +98,7 @@ describe.skipIf(missing !== null)("the process of the model", () => {
     let words = 0;
     const running = ask("A sentence of a long report. ".repeat(150), { onText: () => words++ });
     const failed = expect(running).rejects.toMatchObject(killed);
-    await vi.waitFor(() => expect(cpu()).toBeGreaterThan(before + 30), { timeout: 10_000, interval: 5 });
+    await vi.waitFor(() => expect(cpu()).toBeGreaterThan(before + 30), { interval: 5 });
     process.kill(pid, "SIGKILL");
     await failed;
     expect(words).toBe(0);

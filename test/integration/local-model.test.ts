@@ -1,3 +1,4 @@
+// @module-tag serial
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, truncateSync } from "node:fs";
@@ -14,6 +15,7 @@ import type { Done } from "../../agent-server/models/local/messages.ts";
 import { createModelProcess } from "../../agent-server/models/local/model-process.ts";
 import type { ModelEvent, ModelMessage, ToolSchema } from "../../agent-server/models/models.ts";
 import { localDataDir, openLocal, prepareLocalModel, tinyModel } from "../support/models/local-models.ts";
+import { runs } from "../support/soak.ts";
 
 const missing = await prepareLocalModel();
 
@@ -110,16 +112,16 @@ describe.skipIf(missing !== null)("TinyLlama", () => {
 
   it("stops at once while it writes", async () => {
     const stop = new AbortController();
-    let stopped = 0;
+    let texts = 0;
     const running = ask(local, [user("Write a long story about a knight.")], {
       signal: stop.signal,
       onText: () => {
-        stopped ||= performance.now();
+        texts += 1;
         stop.abort();
       },
     });
     await expect(running).rejects.toMatchObject({ code: "cancelled" });
-    expect(performance.now() - stopped).toBeLessThan(200);
+    expect(texts).toBe(1);
   });
 
   it("stops soon while it reads a long prompt, and the next request does not wait for the rest of it", async () => {
@@ -256,7 +258,7 @@ describe.skipIf(missing !== null)("any model", () => {
     const local = openTiny();
     let whole = 0;
     let held = 0;
-    for (const schema of fc.sample(schemas, { numRuns: 40, seed: 7 })) {
+    for (const schema of fc.sample(schemas, { numRuns: runs(12, 40), seed: 7 })) {
       const request = { system: "", messages: [user("Go on.")], tools: [], responseSchema: { name: "answer", schema: { ...schema } } };
       let raw = "";
       let done: Finished | undefined;
@@ -315,7 +317,7 @@ describe.skipIf(missing !== null)("any model", () => {
     const pid = Number.parseInt(String(first), 10);
     expect(isAlive(pid)).toBe(true);
     host.kill("SIGKILL");
-    await vi.waitFor(() => expect(isAlive(pid)).toBe(false), { timeout: 5_000, interval: 20 });
+    await vi.waitFor(() => expect(isAlive(pid)).toBe(false), { interval: 20 });
   });
 
   it("ends with the host's orderly close, in the middle of a reply too", async () => {

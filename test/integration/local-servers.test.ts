@@ -1,3 +1,4 @@
+// @module-tag serial
 import { existsSync, readFileSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";

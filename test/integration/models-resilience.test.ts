@@ -50,7 +50,7 @@ const breakerReceipts = (made: ModelsRoom): string[] =>
 
 /** Waits until a condition holds. */
 async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 10_000;
+  const deadline = Date.now() + 120_000;
   while (!(await condition())) {
     if (Date.now() > deadline) throw new Error("it never came about");
     await wait(10);

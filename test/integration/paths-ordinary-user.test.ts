@@ -1,3 +1,4 @@
+// @module-tag ordinary-user
 import { ordinary } from "../support/sandbox/ordinary-user.ts";
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { CloseEntry, OpenEntry, readEntry } from "../../agent-server/receipts/entry.ts";
 import { LedgerFolder, rows } from "../support/receipts/ledger-folder.ts";
+import { runs } from "../support/soak.ts";
 
 const writer = fileURLToPath(new URL("../support/receipts/writer.ts", import.meta.url));
 let folder: LedgerFolder;
@@ -67,9 +68,9 @@ it("two processes that append at once make one whole chain, in which each finds 
   expect(overlapped).toBe(true);
 });
 
-it("a host killed 200 times at any moment leaves a ledger that is whole, and nothing open", async () => {
+it("a host killed many times, at any moment, leaves a ledger that is whole, and nothing open", async () => {
   const { ledger, storage } = folder.host();
-  const kills = 200;
+  const kills = runs(40, 200);
   const said: string[] = [];
 
   // Two at a time: a kill also falls into the other's transactions.

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { SealStep } from "../../agent-server/receipts/sealing.ts";
 import { LedgerFolder, opening, rows } from "../support/receipts/ledger-folder.ts";
+import { runs } from "../support/soak.ts";
 
 const sealer = fileURLToPath(new URL("../support/receipts/sealer.ts", import.meta.url));
 const year = 365 * 86_400_000;
@@ -90,7 +91,7 @@ it.each<[SealStep, passes: number]>([
 
 it("hosts killed at any moment, one after another, lose nothing and seal it all in the end", async () => {
   const ids = fill();
-  for (let turn = 0; turn < 20; turn += 1) await runSealer("none", 0, 80 + Math.random() * 250);
+  for (let turn = 0; turn < runs(6, 20); turn += 1) await runSealer("none", 0, 80 + Math.random() * 250);
   await expectWhole(ids);
   expect(await runSealer("none", 0)).toBe(0);
   await expectWhole(ids);

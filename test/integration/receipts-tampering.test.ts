@@ -1,8 +1,10 @@
+// @module-tag serial
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { canonicalJson, hashEntry } from "../../agent-server/receipts/entry.ts";
 import type { Ledger } from "../../agent-server/receipts/receipts.ts";
 import type { Storage } from "../../agent-server/storage/storage.ts";
 import { dropTriggers, insertRow, LedgerFolder, opening, removeAndCloseUp, rows, swapRows } from "../support/receipts/ledger-folder.ts";
+import { processorMs } from "../support/processor-time.ts";
 
 const entries = 100_000;
 let folder: LedgerFolder;
@@ -28,17 +30,17 @@ afterAll(() => folder.remove());
 it("100,000 entries are checked in a few seconds, in slices that leave the host responsive", async () => {
   let longest = 0;
   let running = true;
-  let last = performance.now();
+  let last = processorMs();
   const beat = () => {
-    const now = performance.now();
+    const now = processorMs();
     longest = Math.max(longest, now - last);
     last = now;
     if (running) setImmediate(beat);
   };
   setImmediate(beat);
-  const start = performance.now();
+  const start = processorMs();
   const verification = await ledger.verify();
-  const took = performance.now() - start;
+  const took = processorMs() - start;
   running = false;
   expect(verification).toMatchObject({ ok: true, entries });
   expect(took).toBeLessThan(10_000);

@@ -1,3 +1,4 @@
+// @module-tag serial
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,21 +9,23 @@ import type { ContainerShell } from "../../agent-server/sandbox/container.ts";
 import type { ContainerDeps } from "../../agent-server/sandbox/container/container-deps.ts";
 import { makeCertificates } from "../support/engine/certificates.ts";
 import { openContainer, sandboxSettings } from "../support/engine/container-fixture.ts";
-import { skippedWithoutEngine, smallImage, startEngine, type TestEngine } from "../support/engine/engine.ts";
+import { smallImage, startEngine, type TestEngine } from "../support/engine/engine.ts";
 import { lyingBefore } from "../support/engine/false-engine.ts";
 import { freePort, type SshServer, startSshServer } from "../support/engine/ssh-server.ts";
 import { isolationLimits } from "../support/sandbox/limits.ts";
 import { createSandboxRoom, type SandboxRoom } from "../support/sandbox/fixture.ts";
 import { runIn, until } from "../support/sandbox/run.ts";
+import { skippedWithout } from "../support/setup/machine.mjs";
 
-const skipped = await skippedWithoutEngine();
+const skipped = skippedWithout("engine");
+const withoutSsh = skippedWithout("ssh");
 
 describe.skipIf(skipped !== null)(`ways to an engine, and to an image${skipped === null ? "" : ` (skipped: ${skipped})`}`, () => {
   let engine: TestEngine;
   let room: SandboxRoom;
   let folder: string;
   let port: number;
-  let ssh: SshServer;
+  let ssh: SshServer | null = null;
   let certificates: { server: string; client: string };
   let open: ContainerShell[] = [];
   const start = (env: Record<string, string>, more: Partial<ContainerDeps> = {}) => {
@@ -40,14 +43,14 @@ describe.skipIf(skipped !== null)(`ways to an engine, and to an image${skipped =
     const tls = { tlsverify: true, tlscacert: join(server, "ca.pem"), tlscert: join(server, "cert.pem"), tlskey: join(server, "key.pem") };
     engine = await startEngine({ hosts: [`tcp://127.0.0.1:${port}`], config: tls });
     room = createSandboxRoom();
-    ssh = await startSshServer();
+    if (withoutSsh === null) ssh = await startSshServer();
   });
   afterEach(async () => {
     await Promise.all(open.map((shell) => shell.close()));
     open = [];
   });
   afterAll(async () => {
-    ssh.close();
+    ssh?.close();
     room.close();
     rmSync(folder, { recursive: true });
     await engine.stop();
@@ -84,20 +87,27 @@ describe.skipIf(skipped !== null)(`ways to an engine, and to an image${skipped =
     expect(shell.state().engine).toMatchObject({ via: "context far" });
   });
 
-  it("ssh, by a forwarded socket that ends with it", async () => {
-    const shell = start({ ...ssh.env, DOCKER_HOST: `ssh://root@127.0.0.1:${ssh.port}${engine.socket}` });
-    expect(await shell.probe()).toMatchObject({ status: "ok" });
-    expect(await said(shell)).toBe("hello\n");
-    expect(shell.state().engine).toMatchObject({ remote: true });
-    expect(await ssh.connections()).toBe(1);
-    await shell.close();
-    await until("the connection is closed", async () => (await ssh.connections()) === 0);
-  });
+  describe.skipIf(withoutSsh !== null)(`over ssh${withoutSsh === null ? "" : ` (skipped: ${withoutSsh})`}`, () => {
+    const server = (): SshServer => {
+      if (ssh === null) throw new Error("The ssh server was not started.");
+      return ssh;
+    };
 
-  it("ssh that does not let in is said so, without asking anybody", async () => {
-    const env = { ...ssh.env, PATH: process.env["PATH"] ?? "" };
-    const shell = start({ ...env, DOCKER_HOST: `ssh://root@127.0.0.1:${ssh.port}${engine.socket}` });
-    expect(await shell.probe()).toMatchObject({ status: "down", message: expect.stringContaining("ssh") as string });
+    it("ssh, by a forwarded socket that ends with it", async () => {
+      const shell = start({ ...server().env, DOCKER_HOST: `ssh://root@127.0.0.1:${server().port}${engine.socket}` });
+      expect(await shell.probe()).toMatchObject({ status: "ok" });
+      expect(await said(shell)).toBe("hello\n");
+      expect(shell.state().engine).toMatchObject({ remote: true });
+      expect(await server().connections()).toBe(1);
+      await shell.close();
+      await until("the connection is closed", async () => (await server().connections()) === 0);
+    });
+
+    it("ssh that does not let in is said so, without asking anybody", async () => {
+      const env = { ...server().env, PATH: process.env["PATH"] ?? "" };
+      const shell = start({ ...env, DOCKER_HOST: `ssh://root@127.0.0.1:${server().port}${engine.socket}` });
+      expect(await shell.probe()).toMatchObject({ status: "down", message: expect.stringContaining("ssh") as string });
+    });
   });
 
   it.each([

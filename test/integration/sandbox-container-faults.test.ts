@@ -1,3 +1,4 @@
+// @module-tag serial
 import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,13 +7,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { ContainerShell } from "../../agent-server/sandbox/container.ts";
 import type { ContainerDeps } from "../../agent-server/sandbox/container/container-deps.ts";
 import { openContainer, sandboxSettings } from "../support/engine/container-fixture.ts";
-import { skippedWithoutEngine, smallImage, startEngine, type TestEngine } from "../support/engine/engine.ts";
+import { smallImage, startEngine, type TestEngine } from "../support/engine/engine.ts";
 import { answering, type FalseEngine, type Lie, lyingBefore } from "../support/engine/false-engine.ts";
 import { isolationLimits } from "../support/sandbox/limits.ts";
 import { createSandboxRoom, type SandboxRoom } from "../support/sandbox/fixture.ts";
 import { runIn, type RunOptions, until } from "../support/sandbox/run.ts";
+import { skippedWithout } from "../support/setup/machine.mjs";
 
-const skipped = await skippedWithoutEngine();
+const skipped = skippedWithout("engine");
 
 describe.skipIf(skipped !== null)(`an engine that fails${skipped === null ? "" : ` (skipped: ${skipped})`}`, () => {
   let engine: TestEngine;

@@ -1,10 +1,12 @@
+// @module-tag serial
 import { afterAll, beforeAll, describe } from "vitest";
 import { openContainer } from "../support/engine/container-fixture.ts";
 import { smallImage } from "../support/engine/engine.ts";
 import { isolationCases } from "../support/sandbox/isolation.ts";
-import { startPodman, whyNoPodman } from "../support/setup/podman.mjs";
+import { skippedWithout } from "../support/setup/machine.mjs";
+import { startPodman } from "../support/setup/podman.mjs";
 
-const reason = process.env["CI"] === "true" ? null : await whyNoPodman();
+const reason = skippedWithout("podman");
 
 describe.skipIf(reason !== null)(`the container sandbox on Podman${reason === null ? "" : ` (skipped: ${reason})`}`, () => {
   let podman: Awaited<ReturnType<typeof startPodman>>;

@@ -1,3 +1,4 @@
+// @module-tag serial
 import { spawn } from "node:child_process";
 import {
   chmodSync,
@@ -20,13 +21,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { ContainerShell } from "../../agent-server/sandbox/container.ts";
 import type { ContainerDeps } from "../../agent-server/sandbox/container/container-deps.ts";
 import { openContainer, sandboxSettings } from "../support/engine/container-fixture.ts";
-import { skippedWithoutEngine, smallImage, startEngine, type TestEngine, toolsImage } from "../support/engine/engine.ts";
+import { smallImage, startEngine, type TestEngine, toolsImage } from "../support/engine/engine.ts";
 import { isolationLimits } from "../support/sandbox/limits.ts";
 import { createSandboxRoom, type SandboxRoom } from "../support/sandbox/fixture.ts";
 import { runIn, until } from "../support/sandbox/run.ts";
 import { projectNode, root } from "../support/setup/project.mjs";
+import { skippedWithout } from "../support/setup/machine.mjs";
 
-const skipped = await skippedWithoutEngine();
+const skipped = skippedWithout("engine");
 
 describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" : ` (skipped: ${skipped})`}`, () => {
   let engine: TestEngine;
@@ -327,7 +329,7 @@ describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" 
       const child = spawn(projectNode(), [script, room.workspace, room.dataDir, host(), "host_killed", command], {
         stdio: ["ignore", "pipe", "inherit"],
       });
-      await until("it ticks", () => existsSync(ticks) && statSync(ticks).size > 20, 30_000);
+      await until("it ticks", () => existsSync(ticks) && statSync(ticks).size > 20);
       expect((await ours()).map(({ Labels }) => Labels["lancelot.host"])).toContain("host_killed");
       child.kill("SIGKILL");
       await until(

@@ -1,3 +1,5 @@
+// @module-tag ordinary-user
+// @module-tag sandbox
 import { execFileSync, spawn } from "node:child_process";
 import {
   chmodSync,

@@ -1,3 +1,5 @@
+// @module-tag ordinary-user
+// @module-tag sandbox
 import { expect, it } from "vitest";
 import { ordinary } from "../support/sandbox/ordinary-user.ts";
 import { isolationCases } from "../support/sandbox/isolation.ts";

@@ -1,3 +1,4 @@
+// @module-tag sandbox
 import { chownSync, existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -1,13 +1,12 @@
+// @module-tag sandbox
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeAll, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
 import { createSandbox } from "../../agent-server/sandbox/sandbox.ts";
 import { productPaths } from "../../agent-server/paths.ts";
 import { createSandboxRoom, type SandboxRoom } from "../support/sandbox/fixture.ts";
-import { ensureOsSandbox } from "../support/setup/os-sandbox.mjs";
 
 let room: SandboxRoom;
-beforeAll(() => ensureOsSandbox());
 beforeEach(() => {
   room = createSandboxRoom();
 });

@@ -86,7 +86,7 @@ it("finds none of at least forty kinds of secrets in any place a whole quest lea
     attachments: [{ type: "selection", path: "notes.txt", startLine: 1, endLine: 40, text: written.join("\n") }],
   });
   const pending = async () => (await host.handlers["approvals.list"]({ limit: 5 }, call)).items[0];
-  await until("the question about the deletion", async () => (await pending()) !== undefined, 20_000);
+  await until("the question about the deletion", async () => (await pending()) !== undefined);
   await rpc("approvals.list", {});
   await rpc("chat.steer", { questId, text: `Also ${written.slice(40).join(" ")}` });
   await rpc("approvals.decide", { id: (await pending())?.id, decision: "deny", reason: `No, see ${inWords}` });

@@ -48,4 +48,4 @@ it("npm start with a question answers it with no key, on a real local model, fro
   expect(done.stdout).toContain("Read src/cart.js");
   expect(done.stdout).toContain("local/");
   expect(done.stdout).toMatch(/10[ ,.]?000/);
-}, 600_000);
+});

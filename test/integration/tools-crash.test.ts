@@ -6,8 +6,9 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { applyHunks } from "../../agent-server/workspace/text/hunks.ts";
 import { createToolsRoom } from "../support/tools-fixture.ts";
+import { runs } from "../support/soak.ts";
 
-const kills = 12;
+const kills = runs(6, 12);
 
 describe("a host killed while it writes", () => {
   let base = "";

@@ -1,3 +1,4 @@
+// @module-tag serial
 import { closeSync, mkdirSync, openSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createToolsRoom, type ToolsRoom } from "../support/tools-fixture.ts";
@@ -41,7 +42,7 @@ describe("a large workspace", () => {
     const { outcome, ms, megabytes } = await measured("list_files", {});
     expect(outcome.text.split("\n").length).toBeLessThanOrEqual(402);
     expect(outcome.text).toMatch(/\[(more than 400 files|cut)/);
-    expect(ms).toBeLessThan(10_000);
+    expect(ms).toBeLessThan(60_000);
     expect(megabytes).toBeLessThan(100);
     expect((await measured("list_files", { depth: 1 })).outcome.text).toBe("big.log\ntree/");
   });
@@ -49,7 +50,7 @@ describe("a large workspace", () => {
   it("searches all of them", async () => {
     const { outcome, ms, megabytes } = await measured("search_workspace", { query: "needle" });
     expect(outcome.text.split("\n")).toEqual(["000", "050", "100", "150"].map((folder) => `tree/d${folder}/f250.ts:1: the needle`));
-    expect(ms).toBeLessThan(30_000);
+    expect(ms).toBeLessThan(60_000);
     expect(megabytes).toBeLessThan(100);
     expect(await room.tools.files("d199/f499", 5, new AbortController().signal)).toEqual(["tree/d199/f499.ts"]);
   });

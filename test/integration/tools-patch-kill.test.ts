@@ -27,11 +27,11 @@ describe("a host killed while it applies a patch of several files", () => {
       });
       let said = "";
       child.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
-      await vi.waitFor(() => expect(said).toContain("begun"), { timeout: 30_000, interval: 5 });
+      await vi.waitFor(() => expect(said).toContain("begun"), { interval: 5 });
       const written = () => names.filter((name) => seed.read(name).startsWith("patched")).length;
       // After none, one, two, … files: what is written then is cut off somewhere.
       const until = round % 5;
-      await vi.waitFor(() => expect(written() >= until || said.includes("done")).toBe(true), { timeout: 30_000, interval: 1 });
+      await vi.waitFor(() => expect(written() >= until || said.includes("done")).toBe(true), { interval: 1 });
       child.kill("SIGKILL");
       await once(child, "exit");
 
@@ -48,7 +48,7 @@ describe("a host killed while it applies a patch of several files", () => {
       if (done > 0) expect(receipts).toHaveLength(1);
       if (done < names.length) for (const { status } of receipts) expect(status).toBe("failure");
       // What was cut off half way is taken back by the next host: all of the patch, or nothing.
-      await vi.waitFor(() => expect([0, names.length]).toContain(written()), { timeout: 30_000 });
+      await vi.waitFor(() => expect([0, names.length]).toContain(written()));
       expect((await after.tools.checkpoints.restore({ questId })).conflicts).toEqual([]);
       for (const name of names) expect(after.read(name) === `first of ${name}\n${body}`).toBe(true);
       expect(await after.ledger.verify()).toMatchObject({ ok: true });

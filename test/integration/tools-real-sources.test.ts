@@ -20,7 +20,6 @@ describe("published sources of a real package", () => {
       execFileSync("npm", ["pack", packageName, "--silent", "--pack-destination", base], {
         cwd: base,
         stdio: "pipe",
-        timeout: 90_000,
         shell: process.platform === "win32",
       });
     } catch (error) {

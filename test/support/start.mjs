@@ -1,4 +1,5 @@
 // `npm start`: the main job. Without a task, Lancelot in an editor on a copy of the sample project; with one, in the terminal.
+import "./setup/node-version.mjs";
 import { spawn } from "node:child_process";
 import { cpSync, mkdtempSync } from "node:fs";
 import { createServer } from "node:net";

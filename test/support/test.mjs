@@ -1,13 +1,16 @@
 // `npm test`: checks, unit, integration, editor and browser tests. Sets the machine up first; runs on Node 20 with nothing installed.
-// `npm test -- unit browser` runs those parts alone.
+// `npm test -- unit browser` runs those parts alone. `npm run soak -- --seed 42` runs the same tests with every run and case they have.
+import "./setup/node-version.mjs";
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { ensureCodeServer } from "./setup/code-server.mjs";
+import { parseArgs } from "node:util";
 import { findChromium } from "./setup/chromium.mjs";
-import { ensureEngine } from "./setup/engine.mjs";
-import { ensureBuild, ensurePackages, projectEnv, projectNode, root } from "./setup/project.mjs";
-import { has, SetupError, say } from "./setup/say.mjs";
+import { ensureCodeServer } from "./setup/code-server.mjs";
+import { ensureMachine, missingParts, whyWithout } from "./setup/machine.mjs";
+import { whyNoOtherUser } from "./setup/other-users.mjs";
+import { ensureBuild, ensurePackages, ensureVsix, projectEnv, projectNode, root } from "./setup/project.mjs";
+import { SetupError, say } from "./setup/say.mjs";
 
 const ci = process.env.CI === "true";
 const output = join(root, "test-output");
@@ -20,21 +23,20 @@ function record(ok, name, text = "") {
   if (!ok) failures.push(name);
 }
 
-/** A part whose real component is missing: named on a contributor's machine, a failure in CI. */
+/** Names a part that cannot be tried here: skipped on a contributor's machine, a failure in CI. */
 function missing(part, reason) {
   if (ci) return record(false, part, reason);
   tally.skipped += 1;
   process.stdout.write(`- ${part}: skipped. ${reason}\n`);
 }
 
-function vitest(project, env = {}) {
-  const report = join(output, `${project}.json`);
+function vitest(name, projects = [name], env = {}) {
+  const report = join(output, `${name}.json`);
   return new Promise((resolve) => {
     const args = [
       join(root, "node_modules/vitest/vitest.mjs"),
       "run",
-      "--project",
-      project,
+      ...projects.flatMap((project) => ["--project", project]),
       "--reporter=default",
       "--reporter=json",
       `--outputFile.json=${report}`,
@@ -47,11 +49,11 @@ function vitest(project, env = {}) {
         tally.failed += result.numFailedTests;
         tally.skipped += result.numPendingTests + result.numTodoTests;
         for (const file of result.testResults)
-          for (const test of file.assertionResults) if (test.status === "failed") failures.push(`${project}: ${test.fullName}`);
+          for (const test of file.assertionResults) if (test.status === "failed") failures.push(`${name}: ${test.fullName}`);
         if (ci && result.numPendingTests + result.numTodoTests > 0)
-          record(false, `${project}: nothing is skipped in CI`, "Tests were skipped; see above.");
+          record(false, `${name}: nothing is skipped in CI`, "Tests were skipped; see above.");
       }
-      if (code !== 0 && !failures.some((name) => name.startsWith(project))) record(false, project, `vitest ended with ${code}`);
+      if (code !== 0 && !failures.some((failure) => failure.startsWith(name))) record(false, name, `vitest ended with ${code}`);
       resolve();
     });
   });
@@ -65,43 +67,53 @@ const parts = {
       record(ok, `checks: ${name}`, text);
     }
   },
-  unit: () => vitest("unit"),
+  unit: () => vitest("unit", ["unit", "unit-isolated"]),
   async integration() {
-    // Tests against a real container engine are skipped where there can be none, and say so; in CI that is a failure.
-    await ensureEngine().catch((error) => {
-      if (!(error instanceof SetupError)) throw error;
-      missing("container engine", error.message);
-    });
-    await vitest("integration");
+    for (const { part, reason } of missingParts()) if (part !== "workbench") missing(part, reason);
+    const reason = whyNoOtherUser();
+    if (reason !== null) missing("ordinary user", reason);
+    await vitest("integration", ["integration", "integration-serial"]);
   },
   editor: () => inWorkbench("editor"),
   browser: () => inWorkbench("browser"),
 };
 
 async function inWorkbench(project) {
-  const chromium = findChromium();
-  if (chromium === null)
-    return missing(project, "Chromium is missing: install it (Debian: apt-get install chromium) or name it in CHROMIUM_PATH.");
+  const reason = whyWithout("browser");
+  if (reason !== null) return missing(project, reason);
   try {
     await ensureCodeServer();
+    // Before test files that run at the same time would each pack it.
+    await ensureVsix();
   } catch (error) {
     if (!(error instanceof SetupError)) throw error;
     return missing(project, error.message);
   }
-  await vitest(project, { CHROMIUM_PATH: chromium });
+  await vitest(project, [project], { CHROMIUM_PATH: findChromium() });
 }
 
-const asked = process.argv.slice(2).filter((arg) => !arg.startsWith("-"));
-const unknown = asked.filter((name) => !(name in parts));
 try {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { soak: { type: "boolean", default: false }, seed: { type: "string" } },
+  });
+  const unknown = positionals.filter((name) => !(name in parts));
   if (unknown.length > 0) throw new SetupError(`There is no part ${unknown.join(", ")}; parts are ${Object.keys(parts).join(", ")}.`);
+  if (values.seed !== undefined && !/^-?\d+$/.test(values.seed)) throw new SetupError("--seed takes a whole number.");
+  const usual = values.soak ? ["unit", "integration"] : Object.keys(parts);
   const started = Date.now();
+  if (values.soak) {
+    process.env.LANCELOT_SOAK = "1";
+    process.env.LANCELOT_SEED = values.seed ?? String(Math.floor(Math.random() * 2 ** 31));
+  } else if (values.seed !== undefined) process.env.LANCELOT_SEED = values.seed;
+  const { LANCELOT_SEED: seed } = process.env;
+  if (seed !== undefined) say(`Seed ${seed}: repeat this run with --seed ${seed}`);
+  await ensureMachine();
   await ensurePackages();
   await ensureBuild({ force: ci });
   rmSync(output, { recursive: true, force: true });
   mkdirSync(output, { recursive: true });
-  if (!(await has("git"))) throw new SetupError("git is missing.");
-  for (const name of asked.length > 0 ? asked : Object.keys(parts)) {
+  for (const name of positionals.length > 0 ? positionals : usual) {
     const from = Date.now();
     say(`— ${name} —`);
     await parts[name]();
@@ -111,9 +123,10 @@ try {
   process.stdout.write(
     `\nAll parts: ${Math.round((Date.now() - started) / 1000)} s\n${tally.passed} passed, ${tally.failed} failed, ${tally.skipped} skipped\n`,
   );
+  if (seed !== undefined) process.stdout.write(`Seed ${seed}\n`);
   process.exitCode = tally.failed > 0 || tally.passed === 0 ? 1 : 0;
 } catch (error) {
-  if (!(error instanceof SetupError)) throw error;
+  if (!(error instanceof SetupError) && !String(error.code).startsWith("ERR_PARSE_ARGS")) throw error;
   say(error.message);
   process.exitCode = 1;
 }

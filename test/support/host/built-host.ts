@@ -105,7 +105,7 @@ export async function startServe(options: {
 }
 
 /** Waits until `ready` holds, looking every 25 ms. @throws Error with `what` after `timeoutMs`. */
-export async function until(what: string, ready: () => boolean | Promise<boolean>, timeoutMs = 30_000): Promise<void> {
+export async function until(what: string, ready: () => boolean | Promise<boolean>, timeoutMs = 120_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!(await ready())) {
     if (Date.now() > deadline) throw new Error(`Not within ${timeoutMs} ms: ${what}`);

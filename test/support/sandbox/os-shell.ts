@@ -1,11 +1,8 @@
 import { createOsShell } from "../../../agent-server/sandbox/os-sandbox.ts";
 import { type OsShellDeps } from "../../../agent-server/sandbox/os/os-shell-deps.ts";
 import type { ShellProvider } from "../../../agent-server/sandbox/shell-provider.ts";
-import { ensureOsSandbox } from "../setup/os-sandbox.mjs";
 import { isolationLimits } from "./limits.ts";
 import type { SandboxRoom } from "./fixture.ts";
-
-await ensureOsSandbox();
 
 /** The sandbox of the operating system on a room's workspace, small, without network unless given. */
 export function openOsShell(room: SandboxRoom, more: Partial<OsShellDeps> = {}): ShellProvider {

@@ -41,8 +41,8 @@ export async function runIn(provider: ShellProvider, workspace: string, command:
   return { result, ...said, started, received };
 }
 
-/** Waits until `check` gives something other than null, false or undefined; looks every 20 ms, for at most `deadlineMs`. */
-export async function until<T>(what: string, check: () => T | Promise<T>, deadlineMs = 15_000): Promise<NonNullable<T>> {
+/** Waits until `check` gives something other than null, false or undefined; looks every 20 ms, for at most `deadlineMs`, which only ends a test that hangs. */
+export async function until<T>(what: string, check: () => T | Promise<T>, deadlineMs = 120_000): Promise<NonNullable<T>> {
   const end = Date.now() + deadlineMs;
   for (;;) {
     const found = await check();

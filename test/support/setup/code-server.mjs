@@ -80,33 +80,7 @@ export function codeServerCommand(editor, options) {
   mkdirSync(options.home, { recursive: true });
   const config = join(options.home, "config.yaml");
   writeFileSync(config, "auth: none\ncert: false\n");
-  const settings = join(options.userData, "User/settings.json");
-  if (!existsSync(settings))
-    writeFileSync(
-      settings,
-      `${JSON.stringify(
-        {
-          "workbench.startupEditor": "none",
-          "workbench.secondarySideBar.defaultVisibility": "hidden",
-          "workbench.tips.enabled": false,
-          "chat.disableAIFeatures": true,
-          "telemetry.telemetryLevel": "off",
-          "extensions.autoUpdate": false,
-          "extensions.autoCheckUpdates": false,
-          "update.mode": "none",
-          ...(options.smokeTest ? { "workbench.reduceMotion": "on" } : {}),
-          ...options.settings,
-        },
-        null,
-        2,
-      )}\n`,
-    );
-  // What is the machine's own (`scope: machine`) counts from here alone, once the editor knows the extension's settings.
-  const machine = join(options.userData, "Machine/settings.json");
-  if (options.settings !== undefined && !existsSync(machine)) {
-    mkdirSync(dirname(machine), { recursive: true });
-    writeFileSync(machine, `${JSON.stringify(options.settings, null, 2)}\n`);
-  }
+  if (!existsSync(join(options.userData, "User/settings.json"))) writeEditorSettings(options.userData, options);
   const args = [
     editor.entry,
     ...["--config", config, "--auth", "none", "--bind-addr", `127.0.0.1:${options.port}`],
@@ -122,4 +96,31 @@ export function codeServerCommand(editor, options) {
     XDG_DATA_HOME: join(options.home, "data"),
   };
   return { args, env };
+}
+
+/**
+ * Writes what the owner has set in a workbench. A window that is open takes it over, and a new one begins with it.
+ * @param {string} userData
+ * @param {{ smokeTest?: boolean, settings?: Record<string, unknown> }} options
+ */
+export function writeEditorSettings(userData, options) {
+  const settings = {
+    "workbench.startupEditor": "none",
+    "workbench.secondarySideBar.defaultVisibility": "hidden",
+    "workbench.tips.enabled": false,
+    "chat.disableAIFeatures": true,
+    "telemetry.telemetryLevel": "off",
+    "extensions.autoUpdate": false,
+    "extensions.autoCheckUpdates": false,
+    "update.mode": "none",
+    ...(options.smokeTest ? { "workbench.reduceMotion": "on" } : {}),
+    ...options.settings,
+  };
+  const write = (file, content) => {
+    mkdirSync(dirname(join(userData, file)), { recursive: true });
+    writeFileSync(join(userData, file), `${JSON.stringify(content, null, 2)}\n`);
+  };
+  write("User/settings.json", settings);
+  // What is the machine's own (`scope: machine`) counts from here alone, once the editor knows the extension's settings.
+  if (options.settings !== undefined) write("Machine/settings.json", options.settings);
 }

@@ -17,47 +17,16 @@ import {
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
+import { locate, systemPath, whyWithout } from "./machine.mjs";
 import { cacheDir, projectNode } from "./project.mjs";
-import { has, run, SetupError, say } from "./say.mjs";
+import { run, SetupError } from "./say.mjs";
 
 /** busybox and nothing else. The number is that of what is in it: images are kept. */
 export const smallImage = "lancelot-test:small-1";
 /** bash, coreutils, git, python3, node: the machine's own. */
 export const toolsImage = "lancelot-test:tools-1";
 const folders = () => join(cacheDir(), "engine");
-const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin` };
-
-/** Why there can be no engine here, in words; null when there can. */
-export async function whyNoEngine() {
-  if (process.platform !== "linux") return "The tests' own container engine runs on Linux alone.";
-  if (process.getuid?.() !== 0) return "The tests' own container engine needs root.";
-  if (hasEngine()) return null;
-  if (!(await has("apt-get", ["--version"]))) return "dockerd and busybox are missing (Debian: apt-get install docker.io busybox-static).";
-  return null;
-}
-
-const hasEngine = () => ["dockerd", "docker-init", "runc", "busybox"].every((name) => locate(name) !== undefined);
-/** Path of a program; undefined where there is none. */
-const locate = (name) =>
-  env.PATH.split(":")
-    .map((folder) => join(folder, name))
-    .find((path) => existsSync(path));
-
-/**
- * Installs what the engine needs where it is missing.
- * @throws SetupError that says why there can be none
- */
-export async function ensureEngine() {
-  const reason = await whyNoEngine();
-  if (reason !== null) throw new SetupError(reason);
-  if (hasEngine()) return;
-  say("Installing the container engine (docker.io)…");
-  const failure = "The container engine could not be installed (apt-get install docker.io tini busybox-static).";
-  const apt = ["-o", "DPkg::Lock::Timeout=300"];
-  const quiet = { env: { ...env, DEBIAN_FRONTEND: "noninteractive" }, quiet: true, failure };
-  await run("apt-get", [...apt, "update", "-qq"], quiet);
-  await run("apt-get", [...apt, "install", "-y", "-qq", "--no-install-recommends", "docker.io", "tini", "busybox-static"], quiet);
-}
+const env = { ...process.env, PATH: systemPath };
 
 /**
  * Starts an engine that belongs to this process alone.
@@ -65,7 +34,8 @@ export async function ensureEngine() {
  *   the small one when nothing is said; more addresses to listen at; more of the engine's configuration
  */
 export async function startEngine(options = {}) {
-  await ensureEngine();
+  const reason = whyWithout("engine");
+  if (reason !== null) throw new SetupError(reason);
   const slot = takeSlot();
   await endLeft(slot.path);
   const folder = mkdtempSync(join(tmpdir(), "lancelot-engine-"));

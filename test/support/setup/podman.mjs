@@ -1,23 +1,15 @@
 // Podman's service of the tests' own, with an image made on this machine. Runs on Node 20 with nothing installed.
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ensureImage, isEngineThere, whyNoEngine } from "./engine.mjs";
-import { has, run, SetupError } from "./say.mjs";
-
-/** Why there can be no Podman here, in words; null when there can. */
-export async function whyNoPodman() {
-  const reason = await whyNoEngine();
-  if (reason !== null) return reason;
-  return (await has("podman")) && existsSync("/usr/libexec/podman/catatonit")
-    ? null
-    : "Podman is missing (Debian: apt-get install podman catatonit).";
-}
+import { ensureImage, isEngineThere } from "./engine.mjs";
+import { systemPath, whyWithout } from "./machine.mjs";
+import { run, SetupError } from "./say.mjs";
 
 /** Starts Podman's service with folders of its own. @throws SetupError */
 export async function startPodman(image) {
-  const reason = await whyNoPodman();
+  const reason = whyWithout("podman");
   if (reason !== null) throw new SetupError(reason);
   const folder = mkdtempSync(join(tmpdir(), "lancelot-podman-"));
   const socket = join(folder, "podman.sock");
@@ -28,7 +20,7 @@ export async function startPodman(image) {
   mkdirSync(join(policy, ".."), { recursive: true });
   writeFileSync(policy, '{"default":[{"type":"insecureAcceptAnything"}]}');
   const args = ["--root", join(folder, "root"), "--runroot", join(folder, "run")];
-  const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin`, CONTAINERS_CONF: config, HOME: join(folder, "home") };
+  const env = { ...process.env, PATH: systemPath, CONTAINERS_CONF: config, HOME: join(folder, "home") };
   const child = spawn("podman", [...args, "system", "service", "--time=0", `unix://${socket}`], { env, cwd: folder, stdio: "ignore" });
   const gone = new Promise((resolve) => child.once("exit", resolve));
   child.on("error", () => {});

@@ -1,6 +1,6 @@
 // Makes a checkout ready: packages from the lockfile, Node 24, a build. Runs on Node 20 with nothing installed.
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -34,8 +34,6 @@ function lockHash() {
 
 /** Installs from the lockfile when packages are missing or belong to another lockfile. */
 export async function ensurePackages() {
-  const major = Number(process.versions.node.split(".")[0]);
-  if (major < 20) throw new SetupError(`Node ${process.versions.node} is too old to set Lancelot up: install Node 20 or newer.`);
   if (!(await has("git")))
     throw new SetupError(
       "git is missing: install it (Debian: apt-get install git; macOS: xcode-select --install; Windows: winget install Git.Git).",
@@ -76,10 +74,9 @@ export async function ensureBuild({ force = false } = {}) {
   await run(projectNode(), ["esbuild.mjs", "--production"], { cwd: root, failure: "The build failed; what is wrong is named below." });
 }
 
-/** The extension as a VSIX, made anew when the build is newer. @returns its path */
+/** Packs the extension when the build is newer than the last VSIX. @returns the path of the VSIX */
 export async function ensureVsix() {
-  const file = join(cacheDir(), "vsix", "lancelot.vsix");
-  mkdirSync(dirname(file), { recursive: true });
+  const file = join(root, "dist/lancelot.vsix");
   const fresh = existsSync(file) && statSync(file).mtimeMs > statSync(join(root, "dist/size-report.json")).mtimeMs;
   if (!fresh) {
     say("Packing the extension…");

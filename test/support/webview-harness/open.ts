@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as esbuild from "esbuild";
@@ -18,13 +18,6 @@ const bodyClasses: Readonly<Record<ThemeName, string>> = {
   "hc-dark": "vscode-high-contrast",
   "hc-light": "vscode-high-contrast vscode-high-contrast-light",
 };
-
-/** Where a Chromium is; undefined when the machine has none. */
-export function chromiumPath(): string | undefined {
-  return [process.env.CHROMIUM_PATH, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(
-    (path) => path !== undefined && existsSync(path),
-  );
-}
 
 /** Scripts and styles of the views by file name, built as they ship. */
 export async function buildViews(): Promise<ReadonlyMap<string, string>> {

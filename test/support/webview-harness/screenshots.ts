@@ -1,12 +1,13 @@
 // Takes a picture of every state of the views in every theme: `node test/support/webview-harness/screenshots.ts [folder] [name…]`.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { buildViews, chromiumPath, launchBrowser, openView, themeNames } from "./open.ts";
+import { buildViews, launchBrowser, openView, themeNames } from "./open.ts";
 import { states } from "./states.ts";
+import { findChromium } from "../setup/chromium.mjs";
 
 const [folder = "test-output/webviews", ...names] = process.argv.slice(2);
-const executable = chromiumPath();
-if (executable === undefined) throw new Error("No Chromium was found; set CHROMIUM_PATH.");
+const executable = findChromium();
+if (executable === null) throw new Error("No Chromium was found; set CHROMIUM_PATH.");
 mkdirSync(folder, { recursive: true });
 const files = await buildViews();
 const browser = await launchBrowser(executable);

@@ -49,7 +49,7 @@ export async function openEditorRoom({
   const server = script === undefined ? null : await startModelServer({ script });
   if (server !== null) useModelServer(data, server.url("openai_compatible"));
   const workbench = await openWorkbench({ workspace: workspace.path, settings: { "lancelot.dataFolder": data, ...settings }, extensions });
-  workbench.page.setDefaultTimeout(15_000);
+  workbench.page.setDefaultTimeout(60_000);
   return {
     workspace: workspace.path,
     data,

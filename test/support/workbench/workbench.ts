@@ -4,9 +4,9 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { format } from "node:util";
 import { join } from "node:path";
-import { type Browser, chromium, type Frame, type Page } from "playwright-core";
+import { chromium, type Frame, type Page } from "playwright-core";
 import { chromiumFlags, findChromium } from "../setup/chromium.mjs";
-import { codeServerCommand, ensureCodeServer } from "../setup/code-server.mjs";
+import { codeServerCommand, ensureCodeServer, writeEditorSettings } from "../setup/code-server.mjs";
 import { ensureVsix, root } from "../setup/project.mjs";
 import { run } from "../setup/say.mjs";
 
@@ -32,6 +32,8 @@ export interface Workbench {
 export interface WorkbenchOptions {
   /** Null opens a window without a folder. */
   workspace: string | null;
+  /** Starts a server for this window alone, which can then be killed. */
+  own?: boolean;
   /** With Workspace Trust, as a desktop editor has it; the workspace is then not trusted yet. Off unless said. */
   trust?: boolean;
   /** Use the checkout instead of a VSIX, as F5 does, with these tests. */
@@ -58,15 +60,21 @@ export function freePort(): Promise<number> {
   });
 }
 
-/** Starts code-server on a free port and opens the workbench in headless Chromium. */
-export async function openWorkbench(options: WorkbenchOptions): Promise<Workbench> {
-  const executablePath = findChromium();
-  if (executablePath === null) throw new Error("Chromium is missing: install it or name it in CHROMIUM_PATH.");
+/** A running code-server with the packed extension. */
+interface EditorServer {
+  readonly url: string;
+  readonly home: string;
+  readonly pid: number;
+}
+
+const userDataOf = (home: string): string => join(home, "user");
+
+/** Starts code-server on a free port. */
+async function startServer(options: WorkbenchOptions): Promise<EditorServer & { child: ChildProcess; output(): string }> {
   const editor = await ensureCodeServer();
   const home = mkdtempSync(join(tmpdir(), "lancelot-workbench-"));
   const port = await freePort();
-  const userData = join(home, "user");
-  const common = { port, userData, extensions: join(home, "extensions"), home, smokeTest: true };
+  const common = { port, userData: userDataOf(home), extensions: join(home, "extensions"), home, smokeTest: true };
   const { args, env } = codeServerCommand(editor, {
     ...common,
     ...(options.workspace === null ? {} : { workspace: options.workspace }),
@@ -79,14 +87,57 @@ export async function openWorkbench(options: WorkbenchOptions): Promise<Workbenc
     for (const vsix of [await ensureVsix(), ...(options.extensions ?? [])])
       await run(editor.node, [...install, "--install-extension", vsix, "--force"], { env: fullEnv, quiet: true });
   }
-  const server = spawn(editor.node, args, { env: fullEnv, stdio: ["ignore", "pipe", "pipe"], detached: process.platform !== "win32" });
+  const child = spawn(editor.node, args, { env: fullEnv, stdio: ["ignore", "pipe", "pipe"], detached: process.platform !== "win32" });
   let output = "";
-  for (const stream of [server.stdout, server.stderr])
+  for (const stream of [child.stdout, child.stderr])
     stream?.on("data", (chunk: Buffer) => {
       output = (output + chunk.toString()).slice(-20_000);
     });
   const url = `http://127.0.0.1:${port}`;
-  await untilUp(`${url}/healthz`, server, () => output);
+  await untilUp(`${url}/healthz`, child, () => output);
+  return { url, home, pid: child.pid ?? 0, child, output: () => output };
+}
+
+async function stopServer({ child, home, pid, output }: Awaited<ReturnType<typeof startServer>>): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) {
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    killGroup(pid, "SIGTERM");
+    const timer = setTimeout(() => killGroup(pid, "SIGKILL"), 10_000);
+    await ended;
+    clearTimeout(timer);
+  }
+  if (process.env["LANCELOT_KEEP_WORKBENCH"]) console.log(home, output());
+  else rmSync(home, { recursive: true, force: true, maxRetries: 5 });
+}
+
+/** Names the server that all files of a run share. */
+const sharedVariable = "LANCELOT_TEST_WORKBENCH";
+
+/** Vitest's global setup of the browser tests: one server for all their files. @returns what ends it */
+export async function setup(): Promise<() => Promise<void>> {
+  const server = await startServer({ workspace: null });
+  const { url, home, pid } = server;
+  process.env[sharedVariable] = JSON.stringify({ url, home, pid } satisfies EditorServer);
+  return () => stopServer(server);
+}
+
+/** The shared server, for a window that needs nothing else of it than settings. */
+function sharedServer(options: WorkbenchOptions): EditorServer | null {
+  const shared = process.env[sharedVariable];
+  const special = options.own === true || options.trust === true || [options.development, options.env, options.extensions].some(Boolean);
+  return shared === undefined || special ? null : (JSON.parse(shared) as EditorServer);
+}
+
+/** Opens the workbench in headless Chromium: on the server that the files of a run share, or on one of its own. */
+export async function openWorkbench(options: WorkbenchOptions): Promise<Workbench> {
+  const executablePath = findChromium();
+  if (executablePath === null) throw new Error("Chromium is missing: install it or name it in CHROMIUM_PATH.");
+  const shared = sharedServer(options);
+  const own = shared === null ? await startServer(options) : null;
+  const server = shared ?? own;
+  if (server === null) throw new Error("There is no server.");
+  const { url, home } = server;
+  if (shared !== null) writeEditorSettings(userDataOf(home), { smokeTest: true, settings: options.settings ?? {} });
 
   const browser = await chromium.launch({ executablePath, headless: true, args: [...chromiumFlags] });
   const context = await browser.newContext({
@@ -94,11 +145,20 @@ export async function openWorkbench(options: WorkbenchOptions): Promise<Workbenc
     permissions: ["clipboard-read", "clipboard-write"],
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(45_000);
+  page.setDefaultTimeout(120_000);
   await page.goto(await address(page, url, options));
   await page.locator(".monaco-workbench").waitFor();
-  if (!options.development) await page.locator('.activitybar a[aria-label^="Lancelot"]').waitFor({ timeout: 60_000 });
-  return workbench({ page, browser, server, url, home, userData, output: () => output });
+  if (!options.development) await page.locator('.activitybar a[aria-label^="Lancelot"]').waitFor();
+  return workbench({
+    page,
+    server,
+    async close() {
+      await browser.close();
+      if (own !== null) return stopServer(own);
+      // The window's hosts end a moment after it, and write into its data folder until then.
+      while (processesWith("dist/host/main.js", userDataOf(home)).length > 0) await new Promise((resolve) => setTimeout(resolve, 50));
+    },
+  });
 }
 
 async function address(page: Page, url: string, options: WorkbenchOptions): Promise<string> {
@@ -130,20 +190,16 @@ async function untilUp(url: string, server: ChildProcess, output: () => string):
 
 interface Parts {
   page: Page;
-  browser: Browser;
-  server: ChildProcess;
-  url: string;
-  home: string;
-  userData: string;
-  output(): string;
+  server: EditorServer;
+  close(): Promise<void>;
 }
 
-function workbench({ page, browser, server, url, home, userData, output }: Parts): Workbench {
+function workbench({ page, server: { url, home, pid }, close }: Parts): Workbench {
   return {
     page,
     url,
-    dataDir: join(userData, "User/globalStorage/lancelot.lancelot"),
-    hostPids: () => processesWith("dist/host/main.js", userData),
+    dataDir: join(userDataOf(home), "User/globalStorage/lancelot.lancelot"),
+    hostPids: () => processesWith("dist/host/main.js", userDataOf(home)),
     async shot(name) {
       mkdirSync(screenshots, { recursive: true });
       await page.screenshot({ path: join(screenshots, `${name}.png`) });
@@ -157,21 +213,8 @@ function workbench({ page, browser, server, url, home, userData, output }: Parts
       await page.keyboard.press("Enter");
     },
     view: (name) => findView(page, name),
-    kill() {
-      if (server.pid !== undefined) killGroup(server.pid, "SIGKILL");
-    },
-    async close() {
-      await browser.close();
-      if (server.exitCode === null && server.signalCode === null && server.pid !== undefined) {
-        const ended = new Promise((resolve) => server.once("exit", resolve));
-        killGroup(server.pid, "SIGTERM");
-        const timer = setTimeout(() => server.pid !== undefined && killGroup(server.pid, "SIGKILL"), 10_000);
-        await ended;
-        clearTimeout(timer);
-      }
-      if (process.env["LANCELOT_KEEP_WORKBENCH"]) console.log(home, output());
-      else rmSync(home, { recursive: true, force: true, maxRetries: 5 });
-    },
+    kill: () => killGroup(pid, "SIGKILL"),
+    close,
   };
 }
 
@@ -185,7 +228,7 @@ function killGroup(pid: number, signal: NodeJS.Signals): void {
 
 /** Webviews are frames in frames; the inner one carries `data-view`. Waits until it has drawn something. */
 async function findView(page: Page, name: string): Promise<Frame> {
-  const deadline = Date.now() + 45_000;
+  const deadline = Date.now() + 120_000;
   while (Date.now() < deadline) {
     for (const frame of page.frames()) {
       const shown = await frame
@@ -196,7 +239,7 @@ async function findView(page: Page, name: string): Promise<Frame> {
     }
     await page.waitForTimeout(100);
   }
-  throw new Error(`The ${name} view did not show within 45 s.`);
+  throw new Error(`The ${name} view did not show within 2 minutes.`);
 }
 
 /** Linux: processes whose command line has `script` and whose environment or arguments name this workbench. */

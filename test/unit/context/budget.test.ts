@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type ContextMessage, fitConversation, headByTokens, shorten } from "../../../agent-server/context/budget.ts";
 import { createDataFence } from "../../../agent-server/context/fence.ts";
 import { estimateMessage, estimateTokens } from "../../../agent-server/context/tokens.ts";
+import { runs } from "../../support/soak.ts";
 
 const owner = (text: string): ContextMessage => ({ role: "user", content: [{ type: "text", text }] });
 const call = (id: string, args: Record<string, unknown> = {}, name = "read_file"): ContextMessage => ({
@@ -105,7 +106,7 @@ describe("fitting a conversation into a window", () => {
           if (message.role === "user") expect(fitted.messages[index - 1]?.role).not.toBe("user");
         });
       }),
-      { numRuns: 300 },
+      { numRuns: runs(100, 300) },
     );
   });
 

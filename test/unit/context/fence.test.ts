@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createDataFence, newMarker } from "../../../agent-server/context/context.ts";
+import { runs } from "../../support/soak.ts";
 
 describe("marks around data", () => {
   it("carry a word of 64 random bits, another one each time", () => {
@@ -29,7 +30,7 @@ describe("marks around data", () => {
         // The head is one line: no source ends it early.
         expect(wrapped.split("\n")[0]?.endsWith("]")).toBe(true);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(125, 500) },
     );
   });
 

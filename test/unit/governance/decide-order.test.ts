@@ -7,6 +7,7 @@ import { createEvaluate } from "../../../agent-server/governance/evaluate.ts";
 import { baseTiers } from "../../../agent-server/governance/tiers.ts";
 import { commands, gateFacts, soul } from "../../support/gate-facts.ts";
 import { intent } from "../../support/governance-fixture.ts";
+import { runs } from "../../support/soak.ts";
 
 const ids = (decision: Decision) => decision.rules.map(({ id }) => id);
 const edit = intent("file_ops", "write", { path: "src/a.ts" });
@@ -339,7 +340,7 @@ describe("whatever is asked", () => {
           if (after.verdict === "allow") expect(after.tier >= before.tier).toBe(true);
         }
       }),
-      { numRuns: 1500 },
+      { numRuns: runs(375, 1500) },
     );
   });
 
@@ -352,7 +353,7 @@ describe("whatever is asked", () => {
         const facts = { ...now, trust: { tier: () => null }, learned: { find: () => null } };
         if (judge(situate(one, facts), facts).held !== null) expect(order[after.verdict]).toBeGreaterThanOrEqual(order[bare.verdict]);
       }),
-      { numRuns: 1500 },
+      { numRuns: runs(375, 1500) },
     );
   });
 

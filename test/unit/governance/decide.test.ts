@@ -7,6 +7,7 @@ import type { ResolvedPath } from "../../../agent-server/governance/policy/paths
 import { baseTiers } from "../../../agent-server/governance/tiers.ts";
 import { gateFacts, soul } from "../../support/gate-facts.ts";
 import { intent } from "../../support/governance-fixture.ts";
+import { runs } from "../../support/soak.ts";
 
 type Found = Extract<ResolvedPath, { ok: true }>;
 
@@ -259,7 +260,7 @@ describe("whatever is asked", () => {
         if (decision.tier === "T2" || decision.tier === "T3" || decision.verdict === "ask") expect(second.cached).toBe(false);
         else if (one.capability === "file_ops") expect(second.cached).toBe(true);
       }),
-      { numRuns: 1500 },
+      { numRuns: runs(375, 1500) },
     );
   });
 
@@ -272,7 +273,7 @@ describe("whatever is asked", () => {
         if (decision.verdict === "ask") expect(["T1", "T2", "T3"]).toContain(decision.tier);
         if (decision.verdict === "allow") expect(decision.tier).not.toBe("T3");
       }),
-      { numRuns: 1500 },
+      { numRuns: runs(375, 1500) },
     );
   });
 

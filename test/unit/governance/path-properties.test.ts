@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createPathPolicy, type PathPolicy, type ResolvedPath } from "../../../agent-server/governance/policy/paths.ts";
 import { pathCases } from "../../support/path-cases.ts";
 import { createPathWorkspace, type PathWorkspace } from "../../support/path-workspace.ts";
+import { runs } from "../../support/soak.ts";
 
 let tree: PathWorkspace;
 let policy: PathPolicy;
@@ -60,7 +61,7 @@ describe("whatever a path is made of", () => {
         expect(resolved.absolute.split("/")).not.toContain("..");
         expect(resolved.display.startsWith("/")).toBe(false);
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(750, 3000) },
     );
   });
 
@@ -80,7 +81,7 @@ describe("whatever a path is made of", () => {
         expect(policy.stillSame(resolved)).toBe(true);
         expect(policy.resolve(again.absolute)).toEqual(again);
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(500, 2000) },
     );
   });
 
@@ -90,7 +91,7 @@ describe("whatever a path is made of", () => {
         if (/^[/~{]|^[A-Za-z]:|^file:|^$/.test(input)) return;
         expect(strictness(policy.resolve(detour + input))).toBeGreaterThanOrEqual(strictness(policy.resolve(input)));
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(500, 2000) },
     );
   });
 
@@ -108,7 +109,7 @@ describe("whatever a path is made of", () => {
           .join("");
         expect(strictness(policy.resolve(input))).toBeGreaterThanOrEqual(one.expect === "secret" ? 3 : 1);
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(500, 2000) },
     );
   });
 
@@ -117,7 +118,7 @@ describe("whatever a path is made of", () => {
       fc.property(fc.anything(), (value) => {
         expect(typeof policy.resolve(value as string).ok).toBe("boolean");
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(250, 1000) },
     );
   });
 });

@@ -15,7 +15,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "lancelot-recall-"));
   room = openCompilerRoom({ dataDir: join(folder, "data"), workspace: corpusWorkspace, now: () => recallNow });
   items = room.storage.transaction(() => remember(room.store, set.facts));
-}, 120_000);
+});
 afterAll(() => {
   room.close();
   rmSync(folder, { recursive: true, force: true });
@@ -37,12 +37,12 @@ describe("what a year of facts answers, among three thousand others", () => {
     expect(figures.wrongSuperseded).toBe(0);
     expect(figures.wrongUnknown).toBeLessThanOrEqual(0.15);
     expect(figures.wrong).toBeLessThanOrEqual(0.02);
-  }, 120_000);
+  });
 
   it("goes into the compiled context", () => {
     const figures = figuresOf(judge(set, items, askCompiled(room)));
     expect(figures.recall).toBeGreaterThanOrEqual(0.88);
     expect(figures.wrongSuperseded).toBe(0);
     expect(figures.wrong).toBeLessThanOrEqual(0.03);
-  }, 240_000);
+  });
 });

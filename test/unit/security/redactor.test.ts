@@ -4,6 +4,8 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createRedactor } from "../../../agent-server/security/security.ts";
 import { letters, long, secretSamples, token } from "../../support/secret-samples.ts";
+import { processorMs } from "../../support/processor-time.ts";
+import { runs } from "../../support/soak.ts";
 
 const redactor = createRedactor();
 const redact = (text: string): string => redactor.text(text).text;
@@ -180,10 +182,10 @@ describe("a megabyte", () => {
     ["emoji", "🙂"],
   ])("of %s takes about as long as one of prose", (_, unit) => {
     const text = unit.repeat(Math.ceil(size / unit.length)).slice(0, size);
-    const start = performance.now();
+    const start = processorMs();
     redact(text);
     // Prose takes tens of milliseconds; one quadratic pattern takes minutes.
-    expect(performance.now() - start).toBeLessThan(3_000);
+    expect(processorMs() - start).toBeLessThan(3_000);
   });
 });
 
@@ -288,7 +290,7 @@ describe("a value", () => {
         const once = redact(pieces.join(""));
         expect(redact(once)).toBe(once);
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(500, 2_000) },
     );
   });
 });

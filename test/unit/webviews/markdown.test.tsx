@@ -8,6 +8,7 @@ import { Markdown } from "../../../webviews/shared/markdown/markdown.tsx";
 import { linkTarget, markdownToTree } from "../../../webviews/shared/markdown/sanitize.ts";
 import { createFakeView, type FakeView } from "../../support/fake-view.ts";
 import { answerText } from "../../support/webview-harness/samples.ts";
+import { runs } from "../../support/soak.ts";
 
 let root: HTMLElement;
 let view: FakeView;
@@ -232,7 +233,7 @@ describe("splitBlocks", () => {
           splitBlocks(text).sources.filter((source) => source.trim() !== ""),
         );
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(250, 1000) },
     );
   });
 

@@ -200,7 +200,7 @@ describe("changes under review (supervised posture)", () => {
       }),
       { numRuns: 30 },
     );
-  }, 60_000);
+  });
 
   it("for any edit, any choice and any edit of the owner elsewhere: nothing of either is lost", async () => {
     const pick = fc.uniqueArray(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 5 });
@@ -228,7 +228,7 @@ describe("changes under review (supervised posture)", () => {
       }),
       { numRuns: 20 },
     );
-  }, 60_000);
+  });
 });
 
 describe("changes with an editor", () => {

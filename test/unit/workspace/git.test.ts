@@ -143,7 +143,7 @@ describe("git tools", () => {
     expect(existsSync(canary)).toBe(false);
     // The traps do spring when git is run as it comes.
     try {
-      execFileSync("git", ["diff"], { cwd: room.workspace, stdio: "pipe", timeout: 10_000 });
+      execFileSync("git", ["diff"], { cwd: room.workspace, stdio: "pipe", timeout: 120_000 });
     } catch {
       // What it answers is of no interest.
     }

@@ -6,6 +6,7 @@ import type { CommandJudgement } from "../../../../agent-server/governance/facts
 import { type CommandCase, commandCases, dangerousCases } from "../../../support/command-cases.ts";
 import { type CommandWorkspace, createCommandWorkspace } from "../../../support/command-workspace.ts";
 import { prefixes, spelled, wrappers } from "../../../support/shell-quoting.ts";
+import { runs } from "../../../support/soak.ts";
 
 let tree: CommandWorkspace;
 beforeAll(async () => {
@@ -61,7 +62,7 @@ describe("a verdict is not lowered", () => {
           expect(lowered(words.join(" "), row)).toBeNull();
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: runs(500, 2000) },
     );
   });
 
@@ -94,7 +95,7 @@ describe("a verdict is not lowered", () => {
           expect(lowered(wrapped, row)).toBeNull();
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: runs(250, 1000) },
     );
   });
 
@@ -106,7 +107,7 @@ describe("a verdict is not lowered", () => {
         const start = before.length === 0 ? "" : `${before.join(between)}\n`;
         expect(lowered(`${start}${row.command}\n${after.join("\n")}`, row)).toBeNull();
       }),
-      { numRuns: 300 },
+      { numRuns: runs(100, 300) },
     );
   });
 
@@ -126,7 +127,7 @@ describe("a verdict is not lowered", () => {
         if (parse(first.command).errors?.length) return;
         expect(lowered(`{ ${first.command}\n}\n${second.command}`, second)).toBeNull();
       }),
-      { numRuns: 600 },
+      { numRuns: runs(150, 600) },
     );
   });
 });
@@ -199,7 +200,7 @@ describe("every command that stands anywhere in the tree", () => {
         if (parse(line).errors?.length) return;
         expect(passedBy(line, row.cwd)).toEqual([]);
       }),
-      { numRuns: 1500 },
+      { numRuns: runs(375, 1500) },
     );
   });
 });
@@ -227,7 +228,7 @@ describe("anything at all", () => {
   it("random characters", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 200 }), (text) => void expectSane(text)),
-      { numRuns: 1000 },
+      { numRuns: runs(250, 1000) },
     );
   });
 
@@ -237,7 +238,7 @@ describe("anything at all", () => {
         expectSane(Buffer.from(bytes).toString("latin1"));
         expectSane(Buffer.from(bytes).toString("utf8"));
       }),
-      { numRuns: 500 },
+      { numRuns: runs(125, 500) },
     );
   });
 
@@ -246,7 +247,7 @@ describe("anything at all", () => {
       fc.property(fc.array(fc.constantFrom(...tokens), { maxLength: 30 }), fc.constantFrom("", " "), (soup, between) => {
         expectSane(soup.join(between));
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(750, 3000) },
     );
   });
 
@@ -261,7 +262,7 @@ describe("anything at all", () => {
         }
         expectSane(text, row.cwd);
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(750, 3000) },
     );
   });
 

@@ -4,6 +4,7 @@ import { decodeSoul, maxSoulBytes, readSoul } from "../../../../agent-server/gov
 import { isCritical, lintSoul } from "../../../../agent-server/governance/soul/lint.ts";
 import { loadSoulTerms, type SoulTerms } from "../../../../agent-server/governance/soul/terms.ts";
 import { configDir, shippedSoul } from "../../../support/soul-fixture.ts";
+import { runs } from "../../../support/soak.ts";
 
 const terms = loadSoulTerms(configDir);
 
@@ -353,7 +354,7 @@ describe("whatever the text", () => {
           if (!issues.some((issue) => issue.severity === "critical")) expect(readSoul(yaml).document).not.toBeNull();
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(125, 500) },
     );
   });
 

@@ -11,6 +11,7 @@ import { kinds, tags } from "../../../../agent-server/governance/vocabulary.ts";
 import { capabilities } from "../../../../agent-server/contract/governance.ts";
 import { createRedactor } from "../../../../agent-server/security/security.ts";
 import { configDir, shippedSoul } from "../../../support/soul-fixture.ts";
+import { runs } from "../../../support/soak.ts";
 
 const deps = { terms: loadSoulTerms(configDir), redactor: createRedactor() };
 const shipped = readSoul(shippedSoul).document as SoulDocument;
@@ -218,7 +219,7 @@ describe("whatever the overlay", () => {
         );
         for (const flag of ["noSilentFailure", "sourcesRequired"] as const) if (whole.tone[flag]) expect(narrow.tone[flag]).toBe(true);
       }),
-      { numRuns: 400 },
+      { numRuns: runs(100, 400) },
     );
     // Most overlays of chance widen; enough of them must not, or nothing was tried.
     expect(made).toBeGreaterThan(tried / 4);

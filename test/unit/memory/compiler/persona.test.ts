@@ -6,6 +6,7 @@ import { readSoul } from "../../../../agent-server/governance/soul/document.ts";
 import { soulPrompt } from "../../../../agent-server/governance/soul/prompt.ts";
 import { compilePersona } from "../../../../agent-server/memory/compiler/persona.ts";
 import { shorten } from "../../../../agent-server/memory/compiler/shorten.ts";
+import { runs } from "../../../support/soak.ts";
 
 const shipped = (): { text: string; version: string } => {
   const { document } = readSoul(readFileSync("soul/soul_versions/soul_v1.yaml", "utf8"));
@@ -76,7 +77,7 @@ describe("a text that is too long", () => {
           from = at + 1;
         }
       }),
-      { numRuns: 300 },
+      { numRuns: runs(100, 300) },
     );
   });
 

@@ -129,7 +129,7 @@ const fill = (room: CompilerRoom, items: readonly WantedItem[]): void => {
   room.put(items);
 };
 
-describe("whatever is remembered", { timeout: 120_000 }, () => {
+describe("whatever is remembered", () => {
   it("budgets hold, nothing foreign, expired or flagged goes in, and each candidate is in or out with a reason", () => {
     fc.assert(
       fc.property(memories, budgets, wishes, (items, limits, wish) => {

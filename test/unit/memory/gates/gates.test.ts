@@ -6,6 +6,7 @@ import { createOrders } from "../../../../agent-server/memory/gates/orders.ts";
 import { MemorySettings } from "../../../../agent-server/memory/settings.ts";
 import type { Author, ProposedEdit, Verdict } from "../../../../agent-server/memory/types.ts";
 import { gatesRoom, orders, redactor, said, sanitizer } from "../../../support/memory/gates-fixture.ts";
+import { runs } from "../../../support/soak.ts";
 
 const agent: Author = { by: "agent", questId: "q1" };
 const owner: Author = { by: "owner", questId: null };
@@ -228,7 +229,7 @@ describe("the gates", () => {
         if (verdict.edit.target.startsWith("core:") && (author as Author).by !== "owner") expect(verdict.kind).toBe("quarantine");
         expect(gates.verify({ edit: verdict.edit, author: (author as Author).by })).toBeInstanceOf(Array);
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(500, 2_000) },
     );
   });
 

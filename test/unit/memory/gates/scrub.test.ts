@@ -8,6 +8,7 @@ import type { Author, ProposedEdit } from "../../../../agent-server/memory/types
 import { secretDisguises } from "../../../support/memory/secret-disguises.ts";
 import { gatesRoom, redactor } from "../../../support/memory/gates-fixture.ts";
 import { secretSamples } from "../../../support/secret-samples.ts";
+import { runs } from "../../../support/soak.ts";
 
 const samples = secretSamples.map(([kind, text, secret]) => ({ kind, secret, text: text.replace("§", () => secret) }));
 const agent: Author = { by: "agent", questId: null };
@@ -74,7 +75,7 @@ describe("secrets", () => {
         const once = scrub(`The server: ${disguise(text)} since Monday.`, redactor);
         expect(scrub(once, redactor)).toBe(once);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(100, 300) },
     );
   });
 
@@ -125,7 +126,7 @@ describe("an edit", () => {
           expect(kept.includes(JSON.stringify(secret).slice(1, -1)) || kept.includes(JSON.stringify(disguised).slice(1, -1))).toBe(false);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(125, 500) },
     );
   });
 

@@ -196,7 +196,7 @@ it("what was exported is imported exactly: the same items with ids, dates, prove
     }),
     { numRuns: 12 },
   );
-}, 60_000);
+});
 
 describe("an import", () => {
   it("is one commit with its receipt, which can be rolled back", async () => {

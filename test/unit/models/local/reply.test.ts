@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { createReplyReader, goesInCircles } from "../../../../agent-server/models/local/reply.ts";
+import { runs } from "../../../support/soak.ts";
 
 function read(pieces: string[]) {
   const reader = createReplyReader();
@@ -29,7 +30,7 @@ it("gives the same words and call however the reply is split", () => {
       expect(whole.text).toBe(text.trimEnd());
       expect(whole.call).toEqual(made === null ? { kind: "none" } : { kind: "call", name: made.tool, args: made.args });
     }),
-    { numRuns: 500 },
+    { numRuns: runs(125, 500) },
   );
 });
 

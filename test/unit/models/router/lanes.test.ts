@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { lanes } from "../../../../agent-server/contract/router.ts";
 import { loadRouter, type RouterConfig } from "../../../../agent-server/models/router/config.ts";
 import { type CallTask, chooseLane, lanesInUse } from "../../../../agent-server/models/router/lanes.ts";
+import { runs } from "../../../support/soak.ts";
 
 const shippedText = readFileSync(join(import.meta.dirname, "../../../../config/router.yaml"), "utf8");
 const shipped = loadRouter(shippedText, null, []).config;
@@ -198,7 +199,7 @@ describe("for any task", () => {
         const used = lanesInUse(config);
         if (choice.lane.startsWith("flagship")) expect(used).toContain(choice.lane);
       }),
-      { numRuns: 400 },
+      { numRuns: runs(100, 400) },
     );
   });
 

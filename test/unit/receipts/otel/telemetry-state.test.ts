@@ -132,10 +132,10 @@ describe("telemetry", () => {
     expect(made.state()).toEqual({ state: "on", problem: null, sent: 0, dropped: 0 });
     tell(receipt("first"));
     tell(receipt("open", "pending"));
-    await vi.waitFor(() => expect(names()).toEqual(["first"]), { timeout: 5_000 });
+    await vi.waitFor(() => expect(names()).toEqual(["first"]));
     tell(receipt("second", "cancelled"));
     tell(receipt("still open", "pending"));
-    await vi.waitFor(() => expect(names()).toEqual(["first", "second"]), { timeout: 5_000 });
+    await vi.waitFor(() => expect(names()).toEqual(["first", "second"]));
     expect(made.state()).toEqual({ state: "on", problem: null, sent: 2, dropped: 0 });
     expect(collector.requests.map(({ path }) => path)).toEqual(["/v1/traces", "/v1/traces"]);
     await made.end();
@@ -195,7 +195,7 @@ describe("the queue of spans", () => {
   it("sends at once what fills a batch of 512, and the rest after the delay or at the end", async () => {
     const pipeline = pipe(60_000);
     for (let index = 0; index < 600; index += 1) pipeline.add(receipt(`r${index}`));
-    await vi.waitFor(() => expect(pipeline.sent()).toBe(512), { timeout: 5_000 });
+    await vi.waitFor(() => expect(pipeline.sent()).toBe(512));
     await pipeline.end();
     expect([collector.spans.length, pipeline.sent(), pipeline.dropped()]).toEqual([600, 600, 0]);
     expect(collector.requests).toHaveLength(2);
@@ -214,10 +214,10 @@ describe("the queue of spans", () => {
     answer = 400;
     const pipeline = pipe(5);
     pipeline.add(receipt("refused"));
-    await vi.waitFor(() => expect(pipeline.dropped()).toBe(1), { timeout: 5_000 });
+    await vi.waitFor(() => expect(pipeline.dropped()).toBe(1));
     answer = 200;
     pipeline.add(receipt("taken"));
-    await vi.waitFor(() => expect(pipeline.sent()).toBe(1), { timeout: 5_000 });
+    await vi.waitFor(() => expect(pipeline.sent()).toBe(1));
     await pipeline.end();
     expect([pipeline.sent(), pipeline.dropped()]).toEqual([1, 1]);
     expect(names()).toEqual(["taken"]);

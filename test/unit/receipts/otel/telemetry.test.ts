@@ -5,6 +5,7 @@ import { createTelemetry, type Ledger, type Telemetry } from "../../../../agent-
 import { createGatedFetch } from "../../../../agent-server/security/security.ts";
 import { startCollector } from "../../../support/receipts/collector.ts";
 import { LedgerFolder, opening } from "../../../support/receipts/ledger-folder.ts";
+import { processorMs } from "../../../support/processor-time.ts";
 
 let folder: LedgerFolder;
 let ledger: Ledger;
@@ -68,7 +69,7 @@ function play(): void {
   ledger.close(ledger.open(opening("search", { questId: "q1", parentId: task })), { status: "cancelled" });
   ledger.close(task, { status: "success" });
 }
-const collected = (count: number) => vi.waitFor(() => expect(collector.spans).toHaveLength(count), { timeout: 5_000 });
+const collected = (count: number) => vi.waitFor(() => expect(collector.spans).toHaveLength(count));
 const span = (name: string) => collector.spans.find((found) => found.name === name);
 
 describe("receipts as traces", () => {
@@ -239,9 +240,9 @@ describe("a collector that", () => {
   it("is not there costs its spans and nothing else; they are counted", async () => {
     await collector.close();
     const made = start("enabled: true\n");
-    const began = performance.now();
+    const began = processorMs();
     many(3_000);
-    expect(performance.now() - began).toBeLessThan(5_000);
+    expect(processorMs() - began).toBeLessThan(5_000);
     expect((await ledger.verify()).ok).toBe(true);
     await made.end();
     const { sent, dropped } = made.state();
@@ -255,7 +256,7 @@ describe("a collector that", () => {
     collector = await startCollector(() => 400);
     const made = start("enabled: true\n");
     many(10);
-    await vi.waitFor(() => expect(made.state().dropped).toBe(10), { timeout: 5_000 });
+    await vi.waitFor(() => expect(made.state().dropped).toBe(10));
     expect(collector.spans).toEqual([]);
   });
 
@@ -264,10 +265,10 @@ describe("a collector that", () => {
     collector = await startCollector(() => "never");
     const made = start("enabled: true\n");
     many(5_000);
-    await vi.waitFor(() => expect(collector.requests.length).toBeGreaterThan(0), { timeout: 5_000 });
+    await vi.waitFor(() => expect(collector.requests.length).toBeGreaterThan(0));
     const began = performance.now();
     await made.end();
-    expect(performance.now() - began).toBeLessThan(4_000);
+    expect(performance.now() - began).toBeLessThan(30_000);
     expect(made.state()).toMatchObject({ sent: 0, dropped: 5_000 });
   });
 });

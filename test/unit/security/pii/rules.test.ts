@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createPiiDetector, createRedactor, type PiiKind } from "../../../../agent-server/security/security.ts";
+import { runs } from "../../../support/soak.ts";
 
 const detector = createPiiDetector(null);
 await detector.ready();
@@ -180,7 +181,7 @@ describe("whatever the text", () => {
         }
         expect(detector.find(text)).toEqual(matches);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(125, 500) },
     );
   });
 

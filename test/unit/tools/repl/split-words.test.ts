@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseCommand } from "../../../../agent-server/tools/repl/repl.ts";
 import { splitWords } from "../../../../agent-server/tools/repl/split-words.ts";
+import { runs } from "../../../support/soak.ts";
 
 describe("the words of a command", () => {
   it.each([
@@ -48,7 +49,7 @@ describe("the words of a command", () => {
       fc.property(fc.array(word, { minLength: 1, maxLength: 6 }), (words) => {
         expect(splitWords(words.map((one) => `'${one.replaceAll("'", `'\\''`)}'`).join(" "))).toEqual(words);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(125, 500) },
     );
   });
 

@@ -5,6 +5,7 @@ import { type Intent, intentsOf } from "../../../support/edits/cases.ts";
 import { type Drift, dishonest, type Given, honest } from "../../../support/edits/drifts.ts";
 import { chooser, minifiedSources, missingSources, sources } from "../../../support/edits/sources.ts";
 import { editTraps, oldVersionTraps } from "../../../support/edits/traps.ts";
+import { runs } from "../../../support/soak.ts";
 
 /** Edits of each file that every drift is tried on. */
 const each = 3;
@@ -109,7 +110,7 @@ describe("a corpus of edits of published sources", () => {
           else refused += 1;
         },
       ),
-      { numRuns: 800 },
+      { numRuns: runs(200, 800) },
     );
     console.log(`edit corpus, drifts combined: applied ${applied}, refused ${refused}`);
     expect(applied).toBeGreaterThan(refused * 9);

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { decodeText, encodeText } from "../../../../agent-server/workspace/text/encoding.ts";
+import { runs } from "../../../support/soak.ts";
 
 describe("encodings", () => {
   it("write back what they read, byte for byte", () => {
@@ -10,7 +11,7 @@ describe("encodings", () => {
         if (decoded === null) return;
         expect(encodeText(decoded.text, decoded.encoding).equals(Buffer.from(bytes))).toBe(true);
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(750, 3000) },
     );
   });
 
@@ -55,7 +56,7 @@ describe("encodings", () => {
         if (decoded === null) return expect(text).toMatch(/\p{Cc}/u);
         expect(decoded).toEqual({ text, encoding: { name, bom: true } });
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(250, 1000) },
     );
   });
 

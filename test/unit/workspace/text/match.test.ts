@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { replaceText } from "../../../../agent-server/workspace/text/match.ts";
+import { runs } from "../../../support/soak.ts";
 
 const replace = (text: string, oldText: string, newText: string, replaceAll = false) => replaceText(text, { oldText, newText, replaceAll });
 
@@ -153,7 +154,7 @@ describe("edit matching", () => {
           if (outcome.text.includes(`${eol}NEW${eol}`) || outcome.text.startsWith(`NEW${eol}`)) expect(solid(gone)).toEqual(solid(wanted));
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: runs(500, 2000) },
     );
   });
 });

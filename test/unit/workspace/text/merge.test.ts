@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { applyHunks, computeHunks, lineEdits } from "../../../../agent-server/workspace/text/hunks.ts";
 import { splitLines } from "../../../../agent-server/workspace/text/lines.ts";
 import { mergeFiles, mergeTexts } from "../../../../agent-server/workspace/text/merge.ts";
+import { runs } from "../../../support/soak.ts";
 
 const lines = fc.array(fc.constantFrom("a\n", "b\n", "c\n", "d\n", "\n"), { maxLength: 14 });
 const texts = fc.tuple(lines, fc.constantFrom("", "end")).map(([all, end]) => all.join("") + end);
@@ -88,7 +89,7 @@ describe("three-way merge", () => {
           expect(kept).toEqual(order.filter((line) => kept.includes(line)));
         }
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(750, 3000) },
     );
     // Both came up often enough for this to say something.
     expect(Math.min(merges, conflicts)).toBeGreaterThan(300);
@@ -101,7 +102,7 @@ describe("three-way merge", () => {
         const [left, right] = [ours, theirs].map((side) => lineEdits(base, side.lines));
         expect((left ?? []).some((a) => (right ?? []).some((b) => a.from <= b.to && b.from <= a.to))).toBe(true);
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(250, 1000) },
     );
   });
 

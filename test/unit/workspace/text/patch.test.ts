@@ -2,6 +2,7 @@ import { createTwoFilesPatch } from "diff";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { applyFilePatch, parseFilePatches } from "../../../../agent-server/workspace/text/patch.ts";
+import { runs } from "../../../support/soak.ts";
 
 const apply = (text: string, patch: string) => applyFilePatch(text, parseFilePatches(patch)[0]?.hunks ?? []);
 const header = "--- a/f\n+++ b/f\n";
@@ -33,7 +34,7 @@ describe("patches", () => {
         for (const [index, [from, to]] of changed.entries())
           expect(applyFilePatch(text(from), parsed[index]?.hunks ?? [])).toEqual({ ok: true, text: text(to) });
       }),
-      { numRuns: 500 },
+      { numRuns: runs(125, 500) },
     );
   });
 
