@@ -1,12 +1,14 @@
 // Builds dist/: the extension (CJS), the agent host (ESM, split so that SDKs load on first use), the webviews (IIFE),
 // and copies what is native. `--production` minifies, `--watch` rebuilds, `--target=linux-x64` copies another platform's binaries.
-import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { brotliCompress, constants } from "node:zlib";
 import * as esbuild from "esbuild";
+import { parse } from "yaml";
 
 const root = dirname(fileURLToPath(import.meta.url));
 const require = createRequire(import.meta.url);
@@ -29,11 +31,14 @@ const shared = {
   legalComments: "none",
 };
 
-/** What dockerode loads and the sandbox does not use: its own ssh (the sandbox forwards a socket by the system's) and BuildKit sessions. */
+/**
+ * What dockerode loads and the sandbox does not use: its own ssh (the sandbox forwards a socket by the system's) and BuildKit sessions.
+ * And prettier, which the YAML language service formats with: the editor does that.
+ */
 const unused = {
   name: "unused",
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^(ssh2|@grpc\/grpc-js|@grpc\/proto-loader|protobufjs)$/ }, ({ path }) => ({ path, namespace: "unused" }));
+    onResolve({ filter: /^(ssh2|@grpc\/grpc-js|@grpc\/proto-loader|protobufjs|prettier\/(standalone|plugins\/.+))$/ }, ({ path }) => ({ path, namespace: "unused" }));
     onLoad({ filter: /.*/, namespace: "unused" }, () => ({ contents: "module.exports = {};" }));
   },
 };
@@ -138,6 +143,17 @@ async function copyGrammars() {
   writeFileSync(join(to, "tree-sitter.cjs"), script.code);
 }
 
+/** The tables of `config/` and the shipped soul as JSON, named by the SHA-256 of their text, so that a start parses no YAML (agent-server/shipped-yaml.ts). */
+function parseTables() {
+  const to = join(root, "dist/host/parsed");
+  mkdirSync(to, { recursive: true });
+  for (const folder of ["config", "soul"])
+    for (const name of readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".yaml"))) {
+      const text = readFileSync(join(root, folder, name), "utf8");
+      writeFileSync(join(to, `${createHash("sha256").update(text).digest("hex")}.json`), JSON.stringify(parse(text)));
+    }
+}
+
 /** Sizes of what was built, and of the packages in it, from the metafiles. */
 function report(results) {
   const lines = [];
@@ -170,6 +186,7 @@ if (watch) {
   // What is there now is a development build: the next `npm run build` or `npm test` must not take it for the shipped one.
   rmSync(join(root, "dist/size-report.json"), { force: true });
   copyNative();
+  parseTables();
   await copyGrammars();
   // The editor waits for one beginning and one end of all builds (.vscode/tasks.json), not for the first that is done.
   const building = new Set(Object.keys(builds));
@@ -202,6 +219,7 @@ if (watch) {
   for (const folder of only.length > 0 ? only.map((name) => builds[name].outdir) : ["dist"])
     rmSync(join(root, folder), { recursive: true, force: true });
   copyNative();
+  parseTables();
   await copyGrammars();
   const results = await Promise.all(names.map(async (name) => [name, await esbuild.build(builds[name])]));
   report(Object.fromEntries(results));

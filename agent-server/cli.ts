@@ -27,6 +27,7 @@ if (Number(process.versions.node.split(".")[0]) < oldestNode) {
   }
 } else {
   nodeModule.enableCompileCache();
+  await import("./interpret-schemas.ts");
   const { runCli } = await import("./terminal/terminal.ts");
   process.exitCode = await runCli(process.argv.slice(2));
 }

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, join } from "node:path";
-import type { Quest } from "./contract/chat.ts";
 import { protocolVersion } from "./contract/common.ts";
 import type { AskEditor } from "./contract/editor.ts";
 import { LancelotError } from "./contract/errors.ts";
@@ -29,7 +28,6 @@ import {
 } from "./models/models.ts";
 import { chatHandlers, contextHandlers, createEvidence, createQuests, createTimeline, questsMigrations } from "./quests/quests.ts";
 import type { ProductPaths } from "./paths.ts";
-import { createRest } from "./rest.ts";
 import {
   type Audit,
   createAudit,
@@ -86,6 +84,8 @@ export interface Host {
   /** For what the ways in turn away. */
   readonly audit: Pick<Audit, "note">;
   info(): HostInfo;
+  /** Whether some model can answer now; `health.ready` says what is missing. */
+  hasModel(): Promise<boolean>;
   /** Stops quests, closes streams and processes, writes what is open. */
   close(): Promise<void>;
 }
@@ -95,18 +95,7 @@ export interface Host {
  * @throws LancelotError worded for the owner when the data folder or the workspace cannot be used.
  */
 export async function createHost(options: HostOptions): Promise<Host> {
-  const { workspace, dataDir, paths } = options;
-  const running = new Set<string>();
-  const rest = createRest(() => running.size > 0);
-  const emit: Emit = (topic, payload) => {
-    if (topic === "quest") {
-      const { id, status } = payload as Quest;
-      if (status === "active") running.add(id);
-      else running.delete(id);
-      rest.worked();
-    }
-    options.emit(topic, payload);
-  };
+  const { workspace, dataDir, paths, emit } = options;
   if (workspace !== null && !(existsSync(workspace) && statSync(workspace).isDirectory()))
     throw new LancelotError("not_found", `The workspace ${workspace} is not a folder.`);
   const startedAt = new Date().toISOString();
@@ -403,9 +392,9 @@ export async function createHost(options: HostOptions): Promise<Host> {
     redactor,
     audit: noted,
     info,
+    hasModel: async () => (await models.active().catch(() => null)) !== null,
     async close() {
       clearInterval(watching);
-      rest.close();
       await quests.close();
       await maintenance.close();
       await tools.close();

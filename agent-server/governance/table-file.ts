@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parse } from "yaml";
 import type * as z from "zod";
 import { LancelotError } from "../contract/errors.ts";
+import { parseShipped } from "../shipped-yaml.ts";
 
 /**
  * Reads a YAML table of the product and checks it by its schema.
@@ -10,7 +10,7 @@ import { LancelotError } from "../contract/errors.ts";
  */
 export function readTable<T extends z.ZodType>(configDir: string, name: string, schema: T): z.output<T> {
   try {
-    return schema.parse(parse(readFileSync(join(configDir, name), "utf8"), { maxAliasCount: 0 }));
+    return schema.parse(parseShipped(readFileSync(join(configDir, name), "utf8")).value);
   } catch (error) {
     throw new LancelotError("internal", `config/${name} cannot be read or is malformed. Restore the file, or reinstall Lancelot.`, {
       cause: error,

@@ -5,6 +5,7 @@ import * as z from "zod";
 import { LancelotError } from "../contract/errors.ts";
 import { ProviderKind } from "../contract/models.ts";
 import { type ConfigIssue, fileStamp, isRecord, parseOwnersYaml, readOwners, toRecord, wordIssue, writeWhole } from "./owners-yaml.ts";
+import { parseShipped } from "../shipped-yaml.ts";
 
 const Thinking = z.looseObject({
   enabled: z.boolean(),
@@ -162,7 +163,7 @@ export function createConfigFile(deps: { configDir: string; dataDir: string }): 
 
 /** The shipped text with the owner's laid over it. A broken owner's text leaves the shipped one, and says why. */
 export function loadConfig(shippedText: string, ownerText: string | null): LoadedConfig {
-  const shipped = toRecord(parseDocument(shippedText).toJS());
+  const shipped = toRecord(parseShipped(shippedText, 100).value);
   const shippedOnly = (problem: string | null): LoadedConfig => ({
     config: ModelsConfig.parse(shipped),
     problem,

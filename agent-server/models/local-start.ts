@@ -32,6 +32,7 @@ export function startLocal(create: typeof createLocal, deps: LocalDeps): Local {
       unload: () => Promise.resolve(state),
       remove: fails,
       degraded: () => error.message,
+      isLoaded: () => false,
       model: fails,
       embedder: {
         sha256: null,

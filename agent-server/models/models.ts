@@ -241,7 +241,7 @@ export function createModels(deps: ModelsDeps): Models {
       const { redactor, placeholders, personal } = deps;
       // Names it finds besides are hidden too, where a model is loaded anyway: no call waits for one to load.
       const byModel: OutboundDeps["more"] = async (text, stop) => (await tasks.redact(text, { questId, parentId, signal: stop })).matches;
-      const more = deps.more ?? (local.state().status === "loaded" ? byModel : undefined);
+      const more = deps.more ?? (local.isLoaded() ? byModel : undefined);
       return prepareOutbound(
         request,
         { redactor, placeholders, personal, more },

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parse } from "yaml";
 import * as z from "zod";
+import { parseShipped } from "../shipped-yaml.ts";
 
 export const RetentionSettings = z.strictObject({
   version: z.literal(1).default(1),
@@ -26,7 +26,7 @@ export function readSettings<T extends z.ZodType>(
   for (const folder of [...folders, join(deps.dataDir, "config")]) {
     const path = join(folder, deps.file);
     try {
-      const found: unknown = parse(readFileSync(path, "utf8"), { maxAliasCount: 0 }) ?? {};
+      const found: unknown = parseShipped(readFileSync(path, "utf8")).value ?? {};
       if (typeof found !== "object" || Array.isArray(found)) throw new Error("it is no list of settings");
       const tried = { ...laid, ...found };
       schema.parse(tried);

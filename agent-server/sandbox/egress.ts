@@ -1,6 +1,6 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { chmodSync, rmSync } from "node:fs";
-import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { IncomingMessage, Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join as joinPath } from "node:path";
 import type { Duplex } from "node:stream";
@@ -144,6 +144,8 @@ export function createEgressProxy(deps: {
   }
 
   function listen(start: (server: Server, done: () => void) => void): Promise<Server> {
+    // Taken when used: an `import` of node:http reads all its exports, and one of them loads Node's own undici (15 ms of a start).
+    const { createServer } = process.getBuiltinModule("node:http");
     const server = createServer({ maxHeaderSize: 16_384, headersTimeout: 10_000, requestTimeout: 10_000 }, (request, response) => {
       // Everything that is no CONNECT: requests in the open.
       const leave = leaveOf(request);

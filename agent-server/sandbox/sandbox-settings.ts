@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { parse } from "yaml";
 import * as z from "zod";
 import type { SandboxLimits } from "./shell-provider.ts";
+import { parseShipped } from "../shipped-yaml.ts";
 
 const megabyte = 1 << 20;
 
@@ -60,7 +60,7 @@ export function readSandboxSettings(deps: { configDir: string | null; dataDir: s
   let laid: Record<string, unknown> = {};
   for (const folder of [...(deps.configDir === null ? [] : [deps.configDir]), join(deps.dataDir, "config")]) {
     try {
-      const found: unknown = parse(readFileSync(join(folder, "sandbox.yaml"), "utf8"), { maxAliasCount: 0 }) ?? {};
+      const found: unknown = parseShipped(readFileSync(join(folder, "sandbox.yaml"), "utf8")).value ?? {};
       if (typeof found !== "object" || Array.isArray(found)) throw new Error("it is no list of settings");
       laid = SandboxSettings.parse({ ...laid, ...found });
     } catch (error) {

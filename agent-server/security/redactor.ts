@@ -6,9 +6,8 @@ import type { Finding, Redactor } from "./security.ts";
 /** Deeper than this a value is replaced by a note: nothing we record is that deep, and a walk must end. */
 const maxDepth = 64;
 
-/** Characters and number of the texts that are remembered to be clean. */
-const rememberedLength = 200;
-const rememberedTexts = 2_000;
+/** UTF-16 units of all texts that are remembered to be clean: more than a conversation has, which is sent again with each step. */
+const rememberedUnits = 400_000;
 
 const anyHint = new RegExp(
   [...new Set(secretFormats.flatMap((format) => format.hints))]
@@ -23,8 +22,9 @@ const withoutHint = secretFormats.filter((format) => format.hints.includes("."))
  * changes nothing more. Does not catch a secret of no known form under a name that says nothing.
  */
 export function createRedactor(): Redactor {
-  /** Short texts in which nothing was found: names of tools, paths and keys come again and again. */
+  /** Texts in which nothing was found: messages, names of tools, paths and keys come again and again. */
   const clean = new Set<string>();
+  let units = 0;
 
   const text = (value: string): { text: string; findings: Finding[] } => {
     const findings: Finding[] = [];
@@ -35,8 +35,12 @@ export function createRedactor(): Redactor {
       return placeholder;
     };
     const result = replaceSecrets(value, found);
-    if (findings.length === 0 && value.length <= rememberedLength) {
-      if (clean.size >= rememberedTexts) clean.clear();
+    if (findings.length === 0 && value.length <= rememberedUnits / 10) {
+      units += value.length;
+      if (units > rememberedUnits) {
+        clean.clear();
+        units = value.length;
+      }
       clean.add(value);
     }
     return { text: result, findings };

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parse } from "yaml";
 import * as z from "zod";
 import { LancelotError } from "../contract/errors.ts";
 import { fold, maxInspected, type NormalText, normalizeText } from "./normalize-text.ts";
+import { parseShipped } from "../shipped-yaml.ts";
 
 /** One thing in a text that reads like an attempt to give orders past the owner. */
 export interface InjectionFinding {
@@ -87,10 +87,11 @@ export function createSanitizer(
 export function parseSanitizer(yaml: string, of: RuleTable = sanitizerTable): Sanitizer {
   const unusable = (problem: string, cause?: unknown): LancelotError =>
     new LancelotError("internal", `The rules against injected instructions (config/${of.file}) cannot be used: ${problem}`, { cause });
+  const { value, shipped } = parseShipped(yaml, 100);
   const table = Table.extend({
     phrases: z.array(PhraseRule).length(of.phrases),
     patterns: z.array(PatternRule).length(of.patterns),
-  }).safeParse(parse(yaml));
+  }).safeParse(value);
   if (!table.success) throw unusable(z.prettifyError(table.error), table.error);
   const ordinary = ordinaryObject(table.data.unless_followed_by);
   const rules = new Map<string, CompiledRule & { kind: InjectionFinding["kind"] }>();
@@ -98,7 +99,7 @@ export function parseSanitizer(yaml: string, of: RuleTable = sanitizerTable): Sa
   for (const { id, pattern, raw } of table.data.patterns) rules.set(id, { id, kind: "pattern", find: patternFinder(pattern, raw) });
   if (rules.size !== table.data.phrases.length + table.data.patterns.length) throw unusable("two rules have the same id");
 
-  for (const { id, match, not_match } of [...table.data.phrases, ...table.data.patterns]) {
+  for (const { id, match, not_match } of shipped ? [] : [...table.data.phrases, ...table.data.patterns]) {
     const finds = (example: string): boolean => rules.get(id)?.find(normalizeText(example), example) !== null;
     for (const example of match) if (!finds(example)) throw unusable(`${id} does not find its own example: ${example}`);
     for (const example of not_match) if (finds(example)) throw unusable(`${id} finds what it must not: ${example}`);
@@ -123,8 +124,8 @@ export function parseSanitizer(yaml: string, of: RuleTable = sanitizerTable): Sa
 }
 
 function patternFinder(source: string, raw: boolean): CompiledRule["find"] {
-  const pattern = new RegExp(source, "iu");
-  return ({ matched }, text) => pattern.exec(raw ? text.slice(0, maxInspected) : matched)?.[0] ?? null;
+  const pattern = once(() => new RegExp(source, "iu"));
+  return ({ matched }, text) => pattern().exec(raw ? text.slice(0, maxInspected) : matched)?.[0] ?? null;
 }
 
 const cjk = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
@@ -137,51 +138,82 @@ const cjkGap = String.raw`[\s、，]{0,2}`;
 /** Places of one phrase in one text that are looked at, at most. */
 const maxPlaces = 1_000;
 
+/** A word of a phrase: what it may be, folded, longest first. */
+interface PhraseWord {
+  readonly alternatives: readonly string[];
+  readonly optional: boolean;
+}
+
 /**
  * A variant is words with alternatives (`ignore|disregard`), each optional with a `?` at its end; `do_not` is two words that
  * are one alternative. The first must not be optional. Without gaps it is looked for where gaps cannot be trusted.
  */
 function phraseFinder(variants: readonly string[], ordinary: RegExp): CompiledRule["find"] {
-  const spaced: string[] = [];
-  const gapless: string[] = [];
-  for (const variant of variants) {
-    const between = cjk.test(variant) ? cjkGap : gap;
-    let source = "";
-    let joined = "";
-    for (const word of variant.trim().split(/\s+/)) {
-      const optional = word.endsWith("?");
-      const alternatives = (optional ? word.slice(0, -1) : word)
-        .split("|")
-        .map((one) => fold(one))
-        .sort(longestFirst);
-      const any = `(?:${alternatives.map((one) => one.split("_").map(escape).join(between)).join("|")})`;
-      const bare = `(?:${alternatives.map((one) => one.replace(/[^\p{L}\p{N}]+/gu, "")).join("|")})`;
-      if (source === "") source = any;
-      else source += optional ? `(?:${between}${any})?` : `${between}${any}`;
-      joined += optional ? `${bare}?` : bare;
-    }
-    spaced.push(source);
-    gapless.push(joined);
-  }
-  const pattern = new RegExp(spaced.join("|"), "g");
-  const withoutGaps = new RegExp(gapless.join("|"));
+  const phrases = variants.map((variant) => ({ words: wordsOf(variant), between: cjk.test(variant) ? cjkGap : gap }));
+  const spaced = once(() => new RegExp(phrases.map(({ words, between }) => spacedSource(words, between)).join("|"), "g"));
+  const withoutGaps = once(() => new RegExp(phrases.map(({ words }) => gaplessSource(words)).join("|")));
 
   return ({ matched, compact, spelled }) => {
-    pattern.lastIndex = 0;
-    for (let place = 0; place < maxPlaces; place += 1) {
-      const found = pattern.exec(matched);
-      if (found === null) break;
-      const end = found.index + found[0].length;
-      if (isWhole(matched, found.index, end) && !sentenceEnd.test(found[0]) && !ordinary.test(matched.slice(end, end + 80)))
-        return found[0];
-      pattern.lastIndex = found.index + 1;
+    // Compiling a rule takes a millisecond, and most texts lack a word that each of its variants needs.
+    if (phrases.some(({ words }) => hasWords(matched, words))) {
+      const pattern = spaced();
+      pattern.lastIndex = 0;
+      for (let place = 0; place < maxPlaces; place += 1) {
+        const found = pattern.exec(matched);
+        if (found === null) break;
+        const end = found.index + found[0].length;
+        if (isWhole(matched, found.index, end) && !sentenceEnd.test(found[0]) && !ordinary.test(matched.slice(end, end + 80)))
+          return found[0];
+        pattern.lastIndex = found.index + 1;
+      }
     }
     for (const text of [...compact, ...spelled]) {
-      const found = withoutGaps.exec(text);
+      const found = withoutGaps().exec(text);
       if (found !== null) return found[0];
     }
     return null;
   };
+}
+
+function wordsOf(variant: string): PhraseWord[] {
+  return variant
+    .trim()
+    .split(/\s+/)
+    .map((word) => {
+      const optional = word.endsWith("?");
+      const alternatives = (optional ? word.slice(0, -1) : word).split("|").map((one) => fold(one));
+      return { alternatives: alternatives.sort(longestFirst), optional };
+    });
+}
+
+/** Whether every word that is not optional stands somewhere in a folded text. */
+function hasWords(matched: string, words: readonly PhraseWord[]): boolean {
+  return words.every(
+    ({ alternatives, optional }) => optional || alternatives.some((one) => one.split("_").every((part) => matched.includes(part))),
+  );
+}
+
+function spacedSource(words: readonly PhraseWord[], between: string): string {
+  return words
+    .map(({ alternatives, optional }, index) => {
+      const any = `(?:${alternatives.map((one) => one.split("_").map(escape).join(between)).join("|")})`;
+      return index === 0 ? any : optional ? `(?:${between}${any})?` : `${between}${any}`;
+    })
+    .join("");
+}
+
+function gaplessSource(words: readonly PhraseWord[]): string {
+  return words
+    .map(({ alternatives, optional }) => {
+      const bare = `(?:${alternatives.map((one) => one.replace(/[^\p{L}\p{N}]+/gu, "")).join("|")})`;
+      return optional ? `${bare}?` : bare;
+    })
+    .join("");
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
 }
 
 /** Begins and ends where a word does; scripts without spaces have no such places. */

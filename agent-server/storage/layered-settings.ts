@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { parse } from "yaml";
 import * as z from "zod";
+import { parseShipped } from "../shipped-yaml.ts";
 
 /**
  * The shipped settings with the owner's laid over them, key by key, read again when a file is another one. A file that cannot be used
@@ -29,7 +29,7 @@ export function createLayeredSettings<S extends z.ZodType>(of: {
     for (const path of files) {
       try {
         const text = readFileSync(path, "utf8");
-        const tried = { ...laid, ...z.record(z.string(), z.unknown()).parse(parse(text, { maxAliasCount: 0 }) ?? {}) };
+        const tried = { ...laid, ...z.record(z.string(), z.unknown()).parse(parseShipped(text).value ?? {}) };
         const parsed = of.schema.parse(tried);
         of.check?.(parsed);
         laid = tried;

@@ -30,8 +30,8 @@ export async function chat(line: CommandLine): Promise<number> {
 
 /** When nothing can answer, offers the local model with its size. @throws LancelotError `unavailable` with the next step. */
 async function ensureModel(session: Session, line: CommandLine, prompts: Prompts): Promise<void> {
-  const { ready, degradedReasons } = await session.call("health.ready", {});
-  if (ready) return;
+  if (await session.host.hasModel()) return;
+  const { degradedReasons } = await session.call("health.ready", {});
   const local = await session.call("models.local", {});
   const offer = `${local.name} (${local.license}), ${megabytes(local.totalBytes - local.doneBytes)} MB to fetch`;
   if (

@@ -1,3 +1,5 @@
+import { hostAllocator } from "./host-flags.ts";
+
 /** Variables the agent host gets from the editor's environment, where they are set. API keys are not among them: they live in SecretStorage. */
 const passed = [
   ...["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TMP", "TEMP"],
@@ -34,6 +36,7 @@ export function hostEnvironment({ env, platform, electron, proxy, logLevel }: En
   }
   if (proxy !== "" && !Object.keys(result).some((name) => name.toUpperCase() === "HTTPS_PROXY")) result["HTTPS_PROXY"] = proxy;
   result["LANCELOT_LOG_LEVEL"] = logLevel;
+  Object.assign(result, hostAllocator);
   if (electron) {
     result["ELECTRON_RUN_AS_NODE"] = "1";
     result["ELECTRON_NO_ASAR"] = "1";

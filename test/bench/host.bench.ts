@@ -4,12 +4,12 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createMessageConnection, IPCMessageReader, IPCMessageWriter, type MessageConnection } from "vscode-languageserver/node";
-import { hostFlags } from "../../extension/host/host-flags.ts";
+import { hostAllocator, hostFlags } from "../../extension/host/host-flags.ts";
 import { projectNode, root } from "../support/setup/project.mjs";
 import { type BenchRow, quick } from "./bench-row.ts";
 
 const rounds = 7;
-/** Until a host that nobody asks for anything has come to rest. */
+/** Until a host that nobody asks for anything is idle. */
 const restMs = 65_000;
 
 function median(values: number[]): number {
@@ -32,6 +32,7 @@ async function start(script: string, dataDir: string, workspace: string): Promis
   const child = fork(script, ["--node-ipc"], {
     execPath: projectNode(),
     execArgv: [...hostFlags],
+    env: { ...process.env, ...hostAllocator },
     stdio: ["ignore", "ignore", "ignore", "ipc"],
   });
   const connection = createMessageConnection(new IPCMessageReader(child), new IPCMessageWriter(child));

@@ -139,6 +139,7 @@ export function localIn(state: Partial<LocalModel>): NonNullable<ModelsDeps["loc
     unload: () => Promise.resolve(model),
     remove: () => Promise.resolve(model),
     degraded: () => null,
+    isLoaded: () => model.status === "loaded",
     model: () => Promise.resolve({ name: model.name, contextWindow: 4096, small: true }),
     embedder: {
       sha256: null,

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parse } from "yaml";
 import * as z from "zod";
 import { isLoopbackHost, reachOf, type Redactor } from "../../security/security.ts";
 import type { NetworkJudgement, NetworkUse } from "../facts.ts";
+import { parseShipped } from "../../shipped-yaml.ts";
 
 /** A host, or `*.` and a host. Labels as DNS has them. */
 const HostPattern = z
@@ -49,7 +49,7 @@ export function createNetworkPolicy(deps: {
     try {
       const text = readFileSync(file, "utf8");
       digest.update(text);
-      const table = NetworkTable.parse(parse(text, { maxAliasCount: 0 }));
+      const table = NetworkTable.parse(parseShipped(text).value);
       allow.push(...table.allow);
       deny.push(...table.deny);
     } catch (error) {

@@ -2,9 +2,9 @@ import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import picomatch from "picomatch";
-import { parse } from "yaml";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
+import { parseShipped } from "../../shipped-yaml.ts";
 
 const PathRule = z.strictObject({
   id: z.string().regex(/^(?:secret|protected)\.[a-z-]+$/),
@@ -61,17 +61,22 @@ export function loadPathRules(configDir: string): PathRules {
 /** As `loadPathRules`, from the text of the table. */
 export function parsePathRules(text: string): PathRules {
   let table: z.output<typeof PathTable>;
+  let shipped: boolean;
   try {
-    table = PathTable.parse(parse(text, { maxAliasCount: 0 }));
+    const parsed = parseShipped(text);
+    shipped = parsed.shipped;
+    table = PathTable.parse(parsed.value);
   } catch (error) {
     throw new LancelotError("internal", "The path rules (config/paths.yaml) are malformed. Restore the file, or reinstall Lancelot.", {
       cause: error,
     });
   }
   const messages = new Map<string, string>();
-  const compiled = table.rules.map((rule): CompiledRule => {
-    if (messages.has(rule.id)) throw brokenRule(rule.id, "stands twice in the table");
-    messages.set(rule.id, rule.message);
+  for (const { id, message } of table.rules) {
+    if (messages.has(id)) throw brokenRule(id, "stands twice in the table");
+    messages.set(id, message);
+  }
+  const compile = (rule: z.output<typeof PathRule>): CompiledRule => {
     const one: CompiledRule = {
       sensitive: rule.sensitive,
       rule: rule.id,
@@ -79,17 +84,25 @@ export function parsePathRules(text: string): PathRules {
       pattern: union(rule.paths),
       except: rule.except.length === 0 ? null : union(rule.except),
     };
-    for (const example of rule.match) {
+    for (const example of shipped ? [] : rule.match) {
       if (!forms(example).some((form) => hits(one, form))) throw brokenRule(rule.id, `does not match its example "${example}"`);
     }
-    for (const example of rule.not_match) {
+    for (const example of shipped ? [] : rule.not_match) {
       if (forms(example).some((form) => hits(one, form))) throw brokenRule(rule.id, `matches "${example}", which it must not`);
     }
     return one;
-  });
-  const secrets = group(compiled.filter((rule) => rule.sensitive === "secret"));
-  const protections = group(compiled.filter((rule) => rule.sensitive === "protected"));
+  };
+  const compileAll = () => {
+    const rules = table.rules.map(compile);
+    return {
+      secrets: group(rules.filter((rule) => rule.sensitive === "secret")),
+      protections: group(rules.filter((rule) => rule.sensitive === "protected")),
+    };
+  };
+  // A table that is not the shipped one is tried at once; the shipped one is compiled with the first path.
+  let groups = shipped ? undefined : compileAll();
   const judge = (absolute: string, relative: string): NameVerdict[] => {
+    const { secrets, protections } = (groups ??= compileAll());
     const found = secrets(forms(absolute));
     if (found.some((verdict) => verdict.content === null)) return found;
     return [...found, ...protections(forms(relative))];
@@ -133,7 +146,7 @@ function hits(rule: CompiledRule, form: string): boolean {
 }
 
 function union(globs: readonly string[]): RegExp {
-  return new RegExp(globs.map((glob) => picomatch.makeRe(glob, { dot: true, nonegate: true, noextglob: true }).source).join("|"));
+  return new RegExp(globs.map((glob) => `^(?:${picomatch.makeRe(glob, { dot: true, nonegate: true, noextglob: true }, true)})$`).join("|"));
 }
 
 const uncommon = /[^ -~]|%|:|(?:^|\/) | (?:\/|$)|[^./]\.+(?:\/|$)/;

@@ -54,7 +54,17 @@ export const negators = words(`
 
 export const negatorsCjk = /不要|不能|不会|不想|不喜欢|不用|别|没有|没|勿|不|从不|而不是|ない|ません|なく|ず(?=に)|禁止/gu;
 
-const idea = (spaced: string, unspaced: string): RegExp => {
+interface Idea {
+  test(text: string): boolean;
+}
+
+/** Compiled when a text is first judged: eight such patterns take 5 ms. */
+const idea = (spaced: string, unspaced: string): Idea => {
+  let pattern: RegExp | undefined;
+  return { test: (text) => (pattern ??= compileIdea(spaced, unspaced)).test(text) };
+};
+
+const compileIdea = (spaced: string, unspaced: string): RegExp => {
   const any = fold(spaced)
     .split(/\s+/)
     .filter((word) => word !== "")
@@ -63,7 +73,7 @@ const idea = (spaced: string, unspaced: string): RegExp => {
 };
 
 /** Ideas that change what may be done: a text that has one needs evidence that has it too, in whatever words. */
-export const weighty: readonly RegExp[] = [
+export const weighty: readonly Idea[] = [
   idea(
     "always every_time everytime each_time immer jedes_mal stets toujours chaque_fois siempre cada_vez всегда каждый_раз",
     "总是|始终|每次|一直|いつも|常に|毎回|必ず",

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import * as yaml from "yaml";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
+import { parseShipped } from "../../shipped-yaml.ts";
 
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const FileName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*\.gguf$/, "a plain .gguf file name");
@@ -95,7 +95,7 @@ export type Catalog = z.infer<typeof Catalog>;
 export function readCatalog(configDir: string, dataDir: string): Catalog {
   const own = join(dataDir, "config", "local-models.yaml");
   const file = existsSync(own) ? own : join(configDir, "local-models.yaml");
-  const parsed = Catalog.safeParse(yaml.parse(readFileSync(file, "utf8")));
+  const parsed = Catalog.safeParse(parseShipped(readFileSync(file, "utf8"), 100).value);
   if (parsed.success) return parsed.data;
   const problem = z.prettifyError(parsed.error).replaceAll("\n", " ");
   throw new LancelotError("unavailable", `config/local-models.yaml cannot be used: ${problem}`);

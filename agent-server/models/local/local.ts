@@ -59,6 +59,8 @@ export interface Local {
   remove(): Promise<LocalModel>;
   /** What is wrong with it and what to do, in words; null while nothing is, and where there is no local model. */
   degraded(): string | null;
+  /** As `state().status === "loaded"`, without a look at the disk while nothing is loaded. */
+  isLoaded(): boolean;
   /** May load an owner's file to learn its size. @throws LancelotError `unavailable` while nothing is here. */
   model(): Promise<{ name: string; contextWindow: number; small: boolean }>;
   /** The small embedding model of the intent lane, in a process of its own. */
@@ -350,6 +352,7 @@ export function createLocal(deps: LocalDeps): Local {
       emit();
       return state();
     },
+    isLoaded: () => loading === "loaded" && modelState().status === "loaded",
     degraded() {
       if (!settings().enabled) return null;
       const { status, problem, nextStep } = state();

@@ -89,13 +89,15 @@ export function createRuntime(configDir: string, dataDir: string, platform = `${
       const next = "Download it again.";
       throw new LancelotError("unavailable", `The runtime of the local model is damaged. ${next}`, { data: { next }, cause: broken?.[0] });
     },
-    partial: () =>
-      packages.reduce((sum, entry) => {
+    partial() {
+      if (!existsSync(staging)) return 0;
+      return packages.reduce((sum, entry) => {
         const key = entry.path.replaceAll("/", "+");
         if (existsSync(join(staging, "unpacked", key))) return sum + entry.bytes;
         const tarball = join(staging, "tarballs", `${key}.tgz`);
         return sum + (sizeOf(tarball) ?? sizeOf(`${tarball}.part`) ?? 0);
-      }, 0),
+      }, 0);
+    },
     async install(registry, options, renew = false) {
       if (!supported) {
         throw new LancelotError(

@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import * as yaml from "yaml";
 import * as z from "zod";
 import { measuredCores } from "./cores.ts";
+import { parseShipped } from "../../shipped-yaml.ts";
 
 /** What the owner says about the local model, in the environment and in models.yaml; the environment counts first. */
 export interface LocalSettings {
@@ -75,7 +75,7 @@ function createReader(file: string): () => LocalPart {
 
 function localPart(file: string): LocalPart {
   try {
-    const { local = {} } = ModelsFile.parse(yaml.parse(readFileSync(file, "utf8")));
+    const { local = {} } = ModelsFile.parse(parseShipped(readFileSync(file, "utf8"), 100).value);
     return Object.fromEntries(Object.entries(local).filter(([, value]) => value !== undefined));
   } catch {
     // The models room reads the whole file and says what is wrong with it.

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parse } from "yaml";
 import * as z from "zod";
 import { Lane } from "../../contract/router.ts";
 import { type ConfigIssue, fileStamp, isRecord, parseOwnersYaml, readOwners, toRecord, wordIssue } from "../owners-yaml.ts";
+import { parseShipped } from "../../shipped-yaml.ts";
 
 const Seconds = z.number().min(0.01).max(86_400);
 const Names = z.array(z.string().min(1).max(200)).max(1000);
@@ -102,7 +102,7 @@ export function createRouterFile(deps: { configDir: string; dataDir: string; pro
  * @param providers the names of models.yaml
  */
 export function loadRouter(shippedText: string, ownerText: string | null, providers: readonly string[]): LoadedRouter {
-  const shipped = toRecord(parse(shippedText));
+  const shipped = toRecord(parseShipped(shippedText, 100).value);
   const nothing = { config: RouterConfig.parse(shipped), problem: null, notices: [], issues: [] };
   if (ownerText === null || ownerText.trim() === "") return nothing;
   const broken = (line: number, what: string): LoadedRouter => ({

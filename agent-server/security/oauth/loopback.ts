@@ -1,4 +1,3 @@
-import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { LancelotError } from "../../contract/errors.ts";
 
@@ -19,7 +18,8 @@ export function listenForAnswer(
   answer: (url: string) => Promise<{ ok: boolean; words: string }>,
 ): Promise<Loopback> {
   return new Promise((resolve, reject) => {
-    const server = createServer((request, response) => {
+    // Taken when used: an `import` of node:http reads all its exports, and one of them loads Node's own undici (15 ms of a start).
+    const server = process.getBuiltinModule("node:http").createServer((request, response) => {
       const base = `http://127.0.0.1:${(server.address() as AddressInfo | null)?.port ?? 0}`;
       const url = URL.canParse(request.url ?? "", base) ? new URL(request.url ?? "", base) : null;
       const show = (status: number, words: string): void => {

@@ -1,10 +1,10 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { parse } from "yaml";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import { type OAuthProvider, oauthProviders } from "../../contract/oauth.ts";
 import { isLoopbackHost } from "../addresses.ts";
+import { parseShipped } from "../../shipped-yaml.ts";
 
 const Endpoint = z.url({ protocol: /^https?$/ }).refine((value) => {
   const url = new URL(value);
@@ -68,7 +68,7 @@ const File = z.object({ providers: z.record(z.string(), z.record(z.string(), z.u
 
 function providersOf(text: string): Record<string, Record<string, unknown>> {
   try {
-    return File.parse(parse(text) ?? {}).providers;
+    return File.parse(parseShipped(text, 100).value ?? {}).providers;
   } catch (cause) {
     throw new LancelotError("unavailable", `${fileName} in the data folder is not a list of providers. Mend it, or delete it.`, { cause });
   }

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parse } from "yaml";
 import * as z from "zod";
 import { type Capability, capabilities } from "./capabilities.ts";
 import { createOwnersFile } from "../../storage/config-file.ts";
+import { parseShipped } from "../../shipped-yaml.ts";
 
 const Names = z.array(z.string().min(1).max(100)).max(50).default([]);
 const names = Object.keys(capabilities) as [Capability, ...Capability[]];
@@ -29,7 +29,7 @@ export interface Preferences {
  */
 export function createPreferences(deps: { configDir: string | null; dataDir: string }): Preferences {
   const shipped = ToolsTable.parse(
-    deps.configDir === null ? { version: 1 } : parse(readFileSync(join(deps.configDir, "tools.yaml"), "utf8"), { maxAliasCount: 0 }),
+    deps.configDir === null ? { version: 1 } : parseShipped(readFileSync(join(deps.configDir, "tools.yaml"), "utf8")).value,
   );
   const owners = createOwnersFile({ dataDir: deps.dataDir, name: "tools.yaml", schema: ToolsTable, empty: { version: 1 } });
   return {

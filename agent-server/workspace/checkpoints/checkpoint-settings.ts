@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parse } from "yaml";
 import * as z from "zod";
+import { parseShipped } from "../../shipped-yaml.ts";
 
 /** `config/checkpoints.yaml`. Sizes in bytes. */
 export const CheckpointSettings = z.strictObject({
@@ -26,7 +26,7 @@ export function readCheckpointSettings(deps: {
   let laid: Record<string, unknown> = {};
   for (const folder of [...(deps.configDir === null ? [] : [deps.configDir]), join(deps.dataDir, "config")]) {
     try {
-      const found: unknown = parse(readFileSync(join(folder, "checkpoints.yaml"), "utf8"), { maxAliasCount: 0 }) ?? {};
+      const found: unknown = parseShipped(readFileSync(join(folder, "checkpoints.yaml"), "utf8")).value ?? {};
       const tried = { ...laid, ...z.record(z.string(), z.unknown()).parse(found) };
       CheckpointSettings.parse(tried);
       laid = tried;

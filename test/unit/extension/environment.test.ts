@@ -40,12 +40,13 @@ describe("environment of the agent host", () => {
       CONTAINER_HOST: "unix:///podman.sock",
       NODE_EXTRA_CA_CERTS: "/ca.pem",
       LANCELOT_LOG_LEVEL: "info",
+      MALLOC_ARENA_MAX: "1",
     });
   });
 
   test.each([
-    ["win32", { Path: "C:\\bin", SYSTEMROOT: "C:\\Windows", Secret: "x" }, ["LANCELOT_LOG_LEVEL", "Path", "SYSTEMROOT"]],
-    ["linux", { Path: "nothing", path: "nothing", SystemRoot: "nothing" }, ["LANCELOT_LOG_LEVEL"]],
+    ["win32", { Path: "C:\\bin", SYSTEMROOT: "C:\\Windows", Secret: "x" }, ["LANCELOT_LOG_LEVEL", "MALLOC_ARENA_MAX", "Path", "SYSTEMROOT"]],
+    ["linux", { Path: "nothing", path: "nothing", SystemRoot: "nothing" }, ["LANCELOT_LOG_LEVEL", "MALLOC_ARENA_MAX"]],
   ])("compares names as %s does", (platform, env, names) => {
     expect(Object.keys(hostEnvironment({ ...base, platform, env })).sort()).toEqual(names);
   });

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parse } from "yaml";
 import * as z from "zod";
 import { LancelotError } from "../../../contract/errors.ts";
 import { tags } from "../../vocabulary.ts";
 import type { Finding } from "./command-findings.ts";
+import { parseShipped } from "../../../shipped-yaml.ts";
 
 /**
  * What a word is to the program: a path it reads (`list`: names only, `search`: everything below), writes, makes, deletes or
@@ -156,7 +156,7 @@ export function parseCommandTable(files: readonly TableFile[]): CommandTable {
     hash.update(`${name}\0${text}\0`);
     let table: z.output<typeof Table>;
     try {
-      table = Table.parse(parse(text, { maxAliasCount: 0 }));
+      table = Table.parse(parseShipped(text).value);
     } catch (error) {
       throw new LancelotError(
         "internal",
