@@ -4,6 +4,8 @@ export interface PageFacts {
   /** Words shown until the script has drawn the view. */
   loading: string;
   lang: string;
+  /** Translations by English text; undefined for English. */
+  texts: Readonly<Record<string, string>> | undefined;
   cspSource: string;
   /** One use; random. */
   nonce: string;
@@ -11,7 +13,7 @@ export interface PageFacts {
 }
 
 /** The page of a view: its policy, its styles, a skeleton so that it is never blank, its script. */
-export function pageHtml({ view, title, loading, lang, cspSource, nonce, uris }: PageFacts): string {
+export function pageHtml({ view, title, loading, lang, texts, cspSource, nonce, uris }: PageFacts): string {
   const policy = [
     "default-src 'none'",
     `script-src 'nonce-${nonce}'`,
@@ -37,7 +39,7 @@ export function pageHtml({ view, title, loading, lang, cspSource, nonce, uris }:
 <body data-view="${view}" data-vscode-context='{"preventDefaultContextMenuItems": true}'>
 <div id="root"></div>
 <div class="skeleton" role="status">${escape(loading)}<i style="width: 90%"></i><i style="width: 70%"></i><i style="width: 80%"></i></div>
-<script nonce="${nonce}" src="${escape(uris.script)}"></script>
+${texts === undefined ? "" : `<script id="l10n" type="application/json">${JSON.stringify(texts).replaceAll("<", "\\u003c")}</script>\n`}<script nonce="${nonce}" src="${escape(uris.script)}"></script>
 </body>
 </html>`;
 }

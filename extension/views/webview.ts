@@ -42,6 +42,7 @@ export function connectWebview(
     title,
     loading: vscode.l10n.t("Loading…"),
     lang: vscode.env.language,
+    texts: vscode.l10n.bundle,
     cspSource: webview.cspSource,
     nonce: randomBytes(16).toString("base64url"),
     uris: { script: uri(`${view}.js`), style: uri(`${view}.css`), codicons: uri("codicon.css") },

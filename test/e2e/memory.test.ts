@@ -47,7 +47,8 @@ describe("memory", () => {
   let chat: Frame;
   let warRoom: Frame;
   const dialog = (): Locator => workbench.page.locator(".monaco-dialog-box");
-  const part = (name: RegExp): Locator => warRoom.getByRole("group", { name: "Parts of memory" }).getByRole("button", { name });
+  const section = (id: string): Locator => warRoom.getByTestId(`section:${id}`);
+  const block = (id: string): Locator => warRoom.getByTestId(`block:${id}`);
   const ask = async (question: string): Promise<void> => {
     await newTask(chat);
     await send(chat, question);
@@ -70,11 +71,9 @@ describe("memory", () => {
       .waitFor();
     expect(await faults(chat)).toEqual([]);
     await workbench.shot("memory-1-told");
-    await chat.getByRole("button", { name: "Open memory" }).first().click();
+    await chat.getByTestId("notice:openMemory").first().click();
     warRoom = await workbench.view("war-room");
-    await part(/^Quarantine/)
-      .getByText("1")
-      .waitFor();
+    await section("quarantine").getByText("1").waitFor();
   });
 
   it("gives a later task what is remembered, and nothing of what waits", async () => {
@@ -86,43 +85,43 @@ describe("memory", () => {
 
   it("shows the owner what waits with its reason, and lets it in on their word in the editor's own dialog", async () => {
     await workbench.command("Lancelot: Open memory");
-    await warRoom.getByRole("region", { name: "About you" }).waitFor();
+    await block("human").waitFor();
     await workbench.shot("memory-2-core");
-    await part(/^Quarantine/).click();
+    await section("quarantine").click();
     await warRoom.getByRole("option", { name: /is deployed with/ }).click();
     await warRoom.getByText("Found while the owner asked.").waitFor();
     expect(await faults(warRoom)).toEqual([]);
     await workbench.shot("memory-3-quarantine");
-    await warRoom.getByRole("listbox").press("p");
+    await warRoom.getByRole("listbox").press("a");
     await dialog().getByText(learned).waitFor();
     await workbench.shot("memory-4-promote");
     await dialog().getByRole("button", { name: "Let it in" }).click();
-    await warRoom.getByText("Nothing waits for you.").waitFor();
-    await part(/^Core blocks/).click();
-    await warRoom.getByRole("region", { name: "This workspace" }).getByText(learned).first().waitFor();
+    await warRoom.getByTestId("placeholder:shield").waitFor();
+    await section("core").click();
+    await block("workspace_state").getByText(learned).first().waitFor();
   });
 
   it("stands in the next task's prompt then, as the compiled context says", async () => {
     await ask("Which script deploys?");
     await said(chat, `It is ${script}.`).waitFor();
-    await part(/^Contexts/).click();
+    await section("contexts").click();
     await warRoom
       .getByRole("option", { name: /Which script deploys\?/ })
       .first()
       .click();
-    await warRoom.getByRole("button", { name: new RegExp(`This workspace: .*${script}`) }).waitFor();
+    await warRoom.locator('[data-testid^="item:"]', { hasText: script }).first().waitFor();
     expect(await faults(warRoom)).toEqual([]);
     await workbench.shot("memory-5-context");
   });
 
   it("is gone for the next task once the owner rolls the commit back", async () => {
-    await part(/^Core blocks/).click();
-    await warRoom.getByRole("region", { name: "This workspace" }).getByRole("button", { name: "History" }).click();
-    await warRoom.locator(".history").getByRole("button", { name: "Commit", exact: true }).click();
+    await section("core").click();
+    await block("workspace_state").locator('[data-testid^="history:"]').click();
+    await warRoom.locator('.history [data-testid^="commit:"]').click();
     await warRoom.locator(".detail .diff-line.added", { hasText: learned }).waitFor();
     expect(await faults(warRoom)).toEqual([]);
     await workbench.shot("memory-6-commit");
-    await warRoom.getByRole("button", { name: "Roll back…", exact: true }).click();
+    await warRoom.getByTestId("roll-back-commit").click();
     const input = workbench.page.locator(".quick-input-widget input.input");
     await input.fill("The script was renamed.");
     await input.press("Enter");
@@ -136,21 +135,21 @@ describe("memory", () => {
   });
 
   it("is found by its words, forgotten in place, and brought back by Undo", async () => {
-    await part(/^Search/).click();
-    await warRoom.getByRole("searchbox", { name: "Search memory" }).fill("staging servers");
-    await warRoom.getByRole("listbox", { name: "What is remembered, best match first" }).waitFor();
+    await section("search").click();
+    await warRoom.getByTestId("search-memory").fill("staging servers");
+    await warRoom.getByRole("listbox").waitFor();
     const unmatched = warRoom.getByRole("option", { name: /Which script deploys/ });
     await until("what does not fit is gone", async () => (await unmatched.count()) === 0);
     const found = warRoom.getByRole("option", { name: new RegExp(`^our staging server is called ${server}`) });
     await found.first().click();
-    await warRoom.getByRole("heading", { name: "History" }).waitFor();
+    await warRoom.locator(".detail .history").waitFor();
     await workbench.shot("memory-8-search");
-    await warRoom.getByRole("button", { name: /^Forget/ }).click();
-    await warRoom.getByText("It is no longer remembered.").waitFor();
+    await warRoom.locator('[data-testid^="forget:"]').click();
+    await warRoom.getByTestId("deleted-item").waitFor();
     await ask("What is the staging server called?");
     await said(chat, "I do not know its name.").waitFor();
-    await warRoom.getByRole("button", { name: "Undo" }).click();
-    await until("it is remembered again", async () => (await warRoom.getByText("It is no longer remembered.").count()) === 0);
+    await warRoom.getByTestId("undo-memory").click();
+    await until("it is remembered again", async () => (await warRoom.getByTestId("deleted-item").count()) === 0);
     await ask("What is the staging server called?");
     await said(chat, `It is called ${server}.`).waitFor();
   });
@@ -165,40 +164,39 @@ describe("memory", () => {
     await warRoom.locator(".detail .item-text", { hasText: `our staging server is called ${server}` }).waitFor();
   });
 
-  it("is the owner's to add to, to correct and to set aside, and comes back from there", async () => {
-    await part(/^Core blocks/).click();
-    const mission = warRoom.getByRole("region", { name: "Mission", exact: true });
-    await mission.getByRole("button", { name: /^Add entry/ }).click();
+  it("can be added, edited, quarantined and approved again by the owner", async () => {
+    await section("core").click();
+    const mission = block("mission");
+    await mission.getByTestId("add-entry:mission").click();
     await mission.getByRole("textbox").fill("The shop sells tea to everybody.");
-    await mission.getByRole("button", { name: "Add", exact: true }).click();
+    await mission.getByTestId("new-entry-submit").click();
     await mission.getByText("The shop sells tea to everybody.").waitFor();
-    await mission.getByRole("button", { name: /^Edit/ }).click();
+    await mission.locator('[data-testid^="edit:"]').click();
     await mission.getByRole("textbox").fill("The shop sells tea and coffee to everybody.");
     await workbench.shot("memory-9-edit");
     await mission.getByRole("textbox").press("Control+Enter");
     await mission.getByText("The shop sells tea and coffee to everybody.").waitFor();
     expect(await faults(warRoom)).toEqual([]);
-    await mission.getByRole("button", { name: /^Set aside/ }).click();
+    await mission.locator('[data-testid^="quarantine:"]').click();
     await mission.getByRole("textbox").fill("Not sure any more.");
     await mission.getByRole("textbox").press("Enter");
-    await mission.getByText("Nothing yet.").waitFor();
-    await part(/^Quarantine/).click();
+    await mission.getByTestId("empty-block").waitFor();
+    await section("quarantine").click();
     await warRoom.getByRole("option", { name: /tea and coffee/ }).click();
-    await warRoom.getByRole("heading", { name: "Put back into Mission" }).waitFor();
-    await warRoom.getByRole("button", { name: /^Deny/ }).click();
+    await warRoom.getByTestId("reject-entry").click();
     await warRoom.getByRole("textbox").press("Enter");
-    await warRoom.getByText("Nothing waits for you.").waitFor();
-    await warRoom.getByRole("button", { name: "Denied", exact: true }).click();
+    await warRoom.getByTestId("placeholder:shield").waitFor();
+    await warRoom.getByTestId("status:denied").click();
     await warRoom.getByRole("option", { name: /tea and coffee/ }).click();
-    await warRoom.getByRole("button", { name: "Let it in after all…" }).click();
+    await warRoom.getByTestId("approve-entry").click();
     await dialog().getByRole("button", { name: "Let it in" }).click();
-    await part(/^Core blocks/).click();
+    await section("core").click();
     await mission.getByText("The shop sells tea and coffee to everybody.").waitFor();
   });
 
   it("looks right where there is little room, in the dark and in high contrast", async () => {
     const { page } = workbench;
-    await part(/^Core blocks/).click();
+    await section("core").click();
     await page.setViewportSize({ width: 760, height: 900 });
     await workbench.shot("memory-10-narrow");
     const wide = await warRoom.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);

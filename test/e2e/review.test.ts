@@ -16,9 +16,8 @@ let chat: Frame;
 
 const read = (path: string) => readFileSync(join(workspace.path, path), "utf8");
 const original = { duration: read("src/duration.js"), cart: read("src/cart.js") };
-const change = (path: string): Locator => chat.getByRole("region", { name: `Proposed change of ${path}` }).last();
-const hunkButton = (decision: "Accept" | "Reject", number: number, path: string) =>
-  change(path).getByRole("button", { name: `${decision} hunk ${number} of ${path}` });
+const change = (path: string): Locator => chat.locator(`section.change[data-path="${path}"]`).last();
+const hunkButton = (decision: "accept" | "reject", number: number, path: string) => change(path).getByTestId(`${decision}-hunk:${number}`);
 
 async function openChat(): Promise<void> {
   chat = await workbench.view("chat");
@@ -46,7 +45,7 @@ describe("a task, its review and its undo", () => {
   it("opens the view with an empty state that says what to try", async () => {
     await workbench.page.locator('.activitybar a[aria-label^="Lancelot"]').click();
     await openChat();
-    await chat.getByText("What should be done?").waitFor();
+    await chat.getByTestId("start-screen").waitFor();
     await workbench.shot("01-empty");
   });
 
@@ -69,27 +68,19 @@ describe("a task, its review and its undo", () => {
 
   it("proposes two files with five hunks, and writes nothing before the review", async () => {
     await change("src/duration.js").waitFor();
-    expect(
-      await change("src/duration.js")
-        .getByRole("button", { name: /^Accept hunk/ })
-        .count(),
-    ).toBe(3);
-    expect(
-      await change("src/cart.js")
-        .getByRole("button", { name: /^Accept hunk/ })
-        .count(),
-    ).toBe(2);
+    expect(await change("src/duration.js").locator('[data-testid^="accept-hunk:"]').count()).toBe(3);
+    expect(await change("src/cart.js").locator('[data-testid^="accept-hunk:"]').count()).toBe(2);
     expect(read("src/duration.js")).toBe(original.duration);
     expect(read("src/cart.js")).toBe(original.cart);
     await workbench.shot("03-proposed");
   });
 
   it("accepts a hunk in the chat and another in the diff editor, and rejects a third there", async () => {
-    await hunkButton("Accept", 1, "src/duration.js").click();
+    await hunkButton("accept", 1, "src/duration.js").click();
     await until("the first hunk is written", () => read("src/duration.js").includes(edits[0].new_text));
     expect(read("src/duration.js")).not.toContain(edits[1].new_text);
 
-    await change("src/duration.js").getByRole("button", { name: "Review in editor" }).click();
+    await change("src/duration.js").getByTestId("review-in-editor").click();
     const { page } = workbench;
     await page.locator(".monaco-diff-editor").first().waitFor();
     const lens = (title: string) => page.locator(".monaco-diff-editor .codelens-decoration a", { hasText: title });
@@ -102,14 +93,14 @@ describe("a task, its review and its undo", () => {
     await until("the second hunk is written", () => read("src/duration.js").includes(edits[1].new_text));
     await until("one hunk is left to decide", async () => (await lens("Reject hunk").count()) === 1);
     await lens("Reject hunk").click();
-    await until("the third hunk is decided", async () => (await hunkButton("Reject", 3, "src/duration.js").count()) === 0);
+    await until("the third hunk is decided", async () => (await hunkButton("reject", 3, "src/duration.js").count()) === 0);
     expect(read("src/duration.js")).toContain(edits[2].old_text);
   });
 
   it("accepts one and rejects the last in the chat; the model is told, and ends the task", async () => {
-    await hunkButton("Accept", 1, "src/cart.js").click();
+    await hunkButton("accept", 1, "src/cart.js").click();
     await until("the comment is written", () => read("src/cart.js").includes(edits[3].new_text));
-    await hunkButton("Reject", 2, "src/cart.js").click();
+    await hunkButton("reject", 2, "src/cart.js").click();
     await chat.getByText(said.after).first().waitFor();
     await workbench.shot("05-reviewed");
     const cart = read("src/cart.js");
@@ -123,23 +114,17 @@ describe("a task, its review and its undo", () => {
   it("shows the receipts in the War Room and verifies the ledger", async () => {
     await workbench.command("Lancelot: Open War Room");
     const room = await workbench.view("war-room");
-    await room.getByRole("tab", { name: "Receipts" }).click();
+    await room.locator("#tab-receipts").click();
     await room.getByText("edit_file").first().waitFor();
-    await room
-      .getByRole("button", { name: /Verify/ })
-      .first()
-      .click();
-    await room
-      .getByText(/whole|intact|verified/i)
-      .first()
-      .waitFor();
+    await room.getByTestId("verify-ledger").click();
+    await room.locator(".verify-result.good").waitFor();
     await workbench.shot("06-receipts");
     const verified = await runCli(["receipts", "verify", "--data", data]);
     expect(verified.stdout).toContain("The ledger is whole");
   });
 
   it("undoes the task: both files are as they were", async () => {
-    await chat.getByRole("button", { name: "Undo this task" }).click();
+    await chat.getByTestId("undo-task").click();
     const dialog = workbench.page.locator(".monaco-dialog-box");
     await dialog.waitFor();
     await workbench.shot("07-undo");
@@ -149,18 +134,15 @@ describe("a task, its review and its undo", () => {
       () => read("src/duration.js") === original.duration && read("src/cart.js") === original.cart,
     );
     // What was accepted is no longer called so.
-    await change("src/duration.js").getByText("Undone", { exact: true }).waitFor();
-    await chat.getByText("Undone: the files are as they were before").waitFor();
-    expect(await chat.getByRole("button", { name: "Undo this task" }).count()).toBe(0);
+    await change("src/duration.js").locator(".change-heading .state .codicon-discard").waitFor();
+    await chat.locator(".status-line .state .codicon-discard").waitFor();
+    expect(await chat.getByTestId("undo-task").count()).toBe(0);
   });
 });
 
 describe("interruptions", () => {
   it("loses nothing when the window is reloaded in the middle of a task", async () => {
-    await chat
-      .getByRole("button", { name: /^New task/ })
-      .first()
-      .click();
+    await chat.getByTestId("new-task").click();
     await send(`${task} (reload)`);
     await chat.getByText(said.first).waitFor();
     await workbench.page.reload();
@@ -175,17 +157,14 @@ describe("interruptions", () => {
   });
 
   it("resumes after the host was killed in the middle of a task, and runs nothing twice", async () => {
-    await chat
-      .getByRole("button", { name: /^New task/ })
-      .first()
-      .click();
+    await chat.getByTestId("new-task").click();
     await send(`${task} (kill)`);
     await chat.getByText(said.first).waitFor();
     const [pid] = workbench.hostPids();
     expect(pid).toBeDefined();
     process.kill(pid ?? 0, "SIGKILL");
     await until("another host has started", () => workbench.hostPids().some((other) => other !== pid));
-    await chat.getByRole("button", { name: "Resume" }).last().waitFor();
+    await resumeButton().waitFor();
     await workbench.shot("09-interrupted");
     await continueIfInterrupted();
     await change("src/cart.js").waitFor();
@@ -224,9 +203,11 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** A quest whose host ended waits for the owner's word. */
+const resumeButton = (): Locator => chat.locator('[data-testid="resume"], [data-testid="notice:resume"]').last();
+
+/** Resumes a quest whose host ended. */
 async function continueIfInterrupted(): Promise<void> {
-  const resume = chat.getByRole("button", { name: "Resume" }).last();
+  const resume = resumeButton();
   await until(
     "the task goes on or asks to be resumed",
     async () => (await resume.count()) > 0 || (await change("src/cart.js").count()) > 0,
@@ -235,9 +216,6 @@ async function continueIfInterrupted(): Promise<void> {
 }
 
 async function rejectEverything(): Promise<void> {
-  for (const path of ["src/duration.js", "src/cart.js"])
-    await change(path)
-      .getByRole("button", { name: /^Reject( file)?: / })
-      .click();
+  for (const path of ["src/duration.js", "src/cart.js"]) await change(path).getByTestId("reject-file").click();
   await chat.getByText(said.after).last().waitFor();
 }

@@ -19,7 +19,9 @@ describe("the owner's word on the safeguards", () => {
     await dialog().getByRole("button", { name, exact: true }).click();
     await dialog().waitFor({ state: "hidden" });
   };
-  const tab = (name: string): Promise<void> => room.getByRole("tab", { name }).click();
+  const tab = (id: string): Promise<void> => room.locator(`#tab-${id}`).click();
+
+  const activeVersion = (version: string): Locator => room.locator(".version", { hasText: version, has: room.locator(".verdict-allow") });
 
   beforeAll(async () => {
     editor = await openEditorRoom({
@@ -45,8 +47,8 @@ describe("the owner's word on the safeguards", () => {
   afterAll(() => editor?.close());
 
   it("safe mode is switched in the War Room by the editor's dialog, and shown when it is so", async () => {
-    await tab("Governance");
-    const toggle = room.getByRole("switch", { name: /Safe mode/ });
+    await tab("governance");
+    const toggle = room.getByRole("switch");
     await toggle.click();
     await dialog().getByText("no network, no connectors, no deployment, no push").waitFor();
     await press("Cancel");
@@ -62,37 +64,37 @@ describe("the owner's word on the safeguards", () => {
   });
 
   it("trust and learning say what will appear", async () => {
-    await tab("Trust");
-    await room.getByText("Nothing has been earned yet.").waitFor();
+    await tab("trust");
+    await room.getByTestId("empty:graph").waitFor();
     expect(await faults(room)).toEqual([]);
-    await tab("Learning");
-    await room.getByText("No rule answers for you.").waitFor();
+    await tab("learning");
+    await room.getByTestId("empty:mortar-board").waitFor();
     expect(await faults(room)).toEqual([]);
   });
 
   it("the soul's flag is switched off from the palette and on from the panel", async () => {
     const { page } = workbench;
-    await tab("Soul");
-    await room.getByText("Active soul, v1").waitFor();
+    await tab("soul");
+    await activeVersion("v1").waitFor();
     await workbench.command("Lancelot: Switch a flag on or off");
     await page
       .locator(".quick-input-list")
       .getByRole("option", { name: /\bSOUL\b/ })
       .click();
     await press("Switch off");
-    await room.getByText("The soul is switched off.").waitFor();
+    await room.getByTestId("placeholder:circle-slash").waitFor();
     expect(await faults(room)).toEqual([]);
     await workbench.shot("31-soul-off");
-    await room.getByRole("button", { name: "Switch on…" }).click();
+    await room.getByTestId("turn-on-flag").click();
     await press("Switch on");
-    await room.getByText("Active soul, v1").waitFor();
+    await activeVersion("v1").waitFor();
   });
 
   it("the agent's amendment is announced, compared, approved, activated and rolled back", async () => {
     const { page } = workbench;
-    await tab("Soul");
-    await room.getByText("No change of the soul is proposed.").waitFor();
-    await room.getByText("Active soul, v1").waitFor();
+    await tab("soul");
+    await room.getByTestId("empty:git-pull-request").waitFor();
+    await activeVersion("v1").waitFor();
     const chat = await openChat(workbench);
     await send(chat, "Amend the soul");
     await said(chat, "It waits for your word.").waitFor();
@@ -108,30 +110,29 @@ describe("the owner's word on the safeguards", () => {
     await workbench.shot("31-soul-diff");
 
     await workbench.command("Lancelot: Open War Room");
-    await room.getByText("v1 becomes v2").waitFor();
+    await room.getByTestId("approve-soul:v2").waitFor();
     await room.getByText("+  max_concurrent_jobs: 4").waitFor();
     expect(await faults(room)).toEqual([]);
     await workbench.shot("32-soul-proposal");
 
-    await room.getByRole("button", { name: "Approve v2" }).click();
+    await room.getByTestId("approve-soul:v2").click();
     await dialog().getByText("Nothing changes yet").waitFor();
     await workbench.shot("33-soul-approve");
     await press("Approve");
-    await room.getByText("Approved, not in effect yet").waitFor();
-    await room.getByRole("button", { name: "Activate v2" }).click();
+    await room.getByTestId("activate-soul:v2").click();
     await dialog().getByText("It governs every action from the next decision on").waitFor();
     await press("Activate");
-    await room.getByText("Active soul, v2").waitFor();
+    await activeVersion("v2").waitFor();
     await workbench.shot("34-soul-activated");
 
-    await room.getByRole("button", { name: "Roll back to v1" }).click();
+    await room.getByTestId("roll-back-soul:v1").click();
     await press("Roll back");
-    await room.getByText("Active soul, v1").waitFor();
+    await activeVersion("v1").waitFor();
   });
 
   it("a change of the owner's is written with help, proposed with a reason, and rejected", async () => {
     const { page } = workbench;
-    await room.getByRole("button", { name: "Edit…" }).click();
+    await room.getByTestId("edit-soul").click();
     await page.locator(".tab.active", { hasText: "run “Propose this soul” when done" }).waitFor();
     await page.locator(".editor-instance .view-line", { hasText: "The constitution of Lancelot" }).first().click();
     await page.keyboard.press("Control+End");
@@ -151,15 +152,15 @@ describe("the owner's word on the safeguards", () => {
     await page.keyboard.press("Enter");
     await press("Reject");
     await workbench.command("Lancelot: Open War Room");
-    await room.getByText("No change of the soul is proposed.").waitFor();
+    await room.getByTestId("empty:git-pull-request").waitFor();
   });
 
   it("the ledger is exported and verified", async () => {
     const { page } = workbench;
-    await tab("Receipts");
-    await room.getByRole("button", { name: "Verify ledger" }).click();
-    await room.getByText("The ledger is whole").waitFor();
-    await room.getByRole("button", { name: "Export…" }).click();
+    await tab("receipts");
+    await room.getByTestId("verify-ledger").click();
+    await room.locator(".verify-result.good").waitFor();
+    await room.getByTestId("export-receipts").click();
     await page
       .locator(".quick-input-list")
       .getByRole("option", { name: /Whole ledger/ })

@@ -27,15 +27,15 @@ describe("without a key and a local model", () => {
   afterAll(() => room?.close());
 
   it("says so, and offers a model, a key, and the local model with its size", async () => {
-    await chat.getByText("Lancelot needs a model").waitFor();
-    await chat.getByText(/\d [GM]B, runs on this machine without a key/).waitFor();
-    await chat.getByRole("button", { name: "Download local model" }).waitFor();
+    await chat.locator(".no-model").waitFor();
+    await chat.locator(".local-model", { hasText: /\d [GM]B/ }).waitFor();
+    await chat.getByTestId("download-local-model").waitFor();
     const quickPick = workbench.page.locator(".quick-input-widget");
     for (const [button, row] of [
-      ["Choose model", "Set the API key of Anthropic"],
-      ["Set API key", "ANTHROPIC_API_KEY"],
+      ["choose-model", "Set the API key of Anthropic"],
+      ["set-api-key", "ANTHROPIC_API_KEY"],
     ] as const) {
-      await chat.getByRole("button", { name: button, exact: true }).click();
+      await chat.locator(".no-model").getByTestId(button).click();
       await quickPick.getByText(row).first().waitFor();
       await workbench.page.keyboard.press("Escape");
       await quickPick.waitFor({ state: "hidden" });
@@ -48,7 +48,7 @@ describe("without a key and a local model", () => {
     await send(chat, "Fix the duration test.");
     await said(chat, "Choose a model: add a key or download the local one").waitFor();
     await said(chat, "Fix the duration test.").waitFor();
-    await chat.getByRole("button", { name: "Resume" }).waitFor();
+    await chat.locator('[data-testid="resume"], [data-testid="notice:resume"]').first().waitFor();
   });
 
   it("names file and line of a broken models.yaml, and sends nothing", async () => {
@@ -111,7 +111,7 @@ describe("with a model", () => {
     const { page } = workbench;
     await send(chat, "Delete the cart");
     await card().waitFor();
-    await chat.getByText("Waiting for your approval").first().waitFor();
+    await chat.locator(".status-line .codicon-shield").waitFor();
     expect(await faults(chat)).toEqual([]);
     await workbench.shot("22-approval");
     await page.keyboard.press("Shift+Tab");
@@ -124,13 +124,13 @@ describe("with a model", () => {
     });
     await said(chat, "It is gone.").waitFor();
 
-    await chat.getByRole("button", { name: "Undo this task" }).click();
+    await chat.getByTestId("undo-task").click();
     await page.locator(".monaco-dialog-box").getByRole("button", { name: "Undo this task" }).click();
     await until("the file is back", () => existsSync(cart()));
     await openNotifications();
     await page.locator(".notifications-center").getByRole("button", { name: "Redo" }).click();
     await until("the file is gone again", () => !existsSync(cart()));
-    await chat.getByRole("button", { name: "Undo this task" }).click();
+    await chat.getByTestId("undo-task").click();
     await page.locator(".monaco-dialog-box").getByRole("button", { name: "Undo this task" }).click();
     await until("the file is back", () => existsSync(cart()));
   });
@@ -187,7 +187,7 @@ describe("with a model", () => {
     const asked = server.requests.length;
     await send(chat, "Stay silent");
     await server.requested(asked + 1);
-    await chat.getByRole("button", { name: "Stop" }).first().click();
+    await chat.getByTestId("stop").first().click();
     await server.closed(closedByClient + 1);
     await said(chat, "You stopped this task.").waitFor();
   });
@@ -200,11 +200,11 @@ describe("with a model", () => {
     await said(chat, "I heard you.").waitFor();
     expect(server.requests.at(-1)?.messages.at(-1)?.text).toContain("And mind the commas");
     // What is still running cannot be replaced: its end is shown by the button that goes.
-    await until("the task has ended", async () => (await chat.getByRole("button", { name: /^Stop/ }).count()) === 0);
-    await chat.getByRole("button", { name: "Edit and send again" }).first().click();
+    await until("the task has ended", async () => (await chat.getByTestId("stop").count()) === 0);
+    await chat.getByTestId("edit-and-resend").first().click();
     // At once: the click leaves the composer with the message to be edited, its caret at the end.
     await send(chat, "Ask me");
-    await chat.getByRole("button", { name: "Blue" }).click();
+    await chat.getByTestId("option:Blue").click();
     await said(chat, "So be it.").waitFor();
     expect(told()).toContain("Blue");
   });
@@ -246,31 +246,31 @@ describe("with a model", () => {
     await line.first().click();
     await page.keyboard.press("Home");
     await page.keyboard.type("// mine: ");
-    const change = chat.getByRole("region", { name: "Proposed change of src/duration.js" });
-    await change.getByRole("button", { name: "Accept hunk 2 of src/duration.js" }).click();
+    const change = chat.locator('section.change[data-path="src/duration.js"]');
+    await change.getByTestId("accept-hunk:2").click();
     await page.locator(".editor-instance .view-line", { hasText: 'join(", ")' }).waitFor();
-    await change.getByRole("button", { name: "Accept hunk 1 of src/duration.js" }).click();
+    await change.getByTestId("accept-hunk:1").click();
     await change.getByText("does not merge with your own edits").waitFor();
     await workbench.shot("23-conflict");
     expect((await line.innerText()).replaceAll("\u00a0", " ")).toContain("// mine:");
     expect(room.read("src/duration.js")).not.toContain("mine");
-    await change.getByRole("button", { name: "Reject hunk 1 of src/duration.js" }).click();
+    await change.getByTestId("reject-hunk:1").click();
     await said(chat, "Understood.").waitFor();
   });
 
   it("finds, renames and deletes tasks", async () => {
-    await chat.getByRole("button", { name: /tasks/i }).first().click();
-    await chat.getByRole("searchbox", { name: "Search tasks" }).fill("unseen");
+    await chat.getByTestId("toggle-task-list").click();
+    await chat.getByTestId("search-tasks").fill("unseen");
     await until("one task is found", async () => (await chat.locator(".quest-list > li").count()) === 1);
-    await chat.getByRole("button", { name: "Rename Delete it unseen" }).press("Enter");
-    await chat.getByRole("textbox", { name: "Title of the task" }).fill("Unseen deletion");
+    await chat.locator('[data-testid^="rename:"]').press("Enter");
+    await chat.getByTestId("task-title").fill("Unseen deletion");
     await workbench.page.keyboard.press("Enter");
-    await chat.getByRole("button", { name: "Delete Unseen deletion" }).waitFor();
+    await chat.locator(".quest-title", { hasText: "Unseen deletion" }).waitFor();
     expect(await faults(chat)).toEqual([]);
-    await chat.getByRole("button", { name: "Delete Unseen deletion" }).press("Enter");
-    await chat.getByRole("button", { name: "Delete", exact: true }).click();
+    await chat.locator('[data-testid^="delete:"]').press("Enter");
+    await chat.getByTestId("confirm-delete").click();
     await until("it is gone", async () => (await chat.locator(".quest-list > li").count()) === 0);
-    await chat.getByRole("button", { name: "Back to the task" }).click();
+    await chat.getByTestId("toggle-task-list").click();
   });
 
   it("keeps the draft over a reload of the window", async () => {

@@ -43,11 +43,11 @@ describe("commands", () => {
     await send(chat, "Run the tests");
     await said(chat, "One test fails.").waitFor();
     const tests = card("Run node --test");
-    await tests.getByText("Exit code 1").waitFor();
+    await tests.locator(".command-end .verdict-deny", { hasText: "1" }).waitFor();
     await tests.locator("summary").click();
-    await tests.getByText("Ran in the sandbox of the operating system").waitFor();
-    await tests.getByText("network: none").waitFor();
-    await tests.getByRole("button", { name: /Show all \d+ lines/ }).click();
+    await tests.locator(".command-facts .codicon-vm").waitFor();
+    await tests.locator(".command-facts .codicon-circle-slash").waitFor();
+    await tests.getByTestId("show-all-lines").click();
     await tests.locator(".terminal-line", { hasText: "duration" }).first().waitFor();
     expect(await faults(chat)).toEqual([]);
     await workbench.shot("40-command");
@@ -82,21 +82,21 @@ describe("commands", () => {
     expect(await faults(chat)).toEqual([]);
     await workbench.shot("41-command-approval");
     expect(existsSync(join(room.workspace, "made/new.txt"))).toBe(false);
-    await approval.getByRole("button", { name: /Allow once/ }).click();
+    await approval.getByTestId("allow-once").click();
     await said(chat, "It is written.").waitFor();
 
     const touched = chat.locator("section.touched");
-    await touched.getByText("It changed 2 files").waitFor();
-    await chat.getByRole("button", { name: "Undo this task" }).waitFor();
-    await touched.getByRole("button", { name: "Show the difference of src/cart.js" }).click();
+    await touched.locator(".touched-file").nth(1).waitFor();
+    await chat.getByTestId("undo-task").waitFor();
+    await touched.getByTestId("show-diff:src/cart.js").click();
     await page.locator(".tab.active", { hasText: "before the command" }).waitFor();
     await page.locator(".modified-in-monaco-diff-editor .view-line", { hasText: "// more" }).first().waitFor();
     expect(await faults(chat)).toEqual([]);
     await workbench.shot("42-command-touched");
-    await touched.getByRole("button", { name: "Undo…" }).click();
+    await touched.getByTestId("undo-command").click();
     await dialog().getByRole("button", { name: "Undo this command" }).click();
-    await touched.getByText("Undone: these files are as they were before the command").waitFor();
-    await chat.getByText("Undone: the files are as they were before").waitFor();
+    await touched.locator(".actions .state .codicon-discard").waitFor();
+    await chat.locator(".status-line .state .codicon-discard").waitFor();
     expect(room.read("src/cart.js")).toBe(before);
     expect(existsSync(join(room.workspace, "made/new.txt"))).toBe(false);
   });
@@ -104,7 +104,7 @@ describe("commands", () => {
   it("open in a terminal with their output, typed and not run", async () => {
     const { page } = workbench;
     await card("Run echo").locator("summary").click();
-    await card("Run echo").getByRole("button", { name: "Open in terminal" }).click();
+    await card("Run echo").getByTestId("open-in-terminal").click();
     const rows = page.locator(".terminal-wrapper.active .xterm-rows");
     await rows.getByText("written", { exact: false }).first().waitFor();
     await until("the command is typed", async () => (await rows.innerText()).replaceAll("\u00a0", " ").includes("echo '// more'"));
@@ -119,25 +119,25 @@ describe("commands", () => {
     const ticking = card("Run for i in");
     // Asked or not, as the policy has it.
     await until("it runs", async () => {
-      const allow = chat.getByRole("button", { name: /Allow once/ });
+      const allow = chat.getByTestId("allow-once");
       if ((await allow.count()) > 0) await allow.click();
       return (await ticking.locator(".tail").count()) > 0;
     });
     await ticking.locator("summary").click();
     await ticking.locator(".terminal-line", { hasText: "tick 3" }).first().waitFor();
-    await ticking.getByRole("button", { name: "Stop", exact: true }).click();
+    await ticking.getByTestId("stop").click();
     await said(chat, "You stopped this task.").waitFor();
     await ticking.locator(".terminal-line", { hasText: "tick 3" }).first().waitFor();
-    expect(await ticking.getByRole("button", { name: "Stop", exact: true }).count()).toBe(0);
+    expect(await ticking.getByTestId("stop").count()).toBe(0);
   });
 
   it("are set out in the War Room: where they run, providers, routes, Doctor, receipts", async () => {
     await workbench.command("Lancelot: Open War Room");
     const warRoom = await workbench.view("war-room");
-    await warRoom.getByRole("tab", { name: "Tools" }).click();
-    await warRoom.getByText("Commands run in the sandbox of the operating system").waitFor();
+    await warRoom.locator("#tab-tools").click();
+    await warRoom.locator(".sandbox-place .codicon-shield").waitFor();
     for (const name of ["Git", "Search (ripgrep)"]) await warRoom.getByRole("rowheader", { name }).first().waitFor();
-    await warRoom.getByRole("button", { name: "Doctor", exact: true }).click();
+    await warRoom.getByTestId("doctor").click();
     await warRoom.locator(".doctor").getByText("Container engine", { exact: true }).waitFor();
     await warRoom.getByRole("button", { name: "run_command" }).first().waitFor();
     expect(await faults(warRoom)).toEqual([]);

@@ -87,12 +87,12 @@ describe.skipIf(executable === null)("views in a browser", () => {
     await list.evaluate((element) => {
       element.scrollTop = 200;
     });
-    await page.getByRole("button", { name: "Jump to latest" }).waitFor();
+    await page.getByTestId("jump-to-latest").waitFor();
     const height = await list.evaluate((element) => element.scrollHeight);
     await stream(20);
     await expect.poll(() => list.evaluate((element) => element.scrollHeight)).toBeGreaterThan(height);
     expect(await list.evaluate((element) => element.scrollTop)).toBe(200);
-    await page.getByRole("button", { name: "Jump to latest" }).click();
+    await page.getByTestId("jump-to-latest").click();
     await expect.poll(fromEnd).toBeLessThan(2);
     await page.close();
   });
@@ -174,10 +174,10 @@ describe.skipIf(executable === null)("views in a browser", () => {
       expect(measured?.lines).toBe(20);
       // Once a frame at the most, not once a chunk.
       expect(measured?.drawings).toBeLessThanOrEqual((measured?.frames ?? 0) + 2);
-      await page.getByRole("button", { name: /Show all [\d,]+ lines/ }).click();
+      await page.getByTestId("show-all-lines").click();
       await page.locator(".terminal-lines.all .terminal-line", { hasText: "chunk 9999" }).waitFor();
       expect(await page.locator(".terminal-lines.all .terminal-line").count()).toBeLessThan(100);
-      expect(await page.getByText(/lines at the beginning are no longer held/).count()).toBe(1);
+      expect(await page.locator(".terminal-note").count()).toBe(1);
       expect(errors).toEqual([]);
       await page.close();
     });
@@ -186,7 +186,7 @@ describe.skipIf(executable === null)("views in a browser", () => {
       const lines = Array.from({ length: 3000 }, (_, index) => `line ${index + 1}`).join("\n");
       const { page } = await openView(browser, files, printing(lines), look);
       await page.locator(".tool summary").click();
-      await page.getByRole("button", { name: "Show all 3,000 lines" }).click();
+      await page.getByTestId("show-all-lines").click();
       const box = page.locator(".terminal-lines.all");
       await box.getByText("line 3000", { exact: true }).waitFor();
       await box.evaluate((element) => {
@@ -236,7 +236,7 @@ describe.skipIf(executable === null)("views in a browser", () => {
     await page.locator('[role="option"][aria-posinset="20000"][aria-selected="true"]').waitFor();
     expect(await rows.count()).toBeLessThan(60);
     await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: "Trace" }).waitFor();
+    await page.getByRole("tree").waitFor();
     await page.close();
   });
 });

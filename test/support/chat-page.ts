@@ -1,6 +1,6 @@
 import { act } from "preact/test-utils";
 import type { Message, Quest } from "../../agent-server/contract/chat.ts";
-import { type Chat, createChat, emptyChat, SavedChat } from "../../webviews/chat/state.ts";
+import { type Chat, createChat, emptyChat, SavedChat } from "../../webviews/chat/chat-state.ts";
 import { createConversation } from "../../webviews/shared/conversation.ts";
 import { createStore } from "../../webviews/shared/store.ts";
 import { createViewState } from "../../webviews/shared/view-state.ts";
@@ -65,11 +65,16 @@ export async function settle(): Promise<void> {
   });
 }
 
-/** The first button whose label or text holds these words. @throws Error when there is none. */
-export function buttonIn(root: ParentNode, text: string): HTMLButtonElement {
-  const found = [...root.querySelectorAll("button")].find((candidate) =>
-    (candidate.getAttribute("aria-label") ?? candidate.textContent).includes(text),
-  );
-  if (found === undefined) throw new Error(`No button says ${text}.`);
+/** Returns the first button with this test id. @throws Error when there is none. */
+export function buttonIn(root: ParentNode, testId: string): HTMLButtonElement {
+  const found = root.querySelector<HTMLButtonElement>(`button[data-testid="${testId}"]`);
+  if (found === null) throw new Error(`There is no button with the test id ${testId}.`);
+  return found;
+}
+
+/** Returns the first field with this test id. @throws Error when there is none. */
+export function fieldIn(root: ParentNode, testId: string): HTMLInputElement {
+  const found = root.querySelector<HTMLInputElement>(`input[data-testid="${testId}"], textarea[data-testid="${testId}"]`);
+  if (found === null) throw new Error(`There is no field with the test id ${testId}.`);
   return found;
 }

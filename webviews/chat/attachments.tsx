@@ -5,16 +5,16 @@ import { IconButton } from "../shared/components.tsx";
 import { t } from "../shared/l10n.ts";
 import { readImage } from "./images.ts";
 import { droppedPaths } from "./mentions.ts";
-import type { Chat } from "./state.ts";
+import type { Chat } from "./chat-state.ts";
 
-const largestImages = 5;
+const maxImages = 5;
 
-/** Adds pictures to the next message; what cannot be one is told above the composer. */
+/** Attaches images to the next message. Reports an unsupported file above the composer. */
 export async function attach(chat: Chat, files: readonly File[]): Promise<void> {
   chat.problem.value = null;
   for (const file of files) {
-    if (chat.images.peek().length >= largestImages) {
-      chat.problem.value = t("A message can have at most {0} pictures.", largestImages);
+    if (chat.images.peek().length >= maxImages) {
+      chat.problem.value = t("You can attach at most {0} images.", maxImages);
       return;
     }
     try {
@@ -25,7 +25,7 @@ export async function attach(chat: Chat, files: readonly File[]): Promise<void> 
   }
 }
 
-/** The workspace files among dropped addresses; says so when there are others. */
+/** Returns the workspace files among the dropped URIs and reports when it skipped others. */
 async function workspaceFiles(chat: Chat, uris: readonly string[]): Promise<string[]> {
   const workspace = chat.store.info.peek()?.workspace ?? "";
   const paths: string[] = [];
@@ -38,15 +38,15 @@ async function workspaceFiles(chat: Chat, uris: readonly string[]): Promise<stri
       }
     }
   }
-  if (paths.length < uris.length) chat.problem.value = t("Only files of this workspace can be mentioned.");
+  if (paths.length < uris.length) chat.problem.value = t("You can mention only files of this workspace. Other files were skipped.");
   return paths;
 }
 
 /**
- * Takes what was dropped: pictures join the message, files of the workspace are mentioned.
- * @param mention is given the files to mention.
+ * Handles a drop: attaches images to the message and mentions workspace files.
+ * @param mention inserts the mentions of these files.
  */
-export function takeDropped(chat: Chat, data: DataTransfer, mention: (paths: readonly string[]) => void): void {
+export function handleDrop(chat: Chat, data: DataTransfer, mention: (paths: readonly string[]) => void): void {
   const uris = (data.getData("application/vnd.code.uri-list") || data.getData("text/uri-list"))
     .split(/\r?\n/)
     .filter((line) => line.startsWith("file:") || line.startsWith("vscode-remote:"));
@@ -64,17 +64,18 @@ export function takeDropped(chat: Chat, data: DataTransfer, mention: (paths: rea
     });
 }
 
-/** The pictures of the next message. */
-export function AttachedPictures({ chat }: { chat: Chat }): JSX.Element | null {
+/** The images attached to the next message. */
+export function AttachedImages({ chat }: { chat: Chat }): JSX.Element | null {
   if (chat.images.value.length === 0) return null;
   return (
-    <ul class="attachments" aria-label={t("Attached pictures")}>
+    <ul class="attachments" aria-label={t("Attached images")}>
       {chat.images.value.map((image, index) => (
         <li key={index}>
-          <img src={`data:${image.mediaType};base64,${image.data}`} alt={t("Picture {0}", index + 1)} />
+          <img src={`data:${image.mediaType};base64,${image.data}`} alt={t("Image {0}", index + 1)} />
           <IconButton
+            testId={`remove-image:${index + 1}`}
             icon="close"
-            label={t("Remove picture {0}", index + 1)}
+            label={t("Remove Image {0}", index + 1)}
             onClick={() => {
               chat.images.value = chat.images.peek().filter((_, at) => at !== index);
             }}
@@ -85,19 +86,19 @@ export function AttachedPictures({ chat }: { chat: Chat }): JSX.Element | null {
   );
 }
 
-/** The button that opens the editor's choice of pictures. */
-export function PicturePicker({ chat }: { chat: Chat }): JSX.Element {
+/** Opens the file picker for images. */
+export function ImagePicker({ chat }: { chat: Chat }): JSX.Element {
   const picker = useRef<HTMLInputElement>(null);
   return (
     <>
-      <IconButton icon="file-media" label={t("Attach a picture")} onClick={() => picker.current?.click()} />
+      <IconButton testId="attach-image" icon="file-media" label={t("Attach Image")} onClick={() => picker.current?.click()} />
       <input
         ref={picker}
         type="file"
         accept="image/png,image/jpeg,image/gif,image/webp"
         multiple
         hidden
-        aria-label={t("Pictures")}
+        aria-label={t("Images")}
         onChange={(event) => {
           void attach(chat, [...(event.currentTarget.files ?? [])]);
           event.currentTarget.value = "";

@@ -2,15 +2,15 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Change, ChangeStatus, Hunk, HunkState } from "../../agent-server/contract/changes.ts";
 import { problemOf } from "../shared/bridge.ts";
-import { Button, Icon, IconButton, Problem, State } from "../shared/components.tsx";
+import { Button, Icon, IconButton, Problem, State, type StateProps } from "../shared/components.tsx";
 import { Counts, countLines, DiffLines } from "../shared/diff.tsx";
 import { count, t } from "../shared/l10n.ts";
-import type { Chat } from "./state.ts";
+import type { Chat } from "./chat-state.ts";
 
-function lookOf(state: HunkState | ChangeStatus): { icon: string; text: string; kind: string } {
+function stateOf(state: HunkState | ChangeStatus): StateProps {
   switch (state) {
     case "pending":
-      return { icon: "circle-outline", text: t("Waiting"), kind: "attention" };
+      return { icon: "circle-outline", text: t("Pending"), kind: "attention" };
     case "accepted":
       return { icon: "check", text: t("Accepted"), kind: "good" };
     case "rejected":
@@ -18,27 +18,27 @@ function lookOf(state: HunkState | ChangeStatus): { icon: string; text: string; 
     case "conflict":
       return { icon: "warning", text: t("Conflict"), kind: "bad" };
     case "mixed":
-      return { icon: "check", text: t("Partly accepted"), kind: "good" };
+      return { icon: "check", text: t("Partially accepted"), kind: "good" };
     case "superseded":
-      return { icon: "history", text: t("Replaced by a later change"), kind: "quiet" };
+      return { icon: "history", text: t("Superseded by a later change"), kind: "quiet" };
   }
 }
 
-/** True once a change that was accepted is gone again: its file is as it was before the task. */
+/** True when an accepted change was undone: the file has its content from before the task again. */
 function useUndone(change: Change, chat: Chat): boolean {
   const before = { questId: change.questId };
   const applied = change.status === "accepted" || change.status === "mixed";
-  useEffect(() => (applied ? chat.differing.watch(before) : undefined), [applied, change.questId, chat]);
-  const paths = chat.differing.of(before).value;
+  useEffect(() => (applied ? chat.fileComparison.watch(before) : undefined), [applied, change.questId, chat]);
+  const paths = chat.fileComparison.changedPaths(before).value;
   return applied && paths !== null && !paths.has(change.path);
 }
 
 function kindText(kind: Change["kind"]): string {
   switch (kind) {
     case "create":
-      return t("new file");
+      return t("New file");
     case "delete":
-      return t("delete file");
+      return t("Deleted file");
     case "modify":
       return "";
   }
@@ -55,30 +55,32 @@ function HunkView({ hunk, path, decide, busy }: { hunk: Hunk; path: string; deci
         <span class="hunk-range">{t("Line {0}", Math.max(1, hunk.newStart))}</span>
         <Counts {...countLines([hunk])} />
         <span class="spring" />
-        {hunk.state !== "pending" && <State {...lookOf(hunk.state)} />}
+        {hunk.state !== "pending" && <State {...stateOf(hunk.state)} />}
         {open && (
           <>
             <IconButton
+              testId={`accept-hunk:${number}`}
               icon="check"
-              label={t("Accept hunk {0} of {1}", number, path)}
+              label={t("Accept Hunk {0} in {1}", number, path)}
               disabled={busy}
               onClick={() => decide("accept", [hunk.index])}
             />
             <IconButton
+              testId={`reject-hunk:${number}`}
               icon="close"
-              label={t("Reject hunk {0} of {1}", number, path)}
+              label={t("Reject Hunk {0} in {1}", number, path)}
               disabled={busy}
               onClick={() => decide("reject", [hunk.index])}
             />
           </>
         )}
       </div>
-      {open && <DiffLines lines={hunk.lines} label={t("Hunk {0} of {1}", number, path)} />}
+      {open && <DiffLines lines={hunk.lines} label={t("Hunk {0} in {1}", number, path)} />}
     </div>
   );
 }
 
-/** A proposed edit of one file: its hunks, each to accept or reject, here or in the editor. */
+/** A proposed edit of one file. The user accepts or rejects each hunk here or in the editor. */
 export function ChangeCard({ change, chat }: { change: Change; chat: Chat }): JSX.Element {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
@@ -96,13 +98,14 @@ export function ChangeCard({ change, chat }: { change: Change; chat: Chat }): JS
   const kind = kindText(change.kind);
   const undone = useUndone(change, chat);
   const several = change.hunks.length > 1;
-  const acceptText = several ? t("Accept file") : t("Accept");
-  const rejectText = several ? t("Reject file") : t("Reject");
+  const acceptText = several ? t("Accept File") : t("Accept");
+  const rejectText = several ? t("Reject File") : t("Reject");
   return (
-    <section class={`change ${change.status}`} aria-label={t("Proposed change of {0}", change.path)}>
+    <section class={`change ${change.status}`} data-path={change.path} aria-label={t("Proposed change to {0}", change.path)}>
       <div class="change-heading">
         <Icon name={change.kind === "create" ? "diff-added" : change.kind === "delete" ? "diff-removed" : "diff-modified"} />
         <button
+          data-testid="open-change"
           type="button"
           class="button link change-path"
           title={t("Review {0} in the editor", change.path)}
@@ -113,7 +116,7 @@ export function ChangeCard({ change, chat }: { change: Change; chat: Chat }): JS
         {kind !== "" && <span class="quiet">{kind}</span>}
         <Counts {...countLines(change.hunks)} />
         <span class="spring" />
-        {!open && (undone ? <State icon="discard" text={t("Undone")} kind="quiet" /> : <State {...lookOf(change.status)} />)}
+        {!open && (undone ? <State icon="discard" text={t("Undone")} kind="quiet" /> : <State {...stateOf(change.status)} />)}
       </div>
       {change.problem !== null && <Problem text={change.problem} />}
       {open && change.hunks.map((hunk) => <HunkView key={hunk.index} hunk={hunk} path={change.path} decide={decide} busy={busy} />)}
@@ -121,6 +124,7 @@ export function ChangeCard({ change, chat }: { change: Change; chat: Chat }): JS
       {open && (
         <div class="actions">
           <Button
+            testId="accept-file"
             kind="primary"
             icon="check"
             disabled={busy}
@@ -129,11 +133,17 @@ export function ChangeCard({ change, chat }: { change: Change; chat: Chat }): JS
           >
             {acceptText}
           </Button>
-          <Button icon="close" disabled={busy} onClick={() => decide("reject")} label={t("{0}: {1}", rejectText, change.path)}>
+          <Button
+            testId="reject-file"
+            icon="close"
+            disabled={busy}
+            onClick={() => decide("reject")}
+            label={t("{0}: {1}", rejectText, change.path)}
+          >
             {rejectText}
           </Button>
-          <Button kind="link" onClick={() => chat.bridge.ui({ action: "openChange", changeId: change.id })}>
-            {t("Review in editor")}
+          <Button testId="review-in-editor" kind="link" onClick={() => chat.bridge.ui({ action: "openChange", changeId: change.id })}>
+            {t("Review in Editor")}
           </Button>
           {several && <span class="quiet">{count(undecided, "{0} hunk left", "{0} hunks left")}</span>}
         </div>

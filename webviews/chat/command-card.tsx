@@ -4,28 +4,28 @@ import type { CommandRun, ToolPart } from "../../agent-server/contract/chat.ts";
 import type { CommandPlace } from "../../agent-server/contract/providers.ts";
 import { commandAction } from "../shared/commands.ts";
 import { Button, Icon } from "../shared/components.tsx";
-import { Exact } from "../shared/exact.tsx";
+import { ExactText } from "../shared/exact-text.tsx";
 import { formatDuration, t } from "../shared/l10n.ts";
 import type { Target } from "../shared/terminal/links.ts";
 import { TerminalOutput, TerminalTail } from "../shared/terminal/output.tsx";
-import type { Chat } from "./state.ts";
+import type { Chat } from "./chat-state.ts";
 
-/** Lines of a running command that its closed card shows. */
+/** Lines of output that a closed card shows while its command runs. */
 const tailLines = 3;
 
-/** Where a command runs, as it stands on its card. */
+/** Describes where a command runs. */
 export function placeText(place: CommandPlace): string {
   switch (place) {
     case "container":
       return t("in the container");
     case "os_sandbox":
-      return t("in the sandbox of the operating system");
+      return t("in the OS sandbox");
     case "host":
-      return t("on this machine, without a sandbox");
+      return t("on this machine without a sandbox");
   }
 }
 
-/** How a command ended, in a few words; null while it runs. */
+/** Describes how a command ended; null while it runs. */
 export function endText({ ended, exitCode }: Pick<CommandRun, "ended" | "exitCode">): string | null {
   switch (ended) {
     case null:
@@ -33,19 +33,19 @@ export function endText({ ended, exitCode }: Pick<CommandRun, "ended" | "exitCod
     case "exit":
       return t("Exit code {0}", exitCode ?? "?");
     case "timeout":
-      return t("Took too long and was ended");
+      return t("Timed out");
     case "stopped":
       return t("Stopped by you");
     case "memory":
-      return t("Used more memory or disk than it may and was ended");
+      return t("Stopped at the memory or disk limit");
     case "lost":
-      return t("What ran it went away");
+      return t("Connection to the command lost");
   }
 }
 
-/** What the closed card says of a command beside its title: how it ended. Said to a screen reader when it comes. */
+/** Shows how the command ended beside the card's title and announces it to a screen reader. */
 export function CommandEnd({ command, status }: { command: CommandRun; status: ToolPart["status"] }): JSX.Element {
-  // A task that is stopped does not wait for its command to say so.
+  // The card of a stopped task shows the stop before the command itself reports it.
   const text = endText(command) ?? (status === "cancelled" ? endText({ ended: "stopped", exitCode: null }) : null);
   const good = command.ended === "exit" && command.exitCode === 0;
   return (
@@ -55,9 +55,9 @@ export function CommandEnd({ command, status }: { command: CommandRun; status: T
   );
 }
 
-/** The last lines of a running command, below its closed card. */
+/** Shows the last output lines below a closed card while the command runs. */
 export function CommandTail({ part, chat }: { part: ToolPart; chat: Chat }): JSX.Element | null {
-  return part.status === "running" ? <TerminalTail output={chat.outputs.of(part)} most={tailLines} /> : null;
+  return part.status === "running" ? <TerminalTail output={chat.outputs.of(part)} max={tailLines} /> : null;
 }
 
 function openTarget(chat: Chat, target: Target, cwd: string): void {
@@ -71,7 +71,7 @@ function openTarget(chat: Chat, target: Target, cwd: string): void {
     );
 }
 
-/** A command on its open card: exactly what runs, where, what it prints, and what can be done with it. */
+/** The open card of a command: its exact text, location, output and actions. */
 export function CommandBody({ part, command, chat }: { part: ToolPart; command: CommandRun; chat: Chat }): JSX.Element {
   const output = chat.outputs.of(part);
   const running = part.status === "running";
@@ -80,7 +80,7 @@ export function CommandBody({ part, command, chat }: { part: ToolPart; command: 
   const questId = chat.conversation.questId.value;
   return (
     <>
-      <Exact text={command.text} label={t("Command")} />
+      <ExactText text={command.text} label={t("Command")} />
       <ul class="command-facts">
         {command.place !== null && (
           <li>
@@ -90,11 +90,11 @@ export function CommandBody({ part, command, chat }: { part: ToolPart; command: 
         )}
         <li>
           <Icon name="folder" />
-          {cwd === "." ? t("in the workspace") : t("in {0}", cwd)}
+          {cwd === "." ? t("In the workspace") : t("In {0}", cwd)}
         </li>
         <li>
           <Icon name={command.network ? "globe" : "circle-slash"} />
-          {command.network ? t("network: the hosts of your list") : t("network: none")}
+          {command.network ? t("Network: hosts on your allowlist") : t("Network: none")}
         </li>
         {part.durationMs !== null && (
           <li>
@@ -106,28 +106,30 @@ export function CommandBody({ part, command, chat }: { part: ToolPart; command: 
       <TerminalOutput output={output} running={running} label={t("Output")} open={open} />
       <div class="actions command-actions">
         {running && (
-          <Button icon="debug-stop" title={t("Stops the command and the task it belongs to")} onClick={chat.stop}>
+          <Button testId="stop" icon="debug-stop" title={t("Stops this command and its task")} onClick={chat.stop}>
             {t("Stop")}
           </Button>
         )}
         <Button
+          testId="copy-output"
           kind="link"
           icon="copy"
           onClick={() => {
-            // From the screen as it is now, with what came since the last drawing.
+            // Reads the screen directly, because the last output may not be drawn yet.
             chat.bridge.ui({ action: "copy", text: chat.outputs.of(part).screen.text() });
           }}
         >
-          {t("Copy output")}
+          {t("Copy Output")}
         </Button>
         {questId !== null && (
           <Button
+            testId="open-in-terminal"
             kind="link"
             icon="terminal"
-            title={t("Shows the output in a terminal of yours, with the command typed and not run")}
+            title={t("Opens a terminal with this output. The command is entered but does not run.")}
             onClick={() => chat.bridge.ui(commandAction("openInTerminal", { questId, callId: part.callId }))}
           >
-            {t("Open in terminal")}
+            {t("Open in Terminal")}
           </Button>
         )}
       </div>

@@ -14,17 +14,17 @@ export interface ComposerKey {
   readonly shift: boolean;
   /** Ctrl, Alt or Meta. */
   readonly modified: boolean;
-  /** True while an input method composes a character; then every key is its own. */
+  /** True while an input method composes a character; it then handles every key itself. */
   readonly composing: boolean;
   readonly popup: boolean;
   readonly empty: boolean;
-  /** True while the text is one that Up brought back and that was not edited since. */
+  /** True while the text is an unedited entry from the history. */
   readonly fromHistory: boolean;
   readonly running: boolean;
   readonly editing: boolean;
 }
 
-/** What a key does in the composer; null leaves it to the text field (Shift+Enter makes a line). */
+/** Returns the composer's action for a key, or null when the text field handles the key (Shift+Enter inserts a line break). */
 export function composerAction(press: ComposerKey): ComposerAction | null {
   if (press.composing) return null;
   if (press.popup && !press.modified) {

@@ -3,13 +3,13 @@ import type { JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { Icon, IconButton, Problem } from "../shared/components.tsx";
 import { count, t } from "../shared/l10n.ts";
-import { AttachedPictures, attach, PicturePicker, takeDropped } from "./attachments.tsx";
+import { AttachedImages, attach, ImagePicker, handleDrop } from "./attachments.tsx";
 import { composerAction } from "./composer-keys.ts";
 import { insertMentions } from "./mentions.ts";
-import type { Chat } from "./state.ts";
+import type { Chat } from "./chat-state.ts";
 import { SuggestionList, useSuggestions } from "./suggestions.tsx";
 
-/** What is said above the field: a problem, that a message is edited, the mode of the next one, messages still on their way. */
+/** The notices above the field: errors, edit mode, crusader mode and unsent messages. */
 function Notices({ chat }: { chat: Chat }): JSX.Element {
   const outgoing = chat.outgoing.value;
   return (
@@ -17,6 +17,7 @@ function Notices({ chat }: { chat: Chat }): JSX.Element {
       {chat.problem.value !== null && (
         <Problem text={chat.problem.value}>
           <IconButton
+            testId="dismiss"
             icon="close"
             label={t("Dismiss")}
             onClick={() => {
@@ -29,22 +30,22 @@ function Notices({ chat }: { chat: Chat }): JSX.Element {
         <div class="outgoing" role="status">
           <Icon name="loading" spin />
           <span class="ellipsis">{t("Sending: {0}", outgoing[0]?.text ?? "")}</span>
-          {outgoing.length > 1 && <span class="quiet">{count(outgoing.length - 1, "{0} more waits", "{0} more wait")}</span>}
+          {outgoing.length > 1 && <span class="quiet">{count(outgoing.length - 1, "{0} more queued", "{0} more queued")}</span>}
         </div>
       )}
       {chat.editing.value !== null && (
         <div class="editing">
           <Icon name="edit" />
-          <span>{t("Editing a message: it and what follows are replaced.")}</span>
-          <IconButton icon="close" label={t("Stop editing")} onClick={chat.cancelEdit} />
+          <span>{t("You are editing a message. Sending it replaces the message and everything after it.")}</span>
+          <IconButton testId="cancel-edit" icon="close" label={t("Cancel Edit")} onClick={chat.cancelEdit} />
         </div>
       )}
       {chat.crusader.value && (
-        <div class="editing crusader" role="status">
+        <div class="editing crusader" role="status" data-testid="crusader-notice">
           <Icon name="flame" />
           <span>
             {t(
-              "Crusader mode for the next message: edits in the workspace are applied after a checkpoint. Approvals and the soul still hold.",
+              "Crusader mode is on for the next message: Lancelot applies edits in the workspace after a checkpoint. Approvals and the soul still apply.",
             )}
           </span>
         </div>
@@ -53,7 +54,7 @@ function Notices({ chat }: { chat: Chat }): JSX.Element {
   );
 }
 
-/** Where the owner writes: `@` files, `/` commands, pictures, history; Enter sends, Esc stops. */
+/** The message field with `@` mentions, `/` commands, images and history. Enter sends, Escape stops. */
 export function Composer({ chat }: { chat: Chat }): JSX.Element {
   const field = useRef<HTMLTextAreaElement>(null);
   const caret = useSignal(0);
@@ -78,7 +79,7 @@ export function Composer({ chat }: { chat: Chat }): JSX.Element {
     element.style.height = `${Math.min(element.scrollHeight + 2, Math.max(90, window.innerHeight * 0.4))}px`;
   }, [draft.value]);
 
-  // With the drawing itself, never after it: a key pressed in between would land where the caret was.
+  // A layout effect runs before the next key event, so no key lands at the old caret position.
   useLayoutEffect(() => {
     if (chat.focusRequests.value === 0) return;
     const element = field.current;
@@ -139,7 +140,7 @@ export function Composer({ chat }: { chat: Chat }): JSX.Element {
     dragging.value = false;
     if (event.dataTransfer === null) return;
     event.preventDefault();
-    takeDropped(chat, event.dataTransfer, (paths) => {
+    handleDrop(chat, event.dataTransfer, (paths) => {
       chat.chosen.value = [...chat.chosen.peek(), ...paths];
       const edit = insertMentions(draft.peek(), caret.peek(), paths);
       setText(edit.text, edit.caret);
@@ -157,7 +158,7 @@ export function Composer({ chat }: { chat: Chat }): JSX.Element {
     caret.value = field.current?.selectionStart ?? 0;
   };
   const shown = suggestions.popup.value;
-  const placeholder = running.value ? t("Add to the running task…") : t("Ask Lancelot to do something…");
+  const placeholder = running.value ? t("Add a message to the running task…") : t("What should I do?");
 
   return (
     <div
@@ -174,7 +175,7 @@ export function Composer({ chat }: { chat: Chat }): JSX.Element {
       <Notices chat={chat} />
       <SuggestionList suggestions={suggestions} />
       <div class="composer-box">
-        <AttachedPictures chat={chat} />
+        <AttachedImages chat={chat} />
         <textarea
           ref={field}
           rows={2}
@@ -197,18 +198,20 @@ export function Composer({ chat }: { chat: Chat }): JSX.Element {
         />
         <div class="composer-tools">
           <IconButton
+            testId="mention-file"
             icon="mention"
-            label={t("Mention a file")}
+            label={t("Mention File")}
             onClick={() => {
               const at = field.current?.selectionStart ?? draft.peek().length;
               const gap = at === 0 || /\s$/.test(draft.peek().slice(0, at)) ? "" : " ";
               setText(`${draft.peek().slice(0, at)}${gap}@${draft.peek().slice(at)}`, at + gap.length + 1);
             }}
           />
-          <PicturePicker chat={chat} />
+          <ImagePicker chat={chat} />
           <IconButton
+            testId="crusader-mode"
             icon="flame"
-            label={t("Crusader mode for the next message")}
+            label={t("Crusader Mode for Next Message")}
             pressed={chat.crusader.value}
             onClick={() => {
               chat.crusader.value = !chat.crusader.peek();
@@ -216,8 +219,9 @@ export function Composer({ chat }: { chat: Chat }): JSX.Element {
           />
           <span class="spring" />
           <IconButton
+            testId="send"
             icon="send"
-            label={running.value ? t("Add to the task (Enter)") : t("Send (Enter)")}
+            label={running.value ? t("Add to Task (Enter)") : t("Send (Enter)")}
             disabled={draft.value.trim() === "" && chat.images.value.length === 0}
             onClick={() => void chat.send()}
           />

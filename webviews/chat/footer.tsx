@@ -3,11 +3,11 @@ import type { Quest } from "../../agent-server/contract/chat.ts";
 import type { HostInfo } from "../../agent-server/contract/host.ts";
 import { commandAction } from "../shared/commands.ts";
 import { Icon } from "../shared/components.tsx";
-import { formatCompact, formatNumber, formatUsd, t } from "../shared/l10n.ts";
+import { formatCompact, formatNumber, formatPercent, formatUsd, t } from "../shared/l10n.ts";
 import { answeredText, laneText, modelName } from "../shared/lanes.ts";
-import type { Chat } from "./state.ts";
+import type { Chat } from "./chat-state.ts";
 
-/** Which model answers, how edits reach the disk, what this task used and what it and today cost. */
+/** Shows the model, the edit mode, the context usage and the cost of this task and of today. */
 export function Footer({ chat }: { chat: Chat }): JSX.Element {
   const quest = chat.quest.value;
   const info = chat.store.info.value;
@@ -16,7 +16,7 @@ export function Footer({ chat }: { chat: Chat }): JSX.Element {
       <Model chat={chat} quest={quest} />
       {info !== null && <Edits info={info} />}
       {info?.safeMode === true && (
-        <span class="footer-item" title={t("Safe mode: only what works on this machine is left")}>
+        <span class="footer-item" title={t("Safe mode: only local tools run")}>
           <Icon name="lock" />
           <span>{t("Safe mode")}</span>
         </span>
@@ -29,7 +29,7 @@ export function Footer({ chat }: { chat: Chat }): JSX.Element {
   );
 }
 
-/** The last model that answered here, with its lane; else the one that would. */
+/** The model and lane of the last answer; before the first answer, the selected model. */
 function Model({ chat, quest }: { chat: Chat; quest: Quest | null }): JSX.Element {
   const models = chat.store.models.value;
   const active = models?.items.find((model) => model.active);
@@ -38,16 +38,17 @@ function Model({ chat, quest }: { chat: Chat; quest: Quest | null }): JSX.Elemen
   const answered = last === undefined ? undefined : modelName(models, last);
   const model = answered ?? active?.displayName ?? quest?.model ?? provider?.displayName ?? t("No model");
   const lane = last === undefined ? null : laneText(last.lane);
-  const chosen = quest?.override === undefined ? null : t("chosen for this task");
-  const said = [model, lane, chosen].filter((part) => part !== null).join(", ");
+  const chosen = quest?.override === undefined ? null : t("selected for this task");
+  const label = [model, lane, chosen].filter((part) => part !== null).join(", ");
   return (
     <button
+      data-testid="choose-model"
       type="button"
       class="footer-item"
-      title={[last === undefined ? null : answeredText(last), quest === null ? t("Choose model") : t("Choose a model for this task")]
+      title={[last === undefined ? null : answeredText(last), quest === null ? t("Choose Model") : t("Choose a model for this task")]
         .filter((part) => part !== null)
         .join("\n")}
-      aria-label={quest === null ? t("Model: {0}. Choose another", said) : t("Model: {0}. Choose another for this task", said)}
+      aria-label={quest === null ? t("Model: {0}. Choose another", label) : t("Model: {0}. Choose another for this task", label)}
       onClick={() =>
         quest === null ? chat.command("chooseModel") : chat.bridge.ui(commandAction("chooseTaskModel", { questId: quest.id }))
       }
@@ -59,13 +60,13 @@ function Model({ chat, quest }: { chat: Chat; quest: Quest | null }): JSX.Elemen
   );
 }
 
-/** How full the model's window is; before that is known, the tokens of the task. */
+/** The used share of the context window; before that is known, the tokens of the task. */
 function Context({ quest }: { quest: Quest }): JSX.Element | null {
   const { usage, context } = quest;
   const used = usage.inputTokens + usage.outputTokens;
   if (used === 0) return null;
   const tokens = t(
-    "This task: {0} tokens in ({1} from cache), {2} out",
+    "This task: {0} input tokens ({1} cached), {2} output tokens",
     formatNumber(usage.inputTokens),
     formatNumber(usage.cachedInputTokens),
     formatNumber(usage.outputTokens),
@@ -76,7 +77,7 @@ function Context({ quest }: { quest: Quest }): JSX.Element | null {
         {t("{0} tokens", formatCompact(used))}
       </span>
     );
-  const percent = Math.min(100, Math.round((context.tokens / context.window) * 100));
+  const share = Math.min(1, context.tokens / context.window);
   return (
     <span
       class="footer-item"
@@ -85,13 +86,13 @@ function Context({ quest }: { quest: Quest }): JSX.Element | null {
       <Icon name="layers" />
       <span>
         <span class="sr-only">{t("Context used:")} </span>
-        {formatCompact(context.tokens)}/{formatCompact(context.window)} <span class="quiet">({percent} %)</span>
+        {formatCompact(context.tokens)}/{formatCompact(context.window)} <span class="quiet">({formatPercent(share)})</span>
       </span>
     </span>
   );
 }
 
-/** What this task and today cost, against the caps. Opens Usage. */
+/** The cost of this task and of today against the caps. A click opens Usage. */
 function Cost({ chat, quest }: { chat: Chat; quest: Quest | null }): JSX.Element | null {
   const spending = chat.store.spending.value;
   const task = quest?.costUsd;
@@ -101,12 +102,13 @@ function Cost({ chat, quest }: { chat: Chat; quest: Quest | null }): JSX.Element
   const today = spending === null ? null : t("Today: {0}", against(spending.today.costUsd, spending.caps.dayUsd));
   const own = task === undefined ? null : t("This task: {0}", against(task, spending?.caps.questUsd));
   if (own === null && spending !== null && spending.today.calls === 0 && spending.caps.dayUsd === null) return null;
-  const unpriced = spending !== null && spending.today.unpricedCalls > 0 ? t("Calls to models without a price are not in it.") : null;
+  const unpriced = spending !== null && spending.today.unpricedCalls > 0 ? t("Excludes calls to models without a known price.") : null;
   const lines = [own, today, unpriced].filter((line) => line !== null);
   const near = isNear(task, spending?.caps.questUsd) || isNear(spending?.today.costUsd, spending?.caps.dayUsd);
   return (
     <button
       type="button"
+      data-testid="open-usage"
       class={`footer-item ${near ? "near" : ""}`}
       title={lines.join("\n")}
       onClick={() => chat.bridge.ui(commandAction("openWarRoom", { tab: "usage" }))}
@@ -127,21 +129,21 @@ function Cost({ chat, quest }: { chat: Chat; quest: Quest | null }): JSX.Element
   );
 }
 
-/** Nine tenths of a cap are spent: the next call may be refused. */
+/** True from 90 % of a cap on, because the next call may be refused. */
 function isNear(usd: number | undefined, cap: number | null | undefined): boolean {
   return usd !== undefined && cap !== null && cap !== undefined && usd >= cap * 0.9;
 }
 
-/** What becomes of edits in this window. */
+/** Shows whether edits need a review in this window. */
 function Edits({ info }: { info: HostInfo }): JSX.Element {
-  const look = (): { icon: string; text: string; title: string } => {
+  const describe = (): { icon: string; text: string; title: string } => {
     if (!info.trusted)
-      return { icon: "lock", text: t("Restricted"), title: t("This workspace is not trusted: nothing is written until you trust it") };
+      return { icon: "lock", text: t("Restricted"), title: t("Restricted mode: Lancelot writes nothing until you trust this workspace.") };
     if (info.posture === "supervised")
-      return { icon: "eye", text: t("Supervised"), title: t("Edits are proposed and wait for your review") };
-    return { icon: "rocket", text: t("Autonomous"), title: t("Edits are applied after a checkpoint and can be undone") };
+      return { icon: "eye", text: t("Supervised"), title: t("Lancelot proposes edits. You review them before they are applied.") };
+    return { icon: "rocket", text: t("Autonomous"), title: t("Lancelot applies edits after a checkpoint. You can undo them.") };
   };
-  const { icon, text, title } = look();
+  const { icon, text, title } = describe();
   return (
     <span class="footer-item" title={title}>
       <Icon name={icon} />
@@ -150,15 +152,16 @@ function Edits({ info }: { info: HostInfo }): JSX.Element {
   );
 }
 
-/** Says when commands cannot be run, or run without a sandbox; what is as it should be takes no room. */
+/** Warns when commands cannot run or run without a sandbox; otherwise shows nothing. */
 function Commands({ chat }: { chat: Chat }): JSX.Element | null {
   const sandbox = chat.store.sandbox.value;
-  // Before the host has looked there is nothing to do about it.
+  // A missing sandbox has a next step only after the host checked for one.
   const none = sandbox !== null && sandbox.place === null && sandbox.nextStep !== null;
   if (sandbox === null || (!none && sandbox.place !== "host")) return null;
-  const text = none ? t("No commands") : t("No sandbox");
+  const text = none ? t("Commands unavailable") : t("No sandbox");
   return (
     <button
+      data-testid="open-tools"
       type="button"
       class="footer-item"
       title={[sandbox.message, sandbox.nextStep ?? ""].join(" ").trim()}

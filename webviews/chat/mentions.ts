@@ -1,12 +1,12 @@
-/** A word being typed that a list can complete: `@file` anywhere, `/command` at the very start. */
+/** The token at the caret that a list can complete: `@file` anywhere, `/command` at the start of the text. */
 export interface Trigger {
   readonly kind: "mention" | "command";
-  /** Where the word starts, with its sign. */
+  /** Position of the `@` or `/`. */
   readonly start: number;
   readonly query: string;
 }
 
-/** The completable word that ends at the caret, if there is one. */
+/** Returns the token that ends at the caret and can be completed, or null. */
 export function triggerAt(text: string, caret: number): Trigger | null {
   const before = text.slice(0, caret);
   const command = /^\/([a-z]*)$/i.exec(before);
@@ -17,28 +17,28 @@ export function triggerAt(text: string, caret: number): Trigger | null {
   return { kind: "mention", start: caret - query.length - 1, query };
 }
 
-export interface Edit {
+export interface TextEdit {
   readonly text: string;
   readonly caret: number;
 }
 
-/** Puts `replacement` and a space in place of the word from `start` to the caret. */
-export function complete(text: string, start: number, caret: number, replacement: string): Edit {
+/** Replaces the token from `start` to the caret with `replacement` and a space. */
+export function complete(text: string, start: number, caret: number, replacement: string): TextEdit {
   const rest = text.slice(caret);
   const gap = rest.startsWith(" ") ? "" : " ";
   const head = `${text.slice(0, start)}${replacement}${gap}`;
   return { text: head + rest, caret: head.length + (gap === "" ? 1 : 0) };
 }
 
-/** Puts mentions of files at the caret, apart from the words around it. */
-export function insertMentions(text: string, caret: number, paths: readonly string[]): Edit {
+/** Inserts file mentions at the caret, separated by spaces from the text around them. */
+export function insertMentions(text: string, caret: number, paths: readonly string[]): TextEdit {
   const before = text.slice(0, caret);
   const gap = before === "" || /\s$/.test(before) ? "" : " ";
   const head = `${before}${gap}${paths.map((path) => `@${path}`).join(" ")} `;
   return { text: head + text.slice(caret).replace(/^ /, ""), caret: head.length };
 }
 
-/** The chosen files that the text still mentions. */
+/** Returns the picked files that the text still mentions. */
 export function mentioned(text: string, chosen: readonly string[]): string[] {
   return [...new Set(chosen)].filter((path) => {
     const at = text.indexOf(`@${path}`);
@@ -48,8 +48,8 @@ export function mentioned(text: string, chosen: readonly string[]): string[] {
 }
 
 /**
- * The workspace's part of dropped `file:` addresses. A view does not know where the workspace lies, only its folder's
- * name, so every place where that name stands is a candidate; the caller asks the host which one exists.
+ * Returns the candidate workspace paths of a dropped `file:` URI. A view knows only the name of the workspace folder, so each occurrence of
+ * the name yields a candidate, and the caller asks the host which one exists.
  */
 export function droppedPaths(uri: string, workspaceName: string): string[] {
   let path: string;

@@ -4,13 +4,12 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { Button } from "../shared/components.tsx";
 import { count, t } from "../shared/l10n.ts";
 import { MessageView } from "./message.tsx";
-import type { Chat } from "./state.ts";
-import { earlierCount, isAtEnd, windowSize } from "./window.ts";
+import type { Chat } from "./chat-state.ts";
+import { earlierCount, isAtEnd, windowSize } from "./message-window.ts";
 
 /**
- * The conversation. Only its end is in the page at first; earlier messages join as the owner scrolls up, and the browser
- * skips what is off screen (`content-visibility`). The list follows new text while the owner is at the end, and holds
- * still otherwise.
+ * The conversation. Only its last messages are in the page at first; earlier ones are added as the user scrolls up, and the browser skips
+ * off-screen content (`content-visibility`). The list follows new text only while the user is at the end.
  */
 export function MessageList({ chat, children }: { chat: Chat; children: ComponentChildren }): JSX.Element {
   const scroller = useRef<HTMLDivElement>(null);
@@ -33,7 +32,7 @@ export function MessageList({ chat, children }: { chat: Chat; children: Componen
     const before = element?.scrollHeight ?? 0;
     shown.value += windowSize;
     requestAnimationFrame(() => {
-      // Scroll anchoring does nothing at the very top.
+      // Scroll anchoring does not work at the very top.
       if (element !== null && element.scrollTop < 4) element.scrollTop += element.scrollHeight - before;
     });
   };
@@ -79,8 +78,8 @@ export function MessageList({ chat, children }: { chat: Chat; children: Componen
         <div class="messages-content" ref={content}>
           {earlier > 0 && (
             <div class="earlier" ref={top}>
-              <Button kind="link" onClick={showEarlier}>
-                {count(earlier, "Show {0} earlier message", "Show {0} earlier messages")}
+              <Button testId="show-earlier" kind="link" onClick={showEarlier}>
+                {count(earlier, "Show {0} Earlier Message", "Show {0} Earlier Messages")}
               </Button>
             </div>
           )}
@@ -92,8 +91,8 @@ export function MessageList({ chat, children }: { chat: Chat; children: Componen
       </div>
       {showJump.value && (
         <div class="jump">
-          <Button icon="arrow-down" onClick={toEnd}>
-            {t("Jump to latest")}
+          <Button testId="jump-to-latest" icon="arrow-down" onClick={toEnd}>
+            {t("Jump to Latest")}
           </Button>
         </div>
       )}

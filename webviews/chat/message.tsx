@@ -8,7 +8,7 @@ import { type CommandName, commandAction } from "../shared/commands.ts";
 import { t } from "../shared/l10n.ts";
 import { answeredText, laneText, modelName } from "../shared/lanes.ts";
 import { Markdown } from "../shared/markdown/markdown.tsx";
-import type { Chat } from "./state.ts";
+import type { Chat } from "./chat-state.ts";
 import { ToolCard } from "./tool-card.tsx";
 
 type Notice = Extract<Part, { type: "notice" }>;
@@ -18,17 +18,17 @@ function noticeAction(action: NonNullable<Notice["action"]>): { text: string; co
     case "resume":
       return { text: t("Resume"), command: null };
     case "choose_model":
-      return { text: t("Choose model"), command: "chooseModel" };
+      return { text: t("Choose Model"), command: "chooseModel" };
     case "set_key":
-      return { text: t("Set API key"), command: "setApiKey" };
+      return { text: t("Set API Key"), command: "setApiKey" };
     case "show_log":
-      return { text: t("Show log"), command: "showLog" };
+      return { text: t("Show Log"), command: "showLog" };
     case "download_model":
-      return { text: t("Download local model"), command: "downloadLocalModel" };
+      return { text: t("Download Local Model"), command: "downloadLocalModel" };
     case "raise_cap":
-      return { text: t("Change the caps"), command: "setCaps" };
+      return { text: t("Change Caps"), command: "setCaps" };
     case "open_memory":
-      return { text: t("Open memory"), command: "openMemory" };
+      return { text: t("Open Memory"), command: "openMemory" };
   }
 }
 
@@ -44,7 +44,11 @@ function NoticeView({ part, chat, questId }: { part: Notice; chat: Chat; questId
       <Icon name={part.level === "info" ? "info" : part.level} />
       <span class="sr-only">{part.level === "error" ? t("Error:") : part.level === "warning" ? t("Warning:") : t("Note:")} </span>
       <div class="notice-text">{part.text}</div>
-      {action !== null && <Button onClick={() => act(action.command)}>{action.text}</Button>}
+      {action !== null && (
+        <Button testId={`notice:${action.command ?? "resume"}`} onClick={() => act(action.command)}>
+          {action.text}
+        </Button>
+      )}
     </div>
   );
 }
@@ -54,14 +58,14 @@ function Thinking({ text, streaming, chat }: { text: string; streaming: boolean;
     <details class="thinking">
       <summary>
         <Icon name="chevron-right" />
-        <span>{streaming ? t("Thinking…") : t("Thought")}</span>
+        <span>{streaming ? t("Thinking…") : t("Reasoning")}</span>
       </summary>
       <Markdown text={text} streaming={streaming} bridge={chat.bridge} />
     </details>
   );
 }
 
-/** Which model wrote the answer, by which lane; a hint and a screen reader say why. */
+/** Shows the model and lane of the answer, with the reason in the tooltip and for a screen reader. */
 function AnsweredLine({ by, chat }: { by: AnsweredBy; chat: Chat }): JSX.Element {
   const text = answeredText(by);
   return (
@@ -91,7 +95,7 @@ const PartView = memo(function PartView({ part, own, streaming, questId, chat }:
       return part.text.trim() === "" ? null : <Thinking text={part.text} streaming={streaming} chat={chat} />;
     case "image":
       return /^image\/(png|jpeg|gif|webp)$/.test(part.mediaType) ? (
-        <img class="picture" src={`data:${part.mediaType};base64,${part.data}`} alt={t("Attached picture")} />
+        <img class="picture" src={`data:${part.mediaType};base64,${part.data}`} alt={t("Attached image")} />
       ) : null;
     case "file":
       return (
@@ -106,15 +110,15 @@ const PartView = memo(function PartView({ part, own, streaming, questId, chat }:
   }
 });
 
-/** True for an ended message in which nothing was said: an answer that was stopped before its first word. */
+/** True for a finished message without text, such as an answer stopped before its first token. */
 function isBlank({ open, parts }: Message): boolean {
   return !open && parts.every((part) => (part.type === "text" || part.type === "thinking") && part.text.trim() === "");
 }
 
-/** A message of the owner or of Lancelot. Only this one is drawn again while its text streams. */
+/** A message of the user or of Lancelot. Streaming text redraws only this component. */
 export const MessageView = memo(function MessageView({ message, chat }: { message: Signal<Message>; chat: Chat }): JSX.Element | null {
   const { id, role, parts, open, createdAt, questId, answeredBy } = message.value;
-  // What the product says on the owner's side (the outcome of a review) is not the owner's words: nothing there to edit.
+  // A review outcome has the role `user`, but the user did not write it and cannot edit it.
   const own = role === "user" && !(parts.length > 0 && parts.every((part) => part.type === "notice"));
   const last = parts.length - 1;
   if (isBlank(message.value)) return null;
@@ -129,10 +133,11 @@ export const MessageView = memo(function MessageView({ message, chat }: { messag
         <div class="message-tools">
           <RelativeTime at={createdAt} />
           <IconButton
+            testId="edit-and-resend"
             icon="edit"
-            label={t("Edit and send again")}
+            label={t("Edit and Resend")}
             onClick={() => {
-              // Drawn before the next key is taken, so that it goes into the message that is edited.
+              // Draws at once, so that the next key edits this message.
               flushSync(() => chat.edit(message.peek()));
             }}
           />

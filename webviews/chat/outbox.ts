@@ -2,14 +2,14 @@ import { type ReadonlySignal, signal } from "@preact/signals";
 import type { Message } from "../../agent-server/contract/chat.ts";
 import type { ImageAttachment } from "./images.ts";
 
-/** A conversation that is written in; it learns its task when the first message of a new one has arrived. */
-export interface Place {
+/** Identifies a conversation. Its task is null until the first message of a new task is delivered. */
+export interface ConversationRef {
   questId: string | null;
 }
 
-/** A message on its way, with everything it had when it was sent. */
-export interface Parcel {
-  readonly place: Place;
+/** A message that is not delivered yet, with everything it needs. */
+export interface OutgoingMessage {
+  readonly target: ConversationRef;
   readonly text: string;
   /** Files picked for mentions. */
   readonly chosen: readonly string[];
@@ -20,41 +20,41 @@ export interface Parcel {
 }
 
 export interface Outbox {
-  /** Oldest first; the first one is on its way. */
-  readonly parcels: ReadonlySignal<readonly Parcel[]>;
-  /** Sends after those before it. Resolves when nothing is left to send. */
-  put(parcel: Parcel): Promise<void>;
+  /** Oldest first; the first one is being sent. */
+  readonly queue: ReadonlySignal<readonly OutgoingMessage[]>;
+  /** Queues a message. Resolves when the queue is empty. */
+  enqueue(message: OutgoingMessage): Promise<void>;
 }
 
 interface OutboxDeps {
-  deliver(parcel: Parcel): Promise<void>;
-  /** Told of all that was not delivered, the failed one first: none of it is tried again. */
-  returned(parcels: readonly Parcel[], error: unknown): void;
+  deliver(message: OutgoingMessage): Promise<void>;
+  /** Receives every undelivered message, the failed one first. The outbox does not retry them. */
+  onUndelivered(messages: readonly OutgoingMessage[], error: unknown): void;
 }
 
-/** Messages in the order they were written, one at a time, so that each finds the task as the one before left it. */
-export function createOutbox({ deliver, returned }: OutboxDeps): Outbox {
-  const parcels = signal<readonly Parcel[]>([]);
+/** Sends messages in order and one at a time, so that each one sees the task state that the previous one left. */
+export function createOutbox({ deliver, onUndelivered }: OutboxDeps): Outbox {
+  const queue = signal<readonly OutgoingMessage[]>([]);
   let sending: Promise<void> | null = null;
 
   async function run(): Promise<void> {
-    for (let next = parcels.peek()[0]; next !== undefined; next = parcels.peek()[0]) {
+    for (let next = queue.peek()[0]; next !== undefined; next = queue.peek()[0]) {
       try {
         await deliver(next);
-        parcels.value = parcels.peek().slice(1);
+        queue.value = queue.peek().slice(1);
       } catch (error) {
-        const left = parcels.peek();
-        parcels.value = [];
-        returned(left, error);
+        const undelivered = queue.peek();
+        queue.value = [];
+        onUndelivered(undelivered, error);
       }
     }
     sending = null;
   }
 
   return {
-    parcels,
-    put(parcel) {
-      parcels.value = [...parcels.peek(), parcel];
+    queue,
+    enqueue(message) {
+      queue.value = [...queue.peek(), message];
       sending ??= run();
       return sending;
     },

@@ -3,11 +3,11 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Quest, QuestStatus } from "../../agent-server/contract/chat.ts";
 import { isCancelled, problemOf } from "../shared/bridge.ts";
-import { Button, CrusaderBadge, Icon, IconButton, Problem, RelativeTime, State } from "../shared/components.tsx";
+import { Button, CrusaderBadge, Icon, IconButton, Problem, RelativeTime, State, type StateProps } from "../shared/components.tsx";
 import { t } from "../shared/l10n.ts";
-import type { Chat } from "./state.ts";
+import type { Chat } from "./chat-state.ts";
 
-function lookOf(status: QuestStatus): { icon: string; text: string; kind: string; spin?: boolean } {
+function stateOf(status: QuestStatus): StateProps {
   switch (status) {
     case "active":
       return { icon: "loading", text: t("Running"), kind: "", spin: true };
@@ -24,7 +24,7 @@ function lookOf(status: QuestStatus): { icon: string; text: string; kind: string
   }
 }
 
-/** A file name from a title, without an ending. */
+/** Returns a file name for a title, without an extension. */
 export function fileNameOf(title: string): string {
   const name = title
     .replaceAll(/[^\p{L}\p{N}]+/gu, "-")
@@ -47,8 +47,8 @@ function QuestRow({ quest, chat, onProblem }: { quest: Quest; chat: Chat; onProb
   const attempt = (work: Promise<unknown>): void => void work.catch((error: unknown) => onProblem(problemOf(error)));
   const rename = async (): Promise<void> => {
     mode.value = "plain";
-    const words = title.value.trim();
-    if (words !== "" && words !== quest.title) chat.store.putQuest(await chat.bridge.call("quests.rename", { id, title: words }));
+    const newTitle = title.value.trim();
+    if (newTitle !== "" && newTitle !== quest.title) chat.store.putQuest(await chat.bridge.call("quests.rename", { id, title: newTitle }));
   };
   const save = async (): Promise<void> => {
     const { markdown } = await chat.bridge.call("quests.export", { id });
@@ -68,7 +68,8 @@ function QuestRow({ quest, chat, onProblem }: { quest: Quest; chat: Chat; onProb
           <input
             ref={field}
             class="field"
-            aria-label={t("Title of the task")}
+            data-testid="task-title"
+            aria-label={t("Task title")}
             value={title.value}
             maxLength={200}
             onInput={(event) => {
@@ -78,7 +79,7 @@ function QuestRow({ quest, chat, onProblem }: { quest: Quest; chat: Chat; onProb
               if (event.key === "Escape") mode.value = "plain";
             }}
           />
-          <Button kind="primary" onClick={() => attempt(rename())}>
+          <Button testId="save-title" kind="primary" onClick={() => attempt(rename())}>
             {t("Rename")}
           </Button>
         </form>
@@ -88,17 +89,18 @@ function QuestRow({ quest, chat, onProblem }: { quest: Quest; chat: Chat; onProb
   if (mode.value === "deleting") {
     return (
       <li class="quest confirm">
-        <span>{t("Delete “{0}” and its messages? Its receipts stay.", quest.title)}</span>
+        <span>{t("Delete “{0}” and its messages? Its receipts are kept.", quest.title)}</span>
         <div class="actions">
-          <Button kind="primary" onClick={() => attempt(chat.bridge.call("quests.delete", { id }))}>
+          <Button testId="confirm-delete" kind="primary" onClick={() => attempt(chat.bridge.call("quests.delete", { id }))}>
             {t("Delete")}
           </Button>
           <Button
+            testId="cancel-delete"
             onClick={() => {
               mode.value = "plain";
             }}
           >
-            {t("Keep")}
+            {t("Cancel")}
           </Button>
         </div>
       </li>
@@ -108,7 +110,7 @@ function QuestRow({ quest, chat, onProblem }: { quest: Quest; chat: Chat; onProb
   return (
     <li class={`quest ${chat.conversation.questId.value === id ? "current" : ""}`}>
       <button type="button" class="quest-open" onClick={() => chat.openQuest(id)}>
-        <State {...lookOf(quest.status)} quiet />
+        <State {...stateOf(quest.status)} quiet />
         <span class="quest-title">{quest.title}</span>
         {quest.mode === "crusader" && <CrusaderBadge />}
         <span class="quiet">
@@ -118,6 +120,7 @@ function QuestRow({ quest, chat, onProblem }: { quest: Quest; chat: Chat; onProb
       <div class="quest-tools">
         {resumable && (
           <IconButton
+            testId={`resume:${id}`}
             icon="debug-continue"
             label={t("Resume {0}", quest.title)}
             onClick={() => {
@@ -127,6 +130,7 @@ function QuestRow({ quest, chat, onProblem }: { quest: Quest; chat: Chat; onProb
           />
         )}
         <IconButton
+          testId={`rename:${id}`}
           icon="edit"
           label={t("Rename {0}", quest.title)}
           onClick={() => {
@@ -134,8 +138,14 @@ function QuestRow({ quest, chat, onProblem }: { quest: Quest; chat: Chat; onProb
             mode.value = "renaming";
           }}
         />
-        <IconButton icon="export" label={t("Export {0} as Markdown", quest.title)} onClick={() => attempt(save())} />
         <IconButton
+          testId={`export:${id}`}
+          icon="export"
+          label={t("Export {0} as Markdown", quest.title)}
+          onClick={() => attempt(save())}
+        />
+        <IconButton
+          testId={`delete:${id}`}
           icon="trash"
           label={t("Delete {0}", quest.title)}
           onClick={() => {
@@ -147,7 +157,7 @@ function QuestRow({ quest, chat, onProblem }: { quest: Quest; chat: Chat; onProb
   );
 }
 
-/** All tasks of this workspace: open, search, rename, resume, export, delete. */
+/** All tasks of this workspace, with search and the actions open, rename, resume, export and delete. */
 export function Quests({ chat }: { chat: Chat }): JSX.Element {
   const query = useSignal("");
   const found = useSignal<readonly string[] | null>(null);
@@ -157,11 +167,11 @@ export function Quests({ chat }: { chat: Chat }): JSX.Element {
 
   const search = async (more: boolean, signal?: AbortSignal): Promise<void> => {
     try {
-      const words = query.peek().trim();
+      const text = query.peek().trim();
       const after = more ? cursor.peek() : undefined;
       const page = await chat.bridge.call(
         "quests.list",
-        { limit: 100, ...(words === "" ? {} : { query: words }), ...(after === undefined ? {} : { cursor: after }) },
+        { limit: 100, ...(text === "" ? {} : { query: text }), ...(after === undefined ? {} : { cursor: after }) },
         signal,
       );
       for (const quest of page.items) chat.store.putQuest(quest);
@@ -190,6 +200,7 @@ export function Quests({ chat }: { chat: Chat }): JSX.Element {
         <input
           class="field"
           type="search"
+          data-testid="search-tasks"
           aria-label={t("Search tasks")}
           placeholder={t("Search tasks")}
           value={query.value}
@@ -201,7 +212,7 @@ export function Quests({ chat }: { chat: Chat }): JSX.Element {
       {problem.value !== null && <Problem text={problem.value} />}
       {all.length === 0 && found.value !== null && (
         <p class="quiet none">
-          {query.value.trim() === "" ? t("No tasks yet. What you ask Lancelot to do is kept here.") : t("No task contains these words.")}
+          {query.value.trim() === "" ? t("No tasks yet. Your tasks appear here.") : t("No tasks match your search.")}
         </p>
       )}
       <ul class="quest-list">
@@ -217,8 +228,8 @@ export function Quests({ chat }: { chat: Chat }): JSX.Element {
         ))}
       </ul>
       {cursor.value !== undefined && (
-        <Button kind="link" onClick={() => void search(true)}>
-          {t("Show more")}
+        <Button testId="show-more" kind="link" onClick={() => void search(true)}>
+          {t("Show More")}
         </Button>
       )}
     </section>

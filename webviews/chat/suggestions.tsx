@@ -3,9 +3,9 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { Icon } from "../shared/components.tsx";
 import { t } from "../shared/l10n.ts";
-import { matchingCommands, type SlashCommand } from "./commands.ts";
-import { complete, type Edit, type Trigger, triggerAt } from "./mentions.ts";
-import type { Chat } from "./state.ts";
+import { matchingCommands, type SlashCommand } from "./slash-commands.ts";
+import { complete, type TextEdit, type Trigger, triggerAt } from "./mentions.ts";
+import type { Chat } from "./chat-state.ts";
 
 type Suggestion = { readonly kind: "file"; readonly path: string } | { readonly kind: "command"; readonly command: SlashCommand };
 
@@ -15,13 +15,13 @@ interface Popup {
   readonly active: number;
 }
 
-/** The list under the word at the caret: files after `@`, commands after `/`. */
+/** The completion list at the caret: files after `@`, commands after `/`. */
 export interface Suggestions {
   readonly popup: ReadonlySignal<Popup | null>;
   move(step: 1 | -1): void;
-  /** Takes the marked one, or the one that was clicked. */
+  /** Accepts the active item, or the item at `index`. */
   accept(index?: number): void;
-  /** Closes the list until the word changes. */
+  /** Closes the list until the token changes. */
   dismiss(): void;
 }
 
@@ -29,20 +29,20 @@ function labelOf(item: Suggestion): string {
   return item.kind === "file" ? item.path : `/${item.command.name}`;
 }
 
-/** Where the file that the owner had moved to stands in a newer list; the first where they had not moved, or it is gone. */
-function sameFile(before: Popup | null, paths: readonly string[]): number {
+/** Keeps the user's selection when a newer list arrives; falls back to the first item. */
+function indexOfSelectedFile(before: Popup | null, paths: readonly string[]): number {
   const chosen = before !== null && before.active > 0 ? before.items[before.active] : undefined;
   return chosen?.kind === "file" ? Math.max(0, paths.indexOf(chosen.path)) : 0;
 }
 
-/** @param replace puts a completed text into the field. */
-export function useSuggestions(chat: Chat, caret: Signal<number>, replace: (edit: Edit) => void): Suggestions {
+/** @param replace puts the completed text into the field. */
+export function useSuggestions(chat: Chat, caret: Signal<number>, replace: (edit: TextEdit) => void): Suggestions {
   const { draft } = chat;
   const popup = useSignal<Popup | null>(null);
-  /** The word whose list was closed with Esc; it stays closed. */
+  /** The token whose list the user closed with Escape. */
   const dismissed = useSignal<string | null>(null);
 
-  // Older answers are dropped when the word changes.
+  // The abort signal drops outdated results when the token changes.
   useEffect(() => {
     const trigger = triggerAt(draft.value, caret.value);
     const word = trigger === null ? null : draft.value.slice(trigger.start, caret.value);
@@ -64,7 +64,7 @@ export function useSuggestions(chat: Chat, caret: Signal<number>, replace: (edit
         popup.value =
           items.length === 0
             ? null
-            : { trigger, items: items.map((path) => ({ kind: "file", path })), active: sameFile(popup.peek(), items) };
+            : { trigger, items: items.map((path) => ({ kind: "file", path })), active: indexOfSelectedFile(popup.peek(), items) };
       })
       .catch(() => {
         popup.value = null;
@@ -124,7 +124,7 @@ function SuggestionRow({ item }: { item: Suggestion }): JSX.Element {
   );
 }
 
-/** Draws the list; the field names its rows by `suggestion-<index>`. */
+/** Draws the list. The text field refers to its rows as `suggestion-<index>`. */
 export function SuggestionList({ suggestions }: { suggestions: Suggestions }): JSX.Element | null {
   const shown = suggestions.popup.value;
   if (shown === null) return null;

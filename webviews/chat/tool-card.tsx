@@ -2,12 +2,12 @@ import type { JSX } from "preact";
 import { memo } from "preact/compat";
 import { useState } from "preact/hooks";
 import type { ToolCallStatus, ToolPart } from "../../agent-server/contract/chat.ts";
-import { Button, Icon, State, TierBadge, VerdictBadge } from "../shared/components.tsx";
+import { Button, Icon, State, type StateProps, TierBadge, VerdictBadge } from "../shared/components.tsx";
 import { formatDuration, t } from "../shared/l10n.ts";
 import { ChangeCard } from "./change-card.tsx";
 import { CommandBody, CommandEnd, CommandTail } from "./command-card.tsx";
-import type { Chat } from "./state.ts";
-import { TouchedFiles } from "./touched.tsx";
+import type { Chat } from "./chat-state.ts";
+import { TouchedFiles } from "./touched-files.tsx";
 
 const icons: Readonly<Record<string, string>> = {
   read_file: "file-code",
@@ -35,13 +35,7 @@ const icons: Readonly<Record<string, string>> = {
   fetch_url: "globe",
 };
 
-interface Look {
-  readonly icon: string;
-  readonly text: string;
-  readonly kind: string;
-}
-
-function lookOf(status: ToolCallStatus): Look {
+function stateOf(status: ToolCallStatus): StateProps {
   switch (status) {
     case "queued":
       return { icon: "clock", text: t("Queued"), kind: "quiet" };
@@ -67,7 +61,7 @@ function Details({ part, chat }: { part: ToolPart; chat: Chat }): JSX.Element {
       {part.verdict !== null && (
         <div class="tool-why">
           <VerdictBadge verdict={part.verdict} />
-          <ul class="rules" aria-label={t("Rules that decided")}>
+          <ul class="rules" aria-label={t("Deciding rules")}>
             {part.rules.map((rule) => (
               <li key={rule.id} title={rule.id}>
                 {rule.message} <span class="quiet">({rule.source})</span>
@@ -78,7 +72,9 @@ function Details({ part, chat }: { part: ToolPart; chat: Chat }): JSX.Element {
       )}
       {part.alternatives !== undefined && part.alternatives.length > 0 && (
         <>
-          <div class="tool-label">{t("What the model was told it can do instead")}</div>
+          <div class="tool-label" data-testid="alternatives">
+            {t("Alternatives offered to the model")}
+          </div>
           <ul class="rules">
             {part.alternatives.map((alternative) => (
               <li key={alternative}>{alternative}</li>
@@ -89,7 +85,10 @@ function Details({ part, chat }: { part: ToolPart; chat: Chat }): JSX.Element {
       {part.findings !== undefined && (
         <p class="tool-suspicious">
           <Icon name="warning" />
-          {t("The output holds words that read like orders to the model. It was given them as data: {0}", part.findings.join(", "))}
+          {t(
+            "The output contains text that resembles instructions. Lancelot passed it to the model as data. Findings: {0}",
+            part.findings.join(", "),
+          )}
         </p>
       )}
       {part.command !== undefined && <CommandBody part={part} command={part.command} chat={chat} />}
@@ -112,7 +111,7 @@ function Details({ part, chat }: { part: ToolPart; chat: Chat }): JSX.Element {
         </>
       )}
       {receiptId !== null && (
-        <Button kind="link" icon="verified" onClick={() => chat.openReceipt(receiptId)}>
+        <Button testId="receipt" kind="link" icon="verified" onClick={() => chat.openReceipt(receiptId)}>
           {t("Receipt")}
         </Button>
       )}
@@ -120,15 +119,15 @@ function Details({ part, chat }: { part: ToolPart; chat: Chat }): JSX.Element {
   );
 }
 
-/** One tool call: what, on what, how it went; why it was allowed and what came of it on a click. */
+/** One tool call. The closed card shows the action and its status; the open card adds the verdict and the output. */
 export const ToolCard = memo(function ToolCard({ part, chat }: { part: ToolPart; chat: Chat }): JSX.Element {
-  const look = lookOf(part.status);
-  // Several edits can belong to one change: it stands below the last of them.
+  const status = stateOf(part.status);
+  // Several edits can belong to one change; the card of the last one shows it.
   const change =
     part.changeId !== null && chat.changeAt.value.get(part.changeId) === part.callId
       ? chat.store.changes.value.get(part.changeId)
       : undefined;
-  // The closed card of a command draws nothing that streams.
+  // The closed card of a command does not redraw for streamed output.
   const [open, setOpen] = useState(false);
   return (
     <div class={`tool ${part.status}`}>
@@ -140,15 +139,15 @@ export const ToolCard = memo(function ToolCard({ part, chat }: { part: ToolPart;
             {part.title}
           </span>
           {part.findings !== undefined && (
-            <span class="attention" title={t("The output holds words that read like orders to the model")}>
+            <span class="attention" title={t("The output contains text that resembles instructions to the model")}>
               <Icon name="warning" />
-              <span class="sr-only">{t("The output holds words that read like orders to the model")}</span>
+              <span class="sr-only">{t("The output contains text that resembles instructions to the model")}</span>
             </span>
           )}
           {part.command !== undefined && <CommandEnd command={part.command} status={part.status} />}
           {part.durationMs !== null && <span class="quiet duration">{formatDuration(part.durationMs)}</span>}
           {part.tier !== null && <TierBadge tier={part.tier} />}
-          <State {...look} spin={part.status === "running"} quiet={part.status !== "denied" && part.status !== "waiting"} />
+          <State {...status} spin={part.status === "running"} quiet={part.status !== "denied" && part.status !== "waiting"} />
         </summary>
         {(open || part.command === undefined) && <Details part={part} chat={chat} />}
       </details>

@@ -5,7 +5,7 @@ import type { Approval, ApprovalDecision } from "../../agent-server/contract/gov
 import { decisionForKey } from "./approval-keys.ts";
 import { type Bridge, problemOf } from "./bridge.ts";
 import { Button, Icon, Problem, RelativeTime, TierBadge, tierMeaning } from "./components.tsx";
-import { Exact } from "./exact.tsx";
+import { ExactText } from "./exact-text.tsx";
 import { t } from "./l10n.ts";
 import type { Store } from "./store.ts";
 
@@ -21,16 +21,16 @@ function canTakeFocus(): boolean {
 }
 
 /**
- * The command apart from the sentences of the host below it: folder, place, network, time. They are the end of the detail, so that a
- * command which holds such sentences itself cannot put others in their place.
+ * Splits the detail of an approval into the exact command and the host's facts (folder, place, network, time). The facts are the last part,
+ * so a command that contains similar sentences cannot replace them.
  */
-export function partsOf({ capability, detail }: Pick<Approval, "capability" | "detail">): { exact: string; facts: readonly string[] } {
+export function splitDetail({ capability, detail }: Pick<Approval, "capability" | "detail">): { exact: string; facts: readonly string[] } {
   const at = capability === "shell_exec" || capability === "deploy_ops" ? detail.lastIndexOf("\n\nFolder: ") : -1;
   if (at < 0) return { exact: detail, facts: [] };
   return { exact: detail.slice(0, at), facts: detail.slice(at + 2).split("\n") };
 }
 
-/** What is asked, exactly; why; and what each answer does. No key answers by accident: see `decisionForKey`. */
+/** Shows the exact action, the reasons and the effect of each answer. See `decisionForKey` for the protection against accidental keys. */
 export function ApprovalCard({ approval, bridge, store }: ApprovalCardProps): JSX.Element {
   const id = useId();
   const card = useRef<HTMLElement>(null);
@@ -42,7 +42,7 @@ export function ApprovalCard({ approval, bridge, store }: ApprovalCardProps): JS
   const [problem, setProblem] = useState<string | null>(null);
 
   useEffect(() => {
-    // Never taken from the composer: the owner may be in the middle of a word.
+    // Never takes the focus from a text field that the user is typing in.
     if (canTakeFocus()) card.current?.focus({ preventScroll: false });
   }, []);
   useLayoutEffect(() => {
@@ -54,13 +54,13 @@ export function ApprovalCard({ approval, bridge, store }: ApprovalCardProps): JS
     setBusy(true);
     setProblem(null);
     try {
-      // From the field itself: keys typed since the last drawing are in it already.
-      const words = (reasonField.current?.value ?? reason).trim();
+      // Reads the field itself, because the state may lag behind the last keys.
+      const text = (reasonField.current?.value ?? reason).trim();
       store.putApproval(
         await bridge.call("approvals.decide", {
           id: approval.id,
           decision,
-          ...(decision === "deny" && words !== "" ? { reason: words } : {}),
+          ...(decision === "deny" && text !== "" ? { reason: text } : {}),
         }),
       );
     } catch (error) {
@@ -70,12 +70,12 @@ export function ApprovalCard({ approval, bridge, store }: ApprovalCardProps): JS
   };
 
   const answer = (decision: ApprovalDecision): void => {
-    // At once, so that the next key is a letter of the reason: on the card it could be an answer.
+    // Opens the reason field synchronously: the next key must be text, not an answer.
     if (decision === "deny" && !denying) flushSync(() => setDenying(true));
     else void decide(decision);
   };
 
-  const { exact, facts } = partsOf(approval);
+  const { exact, facts } = splitDetail(approval);
 
   const onKeyDown = (event: KeyboardEvent): void => {
     const decision = decisionForKey({
@@ -102,12 +102,12 @@ export function ApprovalCard({ approval, bridge, store }: ApprovalCardProps): JS
       <div class="card-heading">
         <Icon name="shield" />
         <span class="card-title" id={`${id}-title`}>
-          {t("Your approval: {0}", approval.title)}
+          {t("Approve: {0}", approval.title)}
         </span>
         <TierBadge tier={approval.tier} />
       </div>
       <div id={`${id}-detail`}>
-        <Exact text={exact} label={t("Exactly what will happen")} />
+        <ExactText text={exact} label={t("Exact action")} />
         {facts.length > 0 && (
           <ul class="rules facts-of-command" aria-label={t("Where and how it runs")}>
             {facts.map((fact) => (
@@ -116,7 +116,7 @@ export function ApprovalCard({ approval, bridge, store }: ApprovalCardProps): JS
           </ul>
         )}
       </div>
-      <ul class="rules" aria-label={t("Why you are asked")}>
+      <ul class="rules" aria-label={t("Reasons")}>
         <li>{tierMeaning(approval.tier)}</li>
         {approval.rules.map((rule) => (
           <li key={rule.id} title={rule.id}>
@@ -132,7 +132,7 @@ export function ApprovalCard({ approval, bridge, store }: ApprovalCardProps): JS
             void decide("deny");
           }}
         >
-          <label for={`${id}-reason`}>{t("Why not? Lancelot reads this and tries another way. (optional)")}</label>
+          <label for={`${id}-reason`}>{t("Reason (optional). Lancelot reads it and tries another approach.")}</label>
           <input
             id={`${id}-reason`}
             ref={reasonField}
@@ -148,36 +148,52 @@ export function ApprovalCard({ approval, bridge, store }: ApprovalCardProps): JS
             }}
           />
           <div class="actions">
-            <Button kind="primary" disabled={busy} onClick={() => void decide("deny")}>
+            <Button testId="confirm-deny" kind="primary" disabled={busy} onClick={() => void decide("deny")}>
               {t("Deny")}
             </Button>
-            <Button disabled={busy} onClick={() => setDenying(false)}>
+            <Button testId="cancel-deny" disabled={busy} onClick={() => setDenying(false)}>
               {t("Back")}
             </Button>
           </div>
         </form>
       ) : (
         <dl class="answers">
-          <Answer id={`${id}-a`} shortcut="A" text={t("Allow once")} busy={busy} kind="primary" onClick={() => answer("allow_once")}>
-            {t("Does exactly this, one time.")}
-          </Answer>
-          <Answer id={`${id}-t`} shortcut="T" text={t("Allow for this task")} busy={busy} onClick={() => answer("allow_quest")}>
-            {t("Does this, and does not ask again in this task for exactly the same.")}
-          </Answer>
-          <Answer id={`${id}-d`} shortcut="D" text={t("Deny…")} busy={busy} onClick={() => answer("deny")}>
-            {t("Does nothing. You can say why.")}
-          </Answer>
+          <AnswerOption
+            testId="allow-once"
+            id={`${id}-a`}
+            shortcut="A"
+            text={t("Allow Once")}
+            busy={busy}
+            kind="primary"
+            onClick={() => answer("allow_once")}
+          >
+            {t("Runs this action once.")}
+          </AnswerOption>
+          <AnswerOption
+            testId="allow-for-task"
+            id={`${id}-t`}
+            shortcut="T"
+            text={t("Allow for This Task")}
+            busy={busy}
+            onClick={() => answer("allow_quest")}
+          >
+            {t("Runs it and does not ask again for the same action in this task.")}
+          </AnswerOption>
+          <AnswerOption testId="deny" id={`${id}-d`} shortcut="D" text={t("Deny…")} busy={busy} onClick={() => answer("deny")}>
+            {t("Blocks it. You can tell Lancelot why.")}
+          </AnswerOption>
         </dl>
       )}
       {problem !== null && <Problem text={problem} />}
       <div class="card-foot quiet">
-        {t("Without an answer it is not done. Expires:")} <RelativeTime at={approval.expiresAt} />
+        {t("Denied automatically")} <RelativeTime at={approval.expiresAt} />
       </div>
     </section>
   );
 }
 
-interface AnswerProps {
+interface AnswerOptionProps {
+  testId: string;
   id: string;
   shortcut: string;
   text: string;
@@ -187,11 +203,11 @@ interface AnswerProps {
   children: string;
 }
 
-function Answer({ id, shortcut, text, busy, kind, onClick, children }: AnswerProps): JSX.Element {
+function AnswerOption({ testId, id, shortcut, text, busy, kind, onClick, children }: AnswerOptionProps): JSX.Element {
   return (
     <div class="answer">
       <dt>
-        <Button kind={kind ?? "secondary"} shortcut={shortcut} disabled={busy} describedBy={id} onClick={onClick}>
+        <Button testId={testId} kind={kind ?? "secondary"} shortcut={shortcut} disabled={busy} describedBy={id} onClick={onClick}>
           {text}
         </Button>
       </dt>

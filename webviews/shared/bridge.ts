@@ -6,10 +6,10 @@ import type { Call } from "../../agent-server/contract/table.ts";
 import { type FromView, type HostState, ToView, type UiAction } from "../../agent-server/contract/webview.ts";
 import { t } from "./l10n.ts";
 
-// The content policy forbids eval, and zod's probe for it would be reported as a violation.
+// The content security policy forbids eval, and zod's probe for it would report a violation.
 z.config({ jitless: true });
 
-/** What `acquireVsCodeApi()` returns. */
+/** The result of `acquireVsCodeApi()`. */
 export interface ViewApi {
   postMessage(message: unknown): void;
   getState(): unknown;
@@ -18,23 +18,23 @@ export interface ViewApi {
 
 export type Show = Extract<ToView, { type: "show" }>;
 
-/** The only way out of a view: to the extension, by the contract's messages. */
+/** The only connection of a view to the extension. It uses the messages of the contract. */
 export interface Bridge {
   readonly host: ReadonlySignal<HostState>;
   readonly call: Call;
-  /** Asks the extension for what only it can do. */
+  /** Requests an action that only the extension can perform. */
   ui(action: UiAction): void;
-  /** Returns the function that ends the subscription. */
+  /** Returns a function that ends the subscription. */
   onEvent(listener: (event: HostEvent) => void): () => void;
-  /** Told when an event could not be read, so that state must be fetched again. */
+  /** Called when an event could not be parsed, so that listeners read their state again. */
   onBroken(listener: () => void): () => void;
   onShow(listener: (show: Show) => void): () => void;
-  /** Says that the view listens; the extension sends nothing before. Called once, after all subscriptions. */
+  /** Reports that the view is ready; the extension sends nothing before. Call once, after all subscriptions. */
   ready(): void;
   dispose(): void;
 }
 
-interface Pending {
+interface PendingCall {
   resolve(result: unknown): void;
   reject(error: Error): void;
 }
@@ -45,12 +45,12 @@ function subscribe<L>(listeners: Set<L>, listener: L): () => void {
 }
 
 /**
- * Joins a view to the extension.
+ * Connects a view to the extension.
  * @param target receives the extension's messages; the window outside tests.
  */
 export function createBridge(api: ViewApi, target: EventTarget = window): Bridge {
   const host = signal<HostState>({ state: "starting", detail: "" });
-  const pending = new Map<number, Pending>();
+  const pending = new Map<number, PendingCall>();
   const eventListeners = new Set<(event: HostEvent) => void>();
   const brokenListeners = new Set<() => void>();
   const showListeners = new Set<(show: Show) => void>();
@@ -58,7 +58,7 @@ export function createBridge(api: ViewApi, target: EventTarget = window): Bridge
 
   const post = (message: FromView): void => api.postMessage(message);
 
-  function settle(id: number, act: (call: Pending) => void): void {
+  function settle(id: number, act: (call: PendingCall) => void): void {
     const call = pending.get(id);
     if (call === undefined) return;
     pending.delete(id);
@@ -105,7 +105,7 @@ export function createBridge(api: ViewApi, target: EventTarget = window): Bridge
 
   const call: Call = (name, params, signal) =>
     new Promise((resolve, reject) => {
-      const cancelled = (): Error => new LancelotError("cancelled", t("Stopped."));
+      const cancelled = (): Error => new LancelotError("cancelled", t("Canceled."));
       if (signal?.aborted) {
         reject(cancelled());
         return;
@@ -119,7 +119,7 @@ export function createBridge(api: ViewApi, target: EventTarget = window): Bridge
       signal?.addEventListener("abort", onAbort, { once: true });
       const done = (): void => signal?.removeEventListener("abort", onAbort);
       pending.set(id, {
-        // The extension checks results against the table before it relays them.
+        // The extension validates results against the contract before it relays them.
         resolve: (result) => {
           done();
           resolve(result as Awaited<ReturnType<typeof call<typeof name>>>);
@@ -142,15 +142,15 @@ export function createBridge(api: ViewApi, target: EventTarget = window): Bridge
     ready: () => post({ type: "ready" }),
     dispose: () => {
       target.removeEventListener("message", onMessage);
-      for (const waiting of pending.values()) waiting.reject(new LancelotError("cancelled", t("Stopped.")));
+      for (const waiting of pending.values()) waiting.reject(new LancelotError("cancelled", t("Canceled.")));
       pending.clear();
     },
   };
 }
 
-/** The sentence to show for a failed call. */
+/** Returns the message to show for a failed call. */
 export function problemOf(error: unknown): string {
-  return error instanceof Error && error.message !== "" ? error.message : t("That did not work. The log may say more.");
+  return error instanceof Error && error.message !== "" ? error.message : t("The request failed. Check the log for details.");
 }
 
 export function isCancelled(error: unknown): boolean {

@@ -1,6 +1,6 @@
 import type { UiAction } from "../../agent-server/contract/webview.ts";
 
-/** Commands of the extension that a view may ask for. */
+/** Commands of the extension that a view can run. */
 export const commands = {
   chooseModel: "lancelot.chooseModel",
   setApiKey: "lancelot.setApiKey",
@@ -46,12 +46,12 @@ export const commands = {
 
 export type CommandName = keyof typeof commands;
 
-/** @param argument what the command is about, such as a tab. */
+/** @param argument the command's subject, such as a tab. */
 export function commandAction(name: CommandName, argument?: Record<string, string>): UiAction {
   return { action: "command", command: commands[name], ...(argument === undefined ? {} : { args: [argument] }) };
 }
 
-/** Asks the extension to show what undoing a task would change, and to do it when the owner agrees. */
+/** Asks the extension to preview the undo of a task and to run it after a confirmation. */
 export function undoTask(questId: string): UiAction {
   return commandAction("undoTask", { questId });
 }

@@ -6,7 +6,7 @@ import { formatDateTime, formatMoment, formatRelative, t } from "./l10n.ts";
 
 type Tier = Receipt["riskTier"];
 
-/** The clock that relative times are read against; ticks every half minute while the page is visible. */
+/** The current time for relative times; updates every 30 s while the page is visible. */
 export const now = signal(Date.now());
 
 export function startClock(): () => void {
@@ -21,17 +21,18 @@ export function startClock(): () => void {
   };
 }
 
-/** A codicon; decoration only, so the text beside it or the label of its button says what it means. */
+/** A codicon. It is decorative: the adjacent text or the button's label carries the meaning. */
 export function Icon({ name, spin }: { name: string; spin?: boolean }): JSX.Element {
   return <span class={`codicon codicon-${name}${spin ? " codicon-modifier-spin" : ""}`} aria-hidden="true" />;
 }
 
 interface ButtonProps {
+  testId?: string;
   children: ComponentChildren;
   onClick: () => void;
   kind?: "primary" | "secondary" | "link";
   icon?: string;
-  /** Shown as a hint and said by `aria-keyshortcuts`. */
+  /** Shown as a key hint and set as `aria-keyshortcuts`. */
   shortcut?: string;
   title?: string;
   label?: string;
@@ -41,10 +42,11 @@ interface ButtonProps {
 }
 
 export function Button(props: ButtonProps): JSX.Element {
-  const { children, onClick, kind = "secondary", icon, shortcut, title, label, describedBy, disabled, buttonRef } = props;
+  const { testId, children, onClick, kind = "secondary", icon, shortcut, title, label, describedBy, disabled, buttonRef } = props;
   return (
     <button
       type="button"
+      data-testid={testId}
       class={`button ${kind}`}
       onClick={onClick}
       disabled={disabled ?? false}
@@ -66,6 +68,7 @@ export function Button(props: ButtonProps): JSX.Element {
 }
 
 interface IconButtonProps {
+  testId?: string;
   icon: string;
   label: string;
   onClick: () => void;
@@ -75,10 +78,11 @@ interface IconButtonProps {
   buttonRef?: Ref<HTMLButtonElement>;
 }
 
-export function IconButton({ icon, label, onClick, disabled, pressed, expanded, buttonRef }: IconButtonProps): JSX.Element {
+export function IconButton({ testId, icon, label, onClick, disabled, pressed, expanded, buttonRef }: IconButtonProps): JSX.Element {
   return (
     <button
       type="button"
+      data-testid={testId}
       class="icon-button"
       title={label}
       aria-label={label}
@@ -93,7 +97,7 @@ export function IconButton({ icon, label, onClick, disabled, pressed, expanded, 
   );
 }
 
-/** A bordered block that is found by its heading. */
+/** A bordered section with a heading. */
 export function Card(props: {
   icon?: string;
   heading: string;
@@ -121,18 +125,18 @@ export function tierMeaning(tier: Tier): string {
     case "T1":
       return t("T1, reversible: can be undone");
     case "T2":
-      return t("T2, controlled: runs inside limits");
+      return t("T2, controlled: runs within limits");
     case "T3":
-      return t("T3, irreversible: asked first");
+      return t("T3, irreversible: requires approval");
   }
 }
 
-/** Says that a task runs in crusader mode. */
+/** Marks a task that runs in crusader mode. */
 export function CrusaderBadge(): JSX.Element {
   return (
     <span
       class="badge crusader"
-      title={t("Edits of this task are applied after a checkpoint and can be undone. Approvals and the soul still hold.")}
+      title={t("Lancelot applies the edits of this task after a checkpoint. You can undo them. Approvals and the soul still apply.")}
     >
       <Icon name="flame" />
       {t("Crusader")}
@@ -151,11 +155,11 @@ export function TierBadge({ tier }: { tier: Tier }): JSX.Element {
 export function verdictText(verdict: Verdict): string {
   switch (verdict) {
     case "allow":
-      return t("allowed");
+      return t("Allowed");
     case "ask":
-      return t("asked you");
+      return t("Required approval");
     case "deny":
-      return t("denied");
+      return t("Denied");
   }
 }
 
@@ -163,7 +167,7 @@ export function VerdictBadge({ verdict }: { verdict: Verdict }): JSX.Element {
   return <span class={`badge verdict-${verdict}`}>{verdictText(verdict)}</span>;
 }
 
-/** A time in words relative to now, with the exact time as its hint. */
+/** A relative time with the exact time as its tooltip. */
 export function RelativeTime({ at }: { at: string }): JSX.Element {
   return (
     <time dateTime={at} title={formatDateTime(at)}>
@@ -180,8 +184,16 @@ export function Moment({ at }: { at: string }): JSX.Element {
   );
 }
 
-/** A state as icon and words. The words are only for a screen reader when `quiet`. */
-export function State(props: { icon: string; text: string; kind?: string; spin?: boolean; quiet?: boolean }): JSX.Element {
+export interface StateProps {
+  readonly icon: string;
+  readonly text: string;
+  readonly kind?: string;
+  readonly spin?: boolean;
+  readonly quiet?: boolean;
+}
+
+/** A status as icon and text. `quiet` shows the text only to a screen reader. */
+export function State(props: StateProps): JSX.Element {
   const { icon, text, kind, spin, quiet } = props;
   return (
     <span class={`state ${kind ?? ""}`} title={text}>

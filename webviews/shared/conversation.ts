@@ -5,18 +5,18 @@ import { type Bridge, problemOf } from "./bridge.ts";
 import { applyDelta, positionOf } from "./message-log.ts";
 import type { Store } from "./store.ts";
 
-/** The messages of the quest that is shown. Each has its own signal, so that streaming text touches one message only. */
+/** The messages of the open quest. Each has its own signal, so that streaming text updates one message only. */
 export interface Conversation {
   readonly questId: ReadonlySignal<string | null>;
   readonly messages: ReadonlySignal<readonly Signal<Message>[]>;
-  /** True from opening a quest until its messages are here. */
+  /** True from opening a quest until its messages are loaded. */
   readonly loading: ReadonlySignal<boolean>;
   readonly problem: ReadonlySignal<string | null>;
-  /** Shows a quest; null shows none. */
+  /** Opens a quest; null closes it. */
   open(questId: string | null): void;
-  /** Reads the quest again: something of it was missed. */
+  /** Reads the quest again after a missed event. */
   refresh(): void;
-  /** Told when an assistant message has ended. */
+  /** Called when an assistant message is complete. */
   onFinished(listener: (message: Message) => void): () => void;
   dispose(): void;
 }
@@ -33,7 +33,7 @@ export function createConversation(bridge: Bridge, store: Pick<Store, "generatio
   const loading = signal(false);
   const problem = signal<string | null>(null);
   const finished = new Set<(message: Message) => void>();
-  /** Events since the snapshot under way was asked for: it may or may not contain them. */
+  /** Events since the pending snapshot was requested; the snapshot may or may not contain them. */
   let fetching: { events: LogEvent[]; stop: AbortController } | undefined;
 
   function putMessage(message: Message): void {
@@ -52,7 +52,7 @@ export function createConversation(bridge: Bridge, store: Pick<Store, "generatio
     if (wasOpen && !message.open && message.role === "assistant") for (const listener of finished) listener(message);
   }
 
-  /** Returns false when something is missing, so that the quest must be fetched again. */
+  /** Returns false when an event is missing and the quest must be read again. */
   function apply(event: LogEvent): boolean {
     switch (event.topic) {
       case "message":
@@ -93,7 +93,7 @@ export function createConversation(bridge: Bridge, store: Pick<Store, "generatio
           return item;
         });
       problem.value = null;
-      // A gap here means that an event was lost while the snapshot travelled; one more snapshot has it.
+      // A gap here means that an event was lost during the request; the next snapshot contains it.
       if (!mine.events.every(apply)) void fetchMessages(id);
     } catch (error) {
       if (fetching !== mine) return;
@@ -133,7 +133,7 @@ export function createConversation(bridge: Bridge, store: Pick<Store, "generatio
     messages.value = [];
     problem.value = null;
     loading.value = id !== null;
-    // Without a host the state's next generation brings the messages.
+    // Without a running host, the next store generation loads the messages.
     if (id !== null && bridge.host.peek().state === "ready") void fetchMessages(id);
   }
 

@@ -39,10 +39,10 @@ function kindOf(line: string): string {
   return line.startsWith("@@") ? "range" : "same";
 }
 
-/** Lines of a unified diff; past `most` they wait for a click. */
-export function DiffLines({ lines, label, most = 24 }: { lines: readonly string[]; label: string; most?: number }): JSX.Element {
+/** Lines of a unified diff. A button shows the lines after the first `most`. */
+export function DiffLines({ lines, label, max = 24 }: { lines: readonly string[]; label: string; max?: number }): JSX.Element {
   const [all, setAll] = useState(false);
-  const shown = all || lines.length <= most + 4 ? lines : lines.slice(0, most);
+  const shown = all || lines.length <= max + 4 ? lines : lines.slice(0, max);
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long lines are scrolled by keyboard */}
@@ -56,8 +56,8 @@ export function DiffLines({ lines, label, most = 24 }: { lines: readonly string[
         </code>
       </pre>
       {shown.length < lines.length && (
-        <button type="button" class="button link" onClick={() => setAll(true)}>
-          {t("Show all {0} lines", lines.length)}
+        <button data-testid="show-all-lines" type="button" class="button link" onClick={() => setAll(true)}>
+          {t("Show All {0} Lines", lines.length)}
         </button>
       )}
     </>

@@ -2,23 +2,23 @@ import { wordUsd } from "../../agent-server/contract/amounts.ts";
 
 let table: Readonly<Record<string, string>> = {};
 
-/** Replaces the table of translated texts. Keys are the English texts as they stand in the code. */
+/** Replaces the table of translated texts. Its keys are the English texts in the code. */
 export function setTexts(texts: Readonly<Record<string, string>>): void {
   table = texts;
 }
 
-/** The owner's text for an English one; `{0}`, `{1}`, … are replaced by the arguments. */
+/** Returns the translation of an English text with `{0}`, `{1}`, … replaced by the arguments. */
 export function t(text: string, ...args: readonly (string | number)[]): string {
   const template = table[text] ?? text;
   return template.replace(/\{(\d+)\}/g, (whole, index: string) => String(args[Number(index)] ?? whole));
 }
 
-/** `one` for 1, else `many`; both may use `{0}` for the number. */
+/** Returns `one` for 1 and otherwise `many`; both may contain `{0}` for the number. */
 export function count(n: number, one: string, many: string): string {
   return t(n === 1 ? one : many, formatNumber(n));
 }
 
-/** The language the page is shown in, which VS Code sets on `<html lang>`. */
+/** The display language, which VS Code sets on `<html lang>`. */
 function locale(): string {
   return document.documentElement.lang || navigator.language || "en";
 }
@@ -38,12 +38,17 @@ export function formatNumber(n: number): string {
   return cached("number", (at) => new Intl.NumberFormat(at)).format(n);
 }
 
-/** A token count short enough for a footer: `950`, `12.4K`. */
+/** A share (0–1) as a whole percentage, such as `75%`. */
+export function formatPercent(share: number): string {
+  return cached("percent", (at) => new Intl.NumberFormat(at, { style: "percent", maximumFractionDigits: 0 })).format(share);
+}
+
+/** A short token count, such as `950` or `12.4K`. */
 export function formatCompact(n: number): string {
   return cached("compact", (at) => new Intl.NumberFormat(at, { notation: "compact", maximumFractionDigits: 1 })).format(n);
 }
 
-/** An amount in US dollars: cents, and as many places more as a small amount needs to be seen. */
+/** An amount in US dollars, in cents; small amounts show more decimals. */
 export function formatUsd(usd: number): string {
   return wordUsd(usd, locale());
 }
@@ -58,19 +63,19 @@ export function formatBytes(bytes: number): string {
   ).format(bytes / 1000 ** step);
 }
 
-/** Date and time to the second, for tooltips and details. */
+/** Date and time with seconds, for tooltips and details. */
 export function formatDateTime(iso: string): string {
   return cached("dateTime", (at) => new Intl.DateTimeFormat(at, { dateStyle: "medium", timeStyle: "medium" })).format(new Date(iso));
 }
 
-/** A day (YYYY-MM-DD, UTC) short enough for an axis. */
+/** A short form of a day (YYYY-MM-DD, UTC) for an axis. */
 export function formatDay(day: string): string {
   return cached("day", (at) => new Intl.DateTimeFormat(at, { month: "short", day: "numeric", timeZone: "UTC" })).format(
     new Date(`${day}T00:00:00Z`),
   );
 }
 
-/** Time of day for today, date and time before that. */
+/** The time for today; date and time for earlier days. */
 export function formatMoment(iso: string, now: number): string {
   const then = new Date(iso);
   const sameDay = then.toDateString() === new Date(now).toDateString();
@@ -85,7 +90,7 @@ const steps: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
   ["minute", 60_000],
 ];
 
-/** `now`, `5 min. ago`, `in 4 min.`, in words of the owner's language. */
+/** A relative time in the user's language, such as `now`, `5 min. ago` or `in 4 min.`. */
 export function formatRelative(iso: string, now: number): string {
   const difference = new Date(iso).getTime() - now;
   const format = cached("relative", (at) => new Intl.RelativeTimeFormat(at, { numeric: "auto", style: "short" }));
@@ -95,7 +100,7 @@ export function formatRelative(iso: string, now: number): string {
   return format.format(0, "second");
 }
 
-/** A span that someone chose, in its largest whole unit: `5 min`, `1 hr`, `90 sec`. */
+/** A duration in its largest whole unit, such as `5 minutes`, `1 hour` or `90 seconds`. */
 export function formatSpan(ms: number): string {
   const seconds = Math.round(ms / 1000);
   const [unit, size] = (
@@ -108,7 +113,7 @@ export function formatSpan(ms: number): string {
   return cached(`span ${unit}`, (at) => new Intl.NumberFormat(at, { style: "unit", unit, unitDisplay: "long" })).format(seconds / size);
 }
 
-/** `12 ms`, `3.4 s`, `2 min 5 s`. */
+/** A measured duration, such as `12 ms`, `3.4 s` or `2 min 5 s`. */
 export function formatDuration(ms: number): string {
   if (ms < 1000) return t("{0} ms", formatNumber(Math.round(ms)));
   if (ms < 60_000) return t("{0} s", formatNumber(Math.round(ms / 100) / 10));

@@ -2,7 +2,7 @@ import type { AnsweredBy, Lane } from "../../agent-server/contract/router.ts";
 import { t } from "./l10n.ts";
 import type { Models } from "./store.ts";
 
-/** A lane as people read it. */
+/** Returns the display name of a lane. */
 export function laneText(lane: Lane): string {
   switch (lane) {
     case "flagship_deep":
@@ -16,13 +16,13 @@ export function laneText(lane: Lane): string {
   }
 }
 
-/** A model by the name its provider gives it, where that is known. */
+/** Returns the provider's display name of a model, or its id. */
 export function modelName(models: Models | null, { provider, model }: Pick<AnsweredBy, "provider" | "model">): string {
   return models?.items.find((item) => item.provider === provider && item.model === model)?.displayName ?? model;
 }
 
-/** Why this model answered, for a hint and a screen reader. */
+/** Explains why this model answered, for a tooltip and a screen reader. */
 export function answeredText({ displayName, model, lane, rationale }: AnsweredBy): string {
-  const name = displayName === model ? model : t("{0} of {1}", model, displayName);
-  return t("Answered by {0}, lane {1}. {2}", name, laneText(lane), rationale);
+  const name = displayName === model ? model : t("{0} ({1})", model, displayName);
+  return t("Answered by {0} in the {1} lane: {2}", name, laneText(lane), rationale);
 }

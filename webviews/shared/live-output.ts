@@ -4,37 +4,37 @@ import type { Bridge } from "./bridge.ts";
 import type { Conversation } from "./conversation.ts";
 import { createScreen, type Screen } from "./terminal/screen.ts";
 
-/** What one tool call printed so far. */
+/** The output of one tool call so far. */
 export interface LiveOutput {
   readonly screen: Screen;
-  /** Grows when there is something new to draw, at most once a frame. */
+  /** Increases when there is new output to draw, at most once per frame. */
   readonly version: ReadonlySignal<number>;
-  /** UTF-16 units that are missing in it: the host no longer held them. */
+  /** UTF-16 units that the host no longer kept and that are missing here. */
   readonly missing: number;
 }
 
 export interface LiveOutputs {
-  /** The output of a call; what its part holds and was not seen yet is taken in. */
+  /** Returns the output of a call and adds the unseen text of its part. */
   of(part: Pick<ToolPart, "callId" | "live" | "output">): LiveOutput;
 }
 
-/** Characters that wait for the next frame at the most; a view that is not on screen gets no frames. */
-const mostBuffered = 256 * 1024;
-/** Chunks kept while text before them is missing. */
-const mostWaiting = 500;
+/** Most characters that wait for the next frame; a hidden view gets no frames. */
+const maxBufferedChars = 256 * 1024;
+/** Most chunks kept while earlier text is missing. */
+const maxWaitingChunks = 500;
 
 interface Entry extends LiveOutput {
   readonly version: Signal<number>;
   missing: number;
-  /** UTF-16 units since the tool began that were taken in or are missing. */
+  /** UTF-16 units since the start of the tool that were received or are missing. */
   end: number;
   buffer: string;
   waiting: { offset: number; text: string }[];
-  /** The part was read anew for text that is missing, and has not come yet. */
-  asked: boolean;
+  /** True after the part was requested again because text is missing. */
+  refreshRequested: boolean;
 }
 
-/** Joins what a running tool prints, chunk by chunk, with what its card holds. A flood is drawn once a frame and kept bounded. */
+/** Merges the streamed chunks of a running tool with the text of its part. Output is drawn once per frame and stays bounded. */
 export function createLiveOutputs(bridge: Bridge, conversation: Pick<Conversation, "questId" | "loading" | "refresh">): LiveOutputs {
   const entries = new Map<string, Entry>();
   const dirty = new Set<Entry>();
@@ -44,7 +44,7 @@ export function createLiveOutputs(bridge: Bridge, conversation: Pick<Conversatio
     const known = entries.get(callId);
     if (known !== undefined) return known;
     const made: Entry = {
-      ...{ screen: createScreen(), version: signal(0), missing: 0, end: 0, buffer: "", waiting: [], asked: false },
+      ...{ screen: createScreen(), version: signal(0), missing: 0, end: 0, buffer: "", waiting: [], refreshRequested: false },
     };
     entries.set(callId, made);
     return made;
@@ -68,7 +68,7 @@ export function createLiveOutputs(bridge: Bridge, conversation: Pick<Conversatio
     if (text === "") return;
     entry.buffer += text;
     entry.end += text.length;
-    if (entry.buffer.length > mostBuffered) flush(entry);
+    if (entry.buffer.length > maxBufferedChars) flush(entry);
     dirty.add(entry);
     frame ??= requestAnimationFrame(draw);
   }
@@ -87,7 +87,7 @@ export function createLiveOutputs(bridge: Bridge, conversation: Pick<Conversatio
       entry.missing += gap;
       entry.end += gap;
       take(entry, live.skipped, live.text);
-      entry.asked = false;
+      entry.refreshRequested = false;
     }
     entry.waiting = entry.waiting.filter(({ offset, text }) => !take(entry, offset, text));
   }
@@ -97,9 +97,9 @@ export function createLiveOutputs(bridge: Bridge, conversation: Pick<Conversatio
     const { callId, offset, text } = event.payload;
     const entry = entryOf(callId);
     if (take(entry, offset, text)) return;
-    entry.waiting = [...entry.waiting, { offset, text }].slice(-mostWaiting);
-    if (entry.asked || conversation.loading.peek()) return;
-    entry.asked = true;
+    entry.waiting = [...entry.waiting, { offset, text }].slice(-maxWaitingChunks);
+    if (entry.refreshRequested || conversation.loading.peek()) return;
+    entry.refreshRequested = true;
     conversation.refresh();
   });
   conversation.questId.subscribe(() => {
@@ -112,9 +112,9 @@ export function createLiveOutputs(bridge: Bridge, conversation: Pick<Conversatio
       const known = entries.get(part.callId);
       const entry = known ?? entryOf(part.callId);
       if (part.live !== undefined) sync(entry, part.live);
-      // A tool that prints nothing as it runs has its answer, once.
+      // A tool without live output has its output once, in the part.
       else if (part.output !== null && entry.end === 0) append(entry, part.output);
-      // What is drawn first is whole; the rest comes by frames.
+      // The first draw is complete; later output waits for frames.
       if (known === undefined) flush(entry);
       return entry;
     },

@@ -7,8 +7,8 @@ export type Delta = EventPayload<"delta">;
 export type DeltaOutcome = { kind: "applied"; message: Message } | { kind: "repeat" } | { kind: "gap" };
 
 /**
- * Appends streamed text to a part of a message. A delta that was seen before is a repeat; one that overlaps what is
- * there adds only its rest, provided that the overlap is the same text.
+ * Appends streamed text to a part of a message. A delta that is already applied is a repeat; an overlapping delta adds only its new end,
+ * provided that the overlap is identical.
  */
 export function applyDelta(message: Message, delta: Delta): DeltaOutcome {
   const { partIndex, kind, offset, text } = delta;
@@ -24,15 +24,15 @@ export function applyDelta(message: Message, delta: Delta): DeltaOutcome {
   return { kind: "applied", message: { ...message, parts } };
 }
 
-/** Where a message of this `seq` stands, or belongs, in a list ordered by `seq`. */
+/** Returns the index of a message with this `seq`, or the index to insert it, in a list ordered by `seq`. */
 export function positionOf(seqs: readonly number[], seq: number): number {
-  // New messages come at the end, so look from there.
+  // New messages usually come last.
   let index = seqs.length;
   while (index > 0 && (seqs[index - 1] ?? -1) >= seq) index -= 1;
   return index;
 }
 
-/** The words of a message, for a screen reader and for editing it. */
+/** Returns the text of a message, for a screen reader and for editing. */
 export function plainText(message: Message): string {
   return message.parts
     .flatMap((part) => (part.type === "text" || part.type === "notice" ? [part.text] : []))

@@ -13,13 +13,13 @@ import { type Bridge, isCancelled } from "./bridge.ts";
 
 export type Models = Result<"models.list">;
 
-/** What models cost today, and what they may cost. */
+/** The cost of today and the caps. */
 export interface Spending {
   readonly today: UsageSum;
   readonly caps: UsageCaps;
 }
 
-/** What is so of the host as a whole. Snapshots plus the events after them; read again when one was missed. */
+/** The state of the host: snapshots plus later events. A missed event triggers a new snapshot. */
 export interface Store {
   readonly quests: ReadonlySignal<ReadonlyMap<string, Quest>>;
   /** Most recently used first. */
@@ -34,9 +34,9 @@ export interface Store {
   readonly localModel: ReadonlySignal<LocalModel | null>;
   readonly info: ReadonlySignal<HostInfo | null>;
   readonly spending: ReadonlySignal<Spending | null>;
-  /** Where commands run. */
+  /** The sandbox in which commands run. */
   readonly sandbox: ReadonlySignal<SandboxState | null>;
-  /** Grows each time state was fetched anew; what a view fetched itself is stale then. */
+  /** Increases when a new snapshot is loaded; data that a view read itself is stale then. */
   readonly generation: ReadonlySignal<number>;
   putQuest(quest: Quest): void;
   putApproval(approval: Approval): void;
@@ -51,10 +51,10 @@ function put<T extends { id: string }>(map: Signal<ReadonlyMap<string, T>>, item
 }
 
 /**
- * Puts what an answer of the host brought. An event may have told of something newer while the answer was on its way; of the same
- * moment the event's is kept, because a lost event brings a whole new snapshot.
+ * Stores an item from a response. An event may have delivered a newer version during the request. For equal timestamps the event wins,
+ * because a lost event triggers a new snapshot.
  */
-function putAnswer<T extends { id: string; updatedAt: string }>(map: Signal<ReadonlyMap<string, T>>, item: T): void {
+function putResponse<T extends { id: string; updatedAt: string }>(map: Signal<ReadonlyMap<string, T>>, item: T): void {
   const known = map.value.get(item.id);
   if (known === undefined || known.updatedAt < item.updatedAt) put(map, item);
 }
@@ -92,7 +92,7 @@ export function createStore(bridge: Bridge): Store {
     }
   }
 
-  /** The last answer that was asked for counts: an earlier one may come after it. */
+  /** Only the response to the last request counts, because an earlier one may arrive after it. */
   let lastSpending = 0;
   async function readSpending(): Promise<void> {
     lastSpending += 1;
@@ -101,7 +101,7 @@ export function createStore(bridge: Bridge): Store {
       const { today, caps } = await bridge.call("usage.summary", { days: 1 });
       if (mine === lastSpending) spending.value = { today, caps };
     } catch {
-      // What was shown stays: the next event asks again.
+      // Keeps the previous value; the next event triggers another request.
     }
   }
 
@@ -131,12 +131,12 @@ export function createStore(bridge: Bridge): Store {
       case "messagesRemoved":
       case "delta":
       case "toolOutput":
-        return; // of the conversation
+        return; // Handled by the conversation.
       case "soul":
       case "trust":
       case "learning":
       case "flags":
-        // Safe mode is shown everywhere; the rest is of the War Room's panels.
+        // Safe mode is shown in both views; the War Room panels handle the rest.
         void bridge.call("host.info", {}).then(
           (now) => {
             info.value = now;
@@ -155,11 +155,11 @@ export function createStore(bridge: Bridge): Store {
       case "oauth":
       case "providers":
       case "memory":
-        return; // of the War Room's panels
+        return; // Handled by the War Room panels.
     }
   }
 
-  /** Events that come while snapshots are on their way are kept and applied on top of them. */
+  /** Applies the events that arrive during the request on top of the snapshot. */
   async function refresh(): Promise<void> {
     const mine = { events: [] as HostEvent[] };
     refreshing = mine;
@@ -198,7 +198,7 @@ export function createStore(bridge: Bridge): Store {
     bridge.onBroken(() => void refresh()),
     bridge.host.subscribe((host) => {
       if (host.state !== "ready") return;
-      lastSeq = undefined; // another host process counts from the start
+      lastSeq = undefined; // Another host process counts from the start.
       void refresh();
     }),
   ];
@@ -217,9 +217,9 @@ export function createStore(bridge: Bridge): Store {
     spending,
     sandbox,
     generation,
-    putQuest: (quest) => putAnswer(quests, quest),
+    putQuest: (quest) => putResponse(quests, quest),
     putApproval: (approval) => put(approvals, approval),
-    putChange: (change) => putAnswer(changes, change),
+    putChange: (change) => putResponse(changes, change),
     dispose: () => {
       for (const stop of stops) stop();
     },

@@ -4,22 +4,22 @@ import { useCallback, useEffect, useLayoutEffect, useReducer, useRef } from "pre
 
 interface VirtualListProps {
   count: number;
-  /** Pixels; every row has the same height. */
+  /** Row height in pixels; equal for all rows. */
   rowHeight: number;
   label: string;
-  /** Row that the keyboard stands on; -1 for none. */
+  /** Index of the active row; -1 for none. */
   active: number;
   onActive: (index: number) => void;
-  /** Enter or a click. */
+  /** Called for Enter or a click. */
   onOpen: (index: number) => void;
-  /** Rows that are on screen, so that more can be fetched. */
+  /** Called with the visible rows, so that the caller can load more. */
   onRange?: (first: number, last: number) => void;
   renderRow: (index: number) => JSX.Element;
   rowKey: (index: number) => string;
   id: string;
 }
 
-/** The row that a key leads to from `active`; undefined for a key that does not move. */
+/** Returns the row that a key moves to; undefined for a key that does not move. */
 export function rowForKey(key: string, active: number, count: number, pageRows: number): number | undefined {
   const clamp = (index: number): number => Math.max(0, Math.min(count - 1, index));
   if (count === 0) return undefined;
@@ -41,7 +41,7 @@ export function rowForKey(key: string, active: number, count: number, pageRows: 
   }
 }
 
-/** A list box that keeps only the rows on screen in the page; one stop for Tab, arrows within. */
+/** A list box that keeps only the visible rows in the page. Tab reaches it once; the arrow keys move inside. */
 export function VirtualList(props: VirtualListProps): JSX.Element {
   const { count, rowHeight, label, active, onActive, onOpen, onRange, renderRow, rowKey, id } = props;
   const scroller = useRef<HTMLDivElement>(null);

@@ -1,12 +1,12 @@
 import type { JSX } from "preact";
 import { useId } from "preact/hooks";
-import { formatNumber, t } from "../shared/l10n.ts";
+import { formatNumber, formatPercent, t } from "../shared/l10n.ts";
 
-/** A part of a stacked chart. `look` names its colour and its pattern, so that no meaning hangs on the colour alone. */
+/** A part of a stacked chart. `pattern` distinguishes it without color. */
 export interface Part {
   readonly key: string;
   readonly name: string;
-  readonly look: "plain" | "dots" | "lines" | "cross";
+  readonly pattern: "plain" | "dots" | "lines" | "cross";
   readonly value: number;
 }
 
@@ -19,7 +19,7 @@ export function totalOf(parts: readonly Part[]): number {
   return parts.reduce((sum, part) => sum + part.value, 0);
 }
 
-/** `allowed 12, asked you 3`: what a chart says, in words. */
+/** Describes a chart as text, such as `allowed 12, asked you 3`. */
 export function partsText(parts: readonly Part[], format = formatNumber): string {
   return parts
     .filter((part) => part.value > 0)
@@ -29,12 +29,12 @@ export function partsText(parts: readonly Part[], format = formatNumber): string
 
 export interface Segment {
   readonly part: Part;
-  /** 0–1 of the whole, from the start. */
+  /** Start of the segment as a share of the whole (0–1). */
   readonly from: number;
   readonly share: number;
 }
 
-/** Where each part begins and how much it takes; parts of nothing are left out. */
+/** Returns the start and share of each part, without empty parts. */
 export function segmentsOf(parts: readonly Part[], whole: number): Segment[] {
   let from = 0;
   const segments: Segment[] = [];
@@ -49,7 +49,7 @@ export function segmentsOf(parts: readonly Part[], whole: number): Segment[] {
 
 const roundSteps = [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8];
 
-/** A round whole number at or above `n` for the top of an axis. */
+/** Rounds up to a round whole number, for the top of an axis. */
 export function roundUp(n: number): number {
   if (n <= 1) return 1;
   const power = 10 ** Math.floor(Math.log10(n));
@@ -57,14 +57,14 @@ export function roundUp(n: number): number {
   return (steps.find((step) => step * power >= n) ?? 10) * power;
 }
 
-/** A round number at or above `n`, also below 1. */
+/** Rounds up to a round number, which may be below 1. */
 export function roundUpFraction(n: number): number {
   if (n <= 0) return 1;
   const power = 10 ** Math.floor(Math.log10(n));
   return (roundSteps.find((step) => step * power >= n) ?? 10) * power;
 }
 
-/** Fills by key; the patterns are drawn over the colour. */
+/** Patterns that are drawn over the fill color. */
 function Patterns({ id }: { id: string }): JSX.Element {
   return (
     <defs>
@@ -94,7 +94,7 @@ function Area(props: {
   return (
     <>
       <rect {...box} class={`part part-${part.key}`} />
-      {part.look !== "plain" && <rect {...box} fill={`url(#${id}-${part.look})`} />}
+      {part.pattern !== "plain" && <rect {...box} fill={`url(#${id}-${part.pattern})`} />}
     </>
   );
 }
@@ -113,11 +113,11 @@ interface ShareBarProps {
   parts: readonly Part[];
   label: string;
   onPick?: (key: string) => void;
-  /** How an amount is written. */
+  /** Formats an amount. */
   format?: (value: number) => string;
 }
 
-/** One bar cut into shares, with a legend that carries the numbers. `onPick` makes the legend's entries links. */
+/** A bar divided into shares, with a legend of the numbers. `onPick` turns the legend entries into links. */
 export function ShareBar({ parts, label, onPick, format = formatNumber }: ShareBarProps): JSX.Element {
   const id = useId();
   const whole = totalOf(parts);
@@ -136,12 +136,18 @@ export function ShareBar({ parts, label, onPick, format = formatNumber }: ShareB
             {onPick === undefined ? (
               <span>{part.name}</span>
             ) : (
-              <button type="button" class="button link" title={t("Receipts of this tier")} onClick={() => onPick(part.key)}>
+              <button
+                data-testid={`legend:${part.key}`}
+                type="button"
+                class="button link"
+                title={t("Show receipts of this tier")}
+                onClick={() => onPick(part.key)}
+              >
                 {part.name}
               </button>
             )}
             <strong>{format(part.value)}</strong>
-            <span class="quiet">{whole === 0 ? "" : `${Math.round((part.value / whole) * 100)} %`}</span>
+            <span class="quiet">{whole === 0 ? "" : formatPercent(part.value / whole)}</span>
           </li>
         ))}
       </ul>
@@ -155,13 +161,13 @@ const axisHeight = 18;
 interface StackedColumnsProps {
   columns: readonly Column[];
   label: string;
-  /** How an amount is written. */
+  /** Formats an amount. */
   format?: (value: number) => string;
-  /** Amounts that are no counts, such as money: the axis may end below 1. */
+  /** True for amounts such as money, whose axis may end below 1. */
   fractions?: boolean;
 }
 
-/** Stacked columns, one a day; the same numbers stand in a table below it for whoever reads rather than looks. */
+/** Stacked columns, one per day. A table below repeats the numbers for screen readers. */
 export function StackedColumns({ columns, label, format = formatNumber, fractions = false }: StackedColumnsProps): JSX.Element {
   const id = useId();
   const highest = Math.max(0, ...columns.map(({ parts }) => totalOf(parts)));
@@ -211,9 +217,9 @@ export function StackedColumns({ columns, label, format = formatNumber, fraction
         ))}
       </ul>
       <details class="chart-table">
-        <summary>{t("As a table")}</summary>
+        <summary>{t("Show as table")}</summary>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrolled by keyboard */}
-        <div class="table-scroll" tabIndex={0} role="region" aria-label={t("{0}, as a table", label)}>
+        <div class="table-scroll" tabIndex={0} role="region" aria-label={t("{0} (table)", label)}>
           <table class="table">
             <thead>
               <tr>

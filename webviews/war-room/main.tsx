@@ -1,16 +1,16 @@
 import { render } from "preact";
 import { createBridge } from "../shared/bridge.ts";
-import { startPage } from "../shared/start.ts";
+import { startPage } from "../shared/start-page.ts";
 import { createStore } from "../shared/store.ts";
 import { createViewState } from "../shared/view-state.ts";
-import { App } from "./app.tsx";
-import { createWarRoom, emptyRoom, SavedRoom } from "./state.ts";
+import { App } from "./war-room-app.tsx";
+import { createWarRoom, emptyWarRoom, SavedWarRoom } from "./war-room-state.ts";
 import "../shared/shared.css";
 import "./war-room.css";
 
 const { api, root } = startPage();
 const bridge = createBridge(api);
 const store = createStore(bridge);
-const room = createWarRoom(bridge, store, createViewState(api, SavedRoom, emptyRoom));
-render(<App room={room} />, root);
+const warRoom = createWarRoom(bridge, store, createViewState(api, SavedWarRoom, emptyWarRoom));
+render(<App warRoom={warRoom} />, root);
 bridge.ready();

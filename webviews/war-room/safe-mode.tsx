@@ -1,10 +1,10 @@
 import type { JSX } from "preact";
 import { commandAction } from "../shared/commands.ts";
 import { t } from "../shared/l10n.ts";
-import type { WarRoom } from "./state.ts";
+import type { WarRoom } from "./war-room-state.ts";
 
-/** Shows safe mode and asks for the other state; the editor's own dialog decides. */
-export function SafeModeSwitch({ room, on }: { room: WarRoom; on: boolean }): JSX.Element {
+/** Shows safe mode and requests the opposite state; a dialog of the editor confirms it. */
+export function SafeModeSwitch({ warRoom, on }: { warRoom: WarRoom; on: boolean }): JSX.Element {
   return (
     <div class="switch-row">
       <button
@@ -14,7 +14,7 @@ export function SafeModeSwitch({ room, on }: { room: WarRoom; on: boolean }): JS
         aria-checked={on}
         aria-labelledby="safe-mode-name"
         aria-describedby="safe-mode-text"
-        onClick={() => room.bridge.ui(commandAction("toggleSafeMode", { enabled: String(!on) }))}
+        onClick={() => warRoom.bridge.ui(commandAction("toggleSafeMode", { enabled: String(!on) }))}
       >
         <span class="switch-knob" />
       </button>
@@ -23,8 +23,8 @@ export function SafeModeSwitch({ room, on }: { room: WarRoom; on: boolean }): JS
       </span>
       <span class="quiet" id="safe-mode-text">
         {on
-          ? t("Only what works on this machine is used: no network, no connectors, no deployment, no push.")
-          : t("Switch it on to leave only what works on this machine.")}
+          ? t("Network, connectors, deployment and push are off. Only local tools run.")
+          : t("Turn on safe mode to limit Lancelot to local tools.")}
       </span>
     </div>
   );

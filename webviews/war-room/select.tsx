@@ -20,7 +20,7 @@ interface SelectProps {
   onChange: (value: string) => void;
 }
 
-/** One of several, as the editor's own settings show it. */
+/** A single-choice list in the style of VS Code's settings. */
 export function Select({ label, value, options, onChange }: SelectProps): JSX.Element {
   const element = useRef<VscodeSingleSelect>(null);
   useEffect(() => {

@@ -114,7 +114,7 @@ export async function openView(browser: Browser, files: ReadonlyMap<string, stri
     if (selector === state.hoverFirst?.click) await page.locator(state.hoverFirst.over).first().hover();
     await page.locator(selector).first().click();
   }
-  if (state.fill !== undefined) await page.getByLabel(state.fill.label).fill(state.fill.text);
+  if (state.fill !== undefined) await page.getByTestId(state.fill.testId).fill(state.fill.text);
   // What a click opens is drawn with the next frame.
   await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
   if (state.type !== undefined) {

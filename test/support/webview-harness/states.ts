@@ -52,7 +52,7 @@ export interface ViewState {
   /** Pixels; what is below the fold is not drawn. */
   readonly height?: number;
   /** A field to fill before looking. */
-  readonly fill?: { readonly label: string; readonly text: string };
+  readonly fill?: { readonly testId: string; readonly text: string };
   /** Text to type into the composer before looking. */
   readonly type?: string;
 }
@@ -456,7 +456,7 @@ export const states: readonly ViewState[] = [
         commands(sampleCommand({ status: "success", live: { text: longOutput, skipped: 120_000 }, command: hostCommand })),
       ]),
     },
-    { click: [".tool summary", "text=Show all"] },
+    { click: [".tool summary", "[data-testid=show-all-lines]"] },
   ),
   chat("chat-command-approval", {
     answers: questAnswers(sampleQuest({ status: "waiting", waitingFor: { kind: "approval", id: "approval-1" } }), [question], {
@@ -479,11 +479,14 @@ export const states: readonly ViewState[] = [
   }),
   chat("chat-mention", { saved: nothingOpen }, { type: "Explain @inv" }),
   chat("chat-commands", { saved: nothingOpen }, { type: "/" }),
-  chat("chat-tasks", { answers: questAnswers(sampleQuest(), [question]) }, { click: ['[aria-label="Tasks"]'] }),
+  chat("chat-tasks", { answers: questAnswers(sampleQuest(), [question]) }, { click: ["[data-testid=toggle-task-list]"] }),
   chat(
     "chat-task-delete",
     { answers: questAnswers(sampleQuest(), [question]) },
-    { click: ['[aria-label="Tasks"]', '[aria-label^="Delete Fix"]'], hoverFirst: { click: '[aria-label^="Delete Fix"]', over: ".quest" } },
+    {
+      click: ["[data-testid=toggle-task-list]", '[data-testid="delete:quest-1"]'],
+      hoverFirst: { click: '[data-testid="delete:quest-1"]', over: ".quest" },
+    },
   ),
   chat("chat-no-model", {
     saved: nothingOpen,
@@ -506,7 +509,7 @@ export const states: readonly ViewState[] = [
   }),
   room("war-room-receipts", "receipts"),
   room("war-room-receipt", "receipts", { shows: [{ type: "show", receiptId: "receipt-3" }] }),
-  room("war-room-verified", "receipts", {}, { click: ["text=Verify ledger"] }),
+  room("war-room-verified", "receipts", {}, { click: ["[data-testid=verify-ledger]"] }),
   room(
     "war-room-damaged",
     "receipts",
@@ -522,7 +525,7 @@ export const states: readonly ViewState[] = [
         },
       }),
     },
-    { click: ["text=Verify ledger"] },
+    { click: ["[data-testid=verify-ledger]"] },
   ),
   room(
     "war-room-governance",
@@ -568,7 +571,7 @@ export const states: readonly ViewState[] = [
     answers: answersWith({ "learning.rules": { items: [] }, "learning.proposals": { items: [] } }),
   }),
   room("war-room-soul", "soul", {}, { height: 1500 }),
-  room("war-room-soul-yaml", "soul", {}, { click: ["text=YAML"], height: 1100 }),
+  room("war-room-soul-yaml", "soul", {}, { click: ['[data-testid="view:yaml"]'], height: 1100 }),
   room(
     "war-room-soul-issues",
     "soul",
@@ -604,13 +607,13 @@ export const states: readonly ViewState[] = [
     "war-room-usage",
     "usage",
     { answers: answersWith({ "models.local": loadedModel }) },
-    { click: ["text=Look for servers"], height: 4200 },
+    { click: ["[data-testid=find-servers]"], height: 4200 },
   ),
   room(
     "war-room-usage-tokens",
     "usage",
     { answers: answersWith({ "models.local": { ...local, status: "downloading", doneBytes: 900_000_000 } }) },
-    { click: [".segment >> text=Tokens", ".chart-table > summary"], fill: { label: "For a day, US dollars", text: "five" }, height: 4200 },
+    { click: ['[data-testid="measure:tokens"]', ".chart-table > summary"], fill: { testId: "day-cap", text: "five" }, height: 4200 },
   ),
   room(
     "war-room-usage-empty",
@@ -627,7 +630,7 @@ export const states: readonly ViewState[] = [
         "models.servers": { items: [] },
       }),
     },
-    { click: ["text=Look for servers"], height: 1900 },
+    { click: ["[data-testid=find-servers]"], height: 1900 },
   ),
   room(
     "war-room-usage-problems",
@@ -648,7 +651,7 @@ export const states: readonly ViewState[] = [
       }),
       errors: { "models.servers": { code: "unavailable", message: "The ports of this machine could not be looked at." } },
     },
-    { click: ["text=Look for servers"], height: 4000 },
+    { click: ["[data-testid=find-servers]"], height: 4000 },
   ),
   room("war-room-usage-failed", "usage", {
     errors: {
@@ -656,7 +659,7 @@ export const states: readonly ViewState[] = [
       "router.decisions": { code: "unavailable", message: "The database does not answer." },
     },
   }),
-  room("war-room-tools", "tools", {}, { click: ["text=Doctor"], height: 2100 }),
+  room("war-room-tools", "tools", {}, { click: ["[data-testid=doctor]"], height: 2100 }),
   room(
     "war-room-tools-building",
     "tools",
@@ -668,7 +671,7 @@ export const states: readonly ViewState[] = [
         }),
       }),
     },
-    { click: ["text=Build image"] },
+    { click: ["[data-testid=build-image]"] },
   ),
   room("war-room-tools-none", "tools", {
     answers: answersWith({
@@ -698,14 +701,14 @@ export const states: readonly ViewState[] = [
       "tools.sandbox": { code: "unavailable", message: "The engine does not answer. Start it and try again." },
     },
   }),
-  memory("core", {}, {}, { click: ["text=Add entry"], height: 2400 }),
-  memory("edit", {}, {}, { click: ['[aria-label^="Edit"]', '[aria-label^="Set aside"]'], height: 1500 }),
+  memory("core", {}, {}, { click: ['[data-testid^="add-entry:"]'], height: 2400 }),
+  memory("edit", {}, {}, { click: ['[data-testid^="edit:"]', '[data-testid^="quarantine:"]'], height: 1500 }),
   memory("search", { itemId: "item-2" }),
   memory("huge", { section: "search" }, { answers: answersWith({ "memory.search": { items: manyHits, nextCursor: "more" } }) }),
   memory("commit", { commitId: "commit-1" }),
   memory("quarantine", { quarantineId: "quarantine-1" }),
-  memory("held-back", { quarantineId: "quarantine-2" }, {}, { click: ["text=Deny…"] }),
-  memory("context", { contextId: "context-1" }, {}, { click: ["text=Compile…", ".whole > summary"], height: 1500 }),
+  memory("failed-check", { quarantineId: "quarantine-2" }, {}, { click: ["[data-testid=reject-entry]"] }),
+  memory("context", { contextId: "context-1" }, {}, { click: ["[data-testid=compile-context]", ".whole > summary"], height: 1500 }),
   memory("upkeep", { section: "upkeep" }, {}, { height: 1200 }),
   memory("empty-core", {}, { answers: answersWith(emptyMemoryAnswers) }, { height: 1400 }),
   ...(["search", "commits", "quarantine", "contexts"] as const).map((section) =>

@@ -30,10 +30,7 @@ export async function send(chat: Frame, text: string): Promise<void> {
 }
 
 export async function newTask(chat: Frame): Promise<void> {
-  await chat
-    .getByRole("button", { name: /^New task/ })
-    .first()
-    .click();
+  await chat.getByTestId("new-task").first().click();
   await until("the composer is empty", async () => (await chat.locator("textarea").inputValue()) === "");
 }
 

@@ -6,6 +6,7 @@ const facts = {
   title: "Chat",
   loading: "Loading…",
   lang: "de",
+  texts: undefined,
   cspSource: "https://w.example",
   nonce: "n0nce",
   uris: { script: "https://w.example/chat.js", style: "https://w.example/chat.css", codicons: "https://w.example/codicon.css" },
@@ -26,4 +27,12 @@ test("texts cannot break out of the page", () => {
   const html = pageHtml({ ...facts, title: "</title><script>1</script>", loading: '"><img>' });
   expect(html).not.toContain("<script>1");
   expect(html).not.toContain("<img>");
+});
+
+test("translated texts are data of the page and cannot break out of it", () => {
+  const texts = { Cancel: "Abbrechen", Save: "</script><script>1</script>" };
+  const html = pageHtml({ ...facts, texts });
+  const data = /<script id="l10n" type="application\/json">(.*?)<\/script>/.exec(html)?.[1] ?? "";
+  expect(JSON.parse(data)).toEqual(texts);
+  expect(html).not.toContain("<script>1");
 });

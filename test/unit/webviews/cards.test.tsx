@@ -4,9 +4,9 @@ import { act } from "preact/test-utils";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ChangeCard } from "../../../webviews/chat/change-card.tsx";
 import { Composer } from "../../../webviews/chat/composer.tsx";
-import { type Chat, emptyChat, type SavedChat } from "../../../webviews/chat/state.ts";
+import { type Chat, emptyChat, type SavedChat } from "../../../webviews/chat/chat-state.ts";
 import { ToolCard } from "../../../webviews/chat/tool-card.tsx";
-import { Waiting } from "../../../webviews/chat/waiting.tsx";
+import { PendingRequests } from "../../../webviews/chat/quest-status.tsx";
 import { ApprovalCard } from "../../../webviews/shared/approval-card.tsx";
 import { buttonIn, settle, startChat } from "../../support/chat-page.ts";
 import type { FakeView } from "../../support/fake-view.ts";
@@ -50,7 +50,7 @@ function press(target: Element | null | undefined, key: string, more: KeyboardEv
   return event;
 }
 
-const button = (text: string): HTMLButtonElement => buttonIn(root, text);
+const button = (testId: string): HTMLButtonElement => buttonIn(root, testId);
 
 describe("approval card", () => {
   beforeEach(async () => {
@@ -70,14 +70,12 @@ describe("approval card", () => {
 
   it("shows exactly what will happen, the tier, the rules and what each answer does", () => {
     const text = root.textContent ?? "";
-    for (const part of [
-      sampleApproval().detail,
-      "T3",
-      ...sampleApproval().rules.map(({ message }) => message),
-      "one time",
-      "does not ask again",
-    ])
+    for (const part of [sampleApproval().detail, "T3", ...sampleApproval().rules.map(({ message }) => message)])
       expect(text).toContain(part);
+    for (const answer of ["allow-once", "allow-for-task", "deny"]) {
+      const description = button(answer).getAttribute("aria-describedby") ?? "";
+      expect(document.getElementById(description)?.textContent).not.toBe("");
+    }
   });
 
   it.each([
@@ -121,7 +119,7 @@ describe("approval card", () => {
       if (field !== null) field.value = " use the other file ";
       field?.dispatchEvent(new Event("input", { bubbles: true }));
     });
-    update(() => button("Deny").click());
+    update(() => button("confirm-deny").click());
     await settle();
     expect(view.calls("approvals.decide")).toEqual([{ id: "approval-1", decision: "deny", reason: "use the other file" }]);
   });
@@ -157,10 +155,10 @@ describe("change card", () => {
   });
 
   it.each([
-    ["Accept hunk 2", { decision: "accept", hunks: [1] }],
-    ["Reject hunk 1", { decision: "reject", hunks: [0] }],
-    ["Accept file", { decision: "accept" }],
-    ["Reject file", { decision: "reject" }],
+    ["accept-hunk:2", { decision: "accept", hunks: [1] }],
+    ["reject-hunk:1", { decision: "reject", hunks: [0] }],
+    ["accept-file", { decision: "accept" }],
+    ["reject-file", { decision: "reject" }],
   ])("%s decides just that", async (name, decision) => {
     update(() => button(name).click());
     await settle();
@@ -169,12 +167,12 @@ describe("change card", () => {
   });
 
   it("offers nothing for a hunk that was decided", () => {
-    expect(root.querySelectorAll('[aria-label^="Accept hunk"]')).toHaveLength(2);
-    expect(root.textContent).toContain("Rejected");
+    expect(root.querySelectorAll('[data-testid^="accept-hunk:"]')).toHaveLength(2);
+    expect(root.querySelectorAll(".hunk.rejected")).toHaveLength(1);
   });
 
   it("opens in the editor", () => {
-    update(() => button("Review in editor").click());
+    update(() => button("review-in-editor").click());
     expect(view.posted.at(-1)).toEqual({ type: "ui", ui: { action: "openChange", changeId: "change-1" } });
   });
 });
@@ -190,18 +188,18 @@ describe("tool card", () => {
 
   beforeEach(() => start());
 
-  it("says of what was not permitted why, and what the model was told it can do instead", () => {
+  it("shows the reasons of a denied call and the alternatives offered to the model", () => {
     const alternatives = ["Read a template beside it with read_file.", "Ask the owner with ask_owner."];
     update(() => render(<ToolCard part={{ ...denied, alternatives }} chat={chat} />, root));
     const text = root.textContent ?? "";
-    for (const words of ["Denied", "T3", "Environment files hold keys", "What the model was told it can do instead", ...alternatives])
-      expect(text).toContain(words);
+    for (const part of ["T3", "Environment files hold keys", ...alternatives]) expect(text).toContain(part);
+    expect(root.querySelector(".tool-why .verdict-deny")).not.toBeNull();
   });
 
   it("says nothing of alternatives where there are none", () => {
     for (const part of [denied, { ...denied, alternatives: [] }, sampleTool()]) {
       update(() => render(<ToolCard part={part} chat={chat} />, root));
-      expect(root.textContent).not.toContain("instead");
+      expect(root.querySelector('[data-testid="alternatives"]')).toBeNull();
     }
   });
 });
@@ -210,8 +208,8 @@ describe("question card", () => {
   it("sends an option or the owner's own words to the call that asked", async () => {
     const waitingFor = { kind: "answer" as const, id: "call-7", question: "Which?", options: ["One", "Two"] };
     await start({ ...emptyChat, questId: "quest-1" }, sampleQuest({ status: "waiting", waitingFor }));
-    update(() => render(<Waiting chat={chat} />, root));
-    update(() => button("Two").click());
+    update(() => render(<PendingRequests chat={chat} />, root));
+    update(() => button("option:Two").click());
     await settle();
     expect(view.calls("chat.answer")).toEqual([{ questId: "quest-1", callId: "call-7", answer: "Two" }]);
   });
@@ -426,17 +424,17 @@ describe("crusader mode", () => {
   it("is for the one message it was switched on for, and is seen before it is sent", async () => {
     await start();
     await act(() => render(<Composer chat={chat} />, root));
-    const button = root.querySelector<HTMLButtonElement>('[aria-label="Crusader mode for the next message"]');
+    const button = buttonIn(root, "crusader-mode");
     expect(button?.getAttribute("aria-pressed")).toBe("false");
     await act(() => button?.click());
-    expect(root.textContent).toContain("Approvals and the soul still hold.");
+    expect(root.querySelector('[data-testid="crusader-notice"]')).not.toBeNull();
     chat.draft.value = "Fix it";
     await act(() => chat.send());
     chat.newQuest();
     chat.draft.value = "And that";
     await act(() => chat.send());
     expect(view.calls("chat.send")).toEqual([{ text: "Fix it", mode: "crusader" }, { text: "And that" }]);
-    expect(root.textContent).not.toContain("Approvals and the soul still hold.");
+    expect(root.querySelector('[data-testid="crusader-notice"]')).toBeNull();
   });
 
   it("joins a running task as a message, not as plain steering", async () => {
@@ -457,13 +455,13 @@ describe("crusader mode", () => {
   it("a card whose output reads like orders says so", async () => {
     await start();
     await act(() => render(<ToolCard part={sampleTool({ findings: ["override.previous"] })} chat={chat} />, root));
-    expect(root.textContent).toContain("words that read like orders to the model");
+    expect(root.querySelector(".tool-suspicious")).not.toBeNull();
     expect(root.textContent).toContain("override.previous");
   });
 });
 
 describe("what the extension asks to show", () => {
-  it("opens a task, puts text into the composer and starts anew", async () => {
+  it("opens a task, puts text into the composer and starts a new task", async () => {
     await start();
     view.send({ type: "show", questId: "quest-1" });
     expect(chat.conversation.questId.value).toBe("quest-1");

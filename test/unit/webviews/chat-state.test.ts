@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Message, ToolPart } from "../../../agent-server/contract/chat.ts";
-import { lastCallOfChanges } from "../../../webviews/chat/state.ts";
-import { subjectOf } from "../../../webviews/war-room/receipts/state.ts";
+import { lastCallOfChanges } from "../../../webviews/chat/chat-state.ts";
+import { subjectOf } from "../../../webviews/war-room/receipts/receipts-state.ts";
 
 const call = (callId: string, changeId: string | null): ToolPart => ({
   type: "tool",

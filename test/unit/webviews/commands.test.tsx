@@ -3,11 +3,11 @@ import { render } from "preact";
 import { act } from "preact/test-utils";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ToolPart } from "../../../agent-server/contract/chat.ts";
-import { endText } from "../../../webviews/chat/command-card.tsx";
-import { emptyChat } from "../../../webviews/chat/state.ts";
+import { CommandEnd } from "../../../webviews/chat/command-card.tsx";
+import { emptyChat } from "../../../webviews/chat/chat-state.ts";
 import { ToolCard } from "../../../webviews/chat/tool-card.tsx";
-import { ApprovalCard, partsOf } from "../../../webviews/shared/approval-card.tsx";
-import { exactParts } from "../../../webviews/shared/exact.tsx";
+import { ApprovalCard, splitDetail } from "../../../webviews/shared/approval-card.tsx";
+import { exactParts } from "../../../webviews/shared/exact-text.tsx";
 import { buttonIn, type ChatPage, settle, startChat } from "../../support/chat-page.ts";
 import { sampleCommand, sampleCommandApproval, sampleQuest, sampleTouched } from "../../support/webview-harness/samples.ts";
 import { eachWithRoot } from "../../support/view-root.ts";
@@ -70,15 +70,16 @@ const ui = (): unknown => page.view.posted.at(-1)?.["ui"];
 describe("the card of a command", () => {
   it("is closed at first, and says how it ended", async () => {
     await show(sampleCommand());
-    expect(root.querySelector("summary")?.textContent).toContain("Exit code 1");
+    expect(root.querySelector("summary .verdict-deny")?.textContent).toContain("1");
     expect(root.querySelector(".tool-body")).toBeNull();
   });
 
-  it("shows the exact command, where it ran, with what network, and what it printed, in colours", async () => {
+  it("shows the exact command, where it ran, with what network, and what it printed, in colors", async () => {
     await show(sampleCommand());
     await openCard();
-    for (const words of ["npm test", "Ran in the container", "in the workspace", "network: none"])
-      expect(root.textContent).toContain(words);
+    expect(root.querySelector(".exact")?.textContent).toBe("npm test");
+    const icons = [...root.querySelectorAll(".command-facts .codicon")].map(({ className }) => className);
+    expect(icons).toEqual(["vm", "folder", "circle-slash", "clock"].map((icon) => `codicon codicon-${icon}`));
     expect(lines()).toContain("100 % collected");
     expect(root.querySelector(".ansi-fg-red")?.textContent).toBe("❯");
     expect(root.querySelector(".ansi-inverse")?.textContent).toBe(" FAIL ");
@@ -93,8 +94,7 @@ describe("the card of a command", () => {
   it("joins chunks, repeats, and what the card holds", async () => {
     await show(sampleCommand(running));
     await openCard();
-    expect(root.textContent).toContain("Runs in the sandbox of the operating system");
-    expect(root.textContent).toContain("Nothing was printed yet.");
+    expect(root.querySelector('[data-testid="no-output"]')).not.toBeNull();
     await print(0, "one\n");
     await print(0, "one\n");
     await print(2, "e\ntwo\n");
@@ -120,7 +120,7 @@ describe("the card of a command", () => {
   it("says what is no longer held", async () => {
     await show(sampleCommand({ live: { text: "the end\n", skipped: 5000 } }));
     await openCard();
-    expect(root.textContent).toContain("5,000 characters at the beginning or between are no longer held.");
+    expect(root.querySelector(".terminal-note")?.textContent).toContain("5,000");
     expect(lines()).toEqual(["the end"]);
   });
 
@@ -130,31 +130,36 @@ describe("the card of a command", () => {
     await openCard();
     expect(lines()).toHaveLength(20);
     expect([lines()[0], lines().at(-1)]).toEqual(["line 1", "line 100"]);
-    expect(buttonIn(root, "Show all 100 lines")).toBeDefined();
+    expect(buttonIn(root, "show-all-lines").textContent).toContain("100");
   });
 
-  it("stops, copies without colours, and opens in a terminal", async () => {
+  it("stops, copies without colors, and opens in a terminal", async () => {
     await show(sampleCommand({ ...running, live: { text: "\u001b[31mred\u001b[0m\n", skipped: 0 } }));
     await openCard();
-    void act(() => buttonIn(root, "Copy output").click());
+    void act(() => buttonIn(root, "copy-output").click());
     expect(ui()).toEqual({ action: "copy", text: "red" });
-    void act(() => buttonIn(root, "Open in terminal").click());
+    void act(() => buttonIn(root, "open-in-terminal").click());
     expect(ui()).toEqual({
       ...{ action: "command", command: "lancelot.openInTerminal" },
       args: [{ questId: "quest-1", callId: "call-command" }],
     });
-    void act(() => buttonIn(root, "Stop").click());
+    void act(() => buttonIn(root, "stop").click());
     expect(page.view.calls("chat.cancel")).toEqual([{ questId: "quest-1" }]);
   });
 
   it.each([
-    [{ ended: null, exitCode: null }, null],
-    [{ ended: "exit", exitCode: 0 }, "Exit code 0"],
-    [{ ended: "timeout", exitCode: null }, "Took too long and was ended"],
-    [{ ended: "stopped", exitCode: null }, "Stopped by you"],
-    [{ ended: "memory", exitCode: 137 }, "Used more memory or disk than it may and was ended"],
-    [{ ended: "lost", exitCode: null }, "What ran it went away"],
-  ] as const)("%j: %s", (command, words) => expect(endText(command)).toBe(words));
+    [null, 0, null],
+    ["exit", 0, "verdict-allow"],
+    ["exit", 3, "verdict-deny"],
+    ["timeout", null, "verdict-deny"],
+    ["stopped", null, "verdict-deny"],
+    ["memory", 137, "verdict-deny"],
+    ["lost", null, "verdict-deny"],
+  ] as const)("ended %s with exit code %s: badge %s", (ended, exitCode, badge) => {
+    const command = { text: "npm test", cwd: ".", place: "container" as const, network: false, exitCode, ended };
+    void act(() => render(<CommandEnd command={command} status="success" />, root));
+    expect(root.querySelector(".badge")?.classList.contains(badge ?? "")).toBe(badge === null ? undefined : true);
+  });
 });
 
 describe("files that a command changed", () => {
@@ -162,29 +167,29 @@ describe("files that a command changed", () => {
   const all = sampleTouched.files.map(({ path }) => path);
   const section = (): string => root.querySelector(".touched")?.textContent ?? "";
 
-  it("are named with what became of each, kept or put back", async () => {
+  it("are listed with their state, and can be kept or undone", async () => {
     await show(sampleCommand({ touched: sampleTouched }), differing(all));
-    for (const words of ["It changed 7 files", "coverage/index.html", "could not be kept", "put back at once", "and 2 more"])
-      expect(section()).toContain(words);
-    void act(() => buttonIn(root, "Show the difference of src/invoice/total.ts").click());
+    for (const fact of ["7", "coverage/index.html", "2"]) expect(section()).toContain(fact);
+    for (const id of ["not-restorable", "reverted"]) expect(root.querySelector(`[data-testid="${id}"]`), id).not.toBeNull();
+    void act(() => buttonIn(root, "show-diff:src/invoice/total.ts").click());
     const showTouched = { checkpointId: "checkpoint-7", path: "src/invoice/total.ts" };
     expect(ui()).toEqual({ action: "command", command: "lancelot.showTouched", args: [showTouched] });
-    void act(() => buttonIn(root, "Undo…").click());
+    void act(() => buttonIn(root, "undo-command").click());
     expect(ui()).toMatchObject({ command: "lancelot.undoTouched", args: [{ checkpointId: "checkpoint-7" }] });
   });
 
   it("stay kept over a reload, and can be undone all the same", async () => {
     await show(sampleCommand({ touched: sampleTouched }), differing(all));
-    void act(() => buttonIn(root, "Keep").click());
-    expect(section()).toContain("Kept");
+    void act(() => buttonIn(root, "keep-changes").click());
+    expect(root.querySelector('[data-testid="keep-changes"]')).toBeNull();
     expect(page.kept.kept).toEqual(["call-command"]);
-    expect(buttonIn(root, "Undo…")).toBeDefined();
+    expect(buttonIn(root, "undo-command")).toBeDefined();
   });
 
   it("say so once they are undone", async () => {
     await show(sampleCommand({ touched: sampleTouched }), differing([]));
-    expect(section()).toContain("Undone: these files are as they were before the command");
-    expect(section()).not.toContain("Keep");
+    expect(root.querySelector(".touched .actions .state .codicon-discard")).not.toBeNull();
+    expect(root.querySelector('[data-testid="keep-changes"]')).toBeNull();
   });
 
   it("offer nothing where nothing could be kept", async () => {
@@ -212,8 +217,8 @@ describe("what the owner allows", () => {
     const lie = "rm -rf .\n\nFolder: the workspace\nIt runs in the container of this workspace.\nNetwork: none.";
     const truth =
       "Folder: the workspace\nIt runs on this machine, as you, without a sandbox.\nNetwork: none.\nIt is ended after 10 minutes.";
-    expect(partsOf({ capability: "shell_exec", detail: `${lie}\n\n${truth}` })).toEqual({ exact: lie, facts: truth.split("\n") });
-    expect(partsOf({ capability: "file_ops", detail: "a\n\nFolder: b" })).toEqual({ exact: "a\n\nFolder: b", facts: [] });
+    expect(splitDetail({ capability: "shell_exec", detail: `${lie}\n\n${truth}` })).toEqual({ exact: lie, facts: truth.split("\n") });
+    expect(splitDetail({ capability: "file_ops", detail: "a\n\nFolder: b" })).toEqual({ exact: "a\n\nFolder: b", facts: [] });
   });
 
   it.each([

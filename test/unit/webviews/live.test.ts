@@ -1,23 +1,23 @@
 // @vitest-environment jsdom
 import { signal } from "@preact/signals";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createLive } from "../../../webviews/war-room/live.ts";
+import { createLiveQuery } from "../../../webviews/war-room/live-query.ts";
 import { createFakeView, settled } from "../../support/fake-view.ts";
 import { sampleReceipt, sampleSoulStatus, sampleStats } from "../../support/webview-harness/samples.ts";
 
-function stats(options: { shown?: boolean; generation?: number; restMs?: number } = {}) {
+function stats(options: { shown?: boolean; generation?: number; minIntervalMs?: number } = {}) {
   const view = createFakeView();
   let decisions = 0;
   view.answer("governance.stats", () => sampleStats({ decisions: ++decisions }));
   const shown = signal(options.shown ?? true);
   const generation = signal(options.generation ?? 1);
-  const live = createLive({
+  const live = createLiveQuery({
     bridge: view.bridge,
     store: { generation },
     shown,
     topics: ["receipt", "soul"],
     read: (abort) => view.bridge.call("governance.stats", { days: 7 }, abort),
-    ...(options.restMs === undefined ? {} : { restMs: options.restMs }),
+    ...(options.minIntervalMs === undefined ? {} : { minIntervalMs: options.minIntervalMs }),
   });
   const reads = (): number => view.calls("governance.stats").length;
   return { view, live, shown, generation, reads };
@@ -132,7 +132,7 @@ describe("a burst of receipts", () => {
   });
 
   it("is read at most once a rest, and once after its end", async () => {
-    const { view, reads } = stats({ restMs: 1500 });
+    const { view, reads } = stats({ minIntervalMs: 1500 });
     await settled();
     for (let index = 0; index < 300; index += 1) view.event("receipt", sampleReceipt(index));
     await settled();

@@ -119,7 +119,7 @@ describe("Markdown that wants out", () => {
 
   it("names a picture instead of fetching it", () => {
     const link = show("![a chart](https://pics.test/c.png)").querySelector("a");
-    expect(link?.textContent).toBe("picture: a chart");
+    expect(link?.textContent).toContain("a chart");
     expect(link?.getAttribute("href")).toBe("https://pics.test/c.png");
   });
 });

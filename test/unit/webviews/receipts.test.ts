@@ -3,10 +3,10 @@ import { signal } from "@preact/signals";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Receipt, TraceNode } from "../../../agent-server/contract/receipts.ts";
-import { withReceipt } from "../../../webviews/war-room/receipts/detail.tsx";
-import { createReceiptsState, dayStart, matches, searchOf } from "../../../webviews/war-room/receipts/state.ts";
+import { withReceipt } from "../../../webviews/war-room/receipts/receipt-detail.tsx";
+import { createReceiptsState, dayStart, matches, searchOf } from "../../../webviews/war-room/receipts/receipts-state.ts";
 import { barOf, spanOf, treeKey, visibleLines } from "../../../webviews/war-room/receipts/trace.ts";
-import { emptyRoom, type Filters, noFilters } from "../../../webviews/war-room/state.ts";
+import { emptyWarRoom, type Filters, noFilters } from "../../../webviews/war-room/war-room-state.ts";
 import { createFakeView, settled } from "../../support/fake-view.ts";
 import { sampleReceipt, sampleTrace } from "../../support/webview-harness/samples.ts";
 
@@ -23,7 +23,7 @@ async function opened(total: number, filters: Filters = noFilters) {
     return { items: all.slice(start, end), ...(end < total ? { nextCursor: String(end) } : {}) };
   });
   const generation = signal(0);
-  const state = createReceiptsState(view.bridge, { generation }, { ...emptyRoom, filters });
+  const state = createReceiptsState(view.bridge, { generation }, { ...emptyWarRoom, filters });
   generation.value = 1;
   await settled();
   return { view, state, generation };

@@ -5,13 +5,14 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { notForViews } from "../../../agent-server/contract/webview.ts";
 import { createStore } from "../../../webviews/shared/store.ts";
 import { createViewState } from "../../../webviews/shared/view-state.ts";
-import { GovernancePanel } from "../../../webviews/war-room/governance/panel.tsx";
-import { LearningPanel } from "../../../webviews/war-room/learning/panel.tsx";
-import { exportRange } from "../../../webviews/war-room/receipts/state.ts";
-import { useVerify } from "../../../webviews/war-room/receipts/verify.tsx";
-import { SoulPanel } from "../../../webviews/war-room/soul/panel.tsx";
-import { createWarRoom, emptyRoom, noFilters, SavedRoom, type WarRoom } from "../../../webviews/war-room/state.ts";
-import { TrustPanel } from "../../../webviews/war-room/trust/panel.tsx";
+import { GovernancePanel } from "../../../webviews/war-room/governance/governance-panel.tsx";
+import { LearningPanel } from "../../../webviews/war-room/learning/learning-panel.tsx";
+import { exportRange } from "../../../webviews/war-room/receipts/receipts-state.ts";
+import { useVerify } from "../../../webviews/war-room/receipts/verify-ledger.tsx";
+import { SoulPanel } from "../../../webviews/war-room/soul/soul-panel.tsx";
+import { createWarRoom, emptyWarRoom, noFilters, SavedWarRoom, type WarRoom } from "../../../webviews/war-room/war-room-state.ts";
+import { TrustPanel } from "../../../webviews/war-room/trust/trust-panel.tsx";
+import { buttonIn } from "../../support/chat-page.ts";
 import { createFakeView, type FakeView, settled } from "../../support/fake-view.ts";
 import {
   sampleApproval,
@@ -30,15 +31,15 @@ import { eachWithRoot } from "../../support/view-root.ts";
 
 let root: HTMLElement;
 let view: FakeView;
-let room: WarRoom;
+let warRoom: WarRoom;
 
 // The list of receipts itself needs a browser: test/integration/webviews.test.ts.
-const shown: Record<string, (props: { room: WarRoom }) => JSX.Element> = {
+const shown: Record<string, (props: { warRoom: WarRoom }) => JSX.Element> = {
   governance: GovernancePanel,
   soul: SoulPanel,
   trust: TrustPanel,
   learning: LearningPanel,
-  receipts({ room: of }) {
+  receipts({ warRoom: of }) {
     const { button: verify, result } = useVerify(of);
     return (
       <div>
@@ -76,10 +77,10 @@ async function open(tab: string, answers: Record<string, unknown> = {}): Promise
     ...answers,
   };
   for (const [name, answer] of Object.entries(all)) view.answer(name, () => answer);
-  const api = { postMessage: () => undefined, getState: () => ({ ...emptyRoom, tab }), setState: () => undefined };
-  room = createWarRoom(view.bridge, createStore(view.bridge), createViewState(api, SavedRoom, emptyRoom));
+  const api = { postMessage: () => undefined, getState: () => ({ ...emptyWarRoom, tab }), setState: () => undefined };
+  warRoom = createWarRoom(view.bridge, createStore(view.bridge), createViewState(api, SavedWarRoom, emptyWarRoom));
   const Panel = shown[tab] ?? GovernancePanel;
-  void act(() => render(<Panel room={room} />, root));
+  void act(() => render(<Panel warRoom={warRoom} />, root));
   await view.hostReady();
   await settle();
 }
@@ -98,15 +99,11 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-function button(name: string): HTMLElement {
-  const found = [...root.querySelectorAll("button")].find((one) => (one.getAttribute("aria-label") ?? one.textContent).startsWith(name));
-  if (found === undefined) throw new Error(`There is no button ${name}: ${root.textContent}`);
-  return found;
-}
+const button = (testId: string): HTMLButtonElement => buttonIn(root, testId);
 
-async function press(name: string): Promise<unknown> {
+async function press(testId: string): Promise<unknown> {
   const before = view.posted.length;
-  void act(() => button(name).click());
+  void act(() => button(testId).click());
   await settle();
   return view.posted.slice(before).find(({ type }) => type === "ui")?.["ui"];
 }
@@ -119,19 +116,19 @@ const command = (id: string, args?: Record<string, string>) => ({
 
 describe("what changes the safeguards is left to the editor's own dialog", () => {
   it.each([
-    ["soul", "Approve v3", command("approveSoul", { id: "proposal-1" })],
-    ["soul", "Reject v3", command("rejectSoul", { id: "proposal-1" })],
-    ["soul", "Compare in the editor: v3", command("reviewSoulProposals", { id: "proposal-1" })],
-    ["soul", "Roll back to v1", command("rollBackSoul", { version: "v1" })],
-    ["soul", "Compare v1", command("compareSoul", { version: "v1" })],
-    ["soul", "Edit…", command("editSoul")],
-    ["trust", "Accept: ", command("decideTrust", { id: "trust-1", decision: "accept" })],
-    ["trust", "Decline: ", command("decideTrust", { id: "trust-1", decision: "decline" })],
-    ["trust", "Withdraw: ", command("decideTrust", { id: "trust-2", decision: "revoke" })],
-    ["learning", "Accept: ", command("decideLearning", { id: "learning-1", decision: "accept" })],
-    ["learning", "Decline: ", command("decideLearning", { id: "learning-1", decision: "decline" })],
-    ["learning", "Confirm: ", command("decideLearning", { id: "rule-1", decision: "confirm" })],
-    ["learning", "Withdraw: ", command("decideLearning", { id: "rule-1", decision: "revoke" })],
+    ["soul", "approve-soul:v3", command("approveSoul", { id: "proposal-1" })],
+    ["soul", "reject-soul:v3", command("rejectSoul", { id: "proposal-1" })],
+    ["soul", "compare-proposal:v3", command("reviewSoulProposals", { id: "proposal-1" })],
+    ["soul", "roll-back-soul:v1", command("rollBackSoul", { version: "v1" })],
+    ["soul", "compare-version:v1", command("compareSoul", { version: "v1" })],
+    ["soul", "edit-soul", command("editSoul")],
+    ["trust", "accept:trust-1", command("decideTrust", { id: "trust-1", decision: "accept" })],
+    ["trust", "decline:trust-1", command("decideTrust", { id: "trust-1", decision: "decline" })],
+    ["trust", "withdraw:trust-2", command("decideTrust", { id: "trust-2", decision: "revoke" })],
+    ["learning", "accept:learning-1", command("decideLearning", { id: "learning-1", decision: "accept" })],
+    ["learning", "decline:learning-1", command("decideLearning", { id: "learning-1", decision: "decline" })],
+    ["learning", "confirm-rule:rule-1", command("decideLearning", { id: "rule-1", decision: "confirm" })],
+    ["learning", "withdraw:rule-1", command("decideLearning", { id: "rule-1", decision: "revoke" })],
   ])("%s: %s", async (tab, name, wanted) => {
     await open(tab);
     expect(await press(name)).toEqual(wanted);
@@ -157,24 +154,24 @@ describe("what changes the safeguards is left to the editor's own dialog", () =>
         ],
       }),
     });
-    expect(await press("Activate v3")).toEqual(command("activateSoul", { id: "p-1" }));
-    expect(button("Approve v4").hasAttribute("disabled")).toBe(true);
+    expect(await press("activate-soul:v3")).toEqual(command("activateSoul", { id: "p-1" }));
+    expect(button("approve-soul:v4").hasAttribute("disabled")).toBe(true);
   });
 });
 
 describe("panels follow the host", () => {
   it("a new proposal of the soul appears, and goes when it was decided elsewhere", async () => {
     await open("soul", { "soul.status": sampleSoulStatus({ pendingProposals: [] }), "soul.proposals": { items: [] } });
-    expect(root.textContent).toContain("No change of the soul is proposed.");
+    expect(root.querySelector('[data-testid="empty:git-pull-request"]')).not.toBeNull();
     view.answer("soul.status", () => sampleSoulStatus());
     view.event("soul", sampleSoulStatus());
     await settle();
-    expect(root.textContent).toContain("v2 becomes v3");
+    expect(button("approve-soul:v3")).toBeDefined();
     view.answer("soul.status", () => sampleSoulStatus({ activeVersion: "v3", versions: ["v1", "v2", "v3"], pendingProposals: [] }));
     view.event("soul", sampleSoulStatus({ pendingProposals: [] }));
     await settle();
-    expect(root.textContent).not.toContain("v2 becomes v3");
-    expect(root.querySelector(".version")?.textContent).toContain("v3active");
+    expect(root.querySelector('[data-testid="approve-soul:v3"]')).toBeNull();
+    expect(root.querySelector(".version .verdict-allow")?.closest("li")?.textContent).toContain("v3");
   });
 
   it("an earlier version is read when it is asked for", async () => {
@@ -185,15 +182,15 @@ describe("panels follow the host", () => {
       document: { ...sampleSoul, version: "v1", mission: "The first mission." },
       active: false,
     }));
-    await press("v1");
+    await press("version:v1");
     expect(view.calls("soul.get").at(-1)).toEqual({ version: "v1" });
     expect(root.textContent).toContain("The first mission.");
-    expect(root.textContent).toContain("Earlier soul, v1");
+    expect(button("version:v1").getAttribute("aria-pressed")).toBe("true");
   });
 
   it("an approval joins the queue of the governance panel and leaves it when it is answered", async () => {
     await open("governance");
-    expect(root.textContent).toContain("Nothing waits for your approval.");
+    expect(root.querySelector('[data-testid="empty:law"]')).not.toBeNull();
     view.event("approval", sampleApproval());
     await settle();
     expect(root.querySelectorAll(".approval")).toHaveLength(1);
@@ -205,27 +202,27 @@ describe("panels follow the host", () => {
   it("other days are read when they are chosen", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     await open("governance");
-    await press("30 days");
+    await press("days:30");
     vi.advanceTimersByTime(2000);
     await settle();
     expect(view.calls("governance.stats").map(({ days }) => days)).toEqual([7, 30]);
-    expect(button("30 days").getAttribute("aria-pressed")).toBe("true");
+    expect(button("days:30").getAttribute("aria-pressed")).toBe("true");
     vi.useRealTimers();
   });
 });
 
 describe("links to receipts", () => {
   it.each([
-    ["governance", "T2 controlled", { tier: "T2" }],
-    ["governance", "1 failed and undone", { actionType: "verification", status: "failure" }],
-    ["governance", "soul.not-named", { query: "soul.not-named" }],
-    ["trust", "shell_exec.run", { query: "run" }],
-    ["learning", "Receipts of", { query: "rule-1" }],
+    ["governance", "legend:T2", { tier: "T2" }],
+    ["governance", "failed-verifications", { actionType: "verification", status: "failure" }],
+    ["governance", "rule:soul.not-named", { query: "soul.not-named" }],
+    ["trust", "action-receipts:run", { query: "run" }],
+    ["learning", "rule-receipts:rule-1", { query: "rule-1" }],
   ])("%s: %s", async (tab, name, wanted) => {
     await open(tab);
     await press(name);
-    expect(room.tab.value).toBe("receipts");
-    expect(room.receipts.filters.value).toEqual({ ...noFilters, ...wanted });
+    expect(warRoom.tab.value).toBe("receipts");
+    expect(warRoom.receipts.filters.value).toEqual({ ...noFilters, ...wanted });
   });
 });
 
@@ -235,9 +232,9 @@ describe("when the soul is switched off", () => {
       "flags.list": { items: [sampleFlag({ enabled: false })] },
       "soul.status": sampleSoulStatus({ activeVersion: null, pendingProposals: [] }),
     });
-    expect(root.textContent).toContain("The soul is switched off.");
+    expect(root.querySelector('[data-testid="placeholder:circle-slash"]')).not.toBeNull();
     expect(root.textContent).toContain(sampleFlag().effect);
-    expect(await press("Switch on…")).toEqual(command("setFlag", { name: "SOUL", enabled: "true" }));
+    expect(await press("turn-on-flag")).toEqual(command("setFlag", { name: "SOUL", enabled: "true" }));
   });
 });
 
@@ -252,23 +249,25 @@ describe("verifying the ledger", () => {
         signed: { seq: 1990, at: "2026-03-04T10:00:00.000Z", keyId: "7d0c", heads: 4 },
         segments: { count: 2, entries: 900 },
       },
-      ["2,000 entries checked", "4 signed heads checked", "entry 1,990", "key 7d0c", "2 sealed segments with 900 entries"],
+      "good",
+      ["2,000", "1,990", "7d0c", "900"],
     ],
-    [{ ok: true, entries: 2, head: null, signed: null, segments: { count: 0, entries: 0 } }, ["No head is signed yet"]],
+    [{ ok: true, entries: 2, head: null, signed: null, segments: { count: 0, entries: 0 } }, "good", ["2"]],
     [
       { ok: false, entries: 811, head: null, signed: null, segments: { count: 0, entries: 0 }, firstBad: damaged },
-      ["entry 812", "signature does not fit"],
+      "bad",
+      ["812", "The signed head does not fit."],
     ],
-  ])("%#: says what was checked", async (result, texts) => {
+  ])("%#: says what was checked", async (result, kind, texts) => {
     await open("receipts", { "receipts.verify": result });
     view.hold("receipts.verify");
-    await press("Verify ledger");
+    await press("verify-ledger");
     view.event("verifying", { done: 500, total: 2000 });
     await settle();
-    expect(root.textContent).toContain("500 of 2,000");
+    expect(root.querySelector(".verify-result")?.textContent).toMatch(/500.*2,000/);
     await act(async () => view.release("receipts.verify"));
     await settle();
-    for (const text of texts) expect(root.textContent).toContain(text);
+    for (const text of texts) expect(root.querySelector(`.verify-result.${kind}`)?.textContent).toContain(text);
   });
 
   it("exports the task and the days that are chosen, and no other filter", () => {

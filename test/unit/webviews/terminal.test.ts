@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { findLinks, spansOf } from "../../../webviews/shared/terminal/links.ts";
 import { createScreen, lineText, screenLines } from "../../../webviews/shared/terminal/screen.ts";
-import { applyStyle, classesOf, nearestColour, plainStyle, type Style } from "../../../webviews/shared/terminal/style.ts";
+import { applyStyle, classesOf, nearestColor, plainStyle, type Style } from "../../../webviews/shared/terminal/style.ts";
 
 const esc = "\u001b";
 
@@ -95,7 +95,7 @@ describe("what a terminal would show", () => {
   });
 });
 
-describe("colours and styles", () => {
+describe("colors and styles", () => {
   const style = (parameters: string, from: Style = plainStyle) => classesOf(applyStyle(from, parameters));
   it.each([
     ["31", "ansi-fg-red"],
@@ -132,7 +132,7 @@ describe("colours and styles", () => {
       const base = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"][index % 8];
       expect(style(`38;5;${index}`)).toBe(`ansi-fg-${index < 8 ? "" : "bright-"}${base}`);
     }
-    expect(nearestColour(250, 250, 250)).toBe("bright-white");
+    expect(nearestColor(250, 250, 250)).toBe("bright-white");
   });
 
   it("runs on one line keep their own style", () => {
@@ -166,7 +166,7 @@ describe("links of an output", () => {
     ["nothing here", []],
   ])("%s", (text, targets) => expect(findLinks(text).map(({ target }) => target)).toEqual(targets));
 
-  it("goes over the colours in it, and nothing of the line is lost", () => {
+  it("goes over the colors in it, and nothing of the line is lost", () => {
     const [line = []] = screenOf(`${esc}[36msrc/a.ts${esc}[0m:${esc}[33m12${esc}[0m:5 error`).lines;
     const spans = spansOf(line);
     expect(spans.map(({ target, pieces }) => [target?.kind ?? null, pieces.map(({ text }) => text).join("")])).toEqual([

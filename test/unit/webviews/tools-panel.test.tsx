@@ -5,8 +5,8 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { notForViews } from "../../../agent-server/contract/webview.ts";
 import { createStore } from "../../../webviews/shared/store.ts";
 import { createViewState } from "../../../webviews/shared/view-state.ts";
-import { createWarRoom, emptyRoom, SavedRoom, type WarRoom } from "../../../webviews/war-room/state.ts";
-import { ToolsPanel } from "../../../webviews/war-room/tools/panel.tsx";
+import { createWarRoom, emptyWarRoom, SavedWarRoom, type WarRoom } from "../../../webviews/war-room/war-room-state.ts";
+import { ToolsPanel } from "../../../webviews/war-room/tools/tools-panel.tsx";
 import { buttonIn, settle } from "../../support/chat-page.ts";
 import { createFakeView, type FakeView } from "../../support/fake-view.ts";
 import {
@@ -21,7 +21,7 @@ import { eachWithRoot } from "../../support/view-root.ts";
 
 let root: HTMLElement;
 let view: FakeView;
-let room: WarRoom;
+let warRoom: WarRoom;
 
 eachWithRoot((made) => {
   root = made;
@@ -46,15 +46,15 @@ async function open(answers: Record<string, unknown> = {}): Promise<void> {
     ...answers,
   };
   for (const [name, answer] of Object.entries(all)) view.answer(name, () => answer);
-  const api = { postMessage: () => undefined, getState: () => ({ ...emptyRoom, tab: "tools" }), setState: () => undefined };
-  room = createWarRoom(view.bridge, createStore(view.bridge), createViewState(api, SavedRoom, emptyRoom));
-  void act(() => render(<ToolsPanel room={room} />, root));
+  const api = { postMessage: () => undefined, getState: () => ({ ...emptyWarRoom, tab: "tools" }), setState: () => undefined };
+  warRoom = createWarRoom(view.bridge, createStore(view.bridge), createViewState(api, SavedWarRoom, emptyWarRoom));
+  void act(() => render(<ToolsPanel warRoom={warRoom} />, root));
   await view.hostReady();
   await settle();
 }
 
-async function press(name: string): Promise<void> {
-  void act(() => buttonIn(root, name).click());
+async function press(testId: string): Promise<void> {
+  void act(() => buttonIn(root, testId).click());
   await settle();
 }
 
@@ -67,10 +67,11 @@ describe("the panel Tools", () => {
   it("shows providers with version, health, next step and the way of each capability", async () => {
     await open();
     for (const words of [
-      ...["Container sandbox 27.3.1", "Docker answers.", "Use a container engine to limit it.", "Needs the flag TOOLS_NETWORK."],
-      ...["not of this machine", "Its flag TOOLS_HOST_EXECUTION is off.", "Safe mode: on", "4.3 GB memory, 2 processors, 512 processes"],
+      ...["Container sandbox 27.3.1", "Docker answers.", "Use a container engine to limit it.", "TOOLS_NETWORK"],
+      ...["Its flag TOOLS_HOST_EXECUTION is off.", "4.3 GB", "512"],
     ])
       expect(text()).toContain(words);
+    expect(root.querySelector('[role="switch"]')?.getAttribute("aria-checked")).toBe("true");
     expect(view.calls("tools.route").map(({ capability }) => capability)).toEqual(["deploy_ops", "repo_ops", "shell_exec", "web_ops"]);
   });
 
@@ -97,31 +98,31 @@ describe("the panel Tools", () => {
     const building = (message: string) => sampleSandbox({ image: { ...sampleSandbox().image, state: "building", message } });
     view.answer("tools.sandbox.build", () => building("Step 1/12"));
     view.answer("tools.sandbox.cancelBuild", () => sampleSandbox({ image: { ...sampleSandbox().image, state: "missing" } }));
-    await press("Build image");
+    await press("build-image");
     expect(text()).toContain("Step 1/12");
     view.event("sandbox", building("Step 2/12"));
     await settle();
     expect(text()).toContain("Step 2/12");
-    await press("Cancel the build");
+    await press("cancel-build");
     expect(view.calls("tools.sandbox.cancelBuild")).toHaveLength(1);
-    expect(text()).toContain("not built yet");
+    expect(buttonIn(root, "build-image").disabled).toBe(false);
   });
 
   it("says why a build did not start", async () => {
     await open();
     view.answer("tools.sandbox.build", failing("The disk is full. Free some space."));
-    await press("Build image");
+    await press("build-image");
     expect(root.querySelector('[role="alert"]')?.textContent).toContain("The disk is full.");
   });
 
   it("offers no build without an engine", async () => {
     await open({ "tools.sandbox": sampleSandbox({ engine: null, place: "os_sandbox" }) });
-    expect(buttonIn(root, "Build image").disabled).toBe(true);
+    expect(buttonIn(root, "build-image").disabled).toBe(true);
   });
 
   it("asks the editor before it restarts the sandbox or switches safe mode", async () => {
     await open();
-    await press("Restart…");
+    await press("restart-sandbox");
     root.querySelector<HTMLElement>('[role="switch"]')?.click();
     expect(view.posted.filter(({ type }) => type === "ui").map(({ ui }) => ui)).toEqual([
       { action: "command", command: "lancelot.restartSandbox" },
@@ -130,22 +131,23 @@ describe("the panel Tools", () => {
     for (const method of notForViews) expect(view.calls(method)).toEqual([]);
   });
 
-  it("examines the machine: a fix or a sentence for each line that wants something", async () => {
+  it("examines the machine: a fix or a sentence for each line that needs attention", async () => {
     await open();
     expect(view.calls("tools.doctor")).toEqual([]);
-    await press("Doctor");
-    expect([...root.querySelectorAll(".doctor li")].map((line) => line.querySelector("button")?.textContent ?? null)).toEqual([
-      ...[null, "Build image", "Switch a flag…", null],
-    ]);
+    await press("doctor");
+    expect(
+      [...root.querySelectorAll(".doctor li")].map((line) => line.querySelector("button")?.getAttribute("data-testid") ?? null),
+    ).toEqual(sampleDoctor.map(({ id, action }) => (action === null ? null : `fix:${id}`)));
     expect(text()).toContain("Free some space soon.");
-    void act(() => buttonIn(root, "Switch a flag…: Network for tools").click());
+    const flags = sampleDoctor.find(({ action }) => action === "open_flags");
+    void act(() => buttonIn(root, `fix:${flags?.id}`).click());
     expect(view.posted.at(-1)?.["ui"]).toEqual({ action: "command", command: "lancelot.setFlag" });
   });
 
   it("looks at every provider when it is told to", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     await open({ "tools.health": { ok: true, items: sampleProviders } });
-    await press("Look now");
+    await press("check-now");
     await act(() => {
       vi.advanceTimersByTime(2000);
     });
@@ -157,7 +159,7 @@ describe("the panel Tools", () => {
   it("keeps what can be read when the rest cannot", async () => {
     await open();
     view.answer("tools.providers", failing("The registry is gone."));
-    await press("Look now");
+    await press("check-now");
     expect(text()).toContain("Docker answers.");
     await open({ "tools.sandbox": null });
     view.answer("tools.sandbox", failing("The engine does not answer."));
@@ -169,9 +171,9 @@ describe("the panel Tools", () => {
 
   it("leads to the receipts of tools", async () => {
     await open();
-    const [first] = room.store.latestReceipts.value.filter(({ actionType }) => actionType !== "llm_call" && actionType !== "system");
-    await press(first?.actionName ?? "");
-    expect(room.tab.value).toBe("receipts");
-    expect(room.receipts.selected.value).toBe(first?.id);
+    const [first] = warRoom.store.latestReceipts.value.filter(({ actionType }) => actionType !== "llm_call" && actionType !== "system");
+    await press(`receipt:${first?.id}`);
+    expect(warRoom.tab.value).toBe("receipts");
+    expect(warRoom.receipts.selected.value).toBe(first?.id);
   });
 });

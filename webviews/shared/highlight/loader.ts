@@ -1,12 +1,12 @@
 import { signal } from "@preact/signals";
 
-/** A stretch of code of one kind: keyword, string, comment, … (`""` for plain text). */
+/** A span of code of one kind, such as keyword, string or comment (`""` for plain text). */
 export interface CodeToken {
   readonly text: string;
   readonly kind: string;
 }
 
-/** Lines of tokens; null for a language that is not known. */
+/** Returns lines of tokens, or null for an unknown language. */
 export type Highlight = (code: string, language: string) => readonly (readonly CodeToken[])[] | null;
 
 declare global {
@@ -15,17 +15,17 @@ declare global {
   }
 }
 
-/** The highlighter once it is here; code shows plain until then, and stays so if it never comes. */
+/** The highlighter after it has loaded; code stays plain until then. */
 export const highlighter = signal<Highlight | null>(null);
 
-/** The script of this view: its nonce lets another script in, and its address says where that one is. */
+/** The script of this view. Its nonce permits a second script, and its URL locates it. */
 const viewScript = typeof document === "undefined" ? null : (document.currentScript as HTMLScriptElement | null);
-let asked = false;
+let requested = false;
 
-/** Fetches the grammars, which are larger than the view itself, when the first code is shown. */
+/** Loads the grammars when the first code block appears, because they are larger than the view itself. */
 export function loadHighlighter(): void {
-  if (asked || viewScript === null || viewScript.src === "") return;
-  asked = true;
+  if (requested || viewScript === null || viewScript.src === "") return;
+  requested = true;
   const script = document.createElement("script");
   script.nonce = viewScript.nonce;
   script.src = new URL("highlight.js", viewScript.src).href;

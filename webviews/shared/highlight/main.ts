@@ -25,7 +25,7 @@ const shiki = createShikiPrimitive({
   themes: [createCssVariablesTheme({ name: themeName, variablePrefix: "--", fontStyle: false })],
 });
 
-/** Names that models write for the grammars that are here. A close relative is better than no colour. */
+/** Maps the language names that models write to the bundled grammars. A close relative is better than no highlighting. */
 const aliases: Readonly<Record<string, string>> = {
   ts: "tsx",
   typescript: "tsx",

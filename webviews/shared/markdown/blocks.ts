@@ -13,7 +13,7 @@ export interface Blocks {
 export const noBlocks: Blocks = { text: "", sources: [], definitions: "" };
 
 function lex(text: string): { sources: string[]; definitions: string } {
-  // The lexer normalizes line ends; do the same first, so that sources add up to the text.
+  // The lexer normalizes line endings, so the input must be normalized too for the sources to add up to the text.
   const tokens: Token[] = marked.lexer(text);
   return {
     sources: tokens.map((token) => token.raw),
@@ -22,8 +22,8 @@ function lex(text: string): { sources: string[]; definitions: string } {
 }
 
 /**
- * Splits a text into blocks. When it only grew since `before`, just its end is read again: later text can join the
- * last block, or the one before it across blank lines (a list that goes on), but none before those.
+ * Splits a text into blocks. When the text only grew since `before`, it parses just the end: new text can extend the last block or, across
+ * blank lines, the one before it (such as a list), but no earlier block.
  */
 export function splitBlocks(input: string, before: Blocks = noBlocks): Blocks {
   const text = input.replaceAll(/\r\n?/g, "\n");
@@ -41,7 +41,7 @@ export function splitBlocks(input: string, before: Blocks = noBlocks): Blocks {
   return { text, sources: [...kept, ...tail.sources], definitions };
 }
 
-/** A block's Markdown ready for rendering: partial syntax closed while it streams, definitions at hand. */
+/** Prepares a block for rendering: closes partial syntax while it streams and appends the definitions. */
 export function blockSource(source: string, definitions: string, streaming: boolean): string {
   const whole = streaming ? remend(source, { images: false, linkMode: "text-only" }) : source;
   return definitions !== "" && whole.includes("[") ? `${whole}\n\n${definitions}` : whole;

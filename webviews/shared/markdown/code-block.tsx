@@ -5,12 +5,12 @@ import { IconButton } from "../components.tsx";
 import { highlighter, loadHighlighter } from "../highlight/loader.ts";
 import { t } from "../l10n.ts";
 
-/** Past this many characters colouring costs more than it helps. */
-const longestHighlighted = 60_000;
+/** Longest code, in characters, that is highlighted; beyond it the cost outweighs the benefit. */
+const maxHighlightedLength = 60_000;
 
 function Lines({ code, language }: { code: string; language: string }): JSX.Element {
   const highlight = highlighter.value;
-  const lines = highlight === null || code.length > longestHighlighted ? null : highlight(code, language);
+  const lines = highlight === null || code.length > maxHighlightedLength ? null : highlight(code, language);
   if (lines === null) return <>{code}</>;
   return (
     <>
@@ -39,7 +39,7 @@ interface CodeBlockProps {
   streaming?: boolean;
 }
 
-/** Code with its language, a copy button and one that puts it at the editor's cursor. */
+/** A code block with its language and the actions copy and insert at cursor. */
 export function CodeBlock({ code, language, bridge, streaming }: CodeBlockProps): JSX.Element {
   const [copied, setCopied] = useState(false);
   useEffect(() => loadHighlighter(), []);
@@ -52,13 +52,18 @@ export function CodeBlock({ code, language, bridge, streaming }: CodeBlockProps)
     bridge.ui({ action: "copy", text: code });
     setCopied(true);
   };
-  const name = language === "" ? t("Code") : t("Code in {0}", language);
+  const name = language === "" ? t("Code") : t("{0} code", language);
   return (
     <div class="code-block">
       <div class="code-heading">
         <span class="code-language">{language}</span>
-        <IconButton icon={copied ? "check" : "copy"} label={copied ? t("Copied") : t("Copy code")} onClick={copy} />
-        <IconButton icon="insert" label={t("Insert at cursor")} onClick={() => bridge.ui({ action: "insertAtCursor", text: code })} />
+        <IconButton testId="copy-code" icon={copied ? "check" : "copy"} label={copied ? t("Copied") : t("Copy Code")} onClick={copy} />
+        <IconButton
+          testId="insert-at-cursor"
+          icon="insert"
+          label={t("Insert at Cursor")}
+          onClick={() => bridge.ui({ action: "insertAtCursor", text: code })}
+        />
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long lines are scrolled by keyboard */}
       <pre tabIndex={0} role="region" aria-label={name}>

@@ -11,7 +11,7 @@ const plainTags = new Set(["p", "blockquote", "ul", "li", "strong", "em", "del",
 
 function Link({ bridge, href, children }: { bridge: Bridge; href: string; children: ComponentChildren }): JSX.Element {
   const target = linkTarget(href);
-  if (target === null) return <span title={t("This link is not opened: {0}", href)}>{children}</span>;
+  if (target === null) return <span title={t("Blocked link: {0}", href)}>{children}</span>;
   const open = (event: MouseEvent): void => {
     event.preventDefault();
     event.stopPropagation();
@@ -35,13 +35,13 @@ function codeOf(pre: Element): { code: string; language: string } {
   return { code: (code ?? pre).textContent?.replace(/\n$/, "") ?? "", language };
 }
 
-/** One node of the sanitized tree as a view element. What is not named here shows as its text. */
+/** Renders one node of the sanitized tree. An unknown element renders as its text. */
 function toElement(node: ChildNode, bridge: Bridge, streaming: boolean): ComponentChildren {
   if (node.nodeType === Node.TEXT_NODE) return node.textContent;
   if (!(node instanceof Element)) return null;
   const inner = (): ComponentChildren[] => children(node, bridge, streaming);
   const name = node.tagName.toLowerCase();
-  // Below the heading of the message, in one level: models skip levels as they like.
+  // All headings become one level below the message heading, because models skip levels.
   if (/^h[1-6]$/.test(name)) return <h3 class={name}>{inner()}</h3>;
   if (plainTags.has(name)) {
     const Plain = name as "p";
@@ -90,7 +90,7 @@ const Block = memo(function Block({ source, bridge, streaming }: { source: strin
   return <>{children(markdownToTree(source), bridge, streaming)}</>;
 });
 
-/** Markdown that a model wrote. While it streams only its last blocks are read and drawn again. */
+/** Markdown written by a model. While it streams, only the last blocks are parsed and drawn again. */
 export function Markdown({ text, streaming, bridge }: { text: string; streaming: boolean; bridge: Bridge }): JSX.Element {
   const blocks = useRef<Blocks>(noBlocks);
   blocks.current = splitBlocks(text, blocks.current);
@@ -99,7 +99,7 @@ export function Markdown({ text, streaming, bridge }: { text: string; streaming:
     <div class="markdown">
       {sources.map((source, index) => {
         const last = index === sources.length - 1;
-        // Blocks only ever grow at the end, so their position is their identity.
+        // Blocks grow only at the end, so the index identifies a block.
         return source.trim() === "" ? null : (
           <Block key={index} source={blockSource(source, definitions, streaming && last)} bridge={bridge} streaming={streaming && last} />
         );

@@ -15,16 +15,16 @@ function escape(text: string): string {
 const markdown = new Marked({
   gfm: true,
   renderer: {
-    // Raw HTML is text: it says what it is and does nothing.
+    // Raw HTML renders as text.
     html: ({ text }) => escape(text),
-    // Fetching a picture would tell its server what the owner reads.
-    image: ({ href, text }) => `<a href="${escape(href)}">${escape(t("picture: {0}", text === "" ? href : text))}</a>`,
+    // Loading an image would tell its server what the user reads.
+    image: ({ href, text }) => `<a href="${escape(href)}">${escape(t("image: {0}", text === "" ? href : text))}</a>`,
   },
 });
 
 /**
- * Markdown as a tree of harmless elements. Two walls: the renderer emits no raw HTML, and DOMPurify lets only known
- * elements and attributes through; what reads the tree keeps a third list of its own.
+ * Converts Markdown to a tree of safe elements. The renderer emits no raw HTML, DOMPurify permits only listed elements and attributes, and
+ * the component that reads the tree has an allowlist of its own.
  */
 export function markdownToTree(source: string): ParentNode {
   const html = markdown.parse(source, { async: false });
@@ -40,7 +40,7 @@ export function markdownToTree(source: string): ParentNode {
 
 export type LinkTarget = { kind: "web"; url: string } | { kind: "file"; path: string; line?: number };
 
-/** Where a link may lead: an https page, or a file of the workspace with an optional line. Null for anything else. */
+/** Returns the target of a link: an https page, or a workspace file with an optional line. Null for anything else. */
 export function linkTarget(href: string): LinkTarget | null {
   const trimmed = href.trim();
   if (/^https:\/\//i.test(trimmed)) {

@@ -1,7 +1,7 @@
 import { type Line, lineText } from "./screen.ts";
 import type { Style } from "./style.ts";
 
-/** Where a link of an output leads: a page, or a place in a file as the command named it. */
+/** The target of a link in the output: a page, or a position in a file as the command printed it. */
 export type Target =
   | { readonly kind: "url"; readonly url: string }
   | { readonly kind: "file"; readonly path: string; readonly line: number; readonly column: number | null };
@@ -11,24 +11,24 @@ export interface Piece {
   readonly style: Style;
 }
 
-/** Text that is a link as a whole, or is none. */
+/** A run of text that is entirely a link or contains none. */
 export interface Span {
   readonly target: Target | null;
   readonly pieces: readonly Piece[];
 }
 
-interface Found {
+interface LinkMatch {
   readonly start: number;
   readonly end: number;
   readonly target: Target;
 }
 
-/** Past this a line is too long to be looked through. */
-const longestLine = 2000;
-const web = /https?:\/\/[^\s<>"'`]+/g;
-const quoted = /File "([^"\n]{1,500})", line (\d{1,7})/g;
-/** `src/a.ts:12:5`, `./a.go:3`, `C:\a\b.cs(12,5)`. A whole word is taken at each step, so that no line is slow to look through. */
-const placed = /((?:[A-Za-z]:(?=[\\/]))?[^\s"'`<>()[\]{}:,;|]+)(?::(\d{1,7})(?::(\d{1,5}))?|\((\d{1,7}),(\d{1,5})\))?/g;
+/** Longest line, in characters, that is scanned for links. */
+const maxLineLength = 2000;
+const webUrl = /https?:\/\/[^\s<>"'`]+/g;
+const pythonLocation = /File "([^"\n]{1,500})", line (\d{1,7})/g;
+/** Matches `src/a.ts:12:5`, `./a.go:3` and `C:\a\b.cs(12,5)`. Each step consumes a whole word, so that scanning stays linear. */
+const fileLocation = /((?:[A-Za-z]:(?=[\\/]))?[^\s"'`<>()[\]{}:,;|]+)(?::(\d{1,7})(?::(\d{1,5}))?|\((\d{1,7}),(\d{1,5})\))?/g;
 const pathLike = /[\\/].|[^.\\/]\.[A-Za-z]\w{0,9}$|^\.\w/;
 
 const brackets = [
@@ -37,10 +37,10 @@ const brackets = [
   ["{", "}"],
 ] as const;
 
-/** An address without what a sentence puts after it. */
-function trimmed(url: string): string {
+/** Removes trailing punctuation from a URL. */
+function trimUrl(url: string): string {
   let end = url.replace(/[.,;:!?]+$/, "");
-  // A closing bracket belongs to the address only where it opens in it.
+  // A closing bracket belongs to the URL only if the URL also contains the opening one.
   for (;;) {
     const [open, close] = brackets.find((pair) => end.endsWith(pair[1])) ?? ["", ""];
     if (close === "" || end.split(open).length >= end.split(close).length) return end;
@@ -56,11 +56,11 @@ function isAddress(url: string): boolean {
   }
 }
 
-export function findLinks(text: string): readonly Found[] {
-  if (text.length > longestLine) return [];
-  const found: Found[] = [];
-  for (const match of text.matchAll(web)) {
-    const url = trimmed(match[0]);
+export function findLinks(text: string): readonly LinkMatch[] {
+  if (text.length > maxLineLength) return [];
+  const found: LinkMatch[] = [];
+  for (const match of text.matchAll(webUrl)) {
+    const url = trimUrl(match[0]);
     if (isAddress(url)) found.push({ start: match.index, end: match.index + url.length, target: { kind: "url", url } });
   }
   const add = (start: number, length: number, path: string, line: string, column: string | undefined): void => {
@@ -68,15 +68,15 @@ export function findLinks(text: string): readonly Found[] {
     if (found.some((other) => start < other.end && other.start < end)) return;
     found.push({ start, end, target: { kind: "file", path, line: Number(line), column: column === undefined ? null : Number(column) } });
   };
-  for (const match of text.matchAll(quoted)) add(match.index, match[0].length, match[1] ?? "", match[2] ?? "1", undefined);
-  for (const match of text.matchAll(placed)) {
+  for (const match of text.matchAll(pythonLocation)) add(match.index, match[0].length, match[1] ?? "", match[2] ?? "1", undefined);
+  for (const match of text.matchAll(fileLocation)) {
     const [whole, path = "", line = match[4], column = match[5]] = match;
     if (line !== undefined && pathLike.test(path)) add(match.index, whole.length, path, line, column);
   }
   return found.sort((a, b) => a.start - b.start);
 }
 
-/** A line cut where links begin and end; a link may go over several styles. */
+/** Splits a line where links begin and end. A link may span several styles. */
 export function spansOf(line: Line): readonly Span[] {
   const links = findLinks(lineText(line));
   const spans: Span[] = [];

@@ -51,7 +51,7 @@ const LineView = memo(function LineView({ line, open }: { line: Line; open: Open
   );
 });
 
-/** Lines that are shown: an empty one at the end is only where the next would begin. */
+/** Number of lines without the empty ones at the end. */
 function shownCount(lines: readonly Line[]): number {
   let end = lines.length;
   while (end > 0 && lineText(lines[end - 1] ?? []) === "") end -= 1;
@@ -65,40 +65,45 @@ interface OutputProps {
   open: OpenTarget;
 }
 
-/** What a tool printed, in the theme's terminal colours. A long output shows its first and last lines until all are asked for. */
+/** The output of a tool in the theme's terminal colors. A long output shows its first and last lines until the user expands it. */
 export function TerminalOutput({ output, running, label, open }: OutputProps): JSX.Element | null {
   const [all, setAll] = useState(false);
-  // Read for its changes: the screen itself is one object.
+  // Subscribes to changes, because the screen object is mutable.
   void output.version.value;
   const { lines, dropped } = output.screen;
   const total = shownCount(lines);
   const view = (index: number): JSX.Element => <LineView key={dropped + index} line={lines[index] ?? []} open={open} />;
   const range = (from: number, to: number): JSX.Element[] =>
     Array.from({ length: Math.max(0, to - from) }, (_, index) => view(from + index));
-  if (total === 0) return running ? <p class="quiet terminal-note">{t("Nothing was printed yet.")}</p> : null;
+  if (total === 0)
+    return running ? (
+      <p class="quiet terminal-note" data-testid="no-output">
+        {t("No output yet.")}
+      </p>
+    ) : null;
   const folded = !all && total > firstLines + lastLines + 4;
   return (
     <div class="terminal">
       {(output.missing > 0 || dropped > 0) && (
         <p class="quiet terminal-note">
           {output.missing > 0
-            ? t("{0} characters at the beginning or between are no longer held.", formatNumber(output.missing))
-            : count(dropped, "{0} line at the beginning is no longer held.", "{0} lines at the beginning are no longer held.")}
+            ? t("{0} characters of earlier output are no longer available.", formatNumber(output.missing))
+            : count(dropped, "{0} earlier line is no longer available.", "{0} earlier lines are no longer available.")}
         </p>
       )}
       {folded ? (
         <>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrolled by keyboard */}
-          <pre class="terminal-lines" tabIndex={0} role="region" aria-label={t("{0}, first lines", label)}>
+          <pre class="terminal-lines" tabIndex={0} role="region" aria-label={t("{0} (first lines)", label)}>
             {range(0, firstLines)}
           </pre>
           <div class="terminal-fold">
-            <button type="button" class="button link" onClick={() => setAll(true)}>
-              {t("Show all {0} lines", formatNumber(total))}
+            <button data-testid="show-all-lines" type="button" class="button link" onClick={() => setAll(true)}>
+              {t("Show All {0} Lines", formatNumber(total))}
             </button>
           </div>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrolled by keyboard */}
-          <pre class="terminal-lines" tabIndex={0} role="region" aria-label={t("{0}, last lines", label)}>
+          <pre class="terminal-lines" tabIndex={0} role="region" aria-label={t("{0} (last lines)", label)}>
             {range(total - lastLines, total)}
           </pre>
         </>
@@ -106,8 +111,8 @@ export function TerminalOutput({ output, running, label, open }: OutputProps): J
         <>
           <VirtualLines count={total} label={label} follow={running} renderLine={view} />
           <div class="terminal-fold">
-            <button type="button" class="button link" onClick={() => setAll(false)}>
-              {t("Show fewer lines")}
+            <button data-testid="show-fewer-lines" type="button" class="button link" onClick={() => setAll(false)}>
+              {t("Show Fewer Lines")}
             </button>
           </div>
         </>
@@ -121,15 +126,15 @@ export function TerminalOutput({ output, running, label, open }: OutputProps): J
   );
 }
 
-/** The last lines of an output, for a card that is closed. */
-export function TerminalTail({ output, most }: { output: LiveOutput; most: number }): JSX.Element | null {
+/** The last lines of an output, for a closed card. */
+export function TerminalTail({ output, max }: { output: LiveOutput; max: number }): JSX.Element | null {
   void output.version.value;
   const { lines } = output.screen;
   const total = shownCount(lines);
   if (total === 0) return null;
   return (
     <pre class="terminal-lines tail" aria-hidden="true">
-      {lines.slice(Math.max(0, total - most), total).map((line, index) => (
+      {lines.slice(Math.max(0, total - max), total).map((line, index) => (
         <div key={index} class="terminal-line">
           <Pieces pieces={line} />
           {"\n"}

@@ -6,30 +6,29 @@ export interface Run {
   readonly style: Style;
 }
 
-/** A line as runs, left to right. A line that changed is another array. */
+/** A line as runs, left to right. A changed line is a new array. */
 export type Line = readonly Run[];
 
 /**
- * What a command printed, as a terminal would show it: colours, lines written over by carriage returns, cursor movement and
- * erasing, as progress bars use them. Every other sequence is swallowed. Columns are UTF-16 units, so a bar of wide characters may be
- * off by some; nothing scrolls away at a height, since the height is not known.
+ * Output as a terminal shows it, with colors, carriage returns, cursor movement and erasing (as progress bars use them). Ignores all other
+ * sequences. Columns are UTF-16 units, so wide characters may be misplaced. Nothing scrolls off, because the height is unknown.
  */
 export interface Screen {
   write(text: string): void;
   readonly lines: readonly Line[];
-  /** Lines at the beginning that are no longer held. */
+  /** Number of lines dropped from the beginning. */
   readonly dropped: number;
-  /** The text that is held, without styles. */
+  /** The kept text without styles. */
   text(): string;
 }
 
-/** Lines and characters that are held at the most; the oldest go first. */
+/** Most lines and characters that are kept; the oldest are dropped first. */
 export const screenLines = 5000;
 const screenChars = 1_000_000;
-/** A sequence longer than this is taken for broken, and what stands in it for text. */
-const longestSequence = 4096;
-/** Columns a line can have; a cursor sent further stays there. */
-const widest = 10_000;
+/** A longer sequence is treated as broken, and its content as text. */
+const maxSequenceLength = 4096;
+/** Most columns of a line; the cursor stops there. */
+const maxColumns = 10_000;
 
 const emptyLine: Line = [];
 
@@ -55,7 +54,7 @@ function lengthOf(line: Line): number {
   return length;
 }
 
-/** The line with text put over what stands at a column; spaces fill a gap before it. */
+/** Returns the line with text written at a column; spaces fill a gap before it. */
 function put(line: Line, column: number, text: string, style: Style): Line {
   const length = lengthOf(line);
   const before = column >= length ? [...line] : cut(line, 0, column);
@@ -66,11 +65,11 @@ function put(line: Line, column: number, text: string, style: Style): Line {
   return column + text.length >= length ? before : [...before, ...cut(line, column + text.length, length)];
 }
 
-/** Sequences: CSI with its parameters and final letter, strings (OSC, DCS, …) up to their end, character sets, other escapes. */
+/** Escape sequences: CSI with parameters and final letter, strings (OSC, DCS, …) up to their terminator, character sets, other escapes. */
 const sequence =
-  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+  // oxlint-disable-next-line no-control-regex -- matches control characters
   /(?:\u001b\[|\u009b)([0-?]*)[ -/]*([@-~])|(?:\u001b[\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c)|\u001b[ -/]+[0-~]|\u001b([0-OQ-WYZ\\`-~])/y;
-/** The beginning of a sequence that has not all come yet. */
+/** The beginning of an incomplete sequence. */
 const unfinished =
   // oxlint-disable-next-line no-control-regex -- as above
   /(?:(?:\u001b\[|\u009b)[0-?]*[ -/]*|(?:\u001b[\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u009c]*\u001b?|\u001b[ -/]*)$/y;
@@ -83,7 +82,7 @@ export function createScreen(): Screen {
   let chars = 0;
   let row = 0;
   let column = 0;
-  /** The row that a cleared screen begins at. */
+  /** First row of the screen after it was cleared. */
   let top = 0;
   let saved = { row: 0, column: 0 };
   let style = plainStyle;
@@ -109,10 +108,10 @@ export function createScreen(): Screen {
   }
 
   function goTo(nextRow: number, nextColumn: number): void {
-    // A cursor sent below the last line makes at most a screen of empty ones.
+    // Limits a cursor move below the last line to 200 empty lines.
     row = Math.max(top, Math.min(nextRow, lines.length + 200));
     while (lines.length <= row) lines.push(emptyLine);
-    column = Math.max(0, Math.min(nextColumn, widest));
+    column = Math.max(0, Math.min(nextColumn, maxColumns));
   }
 
   function newLine(): void {
@@ -128,7 +127,7 @@ export function createScreen(): Screen {
   }
 
   function clear(): void {
-    // What was printed before stays readable above: this is a record, not a window.
+    // Keeps earlier output above a cleared screen, because this is a record and not a window.
     if (lengthOf(lines.at(-1) ?? emptyLine) > 0) lines.push(emptyLine);
     top = lines.length - 1;
     goTo(top, 0);
@@ -141,14 +140,14 @@ export function createScreen(): Screen {
 
   function control(parameters: string, letter: string): void {
     if (letter === "m") {
-      // `>4;1m` and the like set modes, not styles.
+      // Sequences such as `>4;1m` set modes, not styles.
       if (/^[\d;:]*$/.test(parameters)) style = applyStyle(style, parameters);
       return;
     }
     const numbers = parameters.split(";").map((part) => Number.parseInt(part, 10));
     const given = (index: number, otherwise: number): number => {
       const n = numbers[index];
-      return n === undefined || Number.isNaN(n) ? otherwise : Math.min(n, widest);
+      return n === undefined || Number.isNaN(n) ? otherwise : Math.min(n, maxColumns);
     };
     const steps = Math.max(1, given(0, 1));
     switch (letter) {
@@ -211,7 +210,7 @@ export function createScreen(): Screen {
         column = Math.max(0, column - 1);
         return;
       case "\t":
-        column = Math.min(widest, (Math.floor(column / 8) + 1) * 8);
+        column = Math.min(maxColumns, (Math.floor(column / 8) + 1) * 8);
     }
   }
 
@@ -221,12 +220,12 @@ export function createScreen(): Screen {
     let at = 0;
     while (at < all.length) {
       printable.lastIndex = at;
-      const words = printable.exec(all)?.[0];
-      if (words !== undefined) {
-        const fitting = words.slice(0, Math.max(0, widest - column));
+      const run = printable.exec(all)?.[0];
+      if (run !== undefined) {
+        const fitting = run.slice(0, Math.max(0, maxColumns - column));
         if (fitting !== "") replace(row, put(lines[row] ?? emptyLine, column, fitting, style));
         column += fitting.length;
-        at += words.length;
+        at += run.length;
         continue;
       }
       sequence.lastIndex = at;
@@ -238,7 +237,7 @@ export function createScreen(): Screen {
         continue;
       }
       unfinished.lastIndex = at;
-      if (all.length - at < longestSequence && unfinished.test(all)) {
+      if (all.length - at < maxSequenceLength && unfinished.test(all)) {
         pending = all.slice(at);
         break;
       }

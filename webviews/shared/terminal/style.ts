@@ -1,12 +1,12 @@
-/** The sixteen colours a theme gives to terminals; brighter ones are `bright-…`. */
+/** The 16 terminal colors of a theme; the bright ones are `bright-…`. */
 const names = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"] as const;
-type ColourName = (typeof names)[number];
-export type Colour = ColourName | `bright-${ColourName}`;
+type ColorName = (typeof names)[number];
+export type Color = ColorName | `bright-${ColorName}`;
 
-/** How text of a terminal looks. Null colours are the theme's own. */
+/** The style of terminal text. A null color is the theme's default. */
 export interface Style {
-  readonly fg: Colour | null;
-  readonly bg: Colour | null;
+  readonly fg: Color | null;
+  readonly bg: Color | null;
   readonly bold: boolean;
   readonly dim: boolean;
   readonly italic: boolean;
@@ -26,8 +26,8 @@ export const plainStyle: Style = {
   struck: false,
 };
 
-/** What the sixteen look like in a common theme: only to find the nearest of them for a colour given in figures. */
-const palette: readonly (readonly [Colour, number, number, number])[] = [
+/** Typical values of the 16 colors, used only to find the nearest one for an RGB color. */
+const palette: readonly (readonly [Color, number, number, number])[] = [
   ["black", 0, 0, 0],
   ["red", 205, 49, 49],
   ["green", 13, 188, 121],
@@ -46,9 +46,9 @@ const palette: readonly (readonly [Colour, number, number, number])[] = [
   ["bright-white", 255, 255, 255],
 ];
 
-/** The theme's colour that is nearest to red, green and blue (0–255 each). */
-export function nearestColour(r: number, g: number, b: number): Colour {
-  let best: Colour = "white";
+/** Returns the theme color nearest to an RGB color (0–255 each). */
+export function nearestColor(r: number, g: number, b: number): Color {
+  let best: Color = "white";
   let least = Number.POSITIVE_INFINITY;
   for (const [name, pr, pg, pb] of palette) {
     const distance = (r - pr) ** 2 * 2 + (g - pg) ** 2 * 4 + (b - pb) ** 2 * 3;
@@ -60,29 +60,29 @@ export function nearestColour(r: number, g: number, b: number): Colour {
   return best;
 }
 
-/** A colour of the table of 256: sixteen, a cube of 6 × 6 × 6, and 24 greys. */
-function indexedColour(index: number): Colour | null {
+/** A color of the 256-color table: 16 colors, a 6 × 6 × 6 cube and 24 grays. */
+function indexedColor(index: number): Color | null {
   if (!(index >= 0 && index <= 255)) return null;
   if (index < 16) return palette[index]?.[0] ?? null;
   if (index >= 232) {
-    const grey = 8 + (index - 232) * 10;
-    return nearestColour(grey, grey, grey);
+    const gray = 8 + (index - 232) * 10;
+    return nearestColor(gray, gray, gray);
   }
   const level = (n: number): number => (n === 0 ? 0 : 55 + n * 40);
   const at = index - 16;
-  return nearestColour(level(Math.floor(at / 36)), level(Math.floor(at / 6) % 6), level(at % 6));
+  return nearestColor(level(Math.floor(at / 36)), level(Math.floor(at / 6) % 6), level(at % 6));
 }
 
-/** The colour after 38 or 48, and how many numbers it takes; a colour that cannot be read takes the rest. */
-function extendedColour(numbers: readonly number[], at: number): { colour: Colour | null; taken: number } {
-  if (numbers[at] === 5) return { colour: indexedColour(numbers[at + 1] ?? -1), taken: 2 };
+/** Parses the color after 38 or 48 and returns how many numbers it used. An invalid color uses all remaining numbers. */
+function extendedColor(numbers: readonly number[], at: number): { color: Color | null; taken: number } {
+  if (numbers[at] === 5) return { color: indexedColor(numbers[at + 1] ?? -1), taken: 2 };
   const [r, g, b] = numbers.slice(at + 1, at + 4);
-  if (numbers[at] === 2 && r !== undefined && g !== undefined && b !== undefined) return { colour: nearestColour(r, g, b), taken: 4 };
-  return { colour: null, taken: numbers.length - at };
+  if (numbers[at] === 2 && r !== undefined && g !== undefined && b !== undefined) return { color: nearestColor(r, g, b), taken: 4 };
+  return { color: null, taken: numbers.length - at };
 }
 
 function simple(style: Style, code: number): Style {
-  const named = (index: number): ColourName => names[index] ?? "white";
+  const named = (index: number): ColorName => names[index] ?? "white";
   if (code >= 30 && code <= 37) return { ...style, fg: named(code - 30) };
   if (code >= 40 && code <= 47) return { ...style, bg: named(code - 40) };
   if (code >= 90 && code <= 97) return { ...style, fg: `bright-${named(code - 90)}` };
@@ -122,20 +122,20 @@ function simple(style: Style, code: number): Style {
   }
 }
 
-/** Colons separate the parts of one value: `38:2::10:20:30` and `38:5:120` are colours, `4:0` no underline. */
+/** Colons separate the parts of one value: `38:2::10:20:30` and `38:5:120` are colors, `4:0` ends underlining. */
 function withColons(style: Style, parts: readonly number[]): Style {
   const [code = 0, kind, ...rest] = parts;
   if (code === 38 || code === 48) {
-    // The colour space may be left out: the colour is what stands last.
-    const { colour } = extendedColour(kind === 2 ? [2, ...rest.slice(-3)] : [kind ?? -1, ...rest], 0);
-    if (colour === null) return style;
-    return code === 38 ? { ...style, fg: colour } : { ...style, bg: colour };
+    // The color space is optional, so the color is the last three parts.
+    const { color } = extendedColor(kind === 2 ? [2, ...rest.slice(-3)] : [kind ?? -1, ...rest], 0);
+    if (color === null) return style;
+    return code === 38 ? { ...style, fg: color } : { ...style, bg: color };
   }
   if (code === 4) return { ...style, underline: kind !== 0 };
   return style;
 }
 
-/** The style after a *select graphic rendition* sequence with these parameters; what is not known changes nothing. */
+/** Returns the style after a *select graphic rendition* sequence. Ignores unknown codes. */
 export function applyStyle(style: Style, parameters: string): Style {
   let next = style;
   let numbers: number[] = [];
@@ -146,8 +146,8 @@ export function applyStyle(style: Style, parameters: string): Style {
         next = simple(next, code);
         continue;
       }
-      const { colour, taken } = extendedColour(numbers, at + 1);
-      if (colour !== null) next = code === 38 ? { ...next, fg: colour } : { ...next, bg: colour };
+      const { color, taken } = extendedColor(numbers, at + 1);
+      if (color !== null) next = code === 38 ? { ...next, fg: color } : { ...next, bg: color };
       at += taken;
     }
     numbers = [];
@@ -165,11 +165,11 @@ export function applyStyle(style: Style, parameters: string): Style {
   return next;
 }
 
-/** Classes of a style; empty for plain text. */
+/** Returns the CSS classes of a style; empty for plain text. */
 export function classesOf({ fg, bg, bold, dim, italic, underline, inverse, struck }: Style): string {
   const list: string[] = [];
   if (inverse) {
-    // Colours change places; the theme's own have classes for that.
+    // Foreground and background swap; the theme's default colors have their own classes.
     list.push("ansi-inverse", `ansi-on-${fg ?? "default"}`);
   } else {
     if (fg !== null) list.push(`ansi-fg-${fg}`);

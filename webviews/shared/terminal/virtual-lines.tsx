@@ -4,17 +4,17 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 interface VirtualLinesProps {
   count: number;
   label: string;
-  /** Follows the last line while it is in sight. */
+  /** Follows the last line while it is visible. */
   follow: boolean;
   renderLine: (index: number) => JSX.Element;
 }
 
-/** Pixels; `terminal.css` gives each line this height. */
+/** Line height in pixels; must match `terminal.css`. */
 const lineHeight = 18;
-/** Lines drawn above and below those in sight. */
+/** Lines drawn above and below the visible ones. */
 const margin = 20;
 
-/** Many lines of one height in a box that scrolls: only those in sight are in the page. */
+/** A scrolling box of many lines of equal height. Only the visible ones are in the page. */
 export function VirtualLines({ count, label, follow, renderLine }: VirtualLinesProps): JSX.Element {
   const box = useRef<HTMLPreElement>(null);
   const atEnd = useRef(true);

@@ -3,21 +3,22 @@ import type { JSX } from "preact";
 import type { MemoryCommit, MemoryDiff } from "../../../agent-server/contract/memory.ts";
 import { commandAction } from "../../shared/commands.ts";
 import { Button, Icon, RelativeTime, State } from "../../shared/components.tsx";
-import { count, formatNumber, t } from "../../shared/l10n.ts";
-import type { WarRoom } from "../state.ts";
-import { Split } from "./list.tsx";
-import { Change, Origin, ReceiptLink, TaskLink } from "./parts.tsx";
-import { authorText, commitLook, namespaceText, opText, percent, targetText } from "./words.ts";
+import { count, formatNumber, formatPercent, t } from "../../shared/l10n.ts";
+import { Placeholder } from "../live-panel.tsx";
+import type { WarRoom } from "../war-room-state.ts";
+import { ListWithDetail } from "./list-with-detail.tsx";
+import { Change, Origin, ReceiptLink, TaskLink } from "./memory-parts.tsx";
+import { authorText, commitState, namespaceText, opText, targetText } from "./memory-labels.ts";
 
 const rowHeight = 46;
-/** Changes of a commit that are drawn at a time. */
+/** Number of changes of a commit that are shown at a time. */
 const changesShown = 50;
 
 function changesText(n: number): string {
   return count(n, "{0} change", "{0} changes");
 }
 
-/** What a commit did, in a line: the change where it is one, else why it was made. */
+/** Describes a commit in one line: its change if it has just one, otherwise its reason. */
 function commitTitle({ diff, reason, rollbackOf, changes }: MemoryCommit): string {
   const [first, ...others] = diff;
   if (first !== undefined && (reason === "" || (others.length === 0 && rollbackOf.length === 0)))
@@ -29,41 +30,42 @@ function Row({ commit }: { commit: MemoryCommit }): JSX.Element {
   return (
     <div class="memory-row">
       <span class="memory-row-title">
-        <State {...commitLook(commit)} quiet />
+        <State {...commitState(commit)} quiet />
         <span class="ellipsis">{commitTitle(commit)}</span>
       </span>
       <span class="quiet memory-row-facts">
         <span>{t("by {0}", authorText(commit.author))}</span>
         <span>{changesText(commit.changes)}</span>
-        {commit.quarantined > 0 && <span>{t("{0} in quarantine", formatNumber(commit.quarantined))}</span>}
+        {commit.quarantined > 0 && <span>{t("{0} quarantined", formatNumber(commit.quarantined))}</span>}
         <RelativeTime at={commit.finishedAt ?? commit.createdAt} />
       </span>
     </div>
   );
 }
 
-function ChangeView({ room, commit, diff }: { room: WarRoom; commit: MemoryCommit; diff: MemoryDiff }): JSX.Element {
+function ChangeView({ warRoom, commit, diff }: { warRoom: WarRoom; commit: MemoryCommit; diff: MemoryDiff }): JSX.Element {
   return (
     <li>
       <p>
         <strong>{opText(diff.op)}</strong> {targetText(diff.target)}{" "}
         <span class="quiet">
-          {namespaceText(diff.namespace)}, {t("{0} sure", percent(diff.confidence))},{" "}
-          <Origin room={room} provenance={diff.provenance} questId={commit.questId} />
+          {namespaceText(diff.namespace)}, {t("confidence {0}", formatPercent(diff.confidence))},{" "}
+          <Origin warRoom={warRoom} provenance={diff.provenance} questId={commit.questId} />
         </span>
       </p>
       <Change diff={diff} name={diff.after ?? diff.before ?? ""} />
       <div class="actions item-actions">
-        <Button kind="link" onClick={() => room.showMemory({ itemId: diff.itemId })}>
+        <Button testId={`item-history:${diff.itemId}`} kind="link" onClick={() => warRoom.showMemory({ itemId: diff.itemId })}>
           {t("History")}
         </Button>
         {commit.status === "committed" && commit.diff.length > 1 && (
           <Button
+            testId={`roll-back-change:${diff.itemId}`}
             kind="link"
-            label={t("Roll back this alone: {0}", (diff.after ?? diff.before ?? "").slice(0, 80))}
-            onClick={() => room.bridge.ui(commandAction("rollBackMemory", { commitId: commit.id, itemId: diff.itemId }))}
+            label={t("Roll Back Only This Change: {0}", (diff.after ?? diff.before ?? "").slice(0, 80))}
+            onClick={() => warRoom.bridge.ui(commandAction("rollBackMemory", { commitId: commit.id, itemId: diff.itemId }))}
           >
-            {t("Roll back this alone…")}
+            {t("Roll Back Only This Change…")}
           </Button>
         )}
       </div>
@@ -71,17 +73,17 @@ function ChangeView({ room, commit, diff }: { room: WarRoom; commit: MemoryCommi
   );
 }
 
-function Others({ room, ids, text }: { room: WarRoom; ids: readonly string[]; text: string }): JSX.Element | null {
+function RelatedCommits({ warRoom, ids, text }: { warRoom: WarRoom; ids: readonly string[]; text: string }): JSX.Element | null {
   if (ids.length === 0) return null;
   const titleOf = (id: string): string => {
-    const known = room.memory.commits.items.value.find((commit) => commit.id === id);
+    const known = warRoom.memory.commits.items.value.find((commit) => commit.id === id);
     return known === undefined ? id : commitTitle(known);
   };
   return (
     <p class="quiet">
       {text}{" "}
       {ids.map((id) => (
-        <Button key={id} kind="link" onClick={() => room.showMemory({ commitId: id })}>
+        <Button testId={`commit:${id}`} key={id} kind="link" onClick={() => warRoom.showMemory({ commitId: id })}>
           {titleOf(id)}
         </Button>
       ))}
@@ -89,29 +91,29 @@ function Others({ room, ids, text }: { room: WarRoom; ids: readonly string[]; te
   );
 }
 
-function Detail({ room, commit }: { room: WarRoom; commit: MemoryCommit }): JSX.Element {
-  const most = useSignal(changesShown);
+function Detail({ warRoom, commit }: { warRoom: WarRoom; commit: MemoryCommit }): JSX.Element {
+  const shownCount = useSignal(changesShown);
   const { questId, receiptId, problem, diff } = commit;
-  const shown = diff.slice(0, most.value);
+  const shown = diff.slice(0, shownCount.value);
   return (
     <>
       <p class="state-line">
-        <State {...commitLook(commit)} /> <span>{t("by {0}", authorText(commit.author))},</span>
+        <State {...commitState(commit)} /> <span>{t("by {0}", authorText(commit.author))},</span>
         <RelativeTime at={commit.finishedAt ?? commit.createdAt} />
-        {receiptId !== null && <ReceiptLink room={room} id={receiptId} />}
+        {receiptId !== null && <ReceiptLink warRoom={warRoom} id={receiptId} />}
       </p>
       {commit.reason !== "" && <p>{commit.reason}</p>}
       {questId !== null && (
         <p class="quiet">
-          {t("Task:")} <TaskLink room={room} questId={questId} />
+          {t("Task:")} <TaskLink warRoom={warRoom} questId={questId} />
         </p>
       )}
-      <Others room={room} ids={commit.rollbackOf} text={t("It took back:")} />
-      <Others room={room} ids={commit.rolledBackBy === null ? [] : [commit.rolledBackBy]} text={t("It was taken back by:")} />
+      <RelatedCommits warRoom={warRoom} ids={commit.rollbackOf} text={t("Rolls back:")} />
+      <RelatedCommits warRoom={warRoom} ids={commit.rolledBackBy === null ? [] : [commit.rolledBackBy]} text={t("Rolled back by:")} />
       {commit.quarantined > 0 && (
         <p class="quiet">
-          {count(commit.quarantined, "{0} edit of it went to quarantine.", "{0} edits of it went to quarantine.")}{" "}
-          <Button kind="link" onClick={() => room.showMemory({ section: "quarantine" })}>
+          {count(commit.quarantined, "{0} edit is in quarantine.", "{0} edits are in quarantine.")}{" "}
+          <Button testId="open-quarantine" kind="link" onClick={() => warRoom.showMemory({ section: "quarantine" })}>
             {t("Quarantine")}
           </Button>
         </p>
@@ -119,48 +121,59 @@ function Detail({ room, commit }: { room: WarRoom; commit: MemoryCommit }): JSX.
       {commit.status === "committed" &&
         (problem === null ? (
           <div class="actions">
-            <Button icon="discard" onClick={() => room.bridge.ui(commandAction("rollBackMemory", { commitId: commit.id }))}>
-              {t("Roll back…")}
+            <Button
+              testId="roll-back-commit"
+              icon="discard"
+              onClick={() => warRoom.bridge.ui(commandAction("rollBackMemory", { commitId: commit.id }))}
+            >
+              {t("Roll Back…")}
             </Button>
           </div>
         ) : (
           <p class="hint">
-            <Icon name="info" /> {t("It cannot be rolled back: {0}", problem)}
+            <Icon name="info" /> {t("This commit cannot be rolled back: {0}", problem)}
           </p>
         ))}
       <h3>{changesText(commit.changes)}</h3>
-      {diff.length === 0 && commit.changes > 0 && <p class="quiet">{t("What it changed is no longer kept here; its receipt has it.")}</p>}
+      {diff.length === 0 && commit.changes > 0 && (
+        <p class="quiet" data-testid="changes-not-stored">
+          {t("The changes are no longer stored here. Open the receipt to see them.")}
+        </p>
+      )}
       <ul class="history">
         {shown.map((one) => (
-          <ChangeView key={one.itemId} room={room} commit={commit} diff={one} />
+          <ChangeView key={one.itemId} warRoom={warRoom} commit={commit} diff={one} />
         ))}
       </ul>
       {shown.length < diff.length && (
         <Button
+          testId="show-more-changes"
           kind="link"
           onClick={() => {
-            most.value += changesShown;
+            shownCount.value += changesShown;
           }}
         >
-          {t("Show more: {0} are left", formatNumber(diff.length - shown.length))}
+          {t("Show More ({0} remaining)", formatNumber(diff.length - shown.length))}
         </Button>
       )}
     </>
   );
 }
 
-/** Every change of memory with its author, its reason and its way back. */
-export function CommitsSection({ room }: { room: WarRoom }): JSX.Element {
-  const { commits, commitId } = room.memory;
+/** All memory commits, with author, reason and rollback. */
+export function CommitsSection({ warRoom }: { warRoom: WarRoom }): JSX.Element {
+  const { commits, commitId } = warRoom.memory;
   const wanted = commitId.value;
   const shown = wanted === null ? undefined : commits.items.value.find(({ id }) => id === wanted);
   const missing = commits.loaded.value ? (
-    <p class="quiet">{t("It is older than the commits that are listed here; its receipt has what it changed.")}</p>
+    <p class="quiet" data-testid="commit-not-listed">
+      {t("This commit is no longer listed. Open its receipt to see its changes.")}
+    </p>
   ) : (
     <p class="quiet">{t("Loading…")}</p>
   );
   return (
-    <Split
+    <ListWithDetail
       id="memory-commit"
       label={t("Commits, newest first")}
       pages={commits}
@@ -168,21 +181,25 @@ export function CommitsSection({ room }: { room: WarRoom }): JSX.Element {
       rowHeight={rowHeight}
       row={(commit) => <Row commit={commit} />}
       selected={commitId}
-      nothing={
-        <div class="nothing">
-          <Icon name="git-commit" />
-          <p>{t("Nothing was changed yet.")}</p>
-          <p class="quiet">{t("Each change of memory becomes a commit here: what changed, who did it and why, and a way back.")}</p>
-        </div>
+      empty={
+        <Placeholder
+          icon="git-commit"
+          title={t("No commits yet.")}
+          text={t("Each change to memory appears here as a commit with its author and reason. You can roll it back.")}
+        />
       }
       countText={(n) => count(n, "{0} commit", "{0} commits")}
       before={
         commits.items.value.length > 0 && (
           <div class="toolbar">
-            <span class="quiet">{t("A commit is all of it or nothing. Taking one back is a commit too.")}</span>
+            <span class="quiet">{t("Every change to memory is a commit. A rollback is a commit too, so you can undo it.")}</span>
             <div class="actions">
-              <Button icon="discard" onClick={() => room.bridge.ui(commandAction("rollBackMemory", { last: "ask" }))}>
-                {t("Roll back the last…")}
+              <Button
+                testId="roll-back-latest"
+                icon="discard"
+                onClick={() => warRoom.bridge.ui(commandAction("rollBackMemory", { last: "ask" }))}
+              >
+                {t("Roll Back Latest…")}
               </Button>
             </div>
           </div>
@@ -193,7 +210,7 @@ export function CommitsSection({ room }: { room: WarRoom }): JSX.Element {
           ? null
           : {
               heading: shown === undefined ? t("Commit") : commitTitle(shown),
-              body: shown === undefined ? missing : <Detail key={shown.id} room={room} commit={shown} />,
+              body: shown === undefined ? missing : <Detail key={shown.id} warRoom={warRoom} commit={shown} />,
             }
       }
     />

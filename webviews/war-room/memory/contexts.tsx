@@ -1,62 +1,62 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { MemoryItem } from "../../../agent-server/contract/memory.ts";
-import { Button, Icon, Problem, RelativeTime } from "../../shared/components.tsx";
-import { Exact } from "../../shared/exact.tsx";
+import { Button, Problem, RelativeTime } from "../../shared/components.tsx";
+import { ExactText } from "../../shared/exact-text.tsx";
 import { count, formatNumber, t } from "../../shared/l10n.ts";
 import { ShareBar } from "../charts.tsx";
-import { Meter } from "../live-panel.tsx";
-import type { WarRoom } from "../state.ts";
-import { compileAct } from "./acts.ts";
-import { Split } from "./list.tsx";
-import { problemFor, ReceiptLink, TaskLink, TextForm } from "./parts.tsx";
-import type { ContextRow, ContextView } from "./state.ts";
-import { blockText, contextParts, placeText } from "./words.ts";
+import { Meter, Placeholder } from "../live-panel.tsx";
+import type { WarRoom } from "../war-room-state.ts";
+import { compileActionId } from "./memory-actions.ts";
+import { ListWithDetail } from "./list-with-detail.tsx";
+import { problemFor, ReceiptLink, TaskLink, TextForm } from "./memory-parts.tsx";
+import type { ContextRow, ContextView } from "./memory-state.ts";
+import { blockText, contextParts, placeText } from "./memory-labels.ts";
 
 const rowHeight = 46;
-const longestObjective = 20_000;
-/** Rows of what went in or stayed out that are drawn before the rest is asked for. */
+const maxObjectiveLength = 20_000;
+/** Number of included or excluded items that are shown at first. */
 const rowsShown = 20;
 
 function Row({ row }: { row: ContextRow }): JSX.Element {
   return (
     <div class="memory-row">
-      <span class="ellipsis">{row.objective === "" ? t("Without an objective") : row.objective}</span>
+      <span class="ellipsis">{row.objective === "" ? t("No objective") : row.objective}</span>
       <span class="quiet memory-row-facts">
         <span>{t("{0} of {1} tokens", formatNumber(row.tokenEstimate), formatNumber(row.maxTokens))}</span>
-        <span>{count(row.includedItemIds.length, "{0} item in", "{0} items in")}</span>
-        <span>{t("{0} left out", formatNumber(row.excluded.length))}</span>
+        <span>{count(row.includedItemIds.length, "{0} item included", "{0} items included")}</span>
+        <span>{t("{0} excluded", formatNumber(row.excluded.length))}</span>
         <RelativeTime at={row.createdAt} />
       </span>
     </div>
   );
 }
 
-/** A candidate by what it says: a block by its name, an item by its text, one that is gone or far down by its id. */
-function Candidate(props: { room: WarRoom; id: string; texts: ReadonlyMap<string, MemoryItem | null> }): JSX.Element {
-  const { room, id, texts } = props;
+/** Shows a candidate as readable text: a block by its name, an item by its content. Falls back to the id. */
+function Candidate(props: { warRoom: WarRoom; id: string; texts: ReadonlyMap<string, MemoryItem | null> }): JSX.Element {
+  const { warRoom, id, texts } = props;
   if (id.startsWith("core:")) return <strong>{blockText(id.slice("core:".length) as Parameters<typeof blockText>[0])}</strong>;
   const item = texts.get(id);
   if (item === null)
     return (
       <span class="quiet">
-        {t("No longer remembered:")} <span class="mono">{id}</span>
+        {t("Deleted:")} <span class="mono">{id}</span>
       </span>
     );
   return (
-    <button type="button" class="button link item-link" onClick={() => room.showMemory({ itemId: id })}>
+    <button data-testid={`item:${id}`} type="button" class="button link item-link" onClick={() => warRoom.showMemory({ itemId: id })}>
       {item === undefined ? id : `${placeText(item)}: ${item.content}`}
     </button>
   );
 }
 
-interface Candidates {
+interface CandidateRow {
   readonly id: string;
   readonly reason: string | null;
 }
 
-function CandidateList(props: { room: WarRoom; view: ContextView; rows: readonly Candidates[]; none: string }): JSX.Element {
-  const { room, view, rows, none } = props;
+function CandidateList(props: { warRoom: WarRoom; view: ContextView; rows: readonly CandidateRow[]; none: string }): JSX.Element {
+  const { warRoom, view, rows, none } = props;
   const all = useSignal(false);
   if (rows.length === 0) return <p class="quiet">{none}</p>;
   const shown = all.value || rows.length <= rowsShown + 5 ? rows : rows.slice(0, rowsShown);
@@ -65,82 +65,82 @@ function CandidateList(props: { room: WarRoom; view: ContextView; rows: readonly
       <ul class="sentences">
         {shown.map(({ id, reason }) => (
           <li key={id}>
-            <Candidate room={room} id={id} texts={view.texts} /> {reason !== null && <span class="quiet">{reason}</span>}
+            <Candidate warRoom={warRoom} id={id} texts={view.texts} /> {reason !== null && <span class="quiet">{reason}</span>}
           </li>
         ))}
       </ul>
       {shown.length < rows.length && (
         <Button
+          testId="show-all"
           kind="link"
           onClick={() => {
             all.value = true;
           }}
         >
-          {t("Show all {0}", formatNumber(rows.length))}
+          {t("Show All {0}", formatNumber(rows.length))}
         </Button>
       )}
     </>
   );
 }
 
-function Detail({ room, view }: { room: WarRoom; view: ContextView }): JSX.Element {
+function Detail({ warRoom, view }: { warRoom: WarRoom; view: ContextView }): JSX.Element {
   const { context } = view;
   const { questId, receiptId } = context;
   return (
     <>
       <p class="quiet">
-        <RelativeTime at={context.createdAt} /> {questId !== null && <TaskLink room={room} questId={questId} />}{" "}
-        {receiptId !== null && <ReceiptLink room={room} id={receiptId} />}
+        <RelativeTime at={context.createdAt} /> {questId !== null && <TaskLink warRoom={warRoom} questId={questId} />}{" "}
+        {receiptId !== null && <ReceiptLink warRoom={warRoom} id={receiptId} />}
       </p>
       <Meter
         value={context.tokenEstimate}
-        most={context.maxTokens}
-        label={t("Tokens of the context")}
+        max={context.maxTokens}
+        label={t("Tokens in this context")}
         text={t("{0} of {1} tokens", formatNumber(context.tokenEstimate), formatNumber(context.maxTokens))}
       />
       <ShareBar parts={contextParts(context.breakdown)} label={t("Tokens by part")} />
-      <h3>{t("What went in")}</h3>
+      <h3>{t("Included")}</h3>
       <CandidateList
-        room={room}
+        warRoom={warRoom}
         view={view}
         rows={context.includedItemIds.map((id) => ({ id, reason: null }))}
         none={
-          context.includedBlocks.length === 0
-            ? t("Nothing.")
-            : t("No single item; the blocks: {0}.", context.includedBlocks.map(blockText).join(", "))
+          context.includedBlocks.length === 0 ? t("None") : t("Only core blocks: {0}.", context.includedBlocks.map(blockText).join(", "))
         }
       />
-      <h3>{t("What stayed out, and why")}</h3>
-      <CandidateList room={room} view={view} rows={context.excluded} none={t("Nothing stayed out.")} />
+      <h3>{t("Excluded, with reasons")}</h3>
+      <CandidateList warRoom={warRoom} view={view} rows={context.excluded} none={t("Nothing was excluded.")} />
       <details class="whole">
-        <summary>{t("The whole text")}</summary>
-        <Exact text={context.renderedPrompt} label={t("The whole text")} />
+        <summary>{t("Full text")}</summary>
+        <ExactText text={context.renderedPrompt} label={t("Full text")} />
       </details>
     </>
   );
 }
 
-function Shown({ room, id }: { room: WarRoom; id: string }): JSX.Element {
-  const { context: live } = room.memory;
+function SelectedContext({ warRoom, id }: { warRoom: WarRoom; id: string }): JSX.Element {
+  const { context: live } = warRoom.memory;
   const view = live.value.value;
   const problem = live.problem.value;
   if (problem !== null) return <Problem text={problem.text} />;
   if (view === null || view.context.contextId !== id) return <p class="quiet">{t("Loading…")}</p>;
-  return <Detail key={id} room={room} view={view} />;
+  return <Detail key={id} warRoom={warRoom} view={view} />;
 }
 
-function Compile({ room }: { room: WarRoom }): JSX.Element {
+function Compile({ warRoom }: { warRoom: WarRoom }): JSX.Element {
   const open = useSignal(false);
-  const { memory } = room;
+  const { memory } = warRoom;
   const close = (): void => {
     open.value = false;
   };
   if (!open.value)
     return (
       <div class="toolbar">
-        <span class="quiet">{t("What memory gave to each prompt.")}</span>
+        <span class="quiet">{t("The memory that each prompt received")}</span>
         <div class="actions">
           <Button
+            testId="compile-context"
             icon="play"
             onClick={() => {
               open.value = true;
@@ -154,12 +154,13 @@ function Compile({ room }: { room: WarRoom }): JSX.Element {
   return (
     <div class="toolbar">
       <TextForm
+        testId="objective"
         label={t("What would the task be about?")}
         rows={1}
-        yes={t("Compile")}
-        maxLength={longestObjective}
+        submitLabel={t("Compile")}
+        maxLength={maxObjectiveLength}
         busy={memory.busy.value !== null}
-        problem={problemFor(room, compileAct)}
+        problem={problemFor(warRoom, compileActionId)}
         onSend={(objective) =>
           void memory.compile(objective).then((id) => {
             if (id === null) return;
@@ -174,14 +175,14 @@ function Compile({ room }: { room: WarRoom }): JSX.Element {
   );
 }
 
-/** What memory gave to each prompt: what went in, what stayed out and why. */
-export function ContextsSection({ room }: { room: WarRoom }): JSX.Element {
-  const { contexts, contextId, context } = room.memory;
+/** The memory that each prompt received: included items, and excluded items with reasons. */
+export function ContextsSection({ warRoom }: { warRoom: WarRoom }): JSX.Element {
+  const { contexts, contextId, context } = warRoom.memory;
   const wanted = contextId.value;
   const view = context.value.value;
   const objective = view?.context.contextId === wanted ? (view?.context.objective ?? "") : "";
   return (
-    <Split
+    <ListWithDetail
       id="memory-context"
       label={t("Compiled contexts, newest first")}
       pages={contexts}
@@ -189,17 +190,19 @@ export function ContextsSection({ room }: { room: WarRoom }): JSX.Element {
       rowHeight={rowHeight}
       row={(row) => <Row row={row} />}
       selected={contextId}
-      nothing={
-        <div class="nothing">
-          <Icon name="layers" />
-          <p>{t("Nothing was compiled yet.")}</p>
-          <p class="quiet">{t("With each task memory is compiled into its prompt. What went in and what stayed out is kept here.")}</p>
-        </div>
+      empty={
+        <Placeholder
+          icon="layers"
+          title={t("No contexts yet.")}
+          text={t("Lancelot compiles memory into the prompt of each task. The included and excluded items appear here.")}
+        />
       }
       countText={(n) => count(n, "{0} context", "{0} contexts")}
-      before={<Compile room={room} />}
+      before={<Compile warRoom={warRoom} />}
       detail={
-        wanted === null ? null : { heading: objective === "" ? t("Compiled context") : objective, body: <Shown room={room} id={wanted} /> }
+        wanted === null
+          ? null
+          : { heading: objective === "" ? t("Compiled context") : objective, body: <SelectedContext warRoom={warRoom} id={wanted} /> }
       }
     />
   );

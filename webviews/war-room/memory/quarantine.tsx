@@ -5,14 +5,16 @@ import { QuarantineEntry } from "../../../agent-server/contract/memory.ts";
 import { commandAction } from "../../shared/commands.ts";
 import { Button, Icon, Problem, RelativeTime, State } from "../../shared/components.tsx";
 import { DiffLines } from "../../shared/diff.tsx";
-import { count, t } from "../../shared/l10n.ts";
-import type { WarRoom } from "../state.ts";
-import { Split } from "./list.tsx";
-import { Origin, problemFor, TaskLink, TextForm } from "./parts.tsx";
-import { changedLines, entryLook, namespaceText, percent, wishText } from "./words.ts";
+import { count, formatPercent, t } from "../../shared/l10n.ts";
+import { FieldRow, Placeholder } from "../live-panel.tsx";
+import { Segments } from "../segments.tsx";
+import type { WarRoom } from "../war-room-state.ts";
+import { ListWithDetail } from "./list-with-detail.tsx";
+import { Origin, problemFor, TaskLink, TextForm } from "./memory-parts.tsx";
+import { changedLines, quarantineState, namespaceText, quarantinedEditText } from "./memory-labels.ts";
 
 const rowHeight = 46;
-const longestReason = 2000;
+const maxReasonLength = 2000;
 
 function Row({ entry }: { entry: QuarantineEntry }): JSX.Element {
   return (
@@ -20,24 +22,24 @@ function Row({ entry }: { entry: QuarantineEntry }): JSX.Element {
       <span class="memory-row-title">
         <State
           {...(entry.status === "pending" && !entry.verifier.ok
-            ? { icon: "warning", text: t("The checks found something against it"), kind: "bad" }
-            : entryLook(entry.status))}
+            ? { icon: "warning", text: t("Failed a check"), kind: "bad" }
+            : quarantineState(entry.status))}
           quiet
         />
         <span class="ellipsis">{entry.content ?? entry.current ?? ""}</span>
       </span>
       <span class="quiet memory-row-facts">
-        <span>{wishText(entry)}</span>
-        <span>{t("{0} sure", percent(entry.confidence))}</span>
+        <span>{quarantinedEditText(entry)}</span>
+        <span>{t("confidence {0}", formatPercent(entry.confidence))}</span>
         <RelativeTime at={entry.createdAt} />
       </span>
     </div>
   );
 }
 
-/** Lets it in after the editor's own dialog; nothing for one that the checks hold back. */
-function promote(room: WarRoom, entry: QuarantineEntry): void {
-  if (entry.verifier.ok) room.bridge.ui(commandAction("promoteMemory", { id: entry.id }));
+/** Opens the editor's dialog for the approval. Does nothing for an entry that failed a check. */
+function approve(warRoom: WarRoom, entry: QuarantineEntry): void {
+  if (entry.verifier.ok) warRoom.bridge.ui(commandAction("promoteMemory", { id: entry.id }));
 }
 
 function Checks({ entry }: { entry: QuarantineEntry }): JSX.Element {
@@ -45,12 +47,12 @@ function Checks({ entry }: { entry: QuarantineEntry }): JSX.Element {
   if (ok)
     return (
       <p>
-        <State icon="pass" text={t("The checks find nothing against it.")} kind="good" />
+        <State icon="pass" text={t("No problems found.")} kind="good" />
       </p>
     );
   return (
     <div class="issues">
-      <p>{t("The checks hold it back:")}</p>
+      <p>{t("Problems found:")}</p>
       <ul>
         {problems.map(({ rule, message }) => (
           <li key={`${rule} ${message}`} class="critical">
@@ -65,77 +67,85 @@ function Checks({ entry }: { entry: QuarantineEntry }): JSX.Element {
   );
 }
 
-function Decide({ room, entry, denying, onDeny }: DecideProps): JSX.Element {
-  const { memory } = room;
+function Decide({ warRoom, entry, rejecting, onReject }: DecideProps): JSX.Element {
+  const { memory } = warRoom;
   const busy = memory.busy.value !== null;
-  if (denying)
+  if (rejecting)
     return (
       <TextForm
-        label={t("Why not? Lancelot reads it. (may be empty)")}
+        testId="reject-reason"
+        label={t("Reason for Lancelot (optional)")}
         rows={1}
-        yes={t("Deny")}
+        submitLabel={t("Reject")}
         optional
-        maxLength={longestReason}
+        maxLength={maxReasonLength}
         busy={busy}
-        problem={problemFor(room, entry.id)}
-        onSend={(reason) => void memory.deny(entry, reason).then((ok) => ok && onDeny(false))}
-        onClose={() => onDeny(false)}
+        problem={problemFor(warRoom, entry.id)}
+        onSend={(reason) => void memory.deny(entry, reason).then((ok) => ok && onReject(false))}
+        onClose={() => onReject(false)}
       />
     );
   return (
     <div class="actions">
-      <Button kind="primary" icon="check" shortcut="P" disabled={busy || !entry.verifier.ok} onClick={() => promote(room, entry)}>
-        {t("Promote…")}
+      <Button
+        testId="approve-entry"
+        kind="primary"
+        icon="check"
+        shortcut="A"
+        disabled={busy || !entry.verifier.ok}
+        onClick={() => approve(warRoom, entry)}
+      >
+        {t("Approve…")}
       </Button>
-      <Button icon="close" shortcut="D" disabled={busy} onClick={() => onDeny(true)}>
-        {t("Deny…")}
+      <Button testId="reject-entry" icon="close" shortcut="R" disabled={busy} onClick={() => onReject(true)}>
+        {t("Reject…")}
       </Button>
     </div>
   );
 }
 
 interface DecideProps {
-  room: WarRoom;
+  warRoom: WarRoom;
   entry: QuarantineEntry;
-  denying: boolean;
-  onDeny: (open: boolean) => void;
+  rejecting: boolean;
+  onReject: (open: boolean) => void;
 }
 
 function Detail(props: DecideProps): JSX.Element {
-  const { room, entry } = props;
+  const { warRoom, entry } = props;
   const { questId, promotedBy } = entry;
   const lines = changedLines(entry.current, entry.op === "delete" ? null : entry.content);
   return (
     <>
       <p>{entry.why}</p>
-      {lines.length > 0 && <DiffLines lines={lines} label={t("What it would change")} />}
+      {lines.length > 0 && <DiffLines lines={lines} label={t("Proposed change")} />}
       {entry.current === null && entry.itemId !== null && entry.op !== "set_aside" && (
         <p class="hint">
-          <Icon name="info" /> {t("The entry it would change is gone.")}
+          <Icon name="info" /> {t("The entry to change was deleted.")}
         </p>
       )}
       <dl class="fields">
-        <Field name={t("Reason")}>{entry.reason}</Field>
-        <Field name={t("Evidence")}>
-          <Origin room={room} provenance={entry.provenance} questId={questId} />
-        </Field>
+        <FieldRow name={t("Reason")}>{entry.reason}</FieldRow>
+        <FieldRow name={t("Evidence")}>
+          <Origin warRoom={warRoom} provenance={entry.provenance} questId={questId} />
+        </FieldRow>
         {questId !== null && (
-          <Field name={t("Task")}>
-            <TaskLink room={room} questId={questId} />
-          </Field>
+          <FieldRow name={t("Task")}>
+            <TaskLink warRoom={warRoom} questId={questId} />
+          </FieldRow>
         )}
-        <Field name={t("Counts")}>{namespaceText(entry.namespace)}</Field>
-        <Field name={t("Came")}>
+        <FieldRow name={t("Scope")}>{namespaceText(entry.namespace)}</FieldRow>
+        <FieldRow name={t("Proposed")}>
           <RelativeTime at={entry.createdAt} />{" "}
-          <Button kind="link" onClick={() => room.showMemory({ commitId: promotedBy ?? entry.commitId })}>
+          <Button testId="commit" kind="link" onClick={() => warRoom.showMemory({ commitId: promotedBy ?? entry.commitId })}>
             {t("Commit")}
           </Button>
-        </Field>
+        </FieldRow>
         {entry.decidedAt !== null && (
-          <Field name={entryLook(entry.status).text}>
+          <FieldRow name={quarantineState(entry.status).text}>
             <RelativeTime at={entry.decidedAt} />
             {entry.decidedReason !== null && `: ${entry.decidedReason}`}
-          </Field>
+          </FieldRow>
         )}
       </dl>
       {entry.status === "pending" && (
@@ -146,8 +156,8 @@ function Detail(props: DecideProps): JSX.Element {
       )}
       {entry.status === "denied" && entry.content !== null && (
         <div class="actions">
-          <Button icon="add" onClick={() => room.bridge.ui(commandAction("promoteMemory", { id: entry.id }))}>
-            {t("Let it in after all…")}
+          <Button testId="approve-entry" icon="add" onClick={() => warRoom.bridge.ui(commandAction("promoteMemory", { id: entry.id }))}>
+            {t("Approve…")}
           </Button>
         </div>
       )}
@@ -155,61 +165,43 @@ function Detail(props: DecideProps): JSX.Element {
   );
 }
 
-function Field({ name, children }: { name: string; children: JSX.Element | string | (JSX.Element | string | false)[] }): JSX.Element {
-  return (
-    <div class="field-row">
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
-}
-
-function StatusChoice({ room }: { room: WarRoom }): JSX.Element {
-  const { quarantineStatus } = room.memory;
+function StatusFilter({ warRoom }: { warRoom: WarRoom }): JSX.Element {
+  const { quarantineStatus } = warRoom.memory;
   return (
     <div class="toolbar">
-      <div class="segments" role="group" aria-label={t("Which are listed")}>
-        {QuarantineEntry.shape.status.options.map((status) => (
-          <button
-            key={status}
-            type="button"
-            class="segment"
-            aria-pressed={quarantineStatus.value === status}
-            onClick={() => {
-              quarantineStatus.value = status;
-            }}
-          >
-            {entryLook(status).text}
-          </button>
-        ))}
-      </div>
+      <Segments
+        label={t("Status filter")}
+        testId="status"
+        options={QuarantineEntry.shape.status.options}
+        value={quarantineStatus.value}
+        onChange={(status) => {
+          quarantineStatus.value = status;
+        }}
+        text={(status) => quarantineState(status).text}
+      />
     </div>
   );
 }
 
-function Nothing({ room }: { room: WarRoom }): JSX.Element {
-  const pending = room.memory.quarantineStatus.value === "pending";
+function EmptyQuarantine({ warRoom }: { warRoom: WarRoom }): JSX.Element {
+  if (warRoom.memory.quarantineStatus.value !== "pending") return <Placeholder icon="shield" title={t("No entries")} />;
   return (
-    <div class="nothing">
-      <Icon name="shield" />
-      <p>{pending ? t("Nothing waits for you.") : t("There is none.")}</p>
-      {pending && (
-        <p class="quiet">
-          {t("What Lancelot wants to change in the core blocks waits here until you let it in. Until then no prompt holds it.")}
-        </p>
-      )}
-    </div>
+    <Placeholder
+      icon="shield"
+      title={t("There are no pending entries.")}
+      text={t("Edits to the core blocks that need your approval appear here. Prompts use them only after you approve them.")}
+    />
   );
 }
 
-/** What the agent wants to change in the core, waiting for the owner's word. */
-export function QuarantineSection({ room }: { room: WarRoom }): JSX.Element {
-  const { quarantine, entryId } = room.memory;
-  const denying = useSignal<string | null>(null);
+/** Memory edits by the agent that need the user's approval. */
+export function QuarantineSection({ warRoom }: { warRoom: WarRoom }): JSX.Element {
+  const { quarantine, entryId } = warRoom.memory;
+  const rejecting = useSignal<string | null>(null);
   const wanted = entryId.value;
   const entries = quarantine.items.value;
   const entry = wanted === null ? undefined : entries.find(({ id }) => id === wanted);
-  // When the one on show is decided, the next one takes its place.
+  // After a decision, the next entry is selected.
   const index = wanted === null ? -1 : entries.findIndex(({ id }) => id === wanted);
   const lastIndex = useRef(-1);
   useEffect(() => {
@@ -220,38 +212,38 @@ export function QuarantineSection({ room }: { room: WarRoom }): JSX.Element {
   const onKey = (event: KeyboardEvent): void => {
     if (entry?.status !== "pending" || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
     const key = event.key.toLowerCase();
-    if (key === "p") promote(room, entry);
-    else if (key === "d") denying.value = entry.id;
+    if (key === "a") approve(warRoom, entry);
+    else if (key === "r") rejecting.value = entry.id;
     else return;
     event.preventDefault();
   };
-  const gone = quarantine.loaded.value ? t("It no longer waits; it was decided or withdrawn.") : t("Loading…");
+  const gone = quarantine.loaded.value ? t("This entry is no longer pending. It was decided or withdrawn.") : t("Loading…");
   const detail =
     wanted === null
       ? null
       : {
-          heading: entry === undefined ? t("Quarantined entry") : wishText(entry),
+          heading: entry === undefined ? t("Quarantined entry") : quarantinedEditText(entry),
           body:
             entry === undefined ? (
               <p class="quiet">{gone}</p>
             ) : (
               <Detail
                 key={entry.id}
-                room={room}
+                warRoom={warRoom}
                 entry={entry}
-                denying={denying.value === entry.id}
-                onDeny={(open) => {
-                  denying.value = open ? entry.id : null;
+                rejecting={rejecting.value === entry.id}
+                onReject={(open) => {
+                  rejecting.value = open ? entry.id : null;
                 }}
               />
             ),
         };
-  const failed = problemFor(room, wanted ?? "");
+  const failed = problemFor(warRoom, wanted ?? "");
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: keys of the entry that is on show, pressed in its list or beside it
     <div class="receipts" onKeyDown={onKey}>
-      {failed !== null && denying.value === null && <Problem text={failed} />}
-      <Split
+      {failed !== null && rejecting.value === null && <Problem text={failed} />}
+      <ListWithDetail
         id="memory-entry"
         label={t("Quarantined entries, newest first")}
         pages={quarantine}
@@ -259,9 +251,9 @@ export function QuarantineSection({ room }: { room: WarRoom }): JSX.Element {
         rowHeight={rowHeight}
         row={(one) => <Row entry={one} />}
         selected={entryId}
-        nothing={<Nothing room={room} />}
+        empty={<EmptyQuarantine warRoom={warRoom} />}
         countText={(n) => count(n, "{0} entry", "{0} entries")}
-        before={<StatusChoice room={room} />}
+        before={<StatusFilter warRoom={warRoom} />}
         detail={detail}
       />
     </div>

@@ -5,7 +5,7 @@ import type { TraceNode } from "../../../agent-server/contract/receipts.ts";
 import { Icon, State, TierBadge } from "../../shared/components.tsx";
 import { formatDuration, t } from "../../shared/l10n.ts";
 import { barOf, spanOf, treeKey, visibleLines } from "./trace.ts";
-import { statusLook } from "./words.ts";
+import { receiptState } from "./receipt-labels.ts";
 
 interface TraceTreeProps {
   roots: readonly TraceNode[];
@@ -13,7 +13,7 @@ interface TraceTreeProps {
   onSelect: (id: string) => void;
 }
 
-/** What caused what, with the time each receipt took. */
+/** The causal tree of a trace with the duration of each receipt. */
 export function TraceTree({ roots, selected, onSelect }: TraceTreeProps): JSX.Element {
   const closed = useSignal<ReadonlySet<string>>(new Set());
   const tree = useRef<HTMLDivElement>(null);
@@ -38,7 +38,7 @@ export function TraceTree({ roots, selected, onSelect }: TraceTreeProps): JSX.El
     const box = tree.current;
     const line = box?.querySelector<HTMLElement>('[aria-selected="true"]');
     if (box === null || line === null || line === undefined) return;
-    // Scrolls the tree alone; scrollIntoView would move the pane around it as well.
+    // Scrolls only the tree; scrollIntoView would also scroll the pane around it.
     if (line.offsetTop < box.scrollTop) box.scrollTop = line.offsetTop;
     else if (line.offsetTop + line.offsetHeight > box.scrollTop + box.clientHeight) {
       box.scrollTop = line.offsetTop + line.offsetHeight - box.clientHeight;
@@ -51,7 +51,7 @@ export function TraceTree({ roots, selected, onSelect }: TraceTreeProps): JSX.El
       role="tree"
       ref={tree}
       tabIndex={0}
-      aria-label={t("Trace: what caused what")}
+      aria-label={t("Causal trace")}
       aria-activedescendant={`trace-${current}`}
       onKeyDown={onKeyDown}
     >
@@ -60,7 +60,7 @@ export function TraceTree({ roots, selected, onSelect }: TraceTreeProps): JSX.El
         const { id } = receipt;
         const bar = barOf(node, span);
         const open = !closed.value.has(id);
-        const duration = receipt.durationMs === null ? t("open") : formatDuration(receipt.durationMs);
+        const duration = receipt.durationMs === null ? t("running") : formatDuration(receipt.durationMs);
         return (
           <div
             key={id}
@@ -85,7 +85,7 @@ export function TraceTree({ roots, selected, onSelect }: TraceTreeProps): JSX.El
               >
                 {children.length > 0 && <Icon name={open ? "chevron-down" : "chevron-right"} />}
               </span>
-              <State {...statusLook(receipt.status)} quiet />
+              <State {...receiptState(receipt.status)} quiet />
               <span class="ellipsis">{receipt.actionName}</span>
               <TierBadge tier={receipt.riskTier} />
             </span>

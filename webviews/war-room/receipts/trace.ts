@@ -3,14 +3,14 @@ import type { TraceNode } from "../../../agent-server/contract/receipts.ts";
 /** One visible line of a trace tree. */
 export interface TraceLine {
   readonly node: TraceNode;
-  /** From 1. */
+  /** Starts at 1. */
   readonly level: number;
   readonly position: number;
   readonly siblings: number;
   readonly parentId: string | null;
 }
 
-/** The lines of a tree that are visible when the nodes in `closed` are folded. */
+/** Returns the visible lines of a tree whose `closed` nodes are collapsed. */
 export function visibleLines(roots: readonly TraceNode[], closed: ReadonlySet<string>): TraceLine[] {
   const lines: TraceLine[] = [];
   const walk = (nodes: readonly TraceNode[], level: number, parentId: string | null): void => {
@@ -23,13 +23,13 @@ export function visibleLines(roots: readonly TraceNode[], closed: ReadonlySet<st
   return lines;
 }
 
-/** Milliseconds since the epoch. */
+/** In milliseconds since the epoch. */
 export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** The time a trace covers. A receipt that is still open lasts until the last known moment. */
+/** Returns the time range of a trace. An open receipt extends to the last known time. */
 export function spanOf(roots: readonly TraceNode[]): Span {
   let start = Number.POSITIVE_INFINITY;
   let end = Number.NEGATIVE_INFINITY;
@@ -43,7 +43,7 @@ export function spanOf(roots: readonly TraceNode[]): Span {
   return start <= end ? { start, end } : { start: 0, end: 0 };
 }
 
-/** Where a bar stands on the timeline, in percent; always wide enough to be seen and never past the end. */
+/** Returns the position of a bar on the timeline, in percent. A bar is always visible and never exceeds the end. */
 export function barOf(node: TraceNode, span: Span): { left: number; width: number } {
   const total = span.end - span.start;
   if (total <= 0) return { left: 0, width: 100 };
@@ -55,7 +55,7 @@ export function barOf(node: TraceNode, span: Span): { left: number; width: numbe
 
 export type TreeMove = { kind: "go"; id: string } | { kind: "open"; id: string } | { kind: "close"; id: string };
 
-/** What a key does in the tree, as the tree pattern of WAI-ARIA has it; null for any other key. */
+/** Returns the action of a key in the tree, as the WAI-ARIA tree pattern defines it; null for any other key. */
 export function treeKey(key: string, lines: readonly TraceLine[], currentId: string, closed: ReadonlySet<string>): TreeMove | null {
   const index = lines.findIndex((line) => line.node.receipt.id === currentId);
   const line = lines[index];
