@@ -95,7 +95,7 @@ describe("commands", () => {
     expect(await faults(chat)).toEqual([]);
     await workbench.shot("42-command-touched");
     await touched.getByRole("button", { name: "Undo…" }).click();
-    await dialog().getByRole("button", { name: "Undo this command" }).click();
+    await dialog().getByRole("button", { name: "Undo Command" }).click();
     await touched.getByText("Undone: these files are as they were before the command").waitFor();
     await chat.getByText("Undone: the files are as they were before").waitFor();
     expect(room.read("src/cart.js")).toBe(before);
