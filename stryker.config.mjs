@@ -1,11 +1,11 @@
 // `npm run mutation`: changes the code of the gate and the ledger in small ways and counts how many changes the unit tests notice.
 // `npm run mutation -- --mutate agent-server/storage/lease.ts --testFiles test/unit/storage/lease.test.ts` does one file with some
-// tests, which is much faster; with MUTATION_ROOM=governance before it, properties try fewer cases for each mutant. The report is
+// tests, which is much faster; with MUTATION_MODULE=governance before it, properties try fewer cases for each mutant. The report is
 // test-output/mutation/index.html.
 export default {
   testRunner: "vitest",
   plugins: ["@stryker-mutator/vitest-runner"],
-  vitest: { configFile: `test/support/mutation/${process.env.MUTATION_ROOM ?? "vitest"}.config.ts`, related: false },
+  vitest: { configFile: `test/support/mutation/${process.env.MUTATION_MODULE ?? "vitest"}.config.ts`, related: false },
   // Benches, and what holds types and texts alone, say nothing here.
   mutate: [
     "agent-server/governance/**/*.ts",

@@ -12,7 +12,7 @@ import { memoryCommands } from "./commands/memory.ts";
 import { memoryDecisionCommands } from "./commands/memory-decisions.ts";
 import { memoryFileCommands } from "./commands/memory-files.ts";
 import { modelCommands } from "./commands/models.ts";
-import { printedCommands } from "./commands/printed.ts";
+import { commandOutputCommands } from "./commands/command-output.ts";
 import { reviewCommands } from "./commands/review.ts";
 import { safeguardCommands } from "./commands/safeguards.ts";
 import { sandboxCommands } from "./commands/sandbox.ts";
@@ -24,7 +24,7 @@ import { warRoomCommands } from "./commands/war-room.ts";
 import { type AgentHost, createAgentHost } from "./host/agent-host.ts";
 import { registerConfiguration } from "./host/configuration.ts";
 import { registerStatus } from "./host/status.ts";
-import { registerKeepOrUndo } from "./review/applied.ts";
+import { registerKeepOrUndo } from "./review/keep-or-undo.ts";
 import { createDetails } from "./review/documents.ts";
 import { createReview } from "./review/review.ts";
 import { registerSoulDocuments } from "./review/soul-documents.ts";
@@ -35,13 +35,13 @@ import { watchSoulProposals } from "./views/soul-proposals.ts";
 import { runUiAction } from "./views/ui-actions.ts";
 import { registerWarRoom } from "./views/war-room.ts";
 
-/** What tests inside the editor reach; nothing is exported to other extensions of an installed Lancelot. */
+/** The API for tests inside the editor. A production build exports nothing to other extensions. */
 export interface TestApi {
   readonly call: Call;
   readonly hostState: () => HostState;
   readonly hostPid: () => number | undefined;
   readonly restart: () => Promise<void>;
-  /** Resolves once the host no longer is the process `pid`. */
+  /** Resolves when `pid` is no longer the host's process. */
   readonly ended: (pid: number) => Promise<void>;
 }
 
@@ -96,7 +96,7 @@ export function activate(context: vscode.ExtensionContext): TestApi | undefined 
       memoryDecisionCommands(host),
       memoryFileCommands(context, host),
       sandboxCommands(host),
-      printedCommands(host),
+      commandOutputCommands(host),
       hostCommands(host, log),
     ),
   );

@@ -1,4 +1,4 @@
-/** What is loaded after activation: the language client and the contract's schemas. Built as a file of its own. */
-export { runHost } from "./host/run.ts";
+/** Code loaded after activation: the language client and the contract's schemas. esbuild bundles it separately. */
+export { runHost } from "./host/run-host.ts";
 export { createBridge } from "./views/bridge.ts";
-export { textBefore } from "./review/before.ts";
+export { textBefore } from "./review/text-before.ts";

@@ -1,45 +1,45 @@
 import type { Flag } from "../contract/flags.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Handlers } from "../contract/table.ts";
-import { createOwnersFlags } from "./owners-flags.ts";
-import { type FlagName, flagNames, flagTable, isFlagName } from "./table.ts";
+import { createFlagsFile } from "./flags-file.ts";
+import { type FlagName, flagNames, flagTable, implementedFlags, isFlagName } from "./table.ts";
 
 export { createSafeMode, safeModeHandlers } from "./safe-mode.ts";
 export { flagsMigrations } from "./schema.ts";
 export { type FlagName, flagNames } from "./table.ts";
 
-/** What switched, for a receipt. */
+/** A changed flag, for its receipt. */
 export interface FlagChange {
   readonly name: FlagName;
   readonly enabled: boolean;
   readonly source: Flag["source"];
-  /** `set`: the owner now; `settings`: the editor's settings; `reload`: file or environment read again, here or by another window. */
+  /** `set`: `flags.set`; `settings`: the editor's settings; `reload`: the file or the environment, read again or changed by another window. */
   readonly by: "set" | "settings" | "reload";
 }
 
 /**
- * Switches of subsystems (requirement F1). What the owner set last in this host counts most, then the environment, then the
- * editor's settings, then the owner's file, then the default. A workspace has no say in any of them.
+ * Feature flags of subsystems (requirement F1). Precedence: `flags.set` in this host, the environment, the editor's settings, the
+ * owner's file, the default. A workspace can set none of them. A flag that nothing implements is always off and not listed.
  */
 export interface Flags {
-  /** Cheap: for use on every call. A change by another window shows within a second. */
+  /** Cheap enough for every call. A change by another window shows within a second. */
   enabled(name: FlagName): boolean;
   list(): Flag[];
-  /** Switches a flag at once and writes it to the owner's file. @throws LancelotError `not_found`, `conflict`, `unavailable`. */
+  /** Sets a flag at once and writes it to the owner's file. @throws LancelotError `not_found`, `conflict`, `unavailable`. */
   set(name: string, enabled: boolean): Flag;
-  /** Forgets what was set in this host and reads environment and file again. */
+  /** Drops the values set in this host, then reads the environment and the file again. */
   reload(): Flag[];
-  /** What the editor's settings say now; a flag that is not named is left to the others. */
+  /** Replaces the values from the editor's settings. Flags without a value fall back to the other sources. */
   useSettings(settings: Readonly<Record<string, boolean>>): void;
   /** @throws LancelotError `disabled` with the flag, when it is off. */
   require(name: FlagName): void;
 }
 
 export interface FlagsDeps {
-  /** The owner's file is `config/flags.yaml` in it. */
+  /** Contains the owner's file, `config/flags.yaml`. */
   dataDir: string;
   env: Readonly<Record<string, string | undefined>>;
-  /** Told of each flag whose value changed. */
+  /** Called for each flag whose value changed. */
   onChange?: (change: FlagChange) => void;
   log?: (message: string, error?: unknown) => void;
   /** Milliseconds. */
@@ -51,12 +51,13 @@ interface State {
   readonly source: Flag["source"];
 }
 
-/** How long (ms) the owner's file is taken to be as it was. */
-const fresh = 1_000;
+/** How long (ms) a read of the owner's file stays valid. */
+const fileCheckMs = 1_000;
+const notImplemented: State = { enabled: false, source: "default" };
 
 export function createFlags(deps: FlagsDeps): Flags {
   const now = deps.now ?? Date.now;
-  const file = createOwnersFlags(deps.dataDir, deps.log ?? (() => undefined));
+  const file = createFlagsFile(deps.dataDir, deps.log ?? (() => undefined));
   const set = new Map<FlagName, boolean>();
   let settings: Readonly<Record<string, boolean>> = {};
   let environment = fromEnvironment(deps.env);
@@ -64,15 +65,16 @@ export function createFlags(deps: FlagsDeps): Flags {
   let checkedAt = now();
 
   function compute(): Map<FlagName, State> {
-    const owners = file.read();
+    const fromFile = file.read();
     return new Map(
       flagNames.map((name): [FlagName, State] => {
-        const mine = set.get(name);
-        if (mine !== undefined) return [name, { enabled: mine, source: "setting" }];
-        const given = environment.get(name);
-        if (given !== undefined) return [name, { enabled: given, source: "environment" }];
-        const chosen = settings[name] ?? owners.get(name);
-        if (chosen !== undefined) return [name, { enabled: chosen, source: "setting" }];
+        if (flagTable[name].effect === null) return [name, notImplemented];
+        const setHere = set.get(name);
+        if (setHere !== undefined) return [name, { enabled: setHere, source: "setting" }];
+        const fromEnv = environment.get(name);
+        if (fromEnv !== undefined) return [name, { enabled: fromEnv, source: "environment" }];
+        const configured = settings[name] ?? fromFile.get(name);
+        if (configured !== undefined) return [name, { enabled: configured, source: "setting" }];
         return [name, { enabled: flagTable[name].default, source: "default" }];
       }),
     );
@@ -88,27 +90,32 @@ export function createFlags(deps: FlagsDeps): Flags {
   }
 
   function state(name: FlagName): State {
-    if (Math.abs(now() - checkedAt) > fresh) {
+    if (Math.abs(now() - checkedAt) > fileCheckMs) {
       checkedAt = now();
       if (file.changed()) recompute("reload");
     }
-    return states.get(name) ?? { enabled: flagTable[name].default, source: "default" };
+    return states.get(name) ?? notImplemented;
   }
 
   function describe(name: FlagName): Flag {
     const { default: byDefault, needs, effect } = flagTable[name];
-    return { name, ...state(name), default: byDefault, ...(needs === undefined ? {} : { needs: [...needs] }), effect };
+    return { name, ...state(name), default: byDefault, ...(needs === undefined ? {} : { needs: [...needs] }), effect: effect ?? "" };
   }
 
   const flags: Flags = {
     enabled: (name) => state(name).enabled,
-    list: () => flagNames.map(describe),
-    set(asked, enabled) {
-      const name = asked
+    list: () => implementedFlags.map(describe),
+    set(given, enabled) {
+      const name = given
         .trim()
         .toUpperCase()
         .replace(/^FEATURE_/, "");
-      if (!isFlagName(name)) throw new LancelotError("not_found", `There is no flag ${asked}. There are: ${flagNames.join(", ")}.`);
+      if (!isFlagName(name))
+        throw new LancelotError("not_found", `There is no flag ${given}. Available flags: ${implementedFlags.join(", ")}.`);
+      if (flagTable[name].effect === null)
+        throw new LancelotError("unavailable", `This version of Lancelot does not implement the flag ${name}.`, {
+          data: { what: name, nextStep: "Update Lancelot when a version with it is out." },
+        });
       file.write(name, enabled);
       set.set(name, enabled);
       recompute("set");
@@ -126,7 +133,7 @@ export function createFlags(deps: FlagsDeps): Flags {
     },
     require(name) {
       if (flags.enabled(name)) return;
-      throw new LancelotError("disabled", `${name} is switched off. The owner can switch it on with the flag ${name}.`, {
+      throw new LancelotError("disabled", `This is turned off. Turn on the flag ${name} to use it.`, {
         data: { flag: name },
       });
     },
@@ -134,7 +141,7 @@ export function createFlags(deps: FlagsDeps): Flags {
   return flags;
 }
 
-/** `FEATURE_<NAME>`: true, 1 or yes switch on, in any case; every other value switches off. */
+/** `FEATURE_<NAME>`: true, 1 or yes, in any case, turn a flag on; every other value turns it off. */
 function fromEnvironment(env: FlagsDeps["env"]): Map<FlagName, boolean> {
   const found = new Map<FlagName, boolean>();
   for (const name of flagNames) {

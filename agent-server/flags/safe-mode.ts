@@ -1,24 +1,24 @@
 import type { Handlers } from "../contract/table.ts";
 import type { Storage } from "../storage/storage.ts";
 
-/** Leaves only what works on this machine: no network, no connectors, no deployment, no push. The gate denies by it. */
+/** Safe mode turns off network access, connectors, deployment and push. The gate denies them while it is on. */
 export interface SafeMode {
-  /** Cheap: for use in every decision. A change by another window shows within a quarter of a second. On while it cannot be read. */
+  /** Cheap enough for every decision. A change by another window shows within 250 ms. True when the state cannot be read. */
   enabled(): boolean;
-  /** Kept across restarts, for every window of this owner. */
+  /** Persists across restarts and applies to every window. */
   set(enabled: boolean): void;
 }
 
 export interface SafeModeDeps {
   storage: Pick<Storage, "db" | "transaction">;
-  /** Told when it was switched here or, once noticed, by another window. */
+  /** Called when safe mode changed, here or in another window. */
   onChange?: (enabled: boolean, here: boolean) => void;
   /** Milliseconds. */
   now?: () => number;
 }
 
-/** How long (ms) what was read is taken to hold. */
-const fresh = 250;
+/** How long (ms) a read stays valid. */
+const validMs = 250;
 
 export function createSafeMode({ storage, onChange, now = Date.now }: SafeModeDeps): SafeMode {
   const select = storage.db.prepare<[], number>("SELECT enabled FROM safe_mode WHERE only_row = 1").pluck();
@@ -35,7 +35,7 @@ export function createSafeMode({ storage, onChange, now = Date.now }: SafeModeDe
 
   return {
     enabled() {
-      if (Math.abs(now() - readAt) > fresh) {
+      if (Math.abs(now() - readAt) > validMs) {
         readAt = now();
         const before = current;
         current = read();

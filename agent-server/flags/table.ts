@@ -1,9 +1,12 @@
-/** What ships: every flag, whether it is on by default, and what it switches (requirement F1). Governance itself has none. */
+/** One shipped flag (requirement F1). Governance has no flag. */
 export interface FlagEntry {
   readonly default: boolean;
   readonly needs?: readonly FlagName[];
-  /** What it switches and what is left when it is off, as it is in this version. */
-  readonly effect: string;
+  /**
+   * What the flag turns on, and what remains when it is off. `null` while no code reads the flag: such a flag is always off, is not
+   * listed and has no setting. Write this text in the change that implements the flag.
+   */
+  readonly effect: string | null;
 }
 
 export const flagNames = [
@@ -29,66 +32,67 @@ export const flagNames = [
 ] as const;
 export type FlagName = (typeof flagNames)[number];
 
-const notYet = (what: string): string => `Nothing yet: ${what} not part of this version.`;
-
 export const flagTable: Readonly<Record<FlagName, FlagEntry>> = {
   SOUL: {
     default: true,
     effect:
-      "The soul: what may be done without asking, and what never. Off: no soul is read or proposed; policy, tiers and approvals decide as before.",
+      "The soul: rules for what Lancelot may do without asking, and what it may never do. Off: Lancelot reads and proposes no soul; policy, tiers and approvals still decide.",
   },
-  SKILLS: { default: true, effect: notYet("skills are") },
-  HEALTH_MONITOR: { default: true, effect: notYet("the health monitor is") },
-  SCHEDULER: { default: true, effect: notYet("scheduled jobs are") },
+  SKILLS: { default: true, effect: null },
+  HEALTH_MONITOR: { default: true, effect: null },
+  SCHEDULER: { default: true, effect: null },
   MEMORY_VNEXT: {
     default: true,
     effect:
-      "Memory: what is recalled for a task, kept from it and proposed at its end, and the tools for it. Off: nothing is recalled, kept or proposed; USER.md, RULES.md and MEMORY_SUMMARY.md lead the prompt as before, and what is remembered stays where it is.",
+      "Memory: recall for each task, saved and proposed memories, and the memory tools. Off: nothing is recalled, saved or proposed. Prompts still start with USER.md, RULES.md and MEMORY_SUMMARY.md, and stored memories are kept.",
   },
   TOOLS_FABRIC: {
     default: true,
-    effect: "The tools: reading, searching and editing files, git, repl.run. Off: the model is offered no tools and can only talk.",
+    effect: "The tools: reading, searching and editing files, commands, git and repl.run. Off: the model gets no tools and can only chat.",
   },
-  STRUCTURED_OUTPUT: { default: true, effect: notYet("structured output is") },
-  CLAIM_VERIFICATION: { default: true, effect: notYet("the verification of claims is") },
+  STRUCTURED_OUTPUT: { default: true, effect: null },
+  CLAIM_VERIFICATION: { default: true, effect: null },
   UNIFIED_CLASSIFICATION: {
     default: true,
     effect:
-      "What kind of request a message is, told by the intent lane on this machine where its words alone do not tell. Off: words alone decide which model answers.",
+      "The intent classifier: a model on this machine that classifies the requests that rules cannot classify. Off: rules alone choose the model.",
   },
   PROVIDER_SDK: {
     default: true,
     effect:
-      "The providers' official SDKs, where models.yaml does not say mode: api. Off: every provider is reached by plain REST and no SDK is loaded; answers, thinking, tools and caching are the same.",
+      "The providers' official SDKs, except where models.yaml says mode: api. Off: Lancelot calls every provider over plain REST and loads no SDK. Answers, reasoning, tools and caching work the same.",
   },
-  GITHUB_SEARCH: { default: true, needs: ["TOOLS_NETWORK"], effect: notYet("the search of GitHub is") },
-  TOOLS_CLI_PROVIDERS: { default: false, needs: ["TOOLS_FABRIC"], effect: notYet("other agents' command lines as tools are") },
-  TOOLS_ANTIGRAVITY: { default: false, needs: ["TOOLS_FABRIC"], effect: notYet("the Antigravity adapters are") },
+  GITHUB_SEARCH: { default: true, needs: ["TOOLS_NETWORK"], effect: null },
+  TOOLS_CLI_PROVIDERS: { default: false, needs: ["TOOLS_FABRIC"], effect: null },
+  TOOLS_ANTIGRAVITY: { default: false, needs: ["TOOLS_FABRIC"], effect: null },
   TOOLS_NETWORK: {
     default: false,
     needs: ["TOOLS_FABRIC"],
     effect:
-      "Tools that reach the internet: fetch_url, download, http_post, git_clone, git_push, and commands that need it. Off: policy denies every one. On: it allows the hosts of config/network.yaml, and sending asks each time.",
+      "Tools that use the internet: fetch_url, download, http_post, git_clone, git_push, and commands that need the network. Off: the policy denies them. On: the policy allows the hosts in config/network.yaml, and sending data asks you each time.",
   },
   TOOLS_HOST_EXECUTION: {
     default: false,
     needs: ["TOOLS_FABRIC"],
     effect:
-      "Commands on this machine itself, as you, without a sandbox, where no sandbox can run them. Off: such commands are refused. On: each one asks you.",
+      "Commands that run directly on this machine, as you, when no sandbox is available. Off: Lancelot refuses such commands. On: each command asks you first.",
   },
-  COMPETITIVE_SCAN: { default: false, needs: ["MEMORY_VNEXT"], effect: notYet("the competitive scan is") },
-  DEEP_REASONING_LOOP: { default: false, effect: notYet("the deep reasoning pass is") },
+  COMPETITIVE_SCAN: { default: false, needs: ["MEMORY_VNEXT"], effect: null },
+  DEEP_REASONING_LOOP: { default: false, effect: null },
   ANTHROPIC_OAUTH: {
     default: false,
     effect:
-      "Signing in to Anthropic instead of a key, by the client of config/oauth.yaml. Off: the key is used, and a sign-in is kept for later.",
+      "Sign-in to Anthropic instead of an API key, with the client in config/oauth.yaml. Off: Lancelot uses the API key and keeps the sign-in for later.",
   },
   GOOGLE_OAUTH: {
     default: false,
     effect:
-      "Signing in to Google instead of a Gemini key, by the client of config/oauth.yaml. Off: the key is used, and a sign-in is kept for later.",
+      "Sign-in to Google instead of a Gemini API key, with the client in config/oauth.yaml. Off: Lancelot uses the API key and keeps the sign-in for later.",
   },
 };
+
+/** The flags that this version implements. */
+export const implementedFlags: readonly FlagName[] = flagNames.filter((name) => flagTable[name].effect !== null);
 
 export function isFlagName(name: string): name is FlagName {
   return Object.hasOwn(flagTable, name);

@@ -5,14 +5,14 @@ import { maxTextBytes } from "../contract/security.ts";
 import { createRedactor } from "../security/security.ts";
 import { type CallContext, type Handlers, isMethodName, type MethodName, methods } from "../contract/table.ts";
 
-/** Runs a method by name with params as they came over a wire. Always rejects with a LancelotError. */
+/** Runs a method by name with unparsed params. Always rejects with a LancelotError. */
 export type Dispatch = (name: string, params: unknown, call: CallContext) => Promise<unknown>;
 
 /**
- * The one place where calls of every transport meet the handlers: name, owner, params and result are checked here, and what an
- * error says leaves without secrets.
- * @param onInternal told of errors whose text must not leave the host.
- * @param onRefused told of calls that were refused before their handler: without the owner token, or with too much text.
+ * The only path from any transport to the handlers: checks name, owner, params and result, and removes secrets
+ * from error messages.
+ * @param onInternal called with errors whose text must not leave the host.
+ * @param onRefused called for calls refused before their handler: without the owner token, or with too much text.
  */
 export function createDispatch(
   handlers: Handlers,
@@ -44,13 +44,17 @@ export function createDispatch(
     const method = methods[name];
     if (method.access === "owner" && !call.owner) {
       onRefused("unauthorized", name);
-      throw new LancelotError("unauthorized", `${name} needs the owner token.`);
+      throw new LancelotError("unauthorized", `${name} requires the owner token.`);
     }
     if (hasTooMuchText(name, params)) {
       onRefused("too-large", name);
-      throw new LancelotError("too_large", `${name} takes texts of at most ${maxTextBytes} bytes. Send less, or attach it as a file.`, {
-        data: { maxBytes: maxTextBytes },
-      });
+      throw new LancelotError(
+        "too_large",
+        `${name} accepts texts of at most ${maxTextBytes} bytes. Send a shorter text, or attach it as a file.`,
+        {
+          data: { maxBytes: maxTextBytes },
+        },
+      );
     }
     const parsed = method.params.safeParse(params ?? {});
     if (!parsed.success)
@@ -62,14 +66,14 @@ export function createDispatch(
       return method.result.parse(result);
     } catch (error) {
       if (error instanceof LancelotError) throw error;
-      if (call.signal.aborted) throw new LancelotError("cancelled", `${name} was cancelled.`, { cause: error });
+      if (call.signal.aborted) throw new LancelotError("cancelled", `${name} was canceled.`, { cause: error });
       onInternal(name, error);
-      throw new LancelotError("internal", `${name} failed inside the host. The log says why (Lancelot: Show log).`, { cause: error });
+      throw new LancelotError("internal", `${name} failed with an internal error. See the log (Lancelot: Show Log).`, { cause: error });
     }
   }
 }
 
-/** What a tool writes is bounded by the tool; pictures and selections by their own schema. */
+/** Parameters whose own schema limits their size. */
 const boundedElsewhere: ReadonlySet<string> = new Set(["attachments"]);
 
 /** True when a text among the params is longer than 1 MB in UTF-8 (requirement X2). */
@@ -93,9 +97,9 @@ function run(handlers: Handlers, name: MethodName, params: unknown, call: CallCo
   return handler(params, call);
 }
 
-/** Any error as a LancelotError, for transports that must answer something. */
+/** Converts any error to a LancelotError, for transports that must send an answer. */
 export function asLancelotError(error: unknown): LancelotError {
   return error instanceof LancelotError
     ? error
-    : new LancelotError("internal", "The host failed. The log says why (Lancelot: Show log).", { cause: error });
+    : new LancelotError("internal", "The host failed with an internal error. See the log (Lancelot: Show Log).", { cause: error });
 }

@@ -9,10 +9,10 @@ import { createEventHub } from "./events.ts";
 import { createLog } from "./log.ts";
 import { type Serving, serveRpc } from "./rpc.ts";
 
-/** How long a clean end may take before the process goes anyway (ms). */
+/** How long (ms) a clean shutdown may take before the process exits anyway. */
 const endTimeoutMs = 5_000;
 
-/** The process behind `main.js`: `--node-ipc` for the editor, `--stdio --workspace DIR --data DIR` for programs. */
+/** Entry of `main.js`: `--node-ipc` for the editor, `--stdio --workspace DIR --data DIR` for other programs. */
 export function runMain(argv: readonly string[]): void {
   const { values } = parseArgs({
     args: [...argv],
@@ -30,15 +30,15 @@ export function runMain(argv: readonly string[]): void {
     return;
   }
   process.on("uncaughtException", (error) => {
-    log.fatal({ err: error }, "uncaught error; the host ends");
+    log.fatal({ err: error }, "uncaught error; the host exits");
     process.exit(1);
   });
-  process.on("unhandledRejection", (reason) => log.error({ err: reason }, "a promise was rejected and nobody looked"));
+  process.on("unhandledRejection", (reason) => log.error({ err: reason }, "unhandled promise rejection"));
 
   const logError = (message: string, error?: unknown) => (error === undefined ? log.info(message) : log.error({ err: error }, message));
   serveRpc({
     transport,
-    // Over its own pipe the editor that started this process names the token; a program must know the one it was started with.
+    // The editor that started this process chooses the token over its own pipe. Any other program must send LANCELOT_OWNER_TOKEN.
     isOwner: (token) =>
       transport === "ipc" ? token.trim().length >= 32 : createOwnerGate(process.env["LANCELOT_OWNER_TOKEN"] ?? null).check(token),
     start: (handshake, askEditor) => start(handshake, askEditor, String(values.workspace ?? ""), String(values.data ?? "")),

@@ -1,6 +1,6 @@
 import type { Emit, EventPayload, HostEvent, Topic } from "../contract/events.ts";
 
-/** Numbers the host's events and hands them to whoever listens. */
+/** Numbers the host's events and passes them to the listeners. */
 export interface EventHub {
   emit: Emit;
   /** @returns a function that stops listening. */
@@ -9,7 +9,7 @@ export interface EventHub {
   lastSeq(): number;
 }
 
-/** @param onListenerError told when a listener throws; the others still get the event. */
+/** @param onListenerError called when a listener throws; the others still get the event. */
 export function createEventHub(onListenerError: (error: unknown) => void): EventHub {
   const listeners = new Set<(event: HostEvent) => void>();
   let seq = 0;

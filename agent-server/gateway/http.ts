@@ -20,11 +20,11 @@ export interface GatewayOptions {
   events: EventHub;
   version: string;
   port: number;
-  /** What the bearer of a token may do: `any` methods, every method, or nothing. */
+  /** The access of a token's bearer: `any` for methods with access `any`, `owner` for every method, null for none. */
   rights(bearer: string | undefined): "owner" | "any" | null;
   rate: { limit: number; windowMs: number };
   now(): number;
-  /** Told of what is turned away at the door; for the audit log. */
+  /** Called for refused requests, for the audit log. */
   onRefused?(why: "unauthorized" | "rate-limited" | "too-large", path: string): void;
 }
 
@@ -36,19 +36,19 @@ export interface Gateway {
 
 /**
  * The loopback gateway: JSON-RPC at `POST /rpc`, every method at `POST /rpc/<name>`, the published REST routes, `GET /openapi.json`
- * and events at `GET /ws`. Only requests addressed to loopback, from no or a loopback origin, and with a token are answered.
+ * and events at `GET /ws`. Answers only requests to a loopback host, without an origin or from a loopback origin, and with a token.
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const app = new Hono();
   const rate = createRateLimit(options.rate.limit, options.rate.windowMs);
 
   app.use(async (c, next) => {
-    const foreign = foreignRequest(c.req.header("host"), c.req.header("origin"));
-    if (foreign !== null) return fail(c, new LancelotError("denied", foreign), 403);
+    const reason = nonLocalReason(c.req.header("host"), c.req.header("origin"));
+    if (reason !== null) return fail(c, new LancelotError("denied", reason), 403);
     if (c.req.method === "GET" && c.req.path === "/health/live") return next();
     if (options.rights(bearerOf(c.req.header("authorization"))) === null) {
       options.onRefused?.("unauthorized", c.req.path);
-      return fail(c, new LancelotError("unauthorized", "Send the gateway's token: Authorization: Bearer <token>."));
+      return fail(c, new LancelotError("unauthorized", "Send the gateway's token in the header Authorization: Bearer <token>."));
     }
     const wait = rate.take(options.now());
     if (wait !== null) {
@@ -56,7 +56,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       c.header("Retry-After", String(wait));
       return fail(
         c,
-        new LancelotError("rate_limited", `Too many requests; try again in ${wait} s.`, { data: { retryAfterSeconds: wait } }),
+        new LancelotError("rate_limited", `Too many requests. Try again in ${wait} s.`, { data: { retryAfterSeconds: wait } }),
       );
     }
     return next();
@@ -94,14 +94,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const handle = async (c: Context) => {
       if (c.req.method === "GET") return answer(c, name, queryParams(c));
       const body = await readJson(c);
-      if (!body.ok) return fail(c, new LancelotError("invalid_params", "The body is not JSON."));
+      if (!body.ok) return fail(c, new LancelotError("invalid_params", "The request body is not valid JSON."));
       return answer(c, name, { ...(body.value as object), ...c.req.param() });
     };
     app.post(`/rpc/${name}`, handle);
     for (const route of [method.route, method.alias]) if (route) app.on(route.method, route.path.replace(/\{(\w+)\}/g, ":$1"), handle);
   }
   app.notFound((c) =>
-    fail(c, new LancelotError("not_found", `There is nothing at ${c.req.method} ${c.req.path}; GET /openapi.json lists what is here.`)),
+    fail(c, new LancelotError("not_found", `There is no route ${c.req.method} ${c.req.path}. GET /openapi.json lists the routes.`)),
   );
   app.onError((error, c) => fail(c, asLancelotError(error)));
 
@@ -109,7 +109,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: maxBodyBytes });
   server.on("upgrade", (request, socket, head) => {
     const url = new URL(request.url ?? "/", "http://127.0.0.1");
-    // A browser cannot set a header on a WebSocket, so the token may come as a subprotocol too: `bearer.<token>`.
+    // Browsers cannot set headers on a WebSocket, so the subprotocol `bearer.<token>` can carry the token.
     const offered: string[] = String(request.headers["sec-websocket-protocol"] ?? "").split(",");
     const bearer =
       bearerOf(request.headers.authorization) ??
@@ -118,7 +118,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         .find((name) => name.startsWith("bearer."))
         ?.slice("bearer.".length);
     const refused =
-      foreignRequest(request.headers.host, request.headers.origin) !== null
+      nonLocalReason(request.headers.host, request.headers.origin) !== null
         ? 403
         : url.pathname !== "/ws"
           ? 404
@@ -153,7 +153,7 @@ function listen(app: Hono, port: number): Promise<ServerType> {
     server.once("error", (error: NodeJS.ErrnoException) =>
       reject(
         error.code === "EADDRINUSE"
-          ? new LancelotError("conflict", `Port ${port} is in use; choose another, or 0 for any.`, { cause: error })
+          ? new LancelotError("conflict", `Port ${port} is in use. Choose another port, or 0 for any free port.`, { cause: error })
           : error,
       ),
     );
@@ -164,10 +164,10 @@ function fail(c: Context, error: LancelotError, status: number = httpStatus[erro
   return c.json({ error: error.toBody() }, status as ContentfulStatusCode);
 }
 
-/** The rest of the body is not read, so the connection cannot be used again. */
+/** Closes the connection, because the rest of the body is not read. */
 function refuseBody(c: Context) {
   c.header("Connection", "close");
-  return fail(c, new LancelotError("too_large", "A request body may have 1 MB."));
+  return fail(c, new LancelotError("too_large", "The request body is larger than 1 MB."));
 }
 
 function bearerOf(header: string | undefined): string | undefined {
@@ -176,12 +176,12 @@ function bearerOf(header: string | undefined): string | undefined {
 
 const loopbackHost = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i;
 
-/** Why a request is not from this machine's owner (DNS rebinding, a web page); null when it may be. */
-function foreignRequest(host: string | undefined, origin: string | undefined): string | null {
-  if (host === undefined || !loopbackHost.test(host)) return "The gateway answers requests for 127.0.0.1 or localhost only.";
+/** Why a request is not local (DNS rebinding, a web page); null when it may be. */
+function nonLocalReason(host: string | undefined, origin: string | undefined): string | null {
+  if (host === undefined || !loopbackHost.test(host)) return "The gateway only answers requests to 127.0.0.1 or localhost.";
   if (origin === undefined) return null;
   const url = URL.canParse(origin) ? new URL(origin) : null;
-  return url !== null && loopbackHost.test(url.host) ? null : "The gateway answers no requests from web pages of other origins.";
+  return url !== null && loopbackHost.test(url.host) ? null : "The gateway does not answer web pages of other origins.";
 }
 
 async function readJson(c: Context): Promise<{ ok: true; value: unknown } | { ok: false }> {
@@ -194,7 +194,7 @@ async function readJson(c: Context): Promise<{ ok: true; value: unknown } | { ok
   }
 }
 
-/** Query parameters of a GET route; numbers and booleans as such, since a query has only strings. */
+/** Query and path parameters of a GET route, with numbers and booleans converted from strings. */
 function queryParams(c: Context): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries({ ...c.req.query(), ...c.req.param() }).map(([key, value]) => [

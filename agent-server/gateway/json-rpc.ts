@@ -15,19 +15,19 @@ interface RpcResponse {
 
 const maxBatch = 100;
 
-/** An error as JSON-RPC carries it: a number in `code`, the contract's word in `data.code`. */
+/** An error in JSON-RPC form: a number in `code`, the contract's code in `data.code`. */
 export function rpcError(error: LancelotError): { code: number; message: string; data: Record<string, unknown> } {
   return { code: rpcNumbers[error.code], message: error.message, data: { ...error.data, code: error.code } };
 }
 
 /**
  * Answers a JSON-RPC 2.0 body, single or batch.
- * @returns undefined when there is nothing to answer (notifications alone)
+ * @returns undefined when there is nothing to answer (only notifications)
  */
 export async function answerRpc(body: unknown, dispatch: Dispatch, call: CallContext): Promise<RpcResponse | RpcResponse[] | undefined> {
   if (!Array.isArray(body)) return answerOne(body, dispatch, call);
-  if (body.length === 0) return failure(null, -32600, "An empty batch is not a request.");
-  if (body.length > maxBatch) return failure(null, -32600, `A batch may hold ${maxBatch} requests.`);
+  if (body.length === 0) return failure(null, -32600, "The batch is empty.");
+  if (body.length > maxBatch) return failure(null, -32600, `A batch can have at most ${maxBatch} requests.`);
   const answers = await Promise.all(body.map((entry) => answerOne(entry, dispatch, call)));
   const sent = answers.filter((answer) => answer !== undefined);
   return sent.length > 0 ? sent : undefined;
@@ -53,7 +53,7 @@ function failure(id: null, code: number, message: string): RpcResponse {
   return { jsonrpc: "2.0", id, error: { code, message, data: { code: "invalid_params" } } };
 }
 
-/** What a transport answers to a body that is not JSON. */
+/** The answer to a body that is not JSON. */
 export function parseFailure(): RpcResponse {
-  return failure(null, -32700, "The body is not JSON.");
+  return failure(null, -32700, "The request body is not valid JSON.");
 }

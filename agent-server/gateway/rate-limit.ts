@@ -1,4 +1,4 @@
-/** A sliding window over the times of accepted requests. */
+/** A rate limit with a sliding window over accepted requests. */
 export interface RateLimit {
   /** Null when accepted; else how many seconds to wait (at least 1). */
   take(nowMs: number): number | null;

@@ -16,7 +16,7 @@ import type { EventHub } from "./events.ts";
 import { rpcError } from "./json-rpc.ts";
 import { languageCapabilities, serveLanguage } from "./language/language.ts";
 
-/** What a started host gives the connection. */
+/** The parts of a started host that a connection needs. */
 export interface Serving {
   dispatch: Dispatch;
   events: EventHub;
@@ -28,13 +28,13 @@ export interface RpcOptions {
   transport: "ipc" | "stdio";
   /** True when the token is the owner's. Called once, at the handshake. */
   isOwner(token: string): boolean;
-  /** Starts the host once the editor has said who and where it is; null handshake: a plain client on stdio. */
+  /** Starts the host after the handshake; the handshake is null for a plain client on stdio. */
   start(handshake: Handshake | null, askEditor: AskEditor | null): Promise<Serving>;
   exit(code: number): void;
   log(message: string, error?: unknown): void;
 }
 
-/** Serves one client, editor or program, over LSP-framed JSON-RPC. Ends with its client. */
+/** Serves one client, the editor or a program, over LSP-framed JSON-RPC. The process ends with its client. */
 export function serveRpc(options: RpcOptions): void {
   const connection: Connection =
     options.transport === "ipc"
@@ -49,19 +49,19 @@ export function serveRpc(options: RpcOptions): void {
     const offered: unknown = params.initializationOptions;
     const handshake = offered === undefined || offered === null ? null : Handshake.safeParse(offered);
     if (handshake && !handshake.success)
-      throw refuse(
+      throw toResponseError(
         new LancelotError(
           "invalid_params",
-          "The extension and the agent host are of different versions. Reload the window; if that does not help, reinstall Lancelot.",
+          "The extension and the agent host have different versions. Reload the window; if that does not help, reinstall Lancelot.",
         ),
       );
     owner = handshake !== null && options.isOwner(handshake.data.ownerToken);
-    if (handshake !== null && !owner) throw refuse(new LancelotError("unauthorized", "The owner token was refused."));
+    if (handshake !== null && !owner) throw toResponseError(new LancelotError("unauthorized", "The owner token is invalid."));
     try {
-      serving = await options.start(handshake?.data ?? null, handshake ? askThrough(connection) : null);
+      serving = await options.start(handshake?.data ?? null, handshake ? createAskEditor(connection) : null);
     } catch (error) {
       options.log("start failed", error);
-      throw refuse(asLancelotError(error));
+      throw toResponseError(asLancelotError(error));
     }
     return { capabilities: languageCapabilities, serverInfo: { name: "lancelot" }, lancelot: serving.info };
   });
@@ -72,33 +72,33 @@ export function serveRpc(options: RpcOptions): void {
   });
   for (const name of [...Object.keys(methods), ...laterMethods]) {
     connection.onRequest(wire.method(name), async (params: unknown, token: CancellationToken) => {
-      if (serving === null) throw refuse(new LancelotError("unavailable", "The host is still starting."));
+      if (serving === null) throw toResponseError(new LancelotError("unavailable", "The host is still starting."));
       const abort = new AbortController();
       token.onCancellationRequested(() => abort.abort());
       try {
         return await serving.dispatch(name, params, { owner, signal: abort.signal });
       } catch (error) {
-        throw refuse(asLancelotError(error));
+        throw toResponseError(asLancelotError(error));
       }
     });
   }
   serveLanguage(connection, { dispatch: () => serving?.dispatch ?? null, log: options.log });
   connection.onShutdown(end);
   connection.onExit(() => void end().finally(() => options.exit(0)));
-  // The editor was killed: the channel closes without a word.
+  // A killed editor closes the channel without a shutdown request.
   process.on("disconnect", () => void end().finally(() => options.exit(0)));
   process.stdin.on("end", () => options.transport === "stdio" && void end().finally(() => options.exit(0)));
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => void end().finally(() => options.exit(0)));
   connection.listen();
 }
 
-function refuse(error: LancelotError): ResponseError<Record<string, unknown>> {
+function toResponseError(error: LancelotError): ResponseError<Record<string, unknown>> {
   const { code, message, data } = rpcError(error);
   return new ResponseError(code, message, data);
 }
 
-/** Asks of the editor, parsed on the way back. */
-function askThrough(connection: Connection): AskEditor {
+/** Sends requests to the editor and parses the answers. */
+function createAskEditor(connection: Connection): AskEditor {
   return async (name, params) => {
     const answer: unknown = await connection.sendRequest(wire.editor(name), params);
     // The schema is the one of this name; the compiler cannot follow that through a union.

@@ -232,5 +232,5 @@ function settleOrAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> 
 function toLancelotError(cause: unknown, { displayName }: Attempt, signal: AbortSignal): LancelotError {
   if (signal.aborted) return new LancelotError("cancelled", "Stopped.", { cause });
   if (cause instanceof LancelotError) return cause;
-  return new LancelotError("internal", `The call to ${displayName} failed unexpectedly. See the log (*Lancelot: Show log*).`, { cause });
+  return new LancelotError("internal", `The call to ${displayName} failed unexpectedly. See the log (*Lancelot: Show Log*).`, { cause });
 }

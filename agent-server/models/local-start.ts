@@ -11,7 +11,7 @@ export function startLocal(create: typeof createLocal, deps: LocalDeps): Local {
     const error =
       cause instanceof LancelotError
         ? cause
-        : new LancelotError("unavailable", "The local model cannot be used. See the log (*Lancelot: Show log*).", { cause });
+        : new LancelotError("unavailable", "The local model cannot be used. See the log (*Lancelot: Show Log*).", { cause });
     const state: LocalModel = {
       status: "failed",
       file: null,

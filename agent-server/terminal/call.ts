@@ -8,7 +8,7 @@ import type { CommandLine } from "./terminal.ts";
 export async function call(line: CommandLine): Promise<number> {
   try {
     const [method, text = "{}"] = line.words;
-    if (method === undefined) throw new LancelotError("invalid_params", "Name a method: lancelot call host.info");
+    if (method === undefined) throw new LancelotError("invalid_params", "Enter a method, for example: lancelot call host.info");
     const params = parse(text);
     const session = await openSession(line, line.workspace, false);
     try {
@@ -30,8 +30,12 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new LancelotError("invalid_params", "The params are not JSON. Write them as one quoted argument, for example '{\"limit\": 5}'.", {
-      cause: error,
-    });
+    throw new LancelotError(
+      "invalid_params",
+      "The parameters are not valid JSON. Pass them as one quoted argument, for example '{\"limit\": 5}'.",
+      {
+        cause: error,
+      },
+    );
   }
 }

@@ -13,10 +13,11 @@ const ended: ReadonlySet<Quest["status"]> = new Set(["done", "failed", "cancelle
 /** An edit of a workspace file is T1 (governance.md). */
 const editTier: Tier = "T1";
 
-/** `lancelot chat "task"`: one quest in the terminal, with its approvals and reviews asked here. */
+/** `lancelot chat "task"`: runs one quest in the terminal, with its approvals and reviews. */
 export async function chat(line: CommandLine): Promise<number> {
   const text = line.words.join(" ").trim();
-  if (text === "") throw new LancelotError("invalid_params", 'Say what to do: lancelot chat "find out why the test fails and fix it"');
+  if (text === "")
+    throw new LancelotError("invalid_params", 'Enter a task, for example: lancelot chat "find out why the test fails and fix it"');
   const prompts = createPrompts(!line.json && process.stdin.isTTY && process.stdout.isTTY);
   const session = await openSession(line, line.workspace, true);
   try {
@@ -28,22 +29,23 @@ export async function chat(line: CommandLine): Promise<number> {
   }
 }
 
-/** When nothing can answer, offers the local model with its size. @throws LancelotError `unavailable` with the next step. */
+/** Offers to download the local model when no model is ready. @throws LancelotError `unavailable` with the next step. */
 async function ensureModel(session: Session, line: CommandLine, prompts: Prompts): Promise<void> {
   if (await session.host.hasModel()) return;
   const { degradedReasons } = await session.call("health.ready", {});
   const local = await session.call("models.local", {});
-  const offer = `${local.name} (${local.license}), ${megabytes(local.totalBytes - local.doneBytes)} MB to fetch`;
+  const offer = `${local.name} (${local.license}, ${megabytes(local.totalBytes - local.doneBytes)} MB)`;
   if (
     line.download ||
-    (prompts.present && (await prompts.choose(`No key is set. Fetch the local model ${offer}? [y/n] `, ["y", "n"])) === "y")
+    (prompts.present &&
+      (await prompts.choose(`No API key is set. Download ${offer}, which runs on this machine? [y/n] `, ["y", "n"])) === "y")
   ) {
     await downloadLocal(session);
     return;
   }
   throw new LancelotError(
     "unavailable",
-    `${degradedReasons.join(" ")}\nSet a key (lancelot key set ANTHROPIC_API_KEY), or fetch the local model: lancelot models download (${offer}).`,
+    `${degradedReasons.join(" ")}\nSet an API key (lancelot key set ANTHROPIC_API_KEY), or download the local model: lancelot models download (${offer}).`,
     {
       data: { what: "model", nextStep: "lancelot models download" },
     },
@@ -93,7 +95,7 @@ async function runQuest(session: Session, line: CommandLine, prompts: Prompts, t
   const stop = session.events.listen(onEvent);
   const onInterrupt = () => {
     if (questId === null) process.exit(130);
-    renderer.line("Stopping. Press Ctrl+C again to leave at once.");
+    renderer.line("Stopping the task. Press Ctrl+C again to exit at once.");
     process.once("SIGINT", () => process.exit(130));
     void session.call("chat.cancel", { questId }).catch(end.reject);
   };
@@ -118,7 +120,7 @@ function covers(line: CommandLine, tier: Tier): boolean {
   return line.yesTier !== null && tier <= line.yesTier;
 }
 
-/** Answers a question of the gate: by `--yes-tier`, at the terminal, or with no where nobody is there. */
+/** Decides an approval: by `--yes-tier`, by asking at the terminal, or by denying it without a terminal. */
 export async function answerApproval(
   session: Session,
   line: CommandLine,
@@ -130,25 +132,27 @@ export async function answerApproval(
     try {
       await session.call("approvals.decide", { id: approval.id, decision, ...(reason ? { reason } : {}) });
     } catch (error) {
-      // Answered in another window, or over: that answer holds, and the task goes on with it.
+      // Another window answered, or it expired. The task continues with that answer.
       if (!(error instanceof LancelotError) || error.code !== "conflict") throw error;
       print(error.message);
     }
   };
   if (!approval.channels.includes("terminal")) {
-    const reason = `The soul does not let the terminal answer (approval_rules.channels: ${approval.channels.join(", ")}).`;
-    print(`\nNot allowed here: ${approval.title}  [${approval.tier}]\n${reason} Answer it in the editor, or add terminal to the soul.`);
+    const reason = `The soul does not allow approvals in the terminal (approval_rules.channels: ${approval.channels.join(", ")}).`;
+    print(
+      `\nDenied: ${approval.title}  [${approval.tier}]\n${reason} Answer it in VS Code, or add terminal to approval_rules.channels in the soul.`,
+    );
     return decide("deny", reason);
   }
   if (covers(line, approval.tier)) return decide("allow_once");
-  if (!prompts.present) return decide("deny", `Nobody is at the terminal, and ${approval.tier} is not approved in advance (--yes-tier).`);
+  if (!prompts.present) return decide("deny", `No terminal is attached to ask you, and --yes-tier does not cover ${approval.tier}.`);
   print(`\n${approval.title}  [${approval.tier}]\n${approval.detail}\n${approval.rules.map((rule) => `  ${rule.message}`).join("\n")}`);
   const answer = await prompts.choose("Allow [o]nce, for this [t]ask, or [d]eny? ", ["o", "t", "d"]);
-  const reason = answer === "d" ? await prompts.ask("Why (may stay empty)? ") : null;
+  const reason = answer === "d" ? await prompts.ask("Reason (optional): ") : null;
   return decide(answer === "o" ? "allow_once" : answer === "t" ? "allow_quest" : "deny", reason);
 }
 
-/** Every undecided change of the quest: the diff first, then the question; nothing is written before the answer. */
+/** Shows the diff of each undecided change, then asks. Nothing is written before the answer. */
 async function review(
   session: Session,
   line: CommandLine,
@@ -161,7 +165,7 @@ async function review(
     print(`\n${changeText(change)}`);
     if (covers(line, editTier)) await session.call("changes.decide", { id: change.id, decision: "accept" });
     else if (!prompts.present) {
-      print(`Not written: nobody is at the terminal, and ${editTier} is not approved in advance (--yes-tier ${editTier}).`);
+      print(`Not written: no terminal is attached to ask you, and --yes-tier ${editTier} was not given.`);
       await session.call("changes.decide", { id: change.id, decision: "reject" });
     } else await askChange(session, prompts, print, change);
   }
@@ -191,12 +195,12 @@ async function answerQuestion(session: Session, prompts: Prompts, print: (text: 
   const waiting = quest.waitingFor;
   if (waiting === null) return;
   const options = waiting.options?.map((option, index) => `  ${index + 1}. ${option}`).join("\n");
-  print(`\n${waiting.question ?? "Lancelot asks."}${options ? `\n${options}` : ""}`);
+  print(`\n${waiting.question ?? "Lancelot has a question."}${options ? `\n${options}` : ""}`);
   const typed = await prompts.ask("> ");
   const chosen = waiting.options?.[Number(typed) - 1] ?? typed;
   await session.call("chat.answer", {
     questId: quest.id,
     callId: waiting.id,
-    answer: chosen || "Nobody is at the terminal to answer; decide yourself, or say what you would need.",
+    answer: chosen || "The user cannot answer, because no terminal is attached. Decide yourself, or say what you need.",
   });
 }

@@ -1,13 +1,13 @@
 import { stripVTControlCharacters } from "node:util";
 
-/** A text that steers no terminal: without sequences and control characters, in one line unless lines are wanted. */
+/** Removes escape sequences and control characters, and joins lines unless `lines` is "all". */
 export function plainText(text: string, lines: "one" | "all" = "one"): string {
   // oxlint-disable-next-line no-control-regex -- what could steer the terminal
   const plain = stripVTControlCharacters(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");
   return lines === "all" ? plain : plain.replaceAll(/\s+/gu, " ").trim();
 }
 
-/** Rows as a table: columns as wide as their widest cell, the last one as it comes. Nothing for no rows. */
+/** Formats rows as aligned columns; the last column is not padded. Empty without rows. */
 export function columns(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows) row.forEach((cell, index) => (widths[index] = Math.max(widths[index] ?? 0, cell.length)));

@@ -4,14 +4,14 @@ import type { UsageRow, UsageSum, UsageSummary } from "../contract/usage.ts";
 import { openSession, type Session } from "./session.ts";
 import type { CommandLine } from "./terminal.ts";
 
-const wanted = "Use: lancelot usage [DAYS], or lancelot usage cap task|day AMOUNT (US dollars; none takes the cap away).";
+const usageHelp = "Usage: lancelot usage [DAYS], or lancelot usage cap task|day AMOUNT (US dollars; none removes the cap).";
 
-/** `lancelot usage [DAYS]`: what models used and cost. `usage cap task|day AMOUNT|none`: what they may cost. */
+/** `lancelot usage [DAYS]`: usage and cost of models. `usage cap task|day AMOUNT|none`: sets spending caps. */
 export async function cost(line: CommandLine): Promise<number> {
   const [first = "30", ...rest] = line.words;
   const days = Number(first);
   const isCap = first === "cap" && rest.length === 2;
-  if (!isCap && (rest.length > 0 || !Number.isInteger(days))) throw new LancelotError("invalid_params", wanted);
+  if (!isCap && (rest.length > 0 || !Number.isInteger(days))) throw new LancelotError("invalid_params", usageHelp);
   const session = await openSession(line, null, false);
   try {
     if (isCap) return await setCap(session, rest[0] ?? "", rest[1] ?? "");
@@ -25,10 +25,10 @@ export async function cost(line: CommandLine): Promise<number> {
 
 async function setCap(session: Session, which: string, text: string): Promise<number> {
   const amount = text === "none" ? null : parseAmount(text);
-  if ((which !== "task" && which !== "day") || amount === undefined) throw new LancelotError("invalid_params", wanted);
+  if ((which !== "task" && which !== "day") || amount === undefined) throw new LancelotError("invalid_params", usageHelp);
   const { caps } = await session.call("usage.summary", { days: 1 });
   const written = await session.call("usage.setCaps", which === "task" ? { ...caps, questUsd: amount } : { ...caps, dayUsd: amount });
-  process.stdout.write(`Caps: ${capOf(written.questUsd)} for a task, ${capOf(written.dayUsd)} for a day.\n`);
+  process.stdout.write(`Spending caps: ${capOf(written.questUsd)} per task, ${capOf(written.dayUsd)} per day.\n`);
   return 0;
 }
 
@@ -37,20 +37,20 @@ function tell({ total, today, byLane, byModel, byQuest, savings, caps, capsProbl
     of.length === 0 ? [] : ["", title, ...of.map((row) => `  ${costOf(row).padStart(12)}  ${tokensOf(row)}  ${row.name}`)];
   return `${[
     `Today: ${costOf(today)}${caps.dayUsd === null ? "" : ` of ${usd(caps.dayUsd)}`} in ${callsOf(today)}`,
-    `The last ${days} days: ${costOf(total)} in ${callsOf(total)}`,
-    `Saved: ${usd(savings.savedUsd)} by work on this machine, ${usd(savings.cacheSavingsUsd)} by the providers' caches`,
-    `Caps: ${capOf(caps.questUsd)} for a task, ${capOf(caps.dayUsd)} for a day`,
+    `Last ${days} days: ${costOf(total)} in ${callsOf(total)}`,
+    `Saved: ${usd(savings.savedUsd)} by local models, ${usd(savings.cacheSavingsUsd)} by prompt caching`,
+    `Spending caps: ${capOf(caps.questUsd)} per task, ${capOf(caps.dayUsd)} per day`,
     ...rows("By lane", byLane),
     ...rows("By model", byModel),
     ...rows("By task", byQuest.slice(0, 10)),
-    ...(prices.missing.length === 0 ? [] : ["", `Without a price (config/prices.yaml): ${prices.missing.join(", ")}`]),
+    ...(prices.missing.length === 0 ? [] : ["", `No price in config/prices.yaml: ${prices.missing.join(", ")}`]),
     ...[capsProblem, prices.problem].filter((problem) => problem !== null),
   ].join("\n")}\n`;
 }
 
 function tokensOf({ usage }: UsageSum): string {
-  const words = (n: number): string => n.toLocaleString("en-US");
-  return `${words(usage.inputTokens)} in (${words(usage.cachedInputTokens)} from a cache), ${words(usage.outputTokens)} out`;
+  const format = (n: number): string => n.toLocaleString("en-US");
+  return `${format(usage.inputTokens)} input tokens (${format(usage.cachedInputTokens)} cached), ${format(usage.outputTokens)} output tokens`;
 }
 
 function callsOf({ calls }: UsageSum): string {
@@ -59,7 +59,7 @@ function callsOf({ calls }: UsageSum): string {
 
 function costOf({ costUsd, unpricedCalls, calls }: UsageSum): string {
   if (unpricedCalls === 0) return usd(costUsd);
-  return unpricedCalls === calls ? "not known" : `${usd(costUsd)} and more`;
+  return unpricedCalls === calls ? "unknown" : `over ${usd(costUsd)}`;
 }
 
 function capOf(amount: number | null): string {

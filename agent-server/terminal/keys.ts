@@ -4,7 +4,7 @@ import { LancelotError } from "../contract/errors.ts";
 import { openSession } from "./session.ts";
 import type { CommandLine } from "./terminal.ts";
 
-/** `lancelot key set|list|delete`: the headless vault. A key is never an argument, where other users could read it. */
+/** `lancelot key set|list|delete`: the headless vault. A key is never an argument, because other users can read arguments. */
 export async function keys(line: CommandLine): Promise<number> {
   const [action, name] = line.words;
   const session = await openSession(line, null, false);
@@ -15,17 +15,17 @@ export async function keys(line: CommandLine): Promise<number> {
       return 0;
     }
     if (name === undefined || (action !== "set" && action !== "delete"))
-      throw new LancelotError("invalid_params", "Use: lancelot key set NAME, lancelot key list or lancelot key delete NAME.");
+      throw new LancelotError("invalid_params", "Usage: lancelot key set NAME, lancelot key list, or lancelot key delete NAME.");
     if (action === "delete") await session.call("vault.delete", { name });
     else await session.call("vault.set", { name, value: await readSecret(name) });
-    process.stdout.write(action === "set" ? `${name} is stored.\n` : `${name} is deleted.\n`);
+    process.stdout.write(action === "set" ? `${name} stored.\n` : `${name} deleted.\n`);
     return 0;
   } finally {
     await session.close();
   }
 }
 
-/** Reads one line without showing it. */
+/** Reads one line without echo. */
 async function readSecret(name: string): Promise<string> {
   if (process.stdin.isTTY) process.stderr.write(`${name}: `);
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
@@ -37,7 +37,7 @@ async function readSecret(name: string): Promise<string> {
       if (value === "") break;
       return value;
     }
-    throw new LancelotError("invalid_params", "No key was given; nothing was stored.");
+    throw new LancelotError("invalid_params", "No key was entered, so nothing was stored.");
   } finally {
     reader.close();
   }

@@ -2,7 +2,7 @@ import type { CompiledContext, CoreBlock, MemoryCommit, MemoryDiff, MemoryItem, 
 import type { Result } from "../contract/table.ts";
 import { columns, plainText } from "./columns.ts";
 
-/** Characters of a text that a table shows. */
+/** Most characters of a text in a table. */
 const shown = 100;
 
 function short(text: string): string {
@@ -21,7 +21,7 @@ export function statusText({ tiers, blocks, quarantined, openCommits, lastCommit
     block === "persona" ? "" : `version ${String(version)}`,
   ]);
   return [
-    `Remembered: ${String(tiers.core)} core, ${String(tiers.working)} working, ${String(tiers.episodic)} episodic, ${String(tiers.archival)} archival\n`,
+    `Memories: ${String(tiers.core)} core, ${String(tiers.working)} working, ${String(tiers.episodic)} episodic, ${String(tiers.archival)} archival\n`,
     columns(rows),
     `In quarantine: ${String(quarantined)}. Open commits: ${String(openCommits)}. Last commit: ${lastCommitAt ?? "none"}\n`,
     problem === null ? "" : `${plainText(problem)}\n`,
@@ -33,8 +33,8 @@ export function coreText(blocks: readonly CoreBlock[]): string {
     .map(({ block, tokens, cap, text, excluded }) =>
       [
         `${block} (${String(tokens)} of ${String(cap)} tokens)\n`,
-        text === "" ? "  nothing\n" : `${plainText(text, "all").replaceAll(/^/gmu, "  ")}\n`,
-        ...excluded.map(({ id, reason }) => `  left out: ${id}: ${plainText(reason)}\n`),
+        text === "" ? "  empty\n" : `${plainText(text, "all").replaceAll(/^/gmu, "  ")}\n`,
+        ...excluded.map(({ id, reason }) => `  excluded: ${id}: ${plainText(reason)}\n`),
       ].join(""),
     )
     .join("\n");
@@ -48,7 +48,7 @@ export function commitsText(commits: readonly MemoryCommit[]): string {
   return commits
     .map(({ id, status, author, createdAt, finishedAt, reason, changes, problem, diff }) =>
       [
-        `${id}  ${status} by ${author}, ${finishedAt ?? createdAt}, ${String(changes)} changed: ${short(reason)}\n`,
+        `${id}  ${status} by ${author}, ${finishedAt ?? createdAt}, ${String(changes)} changes: ${short(reason)}\n`,
         diffText(diff),
         status === "committed" && problem !== null ? `    cannot be rolled back: ${plainText(problem)}\n` : "",
       ].join(""),
@@ -56,7 +56,7 @@ export function commitsText(commits: readonly MemoryCommit[]): string {
     .join("");
 }
 
-/** Lines of a commit that are shown of it. */
+/** Most changes of a commit to show. */
 const diffLines = 8;
 
 export function diffText(diff: readonly MemoryDiff[]): string {
@@ -73,8 +73,8 @@ export function quarantineText(entries: readonly QuarantineEntry[]): string {
     .map(({ id, op, target, content, current, why, reason, verifier }) =>
       [
         `${id}  ${op} in ${target}: ${short(content ?? current ?? "")}\n`,
-        `    why it waits: ${plainText(why)}\n    reason given: ${short(reason)}\n`,
-        ...verifier.problems.map(({ message }) => `    cannot be promoted: ${plainText(message)}\n`),
+        `    quarantined because: ${plainText(why)}\n    reason: ${short(reason)}\n`,
+        ...verifier.problems.map(({ message }) => `    cannot be approved: ${plainText(message)}\n`),
       ].join(""),
     )
     .join("");
@@ -86,7 +86,7 @@ export function contextsText(contexts: readonly Omit<CompiledContext, "renderedP
       contextId,
       createdAt,
       `${String(tokenEstimate)} of ${String(maxTokens)} tokens`,
-      `${String(includedItemIds.length)} in, ${String(excluded.length)} out`,
+      `${String(includedItemIds.length)} included, ${String(excluded.length)} excluded`,
       short(objective),
     ]),
   );
@@ -96,7 +96,7 @@ export function compiledText({ renderedPrompt, tokenEstimate, maxTokens, exclude
   return [
     `${plainText(renderedPrompt, "all")}\n\n`,
     `${String(tokenEstimate)} of ${String(maxTokens)} tokens.\n`,
-    ...excluded.map(({ id, reason }) => `left out: ${id}: ${plainText(reason)}\n`),
+    ...excluded.map(({ id, reason }) => `excluded: ${id}: ${plainText(reason)}\n`),
   ].join("");
 }
 
@@ -105,7 +105,7 @@ export function jobsText(jobs: readonly MemoryJob[]): string {
     .map(({ name, schedule, what, last, nextAt }) =>
       [
         `${name}  ${schedule}: ${what}\n`,
-        last === null ? "    it never ran" : `    ${last.status} ${last.at}: ${plainText(last.detail)}`,
+        last === null ? "    never ran" : `    ${last.status} ${last.at}: ${plainText(last.detail)}`,
         `${nextAt === null ? "" : ` (next ${nextAt})`}\n`,
       ].join(""),
     )

@@ -18,19 +18,19 @@ import { plainText } from "./columns.ts";
 import { openSession, type Session } from "./session.ts";
 import type { CommandLine } from "./terminal.ts";
 
-/** What a command says, as text and as the JSON of `--json`, and how it ends. */
-interface Said {
+/** The output of a command as text and as JSON (`--json`), and its exit code. */
+interface Output {
   readonly text: string;
   readonly json: unknown;
   readonly code?: number;
 }
 
 interface Command {
-  /** What follows `lancelot memory`. */
+  /** The arguments after `lancelot memory`. */
   readonly usage: string;
-  /** Words it takes, at least and at most. */
+  /** Fewest and most arguments. */
   readonly words: readonly [number, number];
-  run(session: Session, words: readonly string[], line: CommandLine): Promise<Said>;
+  run(session: Session, words: readonly string[], line: CommandLine): Promise<Output>;
 }
 
 const any = Number.POSITIVE_INFINITY;
@@ -53,11 +53,11 @@ const commands: Record<string, Command> = {
     },
   },
   search: {
-    usage: "search WORDS",
+    usage: "search QUERY",
     words: [0, any],
     run: async ({ call }, words) => {
       const found = await call("memory.search", { query: words.join(" "), limit: 20 });
-      return { text: orNothing(itemsText(found.items.map(({ item }) => item)), "Nothing is remembered of that."), json: found };
+      return { text: orNothing(itemsText(found.items.map(({ item }) => item)), "No memories match."), json: found };
     },
   },
   remember: {
@@ -73,17 +73,17 @@ const commands: Record<string, Command> = {
     usage: "forget TEXT|ID",
     words: [1, any],
     run: async ({ call }, words) => {
-      const text = words.join(" ");
-      const done = await call("memory.forget", /^mem_[\w-]+$/u.test(text) ? { id: text } : { text });
+      const query = words.join(" ");
+      const done = await call("memory.forget", /^mem_[\w-]+$/u.test(query) ? { id: query } : { text: query });
       if (done.forgotten !== null) {
-        const back = done.commitId === null ? "" : ` Take it back with: lancelot memory rollback ${done.commitId}\n`;
-        return { text: `Forgotten: ${plainText(done.forgotten.content)}\n${back}`, json: done };
+        const undoHint = done.commitId === null ? "" : ` To undo this, run: lancelot memory rollback ${done.commitId}\n`;
+        return { text: `Forgotten: ${plainText(done.forgotten.content)}\n${undoHint}`, json: done };
       }
-      const asked =
+      const text =
         done.candidates.length === 0
-          ? "Nothing is remembered that these words name.\n"
-          : `Several memories might be meant. Name one by its id:\n${itemsText(done.candidates)}`;
-      return { text: asked, json: done, code: 1 };
+          ? "No memory matches this text.\n"
+          : `Several memories match. Run forget with the id of one:\n${itemsText(done.candidates)}`;
+      return { text, json: done, code: 1 };
     },
   },
   commits: {
@@ -91,14 +91,14 @@ const commands: Record<string, Command> = {
     words: [0, 0],
     run: async ({ call }) => {
       const commits = await call("memory.commits", { limit: 50 });
-      return { text: orNothing(commitsText(commits.items), "Nothing was committed yet."), json: commits };
+      return { text: orNothing(commitsText(commits.items), "There are no commits yet."), json: commits };
     },
   },
   rollback: {
     usage: "rollback ID | rollback --last N",
     words: [0, 1],
     run: async (session, [id], line) => {
-      const reason = line.reason ?? "The owner asked for it in the terminal.";
+      const reason = line.reason ?? "Rolled back in the terminal.";
       if ((id === undefined) === (line.last === undefined)) throw usage("rollback");
       const done = await session.call(
         "memory.rollback",
@@ -113,7 +113,7 @@ const commands: Record<string, Command> = {
     words: [0, 0],
     run: async ({ call }) => {
       const waiting = await call("memory.quarantine", { limit: 200 });
-      return { text: orNothing(quarantineText(waiting.items), "Nothing waits in quarantine."), json: waiting };
+      return { text: orNothing(quarantineText(waiting.items), "The quarantine is empty."), json: waiting };
     },
   },
   promote: {
@@ -124,7 +124,7 @@ const commands: Record<string, Command> = {
         id: await quarantinedOf(session, id),
         ...(reason === undefined ? {} : { reason }),
       });
-      return { text: `Promoted, as commit ${done.commitId}.\n${diffText(done.diff)}`, json: done };
+      return { text: `Approved in commit ${done.commitId}.\n${diffText(done.diff)}`, json: done };
     },
   },
   deny: {
@@ -148,7 +148,7 @@ const commands: Record<string, Command> = {
     words: [0, 0],
     run: async ({ call }) => {
       const contexts = await call("memory.contexts", {});
-      return { text: orNothing(contextsText(contexts.items), "No context was compiled yet."), json: contexts };
+      return { text: orNothing(contextsText(contexts.items), "There are no compiled contexts yet."), json: contexts };
     },
   },
   export: {
@@ -164,11 +164,11 @@ const commands: Record<string, Command> = {
     usage: "import FILE [--replace] [--dry-run]",
     words: [1, 1],
     run: async ({ call }, [file = ""], { replace, dryRun }) => {
-      // A name that is no file here is one of the folder exports.
+      // A name that is not a file here is a file in the data folder's exports/.
       const path = !isAbsolute(file) && existsSync(resolve(file)) ? resolve(file) : file;
       const done = await call("memory.import", { path, mode: replace ? "replace" : "merge", dryRun });
       const counts = `${String(done.added)} added, ${String(done.updated)} updated, ${String(done.unchanged)} unchanged, ${String(done.removed)} removed`;
-      const how = dryRun ? "It would be" : done.commitId === null ? "Nothing changed" : `Imported as commit ${done.commitId}`;
+      const how = dryRun ? "Dry run" : done.commitId === null ? "Nothing changed" : `Imported in commit ${done.commitId}`;
       const refused = done.refused.map(({ line, reason }) => `line ${String(line)} was refused: ${plainText(reason)}\n`).join("");
       return { text: `${how}: ${counts}.\n${refused}`, json: done, code: done.refused.length === 0 ? 0 : 1 };
     },
@@ -187,7 +187,10 @@ const commands: Record<string, Command> = {
     run: async ({ call }, [word = ""]) => {
       const name = word === "memory_cleanup" ? "memory_compact_working" : MemoryJobName.safeParse(word).data;
       if (name === undefined)
-        throw new LancelotError("invalid_params", `There is no job ${plainText(word)}. The jobs: ${MemoryJobName.options.join(", ")}.`);
+        throw new LancelotError(
+          "invalid_params",
+          `There is no job ${plainText(word)}. Available jobs: ${MemoryJobName.options.join(", ")}.`,
+        );
       const job = await call("memory.runJob", { name });
       return { text: jobsText([job]), json: job, code: job.last?.status === "run" ? 0 : 1 };
     },
@@ -195,8 +198,8 @@ const commands: Record<string, Command> = {
 };
 
 /**
- * `lancelot memory [status|core|search|…]`: what is remembered in this workspace, and what the owner does to it. Exit 0 when it was
- * done, 1 when not: also when `forget` has to ask, an import refused lines, or a job or a check found a problem.
+ * `lancelot memory [status|core|search|…]`: shows and changes this workspace's memory. Exit code 0 on
+ * success, 1 otherwise: also when `forget` finds several candidates, an import refuses lines, or a job or check finds a problem.
  */
 export async function memory(line: CommandLine): Promise<number> {
   const [name = "status", ...words] = line.words;
@@ -204,9 +207,9 @@ export async function memory(line: CommandLine): Promise<number> {
   if (command === undefined || words.length < command.words[0] || words.length > command.words[1]) throw usage(name);
   const session = await openSession(line, line.workspace, false);
   try {
-    const said = await command.run(session, words, line);
-    process.stdout.write(line.json ? `${JSON.stringify(said.json)}\n` : said.text);
-    return said.code ?? 0;
+    const output = await command.run(session, words, line);
+    process.stdout.write(line.json ? `${JSON.stringify(output.json)}\n` : output.text);
+    return output.code ?? 0;
   } finally {
     await session.close();
   }
@@ -217,7 +220,7 @@ function usage(name: string): LancelotError {
   const ways = command === undefined ? Object.keys(commands).join(", ") : command.usage;
   return new LancelotError(
     "invalid_params",
-    command === undefined ? `Use: lancelot memory, and one of ${ways}.` : `Use: lancelot memory ${ways}`,
+    command === undefined ? `Usage: lancelot memory COMMAND, where COMMAND is one of ${ways}.` : `Usage: lancelot memory ${ways}`,
   );
 }
 
@@ -225,10 +228,10 @@ function orNothing(text: string, nothing: string): string {
   return text === "" ? `${nothing}\n` : text;
 }
 
-async function exported(call: Session["call"], format: "markdown" | "jsonl" | "backup"): Promise<Said> {
+async function exported(call: Session["call"], format: "markdown" | "jsonl" | "backup"): Promise<Output> {
   const made = await call("memory.export", { format });
   return {
-    text: `${String(made.items)} ${made.items === 1 ? "item is" : "items are"} in exports/${made.file} of the data folder (SHA-256 ${made.sha256}).\n`,
+    text: `Exported ${String(made.items)} ${made.items === 1 ? "item" : "items"} to exports/${made.file} in the data folder (SHA-256 ${made.sha256}).\n`,
     json: made,
   };
 }
@@ -236,16 +239,16 @@ async function exported(call: Session["call"], format: "markdown" | "jsonl" | "b
 function countOf(text: string | undefined): number {
   const count = Number(text);
   if (!Number.isInteger(count) || count < 1 || count > 50)
-    throw new LancelotError("invalid_params", "--last takes a number of commits from 1 to 50.");
+    throw new LancelotError("invalid_params", "--last requires a number of commits from 1 to 50.");
   return count;
 }
 
-/** The whole id that its beginning, with or without what all ids begin with, names. */
+/** The full id for an abbreviated one, with or without the id's prefix. */
 function idOf(ids: readonly string[], prefix: string, start: string): string {
   const meant = ids.filter((id) => id.startsWith(start) || id.startsWith(`${prefix}${start}`));
   const [only] = meant;
   if (only === undefined || ids.includes(start)) return start;
-  if (meant.length > 1) throw new LancelotError("conflict", `Several ids begin with ${plainText(start)}. Write more of the one you mean.`);
+  if (meant.length > 1) throw new LancelotError("conflict", `Several ids start with ${plainText(start)}. Enter more characters of the id.`);
   return only;
 }
 

@@ -11,21 +11,25 @@ export async function models(line: CommandLine): Promise<number> {
     if (action === "download" && provider === "intent") {
       const { intent } = await session.call("models.local.download", { only: "intent" });
       if (intent?.status !== "ready")
-        throw new LancelotError("unavailable", intent?.problem ?? "The intent lane's model could not be fetched.");
-      process.stdout.write("The intent lane is ready.\n");
+        throw new LancelotError("unavailable", intent?.problem ?? "The intent classifier could not be downloaded.");
+      process.stdout.write("The intent classifier is ready.\n");
     } else if (action === "download") {
       await downloadLocal(session);
     } else if (action === "choose") {
-      if (provider === undefined) throw new LancelotError("invalid_params", "Name a provider: lancelot models choose anthropic");
+      if (provider === undefined)
+        throw new LancelotError("invalid_params", "Enter a provider, for example: lancelot models choose anthropic");
       const chosen = await session.call("models.choose", { provider, ...(model === undefined ? {} : { model }) });
-      process.stdout.write(`${chosen.provider}/${chosen.model} answers from now on.\n`);
+      process.stdout.write(`Active model: ${chosen.provider}/${chosen.model}\n`);
     } else if (action === "list") {
       const { items, providers } = await session.call("models.list", {});
       for (const state of providers)
         process.stdout.write(`${state.active ? "*" : " "} ${state.provider.padEnd(16)} ${state.problem ?? "ready"}\n`);
       for (const item of items) process.stdout.write(`${item.active ? "*" : " "} ${item.provider}/${item.model}\n`);
     } else {
-      throw new LancelotError("invalid_params", "Use: lancelot models, models download [intent] or models choose PROVIDER [MODEL].");
+      throw new LancelotError(
+        "invalid_params",
+        "Usage: lancelot models, lancelot models download [intent], or lancelot models choose PROVIDER [MODEL].",
+      );
     }
     return 0;
   } finally {
@@ -33,11 +37,11 @@ export async function models(line: CommandLine): Promise<number> {
   }
 }
 
-/** Fetches the local model and its runtime, showing progress on stderr. @throws LancelotError when it cannot. */
+/** Downloads the local model and its runtime, with progress on stderr. @throws LancelotError when the download fails. */
 export async function downloadLocal(session: Session): Promise<void> {
   const before = await session.call("models.local", {});
   if (before.status === "ready" || before.status === "loaded") {
-    process.stderr.write(`${before.name} is here already.\n`);
+    process.stderr.write(`${before.name} is already downloaded.\n`);
     return;
   }
   let shown = -1;
@@ -54,7 +58,7 @@ export async function downloadLocal(session: Session): Promise<void> {
     const after = await session.call("models.local.download", {});
     if (process.stderr.isTTY) process.stderr.write("\n");
     if (after.status !== "ready" && after.status !== "loaded")
-      throw new LancelotError("unavailable", after.problem ?? "The local model could not be fetched.", {
+      throw new LancelotError("unavailable", after.problem ?? "The local model could not be downloaded.", {
         data: { what: "local model", nextStep: "Try again." },
       });
     process.stderr.write(`${after.name} is ready.\n`);

@@ -4,14 +4,14 @@ import { openSession } from "./session.ts";
 import type { CommandLine } from "./terminal.ts";
 
 /**
- * `lancelot policy explain "COMMAND"`: the decision on a command line and on each command in it, without running anything.
- * @returns 0 when it would run without asking, 1 when it would be asked or denied
+ * `lancelot policy explain "COMMAND"`: shows the decision on a command line and on each command in it, without running it.
+ * @returns 0 when it would run without asking, 1 when it would need approval or be denied
  */
 export async function policy(line: CommandLine): Promise<number> {
   const [word, ...rest] = line.words;
   const command = rest.join(" ");
   if (word !== "explain" || command.trim() === "") {
-    throw new LancelotError("invalid_params", 'Use: lancelot policy explain "COMMAND" [--cwd DIR] [--json]');
+    throw new LancelotError("invalid_params", 'Usage: lancelot policy explain "COMMAND" [--cwd DIR] [--json]');
   }
   const session = await openSession(line, line.workspace, false);
   try {
@@ -23,15 +23,15 @@ export async function policy(line: CommandLine): Promise<number> {
   }
 }
 
-const verdicts = { allow: "runs without asking", ask: "is asked first", deny: "is denied" } as const;
+const verdicts = { allow: "runs without asking", ask: "requires approval", deny: "is denied" } as const;
 
-/** The answer as text: the decision with its rules, then each command in the order it stands. */
+/** The decision with its rules, then each command in order. */
 function explained({ decision, parts }: { decision: Decision; parts: readonly CommandPart[] }): string {
   const lines = [`This command ${verdicts[decision.verdict]} (${decision.tier}, ${decision.riskLevel} risk).`];
   for (const rule of decision.rules) lines.push(`  ${rule.message} [${rule.id}]`);
-  if (decision.alternatives.length > 0) lines.push("", "What could be done instead:");
+  if (decision.alternatives.length > 0) lines.push("", "Alternatives:");
   for (const alternative of decision.alternatives) lines.push(`  ${alternative}`);
-  if (parts.length > 0) lines.push("", "Each command in it:");
+  if (parts.length > 0) lines.push("", "Commands in it:");
   for (const part of parts) {
     const within = part.within.length === 0 ? "" : ` (in ${part.within.join(", ")})`;
     lines.push(`  ${part.verdict.padEnd(5)} ${part.tier}  ${part.text.replaceAll("\n", " ")}${within}`);

@@ -1,17 +1,17 @@
 import { createInterface, type Interface } from "node:readline";
 
-/** Asks the one at the terminal; questions wait for each other. */
+/** Asks questions at the terminal, one after another. */
 export interface Prompts {
-  /** True when there is someone to ask. */
+  /** True when a user is at the terminal. */
   readonly present: boolean;
-  /** @returns what was typed, trimmed; null when the terminal closed */
+  /** @returns the trimmed input; null when the terminal closed */
   ask(question: string): Promise<string | null>;
-  /** Asks until one of `keys` is typed. @returns it, or null when the terminal closed */
+  /** Asks until the user types one of `keys`. @returns the key, or null when the terminal closed */
   choose<K extends string>(question: string, keys: readonly K[]): Promise<K | null>;
   close(): void;
 }
 
-/** One reader for all questions: what was typed ahead belongs to the next one. */
+/** Uses one reader for all questions, so that text typed ahead answers the next one. */
 export function createPrompts(present: boolean): Prompts {
   let reader: Interface | null = null;
   const typed: (string | null)[] = [];
@@ -25,12 +25,12 @@ export function createPrompts(present: boolean): Prompts {
       typed.push(line);
       wake?.();
     });
-    // Closed for good: every question from now on is answered by nobody.
+    // The terminal closed: every further question gets null.
     reader.on("close", () => {
       typed.push(null);
       wake?.();
     });
-    // The terminal is raw while it is read, so Ctrl+C comes here instead of as a signal.
+    // Readline keeps the terminal in raw mode, so Ctrl+C arrives here instead of as a signal.
     reader.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
     return reader;
   };

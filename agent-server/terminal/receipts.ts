@@ -6,24 +6,27 @@ import { openSession } from "./session.ts";
 import type { CommandLine } from "./terminal.ts";
 
 /**
- * `lancelot receipts verify [FILE [KEY]]`: the ledger, or without a data folder an exported one; with KEY no other key's
- * signatures count. `lancelot receipts export [ledger|receipts]`. Exit 0 when all is as it was written, 1 when not.
+ * `lancelot receipts verify [FILE [KEY]]`: verifies the ledger, or an export without a data folder; KEY is the only key whose
+ * signatures count. `lancelot receipts export [ledger|receipts]`. Exit code 0 when verification passes, 1 otherwise.
  */
 export async function receipts(line: CommandLine): Promise<number> {
   const [command, file, keyId, ...more] = line.words;
   if (command === "export" && keyId === undefined && (file === undefined || file === "ledger" || file === "receipts"))
     return exportNow(line, file ?? "ledger");
   if (command !== "verify" || more.length > 0)
-    throw new LancelotError("invalid_params", "Use: lancelot receipts verify [FILE [KEY]], or lancelot receipts export [ledger|receipts]");
+    throw new LancelotError(
+      "invalid_params",
+      "Usage: lancelot receipts verify [FILE [KEY]], or lancelot receipts export [ledger|receipts]",
+    );
   if (file !== undefined) {
     const result = await verifyExport(resolve(file), { keyId });
-    say(line, result, `The exported ledger, of ${result.exportedAt},`, ` Keys: ${result.keyIds.join(", ") || "none"}.`);
+    print(line, result, `The ledger exported at ${result.exportedAt}`, ` Keys: ${result.keyIds.join(", ") || "none"}.`);
     return result.ok ? 0 : 1;
   }
   const session = await openSession(line, null, false);
   try {
     const result = await session.call("receipts.verify", {});
-    say(line, result, "The ledger");
+    print(line, result, "The ledger");
     return result.ok ? 0 : 1;
   } finally {
     await session.close();
@@ -37,7 +40,7 @@ async function exportNow(line: CommandLine, format: "ledger" | "receipts"): Prom
     process.stdout.write(
       line.json
         ? `${JSON.stringify(made)}\n`
-        : `${made.entries} ${format === "ledger" ? "entries" : "receipts"} are in exports/${made.file} of the data folder (SHA-256 ${made.sha256}).\n`,
+        : `Exported ${made.entries} ${format === "ledger" ? "entries" : "receipts"} to exports/${made.file} in the data folder (SHA-256 ${made.sha256}).\n`,
     );
     return 0;
   } finally {
@@ -45,19 +48,19 @@ async function exportNow(line: CommandLine, format: "ledger" | "receipts"): Prom
   }
 }
 
-function say(line: CommandLine, result: Verification, what: string, more = ""): void {
+function print(line: CommandLine, result: Verification, what: string, more = ""): void {
   if (line.json) {
     process.stdout.write(`${JSON.stringify(result)}\n`);
     return;
   }
   const signed =
     result.signed === null
-      ? "It is not signed: whoever can write it could have written it anew."
-      : `Signed up to entry ${result.signed.seq} on ${result.signed.at} by key ${result.signed.keyId}.`;
-  const sealed = result.segments.count === 0 ? "" : ` ${result.segments.entries} of them are in ${result.segments.count} sealed files.`;
+      ? "It is not signed, so anyone with write access could have rewritten it."
+      : `Signed up to entry ${result.signed.seq} at ${result.signed.at} with key ${result.signed.keyId}.`;
+  const sealed = result.segments.count === 0 ? "" : ` Sealed files: ${result.segments.count}, with ${result.segments.entries} entries.`;
   process.stdout.write(
     result.ok
-      ? `${what} is whole: ${result.entries} entries, head ${result.head ?? "none"}.${sealed} ${signed}${more}\n`
-      : `${what} was changed: ${result.firstBad?.message ?? "an entry does not fit"} (entry ${result.firstBad?.seq ?? "?"}).${more}\n`,
+      ? `${what} is intact: ${result.entries} entries, head ${result.head ?? "none"}.${sealed} ${signed}${more}\n`
+      : `${what} was changed at entry ${result.firstBad?.seq ?? "?"}: ${result.firstBad?.message ?? "The entry does not match."}${more}\n`,
   );
 }

@@ -5,7 +5,7 @@ import type { HostEvent } from "../contract/events.ts";
 
 type Style = Parameters<typeof styleText>[0];
 
-/** Colours when the stream is a terminal that has them. */
+/** Adds colors when the stream is a terminal that supports them. */
 function paint(style: Style, text: string): string {
   return styleText(style, text, { stream: process.stdout });
 }
@@ -20,18 +20,18 @@ const toolMark: Record<ToolPart["status"], string> = {
   cancelled: "■",
 };
 
-/** What the editor offers as a button, as a command of the terminal. */
+/** The terminal command for each button that the editor offers. */
 const nextStep: Partial<Record<NonNullable<Extract<Part, { type: "notice" }>["action"]>, string>> = {
-  set_key: "Set a key: lancelot key set NAME",
+  set_key: "Set an API key: lancelot key set NAME",
   choose_model: "Choose a model: lancelot models choose PROVIDER [MODEL]",
-  download_model: "Fetch the local model: lancelot models download",
+  download_model: "Download the local model: lancelot models download",
   raise_cap: "Raise the cap: lancelot usage cap task AMOUNT, or lancelot usage cap day AMOUNT",
-  open_memory: "Look at what is remembered: lancelot memory search WORDS",
+  open_memory: "Search memory: lancelot memory search QUERY",
 };
 
 /**
- * Turns events of one quest into terminal text: streamed words, one line a finished tool, notices.
- * @param write gets text as it comes; it may end in the middle of a line
+ * Renders events of one quest for the terminal: streamed text, one line per finished tool, notices.
+ * @param write receives text in pieces that can end in the middle of a line
  */
 export function createRenderer(questId: () => string | null, write: (text: string) => void) {
   const printedText = new Map<string, number>();
@@ -45,7 +45,7 @@ export function createRenderer(questId: () => string | null, write: (text: strin
   };
   const line = (text: string) => put(`${atLineStart ? "" : "\n"}${text}\n`);
 
-  /** What a running command prints: whole lines, marked as its own and without the sequences that would steer this terminal. */
+  /** Output of running commands: whole lines, marked with │ and without escape sequences. */
   const printed = new Map<string, { rest: string; next: number }>();
   const output = (callId: string, offset: number, text: string) => {
     const state = printed.get(callId) ?? { rest: "", next: 0 };
@@ -59,7 +59,7 @@ export function createRenderer(questId: () => string | null, write: (text: strin
     printed.set(callId, { rest: lines.at(-1) ?? "", next: offset + text.length });
   };
   const outputLine = (text: string) => {
-    // Of a line that was written over the last writing is shown.
+    // Shows only the last state of a line that overwrote itself.
     const shown = stripVTControlCharacters(text.replace(/\r+$/, "").replace(/^.*\r/s, ""))
       // oxlint-disable-next-line no-control-regex -- what could steer the terminal
       .replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");
@@ -103,7 +103,7 @@ export function createRenderer(questId: () => string | null, write: (text: strin
       const id = questId();
       if (event.topic === "delta" && event.payload.questId === id && event.payload.kind === "text") {
         const key = `${event.payload.messageId}:${event.payload.partIndex}`;
-        // A gap is closed by the next `message` event, which carries the whole part.
+        // After a gap, the next `message` event brings the whole part.
         if ((printedText.get(key) ?? 0) === event.payload.offset) {
           put(event.payload.text);
           printedText.set(key, event.payload.offset + event.payload.text.length);
@@ -128,7 +128,7 @@ function firstLines(text: string, count: number): string {
   return lines.length > count ? `${lines.slice(0, count).join("\n")}\n…` : text;
 }
 
-/** A change as a unified diff with colours; undecided hunks only. */
+/** A change as a colored unified diff of its undecided hunks. */
 export function changeText(change: Change, only?: number): string {
   const hunks = change.hunks.filter((hunk) => hunk.state === "pending" && (only === undefined || hunk.index === only));
   const head = paint("bold", `${change.kind} ${change.path}`);

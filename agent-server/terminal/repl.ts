@@ -4,11 +4,11 @@ import { createPrompts } from "./prompts.ts";
 import { openSession } from "./session.ts";
 import type { CommandLine } from "./terminal.ts";
 
-/** `lancelot repl "<command>"`: one of ls, cat, grep, find, cp, mv in the workspace, without a shell, judged and recorded. */
+/** `lancelot repl "<command>"`: runs ls, cat, grep, find, cp or mv in the workspace, without a shell and under full governance. */
 export async function repl(line: CommandLine): Promise<number> {
   const [command, ...more] = line.words;
   if (command === undefined || more.length > 0)
-    throw new LancelotError("invalid_params", 'Write the command as one quoted argument: lancelot repl "ls -la src"');
+    throw new LancelotError("invalid_params", 'Pass the command as one quoted argument, for example: lancelot repl "ls -la src"');
   const prompts = createPrompts(process.stdin.isTTY && process.stdout.isTTY);
   const session = await openSession(line, line.workspace, true);
   const asked = new Set<string>();

@@ -6,9 +6,9 @@ import { openSession, productVersion } from "./session.ts";
 import type { CommandLine } from "./terminal.ts";
 
 /**
- * `lancelot serve`: the loopback gateway until a signal ends it. Prints `{"url","token"}` when ready.
- * With LANCELOT_OWNER_TOKEN set, that token alone may call owner methods and the printed one calls the others; without it the
- * printed token is the owner's, because whoever reads this terminal is.
+ * `lancelot serve`: runs the loopback gateway until a signal. Prints `{"url","token"}` when ready.
+ * With LANCELOT_OWNER_TOKEN set, only that token may call owner methods, and the printed token the others. Without it, the
+ * printed token is the owner's, because the owner reads this terminal.
  */
 export async function serve(line: CommandLine): Promise<number> {
   const rate = parseRateLimit(process.env["LANCELOT_RATE_LIMIT"]);
@@ -34,7 +34,7 @@ export async function serve(line: CommandLine): Promise<number> {
 }
 
 /**
- * What the bearer of a token may do. `set` is LANCELOT_OWNER_TOKEN: where it is set but blank, nobody is the owner.
+ * Returns the access of a token's bearer. `set` is LANCELOT_OWNER_TOKEN; when it is set but blank, no token is the owner's.
  */
 export function rightsOf(token: string, set: string | undefined): (bearer: string | undefined) => "owner" | "any" | null {
   const owner = createOwnerGate(set ?? token);

@@ -9,12 +9,12 @@ import { defaultDataDir, productPaths } from "../paths.ts";
 import { createRedactor } from "../security/security.ts";
 import type { CommandLine } from "./terminal.ts";
 
-/** A host in this process, for one command. */
+/** A host in this process, for one terminal command. */
 export interface Session {
   readonly host: Host;
   readonly events: EventHub;
   readonly dispatch: Dispatch;
-  /** Calls as the owner, who is the one at this terminal. */
+  /** Calls as the owner: the user at this terminal. */
   readonly call: Call;
   readonly log: Log;
   close(): Promise<void>;

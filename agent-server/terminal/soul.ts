@@ -7,14 +7,14 @@ import { productPaths } from "../paths.ts";
 import { openSession, type Session } from "./session.ts";
 import type { CommandLine } from "./terminal.ts";
 
-const usage = "Use: lancelot soul status, lancelot soul lint FILE, or lancelot soul diff [FROM] [TO] | PROPOSAL";
-/** Bytes of a file that is read at all. */
+const usage = "Usage: lancelot soul status, lancelot soul lint FILE, lancelot soul diff [FROM] [TO], or lancelot soul diff PROPOSAL";
+/** Largest soul file, in bytes. */
 const maxFileBytes = 1_000_000;
 
 /**
- * `lancelot soul status`: the soul in force, its versions, what waits. `soul lint FILE`: issues as file:line:column, exit 1 when
- * one is critical; needs neither workspace nor data folder. `soul diff`: what changed from FROM to TO (versions such as v1; the
- * version before the active one, and the active one, unless said), or what a proposal would change.
+ * `lancelot soul status`: the active soul, its versions and open proposals. `soul lint FILE`: issues as file:line:column; exit code 1
+ * when one is critical; needs no workspace or data folder. `soul diff`: changes from version FROM to TO (by default the
+ * version before the active one, and the active one), or the changes of a proposal.
  */
 export async function soul(line: CommandLine): Promise<number> {
   const [command = "status", ...words] = line.words;
@@ -34,7 +34,7 @@ function lint(line: CommandLine, file: string): number {
   const issues = lintFile(file);
   const critical = issues.some((issue) => issue.severity === "critical");
   if (line.json) process.stdout.write(`${JSON.stringify({ valid: !critical, issues })}\n`);
-  else if (issues.length === 0) process.stdout.write(`${file}: a sound soul.\n`);
+  else if (issues.length === 0) process.stdout.write(`${file}: no issues.\n`);
   else for (const issue of issues) process.stdout.write(`${placed(file, issue)}\n`);
   return critical ? 1 : 0;
 }
@@ -44,7 +44,7 @@ function lintFile(file: string): SoulIssue[] {
   try {
     const stat = statSync(resolve(file));
     if (!stat.isFile()) throw new LancelotError("invalid_params", `${file} is not a file.`);
-    if (stat.size > maxFileBytes) throw new LancelotError("too_large", `${file} is too large to be a soul.`);
+    if (stat.size > maxFileBytes) throw new LancelotError("too_large", `${file} is too large: a soul has at most ${maxFileBytes} bytes.`);
     bytes = readFileSync(resolve(file));
   } catch (error) {
     if (error instanceof LancelotError) throw error;
@@ -65,14 +65,14 @@ async function status(line: CommandLine, session: Session): Promise<number> {
     process.stdout.write(`${JSON.stringify(now)}\n`);
     return now.problem === null ? 0 : 1;
   }
-  process.stdout.write(now.activeVersion === null ? "No soul is in force.\n" : `Soul ${now.activeVersion} is in force.\n`);
+  process.stdout.write(now.activeVersion === null ? "No soul is active.\n" : `Soul ${now.activeVersion} is active.\n`);
   process.stdout.write(`Versions: ${now.versions.join(", ") || "none"}\n`);
   if (now.problem !== null) process.stdout.write(`${now.problem}\n`);
   for (const proposal of now.pendingProposals) {
     const critical = proposal.issues.filter((issue) => issue.severity === "critical").length;
-    const unsound = critical === 0 ? "" : `, ${critical} critical`;
+    const issues = critical === 0 ? "" : `, critical issues: ${critical}`;
     process.stdout.write(
-      `${proposal.id}  ${proposal.status} by ${proposal.proposedBy}, from ${proposal.fromVersion}${unsound}: ${oneLine(proposal)}\n`,
+      `${proposal.id}  ${proposal.status} by ${proposal.proposedBy}, from ${proposal.fromVersion}${issues}: ${oneLine(proposal)}\n`,
     );
   }
   return now.problem === null ? 0 : 1;
@@ -89,20 +89,20 @@ async function diff(session: Session, [from, to]: readonly string[]): Promise<nu
     if (to !== undefined) throw new LancelotError("invalid_params", usage);
     const { items } = await session.call("soul.proposals", { limit: 200 });
     const proposal = items.find(({ id }) => id === from) ?? only(items.filter(({ id }) => id.startsWith(from)));
-    if (proposal === undefined) throw new LancelotError("not_found", `There is no version and no proposal ${from}.`);
+    if (proposal === undefined) throw new LancelotError("not_found", `There is no soul version or proposal ${from}.`);
     process.stdout.write(proposal.diff);
     return 0;
   }
-  if (to !== undefined && !isVersion(to)) throw new LancelotError("invalid_params", `${to} is no version. ${usage}`);
+  if (to !== undefined && !isVersion(to)) throw new LancelotError("invalid_params", `${to} is not a soul version. ${usage}`);
   const { activeVersion, versions } = await session.call("soul.status", {});
   const newer = await session.call("soul.get", to === undefined ? {} : { version: to });
   const before = from ?? versions[versions.indexOf(activeVersion ?? newer.version) - 1];
   if (before === undefined) {
-    process.stdout.write(`Soul ${newer.version} is the first: there is nothing to compare it with.\n`);
+    process.stdout.write(`Soul ${newer.version} is the first version, so there is none to compare it with.\n`);
     return 0;
   }
   const older = await session.call("soul.get", { version: before });
-  process.stdout.write(older.version === newer.version ? `That is the same version, ${newer.version}.\n` : diffSouls(older, newer));
+  process.stdout.write(older.version === newer.version ? `Both versions are ${newer.version}.\n` : diffSouls(older, newer));
   return 0;
 }
 

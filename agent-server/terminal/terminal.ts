@@ -26,15 +26,15 @@ export interface CommandLine {
   workspace: string;
   dataDir: string | undefined;
   port: number;
-  /** Approvals and edits up to this tier are given without asking; null: none. */
+  /** Approves actions and edits up to this tier without asking; null for none. */
   yesTier: Tier | null;
   json: boolean;
   questId: string | undefined;
-  /** The folder a command would run in, for `policy explain`. */
+  /** The command's folder, for `policy explain`. */
   cwd: string | undefined;
-  /** Fetch the local model without asking when nothing else can answer. */
+  /** Download the local model without asking when no model is ready. */
   download: boolean;
-  /** Of `memory`: how many commits to roll back, why something is done, how a file is imported. */
+  /** Options of `memory`: commits to roll back, the reason, and how to import a file. */
   last: string | undefined;
   reason: string | undefined;
   replace: boolean;
@@ -43,7 +43,7 @@ export interface CommandLine {
 
 /**
  * Runs one command of `lancelot`.
- * @returns the exit code: 0 done, 1 failed, 2 wrong usage, 130 stopped
+ * @returns the exit code: 0 success, 1 failure, 2 invalid usage, 130 stopped
  */
 export async function runCli(argv: readonly string[]): Promise<number> {
   let line: CommandLine;
@@ -114,12 +114,13 @@ export async function runCli(argv: readonly string[]): Promise<number> {
 
 function portOf(text: string | undefined): number {
   const port = Number(text ?? 0);
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new Error(`--port takes a number from 0 (any) to 65535, not ${text}.`);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new Error(`--port requires a number from 0 (any free port) to 65535, not ${text}.`);
   return port;
 }
 
 function tierOf(text: string): Tier {
   const tier = Tier.safeParse(text);
-  if (!tier.success) throw new Error(`--yes-tier takes T0, T1, T2 or T3, not ${text}.`);
+  if (!tier.success) throw new Error(`--yes-tier requires T0, T1, T2 or T3, not ${text}.`);
   return tier.data;
 }

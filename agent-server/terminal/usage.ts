@@ -1,36 +1,39 @@
-export const usageText = `Lancelot: an engineer that asks before it acts, and keeps receipts.
+export const usageText = `Lancelot: an autonomous engineer that asks before risky actions and records everything it does.
 
-  lancelot chat "task"           do a task here: streamed, diffs shown before they are written
-      --workspace DIR            the folder to work in (this one)
+Usage: lancelot COMMAND [ARGUMENTS] [OPTIONS]
+
+  lancelot chat "TASK"           run a task; shows diffs before it writes them
+      --workspace DIR            workspace folder (default: this folder)
       --yes-tier T0|T1|T2|T3     approve up to this tier without asking
-      --quest ID                 go on with an earlier task
-      --json                     print events as JSON lines, ask nothing
-      --download                 fetch the local model if nothing else can answer
-  lancelot call METHOD '{…}'     one method of the contract; owner methods need LANCELOT_OWNER_TOKEN
-  lancelot serve --port 0        HTTP and WebSocket gateway on loopback
-  lancelot repl "COMMAND"        ls, cat, grep, find, cp or mv here: no shell, judged, recorded
-  lancelot receipts verify [F [K]]  check the ledger, or the exported one in file F (signed by key K)
-  lancelot receipts export [ledger|receipts]  write it to exports/ of the data folder
-  lancelot soul status           the soul in force, its versions, what waits
-  lancelot soul lint FILE        check a soul; exit 1 when it could not be activated
-  lancelot soul diff [V1] [V2]   what changed between versions; or soul diff PROPOSAL
-  lancelot memory [status]       what is remembered here; also core, search WORDS, contexts, compile "TASK"
-  lancelot memory remember "…"   keep something in your words; forget "…" takes it away
-  lancelot memory commits        what changed; rollback ID or rollback --last N takes it back
-  lancelot memory quarantine     what waits for you; promote ID or deny ID
-  lancelot memory export [markdown|jsonl]  to exports/ of the data folder; backup holds everything
-  lancelot memory import FILE    merge an export or a memory.jsonl; --replace, --dry-run
-  lancelot memory jobs           the maintenance; run JOB runs one now
-  lancelot policy explain "CMD"  what the policy makes of a command, and why
-      --cwd DIR                  the folder it would run in (the workspace)
-  lancelot models [download]     what can answer; fetch the local model
-  lancelot models choose P [M]   make provider P (and model M) the active one
-  lancelot usage [DAYS]          what models used and cost: by lane, model, task
-  lancelot usage cap task|day A  stop before task or day costs more than A dollars; none takes it away
-  lancelot key set NAME          store a key (read from the terminal or standard input)
-  lancelot key list | delete NAME
+      --quest ID                 continue an earlier task
+      --json                     print events as JSON lines; ask nothing
+      --download                 download the local model if no model is ready
+  lancelot call METHOD '{…}'     call a contract method; owner methods need LANCELOT_OWNER_TOKEN
+  lancelot serve --port 0        start the HTTP and WebSocket gateway on loopback
+  lancelot repl "COMMAND"        run ls, cat, grep, find, cp or mv without a shell, under full governance
+  lancelot receipts verify [FILE [KEY]]  verify the ledger, or the export FILE signed with KEY
+  lancelot receipts export [ledger|receipts]  export to exports/ in the data folder
+  lancelot soul status           show the active soul, its versions and open proposals
+  lancelot soul lint FILE        check a soul; exit code 1 if it cannot be activated
+  lancelot soul diff [V1] [V2]   compare versions; or: soul diff PROPOSAL
+  lancelot memory [status]       show memory; also core, search QUERY, contexts, compile "TASK"
+  lancelot memory remember "…"   save a memory; forget "…" deletes one
+  lancelot memory commits        list changes; rollback ID or rollback --last N reverts them
+  lancelot memory quarantine     list pending memories; promote ID approves one, deny ID rejects it
+  lancelot memory export [markdown|jsonl]  export to exports/ in the data folder; backup exports everything
+  lancelot memory import FILE    import an export or a memory.jsonl; --replace, --dry-run
+  lancelot memory jobs           list maintenance jobs; run JOB runs one now
+  lancelot policy explain "CMD"  show the decision on a command, and the reasons
+      --cwd DIR                  folder of the command (default: the workspace)
+  lancelot models [download]     list models; download the local model
+  lancelot models choose PROVIDER [MODEL]  set the active provider and model
+  lancelot usage [DAYS]          show usage and cost by lane, model and task
+  lancelot usage cap task|day AMOUNT|none  set a spending cap in US dollars
+  lancelot key set NAME          store an API key (read from the terminal or standard input)
+  lancelot key list              list the names of stored keys
+  lancelot key delete NAME       delete a stored key
 
-  --data DIR                     data folder (LANCELOT_DATA, else the platform's place)
+  --data DIR                     data folder (default: LANCELOT_DATA, or the platform's data folder)
 
-Keys: ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, XAI_API_KEY in the environment, or stored with key set.
+API keys: set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or XAI_API_KEY, or use lancelot key set.
 `;

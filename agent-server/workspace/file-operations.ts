@@ -120,7 +120,7 @@ export interface WriteOptions {
 /**
  * Replaces or makes a file in one step: readers see the old bytes or the new ones, never a part. Mode and owner stay, missing
  * folders are made. What the parent folder is gets checked on the open folder itself (Linux) or just before the last step.
- * Other names of the file (hard links) keep the old content (docs/decisions/0011).
+ * Other names of the file (hard links) keep the old content (docs/decisions/0011-edit-placement.md).
  * @returns how many other names it had.
  * @throws LancelotError `conflict` when the file is no longer what was expected, `denied` when its folder is another one now.
  */

@@ -1,6 +1,6 @@
 import type { Approval } from "../../agent-server/contract/governance.ts";
 
-/** Whether the owner is told of a question by a notification: where the soul says so, and the chat that shows it is not in sight. */
+/** True when an approval needs a notification: the soul lists that channel, and the chat that shows the approval is hidden. */
 export function isAnnounced({ channels }: Pick<Approval, "channels">, chatVisible: boolean): boolean {
   return !chatVisible && channels.includes("notification");
 }

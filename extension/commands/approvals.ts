@@ -1,48 +1,48 @@
 import * as vscode from "vscode";
 import type { Approval, ApprovalDecision } from "../../agent-server/contract/governance.ts";
 import type { AgentHost } from "../host/agent-host.ts";
-import { codeOf, report } from "../host/report.ts";
+import { codeOf, showError } from "../host/show-error.ts";
 import type { Details } from "../review/documents.ts";
 import type { Approvals } from "../views/approvals.ts";
 import type { ChatView } from "../views/chat-view.ts";
 import { isAnnounced } from "./approval-channels.ts";
 import { type Commands, field } from "./commands.ts";
 
-/** More than this the editor's dialog cannot show whole. */
+/** Longer details do not fit into a modal dialog. */
 const dialogLines = 25;
 const dialogChars = 2500;
 
-/** Answering approvals: the exact detail is always seen before something is allowed. */
+/** Commands that answer approvals. The user always sees the full detail before the buttons that allow it. */
 export function approvalCommands(host: AgentHost, approvals: Approvals, details: Details): Commands {
   const decide = async (approval: Approval, decision: ApprovalDecision, reason?: string) => {
     try {
       await host.call("approvals.decide", { id: approval.id, decision, ...(reason === undefined || reason === "" ? {} : { reason }) });
     } catch (error) {
-      // Answered elsewhere (chat, another window) or expired meanwhile.
+      // The chat or another window answered it, or it expired.
       if (codeOf(error) !== "conflict" && codeOf(error) !== "not_found") throw error;
-      void vscode.window.showInformationMessage(vscode.l10n.t("This approval was answered or expired meanwhile."));
+      void vscode.window.showInformationMessage(vscode.l10n.t("This approval was already answered or has expired."));
     }
   };
   const deny = async (approval: Approval) => {
     const reason = await vscode.window.showInputBox({
       title: vscode.l10n.t("Deny: {0}", approval.title),
-      prompt: vscode.l10n.t("Tell why, or what to do instead (may be empty). The model reads it."),
+      prompt: vscode.l10n.t("Tell Lancelot why, or what to do instead (optional)."),
       ignoreFocusOut: true,
     });
     if (reason !== undefined) await decide(approval, "deny", reason);
   };
   const review = async (approval: Approval) => {
     const whole = approval.detail.length <= dialogChars && approval.detail.split("\n").length <= dialogLines;
-    const once = vscode.l10n.t("Allow once");
-    const quest = vscode.l10n.t("Allow for this task");
+    const once = vscode.l10n.t("Allow Once");
+    const quest = vscode.l10n.t("Allow for This Task");
     const no = vscode.l10n.t("Deny…");
-    const read = vscode.l10n.t("Read all of it");
+    const read = vscode.l10n.t("Show Full Text");
     const shown = whole ? approval.detail : `${approval.detail.split("\n").slice(0, dialogLines).join("\n").slice(0, dialogChars)}\n…`;
     const rules = approval.rules.map(({ message }) => `• ${message}`).join("\n");
     const buttons = [...(whole ? [once] : [read]), ...(whole && approval.questId !== null ? [quest] : []), no];
     const answer = await vscode.window.showWarningMessage(
       `${approval.tier} · ${approval.title}`,
-      { modal: true, detail: `${shown}\n\n${vscode.l10n.t("Asked because:")}\n${rules}` },
+      { modal: true, detail: `${shown}\n\n${vscode.l10n.t("Requires approval because:")}\n${rules}` },
       ...buttons,
     );
     if (answer === once) await decide(approval, "allow_once");
@@ -50,11 +50,11 @@ export function approvalCommands(host: AgentHost, approvals: Approvals, details:
     else if (answer === no) await deny(approval);
     else if (answer === read) await readThenDecide(approval);
   };
-  /** Too long for a dialog: it is read in an editor, the answer is given in a notification over it. */
+  /** Shows a detail that is too long for a dialog in an editor, and asks in a notification. */
   const readThenDecide = async (approval: Approval) => {
     await details.show(vscode.l10n.t("Approval"), approval.detail);
-    const once = vscode.l10n.t("Allow once");
-    const quest = vscode.l10n.t("Allow for this task");
+    const once = vscode.l10n.t("Allow Once");
+    const quest = vscode.l10n.t("Allow for This Task");
     const no = vscode.l10n.t("Deny…");
     const buttons = [once, ...(approval.questId === null ? [] : [quest]), no];
     const answer = await vscode.window.showWarningMessage(`${approval.tier} · ${approval.title}`, ...buttons);
@@ -66,7 +66,7 @@ export function approvalCommands(host: AgentHost, approvals: Approvals, details:
     const id = field(argument, "approvalId") ?? field(argument, "id");
     if (id !== undefined) return approvals.get(id);
     const pending = approvals.pending();
-    if (pending.length === 0) void vscode.window.showInformationMessage(vscode.l10n.t("No approval waits for you."));
+    if (pending.length === 0) void vscode.window.showInformationMessage(vscode.l10n.t("No approvals are pending."));
     if (pending.length <= 1) return pending[0];
     const picked = await vscode.window.showQuickPick(
       pending.map((approval) => ({ label: approval.title, description: approval.tier, approval })),
@@ -85,13 +85,13 @@ export function approvalCommands(host: AgentHost, approvals: Approvals, details:
   };
 }
 
-/** Tells the owner of an approval, or a question, when the chat that shows it is not in sight. */
+/** Notifies the user of an approval or a question while the chat that shows it is hidden. */
 export function announceApprovals(host: AgentHost, approvals: Approvals, chat: ChatView): vscode.Disposable {
   const announce = async (approval: Approval) => {
     const review = vscode.l10n.t("Review…");
     const deny = vscode.l10n.t("Deny…");
     const answer = await vscode.window.showWarningMessage(
-      vscode.l10n.t("Lancelot asks ({0}): {1}", approval.tier, approval.title),
+      vscode.l10n.t("Lancelot requires your approval ({0}): {1}", approval.tier, approval.title),
       review,
       deny,
     );
@@ -102,8 +102,8 @@ export function announceApprovals(host: AgentHost, approvals: Approvals, chat: C
   const questions = new Set<string>();
   return vscode.Disposable.from(
     approvals.onAsked((approval) => {
-      // The chat card and the tree are there always.
-      if (isAnnounced(approval, chat.visible)) void announce(approval).catch(report);
+      // The chat card and the tree always show the approval.
+      if (isAnnounced(approval, chat.visible)) void announce(approval).catch(showError);
     }),
     host.onEvent((event) => {
       if (event.topic !== "quest") return;

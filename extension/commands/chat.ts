@@ -6,26 +6,26 @@ import type { ChatView } from "../views/chat-view.ts";
 import { type Commands, field } from "./commands.ts";
 
 export interface Quests extends vscode.Disposable {
-  /** Quests whose loop runs or waits, the latest first. */
+  /** Quests that are running or waiting, newest first. */
   active(): readonly Quest[];
 }
 
-/** Follows which quests run, for *Stop task* and its when clause. */
+/** Tracks running quests for *Stop Task* and its when clause. */
 export function watchQuests(host: AgentHost, log: vscode.LogOutputChannel): Quests {
   const active = new Map<string, Quest>();
   const show = () => void vscode.commands.executeCommand("setContext", "lancelot.questActive", active.size > 0);
-  const take = (quest: Quest) => {
+  const update = (quest: Quest) => {
     active.delete(quest.id);
     if (quest.status === "active" || quest.status === "waiting") active.set(quest.id, quest);
   };
   const reload = async () => {
     const { items } = await host.call("quests.list", { limit: 50 });
-    for (const quest of items.toReversed()) take(quest);
+    for (const quest of items.toReversed()) update(quest);
     show();
   };
   const registrations = [
     host.onEvent((event) => {
-      if (event.topic === "quest") take(event.payload);
+      if (event.topic === "quest") update(event.payload);
       else if (event.topic === "questDeleted") active.delete(event.payload.id);
       else return;
       show();
@@ -34,22 +34,22 @@ export function watchQuests(host: AgentHost, log: vscode.LogOutputChannel): Ques
       active.clear();
       show();
       if (state !== "ready") return;
-      void reload().catch((error: unknown) => log.warn(`quests were not read: ${String(error)}`));
+      void reload().catch((error: unknown) => log.warn(`could not read quests: ${String(error)}`));
     }),
   ];
   return { active: () => [...active.values()].toReversed(), dispose: () => vscode.Disposable.from(...registrations).dispose() };
 }
 
-/** Characters; more than this is better read by a tool, piece by piece. */
+/** Characters. The model reads longer texts in parts with a tool. */
 const maxSelection = 20_000;
 
-/** Opening the chat, starting and stopping tasks, and taking code of the editor to the chat. */
+/** Commands that open the chat, start and stop tasks, and add code from the editor to the chat. */
 export function chatCommands(host: AgentHost, chat: ChatView, quests: Quests): Commands {
-  const compose = async (words: string) => {
+  const compose = async (prompt: string) => {
     const editor = vscode.window.activeTextEditor;
     const path = editor === undefined ? null : pathOf(editor.document.uri);
     if (editor === undefined || path === null) {
-      void vscode.window.showInformationMessage(vscode.l10n.t("Open a file of the workspace first."));
+      void vscode.window.showInformationMessage(vscode.l10n.t("Open a file in the workspace first."));
       return;
     }
     const range = editor.selection.isEmpty
@@ -64,7 +64,7 @@ export function chatCommands(host: AgentHost, chat: ChatView, quests: Quests): C
     }
     const fence = "`".repeat(Math.max(3, ...[...selected.matchAll(/`+/g)].map(([run]) => run.length + 1)));
     const where = vscode.l10n.t("{0}, lines {1}–{2}:", path, range.start.line + 1, range.end.line + 1);
-    await chat.show({ compose: `${words}${where}\n${fence}${editor.document.languageId}\n${selected}\n${fence}\n`, focus: true });
+    await chat.show({ compose: `${prompt}${where}\n${fence}${editor.document.languageId}\n${selected}\n${fence}\n`, focus: true });
   };
 
   return {
@@ -73,8 +73,8 @@ export function chatCommands(host: AgentHost, chat: ChatView, quests: Quests): C
       return chat.show({ focus: true, ...(questId === undefined ? {} : { questId }) });
     },
     "lancelot.newTask": (argument) => {
-      const words = field(argument, "text");
-      return chat.show({ newQuest: true, focus: true, ...(words === undefined ? {} : { compose: words }) });
+      const prompt = field(argument, "text");
+      return chat.show({ newQuest: true, focus: true, ...(prompt === undefined ? {} : { compose: prompt }) });
     },
     "lancelot.crusader": () => chat.show({ crusader: true, focus: true }),
     async "lancelot.stopTask"() {
@@ -104,7 +104,7 @@ export function chatCommands(host: AgentHost, chat: ChatView, quests: Quests): C
         .getDiagnostics(editor.document.uri)
         .filter(({ range }) => range.intersection(selection) !== undefined || range.start.line === selection.active.line);
       if (problems.length === 0) {
-        void vscode.window.showInformationMessage(vscode.l10n.t("The editor shows no problem on this line."));
+        void vscode.window.showInformationMessage(vscode.l10n.t("VS Code shows no problem on this line."));
         return;
       }
       const named = problems.map(({ message, range }) => `- ${vscode.l10n.t("line {0}: {1}", range.start.line + 1, message)}`).join("\n");

@@ -1,10 +1,10 @@
 import * as vscode from "vscode";
-import { report } from "../host/report.ts";
+import { showError } from "../host/show-error.ts";
 
-/** Command handlers by id; each group of the palette is one record. */
+/** Command handlers by id, one record for each group of commands. */
 export type Commands = Record<`lancelot.${string}`, (...args: unknown[]) => Promise<void> | void>;
 
-/** Registers commands so that a failed one tells the owner why. */
+/** Registers commands and shows the error of a command that fails. */
 export function registerCommands(...groups: Commands[]): vscode.Disposable {
   const registrations = groups.flatMap((group) =>
     Object.entries(group).map(([id, run]) =>
@@ -12,7 +12,7 @@ export function registerCommands(...groups: Commands[]): vscode.Disposable {
         try {
           await run(...args);
         } catch (error) {
-          report(error);
+          showError(error);
         }
       }),
     ),
@@ -20,7 +20,7 @@ export function registerCommands(...groups: Commands[]): vscode.Disposable {
   return vscode.Disposable.from(...registrations);
 }
 
-/** A string of a command's argument: a field of a tree item or of another command's, or what a view passed as it is. */
+/** A string field of a command's argument; the argument itself when it is a string. */
 export function field(argument: unknown, name: string): string | undefined {
   if (typeof argument === "string") return argument;
   const value: unknown = typeof argument === "object" && argument !== null ? (argument as Record<string, unknown>)[name] : undefined;

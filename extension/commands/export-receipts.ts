@@ -1,10 +1,10 @@
 import * as vscode from "vscode";
 import type { AgentHost } from "../host/agent-host.ts";
-import { report } from "../host/report.ts";
+import { showError } from "../host/show-error.ts";
 import { dataFolder } from "../host/settings.ts";
 import { type Commands, field } from "./commands.ts";
 
-/** Writes receipts to a file of the data folder, and shows where it is. */
+/** Exports receipts to a file in the data folder and offers to open it. */
 export function exportCommands(context: vscode.ExtensionContext, host: AgentHost): Commands {
   return {
     async "lancelot.exportReceipts"(argument) {
@@ -21,17 +21,19 @@ export function exportCommands(context: vscode.ExtensionContext, host: AgentHost
           {
             label: vscode.l10n.t("Receipts"),
             detail: narrowed
-              ? vscode.l10n.t("Those of the task and days chosen, one a line, with what is needed to verify them elsewhere.")
-              : vscode.l10n.t("All of them, one a line, with what is needed to verify them elsewhere."),
+              ? vscode.l10n.t(
+                  "Receipts of the selected task and days, one per line, with the data needed to verify them on another machine.",
+                )
+              : vscode.l10n.t("All receipts, one per line, with the data needed to verify them on another machine."),
             value: "receipts" as const,
           },
           {
             label: vscode.l10n.t("Whole ledger"),
-            detail: vscode.l10n.t("Every entry of the chain with its signed heads."),
+            detail: vscode.l10n.t("Every ledger entry, with the signed heads."),
             value: "ledger" as const,
           },
         ],
-        { title: vscode.l10n.t("Export receipts") },
+        { title: vscode.l10n.t("Export Receipts") },
       );
       if (format === undefined) return;
       const result = await vscode.window.withProgress(
@@ -44,12 +46,12 @@ export function exportCommands(context: vscode.ExtensionContext, host: AgentHost
       );
       const uri = vscode.Uri.joinPath(vscode.Uri.file(dataFolder(context)), "exports", result.file);
       const open = vscode.l10n.t("Open");
-      const reveal = vscode.l10n.t("Show in folder");
-      // In a remote window the file is on the other machine, where no file manager can be opened.
+      const reveal = vscode.l10n.t("Show in Folder");
+      // In a remote window the file is on the other machine, which has no file manager to open.
       const local = vscode.env.remoteName === undefined && vscode.env.uiKind === vscode.UIKind.Desktop;
       void vscode.window
         .showInformationMessage(
-          vscode.l10n.t("{0} entries were written to {1} (SHA-256 {2}…).", result.entries, result.file, result.sha256.slice(0, 12)),
+          vscode.l10n.t("Exported {0} entries to {1} (SHA-256 {2}…).", result.entries, result.file, result.sha256.slice(0, 12)),
           open,
           ...(local ? [reveal] : []),
         )
@@ -57,7 +59,7 @@ export function exportCommands(context: vscode.ExtensionContext, host: AgentHost
           if (answer === open) await vscode.commands.executeCommand("vscode.open", uri);
           if (answer === reveal) await vscode.commands.executeCommand("revealFileInOS", uri);
         })
-        .then(undefined, report);
+        .then(undefined, showError);
     },
   };
 }

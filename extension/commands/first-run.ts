@@ -4,9 +4,9 @@ import { size } from "./models.ts";
 
 const key = "welcomed";
 
-/** Once, when nothing can answer yet: the walkthrough, and an offer of the local model or of a provider. */
+/** On the first start without a usable model: opens the walkthrough and offers the local model or a provider. */
 export function registerFirstRun(context: vscode.ExtensionContext, host: AgentHost, log: vscode.LogOutputChannel): vscode.Disposable {
-  // Tests inside the editor say themselves what is open.
+  // Tests decide for themselves which editors are open.
   if (context.extensionMode === vscode.ExtensionMode.Test) return new vscode.Disposable(() => undefined);
   const welcome = async () => {
     if (context.globalState.get<boolean>(key) === true) return;
@@ -15,11 +15,11 @@ export function registerFirstRun(context: vscode.ExtensionContext, host: AgentHo
     if (answers || context.globalState.get<boolean>(key) === true) return;
     await context.globalState.update(key, true);
     await vscode.commands.executeCommand("lancelot.openWalkthrough");
-    const download = vscode.l10n.t("Download local model");
-    const choose = vscode.l10n.t("Choose a provider");
+    const download = vscode.l10n.t("Download Local Model");
+    const choose = vscode.l10n.t("Choose a Provider");
     const answer = await vscode.window.showInformationMessage(
       vscode.l10n.t(
-        "Lancelot needs a model. {0} runs on this machine without a key ({1} to download), or choose a provider.",
+        "Lancelot needs a model. Download {0} ({1}), which runs on this machine without an API key, or choose a provider.",
         local.name,
         size(local),
       ),

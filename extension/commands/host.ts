@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 import type { AgentHost } from "../host/agent-host.ts";
 import type { Commands } from "./commands.ts";
 
-/** The agent host: state, restart, log; and settings. */
+/** Commands for the agent host's state, restart and log, and for the settings. */
 export function hostCommands(host: AgentHost, log: vscode.LogOutputChannel): Commands {
   return {
     async "lancelot.restartHost"() {
@@ -14,17 +14,17 @@ export function hostCommands(host: AgentHost, log: vscode.LogOutputChannel): Com
     "lancelot.showLog": () => log.show(),
     async "lancelot.status"() {
       const entries: (vscode.QuickPickItem & { command?: string })[] = [
-        { label: vscode.l10n.t("$(comment-discussion) Open chat"), command: "lancelot.openChat" },
-        { label: vscode.l10n.t("$(sparkle) Choose model"), command: "lancelot.chooseModel" },
+        { label: vscode.l10n.t("$(comment-discussion) Open Chat"), command: "lancelot.openChat" },
+        { label: vscode.l10n.t("$(sparkle) Choose Model"), command: "lancelot.chooseModel" },
         { label: vscode.l10n.t("$(shield) Open War Room"), command: "lancelot.openWarRoom" },
-        { label: vscode.l10n.t("$(credit-card) Show usage"), command: "lancelot.showUsage" },
-        { label: vscode.l10n.t("$(heart) Show the soul"), command: "lancelot.showSoul" },
-        { label: vscode.l10n.t("$(shield) Toggle safe mode"), command: "lancelot.toggleSafeMode" },
+        { label: vscode.l10n.t("$(credit-card) Show Usage"), command: "lancelot.showUsage" },
+        { label: vscode.l10n.t("$(heart) Show Soul"), command: "lancelot.showSoul" },
+        { label: vscode.l10n.t("$(shield) Toggle Safe Mode"), command: "lancelot.toggleSafeMode" },
         { label: vscode.l10n.t("$(pulse) Doctor"), command: "lancelot.doctor" },
         { label: "", kind: vscode.QuickPickItemKind.Separator },
-        { label: vscode.l10n.t("$(debug-restart) Restart agent host"), command: "lancelot.restartHost" },
-        { label: vscode.l10n.t("$(output) Show log"), command: "lancelot.showLog" },
-        { label: vscode.l10n.t("$(gear) Settings"), command: "lancelot.openSettings" },
+        { label: vscode.l10n.t("$(debug-restart) Restart Agent Host"), command: "lancelot.restartHost" },
+        { label: vscode.l10n.t("$(output) Show Log"), command: "lancelot.showLog" },
+        { label: vscode.l10n.t("$(gear) Open Settings"), command: "lancelot.openSettings" },
       ];
       const picked = await vscode.window.showQuickPick(entries, {
         title: vscode.l10n.t("Lancelot"),

@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 import type { Result } from "../../agent-server/contract/table.ts";
 import type { AgentHost } from "../host/agent-host.ts";
 import { dataFolder } from "../host/settings.ts";
-import { askOwner, sayAndOffer } from "./ask-owner.ts";
+import { confirm, showWithAction } from "./confirmation.ts";
 import type { Commands } from "./commands.ts";
 
 type Format = "markdown" | "jsonl" | "backup";
@@ -11,7 +11,7 @@ const names: Readonly<Record<Format, (day: string) => string>> = {
   jsonl: (day) => `lancelot-memory-${day}.jsonl`,
   backup: (day) => `lancelot-memory-backup-${day}.jsonl`,
 };
-/** Refused lines that a dialog names. */
+/** How many refused lines a dialog lists. */
 const refusedShown = 6;
 
 function withProgress<T>(title: string, run: (signal: AbortSignal) => Promise<T>): Thenable<T> {
@@ -25,7 +25,7 @@ function withProgress<T>(title: string, run: (signal: AbortSignal) => Promise<T>
 function importText({ added, updated, unchanged, removed, refused }: Result<"memory.import">): string {
   const lines = [
     vscode.l10n.t(
-      "New: {0}. Changed: {1}. As they are: {2}. Taken away: {3}. Refused: {4}.",
+      "Added: {0}. Updated: {1}. Unchanged: {2}. Removed: {3}. Refused: {4}.",
       added,
       updated,
       unchanged,
@@ -38,7 +38,7 @@ function importText({ added, updated, unchanged, removed, refused }: Result<"mem
   return lines.join("\n");
 }
 
-/** Memory into a file and out of one. */
+/** Commands that export, back up and import memory. */
 export function memoryFileCommands(context: vscode.ExtensionContext, host: AgentHost): Commands {
   const write = async (format: Format, title: string) => {
     const name = names[format](new Date().toISOString().slice(0, 10));
@@ -51,8 +51,8 @@ export function memoryFileCommands(context: vscode.ExtensionContext, host: Agent
     const result = await withProgress(title, (signal) => host.call("memory.export", { format }, signal));
     const written = vscode.Uri.joinPath(vscode.Uri.file(dataFolder(context)), "exports", result.file);
     await vscode.workspace.fs.copy(written, target, { overwrite: true });
-    sayAndOffer(
-      vscode.l10n.t("{0} items were written to {1} (SHA-256 {2}…).", result.items, target.fsPath, result.sha256.slice(0, 12)),
+    showWithAction(
+      vscode.l10n.t("Exported {0} items to {1} (SHA-256 {2}…).", result.items, target.fsPath, result.sha256.slice(0, 12)),
       vscode.l10n.t("Open"),
       async () => {
         await vscode.commands.executeCommand("vscode.open", target);
@@ -64,18 +64,18 @@ export function memoryFileCommands(context: vscode.ExtensionContext, host: Agent
     async "lancelot.exportMemory"() {
       const picked = await vscode.window.showQuickPick(
         [
-          { label: "Markdown", detail: vscode.l10n.t("To be read: what is remembered, under its headings."), format: "markdown" as const },
-          { label: "JSONL", detail: vscode.l10n.t("To be imported elsewhere: one item a line."), format: "jsonl" as const },
+          { label: "Markdown", detail: vscode.l10n.t("For reading: memories grouped under headings."), format: "markdown" as const },
+          { label: "JSONL", detail: vscode.l10n.t("For importing elsewhere: one item per line."), format: "jsonl" as const },
         ],
-        { title: vscode.l10n.t("Export memory") },
+        { title: vscode.l10n.t("Export Memory") },
       );
-      if (picked !== undefined) await write(picked.format, vscode.l10n.t("Export memory"));
+      if (picked !== undefined) await write(picked.format, vscode.l10n.t("Export Memory"));
     },
 
-    "lancelot.backUpMemory": () => write("backup", vscode.l10n.t("Back up memory")),
+    "lancelot.backUpMemory": () => write("backup", vscode.l10n.t("Back Up Memory")),
 
     async "lancelot.importMemory"() {
-      const title = vscode.l10n.t("Import memory");
+      const title = vscode.l10n.t("Import Memory");
       const [file] =
         (await vscode.window.showOpenDialog({
           ...{ title, canSelectMany: false, openLabel: vscode.l10n.t("Import") },
@@ -84,36 +84,38 @@ export function memoryFileCommands(context: vscode.ExtensionContext, host: Agent
       if (file === undefined) return;
       const picked = await vscode.window.showQuickPick(
         [
-          { label: vscode.l10n.t("Add"), detail: vscode.l10n.t("What is here stays; what is new joins it."), mode: "merge" as const },
+          {
+            label: vscode.l10n.t("Add"),
+            detail: vscode.l10n.t("Keeps the existing memories and adds the new ones."),
+            mode: "merge" as const,
+          },
           {
             label: vscode.l10n.t("Replace"),
-            detail: vscode.l10n.t("What is here is taken away first, as one commit that can be rolled back."),
+            detail: vscode.l10n.t("Removes the existing memories first. The whole import is one commit, which you can roll back."),
             mode: "replace" as const,
           },
         ],
         { title },
       );
       if (picked === undefined) return;
-      const wish = { path: file.fsPath, mode: picked.mode };
-      const planned = await withProgress(title, (signal) => host.call("memory.import", { ...wish, dryRun: true }, signal));
+      const request = { path: file.fsPath, mode: picked.mode };
+      const planned = await withProgress(title, (signal) => host.call("memory.import", { ...request, dryRun: true }, signal));
       if (planned.added + planned.updated + planned.removed === 0) {
-        void vscode.window.showInformationMessage(vscode.l10n.t("There is nothing to import. {0}", importText(planned)));
+        void vscode.window.showInformationMessage(vscode.l10n.t("Nothing to import. {0}", importText(planned)));
         return;
       }
-      const answer = await askOwner({
+      const answer = await confirm({
         question:
-          picked.mode === "replace"
-            ? vscode.l10n.t("Replace what is remembered with this file?")
-            : vscode.l10n.t("Import this file into memory?"),
-        detail: `${importText(planned)}\n\n${vscode.l10n.t("Every line passes the checks. It is one commit, and can be rolled back.")}`,
+          picked.mode === "replace" ? vscode.l10n.t("Replace memory with this file?") : vscode.l10n.t("Import this file into memory?"),
+        detail: `${importText(planned)}\n\n${vscode.l10n.t("Lancelot checks every line before it stores it. The import is one commit, which you can roll back.")}`,
         yes: picked.mode === "replace" ? vscode.l10n.t("Replace") : vscode.l10n.t("Import"),
       });
       if (answer !== "yes") return;
-      const done = await withProgress(title, (signal) => host.call("memory.import", wish, signal));
+      const done = await withProgress(title, (signal) => host.call("memory.import", request, signal));
       const { commitId } = done;
       if (commitId === null) void vscode.window.showInformationMessage(importText(done));
       else
-        sayAndOffer(importText(done), vscode.l10n.t("Show the commit"), async () => {
+        showWithAction(importText(done), vscode.l10n.t("Show Commit"), async () => {
           await vscode.commands.executeCommand("lancelot.openMemory", { commitId });
         });
     },

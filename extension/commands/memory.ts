@@ -2,14 +2,14 @@ import * as vscode from "vscode";
 import type { MemoryItem } from "../../agent-server/contract/memory.ts";
 import type { MemoryPlace } from "../../agent-server/contract/webview.ts";
 import type { AgentHost } from "../host/agent-host.ts";
-import { codeOf, plain } from "../host/report.ts";
+import { codeOf, withoutEmphasis } from "../host/show-error.ts";
 import type { WarRoom } from "../views/war-room.ts";
-import { sayAndOffer } from "./ask-owner.ts";
+import { showWithAction } from "./confirmation.ts";
 import { type Commands, field } from "./commands.ts";
-import { placeText } from "./memory-words.ts";
+import { placeLabel } from "./memory-labels.ts";
 
 const longestText = 4000;
-/** Milliseconds of rest in typing before a search starts. */
+/** How long (ms) typing must pause before a search starts. */
 const typingRest = 150;
 const found = 30;
 
@@ -17,21 +17,21 @@ interface ItemRow extends vscode.QuickPickItem {
   readonly item: MemoryItem;
 }
 
-/** The text that is selected in the editor, when it is not too long to be remembered. */
+/** The selected text; empty when it is too long to remember. */
 function selectedText(): string {
   const editor = vscode.window.activeTextEditor;
   const text = editor === undefined ? "" : editor.document.getText(editor.selection).trim();
   return text.length <= longestText ? text : "";
 }
 
-/** What is remembered: adding to it, finding in it, and the panel that shows all of it. */
+/** Commands that remember, search and show memories. */
 export function memoryCommands(host: AgentHost, warRoom: WarRoom): Commands {
   const open = (place: MemoryPlace = {}): void => warRoom.open({ tab: "memory", memory: place });
 
   const search = async (): Promise<void> => {
     const pick = vscode.window.createQuickPick<ItemRow>();
-    pick.title = vscode.l10n.t("Search memory");
-    pick.placeholder = vscode.l10n.t("Words of what is looked for; without words the newest first");
+    pick.title = vscode.l10n.t("Search Memory");
+    pick.placeholder = vscode.l10n.t("Type to search. Without a query, the newest memories come first.");
     const { promise, resolve, reject: failed } = Promise.withResolvers<void>();
     let asking: AbortController | undefined;
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -44,14 +44,14 @@ export function memoryCommands(host: AgentHost, warRoom: WarRoom): Commands {
         const { items } = await host.call("memory.search", { query: pick.value, limit: found }, mine.signal);
         if (asking !== mine) return;
         pick.items = items.map(({ item, snippet }) => ({
-          // The editor sorts rows by how their labels match; what is not a label stays in the host's order.
-          label: placeText(item),
+          // VS Code re-sorts rows by their labels, so the searched text goes into `detail`, which keeps the host's order.
+          label: placeLabel(item),
           detail: (snippet === "" ? item.content : snippet).replaceAll(/\s+/g, " ").trim(),
-          // What the host found fits, whatever the editor thinks of its words.
+          // The host already filtered these rows.
           alwaysShow: true,
           item,
         }));
-        if (items.length === 0) pick.placeholder = vscode.l10n.t("Nothing remembered fits.");
+        if (items.length === 0) pick.placeholder = vscode.l10n.t("No memories match.");
       } catch (error) {
         if (asking !== mine || codeOf(error) === "cancelled") return;
         failed(error);
@@ -98,19 +98,19 @@ export function memoryCommands(host: AgentHost, warRoom: WarRoom): Commands {
       const given = typeof argument === "object" ? field(argument, "text") : undefined;
       const text = await vscode.window.showInputBox({
         title: vscode.l10n.t("Remember"),
-        prompt: vscode.l10n.t("In your own words. It goes to the block or tier it belongs to; you can change that in the War Room."),
+        prompt: vscode.l10n.t("Describe what to remember. Lancelot picks the block or tier; you can change it in the War Room."),
         placeHolder: vscode.l10n.t("For example: the tests need a database on port 5433"),
         value: given ?? selectedText(),
         ignoreFocusOut: true,
-        validateInput: (words) => {
-          if (words.trim() === "") return vscode.l10n.t("Say what should be remembered.");
-          return words.length > longestText ? vscode.l10n.t("It is too long: at most {0} characters.", longestText) : undefined;
+        validateInput: (text) => {
+          if (text.trim() === "") return vscode.l10n.t("Enter what to remember.");
+          return text.length > longestText ? vscode.l10n.t("Enter at most {0} characters.", longestText) : undefined;
         },
       });
       if (text === undefined || text.trim() === "") return;
       const { item, notes } = await host.call("memory.remember", { text: text.trim() });
-      sayAndOffer(
-        plain([vscode.l10n.t("Remembered ({0}).", placeText(item)), ...notes].join(" ")),
+      showWithAction(
+        withoutEmphasis([vscode.l10n.t("Saved to memory ({0}).", placeLabel(item)), ...notes].join(" ")),
         vscode.l10n.t("Show"),
         // oxlint-disable-next-line require-await -- the panel opens at once
         async () => open({ itemId: item.id }),

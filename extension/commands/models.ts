@@ -1,13 +1,13 @@
 import * as vscode from "vscode";
 import type { LocalModel, LocalServer, ModelInfo, ProviderState } from "../../agent-server/contract/models.ts";
 import type { AgentHost } from "../host/agent-host.ts";
-import { plain } from "../host/report.ts";
+import { withoutEmphasis } from "../host/show-error.ts";
 import type { Commands } from "./commands.ts";
 import { serverChoices } from "./local-model.ts";
 
 type Choice = vscode.QuickPickItem & ({ kind: vscode.QuickPickItemKind.Separator } | { run?: () => Promise<void> });
 
-/** Secret names of the kinds that always need a key; a server of one's own has the name models.yaml gives it. */
+/** Secret names of the provider kinds that always need an API key. Other servers update the name from models.yaml. */
 const keyNames: Partial<Record<ProviderState["kind"], string>> = {
   anthropic: "ANTHROPIC_API_KEY",
   openai: "OPENAI_API_KEY",
@@ -15,7 +15,7 @@ const keyNames: Partial<Record<ProviderState["kind"], string>> = {
   xai: "XAI_API_KEY",
 };
 
-/** Choosing a model, keys, and the local model. */
+/** Commands for choosing a model, API keys and downloading the local model. */
 export function modelCommands(host: AgentHost): Commands {
   const choose = async (provider: string, model?: string) => {
     const chosen = await host.call("models.choose", { provider, ...(model === undefined ? {} : { model }) });
@@ -28,7 +28,7 @@ export function modelCommands(host: AgentHost): Commands {
   return {
     "lancelot.chooseModel": () => pickModel(host, choose, downloadThenChoose),
     async "lancelot.setApiKey"() {
-      const picked = await pickSecret(host, vscode.l10n.t("Set the API key of which provider?"));
+      const picked = await pickSecret(host, vscode.l10n.t("Set the API key for which provider?"));
       if (picked !== undefined) await askKey(host, picked.name, picked.label);
     },
     async "lancelot.removeApiKey"() {
@@ -40,13 +40,13 @@ export function modelCommands(host: AgentHost): Commands {
       const name = await vscode.window.showQuickPick(items, { title: vscode.l10n.t("Remove which key?") });
       if (name === undefined) return;
       await host.call("vault.delete", { name });
-      void vscode.window.showInformationMessage(vscode.l10n.t("{0} is removed.", name));
+      void vscode.window.showInformationMessage(vscode.l10n.t("{0} removed.", name));
     },
     "lancelot.downloadLocalModel": downloadThenChoose,
   };
 }
 
-/** The quick pick of providers and what they offer. It opens at once and fills when the host has asked them. */
+/** Shows a quick pick of all models. It opens at once and fills when the host answers. */
 async function pickModel(
   host: AgentHost,
   choose: (provider: string, model?: string) => Promise<void>,
@@ -54,8 +54,8 @@ async function pickModel(
 ): Promise<void> {
   const pick = vscode.window.createQuickPick<Choice>();
   const abort = new AbortController();
-  pick.title = vscode.l10n.t("Choose model");
-  pick.placeholder = vscode.l10n.t("Asking the providers…");
+  pick.title = vscode.l10n.t("Choose Model");
+  pick.placeholder = vscode.l10n.t("Loading models from your providers…");
   pick.matchOnDescription = true;
   pick.matchOnDetail = true;
   pick.busy = true;
@@ -68,17 +68,24 @@ async function pickModel(
     const [{ items, providers, problem }, local, servers] = await Promise.all([
       host.call("models.list", {}, abort.signal),
       host.call("models.local", {}, abort.signal),
-      // A look at this machine alone; without it the rest can still be chosen.
+      // Servers on this machine are optional rows, so an error does not matter.
       host.call("models.servers", {}, abort.signal).then(
         (found) => found.items,
         () => [],
       ),
     ]);
-    const wrong: Choice[] =
-      problem === null ? [] : [{ label: vscode.l10n.t("$(warning) config/models.yaml"), detail: plain(problem), alwaysShow: true }];
-    pick.items = [...wrong, ...choices(host, items, providers, local, choose, download), ...serversHere(host, servers), ...signIn()];
+    const configProblem: Choice[] =
+      problem === null
+        ? []
+        : [{ label: vscode.l10n.t("$(warning) config/models.yaml"), detail: withoutEmphasis(problem), alwaysShow: true }];
+    pick.items = [
+      ...configProblem,
+      ...choices(host, items, providers, local, choose, download),
+      ...unlistedServers(host, servers),
+      ...signInChoices(),
+    ];
     pick.activeItems = pick.items.filter((item) => "picked" in item && item.picked);
-    pick.placeholder = vscode.l10n.t("Models of every provider that can be reached");
+    pick.placeholder = vscode.l10n.t("Models of all reachable providers");
     pick.busy = false;
     const choice = await picked;
     pick.hide();
@@ -107,7 +114,7 @@ function choices(
           {
             label: vscode.l10n.t("$(cloud-download) Download {0}", local.name),
             description: size(local),
-            detail: localWords(local),
+            detail: localDetail(local),
             run: download,
           },
         ];
@@ -119,17 +126,17 @@ function choices(
         ...(item.displayName === item.model ? {} : { description: item.model }),
         ...(item.contextWindow === null
           ? {}
-          : { detail: vscode.l10n.t("{0} tokens of context", item.contextWindow.toLocaleString(vscode.env.language)) }),
+          : { detail: vscode.l10n.t("Context window: {0} tokens", item.contextWindow.toLocaleString(vscode.env.language)) }),
         async run() {
-          // A model that cannot answer without a key is of no use chosen without one.
+          // Asks for the API key first when the model cannot answer without one.
           if (provider.hasKey || keyName === undefined || (await askKey(host, keyName, provider.displayName)))
             await choose(provider.provider, item.model);
         },
       }));
       if (!provider.hasKey && keyName !== undefined)
         entries.unshift({
-          label: vscode.l10n.t("$(key) Set the API key of {0}…", provider.displayName),
-          ...(provider.problem === null ? {} : { detail: plain(provider.problem) }),
+          label: vscode.l10n.t("$(key) Set API Key for {0}…", provider.displayName),
+          ...(provider.problem === null ? {} : { detail: withoutEmphasis(provider.problem) }),
           async run() {
             if (await askKey(host, keyName, provider.displayName)) await choose(provider.provider);
           },
@@ -137,7 +144,7 @@ function choices(
       else if (provider.problem !== null)
         entries.unshift({
           label: `$(warning) ${provider.displayName}`,
-          detail: plain(provider.problem),
+          detail: withoutEmphasis(provider.problem),
           run: () => choose(provider.provider),
         });
       else if (entries.length === 0)
@@ -146,8 +153,8 @@ function choices(
     });
 }
 
-/** Servers of this machine that models.yaml does not name yet. */
-function serversHere(host: AgentHost, servers: readonly LocalServer[]): Choice[] {
+/** Model servers on this machine that models.yaml does not list yet. */
+function unlistedServers(host: AgentHost, servers: readonly LocalServer[]): Choice[] {
   return serverChoices(servers.filter(({ provider, models }) => provider === null && models.length > 0)).map(({ use, ...choice }) =>
     use === undefined
       ? choice
@@ -161,17 +168,17 @@ function serversHere(host: AgentHost, servers: readonly LocalServer[]): Choice[]
   );
 }
 
-function signIn(): Choice[] {
+function signInChoices(): Choice[] {
   return [
     { label: "", kind: vscode.QuickPickItemKind.Separator },
     {
-      label: vscode.l10n.t("$(sign-in) Sign in to a provider…"),
+      label: vscode.l10n.t("$(sign-in) Sign In to a Provider…"),
       run: async () => void (await vscode.commands.executeCommand("lancelot.signIn")),
     },
   ];
 }
 
-/** What answers first, then what can, then what needs nothing but a download, then what needs a key. */
+/** Sorts the active provider first, then ready ones, then the local model, then those without a key. */
 function rank(provider: ProviderState): number {
   if (provider.active) return 0;
   if (provider.problem === null) return 1;
@@ -184,11 +191,11 @@ async function pickSecret(host: AgentHost, title: string): Promise<{ label: stri
     const name = keyNames[provider.kind];
     return name === undefined
       ? []
-      : [{ label: provider.displayName, description: provider.hasKey ? vscode.l10n.t("has a key") : "", detail: name, name }];
+      : [{ label: provider.displayName, description: provider.hasKey ? vscode.l10n.t("key stored") : "", detail: name, name }];
   });
   const other = {
-    label: vscode.l10n.t("Another key…"),
-    description: vscode.l10n.t("the api_key_name of a provider in models.yaml"),
+    label: vscode.l10n.t("Other Key…"),
+    description: vscode.l10n.t("The api_key_name of a provider in models.yaml"),
     detail: "",
     name: "",
   };
@@ -200,29 +207,29 @@ async function pickSecret(host: AgentHost, title: string): Promise<{ label: stri
     prompt: other.description,
     ignoreFocusOut: true,
     validateInput: (value) =>
-      /^[A-Z][A-Z0-9_]{1,99}$/.test(value) ? undefined : vscode.l10n.t("Capital letters, digits and underscores."),
+      /^[A-Z][A-Z0-9_]{1,99}$/.test(value) ? undefined : vscode.l10n.t("Use capital letters, digits and underscores only."),
   });
   return name === undefined ? undefined : { label: name, name };
 }
 
-/** Asks for a key and stores it. @returns false when the owner gave none */
+/** Asks for a key and stores it. @returns false when the user cancelled */
 async function askKey(host: AgentHost, name: string, label: string): Promise<boolean> {
   const value = await vscode.window.showInputBox({
-    title: vscode.l10n.t("API key of {0}", label),
-    prompt: vscode.l10n.t("Kept in the editor's secret storage as {0}. It is sent to the provider and nowhere else.", name),
+    title: vscode.l10n.t("API key for {0}", label),
+    prompt: vscode.l10n.t("Stored in VS Code's secret storage as {0}. Lancelot sends it to this provider only.", name),
     password: true,
     ignoreFocusOut: true,
-    validateInput: (text) => (text.trim() === "" ? vscode.l10n.t("Paste the key, or press Escape.") : undefined),
+    validateInput: (text) => (text.trim() === "" ? vscode.l10n.t("Enter a key, or press Escape to cancel.") : undefined),
   });
   if (value === undefined) return false;
   await host.call("vault.set", { name, value: value.trim() });
-  void vscode.window.showInformationMessage(vscode.l10n.t("The key of {0} is stored.", label));
+  void vscode.window.showInformationMessage(vscode.l10n.t("API key for {0} stored.", label));
   return true;
 }
 
 /**
- * Fetches the local model, after the owner saw how large it is, with progress that can be cancelled.
- * @returns true when it is there
+ * Downloads the local model after the user confirmed its size, with cancellable progress.
+ * @returns true when the model is ready
  */
 async function downloadLocal(host: AgentHost): Promise<boolean> {
   const before = await host.call("models.local", {});
@@ -233,7 +240,7 @@ async function downloadLocal(host: AgentHost): Promise<boolean> {
       vscode.l10n.t("Download the local model {0}?", before.name),
       {
         modal: true,
-        detail: `${size(before)} · ${vscode.l10n.t("licence {0}", before.license)}\n${vscode.l10n.t("It runs on this machine; nothing you write leaves it. A download cut short goes on where it stopped.")}`,
+        detail: `${size(before)} · ${vscode.l10n.t("License: {0}", before.license)}\n${vscode.l10n.t("It runs on this machine, and nothing you write leaves it. An interrupted download resumes where it stopped.")}`,
       },
       button,
     );
@@ -245,7 +252,7 @@ async function downloadLocal(host: AgentHost): Promise<boolean> {
   );
 }
 
-/** Reports progress from events until the download has ended one way or another. */
+/** Reports progress from events until the download ends. */
 async function followDownload(
   host: AgentHost,
   before: LocalModel,
@@ -254,7 +261,7 @@ async function followDownload(
 ): Promise<boolean> {
   let done = before.doneBytes;
   const ended = Promise.withResolvers<LocalModel>();
-  const take = (model: LocalModel) => {
+  const update = (model: LocalModel) => {
     if (model.status !== "downloading") {
       ended.resolve(model);
       return;
@@ -267,13 +274,13 @@ async function followDownload(
     });
   };
   const registrations = [
-    host.onEvent((event) => (event.topic === "localModel" ? take(event.payload) : undefined)),
-    // A host that goes away sends no more events.
+    host.onEvent((event) => (event.topic === "localModel" ? update(event.payload) : undefined)),
+    // A host that stopped sends no more events.
     host.onState(({ state, detail }) => (state === "ready" || state === "starting" ? undefined : ended.reject(new Error(detail)))),
     token.onCancellationRequested(() => host.call("models.local.cancel", {}).then(ended.resolve, ended.reject)),
   ];
   try {
-    host.call("models.local.download", {}).then(take, ended.reject);
+    host.call("models.local.download", {}).then(update, ended.reject);
     const model = await ended.promise;
     if (model.problem !== null && !token.isCancellationRequested) throw new Error(model.problem);
     return model.status === "ready" || model.status === "loading" || model.status === "loaded";
@@ -282,12 +289,12 @@ async function followDownload(
   }
 }
 
-function localWords(model: LocalModel): string {
-  if (model.problem !== null) return plain(model.problem);
-  return vscode.l10n.t("Runs on this machine, without a key and without a network. Licence {0}.", model.license);
+function localDetail(model: LocalModel): string {
+  if (model.problem !== null) return withoutEmphasis(model.problem);
+  return vscode.l10n.t("Runs on this machine without an API key or network access. License: {0}.", model.license);
 }
 
-/** What is left to fetch, in words. */
+/** The remaining download size as text. */
 export function size(model: LocalModel): string {
   return bytes(Math.max(model.totalBytes - model.doneBytes, 0));
 }

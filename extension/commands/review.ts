@@ -8,7 +8,7 @@ import { undo } from "../review/undo.ts";
 import { uriOf } from "../editor/workspace-path.ts";
 import { type Commands, field } from "./commands.ts";
 
-/** Reviewing proposed changes, and undoing tasks. */
+/** Commands that review proposed changes and undo tasks. */
 export function reviewCommands(host: AgentHost, review: Review, details: Details): Commands {
   const onTarget = (run: (target: NonNullable<ReturnType<typeof targetOf>>) => Promise<void>) => async (argument: unknown) => {
     const target = targetOf(argument);
@@ -23,11 +23,11 @@ export function reviewCommands(host: AgentHost, review: Review, details: Details
       void vscode.window.showInformationMessage(vscode.l10n.t("There are no proposed changes to review."));
       return;
     }
-    const button = decision === "accept" ? vscode.l10n.t("Accept all") : vscode.l10n.t("Reject all");
+    const button = decision === "accept" ? vscode.l10n.t("Accept All") : vscode.l10n.t("Reject All");
     const question =
       decision === "accept"
-        ? vscode.l10n.t("Accept {0} hunks in {1} files?", hunks, open.length)
-        : vscode.l10n.t("Reject {0} hunks in {1} files?", hunks, open.length);
+        ? vscode.l10n.t("Accept all proposed changes? Hunks: {0}, files: {1}.", hunks, open.length)
+        : vscode.l10n.t("Reject all proposed changes? Hunks: {0}, files: {1}.", hunks, open.length);
     const answer = await vscode.window.showWarningMessage(
       question,
       { modal: true, detail: open.map(({ path }) => path).join("\n") },
@@ -78,12 +78,12 @@ export function reviewCommands(host: AgentHost, review: Review, details: Details
   };
 }
 
-/** A file as it was before a command beside what it is now; its diff as text where that is all there is. */
+/** Shows a file before and after a command in the diff editor, or the diff as text when the old text cannot be reconstructed. */
 async function showTouched(host: AgentHost, details: Details, id: string, path: string): Promise<void> {
   const { files } = await host.call("checkpoints.diff", { id });
   const found = files.find((file) => file.path === path);
   if (found === undefined) {
-    void vscode.window.showInformationMessage(vscode.l10n.t("{0} is as it was before the command.", path));
+    void vscode.window.showInformationMessage(vscode.l10n.t("{0} no longer differs from its state before the command.", path));
     return;
   }
   const { textBefore } = await import("../deferred.ts");
@@ -99,7 +99,7 @@ async function showTouched(host: AgentHost, details: Details, id: string, path: 
       "vscode.diff",
       details.document(path, before),
       bytes === null ? emptyUri(uri) : uri,
-      vscode.l10n.t("{0} (before the command ↔ now)", path),
+      vscode.l10n.t("{0} (before command ↔ now)", path),
       { preview: true },
     );
 }

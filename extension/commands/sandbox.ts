@@ -1,8 +1,8 @@
 import * as vscode from "vscode";
 import type { DoctorLine, SandboxState } from "../../agent-server/contract/providers.ts";
 import type { AgentHost } from "../host/agent-host.ts";
-import { plain, report } from "../host/report.ts";
-import { askOwner } from "./ask-owner.ts";
+import { withoutEmphasis, showError } from "../host/show-error.ts";
+import { confirm } from "./confirmation.ts";
 import type { Commands } from "./commands.ts";
 
 type Action = NonNullable<DoctorLine["action"]>;
@@ -24,13 +24,13 @@ const actionCommands: Record<Action, string> = {
 function actionText(action: Action): string {
   switch (action) {
     case "build_image":
-      return vscode.l10n.t("Build image");
+      return vscode.l10n.t("Build Image");
     case "restart_sandbox":
-      return vscode.l10n.t("Restart the sandbox");
+      return vscode.l10n.t("Restart Sandbox");
     case "open_flags":
-      return vscode.l10n.t("Switch a flag on or off");
+      return vscode.l10n.t("Set Feature Flag");
     case "open_settings":
-      return vscode.l10n.t("Open settings");
+      return vscode.l10n.t("Open Settings");
   }
 }
 
@@ -39,34 +39,34 @@ type Row = vscode.QuickPickItem & { action: Action | null };
 function rowOf({ title, status, message, nextStep, action }: DoctorLine): Row {
   return {
     label: `${icons[status]} ${title}`,
-    detail: plain(nextStep === null ? message : `${message} ${nextStep}`),
+    detail: withoutEmphasis(nextStep === null ? message : `${message} ${nextStep}`),
     alwaysShow: true,
     action,
     ...(action === null ? {} : { buttons: [{ iconPath: new vscode.ThemeIcon(actionIcons[action]), tooltip: actionText(action) }] }),
   };
 }
 
-/** Builds the image with progress that can be cancelled, and says how it ended. */
+/** Builds the image with cancellable progress and shows the result. */
 async function build(host: AgentHost): Promise<void> {
   const ended = await vscode.window.withProgress<SandboxState>(
-    { location: vscode.ProgressLocation.Notification, title: vscode.l10n.t("Building the sandbox's image"), cancellable: true },
+    { location: vscode.ProgressLocation.Notification, title: vscode.l10n.t("Building the sandbox image"), cancellable: true },
     async (progress, token) => {
       const { promise, resolve, reject } = Promise.withResolvers<SandboxState>();
-      const take = (state: SandboxState) => {
-        if (state.image.state === "building") progress.report({ message: plain(state.image.message ?? "") });
+      const update = (state: SandboxState) => {
+        if (state.image.state === "building") progress.report({ message: withoutEmphasis(state.image.message ?? "") });
         else resolve(state);
       };
       const listeners = [
         host.onEvent((event) => {
-          if (event.topic === "sandbox") take(event.payload);
+          if (event.topic === "sandbox") update(event.payload);
         }),
         host.onState(({ state, detail }) => {
-          if (state !== "ready") reject(new Error(detail || vscode.l10n.t("The agent host ended.")));
+          if (state !== "ready") reject(new Error(detail || vscode.l10n.t("The agent host stopped.")));
         }),
-        token.onCancellationRequested(() => void host.call("tools.sandbox.cancelBuild", {}).then(take, reject)),
+        token.onCancellationRequested(() => void host.call("tools.sandbox.cancelBuild", {}).then(update, reject)),
       ];
       try {
-        take(await host.call("tools.sandbox.build", {}));
+        update(await host.call("tools.sandbox.build", {}));
         return await promise;
       } finally {
         vscode.Disposable.from(...listeners).dispose();
@@ -74,30 +74,30 @@ async function build(host: AgentHost): Promise<void> {
     },
   );
   const { state, name, message } = ended.image;
-  if (state === "ready") void vscode.window.showInformationMessage(vscode.l10n.t("{0} is built. Commands can run in it.", name));
-  else if (state === "failed") throw new Error(vscode.l10n.t("{0} could not be built: {1}", name, plain(message ?? "")));
-  else void vscode.window.showInformationMessage(vscode.l10n.t("The build was stopped. {0} is as it was before.", name));
+  if (state === "ready") void vscode.window.showInformationMessage(vscode.l10n.t("{0} built. Commands can now run in the sandbox.", name));
+  else if (state === "failed") throw new Error(vscode.l10n.t("{0} could not be built: {1}", name, withoutEmphasis(message ?? "")));
+  else void vscode.window.showInformationMessage(vscode.l10n.t("Build canceled. {0} did not change.", name));
 }
 
-/** *Lancelot: Doctor*: what the machine has for running commands and keeping changes, a line each, with what fixes it. */
+/** *Lancelot: Doctor*: one row for each check of this machine, with the command that fixes it. */
 async function doctor(host: AgentHost): Promise<void> {
   const pick = vscode.window.createQuickPick<Row>();
-  const again = { iconPath: new vscode.ThemeIcon("refresh"), tooltip: vscode.l10n.t("Look again") };
-  pick.title = vscode.l10n.t("Lancelot: what this machine has for tools");
+  const again = { iconPath: new vscode.ThemeIcon("refresh"), tooltip: vscode.l10n.t("Check Again") };
+  pick.title = vscode.l10n.t("Lancelot Doctor");
   pick.matchOnDetail = true;
   pick.buttons = [again];
   const read = async () => {
     pick.busy = true;
-    pick.placeholder = vscode.l10n.t("Looking…");
+    pick.placeholder = vscode.l10n.t("Checking…");
     try {
       const { items } = await host.call("tools.doctor", {});
-      const wanting = items.filter(({ status }) => status !== "ok").length;
+      const failing = items.filter(({ status }) => status !== "ok").length;
       pick.items = items.map(rowOf);
       pick.placeholder =
-        wanting === 0 ? vscode.l10n.t("Everything is there.") : vscode.l10n.t("{0} of {1} lines want something.", wanting, items.length);
+        failing === 0 ? vscode.l10n.t("All checks passed") : vscode.l10n.t("{0} of {1} checks need attention", failing, items.length);
     } catch (error) {
       pick.hide();
-      report(error);
+      showError(error);
     } finally {
       pick.busy = false;
     }
@@ -115,15 +115,15 @@ async function doctor(host: AgentHost): Promise<void> {
   await read();
 }
 
-/** The sandbox that commands run in. */
+/** Commands for the sandbox and the doctor. */
 export function sandboxCommands(host: AgentHost): Commands {
   return {
     "lancelot.doctor": () => doctor(host),
     "lancelot.buildSandbox": () => build(host),
     async "lancelot.restartSandbox"() {
-      const answer = await askOwner({
+      const answer = await confirm({
         question: vscode.l10n.t("Restart the sandbox?"),
-        detail: vscode.l10n.t("Commands that run in it are ended. Files of the workspace stay as they are."),
+        detail: vscode.l10n.t("Running commands stop. Workspace files do not change."),
         yes: vscode.l10n.t("Restart"),
       });
       if (answer !== "yes") return;
@@ -131,7 +131,7 @@ export function sandboxCommands(host: AgentHost): Commands {
         { location: vscode.ProgressLocation.Notification, title: vscode.l10n.t("Restarting the sandbox") },
         () => host.call("tools.sandbox.restart", {}),
       );
-      void vscode.window.showInformationMessage(plain(state.message));
+      void vscode.window.showInformationMessage(withoutEmphasis(state.message));
     },
   };
 }

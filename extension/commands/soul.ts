@@ -3,7 +3,7 @@ import type { SoulIssue, SoulProposal } from "../../agent-server/contract/soul.t
 import type { AgentHost } from "../host/agent-host.ts";
 import { findProposal, proposalIdOf, showProposal, soulScheme, versionUri } from "../review/soul-documents.ts";
 import { changedLines } from "../review/soul-text.ts";
-import { askOwner, ownerAct, sayAndOffer } from "./ask-owner.ts";
+import { confirm, runDecision, showWithAction } from "./confirmation.ts";
 import { type Commands, field } from "./commands.ts";
 import { openSoulDraft } from "./soul-draft.ts";
 
@@ -16,16 +16,16 @@ function issueList(issues: readonly SoulIssue[]): string {
   return issues.map(issueText).join("\n");
 }
 
-/** The proposal that a document shows, by its address; null for anything else. */
+/** The id of the proposal at a document's URI; null for anything else. */
 function shownProposal(of: unknown): string | null {
   return of instanceof vscode.Uri ? proposalIdOf(of) : null;
 }
 
-/** Reading, editing and proposing the soul, and the owner's word on it. */
+/** Commands that show, edit and propose the soul, and decide about proposals. */
 export function soulCommands(host: AgentHost): Commands {
   const active = async (): Promise<string | null> => {
     const { activeVersion, problem } = await host.call("soul.status", {});
-    if (activeVersion === null) void vscode.window.showWarningMessage(problem ?? vscode.l10n.t("No soul is in effect."));
+    if (activeVersion === null) void vscode.window.showWarningMessage(problem ?? vscode.l10n.t("No soul is active."));
     return activeVersion;
   };
   const pickProposal = async (argument: unknown, wanted: readonly SoulProposal["status"][]): Promise<SoulProposal | undefined> => {
@@ -33,7 +33,7 @@ export function soulCommands(host: AgentHost): Commands {
     if (id !== null) return findProposal(host, id);
     const { pendingProposals } = await host.call("soul.status", {});
     const open = pendingProposals.filter(({ status }) => wanted.includes(status));
-    if (open.length === 0) void vscode.window.showInformationMessage(vscode.l10n.t("No proposal of the soul waits for that."));
+    if (open.length === 0) void vscode.window.showInformationMessage(vscode.l10n.t("There is no soul proposal to decide on."));
     if (open.length <= 1) return open[0];
     const picked = await vscode.window.showQuickPick(
       open.map((proposal) => ({
@@ -42,7 +42,7 @@ export function soulCommands(host: AgentHost): Commands {
         detail: proposal.reason,
         proposal,
       })),
-      { title: vscode.l10n.t("Soul proposals"), matchOnDetail: true },
+      { title: vscode.l10n.t("Soul Proposals"), matchOnDetail: true },
     );
     return picked?.proposal;
   };
@@ -52,48 +52,48 @@ export function soulCommands(host: AgentHost): Commands {
     return parts.join("\n\n");
   };
   const approve = async (proposal: SoulProposal) => {
-    const answer = await askOwner({
+    const answer = await confirm({
       question: vscode.l10n.t("Approve soul {0}?", proposal.toVersion),
-      detail: `${vscode.l10n.t("Nothing changes yet: it takes effect when you activate it.")}\n\n${describe(proposal)}`,
+      detail: `${vscode.l10n.t("Nothing changes until you activate it.")}\n\n${describe(proposal)}`,
       yes: vscode.l10n.t("Approve"),
-      other: vscode.l10n.t("Show the diff"),
+      other: vscode.l10n.t("Show Diff"),
     });
     if (answer === "other") return showProposal(proposal);
     if (answer === "no") return;
-    const approved = await ownerAct(() => host.call("soul.approve", { id: proposal.id }));
+    const approved = await runDecision(() => host.call("soul.approve", { id: proposal.id }));
     if (approved === null) return;
-    sayAndOffer(
-      vscode.l10n.t("Soul {0} is approved. It takes effect when you activate it.", approved.toVersion),
+    showWithAction(
+      vscode.l10n.t("Soul {0} approved. It takes effect when you activate it.", approved.toVersion),
       vscode.l10n.t("Activate…"),
       () => activate(approved),
     );
   };
   const activate = async (proposal: SoulProposal) => {
-    const answer = await askOwner({
+    const answer = await confirm({
       question: vscode.l10n.t("Activate soul {0}?", proposal.toVersion),
-      detail: `${vscode.l10n.t("It governs every action from the next decision on, in every window. You can roll back to {0} at any time.", proposal.fromVersion)}\n\n${describe(proposal)}`,
+      detail: `${vscode.l10n.t("It applies to every action from the next decision on, in every window. You can roll back to {0} at any time.", proposal.fromVersion)}\n\n${describe(proposal)}`,
       yes: vscode.l10n.t("Activate"),
-      other: vscode.l10n.t("Show the diff"),
+      other: vscode.l10n.t("Show Diff"),
     });
     if (answer === "other") return showProposal(proposal);
     if (answer === "no") return;
-    const done = await ownerAct(() => host.call("soul.activate", { id: proposal.id }));
-    if (done !== null) void vscode.window.showInformationMessage(vscode.l10n.t("Soul {0} is in effect.", done.toVersion));
+    const done = await runDecision(() => host.call("soul.activate", { id: proposal.id }));
+    if (done !== null) void vscode.window.showInformationMessage(vscode.l10n.t("Soul {0} is active.", done.toVersion));
   };
   const reject = async (proposal: SoulProposal) => {
     const reason = await vscode.window.showInputBox({
       title: vscode.l10n.t("Reject soul {0}", proposal.toVersion),
-      prompt: vscode.l10n.t("Tell why (may be empty). Lancelot reads it."),
+      prompt: vscode.l10n.t("Tell Lancelot why (optional)."),
       ignoreFocusOut: true,
     });
     if (reason === undefined) return;
-    const answer = await askOwner({
+    const answer = await confirm({
       question: vscode.l10n.t("Reject soul {0}?", proposal.toVersion),
-      detail: `${vscode.l10n.t("The proposal is closed and stays in the history. The active soul stays as it is.")}\n\n${describe(proposal)}`,
+      detail: `${vscode.l10n.t("This closes the proposal and keeps it in the history. The active soul does not change.")}\n\n${describe(proposal)}`,
       yes: vscode.l10n.t("Reject"),
     });
     if (answer !== "yes") return;
-    await ownerAct(() => host.call("soul.reject", { id: proposal.id, ...(reason === "" ? {} : { reason }) }));
+    await runDecision(() => host.call("soul.reject", { id: proposal.id, ...(reason === "" ? {} : { reason }) }));
   };
   const rollBack = async (argument: unknown) => {
     const { activeVersion, versions } = await host.call("soul.status", {});
@@ -107,20 +107,19 @@ export function soulCommands(host: AgentHost): Commands {
       if (others.length === 0) void vscode.window.showInformationMessage(vscode.l10n.t("There is no other version of the soul."));
       return;
     }
-    const answer = await askOwner({
-      question: vscode.l10n.t("Make {0} the active soul again?", version),
+    const answer = await confirm({
+      question: vscode.l10n.t("Roll back to soul {0}?", version),
       detail: vscode.l10n.t(
-        "It governs every action from the next decision on, in every window. Now {0} is active; it stays in the list of versions.",
+        "It applies to every action from the next decision on, in every window. The current version ({0}) stays in the list of versions.",
         activeVersion ?? vscode.l10n.t("none"),
       ),
-      yes: vscode.l10n.t("Roll back"),
-      ...(activeVersion === null ? {} : { other: vscode.l10n.t("Show the diff") }),
+      yes: vscode.l10n.t("Roll Back"),
+      ...(activeVersion === null ? {} : { other: vscode.l10n.t("Show Diff") }),
     });
     if (answer === "other" && activeVersion !== null) return compare(version, activeVersion);
     if (answer !== "yes") return;
-    const status = await ownerAct(() => host.call("soul.rollback", { version }));
-    if (status !== null)
-      void vscode.window.showInformationMessage(vscode.l10n.t("Soul {0} is in effect.", status.activeVersion ?? version));
+    const status = await runDecision(() => host.call("soul.rollback", { version }));
+    if (status !== null) void vscode.window.showInformationMessage(vscode.l10n.t("Soul {0} is active.", status.activeVersion ?? version));
   };
   const compare = async (version: string, other: string) => {
     await vscode.commands.executeCommand(
@@ -139,16 +138,16 @@ export function soulCommands(host: AgentHost): Commands {
     const document = vscode.window.activeTextEditor?.document;
     if (document === undefined || document.languageId !== "yaml" || document.uri.scheme === soulScheme) {
       void vscode.window.showInformationMessage(
-        vscode.l10n.t("Open the YAML of your new soul first: “Lancelot: Edit the soul” makes a copy to work on."),
+        vscode.l10n.t("Open the YAML file of your new soul first. “Lancelot: Edit Soul” creates a draft."),
       );
       return;
     }
     const yaml = document.getText();
     const { issues } = await host.call("soul.lint", { yaml });
     if (issues.some(({ severity }) => severity === "critical")) {
-      const problems = vscode.l10n.t("Show problems");
+      const problems = vscode.l10n.t("Show Problems");
       const answer = await vscode.window.showErrorMessage(
-        vscode.l10n.t("This soul cannot be proposed yet."),
+        vscode.l10n.t("This soul has critical issues and cannot be proposed yet."),
         { modal: true, detail: issueList(issues) },
         problems,
       );
@@ -156,15 +155,17 @@ export function soulCommands(host: AgentHost): Commands {
       return;
     }
     const reason = await vscode.window.showInputBox({
-      title: vscode.l10n.t("Propose this soul"),
-      prompt: [vscode.l10n.t("Why this change? It is kept with the proposal."), issueList(issues)].filter((text) => text !== "").join("\n"),
+      title: vscode.l10n.t("Propose Soul"),
+      prompt: [vscode.l10n.t("Why this change? The reason is stored with the proposal."), issueList(issues)]
+        .filter((text) => text !== "")
+        .join("\n"),
       ignoreFocusOut: true,
-      validateInput: (text) => (text.trim() === "" ? vscode.l10n.t("A proposal needs a reason.") : undefined),
+      validateInput: (text) => (text.trim() === "" ? vscode.l10n.t("Enter a reason for the proposal.") : undefined),
     });
     if (reason === undefined) return;
     const proposal = await host.call("soul.propose", { yaml, reason: reason.trim() });
-    sayAndOffer(
-      vscode.l10n.t("Soul {0} is proposed. Nothing changes until you approve and activate it.", proposal.toVersion),
+    showWithAction(
+      vscode.l10n.t("Soul {0} proposed. Nothing changes until you approve and activate it.", proposal.toVersion),
       vscode.l10n.t("Review…"),
       () => showProposal(proposal),
     );

@@ -6,7 +6,7 @@ import { type Commands, field } from "./commands.ts";
 
 type Choice = vscode.QuickPickItem & { override?: ModelOverride | null };
 
-/** Lane or model of one task. */
+/** Sets the lane or model of one task. */
 export function taskModelCommands(host: AgentHost): Commands {
   return {
     async "lancelot.chooseTaskModel"(argument) {
@@ -15,7 +15,7 @@ export function taskModelCommands(host: AgentHost): Commands {
       const { items } = await host.call("models.list", {});
       const picked = await vscode.window.showQuickPick(choicesFor(quest, items), {
         title: vscode.l10n.t("Model for the task “{0}”", quest.title),
-        placeHolder: vscode.l10n.t("Holds for this task alone, from its next step on"),
+        placeHolder: vscode.l10n.t("Applies to this task only, starting with its next step"),
         matchOnDescription: true,
       });
       if (picked?.override === undefined) return;
@@ -34,12 +34,12 @@ function choicesFor(quest: Quest, models: readonly { provider: string; model: st
   return [
     {
       label: mark(vscode.l10n.t("Automatic"), now === undefined),
-      description: vscode.l10n.t("the router decides each step"),
+      description: vscode.l10n.t("The router chooses the model for each step"),
       override: null,
     },
-    lane(vscode.l10n.t("Fast"), vscode.l10n.t("the fast model of the active provider"), "flagship_fast"),
-    lane(vscode.l10n.t("Deep"), vscode.l10n.t("the model that thinks longer, and costs more"), "flagship_deep"),
-    lane(vscode.l10n.t("Local"), vscode.l10n.t("nothing leaves this machine"), "local_utility"),
+    lane(vscode.l10n.t("Fast"), vscode.l10n.t("The active provider's fast model"), "flagship_fast"),
+    lane(vscode.l10n.t("Deep"), vscode.l10n.t("The active provider's strongest model: slower, and more expensive"), "flagship_deep"),
+    lane(vscode.l10n.t("Local"), vscode.l10n.t("Nothing leaves this machine"), "local_utility"),
     { label: vscode.l10n.t("Models"), kind: vscode.QuickPickItemKind.Separator },
     ...models.map(
       ({ provider, model, displayName }): Choice => ({
@@ -59,16 +59,14 @@ async function pickQuest(host: AgentHost, id: string | undefined): Promise<Quest
   if (id !== undefined) return (await host.call("quests.get", { id })).quest;
   const { items } = await host.call("quests.list", { limit: 50 });
   if (items.length === 0) {
-    void vscode.window.showInformationMessage(
-      vscode.l10n.t("There is no task yet. Send one first; each task can have a model of its own."),
-    );
+    void vscode.window.showInformationMessage(vscode.l10n.t("There is no task yet. Start a task first, then choose its model."));
     return null;
   }
   const [only, ...others] = items;
   if (only !== undefined && others.length === 0) return only;
   const picked = await vscode.window.showQuickPick(
     items.map((quest) => ({ label: quest.title, description: new Date(quest.updatedAt).toLocaleString(vscode.env.language), quest })),
-    { title: vscode.l10n.t("Choose the model of which task?") },
+    { title: vscode.l10n.t("Choose the model for which task?") },
   );
   return picked?.quest ?? null;
 }

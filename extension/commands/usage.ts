@@ -1,10 +1,10 @@
 import * as vscode from "vscode";
 import { parseAmount, wordUsd } from "../../agent-server/contract/amounts.ts";
 import type { AgentHost } from "../host/agent-host.ts";
-import { askOwner, sayAndOffer } from "./ask-owner.ts";
+import { confirm, showWithAction } from "./confirmation.ts";
 import { type Commands, field } from "./commands.ts";
 
-/** What models cost, and what they may cost. */
+/** Commands for usage and spending caps. */
 export function usageCommands(host: AgentHost): Commands {
   const showUsage = async () => {
     await vscode.commands.executeCommand("lancelot.openWarRoom", { tab: "usage" });
@@ -18,52 +18,52 @@ export function usageCommands(host: AgentHost): Commands {
       const { caps, today } = await host.call("usage.summary", { days: 1 });
       const spent = formatUsd(today.costUsd);
       const questUsd = await askAmount(
-        vscode.l10n.t("Cap for one task (1 of 2)"),
+        vscode.l10n.t("Spending cap per task (1 of 2)"),
         caps.questUsd,
-        vscode.l10n.t("US dollars. Leave it empty for no cap."),
+        vscode.l10n.t("US dollars. Leave empty for no cap."),
       );
       if (questUsd === undefined) return;
       const dayUsd = await askAmount(
-        vscode.l10n.t("Cap for one day (2 of 2)"),
+        vscode.l10n.t("Spending cap per day (2 of 2)"),
         caps.dayUsd,
-        vscode.l10n.t("US dollars; {0} is spent today. Leave it empty for no cap.", spent),
+        vscode.l10n.t("US dollars; {0} spent today. Leave empty for no cap.", spent),
       );
       if (dayUsd === undefined) return;
-      const written = await host.call("usage.setCaps", { questUsd, dayUsd });
-      const said = vscode.l10n.t("Caps: {0} for a task, {1} for a day.", capText(written.questUsd), capText(written.dayUsd));
-      if (questId === undefined) sayAndOffer(said, vscode.l10n.t("Show usage"), showUsage);
+      const saved = await host.call("usage.setCaps", { questUsd, dayUsd });
+      const message = vscode.l10n.t("Spending caps: {0} per task, {1} per day.", capText(saved.questUsd), capText(saved.dayUsd));
+      if (questId === undefined) showWithAction(message, vscode.l10n.t("Show Usage"), showUsage);
       else
-        sayAndOffer(said, vscode.l10n.t("Resume the task"), async () => {
+        showWithAction(message, vscode.l10n.t("Resume Task"), async () => {
           await host.call("quests.resume", { id: questId });
         });
     },
 
     async "lancelot.resetUsage"() {
       const { total, since } = await host.call("usage.summary", { days: 366 });
-      const answer = await askOwner({
-        question: vscode.l10n.t("Count usage anew?"),
+      const answer = await confirm({
+        question: vscode.l10n.t("Reset usage?"),
         detail: vscode.l10n.t(
-          "What was counted{0} ({1} calls, {2}) is removed from Usage, and caps count from now on. The receipts of the calls stay.",
+          "This clears the usage counted{0} ({1} calls, {2}). Spending caps start again from zero. Receipts are kept.",
           since === null ? "" : ` ${vscode.l10n.t("since {0}", new Date(since).toLocaleDateString(vscode.env.language))}`,
           total.calls.toLocaleString(vscode.env.language),
           formatUsd(total.costUsd),
         ),
-        yes: vscode.l10n.t("Count anew"),
+        yes: vscode.l10n.t("Reset"),
       });
       if (answer === "yes") await host.call("usage.reset", {});
     },
   };
 }
 
-/** An amount, null for none. @returns undefined when the owner went away */
+/** Asks for an amount; null for no cap. @returns undefined when the user cancelled */
 async function askAmount(title: string, value: number | null, prompt: string): Promise<number | null | undefined> {
   const text = await vscode.window.showInputBox({
     title,
     prompt,
     value: value === null ? "" : String(value),
     ignoreFocusOut: true,
-    validateInput: (words) =>
-      parseAmount(words) === undefined ? vscode.l10n.t("An amount above 0, such as 2.50, or nothing for no cap.") : undefined,
+    validateInput: (input) =>
+      parseAmount(input) === undefined ? vscode.l10n.t("Enter an amount above 0, such as 2.50, or leave it empty for no cap.") : undefined,
   });
   return text === undefined ? undefined : parseAmount(text);
 }
@@ -72,7 +72,7 @@ function capText(usd: number | null): string {
   return usd === null ? vscode.l10n.t("no cap") : formatUsd(usd);
 }
 
-/** An amount in US dollars, as the editor's language writes it. */
+/** Formats US dollars in the editor's language. */
 export function formatUsd(usd: number): string {
   return wordUsd(usd, vscode.env.language);
 }

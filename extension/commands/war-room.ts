@@ -3,7 +3,7 @@ import type { AgentHost } from "../host/agent-host.ts";
 import type { WarRoom } from "../views/war-room.ts";
 import { type Commands, field } from "./commands.ts";
 
-/** The War Room and the ledger. */
+/** Commands that open the War Room and verify the ledger. */
 export function warRoomCommands(host: AgentHost, warRoom: WarRoom): Commands {
   return {
     "lancelot.openWarRoom"(argument) {
@@ -21,24 +21,24 @@ export function warRoomCommands(host: AgentHost, warRoom: WarRoom): Commands {
           return host.call("receipts.verify", {}, abort.signal);
         },
       );
-      const show = vscode.l10n.t("Show receipts");
+      const show = vscode.l10n.t("Show Receipts");
       const { firstBad } = result;
       const answer =
         firstBad === undefined
           ? await vscode.window.showInformationMessage(
               result.entries === 0
-                ? vscode.l10n.t("The ledger is whole; nothing is written in it yet.")
+                ? vscode.l10n.t("Ledger verified: it has no entries yet.")
                 : result.signed === null
-                  ? vscode.l10n.t("All {0} ledger entries are as they were written.", result.entries)
+                  ? vscode.l10n.t("Ledger verified: all {0} entries are intact.", result.entries)
                   : vscode.l10n.t(
-                      "All {0} ledger entries are as they were written; {1} signed heads fit.",
+                      "Ledger verified: all {0} entries are intact, and {1} signed heads match.",
                       result.entries,
                       result.signed.heads,
                     ),
               show,
             )
           : await vscode.window.showErrorMessage(
-              vscode.l10n.t("The ledger was tampered with at entry {0}: {1}", firstBad.seq, firstBad.message),
+              vscode.l10n.t("Ledger verification failed at entry {0}: {1}", firstBad.seq, firstBad.message),
               show,
             );
       if (answer === show)

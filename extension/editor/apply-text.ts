@@ -1,15 +1,15 @@
 import * as vscode from "vscode";
 import { normalized, replacement, withLineEnds, withoutMark } from "./text.ts";
 
-/** How long (ms) a document may take to notice that its file changed on disk; a busy machine's watcher needed more than three seconds. */
+/** How long (ms) to wait until a document picks up its file's change on disk. A busy machine's watcher needed over three seconds. */
 const reloadTimeoutMs = 10_000;
 
 /**
- * A file that others wrote is left alone this long (ms) after the write: the editor may have read its text before it learned its time,
- * and would then refuse to save over it.
+ * How long (ms) to wait after another program's write: VS Code may have read the text before the modification time,
+ * and would then refuse to save.
  */
-const restMs = 1_000;
-/** When this window last saved a file itself, as the disk says (ms since 1970), by address. */
+const settleMs = 1_000;
+/** Modification time (ms since 1970) of this window's last save, by URI. */
 const ownSaves = new Map<string, number>();
 
 interface Applied {
@@ -19,14 +19,14 @@ interface Applied {
 const refused: Applied = { applied: false, saved: false };
 
 /**
- * Makes `uri` hold `text`, through a WorkspaceEdit, so that undo works and other extensions see it. Refuses when the file
- * is not `expected` any more (null: it does not exist). `text: null` deletes it. A document without unsaved edits is saved.
+ * Replaces the text of `uri` through a WorkspaceEdit, so that undo works and other extensions see it. Refuses when the file
+ * no longer holds `expected` (null: it does not exist). `text: null` deletes it. Saves a document that had no unsaved edits.
  */
 export async function applyText(uri: vscode.Uri, expected: string | null, text: string | null): Promise<Applied> {
   if (expected === null) return text === null ? refused : create(uri, text);
   const document = await open(uri);
   if (document === null) return refused;
-  if (!document.isDirty) await rests(uri);
+  if (!document.isDirty) await waitUntilSettled(uri);
   if (!(await settles(document, expected))) return refused;
   if (text === null) return remove(document);
 
@@ -58,12 +58,12 @@ async function timeOf(uri: vscode.Uri): Promise<number | null> {
   );
 }
 
-/** Waits until a file that somebody else wrote a moment ago has rested. */
-async function rests(uri: vscode.Uri): Promise<void> {
+/** Waits until another program's last write is `settleMs` old. */
+async function waitUntilSettled(uri: vscode.Uri): Promise<void> {
   const written = await timeOf(uri);
   if (written === null || ownSaves.get(uri.toString()) === written) return;
-  const rest = written + restMs - Date.now();
-  if (rest > 0 && rest <= restMs) await new Promise((resolve) => setTimeout(resolve, rest));
+  const rest = written + settleMs - Date.now();
+  if (rest > 0 && rest <= settleMs) await new Promise((resolve) => setTimeout(resolve, rest));
 }
 
 async function create(uri: vscode.Uri, text: string): Promise<Applied> {
@@ -75,7 +75,7 @@ async function create(uri: vscode.Uri, text: string): Promise<Applied> {
 }
 
 async function remove(document: vscode.TextDocument): Promise<Applied> {
-  // Unsaved edits would be lost with the file.
+  // Deleting the file would lose unsaved edits.
   if (document.isDirty) return refused;
   const edit = new vscode.WorkspaceEdit();
   edit.deleteFile(document.uri, { recursive: false, ignoreIfNotExists: false });
@@ -96,8 +96,8 @@ async function exists(uri: vscode.Uri): Promise<boolean> {
 }
 
 /**
- * True once the document holds `expected`. One without unsaved edits may be behind its file for a moment, as the editor
- * learns of writes by others from a watcher.
+ * True when the document holds `expected`. A document without unsaved edits can lag behind its file, because VS Code
+ * learns of other programs' writes from a watcher.
  */
 async function settles(document: vscode.TextDocument, expected: string): Promise<boolean> {
   const wanted = normalized(expected);

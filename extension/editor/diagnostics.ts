@@ -5,7 +5,7 @@ import { pathOf, uriOf } from "./workspace-path.ts";
 const severities = ["error", "warning", "information", "hint"] as const;
 const maxItems = 1000;
 
-/** Problems the editor shows for one file, or for all of the workspace, worst first. Lines and columns from 1. */
+/** Problems that VS Code shows for one file or the whole workspace, most severe first. Lines and columns start at 1. */
 export function readDiagnostics(path: string | undefined): EditorResult<"diagnostics"> {
   const entries: readonly [vscode.Uri, readonly vscode.Diagnostic[]][] =
     path === undefined ? vscode.languages.getDiagnostics() : [[uriOf(path), vscode.languages.getDiagnostics(uriOf(path))]];

@@ -7,19 +7,19 @@ interface Answer {
   readonly stop: vscode.CancellationTokenSource;
   parts: Next["parts"];
   end: Next["end"];
-  /** Wakes the host that waits for more. */
+  /** Resolves the host's pending request for more parts. */
   wake: () => void;
   forget: NodeJS.Timeout;
 }
 
-/** A host that asks for no more of an answer has gone (ms). */
+/** How long (ms) an answer is kept without a request for its next part. */
 const forgottenAfter = 10 * 60_000;
 
-/** Newer editors take images; the types this extension is built against do not know of them. */
+/** Newer VS Code versions accept images; the API types of this build do not include them. */
 const DataPart = (vscode as unknown as { LanguageModelDataPart?: { image(data: Uint8Array, mime: string): vscode.LanguageModelTextPart } })
   .LanguageModelDataPart;
 
-/** The models that other extensions offer, for the host. The editor asks the owner for consent at the first request. */
+/** Gives the host the models of other extensions. VS Code asks the user for consent at the first request. */
 export function createLanguageModels() {
   const answers = new Map<string, Answer>();
 
@@ -32,7 +32,7 @@ export function createLanguageModels() {
     const response = await model.sendRequest(
       messages,
       {
-        justification: vscode.l10n.t("Lancelot answers your task with this model."),
+        justification: vscode.l10n.t("Lancelot uses this model for your tasks."),
         tools: params.tools.map(({ name, description, parameters }) => ({ name, description, inputSchema: parameters })),
         modelOptions: { max_tokens: params.maxTokens },
       },
@@ -77,7 +77,8 @@ export function createLanguageModels() {
     },
     async next({ requestId }: EditorParams<"languageModelNext">): Promise<Next> {
       const answer = answers.get(requestId);
-      if (answer === undefined) return { parts: [], end: { kind: "failed", reason: "failed", message: vscode.l10n.t("it was stopped") } };
+      if (answer === undefined)
+        return { parts: [], end: { kind: "failed", reason: "failed", message: vscode.l10n.t("the request was canceled") } };
       answer.forget.refresh();
       if (answer.parts.length === 0 && answer.end === null) await new Promise<void>((resolve) => (answer.wake = resolve));
       const { parts, end } = answer;
@@ -96,13 +97,13 @@ export function createLanguageModels() {
     if (answer === undefined) return;
     answers.delete(requestId);
     answer.stop.cancel();
-    finish(answer, { kind: "failed", reason: "failed", message: vscode.l10n.t("it was stopped") });
+    finish(answer, { kind: "failed", reason: "failed", message: vscode.l10n.t("the request was canceled") });
   }
 }
 
 function push(answer: Answer, part: Next["parts"][number]): void {
   const last = answer.parts.at(-1);
-  // What piles up while the host is busy travels as one.
+  // Text that arrives while the host is busy is sent as one part.
   if (part.type === "text" && last?.type === "text") last.text += part.text;
   else answer.parts.push(part);
   answer.wake();

@@ -9,7 +9,7 @@ import { uriOf } from "./workspace-path.ts";
 
 type Answers = { [N in EditorRequest]: (params: EditorParams<N>) => Promise<EditorResult<N>> | EditorResult<N> };
 
-/** Everything the host may ask of the editor, by the name it has on the wire. Params are parsed here. */
+/** Handlers of the host's requests to the editor, by wire name. They parse their params. */
 export function editorAnswers(
   context: vscode.ExtensionContext,
   log: vscode.LogOutputChannel,

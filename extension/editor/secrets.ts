@@ -3,7 +3,7 @@ import type * as vscode from "vscode";
 const namesKey = "secretNames";
 const prefix = "secret.";
 
-/** Secrets by name in SecretStorage, which cannot list its keys: the names (never the values) are kept beside it. */
+/** Secrets in SecretStorage, which cannot list its keys: a memento keeps the names, never the values. */
 export function createEditorSecrets(secrets: vscode.SecretStorage, state: vscode.Memento) {
   const names = () => state.get<string[]>(namesKey, []);
   return {

@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 import type { EditorParams, EditorResult } from "../../agent-server/contract/editor.ts";
 import { pathOf, uriOf } from "./workspace-path.ts";
 
-/** A language service that takes longer (ms) is taken for none: it may still be starting. */
+/** How long (ms) to wait for a language service, which may still be starting. */
 const timeoutMs = 5_000;
 const maxEntries = 1_000;
 const maxPlaces = 500;
@@ -10,7 +10,7 @@ const maxDepth = 8;
 
 type Entry = EditorResult<"symbols">["entries"][number];
 
-/** What the editor's language service says a file defines, with lines from 1. Empty when it says nothing in time. */
+/** Symbols of a file from the language service, with lines from 1. Empty without an answer in time. */
 export async function readSymbols({ path }: EditorParams<"symbols">): Promise<EditorResult<"symbols">> {
   const uri = uriOf(path);
   const { languageId: language } = await vscode.workspace.openTextDocument(uri);
@@ -33,19 +33,19 @@ export async function readSymbols({ path }: EditorParams<"symbols">): Promise<Ed
   return { language, entries };
 }
 
-/** Where what stands at a place is used. */
+/** References to the symbol at a position. */
 export function readReferences(params: EditorParams<"references">): Promise<EditorResult<"references">> {
   return readPlaces("vscode.executeReferenceProvider", params);
 }
 
-/** Where what stands at a place is defined. */
+/** Definitions of the symbol at a position. */
 export function readDefinition(params: EditorParams<"definition">): Promise<EditorResult<"definition">> {
   return readPlaces("vscode.executeDefinitionProvider", params);
 }
 
 async function readPlaces(command: string, { path, line, column }: EditorParams<"references">): Promise<EditorResult<"references">> {
   const uri = uriOf(path);
-  // A document that was never opened is unknown to most language services.
+  // Most language services do not know documents that were never opened.
   await vscode.workspace.openTextDocument(uri);
   const found = await inTime<(vscode.Location | vscode.LocationLink)[]>(command, uri, new vscode.Position(line - 1, column - 1));
   const items = (found ?? []).flatMap((location) => {
@@ -57,7 +57,7 @@ async function readPlaces(command: string, { path, line, column }: EditorParams<
   return { items: items.slice(0, maxPlaces), truncated: items.length > maxPlaces, answered: found !== null };
 }
 
-/** What a command of the editor gives; null when it gives nothing in time. */
+/** The result of a VS Code command; null without an answer in time. */
 async function inTime<T>(command: string, ...args: readonly unknown[]): Promise<T | null> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<null>((resolve) => {

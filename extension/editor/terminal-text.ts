@@ -1,7 +1,7 @@
-/** Characters of an output that a terminal is given: its last ones. */
+/** Most characters of an output to show, counted from its end. */
 const mostText = 100_000;
 
-/** Colours and styles; every other sequence is left out. */
+/** Colors and styles; every other sequence is removed. */
 // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
 const style = /^\u001b\[[\d;:]*m$/;
 const sequence =
@@ -11,15 +11,15 @@ const sequence =
 const control = /[\u0000-\u0008\u000b-\u001a\u001c-\u001f\u007f-\u009f]/g;
 
 /**
- * What a command printed, safe to be written to the owner's terminal: text, line ends and colours. Questions to the terminal (whose
- * answers would be typed into the shell), the clipboard, titles and the editor's own sequences are taken out.
+ * A command's output, safe for the user's terminal: text, line endings and colors. Removes terminal queries (whose
+ * answers would be typed into the shell) and sequences for the clipboard, titles and VS Code.
  */
 export function safeForTerminal(printed: string): string {
   const tail = printed.length > mostText ? printed.slice(printed.indexOf("\n", printed.length - mostText) + 1) : printed;
   const lines = tail.replaceAll("\r\n", "\n").split("\n");
   return lines
     .map((line) => {
-      // A progress bar writes over itself: its last state stays.
+      // A progress bar overwrites itself, so only its last state remains.
       const last = line.slice(line.replace(/\r+$/, "").lastIndexOf("\r") + 1);
       return last.replace(sequence, (found) => (style.test(found) ? found : "")).replace(control, "");
     })
@@ -27,8 +27,8 @@ export function safeForTerminal(printed: string): string {
 }
 
 /**
- * True when typing this into a shell leaves it there until the owner presses Enter: one line, nothing that a shell's line editor
- * would take for a key, nothing that stands for another character.
+ * True when a shell leaves this text unexecuted until the user presses Enter: one line, without characters that a line editor
+ * treats as keys and without escapes of other characters.
  */
 export function canBeTyped(command: string): boolean {
   // oxlint-disable-next-line no-control-regex -- as above

@@ -1,4 +1,4 @@
-/** Text as the editor holds it: no byte order mark, line ends as `\n`. For comparing only. */
+/** Text without a byte order mark and with `\n` line endings, for comparison only. */
 export function normalized(text: string): string {
   return withoutMark(text).replaceAll(/\r\n?/g, "\n");
 }
@@ -7,14 +7,14 @@ export function withoutMark(text: string): string {
   return text.startsWith("\uFEFF") ? text.slice(1) : text;
 }
 
-/** Line ends of `text` made those of the document it goes into. */
+/** Converts line endings to those of the target document. */
 export function withLineEnds(text: string, eol: "\n" | "\r\n"): string {
   return normalized(text).replaceAll("\n", eol);
 }
 
 /**
- * The smallest single replacement that makes `after` of `before`, as offsets into `before`. Keeps the owner's cursors,
- * folds and markers where nothing changed. Never cuts a surrogate pair or a line end in two.
+ * The smallest single replacement that turns `before` into `after`, as offsets into `before`. It keeps the user's cursors,
+ * folds and markers elsewhere. It never splits a surrogate pair or a line ending.
  */
 export function replacement(before: string, after: string): { start: number; end: number; text: string } {
   const shorter = Math.min(before.length, after.length);
@@ -27,7 +27,7 @@ export function replacement(before: string, after: string): { start: number; end
   return { start, end: before.length - tail, text: after.slice(start, after.length - tail) };
 }
 
-/** True when a cut at `offset` falls inside `\r\n` or a surrogate pair. */
+/** True when `offset` is inside `\r\n` or a surrogate pair. */
 function splits(text: string, offset: number): boolean {
   const left = text.charCodeAt(offset - 1);
   const right = text.charCodeAt(offset);

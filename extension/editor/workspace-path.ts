@@ -1,13 +1,13 @@
 import * as vscode from "vscode";
 
-/** The folder the host works in: the first of the window's. */
+/** The host's workspace: the first folder of the window. */
 function workspaceRoot(): vscode.Uri | null {
   return vscode.workspace.workspaceFolders?.find((folder) => folder.uri.scheme === "file")?.uri ?? null;
 }
 
 /**
- * A workspace-relative path with forward slashes as a uri.
- * @throws Error when it is absolute or climbs: the host judges paths, this only keeps a mistake from leaving the folder.
+ * The URI of a workspace-relative path with forward slashes.
+ * @throws Error when the path is absolute or leaves the workspace. The host enforces path policy; this only catches mistakes.
  */
 export function uriOf(path: string): vscode.Uri {
   const root = workspaceRoot();

@@ -4,7 +4,7 @@ import type { Call, MethodName, ParamsIn, Result } from "../../agent-server/cont
 import type { HostState } from "../../agent-server/contract/webview.ts";
 import type { Supervisor } from "./supervisor.ts";
 
-/** The agent host as the rest of the extension sees it. */
+/** The agent host, for the rest of the extension. */
 export interface AgentHost extends vscode.Disposable {
   readonly call: Call;
   readonly state: HostState;
@@ -17,8 +17,8 @@ export interface AgentHost extends vscode.Disposable {
 }
 
 /**
- * The door to the agent host. What it needs to run (language client, schemas) is loaded with the first start, so that
- * activation stays short.
+ * Creates access to the agent host. The language client and the schemas load with the first start, so that
+ * activation stays fast.
  */
 export function createAgentHost(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): AgentHost {
   const states = new vscode.EventEmitter<HostState>();
@@ -49,7 +49,7 @@ export function createAgentHost(context: vscode.ExtensionContext, log: vscode.Lo
       return call(name, params, signal);
     },
     start() {
-      // Not in the same turn: loading would count as activation, and hold up the editor's other extensions.
+      // Loads after activation, so that it does not delay other extensions.
       setImmediate(() => void load());
     },
     async restart() {

@@ -1,14 +1,14 @@
 const delays = [1000, 2000, 4000, 8000, 16_000, 30_000] as const;
 
-/** A host that lived this long (ms) is not part of a run of quick failures. */
+/** A host that ran this long (ms) resets the count of quick failures. */
 const steadyMs = 60_000;
 const quickFailures = 5;
 
 export interface Backoff {
   /**
-   * Told of an end of the host.
-   * @param livedMs how long it had been ready; 0 when it never was
-   * @returns milliseconds to wait before the next start; null when another try makes no sense
+   * Records that the host ended.
+   * @param livedMs how long it was ready; 0 when it never was
+   * @returns milliseconds to wait before the next start; null to give up
    */
   next(livedMs: number): number | null;
   reset(): void;

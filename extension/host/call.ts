@@ -2,14 +2,14 @@ import { wire } from "../../agent-server/contract/editor.ts";
 import { ErrorCode, LancelotError } from "../../agent-server/contract/errors.ts";
 import { type Call, type MethodName, methods, type ParamsIn, type Result } from "../../agent-server/contract/table.ts";
 
-/** Sends one request and gives the raw answer. */
+/** Sends one request and returns the raw answer. */
 export type Send = (method: string, params: unknown, signal: AbortSignal | undefined) => Promise<unknown>;
 
-/** JSON-RPC: the request was cancelled; the connection went away before an answer. */
+/** JSON-RPC error numbers for a cancelled request and for a closed connection. */
 const cancelledNumbers: ReadonlySet<number> = new Set([-32800, -32802]);
 const goneNumbers: ReadonlySet<number> = new Set([-32096, -32097, -32099]);
 
-/** The typed way to the host. Results are parsed by the table; every failure is a LancelotError. */
+/** Typed calls to the host. The contract's schemas parse results; every failure is a LancelotError. */
 export function createCall(send: Send): Call {
   return async <M extends MethodName>(name: M, params: ParamsIn<M>, signal?: AbortSignal): Promise<Result<M>> => {
     let answer: unknown;
@@ -20,14 +20,18 @@ export function createCall(send: Send): Call {
     }
     const parsed = methods[name].result.safeParse(answer);
     if (!parsed.success)
-      throw new LancelotError("internal", `The agent host gave an answer to ${name} that the extension cannot read.`, {
-        cause: parsed.error,
-      });
+      throw new LancelotError(
+        "internal",
+        `The extension cannot read the agent host's answer to ${name}. Reload the window; if that does not help, reinstall Lancelot.`,
+        {
+          cause: parsed.error,
+        },
+      );
     return parsed.data as Result<M>;
   };
 }
 
-/** What JSON-RPC or the transport threw, as the contract's error. */
+/** Converts a JSON-RPC or transport error to the contract's error. */
 export function asLancelotError(error: unknown): LancelotError {
   if (error instanceof LancelotError) return error;
   const { code, message, data } = (typeof error === "object" && error !== null ? error : {}) as {
@@ -43,9 +47,9 @@ export function asLancelotError(error: unknown): LancelotError {
       return new LancelotError(known.data, text, { ...(Object.keys(rest).length > 0 ? { data: rest } : {}), cause: error });
   }
   if (typeof code === "number" && cancelledNumbers.has(code))
-    return new LancelotError("cancelled", "The call was cancelled.", { cause: error });
+    return new LancelotError("cancelled", "The request was canceled.", { cause: error });
   if (typeof code === "number" && goneNumbers.has(code))
-    return new LancelotError("unavailable", "The agent host stopped before it answered. It is being restarted; try again.", {
+    return new LancelotError("unavailable", "The agent host stopped before it answered and is restarting. Try again.", {
       cause: error,
     });
   return new LancelotError("internal", text, { cause: error });

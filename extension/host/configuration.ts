@@ -1,9 +1,9 @@
 import * as vscode from "vscode";
 import type { AgentHost } from "./agent-host.ts";
-import { report } from "./report.ts";
+import { showError } from "./show-error.ts";
 import { readSettings } from "./settings.ts";
 
-/** Tells the host what the owner's settings and the workspace's trust decide, as they change. */
+/** Sends changed settings and workspace trust to the host. */
 export function registerConfiguration(host: AgentHost): vscode.Disposable {
   const configure = async () => {
     const { posture, approvalTimeoutSeconds, features } = readSettings();
@@ -13,16 +13,16 @@ export function registerConfiguration(host: AgentHost): vscode.Disposable {
   let served = root();
   return vscode.Disposable.from(
     vscode.workspace.onDidChangeConfiguration((event) => {
-      // These are part of the host's start.
+      // The host reads these settings only at its start.
       if (event.affectsConfiguration("lancelot.dataFolder") || event.affectsConfiguration("lancelot.logLevel"))
-        void host.restart().catch(report);
-      else if (event.affectsConfiguration("lancelot")) void configure().catch(report);
+        void host.restart().catch(showError);
+      else if (event.affectsConfiguration("lancelot")) void configure().catch(showError);
     }),
-    vscode.workspace.onDidGrantWorkspaceTrust(() => void host.restart().catch(report)),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => void host.restart().catch(showError)),
     vscode.workspace.onDidChangeWorkspaceFolders(() => {
       if (root() === served) return;
       served = root();
-      void host.restart().catch(report);
+      void host.restart().catch(showError);
     }),
   );
 }

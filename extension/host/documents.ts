@@ -2,8 +2,8 @@ import type { DocumentSelector } from "vscode-languageclient/node";
 import { soulScheme } from "../review/soul-documents.ts";
 
 /**
- * The YAML documents the host is told of, one line a kind (the host's side is gateway/language/kinds.ts). Files that only look like
- * ours by name, such as another project's `config/models.yaml`, are left alone.
+ * The YAML documents that the host serves, one line for each kind (see gateway/language/kinds.ts). Files with only a similar
+ * name, such as another project's `config/models.yaml`, are excluded.
  */
 export function documentSelector(dataDir: string): DocumentSelector {
   const data = escapeGlob(dataDir.replaceAll("\\", "/").replace(/\/+$/, ""));
@@ -17,7 +17,7 @@ export function documentSelector(dataDir: string): DocumentSelector {
   ];
 }
 
-/** Characters of a path that a glob would read as something else; a set of one stands for itself. */
+/** Escapes glob characters by wrapping each in a set. */
 function escapeGlob(path: string): string {
   return path.replaceAll(/[*?{}[\]]/g, (character) => `[${character}]`);
 }

@@ -1,6 +1,6 @@
 import { hostAllocator } from "./host-flags.ts";
 
-/** Variables the agent host gets from the editor's environment, where they are set. API keys are not among them: they live in SecretStorage. */
+/** Environment variables that the agent host inherits from VS Code. API keys are not among them: they are in SecretStorage. */
 const passed = [
   ...["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TMP", "TEMP"],
   ...["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_V8_COVERAGE"],
@@ -17,14 +17,14 @@ const passedPrefixes = ["LOCAL_MODEL_", "FEATURE_", "XDG_"] as const;
 export interface EnvironmentFacts {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: string;
-  /** True in desktop VS Code, whose `process.execPath` is Electron and must be told to be Node. */
+  /** True in desktop VS Code, where `process.execPath` is Electron and must run as Node. */
   readonly electron: boolean;
   /** The editor's `http.proxy` setting; empty when none. */
   readonly proxy: string;
   readonly logLevel: string;
 }
 
-/** The whole environment of the agent host: an allowlist, never a copy of the editor's. Names are compared as the system does. */
+/** The agent host's environment: an allowlist, never a copy of the editor's. Names are case-insensitive on Windows. */
 export function hostEnvironment({ env, platform, electron, proxy, logLevel }: EnvironmentFacts): Record<string, string> {
   const windows = platform === "win32";
   const key = (name: string) => (windows ? name.toUpperCase() : name);

@@ -4,8 +4,8 @@ import type * as vscode from "vscode";
 const key = "ownerToken";
 
 /**
- * The token that proves to the host that the owner's editor calls. Made once and kept in SecretStorage; where the system's
- * key store does not work it lives as long as the window, which costs nothing but a fresh one next time.
+ * The token that identifies the owner's editor to the host. It is created once and kept in SecretStorage. When the system's
+ * key store does not work, each window creates its own.
  */
 export async function ownerToken(secrets: vscode.SecretStorage, log: vscode.LogOutputChannel): Promise<string> {
   try {
@@ -15,7 +15,7 @@ export async function ownerToken(secrets: vscode.SecretStorage, log: vscode.LogO
     await secrets.store(key, made);
     return made;
   } catch (error) {
-    log.warn(`SecretStorage does not work here: ${error instanceof Error ? error.message : String(error)}`);
+    log.warn(`SecretStorage is unavailable: ${error instanceof Error ? error.message : String(error)}`);
     return randomBytes(32).toString("base64url");
   }
 }

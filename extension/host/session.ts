@@ -20,19 +20,19 @@ const stopTimeoutMs = 2000;
 const killTimeoutMs = 1000;
 
 export interface SessionDeps {
-  /** Absolute path of the host's entry. */
+  /** Absolute path of the host's entry file. */
   module: string;
   env: Record<string, string>;
   handshake: Handshake;
   log: vscode.LogOutputChannel;
   onEvent(event: HostEvent): void;
-  /** Answers to what the host asks of the editor, by wire name. */
+  /** Handlers of the host's requests to the editor, by wire name. */
   answers: ReadonlyMap<string, (params: unknown) => Promise<unknown>>;
 }
 
 /**
- * Starts the agent host and shakes hands with it.
- * @throws StartRefused when the host answered and said no; Error when it could not be started or ended at once.
+ * Starts the agent host and completes the handshake.
+ * @throws StartRefused when the host rejected the handshake; Error when it could not start or ended early.
  */
 export async function startSession(deps: SessionDeps, signal: AbortSignal): Promise<Session> {
   let child: ChildProcess | null = null;
@@ -44,9 +44,8 @@ export async function startSession(deps: SessionDeps, signal: AbortSignal): Prom
       child = forkHost(deps);
       child.once("error", (error) => exit.resolve(error.message));
       child.once("exit", (code, killedBy) => {
-        const reason =
-          killedBy === null ? vscode.l10n.t("it ended with code {0}", String(code)) : vscode.l10n.t("it was ended by {0}", killedBy);
-        deps.log.info(`agent host ${child?.pid ?? ""} ended: code ${code}, signal ${killedBy}`);
+        const reason = killedBy === null ? vscode.l10n.t("exit code {0}", String(code)) : vscode.l10n.t("signal {0}", killedBy);
+        deps.log.info(`agent host ${child?.pid ?? ""} exited: code ${code}, signal ${killedBy}`);
         exit.resolve(reason);
       });
       deps.log.info(`agent host started, process ${child.pid ?? "?"}`);
@@ -57,7 +56,7 @@ export async function startSession(deps: SessionDeps, signal: AbortSignal): Prom
       outputChannel: deps.log,
       revealOutputChannelOn: RevealOutputChannelOn.Never,
       initializationOptions: deps.handshake,
-      // Restarting, and telling the owner, is the supervisor's.
+      // The supervisor restarts the host and informs the user.
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue, handled: true }),
         closed: () => ({ action: CloseAction.DoNotRestart, handled: true, message: "the connection to the agent host was closed" }),
@@ -69,7 +68,7 @@ export async function startSession(deps: SessionDeps, signal: AbortSignal): Prom
     try {
       deps.onEvent(parseEvent(value));
     } catch (error) {
-      deps.log.warn(`an event of the agent host could not be read: ${error instanceof Error ? error.message : String(error)}`);
+      deps.log.warn(`could not parse an event from the agent host: ${error instanceof Error ? error.message : String(error)}`);
     }
   });
   for (const [name, answer] of deps.answers) client.onRequest(name, answer);
@@ -83,7 +82,7 @@ export async function startSession(deps: SessionDeps, signal: AbortSignal): Prom
   });
   ended.catch(() => undefined);
   try {
-    await Promise.race([client.start(), ended, refusal(signal)]);
+    await Promise.race([client.start(), ended, startFailure(signal)]);
   } catch (error) {
     await kill();
     if (isAnswer(error)) throw new StartRefused(error.message, { cause: error });
@@ -105,13 +104,13 @@ export async function startSession(deps: SessionDeps, signal: AbortSignal): Prom
       }
     },
     async stop() {
-      // `stop` fails when the host does not answer in time or is gone; the process is ended all the same.
+      // `stop` fails when the host does not answer in time or is gone. The process is killed below in any case.
       await client.stop(stopTimeoutMs).catch((error: unknown) => deps.log.debug(`stop: ${String(error)}`));
       let timer: NodeJS.Timeout | undefined;
-      const patience = new Promise<"late">((resolve) => {
+      const timeout = new Promise<"late">((resolve) => {
         timer = setTimeout(() => resolve("late"), killTimeoutMs);
       });
-      const first = await Promise.race([exit.promise, patience]);
+      const first = await Promise.race([exit.promise, timeout]);
       clearTimeout(timer);
       if (first === "late") await kill();
     },
@@ -130,22 +129,19 @@ function forkHost({ module, env, log }: SessionDeps): ChildProcess {
   return child;
 }
 
-/** Rejects when the start takes too long or is called off. */
-function refusal(signal: AbortSignal): Promise<never> {
+/** Rejects when the start times out or is canceled. */
+function startFailure(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
-    const timer = setTimeout(
-      () => reject(new Error(vscode.l10n.t("it did not answer within {0} seconds", startTimeoutMs / 1000))),
-      startTimeoutMs,
-    );
+    const timer = setTimeout(() => reject(new Error(vscode.l10n.t("no response within {0} s", startTimeoutMs / 1000))), startTimeoutMs);
     timer.unref();
     signal.addEventListener("abort", () => {
       clearTimeout(timer);
-      reject(new Error(vscode.l10n.t("the start was called off")));
+      reject(new Error(vscode.l10n.t("the start was canceled")));
     });
   });
 }
 
-/** True for an error the host itself answered the handshake with. */
+/** True for an error that the host sent as its answer to the handshake. */
 function isAnswer(error: unknown): error is Error {
   return error instanceof Error && "data" in error && typeof error.data === "object" && error.data !== null && "code" in error.data;
 }

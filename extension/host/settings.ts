@@ -7,11 +7,11 @@ export interface Settings {
   /** Absolute path; empty for the extension's own global storage. */
   dataFolder: string;
   logLevel: string;
-  /** Flags the owner set, and those alone: a default must not go before the owner's file. */
+  /** Only the flags that the user set: a default must not override the owner's file. */
   features: Record<string, boolean>;
 }
 
-/** Of settings with application scope only the owner's own value exists; a workspace's is not looked at. */
+/** Settings with application scope have no workspace value, so only the global value counts. */
 function readFeatures(settings: vscode.WorkspaceConfiguration): Record<string, boolean> {
   const features: Record<string, boolean> = {};
   for (const name of Object.keys(settings.get<Record<string, unknown>>("features", {}))) {
@@ -21,7 +21,7 @@ function readFeatures(settings: vscode.WorkspaceConfiguration): Record<string, b
   return features;
 }
 
-/** What the owner set. Governance settings have application scope, so a workspace has no say; values out of range fall back. */
+/** The user's settings. Governance settings have application scope, so a workspace cannot change them. Invalid values fall back. */
 export function readSettings(): Settings {
   const settings = vscode.workspace.getConfiguration("lancelot");
   const timeout = settings.get<number>("approvalTimeoutSeconds", 3600);

@@ -1,19 +1,19 @@
 import * as vscode from "vscode";
 import type { AgentHost } from "./agent-host.ts";
 import { formatUsd } from "../commands/usage.ts";
-import { report } from "./report.ts";
+import { showError } from "./show-error.ts";
 
-/** The status bar item: how the host is, which model answers, and whether safe mode or a crusade is on. A click opens the actions. */
+/** The status bar item: the host's state, the active model, safe mode and crusader mode. A click opens the actions. */
 export function registerStatus(host: AgentHost, log: vscode.LogOutputChannel): vscode.Disposable {
   const item = vscode.window.createStatusBarItem("lancelot.status", vscode.StatusBarAlignment.Right, 100);
   item.name = vscode.l10n.t("Lancelot");
   item.command = "lancelot.status";
   let model: string | null = null;
   let safeMode = false;
-  /** What models cost today, in words; null before it is known. */
+  /** Today's model costs as text; null before they are known. */
   let spending: string | null = null;
   /** Tasks that run in crusader mode. */
-  const crusades = new Set<string>();
+  const crusaderQuests = new Set<string>();
 
   const show = () => {
     const { state, detail } = host.state;
@@ -24,7 +24,7 @@ export function registerStatus(host: AgentHost, log: vscode.LogOutputChannel): v
       stopped: "$(circle-slash)",
       failed: "$(error)",
     }[state];
-    const words = {
+    const label = {
       starting: vscode.l10n.t("Lancelot: starting"),
       restarting: vscode.l10n.t("Lancelot: restarting"),
       ready: model ?? vscode.l10n.t("Lancelot: no model"),
@@ -33,17 +33,19 @@ export function registerStatus(host: AgentHost, log: vscode.LogOutputChannel): v
     }[state];
     const modes =
       state === "ready"
-        ? [...(safeMode ? [vscode.l10n.t("safe mode")] : []), ...(crusades.size > 0 ? [vscode.l10n.t("crusader mode")] : [])]
+        ? [...(safeMode ? [vscode.l10n.t("safe mode")] : []), ...(crusaderQuests.size > 0 ? [vscode.l10n.t("crusader mode")] : [])]
         : [];
-    item.text = [`${icon} ${words}`, ...(modes.length > 0 ? [`${safeMode ? "$(lock)" : "$(flame)"} ${modes.join(", ")}`] : [])].join("  ");
-    const standing = [
-      ...(safeMode ? [vscode.l10n.t("Safe mode: only what works on this machine is left.")] : []),
-      ...(crusades.size > 0 ? [vscode.l10n.t("Crusader mode: edits of the running task are applied after a checkpoint.")] : []),
+    item.text = [`${icon} ${label}`, ...(modes.length > 0 ? [`${safeMode ? "$(lock)" : "$(flame)"} ${modes.join(", ")}`] : [])].join("  ");
+    const modeDetails = [
+      ...(safeMode ? [vscode.l10n.t("Safe mode: network access, connectors, deployment and push are off.")] : []),
+      ...(crusaderQuests.size > 0
+        ? [vscode.l10n.t("Crusader mode: edits of the running task are applied without review, after a checkpoint.")]
+        : []),
     ];
     const tooltip = state === "ready" ? vscode.l10n.t("Lancelot is ready. Active model: {0}", model ?? vscode.l10n.t("none")) : detail;
-    item.tooltip = state === "ready" ? [tooltip, ...standing, ...(spending === null ? [] : [spending])].join("\n") : tooltip;
-    const said = detail === "" ? vscode.l10n.t("Lancelot, {0}", words) : detail;
-    item.accessibilityInformation = { label: [said, ...modes].join(", "), role: "button" };
+    item.tooltip = state === "ready" ? [tooltip, ...modeDetails, ...(spending === null ? [] : [spending])].join("\n") : tooltip;
+    const spoken = detail === "" ? vscode.l10n.t("Lancelot, {0}", label) : detail;
+    item.accessibilityInformation = { label: [spoken, ...modes].join(", "), role: "button" };
     item.backgroundColor =
       state === "failed"
         ? new vscode.ThemeColor("statusBarItem.errorBackground")
@@ -62,8 +64,8 @@ export function registerStatus(host: AgentHost, log: vscode.LogOutputChannel): v
 
   const readModes = async () => {
     safeMode = (await host.call("host.info", {})).safeMode;
-    crusades.clear();
-    for (const { id, mode } of (await host.call("quests.list", { limit: 50 })).items) if (mode === "crusader") crusades.add(id);
+    crusaderQuests.clear();
+    for (const { id, mode } of (await host.call("quests.list", { limit: 50 })).items) if (mode === "crusader") crusaderQuests.add(id);
     show();
   };
 
@@ -72,12 +74,12 @@ export function registerStatus(host: AgentHost, log: vscode.LogOutputChannel): v
     const cost = formatUsd(today.costUsd);
     spending =
       caps.dayUsd === null ? vscode.l10n.t("Today: {0}, no cap", cost) : vscode.l10n.t("Today: {0} of {1}", cost, formatUsd(caps.dayUsd));
-    if (today.unpricedCalls > 0) spending += ` ${vscode.l10n.t("(without calls to models that have no price)")}`;
+    if (today.unpricedCalls > 0) spending += ` ${vscode.l10n.t("(excludes calls to models without a price)")}`;
     show();
   };
 
-  const unread = (error: unknown) =>
-    log.warn(`the state for the status bar was not read: ${error instanceof Error ? error.message : String(error)}`);
+  const logReadError = (error: unknown) =>
+    log.warn(`could not read the state for the status bar: ${error instanceof Error ? error.message : String(error)}`);
 
   show();
   item.show();
@@ -86,21 +88,21 @@ export function registerStatus(host: AgentHost, log: vscode.LogOutputChannel): v
     host.onState(({ state }) => {
       show();
       if (state === "ready") {
-        void readModel().catch(unread);
-        void readModes().catch(unread);
-        void readSpending().catch(unread);
+        void readModel().catch(logReadError);
+        void readModes().catch(logReadError);
+        void readSpending().catch(logReadError);
       }
-      if (state === "failed") report(new Error(host.state.detail));
+      if (state === "failed") showError(new Error(host.state.detail));
     }),
     host.onEvent((event) => {
-      if (event.topic === "models") void readModel().catch(unread);
-      if (event.topic === "usage") void readSpending().catch(unread);
-      if (event.topic === "flags") void readModes().catch(unread);
+      if (event.topic === "models") void readModel().catch(logReadError);
+      if (event.topic === "usage") void readSpending().catch(logReadError);
+      if (event.topic === "flags") void readModes().catch(logReadError);
       if (event.topic !== "quest" && event.topic !== "questDeleted") return;
-      const before = crusades.size;
-      if (event.topic === "quest" && event.payload.mode === "crusader") crusades.add(event.payload.id);
-      else crusades.delete(event.payload.id);
-      if (before !== crusades.size) show();
+      const before = crusaderQuests.size;
+      if (event.topic === "quest" && event.payload.mode === "crusader") crusaderQuests.add(event.payload.id);
+      else crusaderQuests.delete(event.payload.id);
+      if (before !== crusaderQuests.size) show();
     }),
   );
 }

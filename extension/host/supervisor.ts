@@ -2,17 +2,17 @@ import { LancelotError } from "../../agent-server/contract/errors.ts";
 import type { HostState } from "../../agent-server/contract/webview.ts";
 import type { Backoff } from "./backoff.ts";
 
-/** One run of the agent host, from its answered handshake to its end. */
+/** One run of the agent host, from a completed handshake to its end. */
 export interface Session {
   readonly pid: number | undefined;
   request(method: string, params: unknown, signal: AbortSignal | undefined): Promise<unknown>;
-  /** Asks it to end, then makes it end. */
+  /** Shuts the process down, then kills it if it does not exit. */
   stop(): Promise<void>;
-  /** Resolves with the reason when the process is gone. */
+  /** Resolves with the reason when the process has ended. */
   readonly ended: Promise<string>;
 }
 
-/** A start that failed in a way that another try will not mend; its message is for the owner. */
+/** A failed start that a retry cannot fix. Its message is for the user. */
 export class StartRefused extends Error {
   override readonly name = "StartRefused";
 }
@@ -20,11 +20,11 @@ export class StartRefused extends Error {
 export interface SupervisorDeps {
   connect(signal: AbortSignal): Promise<Session>;
   backoff: Backoff;
-  /** Calls back after `ms`; the returned function takes it back. */
+  /** Calls `run` after `ms`; the returned function cancels it. */
   schedule(ms: number, run: () => void): () => void;
   now(): number;
   onState(state: HostState): void;
-  words: {
+  messages: {
     starting: string;
     stopped: string;
     restarting(reason: string, seconds: number): string;
@@ -36,21 +36,21 @@ export interface Supervisor {
   readonly state: HostState;
   readonly pid: number | undefined;
   start(): void;
-  /** Ends what runs and starts anew, whatever the state. */
+  /** Stops the host if it runs, then starts it again. */
   restart(): Promise<void>;
   stop(): Promise<void>;
   /**
-   * Sends a request to the running host; waits for one that is starting.
-   * @throws LancelotError `unavailable` when there is none, `cancelled`; else what the host answered.
+   * Sends a request to the host; waits while it starts.
+   * @throws LancelotError `unavailable` without a host, `cancelled`, and the host's own errors.
    */
   request(method: string, params: unknown, signal?: AbortSignal): Promise<unknown>;
 }
 
-/** Keeps one agent host running: starts it, waits longer between starts that fail, and says how it is. */
+/** Keeps one agent host running: starts it, restarts it with backoff, and reports its state. */
 export function createSupervisor(deps: SupervisorDeps): Supervisor {
-  let state: HostState = { state: "stopped", detail: deps.words.stopped };
+  let state: HostState = { state: "stopped", detail: deps.messages.stopped };
   let session: Session | null = null;
-  /** Raised with each start and stop, so that what belongs to an earlier one is not taken for the present. */
+  /** Incremented with each start and stop, so that callbacks of an earlier run are ignored. */
   let generation = 0;
   let abort = new AbortController();
   let unschedule: (() => void) | null = null;
@@ -66,7 +66,7 @@ export function createSupervisor(deps: SupervisorDeps): Supervisor {
     unschedule = null;
     const mine = ++generation;
     abort = new AbortController();
-    if (state.state !== "restarting") enter({ state: "starting", detail: deps.words.starting });
+    if (state.state !== "restarting") enter({ state: "starting", detail: deps.messages.starting });
     let started: Session;
     try {
       started = await deps.connect(abort.signal);
@@ -74,7 +74,7 @@ export function createSupervisor(deps: SupervisorDeps): Supervisor {
       if (mine !== generation) return;
       const reason = error instanceof Error ? error.message : String(error);
       if (error instanceof StartRefused) enter({ state: "failed", detail: reason });
-      else again(reason, 0);
+      else scheduleRestart(reason, 0);
       return;
     }
     if (mine !== generation) {
@@ -87,16 +87,16 @@ export function createSupervisor(deps: SupervisorDeps): Supervisor {
     const reason = await started.ended;
     if (mine !== generation) return;
     session = null;
-    again(reason, deps.now() - since);
+    scheduleRestart(reason, deps.now() - since);
   };
 
-  const again = (reason: string, livedMs: number) => {
+  const scheduleRestart = (reason: string, livedMs: number) => {
     const delay = deps.backoff.next(livedMs);
     if (delay === null) {
-      enter({ state: "failed", detail: deps.words.failed(reason) });
+      enter({ state: "failed", detail: deps.messages.failed(reason) });
       return;
     }
-    enter({ state: "restarting", detail: deps.words.restarting(reason, delay / 1000) });
+    enter({ state: "restarting", detail: deps.messages.restarting(reason, delay / 1000) });
     unschedule = deps.schedule(delay, () => void begin());
   };
 
@@ -114,7 +114,7 @@ export function createSupervisor(deps: SupervisorDeps): Supervisor {
     new Promise<void>((resolve, reject) => {
       const onAbort = () => {
         waiting.delete(wake);
-        reject(new LancelotError("cancelled", "The call was cancelled."));
+        reject(new LancelotError("cancelled", "The request was canceled."));
       };
       const wake = () => {
         waiting.delete(wake);
@@ -138,17 +138,17 @@ export function createSupervisor(deps: SupervisorDeps): Supervisor {
     async restart() {
       await end();
       deps.backoff.reset();
-      state = { state: "stopped", detail: deps.words.stopped };
+      state = { state: "stopped", detail: deps.messages.stopped };
       void begin();
     },
     async stop() {
       await end();
-      enter({ state: "stopped", detail: deps.words.stopped });
+      enter({ state: "stopped", detail: deps.messages.stopped });
     },
     async request(method, params, signal) {
       for (;;) {
         if (session !== null) return session.request(method, params, signal);
-        if (signal?.aborted === true) throw new LancelotError("cancelled", "The call was cancelled.");
+        if (signal?.aborted === true) throw new LancelotError("cancelled", "The request was canceled.");
         if (state.state === "failed" || state.state === "stopped") throw new LancelotError("unavailable", state.detail);
         await changed(signal);
       }

@@ -2,12 +2,12 @@ import * as vscode from "vscode";
 import { normalized } from "../editor/text.ts";
 import type { Proposals } from "./proposals.ts";
 
-/** The proposed side of a change, and the empty side of a new or deleted file. */
+/** Documents with the proposed text of a change, and the empty side of a new or deleted file. */
 export const proposedScheme = "lancelot-proposed";
-/** Read-only text for the owner to read: details of an approval, what an undo would do. */
+/** Read-only documents for the user: details of an approval, the diff of an undo. */
 const detailScheme = "lancelot-detail";
 
-/** Keeps the file's own path, so that labels, icons and languages are those of the file. */
+/** Keeps the file's path, so that the label, icon and language match the file. */
 export function proposedUri(changeId: string, file: vscode.Uri): vscode.Uri {
   return vscode.Uri.from({ scheme: proposedScheme, path: file.path, query: changeId });
 }
@@ -16,12 +16,12 @@ export function emptyUri(file: vscode.Uri): vscode.Uri {
   return vscode.Uri.from({ scheme: proposedScheme, path: file.path });
 }
 
-/** The change a document shows the proposed side of; null for any other document. */
+/** The id of the change that a document shows; null for any other document. */
 export function changeIdOf(uri: vscode.Uri): string | null {
   return uri.scheme === proposedScheme && uri.query !== "" ? uri.query : null;
 }
 
-/** Serves proposed texts; an open document follows its change. */
+/** Provides proposed texts; open documents update with their change. */
 export function proposedDocuments(proposals: Proposals, onDidChange: vscode.Event<vscode.Uri>): vscode.TextDocumentContentProvider {
   return {
     onDidChange,
@@ -34,14 +34,14 @@ export function proposedDocuments(proposals: Proposals, onDidChange: vscode.Even
   };
 }
 
-/** How long (ms) an open document may take to follow its change. */
+/** How long (ms) an open document may take to update. */
 const followTimeoutMs = 3000;
 
 export function follows(document: vscode.TextDocument, proposed: string | null): boolean {
   return normalized(document.getText()) === normalized(proposed ?? "");
 }
 
-/** Resolves once an open document shows the text it should: line numbers mean nothing before. */
+/** Resolves when an open document shows the current proposed text; line numbers are invalid before. */
 export async function followed(document: vscode.TextDocument, proposed: string | null): Promise<void> {
   if (follows(document, proposed)) return;
   await new Promise<void>((resolve) => {
@@ -57,11 +57,11 @@ export async function followed(document: vscode.TextDocument, proposed: string |
   });
 }
 
-/** Read-only texts; closed, they are forgotten. */
+/** Read-only texts, dropped when their document closes. */
 export interface Details extends vscode.Disposable {
-  /** Shows a text in an editor beside what is open. */
+  /** Shows a text in an editor to the side. */
   show(name: string, text: string): Promise<void>;
-  /** A document with this text, to be shown as one side of a diff. Its language is that of its name. */
+  /** A document with this text, for one side of a diff. Its name determines the language. */
   document(name: string, text: string): vscode.Uri;
 }
 

@@ -1,6 +1,6 @@
 import type { Change, Hunk } from "../../agent-server/contract/changes.ts";
 
-/** Where a hunk is in the proposed text, as the reader sees it. Lines from 0; `end` is exclusive and equals `start` for lines that go. */
+/** A hunk's position in the proposed text. Lines start at 0; `end` is exclusive and equals `start` for removed lines. */
 export interface PlacedHunk {
   readonly index: number;
   readonly state: Hunk["state"];
@@ -10,7 +10,7 @@ export interface PlacedHunk {
   readonly removed: number;
 }
 
-/** A hunk without its context lines: what leaves, what comes, and where both begin (lines from 0). */
+/** A hunk without its context lines: removed and added lines, and where each begins (lines from 0). */
 interface Core {
   hunk: Hunk;
   removed: string[];
@@ -23,7 +23,7 @@ export function isUndecided(hunk: Pick<Hunk, "state">): boolean {
   return hunk.state === "pending" || hunk.state === "conflict";
 }
 
-/** True while the owner has something to decide about a change. */
+/** True while a change has undecided hunks. */
 export function isOpen(change: Pick<Change, "status" | "hunks">): boolean {
   return change.status !== "superseded" && change.hunks.some(isUndecided);
 }
@@ -33,9 +33,9 @@ export function countUndecided(change: Pick<Change, "hunks">): number {
 }
 
 /**
- * Places every hunk in `proposed`, the text with all hunks that are not rejected. A hunk's own line numbers count from the
- * text with every hunk in it, so each rejected one before it moves it; where the file moved beneath the proposal, the
- * nearest place that holds its lines is taken.
+ * Finds every hunk's position in `proposed`, the text with all hunks that are not rejected. A hunk's line numbers refer to the
+ * text with all hunks, so each rejected hunk before it shifts it. When the file changed below the proposal, the
+ * nearest position with the same lines wins.
  */
 export function placeHunks(hunks: readonly Hunk[], proposed: string): PlacedHunk[] {
   const lines = proposed.split(/\r\n|\r|\n/);
@@ -46,7 +46,7 @@ export function placeHunks(hunks: readonly Hunk[], proposed: string): PlacedHunk
   return cores.map(({ hunk, removed, added, oldStart, newStart }) => {
     const rejected = hunk.state === "rejected";
     const shown = rejected ? removed : added;
-    // Start lines of an empty side are off by one in some dialects of the format: count from the side that has lines.
+    // Some diff formats number an empty side differently, so this uses the side that has lines.
     const expected = (added.length > 0 ? newStart + rejectedShift : oldStart + acceptedShift) + drift;
     const found = shown.length === 0 ? expected : nearest(lines, shown, expected);
     drift += found - expected;
@@ -81,7 +81,7 @@ function coreOf(hunk: Hunk): Core {
   };
 }
 
-/** The line nearest to `expected` at which `block` stands in `lines`; `expected` when it stands nowhere. */
+/** The line nearest to `expected` where `lines` contain `block`; `expected` when there is none. */
 function nearest(lines: readonly string[], block: readonly string[], expected: number): number {
   const holds = (at: number) => at >= 0 && at + block.length <= lines.length && block.every((line, offset) => lines[at + offset] === line);
   for (let distance = 0; distance <= lines.length; distance++) {

@@ -3,7 +3,7 @@ import { changeIdOf } from "./documents.ts";
 import { countUndecided, isUndecided } from "./hunks.ts";
 import type { Proposals } from "./proposals.ts";
 
-/** *Accept hunk · Reject hunk · Accept file · Reject file* over every undecided hunk of the proposed side. */
+/** Code lenses that accept or reject each undecided hunk, and the file. */
 export function hunkLenses(proposals: Proposals, onDidChangeCodeLenses: vscode.Event<void>): vscode.CodeLensProvider {
   return {
     onDidChangeCodeLenses,
@@ -20,14 +20,14 @@ export function hunkLenses(proposals: Proposals, onDidChangeCodeLenses: vscode.E
         const target = { changeId: id, hunk: hunk.index };
         const file = { changeId: id };
         const fileLenses = [
-          lens(vscode.l10n.t("Accept file"), "lancelot.acceptFile", file),
-          lens(vscode.l10n.t("Reject file"), "lancelot.rejectFile", file),
+          lens(vscode.l10n.t("Accept File"), "lancelot.acceptFile", file),
+          lens(vscode.l10n.t("Reject File"), "lancelot.rejectFile", file),
         ];
         if (change.kind !== "modify") return fileLenses;
-        const accept = hunk.state === "conflict" ? vscode.l10n.t("$(warning) Conflict: try again") : vscode.l10n.t("$(check) Accept hunk");
+        const accept = hunk.state === "conflict" ? vscode.l10n.t("$(warning) Conflict: Try Again") : vscode.l10n.t("$(check) Accept Hunk");
         const own = [
           lens(accept, "lancelot.acceptHunk", target),
-          lens(vscode.l10n.t("$(close) Reject hunk"), "lancelot.rejectHunk", target),
+          lens(vscode.l10n.t("$(close) Reject Hunk"), "lancelot.rejectHunk", target),
         ];
         return several ? [...own, ...fileLenses] : own;
       });

@@ -3,7 +3,7 @@ import { changeIdOf, follows } from "./documents.ts";
 import type { PlacedHunk } from "./hunks.ts";
 import type { Proposals } from "./proposals.ts";
 
-/** Marks beside the hunks of a proposed text that say their state by shape, not by colour alone. */
+/** Gutter icons that show the state of each hunk by shape as well as color. */
 export function createMarks(extensionUri: vscode.Uri, proposals: Proposals): vscode.Disposable & { refresh(): void } {
   const type = (icon: string, color: string) =>
     vscode.window.createTextEditorDecorationType({
@@ -19,9 +19,9 @@ export function createMarks(extensionUri: vscode.Uri, proposals: Proposals): vsc
     accepted: type("hunk-accepted.svg", "charts.green"),
     rejected: type("hunk-rejected.svg", "charts.foreground"),
   };
-  const words: Record<PlacedHunk["state"], string> = {
+  const labels: Record<PlacedHunk["state"], string> = {
     pending: vscode.l10n.t("Undecided"),
-    conflict: vscode.l10n.t("Conflict: the file was edited here meanwhile"),
+    conflict: vscode.l10n.t("Conflict: these lines changed after the edit was proposed"),
     accepted: vscode.l10n.t("Accepted"),
     rejected: vscode.l10n.t("Rejected"),
   };
@@ -36,7 +36,7 @@ export function createMarks(extensionUri: vscode.Uri, proposals: Proposals): vsc
       for (const state of states) {
         const options = known.placed
           .filter((hunk) => hunk.state === state)
-          .map((hunk) => ({ range: new vscode.Range(hunk.start, 0, hunk.start, 0), hoverMessage: words[state] }));
+          .map((hunk) => ({ range: new vscode.Range(hunk.start, 0, hunk.start, 0), hoverMessage: labels[state] }));
         editor.setDecorations(types[state], options);
       }
     }

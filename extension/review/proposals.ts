@@ -7,32 +7,32 @@ interface PlacedChange extends ChangeTexts {
   readonly placed: readonly PlacedHunk[];
 }
 
-/** The proposed changes of the workspace as the host has them, and titles of the quests they belong to. */
+/** The host's proposed changes for this workspace, and the titles of their quests. */
 export interface Proposals {
-  /** Changes with something to decide, in the order they were made. */
+  /** Changes with undecided hunks, oldest first. */
   open: () => readonly Change[];
   get: (id: string) => Change | undefined;
   questTitle: (questId: string) => string | undefined;
-  /** A change with its texts, as of the latest event. @throws LancelotError */
+  /** A change with its current texts. @throws LancelotError */
   texts: (id: string) => Promise<PlacedChange>;
-  /** The texts if they are here already. */
+  /** The cached texts; undefined before they were read. */
   knownTexts: (id: string) => PlacedChange | undefined;
-  /** Accepts or rejects hunks; every undecided one when none is named. @throws LancelotError */
+  /** Accepts or rejects the given hunks, or every undecided hunk. @throws LancelotError */
   decide: (id: string, decision: "accept" | "reject", hunks?: readonly number[]) => Promise<Change>;
-  /** Reads everything anew, after the host (re)started. */
+  /** Reads everything again after the host (re)started. */
   reload: () => Promise<void>;
   handle: (event: HostEvent) => void;
 }
 
-/** @param changed told of the change that moved; null when all may have. */
+/** @param changed called with the id of an updated change; null when any may have changed. */
 export function createProposals(call: Call, changed: (id: string | null) => void): Proposals {
   const changes = new Map<string, Change>();
   const titles = new Map<string, string>();
   const texts = new Map<string, PlacedChange>();
-  /** Reads under way, by change; a change that moves meanwhile starts another. */
+  /** Pending reads by change id. An update of the change discards its pending read. */
   const reading = new Map<string, Promise<PlacedChange>>();
 
-  const take = (change: Change) => {
+  const update = (change: Change) => {
     const known = changes.get(change.id);
     if (known !== undefined && known.updatedAt > change.updatedAt) return;
     changes.set(change.id, change);
@@ -64,7 +64,7 @@ export function createProposals(call: Call, changed: (id: string | null) => void
     },
     async decide(id, decision, hunks) {
       const change = await call("changes.decide", { id, decision, ...(hunks === undefined ? {} : { hunks: [...hunks] }) });
-      take(change);
+      update(change);
       return change;
     },
     async reload() {
@@ -80,7 +80,7 @@ export function createProposals(call: Call, changed: (id: string | null) => void
       changed(null);
     },
     handle(event) {
-      if (event.topic === "change") take(event.payload);
+      if (event.topic === "change") update(event.payload);
       if (event.topic === "quest" && titles.get(event.payload.id) !== event.payload.title) {
         titles.set(event.payload.id, event.payload.title);
         if ([...changes.values()].some((change) => change.questId === event.payload.id)) changed(null);

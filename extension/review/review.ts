@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 import type { Change } from "../../agent-server/contract/changes.ts";
 import { uriOf } from "../editor/workspace-path.ts";
 import type { AgentHost } from "../host/agent-host.ts";
-import { report } from "../host/report.ts";
+import { showError } from "../host/show-error.ts";
 import { changeIdOf, followed, proposedDocuments, proposedScheme, proposedUri } from "./documents.ts";
 import { isOpen, isUndecided, neighbour } from "./hunks.ts";
 import { hunkLenses } from "./lenses.ts";
@@ -13,7 +13,7 @@ import { activeChange, hunkAtCursor, proposedEditor, type Target } from "./targe
 
 export interface Review extends vscode.Disposable {
   readonly proposals: Proposals;
-  /** Fires after any proposed change moved. */
+  /** Fires after an update of any proposed change. */
   readonly onChanged: vscode.Event<void>;
   openChange(changeId: string, hunk?: number): Promise<void>;
   /** All open changes, of one quest or of all, in one multi-diff editor. */
@@ -25,10 +25,10 @@ export interface Review extends vscode.Disposable {
   move(direction: "next" | "previous"): Promise<void>;
 }
 
-/** Inline diff approval: proposals as diffs in the editor, decided hunk by hunk. */
+/** Inline diff review: proposed changes as diffs, accepted or rejected hunk by hunk. */
 export function createReview(context: vscode.ExtensionContext, host: AgentHost): Review {
   const changed = new vscode.EventEmitter<void>();
-  const multiTitle = vscode.l10n.t("Proposed changes");
+  const multiTitle = vscode.l10n.t("Proposed Changes");
   const lensesChanged = new vscode.EventEmitter<void>();
   const documentChanged = new vscode.EventEmitter<vscode.Uri>();
 
@@ -42,7 +42,7 @@ export function createReview(context: vscode.ExtensionContext, host: AgentHost):
   });
   const marks = createMarks(context.extensionUri, proposals);
 
-  /** Marks need the texts of what is visible. */
+  /** Reads the texts of visible changes, which the gutter icons need. */
   const showMarks = async () => {
     const ids = vscode.window.visibleTextEditors.filter(isProposedEditor).map((editor) => editor.document.uri.query);
     await Promise.allSettled(ids.map((id) => proposals.texts(id)));
@@ -63,7 +63,7 @@ export function createReview(context: vscode.ExtensionContext, host: AgentHost):
     await vscode.commands.executeCommand("vscode.diff", left, right, title, { preview: true, ...(selection ? { selection } : {}) });
   };
 
-  /** After a decision: a file with nothing left gives way to the next one that has. */
+  /** After a decision: closes a fully decided file and opens the next undecided one. */
   const advance = async (change: Change, wasActive: boolean) => {
     if (isOpen(change)) {
       const conflict = change.hunks.some((hunk) => hunk.state === "conflict");
@@ -81,14 +81,14 @@ export function createReview(context: vscode.ExtensionContext, host: AgentHost):
   };
 
   const explainConflict = async (change: Change) => {
-    const open = vscode.l10n.t("Open file");
-    const reject = vscode.l10n.t("Reject the rest");
-    const words = change.problem ?? vscode.l10n.t("It was edited in the same place meanwhile.");
+    const open = vscode.l10n.t("Open File");
+    const reject = vscode.l10n.t("Reject Remaining Hunks");
+    const reason = change.problem ?? vscode.l10n.t("The same lines changed in the file.");
     const answer = await vscode.window.showWarningMessage(
       vscode.l10n.t(
-        "{0}: a hunk could not be merged. {1} Edit the file so that the hunk fits and accept it again, or reject it.",
+        "{0}: a hunk could not be merged. {1} Edit the file so that the hunk applies and accept it again, or reject it.",
         change.path,
-        words,
+        reason,
       ),
       open,
       reject,
@@ -104,7 +104,7 @@ export function createReview(context: vscode.ExtensionContext, host: AgentHost):
     if (wasActive && isOpen(change)) await reveal(change.id, hunks?.at(-1) ?? -1);
   };
 
-  /** Puts the cursor on the undecided hunk after the one that was decided, or before it. */
+  /** Moves the cursor to the next undecided hunk, or to the previous one. */
   const reveal = async (changeId: string, decided: number) => {
     const { placed, proposed } = await proposals.texts(changeId);
     const open = placed.filter(isUndecided).toSorted((a, b) => a.index - b.index);
@@ -135,7 +135,7 @@ export function createReview(context: vscode.ExtensionContext, host: AgentHost):
     vscode.workspace.onDidChangeTextDocument(({ document }) => (changeIdOf(document.uri) === null ? undefined : marks.refresh())),
     host.onEvent((event) => proposals.handle(event)),
     host.onState(({ state }) => {
-      if (state === "ready") void proposals.reload().catch(report);
+      if (state === "ready") void proposals.reload().catch(showError);
     }),
   ];
   showContext();

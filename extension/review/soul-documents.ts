@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 import type { SoulProposal } from "../../agent-server/contract/soul.ts";
 import type { AgentHost } from "../host/agent-host.ts";
 
-/** Read-only souls: a version, or what a proposal would make. */
+/** Scheme of read-only soul documents: a version, or the result of a proposal. */
 export const soulScheme = "lancelot-soul";
 
 export function versionUri(version: string): vscode.Uri {
@@ -13,25 +13,25 @@ export function proposalUri(proposal: Pick<SoulProposal, "id" | "toVersion">): v
   return vscode.Uri.from({ scheme: soulScheme, path: `/soul_${proposal.toVersion}.yaml`, query: proposal.id });
 }
 
-/** The proposal a document shows; null for a version or any other document. */
+/** The id of the proposal that a document shows; null for a version or any other document. */
 export function proposalIdOf(uri: vscode.Uri): string | null {
   return uri.scheme === soulScheme && uri.query !== "" ? uri.query : null;
 }
 
-/** The version in the name of a soul file; null when there is none. */
+/** The version in a soul file's name; null without one. */
 export function versionOf(uri: vscode.Uri): string | null {
   return /\/soul_(v\d+)[^/]*\.yaml$/.exec(uri.path)?.[1] ?? null;
 }
 
-/** One of the proposals, whatever became of it. @throws Error with words for the owner when it is gone. */
+/** Finds a proposal in any status. @throws Error with a message for the user when it no longer exists. */
 export async function findProposal(host: AgentHost, id: string): Promise<SoulProposal> {
   const { items } = await host.call("soul.proposals", { limit: 200 });
   const found = items.find((proposal) => proposal.id === id);
-  if (found === undefined) throw new Error(vscode.l10n.t("This proposal is no longer there."));
+  if (found === undefined) throw new Error(vscode.l10n.t("This proposal no longer exists."));
   return found;
 }
 
-/** Serves souls to the editor. Versions and proposals are written once, so nothing has to follow them. */
+/** Provides soul documents. Versions and proposals never change, so documents need no updates. */
 export function registerSoulDocuments(host: AgentHost): vscode.Disposable {
   return vscode.workspace.registerTextDocumentContentProvider(soulScheme, {
     async provideTextDocumentContent(uri) {
@@ -43,7 +43,7 @@ export function registerSoulDocuments(host: AgentHost): vscode.Disposable {
   });
 }
 
-/** A proposal beside the version it starts from. */
+/** Shows a proposal as a diff against the version it is based on. */
 export async function showProposal(proposal: SoulProposal): Promise<void> {
   await vscode.commands.executeCommand(
     "vscode.diff",

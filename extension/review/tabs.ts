@@ -6,7 +6,7 @@ export function changeOfTab(tab: vscode.Tab | undefined): string | null {
   return tab?.input instanceof vscode.TabInputTextDiff ? changeIdOf(tab.input.modified) : null;
 }
 
-/** True for tabs of a kind the API names. A multi-diff editor is none of them and is known by its label. */
+/** True for tab kinds that the API has a type for. It has none for a multi-diff editor, which is recognized by its label. */
 export function isOrdinary({ input }: vscode.Tab): boolean {
   return [vscode.TabInputText, vscode.TabInputTextDiff, vscode.TabInputCustom, vscode.TabInputWebview, vscode.TabInputNotebook].some(
     (kind) => input instanceof kind,
@@ -22,7 +22,7 @@ export async function closeChangeTabs(changeId: string): Promise<void> {
   if (tabs.length > 0) await vscode.window.tabGroups.close(tabs, true);
 }
 
-/** Both sides of a change's diff: the file as it is, and as proposed. A side that does not exist is an empty document. */
+/** Both sides of a change's diff: the current and the proposed file. A missing side is an empty document. */
 export function sidesOf(
   change: { id: string; path: string; kind: "create" | "modify" | "delete" },
   file: vscode.Uri,
@@ -30,7 +30,7 @@ export function sidesOf(
   return { left: change.kind === "create" ? emptyUri(file) : file, right: proposedUri(change.id, file) };
 }
 
-/** True for an editor on the proposed side of a change, whether alone in its tab or one of several in a multi-diff. */
+/** True for an editor with the proposed side of a change, in a diff or a multi-diff editor. */
 export function isProposedEditor(editor: vscode.TextEditor | undefined): editor is vscode.TextEditor {
   return editor?.document.uri.scheme === proposedScheme && changeIdOf(editor.document.uri) !== null;
 }

@@ -4,15 +4,15 @@ import { hunkAt } from "./hunks.ts";
 import type { Proposals } from "./proposals.ts";
 import { activeTab, changeOfTab, isProposedEditor } from "./tabs.ts";
 
-/** What a review command is about: a change, and one of its hunks. Code lenses and tree items pass it. */
+/** The target of a review command: a change, and optionally one hunk. Code lenses and tree items pass it. */
 export interface Target {
   changeId: string;
   hunk?: number;
 }
 
 /**
- * Reads a command's argument: a code lens or tree item passes a target, a title button its document's uri, a key nothing,
- * which means the change of the active editor.
+ * Reads a command's argument: code lenses and tree items pass a target, title buttons a document URI. A key binding passes nothing
+ * and means the change in the active editor.
  */
 export function targetOf(argument: unknown): Target | null {
   if (argument instanceof vscode.Uri) {
@@ -27,7 +27,7 @@ export function targetOf(argument: unknown): Target | null {
   return id === null ? null : { changeId: id };
 }
 
-/** The change whose diff is in front. */
+/** The change in the active diff editor. */
 export function activeChange(): string | null {
   const editor = vscode.window.activeTextEditor;
   if (isProposedEditor(editor)) return changeIdOf(editor.document.uri);
@@ -41,7 +41,7 @@ export function proposedEditor(changeId: string): vscode.TextEditor | undefined 
   return active !== undefined && shows(active) ? active : vscode.window.visibleTextEditors.find(shows);
 }
 
-/** The hunk a command without one means: the undecided one at, or nearest to, the cursor. */
+/** The undecided hunk at or nearest to the cursor, for commands without a hunk. */
 export async function hunkAtCursor(proposals: Proposals, changeId: string): Promise<number | null> {
   const { placed } = await proposals.texts(changeId);
   return hunkAt(placed, proposedEditor(changeId)?.selection.active.line ?? 0)?.index ?? null;

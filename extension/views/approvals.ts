@@ -1,14 +1,14 @@
 import * as vscode from "vscode";
 import type { Approval } from "../../agent-server/contract/governance.ts";
 import type { AgentHost } from "../host/agent-host.ts";
-import { report } from "../host/report.ts";
+import { showError } from "../host/show-error.ts";
 
-/** The approvals that wait for the owner. */
+/** The pending approvals. */
 export interface Approvals extends vscode.Disposable {
   pending(): readonly Approval[];
   get(id: string): Approval | undefined;
   readonly onChanged: vscode.Event<void>;
-  /** Fires once for each approval that comes while the window is open. */
+  /** Fires once for each new approval. */
   readonly onAsked: vscode.Event<Approval>;
 }
 
@@ -20,7 +20,7 @@ export function createApprovals(host: AgentHost): Approvals {
     void vscode.commands.executeCommand("setContext", "lancelot.hasPendingApprovals", waiting.size > 0);
     changed.fire();
   };
-  const take = (approval: Approval) => {
+  const update = (approval: Approval) => {
     if (approval.status !== "pending") {
       waiting.delete(approval.id);
       return;
@@ -33,7 +33,7 @@ export function createApprovals(host: AgentHost): Approvals {
     const { items } = await host.call("approvals.list", { limit: 200 });
     const ids = new Set(items.map(({ id }) => id));
     for (const id of waiting.keys()) if (!ids.has(id)) waiting.delete(id);
-    for (const approval of items) take(approval);
+    for (const approval of items) update(approval);
     announce();
   };
   const registrations = [
@@ -41,11 +41,11 @@ export function createApprovals(host: AgentHost): Approvals {
     asked,
     host.onEvent((event) => {
       if (event.topic !== "approval") return;
-      take(event.payload);
+      update(event.payload);
       announce();
     }),
     host.onState(({ state }) => {
-      if (state === "ready") void reload().catch(report);
+      if (state === "ready") void reload().catch(showError);
     }),
   ];
   return {
@@ -57,7 +57,7 @@ export function createApprovals(host: AgentHost): Approvals {
   };
 }
 
-/** The tree of pending approvals, with their number as the badge. */
+/** The tree of pending approvals, with their count as the badge. */
 export function registerApprovalsTree(approvals: Approvals): vscode.Disposable {
   const provider: vscode.TreeDataProvider<Approval> = {
     onDidChangeTreeData: (listener) => approvals.onChanged(() => listener(undefined)),
@@ -67,12 +67,12 @@ export function registerApprovalsTree(approvals: Approvals): vscode.Disposable {
       item.id = approval.id;
       item.contextValue = "approval";
       item.iconPath = new vscode.ThemeIcon(approval.tier === "T3" ? "warning" : "shield");
-      item.description = `${approval.tier} · ${vscode.l10n.t("until {0}", new Date(approval.expiresAt).toLocaleTimeString(vscode.env.language))}`;
+      item.description = `${approval.tier} · ${vscode.l10n.t("expires {0}", new Date(approval.expiresAt).toLocaleTimeString(vscode.env.language))}`;
       item.tooltip = new vscode.MarkdownString()
         .appendText(approval.rules.map(({ message }) => message).join("\n"))
         .appendCodeblock(approval.detail);
       item.command = { command: "lancelot.reviewApproval", title: vscode.l10n.t("Review"), arguments: [{ approvalId: approval.id }] };
-      item.accessibilityInformation = { label: vscode.l10n.t("Approval asked, tier {0}: {1}", approval.tier, approval.title) };
+      item.accessibilityInformation = { label: vscode.l10n.t("Approval required, tier {0}: {1}", approval.tier, approval.title) };
       return item;
     },
   };
@@ -84,7 +84,7 @@ export function registerApprovalsTree(approvals: Approvals): vscode.Disposable {
         ? undefined
         : {
             value: count,
-            tooltip: count === 1 ? vscode.l10n.t("1 approval waits for you") : vscode.l10n.t("{0} approvals wait for you", count),
+            tooltip: count === 1 ? vscode.l10n.t("1 approval pending") : vscode.l10n.t("{0} approvals pending", count),
           };
   });
   return vscode.Disposable.from(view, badge);

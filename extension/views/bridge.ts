@@ -11,21 +11,21 @@ export interface BridgeDeps {
   call: Call;
   state(): HostState;
   ui(action: UiAction): Promise<void>;
-  /** Told of a message that is not of the contract, and of actions that failed. */
+  /** Called with messages that violate the contract and with errors of UI actions. */
   problem(error: unknown): void;
 }
 
-/** One webview's side of the contract. Nothing is sent before the view says it is ready. */
+/** The bridge of one webview. It sends nothing before the view is ready. */
 export interface Bridge {
   receive: (message: unknown) => void;
   event: (event: HostEvent) => void;
   hostState: (state: HostState) => void;
-  /** Asks the view to show something; waits for a view that is still loading. */
+  /** Asks the view to show something, as soon as it has loaded. */
   show: (what: Show) => void;
   dispose: () => void;
 }
 
-/** Relays between one webview and the host. The view never sees the owner token, and may not call what handles secrets. */
+/** Relays between one webview and the host. A view never gets the owner token and cannot call methods in `notForViews`. */
 export function createBridge(deps: BridgeDeps): Bridge {
   const calls = new Map<number, AbortController>();
   let ready = false;
@@ -46,7 +46,7 @@ export function createBridge(deps: BridgeDeps): Bridge {
       const body: ErrorBody = asLancelotError(error).toBody();
       answer = { type: "error", id, error: body };
     }
-    // A view that was reloaded counts its calls anew: an answer to an earlier life must not reach it.
+    // A reloaded view restarts its call ids, so answers to its earlier calls are dropped.
     if (calls.get(id) !== abort) return;
     calls.delete(id);
     deps.post(answer);
@@ -96,9 +96,9 @@ export function createBridge(deps: BridgeDeps): Bridge {
   };
 }
 
-/** The host parses params itself; here only the name decides. */
+/** Checks only the method name; the host parses the params. */
 async function relay(call: Call, name: string, params: unknown, signal: AbortSignal): Promise<unknown> {
   if (!isMethodName(name)) throw new LancelotError("not_found", `There is no method ${name}.`);
-  if (notForViews.has(name)) throw new LancelotError("denied", `${name} cannot be called from a view.`);
+  if (notForViews.has(name)) throw new LancelotError("denied", `Views cannot call ${name}.`);
   return call(name, (params ?? {}) as ParamsIn<MethodName>, signal);
 }

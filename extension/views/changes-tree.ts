@@ -4,7 +4,7 @@ import { uriOf } from "../editor/workspace-path.ts";
 import { countUndecided, isUndecided } from "../review/hunks.ts";
 import type { Review } from "../review/review.ts";
 
-/** Items carry what commands read from them: a quest, or a change and one of its hunks. */
+/** Nodes carry the fields that commands read: a quest, or a change and one of its hunks. */
 type ChangeNode =
   | { kind: "quest"; questId: string }
   | { kind: "file"; changeId: string }
@@ -13,7 +13,7 @@ type ChangeNode =
 const hunkIcons: Record<Hunk["state"], string> = { pending: "circle-outline", accepted: "check", rejected: "close", conflict: "warning" };
 const fileIcons: Record<Change["kind"], string> = { create: "diff-added", modify: "diff-modified", delete: "diff-removed" };
 
-/** *Proposed changes*: quest → file → hunk, with what is left to decide as the badge. */
+/** The *Proposed Changes* tree: quest → file → hunk, with the count of undecided hunks as the badge. */
 export function registerChangesTree(review: Review): vscode.Disposable {
   const { proposals } = review;
   const refreshed = new vscode.EventEmitter<undefined>();
@@ -66,7 +66,7 @@ export function registerChangesTree(review: Review): vscode.Disposable {
     item.tooltip = new vscode.MarkdownString().appendCodeblock(hunk.lines.join("\n"), "diff");
     item.command = { command: "lancelot.openChange", title: vscode.l10n.t("Open"), arguments: [{ changeId: change.id, hunk: hunk.index }] };
     item.accessibilityInformation = {
-      label: vscode.l10n.t("Hunk at line {0}, {1} added, {2} removed, {3}", line, added, removed, states[hunk.state]),
+      label: vscode.l10n.t("Hunk at line {0}, lines added: {1}, lines removed: {2}, {3}", line, added, removed, states[hunk.state]),
     };
     return item;
   };

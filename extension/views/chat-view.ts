@@ -11,14 +11,14 @@ export interface ChatView extends vscode.Disposable {
 /** The chat in the sidebar. */
 export function registerChatView(deps: ViewDeps): ChatView {
   let resolved: { view: vscode.WebviewView; connected: ConnectedView } | null = null;
-  /** Asked for before the editor made the view. */
+  /** Requests made before VS Code created the view. */
   let waiting: Show[] = [];
 
   const registration = vscode.window.registerWebviewViewProvider(
     "lancelot.chat",
     {
       resolveWebviewView(view) {
-        const connected = connectWebview(deps, view.webview, "chat", vscode.l10n.t("Lancelot chat"));
+        const connected = connectWebview(deps, view.webview, "chat", vscode.l10n.t("Lancelot Chat"));
         resolved = { view, connected };
         for (const what of waiting.splice(0)) connected.show(what);
         view.onDidDispose(() => {

@@ -1,18 +1,18 @@
 export interface PageFacts {
   view: "chat" | "war-room";
   title: string;
-  /** Words shown until the script has drawn the view. */
+  /** Text shown until the script has rendered the view. */
   loading: string;
   lang: string;
   /** Translations by English text; undefined for English. */
   texts: Readonly<Record<string, string>> | undefined;
   cspSource: string;
-  /** One use; random. */
+  /** Random, for one page. */
   nonce: string;
   uris: { script: string; style: string; codicons: string };
 }
 
-/** The page of a view: its policy, its styles, a skeleton so that it is never blank, its script. */
+/** The HTML of a view: security policy, styles, a loading skeleton and the script. */
 export function pageHtml({ view, title, loading, lang, texts, cspSource, nonce, uris }: PageFacts): string {
   const policy = [
     "default-src 'none'",

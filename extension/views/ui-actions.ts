@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 import type { UiAction } from "../../agent-server/contract/webview.ts";
 import { uriOf } from "../editor/workspace-path.ts";
 
-/** What a view asked for that only the editor can do. */
+/** Runs an action that a view requested and only the extension can do. */
 export async function runUiAction(action: UiAction): Promise<void> {
   switch (action.action) {
     case "openFile": {
@@ -38,11 +38,11 @@ export async function runUiAction(action: UiAction): Promise<void> {
   }
 }
 
-/** Into the editor the owner was last in; a view takes the focus, so there may be no active one. */
+/** Inserts into the last used editor: while a view has the focus there may be no active one. */
 async function insertAtCursor(text: string): Promise<void> {
   const editor = vscode.window.activeTextEditor ?? vscode.window.visibleTextEditors.find(({ document }) => document.uri.scheme === "file");
   if (editor === undefined) {
-    void vscode.window.showInformationMessage(vscode.l10n.t("Open a file first: the text goes in at its cursor."));
+    void vscode.window.showInformationMessage(vscode.l10n.t("Open a file first. The text is inserted at its cursor."));
     return;
   }
   await editor.edit((edit) => {

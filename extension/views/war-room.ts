@@ -5,11 +5,11 @@ import { type ConnectedView, connectWebview, type ViewDeps } from "./webview.ts"
 const viewType = "lancelot-war-room";
 
 export interface WarRoom extends vscode.Disposable {
-  /** Opens the War Room, or brings the open one to the front, and asks it to show something. */
+  /** Opens the War Room or reveals it, and asks it to show something. */
   open(what?: Show): void;
 }
 
-/** The War Room: one editor tab for a window, which a reload brings back. */
+/** The War Room: one editor tab per window, restored after a reload. */
 export function registerWarRoom(deps: ViewDeps): WarRoom {
   let current: { panel: vscode.WebviewPanel; connected: ConnectedView } | null = null;
   const title = vscode.l10n.t("War Room");

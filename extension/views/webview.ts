@@ -9,7 +9,7 @@ export interface ViewDeps {
   context: vscode.ExtensionContext;
   host: AgentHost;
   log: vscode.LogOutputChannel;
-  /** What a view asks the extension to do. */
+  /** Runs an action that a view requests of the extension. */
   ui: (action: UiAction) => Promise<void>;
 }
 
@@ -17,7 +17,7 @@ export interface ConnectedView extends vscode.Disposable {
   show(what: Show): void;
 }
 
-/** Fills a webview with its page and joins it to the host. The bridge is loaded with the first view. */
+/** Fills a webview with its page and connects it to the host. The bridge loads with the first view. */
 export function connectWebview(
   { context, host, log, ui }: ViewDeps,
   webview: vscode.Webview,

@@ -84,7 +84,7 @@ describe("memory", () => {
   });
 
   it("shows the owner what waits with its reason, and lets it in on their word in the editor's own dialog", async () => {
-    await workbench.command("Lancelot: Open memory");
+    await workbench.command("Lancelot: Open Memory");
     await block("human").waitFor();
     await workbench.shot("memory-2-core");
     await section("quarantine").click();
@@ -95,7 +95,7 @@ describe("memory", () => {
     await warRoom.getByRole("listbox").press("a");
     await dialog().getByText(learned).waitFor();
     await workbench.shot("memory-4-promote");
-    await dialog().getByRole("button", { name: "Let it in" }).click();
+    await dialog().getByRole("button", { name: "Approve" }).click();
     await warRoom.getByTestId("placeholder:shield").waitFor();
     await section("core").click();
     await block("workspace_state").getByText(learned).first().waitFor();
@@ -125,7 +125,7 @@ describe("memory", () => {
     const input = workbench.page.locator(".quick-input-widget input.input");
     await input.fill("The script was renamed.");
     await input.press("Enter");
-    await dialog().getByRole("button", { name: "Roll back" }).click();
+    await dialog().getByRole("button", { name: "Roll Back" }).click();
     await warRoom.getByRole("option", { name: /The script was renamed\./ }).waitFor();
     await workbench.shot("memory-7-rolled-back");
     await ask("Which script deploys?");
@@ -155,7 +155,7 @@ describe("memory", () => {
   });
 
   it("is found from anywhere by the palette, which leads to it in the War Room", async () => {
-    await workbench.command("Lancelot: Search memory");
+    await workbench.command("Lancelot: Search Memory");
     const rows = workbench.page.locator(".quick-input-list .monaco-list-row");
     await workbench.page.locator(".quick-input-widget input.input").fill("staging server");
     await until("the best match is first", async () => (await rows.first().innerText()).startsWith("Archive"));
@@ -189,7 +189,7 @@ describe("memory", () => {
     await warRoom.getByTestId("status:denied").click();
     await warRoom.getByRole("option", { name: /tea and coffee/ }).click();
     await warRoom.getByTestId("approve-entry").click();
-    await dialog().getByRole("button", { name: "Let it in" }).click();
+    await dialog().getByRole("button", { name: "Approve" }).click();
     await section("core").click();
     await mission.getByText("The shop sells tea and coffee to everybody.").waitFor();
   });

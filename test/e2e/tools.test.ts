@@ -94,7 +94,7 @@ describe("commands", () => {
     expect(await faults(chat)).toEqual([]);
     await workbench.shot("42-command-touched");
     await touched.getByTestId("undo-command").click();
-    await dialog().getByRole("button", { name: "Undo this command" }).click();
+    await dialog().getByRole("button", { name: "Undo Command" }).click();
     await touched.locator(".actions .state .codicon-discard").waitFor();
     await chat.locator(".status-line .state .codicon-discard").waitFor();
     expect(room.read("src/cart.js")).toBe(before);

@@ -78,14 +78,14 @@ describe("usage and cost", () => {
     const { page } = workbench;
     const input = page.locator(".quick-input-widget input.input");
     await chat.getByTestId("notice:setCaps").click();
-    await page.locator(".quick-input-title", { hasText: "Cap for one task" }).waitFor();
+    await page.locator(".quick-input-title", { hasText: "(1 of 2)" }).waitFor();
     await input.press("Enter");
-    await page.locator(".quick-input-title", { hasText: "Cap for one day" }).waitFor();
+    await page.locator(".quick-input-title", { hasText: "(2 of 2)" }).waitFor();
     await until("the cap as it is", async () => (await input.inputValue()) === "0.75");
     await input.fill("20");
     await input.press("Enter");
     await page.locator('.statusbar [id="status.notifications"]').click();
-    await page.locator(".notifications-center").getByRole("button", { name: "Resume the task" }).click();
+    await page.locator(".notifications-center").getByRole("button", { name: "Resume Task" }).click();
     await said(chat, "Its tests.").waitFor();
     await cost(/\$1\.00.*\$20\.00/).waitFor();
     await block("today").getByText("$1.00 of $20.00").waitFor();
@@ -94,7 +94,7 @@ describe("usage and cost", () => {
   it("leave the choice of lane or model for one task to the owner", async () => {
     const { page } = workbench;
     await model().click();
-    await page.locator(".quick-input-list .monaco-list-row", { hasText: "the router decides each step" }).waitFor();
+    await page.locator(".quick-input-list .monaco-list-row", { hasText: "Automatic" }).waitFor();
     await page.locator(".quick-input-list .monaco-list-row", { hasText: "Deep" }).first().click();
     await model().locator(".codicon-pinned").waitFor();
   });

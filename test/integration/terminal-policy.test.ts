@@ -27,7 +27,7 @@ it("tells that an ordinary command runs, and by which rule", () => {
   expect(status).toBe(stdout.startsWith("This command runs without asking") ? 0 : 1);
 });
 
-it("tells what is denied inside a wrapper, and what to do instead, without running it", () => {
+it("names the denied command inside a wrapper and alternatives, without running it", () => {
   const { status, stdout } = explain("explain", "bash -c 'rm -rf /'");
   expect(status).toBe(1);
   expect(stdout).toContain("This command is denied (T3, critical risk).");
@@ -44,7 +44,7 @@ it("answers as JSON, for a folder of its own", () => {
   expect(found.parts.map((part) => part.rule.id)).toEqual(["command.secret"]);
 });
 
-it("says how it is used", () => {
+it("prints its usage", () => {
   const { status, stderr } = explain("explain");
   expect(status).toBe(1);
   expect(stderr).toContain("lancelot policy explain");

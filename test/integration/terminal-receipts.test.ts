@@ -37,9 +37,7 @@ describe("lancelot receipts verify FILE", () => {
     rmSync(join(folder, "data"), { recursive: true });
     expect(lancelot("receipts", "verify", file)).toMatchObject({
       status: 0,
-      stdout: expect.stringMatching(
-        new RegExp(`is whole: (\\d+) entries.*Signed up to entry \\1 on .* by key ${keyId}.*Keys: ${keyId}`),
-      ) as string,
+      stdout: expect.stringMatching(new RegExp(`: (\\d+) entries.*entry \\1 .*key ${keyId}.*Keys: ${keyId}`)) as string,
     });
     expect(lancelot("receipts", "verify", file, keyId)).toMatchObject({ status: 0 });
     const other = lancelot("receipts", "verify", file, "0".repeat(16));
@@ -60,9 +58,9 @@ describe("lancelot receipts verify FILE", () => {
   it.each<[string, string[], RegExp]>([
     ["a file that is not there", ["verify", "nowhere.jsonl"], /There is no such file/],
     ["a file that is something else", ["verify", "package.json"], /not an exported ledger/],
-    ["too much", ["verify", "a", "b", "c"], /Use: lancelot receipts/],
-    ["another word", ["bless"], /Use: lancelot receipts/],
-    ["another format", ["export", "xml"], /Use: lancelot receipts/],
+    ["too much", ["verify", "a", "b", "c"], /lancelot receipts verify/],
+    ["another word", ["bless"], /lancelot receipts verify/],
+    ["another format", ["export", "xml"], /lancelot receipts verify/],
   ])("says what is wrong with %s", (_, words, message) => {
     writeFileSync(join(folder, "package.json"), '{"name":"x"}\n');
     const result = lancelot("receipts", ...words);
@@ -71,11 +69,11 @@ describe("lancelot receipts verify FILE", () => {
 });
 
 describe("lancelot receipts verify", () => {
-  it("finds a ledger that was written anew as a whole, with fresh hashes", () => {
+  it("detects a ledger that was completely rewritten with new hashes", () => {
     expect(lancelot("key", "set", "ONE_API_KEY").status).toBe(0);
     expect(lancelot("receipts", "verify")).toMatchObject({
       status: 0,
-      stdout: expect.stringMatching(/is whole: (\d+) entries.*Signed up to entry \1 /) as string,
+      stdout: expect.stringMatching(/: (\d+) entries.*entry \1 /) as string,
     });
     const db = new Database(join(folder, "data/lancelot.sqlite"));
     for (const name of db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'trigger'").pluck().all())
@@ -91,11 +89,11 @@ describe("lancelot receipts verify", () => {
     db.close();
     expect(lancelot("receipts", "verify")).toMatchObject({
       status: 1,
-      stdout: expect.stringMatching(/was changed: Entry \d+ is not the one that was signed/) as string,
+      stdout: expect.stringMatching(/at entry \d+: /) as string,
     });
   });
 
-  it("keeps its own keys from the owner's hand", () => {
+  it("hides its own keys from the owner", () => {
     exported();
     expect(lancelot("key", "list").stdout).not.toContain("LANCELOT_LEDGER");
     for (const words of [

@@ -21,9 +21,13 @@ function lancelot(...words: string[]) {
 const call = (method: string, params: unknown) => lancelot("call", method, JSON.stringify(params));
 
 describe("lancelot soul lint", () => {
-  it("passes a sound soul, and says where an unsound one is wrong, as editors read it", () => {
+  it("accepts a valid soul, and reports issues as file:line:column", () => {
     writeFileSync(join(folder, "mine.yaml"), shippedSoul);
-    expect(lancelot("soul", "lint", "mine.yaml")).toEqual({ status: 0, stdout: "mine.yaml: a sound soul.\n", stderr: "" });
+    expect(lancelot("soul", "lint", "mine.yaml")).toEqual({
+      status: 0,
+      stdout: expect.stringMatching(/^mine\.yaml: /) as string,
+      stderr: "",
+    });
     writeFileSync(
       join(folder, "bad.yaml"),
       shippedSoul
@@ -44,10 +48,10 @@ describe("lancelot soul lint", () => {
   });
 
   it.each<[string, () => string[], number, RegExp]>([
-    ["a file that is not there", () => ["lint", "nowhere.yaml"], 1, /nowhere\.yaml cannot be read/],
-    ["a folder", () => ["lint", "."], 1, /is not a file/],
-    ["no file", () => ["lint"], 1, /Use: lancelot soul/],
-    ["another word", () => ["bless"], 1, /Use: lancelot soul/],
+    ["a file that is not there", () => ["lint", "nowhere.yaml"], 1, /nowhere\.yaml/],
+    ["a folder", () => ["lint", "."], 1, /file/],
+    ["no file", () => ["lint"], 1, /lancelot soul status/],
+    ["another word", () => ["bless"], 1, /lancelot soul status/],
   ])("says so of %s", (_name, words, status, said) => {
     const done = lancelot("soul", ...words());
     expect(done.status).toBe(status);
@@ -77,16 +81,16 @@ describe("hosts that start at once on a new data folder", () => {
       });
       return once(child, "close").then(() => said);
     });
-    for (const said of await Promise.all(starts)) expect(said).toBe("Soul v1 is in force.\nVersions: v1\n");
+    for (const said of await Promise.all(starts)) expect(said).toMatch(/v1.*\n.*: v1\n$/);
     expect(readdirSync(join(folder, "data/soul")).sort()).toEqual(["ACTIVE", "soul_versions"]);
     expect(readdirSync(join(folder, "data/soul/soul_versions"))).toEqual(["soul_v1.yaml"]);
   });
 });
 
 describe("lancelot soul status and diff", () => {
-  it("show what is in force, what waits, and what changed", () => {
-    expect(lancelot("soul", "status").stdout).toBe("Soul v1 is in force.\nVersions: v1\n");
-    expect(lancelot("soul", "diff").stdout).toContain("nothing to compare");
+  it("show the active soul, open proposals and diffs", () => {
+    expect(lancelot("soul", "status").stdout).toMatch(/v1.*\n.*: v1\n$/);
+    expect(lancelot("soul", "diff")).toMatchObject({ status: 0, stdout: expect.not.stringContaining("---") as string });
     const yaml = shippedSoul.replace("    - push\n", "");
     const { id } = JSON.parse(call("soul.propose", { yaml, reason: "Pushing is fine." }).stdout) as { id: string };
     expect(lancelot("soul").stdout).toContain(`${id}  pending by owner, from v1: Pushing is fine.`);
@@ -94,11 +98,11 @@ describe("lancelot soul status and diff", () => {
     expect(shown).toContain("--- soul_v1.yaml\n+++ soul_v2.yaml\n");
     expect(shown).toContain("\n-    - push\n");
     for (const step of ["soul.approve", "soul.activate"]) expect(call(step, { id }).status).toBe(0);
-    expect(lancelot("soul", "status").stdout).toBe("Soul v2 is in force.\nVersions: v1, v2\n");
+    expect(lancelot("soul", "status").stdout).toMatch(/v2.*\n.*: v1, v2\n$/);
     expect(lancelot("soul", "diff").stdout).toContain("\n-    - push\n");
     expect(lancelot("soul", "diff", "v2", "v1").stdout).toContain("\n+    - push\n");
     expect(lancelot("soul", "diff", "v7")).toMatchObject({ status: 1, stderr: expect.stringContaining("There is no soul v7") as string });
-    expect(lancelot("soul", "diff", "zzz")).toMatchObject({ status: 1, stderr: expect.stringContaining("no proposal zzz") as string });
+    expect(lancelot("soul", "diff", "zzz")).toMatchObject({ status: 1, stderr: expect.stringContaining("zzz") as string });
     writeFileSync(join(folder, "data/soul/ACTIVE"), "nonsense");
     expect(lancelot("soul", "status")).toMatchObject({ status: 1, stdout: expect.stringContaining("Soul v2 stays in force") as string });
   });

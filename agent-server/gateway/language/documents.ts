@@ -16,11 +16,11 @@ export interface LanguageDocumentsDeps {
   publish(uri: string, version: number, diagnostics: Diagnostic[]): void;
   dispatch(): Dispatch | null;
   log(message: string, error?: unknown): void;
-  /** Milliseconds of rest before a text is checked. */
-  restMs?: number;
+  /** How long (ms) typing must pause before a document is checked. */
+  debounceMs?: number;
 }
 
-/** The open documents, and what can be said of them. */
+/** Diagnostics, completion and hover for the open documents. */
 export interface LanguageDocuments {
   open(item: TextDocumentItem): void;
   change(uri: string, version: number, changes: readonly TextDocumentContentChangeEvent[]): void;
@@ -29,18 +29,23 @@ export interface LanguageDocuments {
   hover(uri: string, position: Position, token: CancellationToken): Promise<Hover | null>;
 }
 
-const defaultRestMs = 250;
-/** Characters; larger texts are no configuration, and would hold up the host. */
+const defaultDebounceMs = 250;
+/** Characters. Larger documents are ignored, because checking them would block the host. */
 const largest = 200_000;
 
 interface Open {
   document: TextDocument;
   timer: NodeJS.Timeout | null;
-  /** Raised with each change: a check of an older text is thrown away. */
+  /** Aborted with each change, so that a check of an older text is discarded. */
   abort: AbortController;
 }
 
-export function createLanguageDocuments({ publish, dispatch, log, restMs = defaultRestMs }: LanguageDocumentsDeps): LanguageDocuments {
+export function createLanguageDocuments({
+  publish,
+  dispatch,
+  log,
+  debounceMs = defaultDebounceMs,
+}: LanguageDocumentsDeps): LanguageDocuments {
   const open = new Map<string, Open>();
 
   const check = async (entry: Open): Promise<void> => {
@@ -52,7 +57,7 @@ export function createLanguageDocuments({ publish, dispatch, log, restMs = defau
       const diagnostics = document.getText().length > largest ? [] : await checkYaml(document, kind, dispatch(), abort.signal, log);
       if (!abort.signal.aborted) publish(uri, version, diagnostics);
     } catch (error) {
-      if (!abort.signal.aborted) log("a document was not checked", error);
+      if (!abort.signal.aborted) log("could not check a document", error);
     }
   };
   const schedule = (entry: Open, ms: number): void => {
@@ -80,7 +85,7 @@ export function createLanguageDocuments({ publish, dispatch, log, restMs = defau
       const entry = open.get(uri);
       if (entry === undefined) return;
       entry.document = TextDocument.update(entry.document, [...changes], version);
-      schedule(entry, restMs);
+      schedule(entry, debounceMs);
     },
     close(uri) {
       const entry = open.get(uri);

@@ -8,13 +8,13 @@ import type { Dispatch } from "../dispatch.ts";
 
 type Schema = Record<string, unknown>;
 
-/** A kind of YAML document that the owner writes. One joins with an entry here and one in the client's selector. */
+/** A kind of YAML document that the user edits. A new kind needs an entry here and one in extension/host/documents.ts. */
 export interface DocumentKind {
   readonly name: string;
-  /** Tells by the last parts of the path. */
+  /** Matches the end of the path. */
   readonly path: RegExp;
   readonly schema: () => Schema;
-  /** What only the host can say, by a method of the table; with its places in the text. */
+  /** Checks that need the host, through a method of the contract. */
   readonly lint?: (yaml: string, dispatch: Dispatch, signal: AbortSignal) => Promise<readonly SoulIssue[]>;
 }
 
@@ -30,7 +30,7 @@ const LintResult = z.object({
   ),
 });
 
-/** JSON Schema of what is written: defaults may be left out. What JSON Schema cannot say (a check in code) is left to `lint`. */
+/** The JSON Schema of the input, where defaults are optional. `lint` covers checks that JSON Schema cannot express. */
 function jsonSchema(schema: z.ZodType): Schema {
   return z.toJSONSchema(schema, { io: "input", target: "draft-7", unrepresentable: "any" });
 }
@@ -39,7 +39,7 @@ function isSchema(value: unknown): value is Schema {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Words to offer for the items of a list, or for a value, at a path of properties; others stay allowed. */
+/** Adds suggested values to a property or to a list's items; other values stay valid. */
 function offer(schema: Schema, path: readonly string[], words: readonly string[]): void {
   let at: unknown = schema;
   for (const name of path) at = isSchema(at) && isSchema(at["properties"]) ? at["properties"][name] : undefined;
@@ -57,7 +57,7 @@ function soulSchema(): Schema {
   return schema;
 }
 
-/** JSON Schema of a file that is laid over the shipped one: any part may be left out, and what is really missing the host says. */
+/** The JSON Schema of a file that overlays the shipped one: every property is optional, and the host reports missing ones. */
 function overlaySchema(schema: z.ZodType): Schema {
   const open = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(open);
@@ -89,13 +89,13 @@ export const documentKinds: readonly DocumentKind[] = [
   { name: "router", path: /\/config\/router\.ya?ml$/, schema: () => overlaySchema(RouterConfig), lint: modelsLint("router") },
 ];
 
-/** The kind of the document with this address; null when it is none of ours. */
+/** The kind of the document with this URI; null for other documents. */
 export function kindOf(uri: string): DocumentKind | null {
   let path = uri;
   try {
     path = decodeURIComponent(uri.replace(/[?#].*$/s, ""));
   } catch {
-    // An address that is not encoded is compared as it stands.
+    // A URI with invalid encoding is compared unchanged.
   }
   return documentKinds.find((kind) => kind.path.test(path)) ?? null;
 }

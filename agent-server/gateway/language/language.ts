@@ -12,7 +12,7 @@ import {
 import type { Dispatch } from "../dispatch.ts";
 import type { LanguageDocuments } from "./documents.ts";
 
-/** What the host tells the editor that it can do with the documents of its client's selector. */
+/** The language features that the host offers for the documents in the client's selector. */
 export const languageCapabilities: ServerCapabilities = {
   textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental },
   completionProvider: { triggerCharacters: [":", " "] },
@@ -20,14 +20,14 @@ export const languageCapabilities: ServerCapabilities = {
 };
 
 export interface LanguageOptions {
-  /** Runs a method of the table; null while the host starts. */
+  /** Runs a method of the contract; null while the host starts. */
   dispatch(): Dispatch | null;
   log(message: string, error?: unknown): void;
 }
 
 /**
- * Completion, hover and diagnostics for YAML that the owner writes for Lancelot. What does the work is loaded with the first such
- * document that is opened, so that a host of someone who never edits one does not carry it.
+ * Completion, hover and diagnostics for Lancelot's YAML files. The YAML service loads with the first such
+ * document, to save memory in hosts that never see one.
  */
 export function serveLanguage(connection: Connection, { dispatch, log }: LanguageOptions): void {
   let loading: Promise<LanguageDocuments> | null = null;
@@ -40,10 +40,10 @@ export function serveLanguage(connection: Connection, { dispatch, log }: Languag
         log,
       }),
     ));
-  // One after the other, in the order in which they came: a change means nothing before its document is open.
+  // Runs notifications in order, because a change is only valid after its document was opened.
   let queue: Promise<void> = Promise.resolve();
   const inOrder = (run: (documents: LanguageDocuments) => void) => {
-    queue = queue.then(async () => run(await load())).catch((error: unknown) => log("a document was not followed", error));
+    queue = queue.then(async () => run(await load())).catch((error: unknown) => log("could not process a document change", error));
   };
   const after = async <T>(run: (documents: LanguageDocuments) => Promise<T>): Promise<T> => {
     await queue;

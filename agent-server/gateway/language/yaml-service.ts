@@ -8,12 +8,12 @@ import type { DocumentKind } from "./kinds.ts";
 
 const severities = { critical: 1, warning: 2 } as const;
 const source = "Lancelot";
-/** The service's code for a schema that could not be had. */
+/** The YAML service's code for a schema that it could not fetch. */
 const fetchProblem = 0x1_0000;
 
 const services = new Map<string, LanguageService>();
 
-/** The YAML service of one kind; it knows this kind's schema and fetches none, whatever a document names. */
+/** The YAML service of one kind. It uses only this kind's schema and never fetches one that a document names. */
 function serviceOf(kind: DocumentKind): LanguageService {
   const known = services.get(kind.name);
   if (known !== undefined) return known;
@@ -37,12 +37,12 @@ function serviceOf(kind: DocumentKind): LanguageService {
   return service;
 }
 
-/** To be called as documents open and close: the service keeps texts by address and version, and an address may come back with another text. */
+/** Clears the service's cache when documents open or close: it caches by URI and version, and a URI can return with another text. */
 export function forgetYaml(): void {
   yamlDocumentsCache.clear();
 }
 
-/** Problems of a text: its syntax and schema, and what the host's own rules say. */
+/** Diagnostics from syntax, schema and the host's own rules. */
 export async function checkYaml(
   document: TextDocument,
   kind: DocumentKind,
@@ -55,8 +55,8 @@ export async function checkYaml(
     try {
       return await kind.lint(document.getText(), dispatch, signal);
     } catch (error) {
-      // Syntax and schema are told all the same, for example while the flag of the soul is off.
-      if (!signal.aborted) log(`a ${kind.name} document was checked by its schema alone`, error);
+      // Syntax and schema are still checked, for example while the flag SOUL is off.
+      if (!signal.aborted) log(`checked a ${kind.name} document only against its schema`, error);
       return [];
     }
   };
@@ -65,21 +65,21 @@ export async function checkYaml(
   const lines = new Set(found.filter(({ severity }) => severity === severities.critical).map(({ range }) => range.start.line));
   for (const issue of issues) {
     const diagnostic = diagnosticOf(document, issue);
-    // The service shows the same with a better range; said by the host alone it stays.
+    // Skips the host's schema issue where the service reports the same line with a better range.
     if (issue.rule === "schema" && lines.has(diagnostic.range.start.line)) continue;
     found.push(diagnostic);
   }
   return found;
 }
 
-/** A numbered code is one of the schema checks: the host refuses a document that does not fit, so it is an error. */
+/** Raises schema violations (numbered codes) to errors, because the host refuses such documents. */
 function ours(diagnostic: Diagnostic): Diagnostic {
   const { code } = diagnostic;
   const bySchema = typeof code === "number" && code < fetchProblem && diagnostic.data !== undefined;
   return { ...diagnostic, source, ...(bySchema ? { code: "schema", severity: severities.critical } : {}) };
 }
 
-/** An issue at its place, to the end of that line; one without a place stands at the first line. */
+/** A diagnostic from the issue's position to the end of its line; on the first line without a position. */
 export function diagnosticOf(document: TextDocument, { rule, severity, message, line = 1, column = 1 }: SoulIssue): Diagnostic {
   const row = Math.min(Math.max(line - 1, 0), document.lineCount - 1);
   const words = document.getText({ start: { line: row, character: 0 }, end: { line: row + 1, character: 0 } }).replace(/[\r\n]+$/, "");
@@ -96,7 +96,7 @@ export function diagnosticOf(document: TextDocument, { rule, severity, message, 
 
 export async function completeYaml(document: TextDocument, kind: DocumentKind, position: Position): Promise<CompletionList> {
   const list = await serviceOf(kind).doComplete(document, position, false);
-  // The service offers whole objects under the name of their type, which says nothing to anyone.
+  // Drops completions that insert a whole object, which the service labels with only the type.
   return { ...list, items: list.items.filter(({ label }) => label !== "object" && label !== "array") };
 }
 

@@ -120,7 +120,7 @@ function classify(cause: unknown, connection: Connection, model: string): Failur
       code: "not_found",
       reason: "model",
       action: "choose_model",
-      message: `${name} has no model named ${model}, or base_url in config/models.yaml is wrong (404). Run *Lancelot: Choose model*.${said}`,
+      message: `${name} has no model named ${model}, or base_url in config/models.yaml is wrong (404). Run *Lancelot: Choose Model*.${said}`,
     };
   if (status === 529 || status === 503 || /overloaded/.test(type))
     return { code: "unavailable", reason: "overloaded", retryable: true, message: `${name} is overloaded (${status ?? 529}).` };

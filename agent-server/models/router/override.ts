@@ -27,6 +27,6 @@ export async function checkOverride(override: ModelOverride, deps: { selection: 
   if (model !== undefined && candidate.kind === "local" && candidate.connection === null)
     throw new LancelotError(
       "invalid_params",
-      "The local model is chosen with Lancelot: Choose model, not for one task. Leave the model out.",
+      "The local model is chosen with Lancelot: Choose Model, not for one task. Leave the model out.",
     );
 }

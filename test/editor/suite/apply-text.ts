@@ -10,7 +10,7 @@ suite("writing through the editor", () => {
   });
   teardown(() => cleanUp(api));
 
-  test("an accepted change is saved, and the editor's undo takes it back", async () => {
+  test("an accepted change is saved, and the editor's undo reverts it", async () => {
     const uri = await write("undo.txt", "one\ntwo\n");
     const document = await vscode.workspace.openTextDocument(uri);
     await vscode.window.showTextDocument(document);
@@ -55,7 +55,7 @@ suite("writing through the editor", () => {
     assert.equal(await onDisk(uri), "\uFEFFone\r\ntwo\r\n3\r\n");
   });
 
-  test("a file changed on disk a moment ago, and open in the editor, takes the edit", async () => {
+  test("a file that just changed on disk while open in the editor accepts the edit", async () => {
     const uri = await write("watched.txt", "one\n");
     const document = await vscode.workspace.openTextDocument(uri);
     await vscode.window.showTextDocument(document);
@@ -65,7 +65,7 @@ suite("writing through the editor", () => {
     assert.equal(await onDisk(uri), "one\ntwo\nthree\n");
   });
 
-  test("a new file is made in a new folder, and undoing a restore puts it back", async () => {
+  test("a new file is created in a new folder, and undoing a restore recreates it", async () => {
     const { id } = await propose(api, "made/new.txt", "new\n");
     await api.call("changes.decide", { id, decision: "accept" });
     assert.equal(await onDisk(file("made/new.txt")), "new\n");

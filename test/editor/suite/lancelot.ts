@@ -61,7 +61,7 @@ export function numbered(count: number): string[] {
   return Array.from({ length: count }, (_, i) => `line ${i + 1}`);
 }
 
-/** Has the agent propose an edit, by the full road. */
+/** Has the agent propose an edit, through the whole execution pipeline. */
 export async function propose(api: TestApi, name: string, content: string): Promise<Change> {
   const { changeId } = await api.call("tools.invoke", { tool: "write_file", args: { path: name, content } });
   assert.ok(changeId, "the edit is proposed, not written");

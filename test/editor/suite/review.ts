@@ -29,9 +29,9 @@ async function proposedEditor(name: string): Promise<vscode.TextEditor> {
   });
 }
 
-async function lenses(uri: vscode.Uri): Promise<{ line: number; title: string }[]> {
+async function lenses(uri: vscode.Uri): Promise<{ line: number; command: string }[]> {
   const found = await vscode.commands.executeCommand<vscode.CodeLens[]>("vscode.executeCodeLensProvider", uri, 100);
-  return found.map(({ range, command }) => ({ line: range.start.line, title: command?.title.replace(/^\$\(.*?\) /, "") ?? "" }));
+  return found.map(({ range, command }) => ({ line: range.start.line, command: command?.command.replace(/^lancelot\./, "") ?? "" }));
 }
 
 suite("inline diff approval", () => {
@@ -41,7 +41,7 @@ suite("inline diff approval", () => {
   });
   teardown(() => cleanUp(api));
 
-  test("a change opens as a diff of the file against what is proposed, with actions over every hunk", async () => {
+  test("a change opens as a diff of the file and the proposal, with actions above every hunk", async () => {
     const uri = await write("diff.txt", before);
     const change = await propose(api, "diff.txt", after);
     await vscode.commands.executeCommand("lancelot.openChange", { changeId: change.id });
@@ -51,12 +51,12 @@ suite("inline diff approval", () => {
     assert.equal(editor.selection.active.line, 2, "the cursor is at the first hunk");
     const found = await lenses(editor.document.uri);
     assert.deepEqual(
-      found.filter(({ title }) => title === "Accept hunk").map(({ line }) => line),
+      found.filter(({ command }) => command === "acceptHunk").map(({ line }) => line),
       [2, 10, 22, 30],
     );
     assert.deepEqual(
-      found.filter(({ line }) => line === 10).map(({ title }) => title),
-      ["Accept hunk", "Reject hunk", "Accept file", "Reject file"],
+      found.filter(({ line }) => line === 10).map(({ command }) => command),
+      ["acceptHunk", "rejectHunk", "acceptFile", "rejectFile"],
     );
     assert.equal(await onDisk(uri), before, "nothing is written before the owner decides");
   });
@@ -74,7 +74,7 @@ suite("inline diff approval", () => {
     await vscode.commands.executeCommand("lancelot.rejectHunk");
     await until(onText, () => !editor.document.getText().includes("new one"));
     assert.deepEqual(
-      (await lenses(editor.document.uri)).filter(({ title }) => title === "Accept hunk").map(({ line }) => line),
+      (await lenses(editor.document.uri)).filter(({ command }) => command === "acceptHunk").map(({ line }) => line),
       [20, 28],
       "the hunks below moved up with the two lines that went",
     );
@@ -124,8 +124,8 @@ suite("inline diff approval", () => {
     const editor = await proposedEditor("fresh.txt");
     assert.equal(editor.document.getText(), "hello\n");
     assert.deepEqual(
-      (await lenses(editor.document.uri)).map(({ title }) => title),
-      ["Accept file", "Reject file"],
+      (await lenses(editor.document.uri)).map(({ command }) => command),
+      ["acceptFile", "rejectFile"],
     );
     await vscode.commands.executeCommand("lancelot.acceptFile");
     assert.equal(
@@ -140,12 +140,12 @@ suite("inline diff approval", () => {
     await propose(api, "one.txt", "A\n");
     await propose(api, "two.txt", "B\n");
     await vscode.commands.executeCommand("lancelot.reviewAll");
-    await until(onTabs, () => activeTab()?.label.startsWith("Proposed changes"));
+    await until(onTabs, () => activeTab()?.label.startsWith("Proposed Changes"));
     const { items } = await api.call("changes.list", { open: true });
     for (const { id } of items) await vscode.commands.executeCommand("lancelot.acceptFile", { changeId: id });
     await until(
       onTabs,
-      () => !vscode.window.tabGroups.all.some(({ tabs }) => tabs.some(({ label }) => label.startsWith("Proposed changes"))),
+      () => !vscode.window.tabGroups.all.some(({ tabs }) => tabs.some(({ label }) => label.startsWith("Proposed Changes"))),
     );
   });
 });

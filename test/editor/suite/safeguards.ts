@@ -4,8 +4,8 @@ import { lancelot, owner } from "./lancelot.ts";
 
 const run = (command: string, argument?: Record<string, string>) => vscode.commands.executeCommand(`lancelot.${command}`, argument);
 
-suite("the owner's word on the safeguards", () => {
-  test("safe mode and flags stay as they are without it", async () => {
+suite("decisions about the safeguards", () => {
+  test("safe mode and flags do not change when the dialog is canceled", async () => {
     // Dialogs are cancelled here: that is a no.
     const { call } = await lancelot();
     const state = async () => {

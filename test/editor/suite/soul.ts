@@ -53,16 +53,16 @@ suite("the soul in the editor", () => {
     assert.equal(document.getText(), (await api.call("soul.get", {})).yaml);
   });
 
-  test("a copy to work on has the next version and a name that says how to propose it; opened again it keeps the edits", async () => {
+  test("a draft has the next version and a name with the next step; reopening it keeps the edits", async () => {
     const editor = await draft();
     assert.match(editor.document.getText(), /^version: v2$/m);
-    assert.match(editor.document.uri.path, /soul_v2 \(run “Propose this soul” when done\)\.yaml$/);
+    assert.match(editor.document.uri.path, /soul_v2 \(run “Propose Soul” when done\)\.yaml$/);
     await vscode.commands.executeCommand("workbench.action.files.newUntitledFile");
     await run("editSoul");
     assert.match(shown()?.getText() ?? "", /max_concurrent_jobs: 3/);
   });
 
-  test("a proposal of the owner's is compared with what is active, and nothing is decided without the owner's word", async () => {
+  test("a proposal by the owner is compared with the active soul, and nothing is decided when the dialog is canceled", async () => {
     const proposal = await proposed(api, "Fewer jobs at once", 3);
     assert.equal(proposal.fromVersion, first);
     assert.equal(proposal.proposedBy, "owner");
@@ -87,7 +87,7 @@ suite("the soul in the editor", () => {
     assert.equal((await api.call("soul.status", {})).activeVersion, first);
   });
 
-  test("versions are shown as they are, and rolling back asks", async () => {
+  test("versions are shown unchanged, and rolling back asks for confirmation", async () => {
     const proposal = await proposed(api, "Two jobs at once", 2);
     await api.call("soul.approve", { id: proposal.id });
     const { toVersion } = await api.call("soul.activate", { id: proposal.id });
@@ -103,7 +103,7 @@ suite("the soul in the editor", () => {
     await api.call("soul.rollback", { version: first });
   });
 
-  test("a soul with a critical issue is not proposed; the owner is told why", async () => {
+  test("a soul with a critical issue is not proposed, and the issues are shown", async () => {
     const editor = await draft();
     const text = editor.document.getText();
     const whole = new vscode.Range(editor.document.positionAt(0), editor.document.positionAt(text.length));

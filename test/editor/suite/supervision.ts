@@ -2,7 +2,7 @@ import * as assert from "node:assert/strict";
 import { cleanUp, lancelot, onDisk, propose, write } from "./lancelot.ts";
 
 suite("supervision of the agent host", () => {
-  test("a host that is killed comes back, with the proposals it had", async () => {
+  test("a killed host restarts with its proposals", async () => {
     const api = await lancelot();
     const uri = await write("survives.txt", "before\n");
     const { id } = await propose(api, "survives.txt", "after\n");
@@ -19,7 +19,7 @@ suite("supervision of the agent host", () => {
     await cleanUp(api);
   });
 
-  test("a call under way when the host dies fails with words, not silence", async () => {
+  test("a pending call fails with an error when the host dies", async () => {
     const api = await lancelot();
     const { pid } = await api.call("host.info", {});
     const call = api.call("receipts.verify", {});

@@ -9,7 +9,7 @@ function location(path: string, line: number): vscode.Location {
   return new vscode.Location(vscode.Uri.joinPath(root(), path), new vscode.Position(line, 0));
 }
 
-suite("what the editor's language services know", () => {
+suite("the editor's language services", () => {
   test("references reach the agent, those outside the workspace do not", async () => {
     const { call } = await lancelot();
     const service = vscode.languages.registerReferenceProvider(cart, {

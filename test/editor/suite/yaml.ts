@@ -39,7 +39,7 @@ suite("language features of YAML", () => {
     await document.save();
   });
 
-  test("sections and values are offered, and a field says what it is for", async () => {
+  test("sections and values are completed, and hovering a field shows its description", async () => {
     const uri = await write("soul.yaml", "version: v1\nautonomy_posture:\n  level: \n\n");
     await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri));
     await codes(uri, (found) => found.includes("schema"));

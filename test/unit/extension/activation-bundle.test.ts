@@ -1,7 +1,7 @@
 import * as esbuild from "esbuild";
 import { expect, test } from "vitest";
 
-test("what activation loads holds no schemas and no language client: they come with the first start of the host", async () => {
+test("activation loads no schemas and no language client; the first start of the host does", async () => {
   const { metafile } = await esbuild.build({
     entryPoints: ["extension/activate.ts"],
     absWorkingDir: new URL("../../..", import.meta.url).pathname,

@@ -6,14 +6,14 @@ test("waits longer with each quick failure and gives up after five", () => {
   expect([0, 0, 100, 0, 0, 0].map((lived) => backoff.next(lived))).toEqual([1000, 2000, 4000, 8000, 16_000, null]);
 });
 
-test("a host that lived for a while starts the count anew", () => {
+test("a host that ran for a while resets the count", () => {
   const backoff = createBackoff();
   for (let i = 0; i < 5; i++) backoff.next(0);
   expect(backoff.next(120_000)).toBe(1000);
   expect(backoff.next(0)).toBe(2000);
 });
 
-test("a restart by the owner starts the count anew", () => {
+test("a restart by the owner resets the count", () => {
   const backoff = createBackoff();
   for (let i = 0; i < 6; i++) backoff.next(0);
   backoff.reset();

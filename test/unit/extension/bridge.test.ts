@@ -29,7 +29,7 @@ function bridge(answer: (name: string, params: unknown, signal?: AbortSignal) =>
 const event: HostEvent = { seq: 1, topic: "models", payload: {} };
 
 describe("webview bridge", () => {
-  test("nothing goes to a view before it is ready, then its state and what it was asked to show", () => {
+  test("a view gets nothing before it is ready, then its state and pending show requests", () => {
     const { receive, event: send, hostState, show, posted } = bridge(() => Promise.resolve({}));
     send(event);
     hostState({ state: "starting", detail: "…" });
@@ -78,7 +78,7 @@ describe("webview bridge", () => {
     expect(posted.at(-1)).toMatchObject({ type: "error", error: { code: "not_found" } });
   });
 
-  test("cancelling reaches the host; a reload of the view cancels what it had asked and drops the answers", async () => {
+  test("canceling reaches the host; a reload of the view cancels its calls and drops their answers", async () => {
     const signals: AbortSignal[] = [];
     const { receive, posted, settle } = bridge(
       (_, __, signal) =>
@@ -100,7 +100,7 @@ describe("webview bridge", () => {
     expect(posted.filter((message) => "id" in message && message.id === 2)).toEqual([]);
   });
 
-  test("messages that are not of the contract are told, not obeyed", () => {
+  test("messages that violate the contract are reported and ignored", () => {
     const { receive, problems, asked } = bridge(() => Promise.resolve({}));
     for (const message of [
       null,

@@ -4,7 +4,7 @@ import { hostEnvironment } from "../../../extension/host/environment.ts";
 const base = { platform: "linux", electron: false, proxy: "", logLevel: "info" };
 
 describe("environment of the agent host", () => {
-  test("passes what it needs and nothing that holds a secret", () => {
+  test("passes the needed variables and no secret", () => {
     const env = {
       PATH: "/bin",
       HOME: "/home/o",

@@ -164,7 +164,7 @@ describe("moving between hunks", () => {
   });
 });
 
-test("a change is open while a hunk waits, and never once a later one took its place", () => {
+test("a change is open while it has undecided hunks, until a later change replaces it", () => {
   const hunks = proposal();
   expect(isOpen({ status: "pending", hunks })).toBe(true);
   expect(isOpen({ status: "superseded", hunks })).toBe(false);

@@ -25,9 +25,9 @@ const editor = vi.hoisted(() => ({
   /** What is written into an input box; undefined closes it. */
   typed: undefined as string | undefined,
   box: { value: "", wrong: (_text: string): string | undefined => undefined },
-  /** Label of the row that is chosen, of the button that is pressed in a dialog. */
-  choose: undefined as string | undefined,
-  press: undefined as string | undefined,
+  /** The index of the row that is chosen, and of the button that is pressed in a dialog. */
+  choose: undefined as number | undefined,
+  press: undefined as number | undefined,
   file: undefined as { fsPath: string } | undefined,
   selection: undefined as string | undefined,
   pick: undefined as unknown,
@@ -38,7 +38,7 @@ vi.mock("vscode", () => {
     const [options, ...buttons] = more as [{ modal?: boolean; detail?: string } | undefined, ...string[]];
     if (typeof options === "object" && options.modal === true) {
       editor.dialogs.push(`${text}\n${options.detail}`);
-      return Promise.resolve(buttons.find((button) => button === editor.press));
+      return Promise.resolve(editor.press === undefined ? undefined : buttons[editor.press]);
     }
     editor.told.push(text);
     return Promise.resolve(undefined);
@@ -72,7 +72,7 @@ vi.mock("vscode", () => {
         editor.box = { value: options.value, wrong: options.validateInput };
         return Promise.resolve(editor.typed);
       },
-      showQuickPick: (rows: { label: string }[]) => Promise.resolve(rows.find(({ label }) => label === editor.choose)),
+      showQuickPick: (rows: unknown[]) => Promise.resolve(editor.choose === undefined ? undefined : rows[editor.choose]),
       showSaveDialog: () => Promise.resolve(editor.file),
       showOpenDialog: () => Promise.resolve(editor.file === undefined ? undefined : [editor.file]),
       withProgress: (_: unknown, run: (progress: unknown, token: unknown) => unknown) =>
@@ -125,17 +125,18 @@ beforeEach(() => {
   answers = {};
 });
 
-describe("Remember", () => {
-  it("takes the selection of the editor as a beginning, and says where it went and what the checks changed", async () => {
+describe("lancelot.remember", () => {
+  it("starts with the editor's selection, and shows the target and the checks' notes", async () => {
     editor.selection = "  The tests need a database.  ";
     editor.typed = " The tests need a database on port 5433. ";
     answers = { "memory.remember": { commitId: "c", item: archived, notes: ["It was there already."] } };
     await run("lancelot.remember");
     expect(editor.box.value).toBe("The tests need a database.");
-    expect(editor.box.wrong("  ")).toBe("Say what should be remembered.");
-    expect(editor.box.wrong("x".repeat(4001))).toContain("at most 4000 characters");
+    expect(editor.box.wrong("A note.")).toBeUndefined();
+    expect(editor.box.wrong("  ")).toBeTypeOf("string");
+    expect(editor.box.wrong("x".repeat(4001))).toContain("4000");
     expect(asked("memory.remember")).toEqual([{ text: "The tests need a database on port 5433." }]);
-    expect(editor.told).toEqual(["Remembered (Archive). It was there already."]);
+    expect(editor.told).toEqual([expect.stringMatching(/Archive.*It was there already\./)]);
   });
 
   it("does nothing when the box is closed, and leaves out a selection that is too long", async () => {
@@ -146,8 +147,8 @@ describe("Remember", () => {
   });
 });
 
-describe("Search memory", () => {
-  it("lists the newest, asks again as words are typed, shows the last answer alone, and opens what is chosen", async () => {
+describe("lancelot.searchMemory", () => {
+  it("lists the newest, searches while typing, shows only the latest result, and opens the selected item", async () => {
     vi.useFakeTimers();
     const waiting = new Map<string, (value: unknown) => void>();
     answers = {
@@ -172,9 +173,9 @@ describe("Search memory", () => {
     expect(opened).toEqual([{ tab: "memory", memory: { itemId: "item-2" } }]);
   });
 
-  it("closes and passes on what went wrong", async () => {
-    answers = { "memory.search": () => Promise.reject(new Error("Memory is switched off.")) };
-    await expect(run("lancelot.searchMemory")).rejects.toThrow("Memory is switched off.");
+  it("closes and reports an error", async () => {
+    answers = { "memory.search": () => Promise.reject(new Error("Memory is turned off.")) };
+    await expect(run("lancelot.searchMemory")).rejects.toThrow("Memory is turned off.");
   });
 });
 
@@ -182,25 +183,25 @@ it.each([
   [undefined, {}],
   [{ itemId: "i" }, { itemId: "i" }],
   [{ quarantineId: "q", other: "x" }, { quarantineId: "q" }],
-])("Open memory %j opens %j", async (argument, memory) => {
+])("lancelot.openMemory %j opens %j", async (argument, memory) => {
   await run("lancelot.openMemory", argument);
   expect(opened).toEqual([{ tab: "memory", memory }]);
 });
 
-describe("Undo", () => {
+describe("lancelot.undoMemory", () => {
   const now = () => new Date().toISOString();
   const own = () => sampleCommit({ author: "owner", finishedAt: now(), createdAt: now() });
 
-  it("takes back at once what the owner's own hand did just now", async () => {
+  it("rolls back the owner's latest change at once", async () => {
     answers = { "memory.commits": { items: [own()] }, "memory.rollback": { commitId: "c2", rolledBack: [], diff: [] } };
     await run("lancelot.undoMemory", { commitId: "commit-1" });
     expect(editor.dialogs).toEqual([]);
-    expect(asked("memory.rollback")).toEqual([{ commitId: "commit-1", reason: "Undone by the owner." }]);
+    expect(asked("memory.rollback")).toEqual([{ commitId: "commit-1", reason: expect.any(String) as string }]);
   });
 
   it.each([
     ["of the agent", { author: "agent" as const }],
-    ["that took something back itself", { rollbackOf: ["commit-0"] }],
+    ["that is itself a rollback", { rollbackOf: ["commit-0"] }],
     ["of an hour ago", { finishedAt: new Date(Date.now() - 3_600_000).toISOString() }],
   ])("asks like any rollback for a commit %s", async (_, patch) => {
     editor.typed = "Because.";
@@ -211,16 +212,16 @@ describe("Undo", () => {
   });
 });
 
-it("rolls back the last of several commits, chosen by what they did", async () => {
+it("rolls back the last commits up to the selected one", async () => {
   const open = [sampleCommit({ id: "c3" }), sampleCommit({ id: "c2", status: "rolled_back" }), sampleCommit({ id: "c1" })];
   answers = { "memory.commits": { items: open }, "memory.rollback": { commitId: "c4", rolledBack: [], diff: [] } };
-  Object.assign(editor, { choose: "The last 2", typed: " Wrong. ", press: "Roll back" });
+  Object.assign(editor, { choose: 1, typed: " Wrong. ", press: 0 });
   await run("lancelot.rollBackMemory", { last: "ask" });
-  expect(editor.dialogs[0]).toContain("Roll back the last 2 commits of memory?");
+  expect(editor.dialogs[0]).toContain("2");
   expect(asked("memory.rollback")).toEqual([{ last: 2, reason: "Wrong." }]);
 });
 
-it("lets a denied edit in as the owner's own, after the dialog", async () => {
+it("saves a denied edit as the owner's own, after the dialog", async () => {
   answers = {
     "memory.quarantine": ({ status }: { status: string }) => ({
       items: status === "denied" ? [sampleQuarantine({ status: "denied" })] : [],
@@ -229,7 +230,7 @@ it("lets a denied edit in as the owner's own, after the dialog", async () => {
   };
   await run("lancelot.promoteMemory", { id: "quarantine-1" });
   expect(asked("memory.edit")).toEqual([]);
-  editor.press = "Let it in";
+  editor.press = 0;
   await run("lancelot.promoteMemory", { id: "quarantine-1" });
   expect(asked("memory.promote")).toEqual([]);
   expect(asked("memory.edit")).toMatchObject([
@@ -244,8 +245,8 @@ describe("files", () => {
   const report = { commitId: "c", added: 3, updated: 1, unchanged: 2, removed: 0, refused: [{ line: 7, reason: "It holds a key." }] };
 
   it.each([
-    ["lancelot.exportMemory", "Markdown", "markdown"],
-    ["lancelot.exportMemory", "JSONL", "jsonl"],
+    ["lancelot.exportMemory", 0, "markdown"],
+    ["lancelot.exportMemory", 1, "jsonl"],
     ["lancelot.backUpMemory", undefined, "backup"],
   ] as const)("%s (%s) is written where the owner says", async (name, choose, format) => {
     Object.assign(editor, { choose, file: { fsPath: "/home/me/memory" } });
@@ -253,7 +254,7 @@ describe("files", () => {
     await run(name);
     expect(asked("memory.export")).toEqual([{ format }]);
     expect(editor.copied).toEqual([["/data/exports/memory.x", "/home/me/memory"]]);
-    expect(editor.told[0]).toContain("4 items were written to /home/me/memory (SHA-256 0123456789ab…)");
+    for (const fact of ["4 items", "/home/me/memory", "0123456789ab…"]) expect(editor.told[0]).toContain(fact);
   });
 
   it("is not written when the dialog is closed", async () => {
@@ -261,24 +262,23 @@ describe("files", () => {
     expect(calls).toEqual([]);
   });
 
-  it("is imported after a look at what would change, and on the owner's word", async () => {
-    Object.assign(editor, { choose: "Replace", file: { fsPath: "/home/me/memory.jsonl" } });
+  it("is imported after a preview and the owner's confirmation", async () => {
+    Object.assign(editor, { choose: 1, file: { fsPath: "/home/me/memory.jsonl" } });
     answers = { "memory.import": report };
     await run("lancelot.importMemory");
-    expect(editor.dialogs[0]).toContain("Replace what is remembered with this file?");
-    expect(editor.dialogs[0]).toContain("New: 3. Changed: 1. As they are: 2. Taken away: 0. Refused: 1.\nLine 7: It holds a key.");
+    expect(editor.dialogs[0]).toMatch(/3.*1.*2.*0.*1.*\n.*7: It holds a key\./);
     expect(asked("memory.import")).toEqual([{ path: "/home/me/memory.jsonl", mode: "replace", dryRun: true }]);
-    editor.press = "Replace";
+    editor.press = 0;
     await run("lancelot.importMemory");
     expect(asked("memory.import").at(-1)).toEqual({ path: "/home/me/memory.jsonl", mode: "replace" });
   });
 
   it("with nothing new is not asked about", async () => {
-    Object.assign(editor, { choose: "Add", file: { fsPath: "/home/me/memory.jsonl" } });
+    Object.assign(editor, { choose: 0, file: { fsPath: "/home/me/memory.jsonl" } });
     answers = { "memory.import": { ...report, added: 0, updated: 0 } };
     await run("lancelot.importMemory");
     expect(editor.dialogs).toEqual([]);
-    expect(editor.told[0]).toContain("There is nothing to import.");
+    expect(editor.told).toHaveLength(1);
     expect(asked("memory.import")).toHaveLength(1);
   });
 });

@@ -31,7 +31,7 @@ function proposals(host: Record<string, (params: never) => unknown>) {
 }
 
 describe("proposed changes", () => {
-  test("start with what the host has and follow its events", async () => {
+  test("start with the host's changes and follow its events", async () => {
     const { reload, handle, open, questTitle } = proposals({
       "changes.list": () => ({ items: [change("b", 1), change("a", 1)] }),
       "quests.list": () => ({ items: [{ id: "q", title: "Fix it" }] }),
@@ -46,7 +46,7 @@ describe("proposed changes", () => {
     expect(open()).toEqual([]);
   });
 
-  test("an event that comes late does not bring an older state back", () => {
+  test("a late event does not restore an older state", () => {
     const { handle, open } = proposals({});
     handle({ seq: 1, topic: "change", payload: change("a", 5, "accepted") });
     handle({ seq: 2, topic: "change", payload: change("a", 4) });

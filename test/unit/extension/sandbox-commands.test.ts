@@ -16,8 +16,8 @@ const editor = vi.hoisted(() => ({
   told: [] as string[],
   ran: [] as string[],
   progress: [] as string[],
-  /** The button of a modal dialog that is pressed. */
-  press: undefined as string | undefined,
+  /** The index of the button that is pressed in a modal dialog. */
+  press: undefined as number | undefined,
   cancel: (): unknown => undefined,
   rows: [] as Row[],
   placeholder: "",
@@ -47,7 +47,7 @@ vi.mock("vscode", () => {
       showInformationMessage: tell,
       showErrorMessage: tell,
       showWarningMessage: (_question: string, _options: unknown, ...buttons: string[]) =>
-        Promise.resolve(buttons.find((button) => button === editor.press)),
+        Promise.resolve(editor.press === undefined ? undefined : buttons[editor.press]),
       withProgress(_options: unknown, run: (progress: { report(value: { message: string }): void }, token: unknown) => unknown) {
         const report = ({ message }: { message: string }) => void editor.progress.push(message);
         const onCancellationRequested = (listener: () => unknown) => {
@@ -120,32 +120,32 @@ beforeEach(() => {
   Object.assign(editor, { told: [], ran: [], progress: [], press: undefined, rows: [], placeholder: "" });
 });
 
-describe("building the sandbox's image", () => {
-  it("shows how far it is and says when it is built", async () => {
+describe("building the sandbox image", () => {
+  it("shows progress and the result", async () => {
     const done = run("buildSandbox");
     await vi.waitFor(() => expect(editor.progress).toEqual(["Step 1/9"]));
     emit(sandbox(image("building", "Step 2/9")));
     emit(sandbox(image("ready")));
     await done;
     expect(editor.progress).toEqual(["Step 1/9", "Step 2/9"]);
-    expect(editor.told).toEqual(["lancelot/sandbox:1 is built. Commands can run in it."]);
+    expect(editor.told).toEqual([expect.stringContaining("lancelot/sandbox:1")]);
   });
 
-  it("says why it failed", async () => {
+  it("reports why it failed", async () => {
     const done = run("buildSandbox");
     await vi.waitFor(() => expect(editor.progress).toHaveLength(1));
     emit(sandbox(image("failed", "apt-get ended with 100")));
-    await expect(done).rejects.toThrow("lancelot/sandbox:1 could not be built: apt-get ended with 100");
+    await expect(done).rejects.toThrow(/lancelot\/sandbox:1.*apt-get ended with 100/);
   });
 
-  it("is stopped by its own button, and says what is left", async () => {
+  it("can be canceled, and shows the result", async () => {
     answers["tools.sandbox.cancelBuild"] = image("missing");
     const done = run("buildSandbox");
     await vi.waitFor(() => expect(editor.progress).toHaveLength(1));
     editor.cancel();
     await done;
     expect(called).toEqual(["tools.sandbox.build", "tools.sandbox.cancelBuild"]);
-    expect(editor.told).toEqual(["The build was stopped. lancelot/sandbox:1 is as it was before."]);
+    expect(editor.told).toEqual([expect.stringContaining("lancelot/sandbox:1")]);
   });
 
   it.each([
@@ -164,7 +164,7 @@ describe("building the sandbox's image", () => {
 describe("restarting the sandbox", () => {
   it.each([
     [undefined, []],
-    ["Restart", ["tools.sandbox.restart"]],
+    [0, ["tools.sandbox.restart"]],
   ])("pressing %s calls %j", async (press, calls) => {
     answers["tools.sandbox.restart"] = sampleSandbox();
     editor.press = press;
@@ -174,13 +174,13 @@ describe("restarting the sandbox", () => {
 });
 
 describe("Lancelot: Doctor", () => {
-  it("has a line for each thing, with what to do, and a button where one helps", async () => {
+  it("has a row for each check, with its next step, and a button where a command fixes it", async () => {
     await run("doctor");
-    expect(editor.placeholder).toBe("3 of 4 lines want something.");
+    expect(editor.placeholder).toMatch(/3 of 4/);
     expect(editor.rows.map(({ label, buttons }) => [label, buttons?.[0]?.tooltip])).toEqual([
       ["$(pass) Container engine", undefined],
-      ["$(error) Image of the sandbox", "Build image"],
-      ["$(warning) Network for tools", "Switch a flag on or off"],
+      ["$(error) Image of the sandbox", "Build Image"],
+      ["$(warning) Network for tools", "Set Feature Flag"],
       ["$(warning) Disk of the data folder", undefined],
     ]);
     expect(editor.rows[3]?.detail).toBe("Only 1.2 GB are free. Free some space soon.");
@@ -189,7 +189,7 @@ describe("Lancelot: Doctor", () => {
     expect(editor.ran).toEqual(["lancelot.buildSandbox"]);
   });
 
-  it("says so when the host cannot look", async () => {
+  it("reports a host that cannot run the checks", async () => {
     answers["tools.doctor"] = new Error("The agent host is not running.");
     await run("doctor");
     expect(editor.told).toEqual([expect.stringContaining("not running")]);

@@ -20,7 +20,7 @@ describe("a copy of the soul to work on", () => {
   });
 });
 
-test("a dialog shows what a diff takes out and puts in, and says when there is more", () => {
+test("a dialog shows removed and added lines, and marks when there are more", () => {
   const diff = "--- soul_v1.yaml\n+++ soul_v2.yaml\n@@ -1,3 +1,3 @@\n-version: v1\n+version: v2\n mission: x\n--- a list item\n";
   expect(changedLines(diff)).toBe("-version: v1\n+version: v2");
   const long = Array.from({ length: 40 }, (_, line) => `+  - term_${line}`);

@@ -27,7 +27,7 @@ function world() {
         timer.off = true;
       };
     },
-    words: {
+    messages: {
       starting: "starting",
       stopped: "stopped",
       restarting: (reason, seconds) => `${reason}, again in ${seconds} s`,
@@ -79,7 +79,7 @@ function world() {
 }
 
 describe("supervision of the agent host", () => {
-  test("starts, is ready, and comes back after a crash", async () => {
+  test("starts, becomes ready, and restarts after a crash", async () => {
     const { supervisor, states, timers, starts, settle, last, fire } = world();
     supervisor.start();
     last().resolve();
@@ -112,7 +112,7 @@ describe("supervision of the agent host", () => {
     expect(states.at(-1)?.state).toBe("ready");
   });
 
-  test("a host that refuses the handshake is not started over and over", async () => {
+  test("a host that refuses the handshake is not restarted", async () => {
     const { supervisor, timers, settle, last } = world();
     supervisor.start();
     last().reject(new StartRefused("Of different versions. Reload the window."));
@@ -130,7 +130,7 @@ describe("supervision of the agent host", () => {
     await expect(answer).resolves.toBe("host.info answered");
   });
 
-  test("a request that waits can be cancelled, and fails when the host is given up", async () => {
+  test("a waiting request can be canceled, and fails when restarts are given up", async () => {
     const { supervisor, settle, last } = world();
     supervisor.start();
     const abort = new AbortController();
@@ -144,7 +144,7 @@ describe("supervision of the agent host", () => {
     await expect(supervisor.request("host.info", {})).rejects.toMatchObject({ code: "unavailable" });
   });
 
-  test("stopping ends the host and what is scheduled; a start under way is called off", async () => {
+  test("stopping ends the host and cancels scheduled and pending starts", async () => {
     const { supervisor, timers, starts, settle, last } = world();
     supervisor.start();
     last().resolve();
@@ -164,7 +164,7 @@ describe("supervision of the agent host", () => {
     expect(starts).toHaveLength(2);
   });
 
-  test("the end of an earlier host says nothing about the present one", async () => {
+  test("the end of an earlier host does not affect the current one", async () => {
     const { supervisor, settle, last, starts } = world();
     supervisor.start();
     last().resolve();

@@ -20,7 +20,7 @@ describe("editing text", () => {
     );
   });
 
-  test("a replacement leaves what is the same alone", () => {
+  test("a replacement keeps unchanged text", () => {
     expect(replacement("one\ntwo\nthree\n", "one\n2\nthree\n")).toEqual({ start: 4, end: 7, text: "2" });
     expect(replacement("same", "same")).toMatchObject({ text: "" });
     expect(replacement("a😀b", "a😁b")).toEqual({ start: 1, end: 3, text: "😁" });

@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { flagNames } from "../../../agent-server/flags/flags.ts";
-import { flagTable } from "../../../agent-server/flags/table.ts";
+import { flagTable, implementedFlags } from "../../../agent-server/flags/table.ts";
 
 const read = (name: string): unknown => JSON.parse(readFileSync(join(import.meta.dirname, "../../..", name), "utf8"));
 interface Manifest {
@@ -11,14 +10,14 @@ interface Manifest {
   };
 }
 const { properties } = (read("package.json") as Manifest).contributes.configuration;
-const words = read("package.nls.json") as Record<string, string>;
+const texts = read("package.nls.json") as Record<string, string>;
 
-it("each flag is a setting of the editor with its default and its words, which no workspace can set", () => {
+it("each implemented flag, and no other, is a setting of the editor with its default and effect, which no workspace can set", () => {
   const settings = Object.keys(properties).filter((name) => name.startsWith("lancelot.features."));
-  expect(settings).toEqual(flagNames.map((name) => `lancelot.features.${name}`));
-  for (const name of flagNames) {
+  expect(settings).toEqual(implementedFlags.map((name) => `lancelot.features.${name}`));
+  for (const name of implementedFlags) {
     const setting = properties[`lancelot.features.${name}`];
     expect([name, setting?.type, setting?.default, setting?.scope]).toEqual([name, "boolean", flagTable[name].default, "application"]);
-    expect(words[setting?.markdownDescription?.replaceAll("%", "") ?? ""]).toBe(flagTable[name].effect);
+    expect(texts[setting?.markdownDescription?.replaceAll("%", "") ?? ""]).toBe(flagTable[name].effect);
   }
 });

@@ -58,7 +58,7 @@ describe("safe mode", () => {
     expect(safeMode.enabled()).toBe(true);
   });
 
-  it("is told once for each change, and answered by its method", async () => {
+  it("sends one event per change and is returned by its method", async () => {
     const handlers = safeModeHandlers(room().safeMode);
     const call = { owner: true, signal: new AbortController().signal };
     expect(await handlers["tools.safeMode"]({ enabled: true }, call)).toEqual({ enabled: true });

@@ -37,7 +37,7 @@ describe("dispatch", () => {
     expect(await codeOf(dispatch(name, params, call))).toBe(code);
   });
 
-  it("fills in defaults and hands the handler parsed params", async () => {
+  it("fills in defaults and passes parsed params to the handler", async () => {
     let got: unknown;
     const dispatch = createDispatch(
       handlers({
@@ -52,7 +52,7 @@ describe("dispatch", () => {
     expect(got).toEqual({ limit: 100 });
   });
 
-  it("keeps what failed inside the host from the caller, and tells the log", async () => {
+  it("hides internal errors from the caller and logs them", async () => {
     const logged: unknown[] = [];
     const dispatch = createDispatch(
       handlers({
@@ -69,7 +69,7 @@ describe("dispatch", () => {
     expect(logged).toHaveLength(1);
   });
 
-  it("a handler that fails because its call was cancelled says so", async () => {
+  it("a handler that fails after its call was canceled returns cancelled", async () => {
     const abort = new AbortController();
     const dispatch = createDispatch(
       handlers({
@@ -91,7 +91,7 @@ describe("the contract table", () => {
     expect(new Set(laterMethods).size).toBe(laterMethods.length);
   });
 
-  it("says in a sentence what each method does", () => {
+  it("has a one-sentence summary for each method", () => {
     for (const [name, method] of Object.entries(methods)) expect(method.summary, name).toMatch(/^[A-Z].*\.$/);
   });
 

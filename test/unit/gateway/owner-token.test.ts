@@ -109,7 +109,7 @@ describe.each(wrong)("over the gateway: %s", (_what, set, bearer) => {
   });
 });
 
-it("a WebSocket carries events to whoever has a token, and takes no calls from anyone", async () => {
+it("a WebSocket sends events to clients with a token and accepts no calls", async () => {
   const { url } = await serve(undefined);
   const socket = new WebSocket(`${url.replace("http", "ws")}/ws`, { headers: { authorization: `Bearer ${token}` } });
   const answers: string[] = [];

@@ -20,7 +20,7 @@ describe("rate limit", () => {
     );
   });
 
-  it("lets the next one in after the wait it named", () => {
+  it("accepts the next request after the announced wait", () => {
     const rate = createRateLimit(2, 10_000);
     expect([rate.take(0), rate.take(1000)]).toEqual([null, null]);
     const wait = rate.take(2000);

@@ -36,7 +36,7 @@ function stripColours(text: string): string {
   return text.replaceAll(/\u001b\[\d*m/g, "");
 }
 
-describe("what a command prints, in the terminal", () => {
+describe("command output in the terminal", () => {
   it("comes line by line, whatever pieces it came in, and its last line with its end", () => {
     expect(
       printed(
@@ -49,7 +49,7 @@ describe("what a command prints, in the terminal", () => {
     ).toEqual(["│ one", "│ two", "│ three", "✓ npm test (T2, allow)"]);
   });
 
-  it("says where something is missing", () => {
+  it("reports where something is missing", () => {
     expect(
       printed([
         { offset: 0, text: "one\n" },

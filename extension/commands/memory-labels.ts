@@ -1,25 +1,25 @@
 import * as vscode from "vscode";
 import type { CoreBlockName, MemoryItem, MemoryTarget, MemoryTier } from "../../agent-server/contract/memory.ts";
 
-/** Where an item is, in words: a core block or a tier. */
-export function placeText({ tier, block }: Pick<MemoryItem, "tier" | "block">): string {
+/** Label of an item's core block or tier. */
+export function placeLabel({ tier, block }: Pick<MemoryItem, "tier" | "block">): string {
   switch (block) {
     case "persona":
       return vscode.l10n.t("Persona");
     case "human":
       return vscode.l10n.t("About you");
     case "operating_rules":
-      return vscode.l10n.t("Rules of work");
+      return vscode.l10n.t("Working rules");
     case "mission":
       return vscode.l10n.t("Mission");
     case "workspace_state":
       return vscode.l10n.t("This workspace");
     case null:
-      return tierText(tier);
+      return tierLabel(tier);
   }
 }
 
-function tierText(tier: MemoryItem["tier"]): string {
+function tierLabel(tier: MemoryItem["tier"]): string {
   switch (tier) {
     case "core":
       return vscode.l10n.t("Core");
@@ -32,8 +32,8 @@ function tierText(tier: MemoryItem["tier"]): string {
   }
 }
 
-/** Where an edit goes, in words. */
-export function targetText(target: MemoryTarget): string {
+/** Label of an edit's target. */
+export function targetLabel(target: MemoryTarget): string {
   const [tier, block] = target.split(":") as [MemoryTier, CoreBlockName?];
-  return placeText({ tier, block: block ?? null });
+  return placeLabel({ tier, block: block ?? null });
 }

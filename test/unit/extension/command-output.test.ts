@@ -1,9 +1,9 @@
 import { createTwoFilesPatch } from "diff";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { placesOf } from "../../../extension/editor/printed-path.ts";
+import { candidatePaths } from "../../../extension/editor/output-path.ts";
 import { canBeTyped, safeForTerminal } from "../../../extension/editor/terminal-text.ts";
-import { textBefore } from "../../../extension/review/before.ts";
+import { textBefore } from "../../../extension/review/text-before.ts";
 
 const esc = "\u001b";
 
@@ -21,13 +21,13 @@ describe("where a printed path may lie", () => {
     ["C:\\other\\a.ts", ".", []],
     ["src\\a.ts", ".", ["src/a.ts"]],
     [".", ".", []],
-  ])("%s, printed in %s: %j", (path, cwd, places) => expect(placesOf(path, cwd, "/work/shop")).toEqual(places));
+  ])("%s, printed in %s: %j", (path, cwd, places) => expect(candidatePaths(path, cwd, "/work/shop")).toEqual(places));
 
   it("never leads out of the workspace", () => {
     const segment = fc.constantFrom("..", ".", "a", "b.ts", "", "C:", "\\..\\");
     fc.assert(
       fc.property(fc.array(segment), fc.array(segment), fc.boolean(), (path, cwd, absolute) => {
-        for (const place of placesOf(`${absolute ? "/work/shop/" : ""}${path.join("/")}`, cwd.join("/"), "/work/shop")) {
+        for (const place of candidatePaths(`${absolute ? "/work/shop/" : ""}${path.join("/")}`, cwd.join("/"), "/work/shop")) {
           expect(place.split("/")).not.toContain("..");
           expect(place.startsWith("/")).toBe(false);
         }
@@ -86,7 +86,7 @@ describe("the text before a command", () => {
   const lines = fc
     .array(fc.constantFrom("a", "b", "", "c d", "e"), { maxLength: 12 })
     .map((all) => all.map((line) => `${line}\n`).join(""));
-  it("is found from the text now and the way back", () => {
+  it("is reconstructed from the current text and the reverse diff", () => {
     fc.assert(
       fc.property(lines, lines, (before, now) => {
         fc.pre(before !== now);

@@ -20,7 +20,7 @@ interface RunDeps {
   onEvent: (event: HostEvent) => void;
 }
 
-/** Joins the parts that keep the agent host running. Not started yet. */
+/** Connects the parts that keep the agent host running. It does not start the host. */
 export function runHost({ context, log, onState, onEvent }: RunDeps): { supervisor: Supervisor; call: Call } {
   const answers = editorAnswers(context, log);
   const supervisor = createSupervisor({
@@ -34,12 +34,15 @@ export function runHost({ context, log, onState, onEvent }: RunDeps): { supervis
       log.info(`agent host: ${state.state}${state.detail === "" ? "" : ` — ${state.detail}`}`);
       onState(state);
     },
-    words: {
+    messages: {
       starting: vscode.l10n.t("The agent host is starting."),
-      stopped: vscode.l10n.t("The agent host is stopped. Run “Lancelot: Restart agent host” to start it."),
-      restarting: (reason, seconds) => vscode.l10n.t("The agent host stopped ({0}) and is started again in {1} s.", reason, seconds),
+      stopped: vscode.l10n.t("The agent host is stopped. Run “Lancelot: Restart Agent Host” to start it."),
+      restarting: (reason, seconds) => vscode.l10n.t("The agent host stopped ({0}). Restarting in {1} s.", reason, seconds),
       failed: (reason) =>
-        vscode.l10n.t("The agent host stopped several times ({0}). The log says why; “Lancelot: Restart agent host” tries again.", reason),
+        vscode.l10n.t(
+          "The agent host stopped several times ({0}). See the log for the cause, then run “Lancelot: Restart Agent Host”.",
+          reason,
+        ),
     },
     async connect(signal) {
       const settings = readSettings();
@@ -77,14 +80,14 @@ export function runHost({ context, log, onState, onEvent }: RunDeps): { supervis
   return { supervisor, call };
 }
 
-/** @throws StartRefused with words for the owner: another try would find the same. */
+/** @throws StartRefused with a message for the user, because a retry would fail too. */
 async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { recursive: true });
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new StartRefused(
-      vscode.l10n.t("The data folder {0} cannot be used. Correct it in the settings (lancelot.dataFolder). {1}", path, reason),
+      vscode.l10n.t("The data folder {0} cannot be used ({1}). Change the setting lancelot.dataFolder.", path, reason),
       { cause },
     );
   }

@@ -27,8 +27,8 @@ interface Asked {
 const editor = vi.hoisted(() => ({
   asked: [] as Asked[],
   told: [] as string[],
-  /** The button that is pressed; undefined closes the dialog. */
-  press: undefined as string | undefined,
+  /** The index of the button that is pressed; undefined closes the dialog. */
+  press: undefined as number | undefined,
   opened: [] as unknown[][],
 }));
 vi.mock("vscode", () => ({
@@ -49,7 +49,7 @@ vi.mock("vscode", () => ({
     activeTextEditor: undefined,
     showWarningMessage(question: string, options: { modal: boolean; detail: string }, ...buttons: string[]) {
       editor.asked.push({ question, modal: options.modal, detail: options.detail, buttons });
-      return Promise.resolve(buttons.find((button) => button === editor.press));
+      return Promise.resolve(editor.press === undefined ? undefined : buttons[editor.press]);
     },
     showInformationMessage(text: string) {
       editor.told.push(text);
@@ -74,12 +74,12 @@ const answers: Record<string, unknown> = {
   "soul.reject": sampleSoulProposal({ status: "rejected" }),
   "soul.rollback": sampleSoulStatus({ activeVersion: "v1" }),
 };
-const acts: { method: string; params: unknown }[] = [];
+const ownerCalls: { method: string; params: unknown }[] = [];
 let refusal: Error | undefined;
 const host = {
   call(method: string, params: unknown) {
     if (!notForViews.has(method)) return Promise.resolve(answers[method]);
-    acts.push({ method, params });
+    ownerCalls.push({ method, params });
     return refusal === undefined ? Promise.resolve(answers[method] ?? {}) : Promise.reject(refusal);
   },
 } as unknown as AgentHost;
@@ -89,180 +89,120 @@ beforeEach(() => {
   editor.asked.length = 0;
   editor.told.length = 0;
   editor.opened.length = 0;
-  acts.length = 0;
+  ownerCalls.length = 0;
   refusal = undefined;
   editor.press = undefined;
 });
 
 const pattern = "shell_exec.run, prettier";
-/** A command, its argument, the button that says yes, words that the dialog must hold, and the call that follows. */
-const table: [`lancelot.${string}`, Record<string, string> | undefined, string, string[], { method: string; params: unknown }][] = [
+/** A command, its argument, the facts that its dialog must show, and the call that follows. */
+const table: [`lancelot.${string}`, Record<string, string> | undefined, string[], { method: string; params: unknown }][] = [
   [
     "lancelot.decideTrust",
     { id: "trust-1", decision: "accept" },
-    "Accept",
-    [
-      "Lower shell_exec.run on cargo.check from T2 to T1?",
-      "100 runs in a row ended well.",
-      "What the soul or the policy holds stays held.",
-    ],
+    ["shell_exec.run on cargo.check", "T2", "T1", sampleTrustProposal().reason],
     { method: "trust.decide", params: { id: "trust-1", decision: "accept" } },
   ],
   [
     "lancelot.decideTrust",
     { id: "trust-1", decision: "decline" },
-    "Decline",
-    ["It stays at T2"],
+    ["shell_exec.run on cargo.check", "T2"],
     { method: "trust.decide", params: { id: "trust-1", decision: "decline" } },
   ],
   [
     "lancelot.decideTrust",
     { id: "trust-2", decision: "revoke" },
-    "Withdraw",
-    ["It goes back to its own tier at once"],
+    ["shell_exec.run on cargo.check"],
     { method: "trust.decide", params: { id: "trust-2", decision: "revoke" } },
   ],
   [
     "lancelot.decideLearning",
     { id: "learning-1", decision: "accept" },
-    "Save the rule",
-    [`Allow ${pattern} without asking from now on?`, sampleLearningProposal().scope, "24 times, 95 % alike"],
+    [pattern, sampleLearningProposal().scope, "24", "95%"],
     { method: "learning.decide", params: { id: "learning-1", decision: "accept" } },
   ],
   [
     "lancelot.decideLearning",
     { id: "learning-1", decision: "decline" },
-    "Decline",
-    ["You are asked as before"],
+    [pattern],
     { method: "learning.decide", params: { id: "learning-1", decision: "decline" } },
   ],
   [
     "lancelot.decideLearning",
     { id: "rule-1", decision: "confirm" },
-    "Confirm",
-    ["decided 203 times", "50 times a day and 500 times more"],
+    ["shell_exec.run, npm.install", "203", "50", "500"],
     { method: "learning.decide", params: { id: "rule-1", decision: "confirm" } },
   ],
   [
     "lancelot.decideLearning",
     { id: "rule-1", decision: "revoke" },
-    "Withdraw",
-    ["From the next decision on you are asked again."],
+    ["shell_exec.run, npm.install"],
     { method: "learning.decide", params: { id: "rule-1", decision: "revoke" } },
   ],
-  [
-    "lancelot.toggleSafeMode",
-    undefined,
-    "Switch on",
-    ["no network, no connectors, no deployment, no push"],
-    { method: "tools.safeMode", params: { enabled: true } },
-  ],
-  [
-    "lancelot.toggleSafeMode",
-    { enabled: "false" },
-    "Switch off",
-    ["judged by the soul, the policy and the flags again"],
-    { method: "tools.safeMode", params: { enabled: false } },
-  ],
+  ["lancelot.toggleSafeMode", undefined, [], { method: "tools.safeMode", params: { enabled: true } }],
+  ["lancelot.toggleSafeMode", { enabled: "false" }, [], { method: "tools.safeMode", params: { enabled: false } }],
   [
     "lancelot.setFlag",
     { name: "SOUL", enabled: "true" },
-    "Switch on",
-    [sampleFlag().effect, "only with: TOOLS_FABRIC", "config/flags.yaml"],
+    ["SOUL", sampleFlag().effect, "TOOLS_FABRIC", "config/flags.yaml"],
     { method: "flags.set", params: { name: "SOUL", enabled: true } },
   ],
   [
     "lancelot.approveSoul",
     { id: "proposal-1" },
-    "Approve",
-    ["Nothing changes yet", sampleSoulProposal().reason, "-version: v2\n+version: v3\n+    - format_code", "[memory_ethics]"],
+    ["v3", sampleSoulProposal().reason, "-version: v2\n+version: v3\n+    - format_code", "[memory_ethics]"],
     { method: "soul.approve", params: { id: "proposal-1" } },
   ],
-  [
-    "lancelot.activateSoul",
-    { id: "proposal-1" },
-    "Activate",
-    ["It governs every action from the next decision on, in every window.", "roll back to v2"],
-    { method: "soul.activate", params: { id: "proposal-1" } },
-  ],
-  [
-    "lancelot.rejectSoul",
-    { id: "proposal-1" },
-    "Reject",
-    ["The active soul stays as it is."],
-    { method: "soul.reject", params: { id: "proposal-1", reason: "Because." } },
-  ],
-  [
-    "lancelot.rollBackSoul",
-    { version: "v1" },
-    "Roll back",
-    ["Make v1 the active soul again?", "Now v2 is active"],
-    { method: "soul.rollback", params: { version: "v1" } },
-  ],
+  ["lancelot.activateSoul", { id: "proposal-1" }, ["v3", "v2"], { method: "soul.activate", params: { id: "proposal-1" } }],
+  ["lancelot.rejectSoul", { id: "proposal-1" }, ["v3"], { method: "soul.reject", params: { id: "proposal-1", reason: "Because." } }],
+  ["lancelot.rollBackSoul", { version: "v1" }, ["v1", "v2"], { method: "soul.rollback", params: { version: "v1" } }],
   [
     "lancelot.promoteMemory",
     { id: "quarantine-1" },
-    "Let it in",
-    [
-      ...[
-        "Let this into memory?",
-        "− Answers should be short, and name",
-        "+ Answers should be long",
-        "The owner asked twice for more detail.",
-      ],
-      "It goes to “About you”",
-    ],
+    [...["− Answers should be short, and name", "+ Answers should be long"], ...["The owner asked twice for more detail.", "About you"]],
     { method: "memory.promote", params: { id: "quarantine-1" } },
   ],
   [
     "lancelot.rollBackMemory",
     { commitId: "commit-1" },
-    "Roll back",
-    [
-      "Roll back “What the invoice task taught”?",
-      "+ Answers should be short.",
-      "− The invoice tests need",
-      "Later changes of other entries stay.",
-    ],
+    ["“What the invoice task taught”", "+ Answers should be short.", "− The invoice tests need"],
     { method: "memory.rollback", params: { commitId: "commit-1", reason: "Because." } },
   ],
   [
     "lancelot.rollBackMemory",
     { commitId: "commit-1", itemId: "item-2" },
-    "Roll back",
-    ["Roll back this one change of “What the invoice task taught”?", "− The invoice tests need"],
+    ["“What the invoice task taught”", "− The invoice tests need"],
     { method: "memory.rollback", params: { commitId: "commit-1", itemIds: ["item-2"], reason: "Because." } },
   ],
   [
     "lancelot.rollBackLastMemory",
     undefined,
-    "Roll back",
-    ["Roll back “What the invoice task taught”?"],
+    ["“What the invoice task taught”"],
     { method: "memory.rollback", params: { commitId: "commit-1", reason: "Because." } },
   ],
 ];
 
-describe.each(table)("%s %j", (name, argument, yes, words, act) => {
+describe.each(table)("%s %j", (name, argument, facts, call) => {
   const run = async (): Promise<void> => commands[name]?.(argument);
 
-  it("asks in a modal dialog that says what it does, and acts on yes", async () => {
-    editor.press = yes;
+  it("asks in a modal dialog that shows the facts, and calls the host on yes", async () => {
+    editor.press = 0;
     await run();
     expect(editor.asked).toHaveLength(1);
     expect(editor.asked[0]?.modal).toBe(true);
     const shown = `${editor.asked[0]?.question}\n${editor.asked[0]?.detail}`;
-    for (const word of words) expect(shown).toContain(word);
-    expect(acts).toEqual([act]);
+    for (const fact of facts) expect(shown).toContain(fact);
+    expect(ownerCalls).toEqual([call]);
   });
 
   it("does nothing when the dialog is closed", async () => {
     await run();
     expect(editor.asked).toHaveLength(1);
-    expect(acts).toEqual([]);
+    expect(ownerCalls).toEqual([]);
   });
 
-  it("says so when it was decided elsewhere meanwhile, and passes any other failure on", async () => {
-    editor.press = yes;
+  it("reports a decision made in another window, and passes on any other failure", async () => {
+    editor.press = 0;
     refusal = new LancelotError("conflict", "It was answered in another window.");
     await run();
     expect(editor.told).toEqual(["It was answered in another window."]);
@@ -271,7 +211,7 @@ describe.each(table)("%s %j", (name, argument, yes, words, act) => {
   });
 });
 
-describe("what is no longer there", () => {
+describe("an item that no longer exists", () => {
   it.each([
     ["lancelot.decideTrust", { id: "gone", decision: "accept" }],
     ["lancelot.decideLearning", { id: "gone", decision: "accept" }],
@@ -281,10 +221,10 @@ describe("what is no longer there", () => {
     ["lancelot.promoteMemory", { id: "gone" }],
     ["lancelot.rollBackMemory", { commitId: "gone" }],
     ["lancelot.undoMemory", { commitId: "gone" }],
-  ] as const)("%s %j is said in words and not asked", async (name, argument) => {
-    await expect(commands[name]?.(argument)).rejects.toThrow(/no longer there/);
+  ] as const)("%s %j fails without a dialog", async (name, argument) => {
+    await expect(commands[name]?.(argument)).rejects.toThrow(Error);
     expect(editor.asked).toEqual([]);
-    expect(acts).toEqual([]);
+    expect(ownerCalls).toEqual([]);
   });
 
   it.each([
@@ -292,24 +232,24 @@ describe("what is no longer there", () => {
     ["lancelot.decideTrust", { decision: "accept" }],
     ["lancelot.decideLearning", undefined],
   ] as const)("%s %j does nothing", async (name, argument) => {
-    editor.press = "Accept";
+    editor.press = 0;
     await commands[name]?.(argument);
-    expect(acts).toEqual([]);
+    expect(ownerCalls).toEqual([]);
   });
 });
 
 it.each([
-  ["lancelot.promoteMemory", { id: "quarantine-2" }, /checks hold it back: • It speaks as an instruction/],
-  ["lancelot.rollBackMemory", { commitId: "commit-2" }, /cannot be rolled back: Commit commit-1 changed it since/],
-] as const)("%s %j is not asked when it cannot be", async (name, argument, why) => {
+  ["lancelot.promoteMemory", { id: "quarantine-2" }, /It speaks as an instruction/],
+  ["lancelot.rollBackMemory", { commitId: "commit-2" }, /Commit commit-1 changed it since/],
+] as const)("%s %j fails with the reason and without a dialog", async (name, argument, why) => {
   await expect(commands[name]?.(argument)).rejects.toThrow(why);
   expect(editor.asked).toEqual([]);
-  expect(acts).toEqual([]);
+  expect(ownerCalls).toEqual([]);
 });
 
-it("the dialog of a proposal leads to its diff instead of deciding", async () => {
-  editor.press = "Show the diff";
+it("the second button of a proposal opens its diff instead of deciding", async () => {
+  editor.press = 1;
   await commands["lancelot.approveSoul"]?.({ id: "proposal-1" });
   expect(editor.opened.map(([command]) => command)).toEqual(["vscode.diff"]);
-  expect(acts).toEqual([]);
+  expect(ownerCalls).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import { applyPatch } from "diff";
 
 /**
- * The text before, from the text now and the unified diff that leads back; null when the diff is not of this text or no text diff.
+ * Reconstructs the earlier text from the current text and the unified diff back to it; null when the diff does not apply or is no text diff.
  * A file that did not exist before has no text.
  */
 export function textBefore(now: string, diff: string): string | null {

@@ -1,17 +1,17 @@
 import * as vscode from "vscode";
 import type { ToolPart } from "../../agent-server/contract/chat.ts";
-import { placesOf } from "../editor/printed-path.ts";
+import { candidatePaths } from "../editor/output-path.ts";
 import { canBeTyped, safeForTerminal } from "../editor/terminal-text.ts";
 import { uriOf } from "../editor/workspace-path.ts";
 import type { AgentHost } from "../host/agent-host.ts";
 import { type Commands, field } from "./commands.ts";
 
-/** Characters of a command that a terminal is named by. */
+/** Longest terminal name, in characters of the command. */
 const longestName = 40;
-/** Milliseconds that a shell may take to show its prompt. */
+/** How long (ms) to wait for a shell's prompt. */
 const promptMs = 5000;
 
-/** Resolves once the shell takes what is typed; what is typed before that stands there twice. A shell that does not say so is waited for. */
+/** Resolves when the shell accepts input, because earlier input shows up twice. Without shell integration it resolves after `promptMs`. */
 async function prompted(terminal: vscode.Terminal): Promise<void> {
   if (terminal.shellIntegration !== undefined) return;
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -32,8 +32,8 @@ async function exists(uri: vscode.Uri): Promise<boolean> {
   }
 }
 
-/** Links in what a command printed, and its output in a terminal of the owner's. */
-export function printedCommands(host: AgentHost): Commands {
+/** Commands that open links in a command's output, or the output itself in a terminal. */
+export function commandOutputCommands(host: AgentHost): Commands {
   const partOf = async (questId: string, callId: string): Promise<ToolPart | undefined> => {
     const { messages } = await host.call("quests.get", { id: questId });
     return messages.flatMap(({ parts }) => parts).find((part): part is ToolPart => part.type === "tool" && part.callId === callId);
@@ -42,7 +42,7 @@ export function printedCommands(host: AgentHost): Commands {
   return {
     async "lancelot.openLink"(argument) {
       const url = field(argument, "url");
-      // The editor itself asks before it opens a page it does not know.
+      // VS Code itself asks before it opens an untrusted domain.
       if (url !== undefined && /^https?:\/\//.test(url)) await vscode.env.openExternal(vscode.Uri.parse(url, true));
     },
     async "lancelot.openAt"(argument) {
@@ -52,13 +52,13 @@ export function printedCommands(host: AgentHost): Commands {
       const line = Math.max(0, Number(field(given, "line") ?? 1) - 1) || 0;
       const column = Math.max(0, Number(field(given, "column") ?? 1) - 1) || 0;
       const selection = new vscode.Range(line, column, line, column);
-      for (const place of placesOf(path, field(given, "cwd") ?? ".", uriOf(".").path)) {
+      for (const place of candidatePaths(path, field(given, "cwd") ?? ".", uriOf(".").path)) {
         const uri = uriOf(place);
         if (!(await exists(uri))) continue;
         await vscode.commands.executeCommand("vscode.open", uri, { preview: true, selection });
         return;
       }
-      void vscode.window.showInformationMessage(vscode.l10n.t("There is no {0} in this workspace.", path));
+      void vscode.window.showInformationMessage(vscode.l10n.t("{0} was not found in this workspace.", path));
     },
     async "lancelot.openInTerminal"(argument) {
       const given = typeof argument === "object" ? argument : undefined;
@@ -83,7 +83,7 @@ export function printedCommands(host: AgentHost): Commands {
       await vscode.env.clipboard.writeText(text);
       void vscode.window.showInformationMessage(
         vscode.l10n.t(
-          "This command has several lines or characters that cannot be typed. It is in the clipboard; read it before you paste it.",
+          "This command has several lines or control characters, so it was copied to the clipboard. Read it before you paste it.",
         ),
       );
     },

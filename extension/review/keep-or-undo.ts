@@ -1,10 +1,10 @@
 import * as vscode from "vscode";
 import type { Quest } from "../../agent-server/contract/chat.ts";
 import type { AgentHost } from "../host/agent-host.ts";
-import { report } from "../host/report.ts";
+import { showError } from "../host/show-error.ts";
 import { readSettings } from "../host/settings.ts";
 
-/** Where edits are applied without review (autonomous posture, crusader mode): *Keep / Undo* once a task has ended. */
+/** Offers *Keep* or *Undo* after a task that applied edits without review (autonomous posture, crusader mode). */
 export function registerKeepOrUndo(host: AgentHost): vscode.Disposable {
   const running = new Set<string>();
   const offer = async (quest: Quest) => {
@@ -30,6 +30,6 @@ export function registerKeepOrUndo(host: AgentHost): vscode.Disposable {
       running.delete(quest.id) &&
       (quest.mode === "crusader" || readSettings().posture === "autonomous")
     )
-      void offer(quest).catch(report);
+      void offer(quest).catch(showError);
   });
 }

@@ -5,20 +5,20 @@ import { isMap, parseDocument, type Document } from "yaml";
 import { LancelotError } from "../contract/errors.ts";
 import { type FlagName, isFlagName } from "./table.ts";
 
-/** The owner's `config/flags.yaml`: `flags: { SOUL: false }`. Comments and what else stands in it are kept. */
-export interface OwnersFlags {
-  /** What the file says; as it was last understood while it cannot be. */
+/** The owner's `config/flags.yaml`: `flags: { SOUL: false }`. Writing keeps comments and other entries. */
+export interface FlagsFile {
+  /** The flags in the file; the last valid ones while the file is invalid. */
   read(): ReadonlyMap<FlagName, boolean>;
-  /** True when the file is another one than `read` saw. */
+  /** True when the file changed since the last `read`. */
   changed(): boolean;
-  /** @throws LancelotError `conflict` when the file cannot be understood, `unavailable` when it cannot be written. */
+  /** @throws LancelotError `conflict` when the file is invalid, `unavailable` when it cannot be written. */
   write(name: FlagName, enabled: boolean): void;
 }
 
 const heading =
-  " Lancelot's flags. Yours to edit: flags.reload, or a second's patience, and it counts. FEATURE_<NAME> in the environment goes before it.";
+  " Lancelot's feature flags. You can edit this file; changes apply within a second. FEATURE_<NAME> in the environment takes precedence.";
 
-export function createOwnersFlags(dataDir: string, log: (message: string, error?: unknown) => void): OwnersFlags {
+export function createFlagsFile(dataDir: string, log: (message: string, error?: unknown) => void): FlagsFile {
   const path = join(dataDir, "config", "flags.yaml");
   let known: ReadonlyMap<FlagName, boolean> = new Map();
   let seen = "";
@@ -32,7 +32,7 @@ export function createOwnersFlags(dataDir: string, log: (message: string, error?
     const document = parseDocument(text);
     const [error] = document.errors;
     if (error !== undefined) throw error;
-    if (document.contents !== null && !isMap(document.contents)) throw new Error("It is not a list of names and values.");
+    if (document.contents !== null && !isMap(document.contents)) throw new Error("The file is not a YAML mapping.");
     return document;
   };
 
@@ -45,11 +45,11 @@ export function createOwnersFlags(dataDir: string, log: (message: string, error?
         for (const [name, value] of Object.entries(typeof flags === "object" && flags !== null ? flags : {})) {
           const known = name.toUpperCase().replace(/^FEATURE_/, "");
           if (isFlagName(known) && typeof value === "boolean") found.set(known, value);
-          else log(`config/flags.yaml: ${name} is no flag, or its value is not true or false; it has no effect`);
+          else log(`config/flags.yaml: ignored ${name}, because it is not a flag or its value is not true or false`);
         }
         known = found;
       } catch (error) {
-        log("config/flags.yaml cannot be understood; the flags stay as they were", error);
+        log("config/flags.yaml is invalid; the flags keep their values", error);
       }
       return known;
     },
@@ -69,7 +69,7 @@ export function createOwnersFlags(dataDir: string, log: (message: string, error?
       } catch (error) {
         throw new LancelotError(
           "conflict",
-          "config/flags.yaml in Lancelot's data folder cannot be understood. Mend it, or delete it, and try again.",
+          "config/flags.yaml in Lancelot's data folder is not valid. Correct or delete it, then try again.",
           {
             cause: error,
           },
@@ -88,7 +88,7 @@ export function createOwnersFlags(dataDir: string, log: (message: string, error?
         renameSync(temporary, path);
       } catch (error) {
         rmSync(temporary, { force: true });
-        throw new LancelotError("unavailable", "The flag could not be stored. Check the permissions of Lancelot's data folder.", {
+        throw new LancelotError("unavailable", "The flag could not be saved. Check the permissions of Lancelot's data folder.", {
           cause: error,
         });
       }

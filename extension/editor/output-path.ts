@@ -1,4 +1,4 @@
-/** The segments of a path without `.` and `..`; null when it climbs above its root. */
+/** The path without `.` and `..`; null when it leaves its root. */
 function normalized(path: string): string | null {
   const kept: string[] = [];
   for (const segment of path.split("/")) {
@@ -10,12 +10,12 @@ function normalized(path: string): string | null {
 }
 
 /**
- * Where a path that a command printed may lie in the workspace: workspace-relative, in the order to be tried. Commands print paths
- * as they see them: relative to their folder, to the workspace, or absolute.
- * @param cwd folder the command ran in, relative to the workspace.
+ * Workspace-relative candidates for a path in a command's output, in the order to try. Commands print paths
+ * relative to their folder, relative to the workspace, or absolute.
+ * @param cwd the command's folder, relative to the workspace.
  * @param root absolute path of the workspace.
  */
-export function placesOf(path: string, cwd: string, root: string): readonly string[] {
+export function candidatePaths(path: string, cwd: string, root: string): readonly string[] {
   const slashed = path.replaceAll("\\", "/");
   if (/^([A-Za-z]:)?\//.test(slashed)) {
     const prefix = `${root.replaceAll("\\", "/").replace(/\/$/, "")}/`;
