@@ -1,4 +1,4 @@
-import { globSync, mkdirSync, readFileSync, statfsSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { defineConfig } from "vitest/config";
 import { skippedWithout } from "./test/support/setup/machine.mjs";
 import { whyNoOtherUser } from "./test/support/setup/other-users.mjs";
@@ -9,6 +9,7 @@ const hung = { testTimeout: soak ? 3_600_000 : 600_000, hookTimeout: 600_000, ex
 const inEditor = { ...hung, fileParallelism: false };
 const workers = { maxWorkers: 2 };
 const setupFiles = ["test/support/properties.ts", "test/support/patience.ts"];
+const unitSetup = [...setupFiles, "test/support/memory-disk.ts"];
 
 const testFiles = (folder: string, holding: RegExp) =>
   globSync(`test/${folder}/**/*.test.{ts,tsx}`).filter((file) => holding.test(readFileSync(file, "utf8")));
@@ -18,19 +19,6 @@ const isolated = testFiles("unit", /\bvi\.(mock|stubEnv|resetModules)\(|@vitest-
 
 /** Files that need the machine for themselves, by `// @module-tag serial`: container engines, local models, and what measures memory. */
 const serial = testFiles("integration", /^\/\/ @module-tag serial$/m);
-
-/** Temporary folders of unit tests are in memory where the machine can hold them: a third of their time was waiting for a disk. */
-function memoryDisk(): Record<string, string> {
-  try {
-    const { bavail, bsize } = statfsSync("/dev/shm");
-    if (bavail * bsize < 2 ** 30) return {};
-    mkdirSync("/dev/shm/lancelot-tests", { recursive: true });
-    return { TMPDIR: "/dev/shm/lancelot-tests" };
-  } catch {
-    return {};
-  }
-}
-const env = memoryDisk();
 
 export default defineConfig({
   test: {
@@ -46,15 +34,14 @@ export default defineConfig({
           name: "unit",
           include: ["test/unit/**/*.test.{ts,tsx}"],
           exclude: isolated,
-          setupFiles,
+          setupFiles: unitSetup,
           pool: "threads",
           isolate: false,
-          env,
           ...workers,
           ...hung,
         },
       },
-      { test: { name: "unit-isolated", include: isolated, setupFiles, env, pool: "threads", ...workers, ...hung } },
+      { test: { name: "unit-isolated", include: isolated, setupFiles: unitSetup, pool: "threads", ...workers, ...hung } },
       {
         test: {
           name: "integration",
