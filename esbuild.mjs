@@ -38,7 +38,10 @@ const shared = {
 const unused = {
   name: "unused",
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^(ssh2|@grpc\/grpc-js|@grpc\/proto-loader|protobufjs|prettier\/(standalone|plugins\/.+))$/ }, ({ path }) => ({ path, namespace: "unused" }));
+    onResolve({ filter: /^(ssh2|@grpc\/grpc-js|@grpc\/proto-loader|protobufjs|prettier\/(standalone|plugins\/.+))$/ }, ({ path }) => ({
+      path,
+      namespace: "unused",
+    }));
     onLoad({ filter: /.*/, namespace: "unused" }, () => ({ contents: "module.exports = {};" }));
   },
 };

@@ -45,7 +45,11 @@ describe("environment of the agent host", () => {
   });
 
   test.each([
-    ["win32", { Path: "C:\\bin", SYSTEMROOT: "C:\\Windows", Secret: "x" }, ["LANCELOT_LOG_LEVEL", "MALLOC_ARENA_MAX", "Path", "SYSTEMROOT"]],
+    [
+      "win32",
+      { Path: "C:\\bin", SYSTEMROOT: "C:\\Windows", Secret: "x" },
+      ["LANCELOT_LOG_LEVEL", "MALLOC_ARENA_MAX", "Path", "SYSTEMROOT"],
+    ],
     ["linux", { Path: "nothing", path: "nothing", SystemRoot: "nothing" }, ["LANCELOT_LOG_LEVEL", "MALLOC_ARENA_MAX"]],
   ])("compares names as %s does", (platform, env, names) => {
     expect(Object.keys(hostEnvironment({ ...base, platform, env })).sort()).toEqual(names);
