@@ -1,13 +1,18 @@
-// Who may import whom (docs/architecture.md). Run by `npm test`; every rule is an error.
+// Import rules of docs/architecture.md. `npm test` runs them; every rule is an error.
 
-/** Rooms of the agent host by floor, from the top. A room imports lower floors only. `main` and `cli` are above all. */
-const floors = [
+/** The modules of the agent host by layer, from the top. A module imports lower layers only. `main` and `cli` are above all. */
+const layers = [
   ["terminal"],
   ["gateway"],
   ["host"],
-  ["orchestrator", "scheduler", "onboarding"],
-  ["context", "skills", "connectors"],
+  ["plans", "scheduler", "onboarding", "connectors"],
+  ["turn"],
+  ["quests"],
+  ["context", "skills", "mcp"],
   ["tools"],
+  ["execution"],
+  ["sandbox"],
+  ["workspace"],
   ["memory", "models", "governance", "health"],
   ["receipts"],
   ["flags"],
@@ -15,46 +20,66 @@ const floors = [
   ["contract"],
 ];
 const top = "^agent-server/(main|cli)\\.ts$";
-const room = (name) => (name === "host" ? "^agent-server/(host|paths)\\.ts$" : `^agent-server/${name}/`);
+const files = (name) => (name === "host" ? "^agent-server/(host|host-[a-z-]*|paths)\\.ts$" : `^agent-server/${name}/`);
 
-const upward = floors.flatMap((names, floor) =>
+const upward = layers.flatMap((names, layer) =>
   names.map((name) => ({
     name: `no-import-up-from-${name}`,
-    comment: `${name} may import lower floors only`,
+    comment: `${name} may import lower layers only`,
     severity: "error",
-    from: { path: room(name) },
+    from: { path: files(name) },
     to: {
-      path: [top, ...floors.slice(0, floor).flat().map(room), ...names.filter((other) => other !== name).map(room)],
+      path: [top, ...layers.slice(0, layer).flat().map(files), ...names.filter((other) => other !== name).map(files)],
     },
   })),
 );
 
-/** Rooms whose files are all public: the contract is the shared table, gateway and terminal are loaded piece by piece. */
+/** Modules whose files are all public: the contract is the shared table; gateway and terminal are loaded file by file. */
 const open = ["contract", "gateway", "terminal"];
+
+/** Packages inside a module. The rest of the module imports the package's own interface file only. */
+const packages = ["governance/policy/commands"];
+const packageInterfaces = packages.map((path) => {
+  const name = path.split("/").at(-1);
+  return {
+    name: `through-the-interface-of-${name}`,
+    severity: "error",
+    from: { path: "^agent-server/", pathNot: `^agent-server/${path}/` },
+    to: { path: `^agent-server/${path}/(?!${name}\\.ts$)` },
+  };
+});
 
 module.exports = {
   forbidden: [
     {
       name: "no-cycle",
-      comment: "a door and the files behind it may share types; nothing may need itself at run time",
+      comment: "no file needs itself, not even for a type",
       severity: "error",
       from: {},
-      to: { circular: true, viaOnly: { dependencyTypesNot: ["type-only", "type-import"] } },
+      to: { circular: true },
     },
     ...upward,
     {
-      name: "through-the-door",
-      comment: "another room is imported through <room>/<room>.ts alone",
+      name: "through-the-interface",
+      comment: "another module is imported through <module>/<module>.ts only",
       severity: "error",
       from: { path: "^agent-server/([^/]+)/" },
       to: { path: `^agent-server/(?!${open.join("|")})([^/]+)/(?!\\1\\.ts$)`, pathNot: "^agent-server/$1/" },
     },
     {
-      name: "host-through-doors",
+      name: "host-through-interfaces",
       severity: "error",
       from: { path: "^agent-server/[^/]+\\.ts$" },
       to: { path: `^agent-server/(?!${open.join("|")})([^/]+)/(?!\\1\\.ts$)` },
     },
+    {
+      name: "interface-not-from-inside",
+      comment: "a file takes a type from where it is declared, not from its module's interface",
+      severity: "error",
+      from: { path: "^agent-server/([^/]+)/.+" },
+      to: { path: "^agent-server/([^/]+)/\\1\\.ts$", pathNot: "^agent-server/(?!$1/)" },
+    },
+    ...packageInterfaces,
     {
       name: "contract-imports-zod-alone",
       severity: "error",
@@ -62,14 +87,14 @@ module.exports = {
       to: { pathNot: ["^agent-server/contract/", "node_modules/zod/"] },
     },
     {
-      name: "faces-import-the-contract-alone",
-      comment: "extension and webviews know nothing of the host but its contract",
+      name: "editor-sides-import-the-contract-alone",
+      comment: "extension and webviews know only the contract of the host",
       severity: "error",
       from: { path: "^(extension|webviews)/" },
       to: { path: "^agent-server/(?!contract/)" },
     },
-    { name: "faces-apart", severity: "error", from: { path: "^extension/" }, to: { path: "^webviews/" } },
-    { name: "webviews-apart", severity: "error", from: { path: "^webviews/" }, to: { path: "^extension/" } },
+    { name: "extension-without-webviews", severity: "error", from: { path: "^extension/" }, to: { path: "^webviews/" } },
+    { name: "webviews-without-extension", severity: "error", from: { path: "^webviews/" }, to: { path: "^extension/" } },
     { name: "host-without-editor", severity: "error", from: { path: "^agent-server/" }, to: { path: "^vscode$|^(extension|webviews)/" } },
     { name: "product-without-tests", severity: "error", from: { path: "^(agent-server|extension|webviews)/" }, to: { path: "^test/" } },
     {

@@ -2,7 +2,7 @@ import { LancelotError } from "../contract/errors.ts";
 import { asLancelotError } from "../gateway/dispatch.ts";
 import { createOwnerGate } from "../security/security.ts";
 import { openSession } from "./session.ts";
-import type { CommandLine } from "./terminal.ts";
+import type { CommandLine } from "./command-line.ts";
 
 /** `lancelot call <method> '<json>'`: prints the result, or `{"error":…}` and exits with 1. */
 export async function call(line: CommandLine): Promise<number> {

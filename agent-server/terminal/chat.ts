@@ -7,7 +7,7 @@ import { downloadLocal, megabytes } from "./models.ts";
 import { createPrompts, type Prompts } from "./prompts.ts";
 import { changeText, createRenderer } from "./render.ts";
 import { openSession, type Session } from "./session.ts";
-import type { CommandLine } from "./terminal.ts";
+import type { CommandLine } from "./command-line.ts";
 
 const ended: ReadonlySet<Quest["status"]> = new Set(["done", "failed", "cancelled", "interrupted"]);
 /** An edit of a workspace file is T1 (governance.md). */

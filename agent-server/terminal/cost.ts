@@ -2,7 +2,7 @@ import { parseAmount, wordUsd } from "../contract/amounts.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { UsageRow, UsageSum, UsageSummary } from "../contract/usage.ts";
 import { openSession, type Session } from "./session.ts";
-import type { CommandLine } from "./terminal.ts";
+import type { CommandLine } from "./command-line.ts";
 
 const usageHelp = "Usage: lancelot usage [DAYS], or lancelot usage cap task|day AMOUNT (US dollars; none removes the cap).";
 

@@ -2,7 +2,7 @@ import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import { LancelotError } from "../contract/errors.ts";
 import { openSession } from "./session.ts";
-import type { CommandLine } from "./terminal.ts";
+import type { CommandLine } from "./command-line.ts";
 
 /** `lancelot key set|list|delete`: the headless vault. A key is never an argument, because other users can read arguments. */
 export async function keys(line: CommandLine): Promise<number> {

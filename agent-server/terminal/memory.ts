@@ -16,7 +16,7 @@ import {
 } from "./memory-tables.ts";
 import { plainText } from "./columns.ts";
 import { openSession, type Session } from "./session.ts";
-import type { CommandLine } from "./terminal.ts";
+import type { CommandLine } from "./command-line.ts";
 
 /** The output of a command as text and as JSON (`--json`), and its exit code. */
 interface Output {

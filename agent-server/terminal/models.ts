@@ -1,7 +1,7 @@
 import { LancelotError } from "../contract/errors.ts";
 import type { LocalModel } from "../contract/models.ts";
 import { openSession, type Session } from "./session.ts";
-import type { CommandLine } from "./terminal.ts";
+import type { CommandLine } from "./command-line.ts";
 
 /** `lancelot models`, `models download`, `models choose`. */
 export async function models(line: CommandLine): Promise<number> {

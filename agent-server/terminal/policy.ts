@@ -1,7 +1,7 @@
 import { LancelotError } from "../contract/errors.ts";
 import type { CommandPart, Decision } from "../contract/governance.ts";
 import { openSession } from "./session.ts";
-import type { CommandLine } from "./terminal.ts";
+import type { CommandLine } from "./command-line.ts";
 
 /**
  * `lancelot policy explain "COMMAND"`: shows the decision on a command line and on each command in it, without running it.

@@ -3,7 +3,7 @@ import { LancelotError } from "../contract/errors.ts";
 import type { Verification } from "../contract/receipts.ts";
 import { verifyExport } from "../receipts/receipts.ts";
 import { openSession } from "./session.ts";
-import type { CommandLine } from "./terminal.ts";
+import type { CommandLine } from "./command-line.ts";
 
 /**
  * `lancelot receipts verify [FILE [KEY]]`: verifies the ledger, or an export without a data folder; KEY is the only key whose

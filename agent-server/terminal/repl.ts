@@ -2,7 +2,7 @@ import { LancelotError } from "../contract/errors.ts";
 import { answerApproval } from "./chat.ts";
 import { createPrompts } from "./prompts.ts";
 import { openSession } from "./session.ts";
-import type { CommandLine } from "./terminal.ts";
+import type { CommandLine } from "./command-line.ts";
 
 /** `lancelot repl "<command>"`: runs ls, cat, grep, find, cp or mv in the workspace, without a shell and under full governance. */
 export async function repl(line: CommandLine): Promise<number> {

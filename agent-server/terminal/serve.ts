@@ -3,7 +3,7 @@ import { startGateway } from "../gateway/http.ts";
 import { parseRateLimit } from "../gateway/rate-limit.ts";
 import { createOwnerGate } from "../security/security.ts";
 import { openSession, productVersion } from "./session.ts";
-import type { CommandLine } from "./terminal.ts";
+import type { CommandLine } from "./command-line.ts";
 
 /**
  * `lancelot serve`: runs the loopback gateway until a signal. Prints `{"url","token"}` when ready.

@@ -7,7 +7,7 @@ import { createLog, type Log } from "../gateway/log.ts";
 import { createHost, type Host } from "../host.ts";
 import { defaultDataDir, productPaths } from "../paths.ts";
 import { createRedactor } from "../security/security.ts";
-import type { CommandLine } from "./terminal.ts";
+import type { CommandLine } from "./command-line.ts";
 
 /** A host in this process, for one terminal command. */
 export interface Session {

@@ -5,7 +5,7 @@ import { type SoulIssue, type SoulProposal, SoulVersion } from "../contract/soul
 import { decodeSoul, diffSouls, lintSoul, loadSoulTerms } from "../governance/governance.ts";
 import { productPaths } from "../paths.ts";
 import { openSession, type Session } from "./session.ts";
-import type { CommandLine } from "./terminal.ts";
+import type { CommandLine } from "./command-line.ts";
 
 const usage = "Usage: lancelot soul status, lancelot soul lint FILE, lancelot soul diff [FROM] [TO], or lancelot soul diff PROPOSAL";
 /** Largest soul file, in bytes. */

@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 import type { Approval, ApprovalDecision } from "../../agent-server/contract/governance.ts";
-import type { AgentHost } from "../host/agent-host.ts";
+import type { AgentHost } from "../host/agent-host-types.ts";
 import { codeOf, showError } from "../host/show-error.ts";
 import type { Details } from "../review/documents.ts";
 import type { Approvals } from "../views/approvals.ts";

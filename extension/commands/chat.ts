@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 import type { Quest } from "../../agent-server/contract/chat.ts";
 import { pathOf } from "../editor/workspace-path.ts";
-import type { AgentHost } from "../host/agent-host.ts";
+import type { AgentHost } from "../host/agent-host-types.ts";
 import type { ChatView } from "../views/chat-view.ts";
 import { type Commands, field } from "./commands.ts";
 

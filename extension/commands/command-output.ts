@@ -3,7 +3,7 @@ import type { ToolPart } from "../../agent-server/contract/chat.ts";
 import { candidatePaths } from "../editor/output-path.ts";
 import { canBeTyped, safeForTerminal } from "../editor/terminal-text.ts";
 import { uriOf } from "../editor/workspace-path.ts";
-import type { AgentHost } from "../host/agent-host.ts";
+import type { AgentHost } from "../host/agent-host-types.ts";
 import { type Commands, field } from "./commands.ts";
 
 /** Longest terminal name, in characters of the command. */

@@ -1,5 +1,5 @@
 import * as vscode from "vscode";
-import type { AgentHost } from "../host/agent-host.ts";
+import type { AgentHost } from "../host/agent-host-types.ts";
 import { showError } from "../host/show-error.ts";
 import { dataFolder } from "../host/settings.ts";
 import { type Commands, field } from "./commands.ts";

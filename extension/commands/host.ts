@@ -1,5 +1,5 @@
 import * as vscode from "vscode";
-import type { AgentHost } from "../host/agent-host.ts";
+import type { AgentHost } from "../host/agent-host-types.ts";
 import type { Commands } from "./commands.ts";
 
 /** Commands for the agent host's state, restart and log, and for the settings. */

@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 import type { LocalServer } from "../../agent-server/contract/models.ts";
-import type { AgentHost } from "../host/agent-host.ts";
+import type { AgentHost } from "../host/agent-host-types.ts";
 import { withoutEmphasis, showError } from "../host/show-error.ts";
 import { confirm } from "./confirmation.ts";
 import type { Commands } from "./commands.ts";

@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 import type { MemoryCommit, MemoryDiff, QuarantineEntry } from "../../agent-server/contract/memory.ts";
 import type { ParamsIn } from "../../agent-server/contract/table.ts";
-import type { AgentHost } from "../host/agent-host.ts";
+import type { AgentHost } from "../host/agent-host-types.ts";
 import { confirm, runDecision, showWithAction } from "./confirmation.ts";
 import { type Commands, field } from "./commands.ts";
 import { targetLabel } from "./memory-labels.ts";

@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 import type { Result } from "../../agent-server/contract/table.ts";
-import type { AgentHost } from "../host/agent-host.ts";
+import type { AgentHost } from "../host/agent-host-types.ts";
 import { dataFolder } from "../host/settings.ts";
 import { confirm, showWithAction } from "./confirmation.ts";
 import type { Commands } from "./commands.ts";

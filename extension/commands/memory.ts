@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 import type { MemoryItem } from "../../agent-server/contract/memory.ts";
 import type { MemoryPlace } from "../../agent-server/contract/webview.ts";
-import type { AgentHost } from "../host/agent-host.ts";
+import type { AgentHost } from "../host/agent-host-types.ts";
 import { codeOf, withoutEmphasis } from "../host/show-error.ts";
 import type { WarRoom } from "../views/war-room.ts";
 import { showWithAction } from "./confirmation.ts";

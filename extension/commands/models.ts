@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 import type { LocalModel, LocalServer, ModelInfo, ProviderState } from "../../agent-server/contract/models.ts";
-import type { AgentHost } from "../host/agent-host.ts";
+import type { AgentHost } from "../host/agent-host-types.ts";
 import { withoutEmphasis } from "../host/show-error.ts";
 import type { Commands } from "./commands.ts";
 import { serverChoices } from "./local-model.ts";

@@ -1,5 +1,5 @@
 import * as vscode from "vscode";
-import type { AgentHost } from "../host/agent-host.ts";
+import type { AgentHost } from "../host/agent-host-types.ts";
 import { emptyUri, type Details } from "../review/documents.ts";
 import { countUndecided } from "../review/hunks.ts";
 import type { Review } from "../review/review.ts";

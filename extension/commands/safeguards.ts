@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 import type { LearnedPattern } from "../../agent-server/contract/trust.ts";
-import type { AgentHost } from "../host/agent-host.ts";
+import type { AgentHost } from "../host/agent-host-types.ts";
 import { confirm, runDecision } from "./confirmation.ts";
 import { type Commands, field } from "./commands.ts";
 

@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 import type { OAuthState } from "../../agent-server/contract/oauth.ts";
-import type { AgentHost } from "../host/agent-host.ts";
+import type { AgentHost } from "../host/agent-host-types.ts";
 import { withoutEmphasis, showError } from "../host/show-error.ts";
 import type { Commands } from "./commands.ts";
 

@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 import type { SoulIssue, SoulProposal } from "../../agent-server/contract/soul.ts";
-import type { AgentHost } from "../host/agent-host.ts";
+import type { AgentHost } from "../host/agent-host-types.ts";
 import { findProposal, proposalIdOf, showProposal, soulScheme, versionUri } from "../review/soul-documents.ts";
 import { changedLines } from "../review/soul-text.ts";
 import { confirm, runDecision, showWithAction } from "./confirmation.ts";

@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 import type { Quest } from "../../agent-server/contract/chat.ts";
 import type { ModelOverride } from "../../agent-server/contract/router.ts";
-import type { AgentHost } from "../host/agent-host.ts";
+import type { AgentHost } from "../host/agent-host-types.ts";
 import { type Commands, field } from "./commands.ts";
 
 type Choice = vscode.QuickPickItem & { override?: ModelOverride | null };

@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 import { parseAmount, wordUsd } from "../../agent-server/contract/amounts.ts";
-import type { AgentHost } from "../host/agent-host.ts";
+import type { AgentHost } from "../host/agent-host-types.ts";
 import { confirm, showWithAction } from "./confirmation.ts";
 import { type Commands, field } from "./commands.ts";
 

@@ -1,20 +1,9 @@
+import type { AgentHost } from "./agent-host-types.ts";
 import * as vscode from "vscode";
 import type { HostEvent } from "../../agent-server/contract/events.ts";
 import type { Call, MethodName, ParamsIn, Result } from "../../agent-server/contract/table.ts";
 import type { HostState } from "../../agent-server/contract/webview.ts";
 import type { Supervisor } from "./supervisor.ts";
-
-/** The agent host, for the rest of the extension. */
-export interface AgentHost extends vscode.Disposable {
-  readonly call: Call;
-  readonly state: HostState;
-  readonly pid: number | undefined;
-  readonly onState: vscode.Event<HostState>;
-  readonly onEvent: vscode.Event<HostEvent>;
-  start(): void;
-  restart(): Promise<void>;
-  stop(): Promise<void>;
-}
 
 /**
  * Creates access to the agent host. The language client and the schemas load with the first start, so that

@@ -1,5 +1,5 @@
 import * as vscode from "vscode";
-import type { AgentHost } from "./agent-host.ts";
+import type { AgentHost } from "./agent-host-types.ts";
 import { showError } from "./show-error.ts";
 import { readSettings } from "./settings.ts";
 

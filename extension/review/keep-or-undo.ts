@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 import type { Quest } from "../../agent-server/contract/chat.ts";
-import type { AgentHost } from "../host/agent-host.ts";
+import type { AgentHost } from "../host/agent-host-types.ts";
 import { showError } from "../host/show-error.ts";
 import { readSettings } from "../host/settings.ts";
 

@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 import type { Change } from "../../agent-server/contract/changes.ts";
 import { uriOf } from "../editor/workspace-path.ts";
-import type { AgentHost } from "../host/agent-host.ts";
+import type { AgentHost } from "../host/agent-host-types.ts";
 import { showError } from "../host/show-error.ts";
 import { changeIdOf, followed, proposedDocuments, proposedScheme, proposedUri } from "./documents.ts";
 import { isOpen, isUndecided, neighbour } from "./hunks.ts";

@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 import type { SoulProposal } from "../../agent-server/contract/soul.ts";
-import type { AgentHost } from "../host/agent-host.ts";
+import type { AgentHost } from "../host/agent-host-types.ts";
 
 /** Scheme of read-only soul documents: a version, or the result of a proposal. */
 export const soulScheme = "lancelot-soul";

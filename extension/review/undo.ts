@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 import type { RestoreResult } from "../../agent-server/contract/changes.ts";
-import type { AgentHost } from "../host/agent-host.ts";
+import type { AgentHost } from "../host/agent-host-types.ts";
 import type { Details } from "./documents.ts";
 import { countDiff } from "./hunks.ts";
 

@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 import type { Approval } from "../../agent-server/contract/governance.ts";
-import type { AgentHost } from "../host/agent-host.ts";
+import type { AgentHost } from "../host/agent-host-types.ts";
 import { showError } from "../host/show-error.ts";
 
 /** The pending approvals. */

@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 import type { SoulProposal, SoulStatus } from "../../agent-server/contract/soul.ts";
-import type { AgentHost } from "../host/agent-host.ts";
+import type { AgentHost } from "../host/agent-host-types.ts";
 import { codeOf, showError } from "../host/show-error.ts";
 import { showProposal } from "../review/soul-documents.ts";
 

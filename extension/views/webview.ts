@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 import type { UiAction } from "../../agent-server/contract/webview.ts";
-import type { AgentHost } from "../host/agent-host.ts";
+import type { AgentHost } from "../host/agent-host-types.ts";
 import type { Bridge, Show } from "./bridge.ts";
 import { pageHtml } from "./html.ts";
 

@@ -7,7 +7,7 @@ import * as yaml from "yaml";
 import type { OAuthProvider } from "../../agent-server/contract/oauth.ts";
 import { createGatedFetch, createOAuth, createSecrets, type OAuth } from "../../agent-server/security/security.ts";
 import { registerSignInAnswer, signInCommands } from "../../extension/commands/sign-in.ts";
-import type { AgentHost } from "../../extension/host/agent-host.ts";
+import type { AgentHost } from "../../extension/host/agent-host-types.ts";
 import { type OAuthServer, startOAuthServer } from "../support/oauth-server.ts";
 
 interface AddressLike {

@@ -4,7 +4,8 @@ import { startPage } from "../shared/start-page.ts";
 import { createStore } from "../shared/store.ts";
 import { createViewState } from "../shared/view-state.ts";
 import { App } from "./war-room-app.tsx";
-import { createWarRoom, emptyWarRoom, SavedWarRoom } from "./war-room-state.ts";
+import { createWarRoom } from "./war-room-state.ts";
+import { emptyWarRoom, SavedWarRoom } from "./war-room-types.ts";
 import "../shared/shared.css";
 import "./war-room.css";
 

@@ -1,3 +1,4 @@
+import type { ProposalsView } from "./proposals-view.ts";
 import type { ComponentChildren, JSX } from "preact";
 import { Button, RelativeTime } from "../shared/components.tsx";
 import { t } from "../shared/l10n.ts";
@@ -5,12 +6,6 @@ import { type EmptyStateText, ListBlock, LivePanel } from "./live-panel.tsx";
 import type { LiveQuery } from "./live-query.ts";
 import { type Column, RecordTable } from "./record-table.tsx";
 import type { WarRoom } from "./war-room-state.ts";
-
-/** Proposals that wait for the user, and the records behind them. */
-export interface ProposalsView<P, R> {
-  readonly pending: readonly P[];
-  readonly records: readonly R[];
-}
 
 interface ProposalsPanelProps<P, R, V extends ProposalsView<P, R>> {
   warRoom: WarRoom;

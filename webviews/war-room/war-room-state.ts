@@ -1,7 +1,5 @@
+import { Filters, noFilters, SavedWarRoom } from "./war-room-types.ts";
 import { computed, type Signal, signal } from "@preact/signals";
-import * as z from "zod";
-import { ActionType, ReceiptStatus } from "../../agent-server/contract/receipts.ts";
-import { Tier } from "../../agent-server/contract/common.ts";
 import type { MemoryPlace } from "../../agent-server/contract/webview.ts";
 import type { Bridge } from "../shared/bridge.ts";
 import type { Store } from "../shared/store.ts";
@@ -15,23 +13,6 @@ import { createSoulState, type SoulState } from "./soul/soul-state.ts";
 import { createToolsState, type ToolsState } from "./tools/tools-state.ts";
 import { createTrustState, type TrustView } from "./trust/trust-state.ts";
 import { createUsageState, type UsageState } from "./usage/usage-state.ts";
-
-/** The filters of the receipts. Empty strings and null mean no filter; `from` and `to` are local dates. */
-export const Filters = z.object({
-  query: z.string(),
-  questId: z.string(),
-  actionType: ActionType.nullable(),
-  status: ReceiptStatus.nullable(),
-  tier: Tier.nullable(),
-  from: z.string(),
-  to: z.string(),
-});
-export type Filters = z.infer<typeof Filters>;
-export const noFilters: Filters = { query: "", questId: "", actionType: null, status: null, tier: null, from: "", to: "" };
-
-export const SavedWarRoom = z.object({ tab: z.string(), filters: Filters, receiptId: z.string().nullable() });
-export type SavedWarRoom = z.infer<typeof SavedWarRoom>;
-export const emptyWarRoom: SavedWarRoom = { tab: "command", filters: noFilters, receiptId: null };
 
 export interface WarRoom {
   readonly bridge: Bridge;

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import { memoryCommands } from "../../../extension/commands/memory.ts";
 import { memoryDecisionCommands } from "../../../extension/commands/memory-decisions.ts";
 import { memoryFileCommands } from "../../../extension/commands/memory-files.ts";
-import type { AgentHost } from "../../../extension/host/agent-host.ts";
+import type { AgentHost } from "../../../extension/host/agent-host-types.ts";
 import type { WarRoom } from "../../../extension/views/war-room.ts";
 import { archived, sampleCommit, sampleHit, sampleItem, sampleQuarantine } from "../../support/webview-harness/memory-samples.ts";
 

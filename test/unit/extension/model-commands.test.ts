@@ -3,7 +3,7 @@ import type { Commands } from "../../../extension/commands/commands.ts";
 import { localModelCommands } from "../../../extension/commands/local-model.ts";
 import { taskModelCommands } from "../../../extension/commands/task-model.ts";
 import { usageCommands } from "../../../extension/commands/usage.ts";
-import type { AgentHost } from "../../../extension/host/agent-host.ts";
+import type { AgentHost } from "../../../extension/host/agent-host-types.ts";
 import { sampleQuest } from "../../support/webview-harness/samples.ts";
 import { sampleServer, sampleUsage } from "../../support/webview-harness/usage-samples.ts";
 

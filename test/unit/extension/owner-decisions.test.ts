@@ -4,7 +4,7 @@ import { notForViews } from "../../../agent-server/contract/webview.ts";
 import { memoryDecisionCommands } from "../../../extension/commands/memory-decisions.ts";
 import { safeguardCommands } from "../../../extension/commands/safeguards.ts";
 import { soulCommands } from "../../../extension/commands/soul.ts";
-import type { AgentHost } from "../../../extension/host/agent-host.ts";
+import type { AgentHost } from "../../../extension/host/agent-host-types.ts";
 import { sampleCommits, sampleQuarantined } from "../../support/webview-harness/memory-samples.ts";
 import {
   sampleFlag,

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { HostEvent } from "../../../agent-server/contract/events.ts";
 import type { SandboxState } from "../../../agent-server/contract/providers.ts";
 import { sandboxCommands } from "../../../extension/commands/sandbox.ts";
-import type { AgentHost } from "../../../extension/host/agent-host.ts";
+import type { AgentHost } from "../../../extension/host/agent-host-types.ts";
 import { sampleDoctor, sampleSandbox } from "../../support/webview-harness/samples.ts";
 
 interface Row {

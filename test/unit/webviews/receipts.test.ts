@@ -6,7 +6,7 @@ import type { Receipt, TraceNode } from "../../../agent-server/contract/receipts
 import { withReceipt } from "../../../webviews/war-room/receipts/receipt-detail.tsx";
 import { createReceiptsState, dayStart, matches, searchOf } from "../../../webviews/war-room/receipts/receipts-state.ts";
 import { barOf, spanOf, treeKey, visibleLines } from "../../../webviews/war-room/receipts/trace.ts";
-import { emptyWarRoom, type Filters, noFilters } from "../../../webviews/war-room/war-room-state.ts";
+import { emptyWarRoom, type Filters, noFilters } from "../../../webviews/war-room/war-room-types.ts";
 import { createFakeView, settled } from "../../support/fake-view.ts";
 import { sampleReceipt, sampleTrace } from "../../support/webview-harness/samples.ts";
 

@@ -10,7 +10,8 @@ import { LearningPanel } from "../../../webviews/war-room/learning/learning-pane
 import { exportRange } from "../../../webviews/war-room/receipts/receipts-state.ts";
 import { useVerify } from "../../../webviews/war-room/receipts/verify-ledger.tsx";
 import { SoulPanel } from "../../../webviews/war-room/soul/soul-panel.tsx";
-import { createWarRoom, emptyWarRoom, noFilters, SavedWarRoom, type WarRoom } from "../../../webviews/war-room/war-room-state.ts";
+import { createWarRoom, type WarRoom } from "../../../webviews/war-room/war-room-state.ts";
+import { emptyWarRoom, noFilters, SavedWarRoom } from "../../../webviews/war-room/war-room-types.ts";
 import { TrustPanel } from "../../../webviews/war-room/trust/trust-panel.tsx";
 import { buttonIn } from "../../support/chat-page.ts";
 import { createFakeView, type FakeView, settled } from "../../support/fake-view.ts";

@@ -4,7 +4,8 @@ import { ActionType, ReceiptStatus } from "../../../agent-server/contract/receip
 import { t } from "../../shared/l10n.ts";
 import { FilterBar } from "../search-field.tsx";
 import { Select } from "../select.tsx";
-import { type Filters, noFilters, type WarRoom } from "../war-room-state.ts";
+import { type WarRoom } from "../war-room-state.ts";
+import { type Filters, noFilters } from "../war-room-types.ts";
 import { receiptState, typeText } from "./receipt-labels.ts";
 
 export function ReceiptFilters({ warRoom }: { warRoom: WarRoom }): JSX.Element {

@@ -6,7 +6,8 @@ import { Button, Moment, Problem, State, TierBadge } from "../../shared/componen
 import { count, formatDuration, t } from "../../shared/l10n.ts";
 import { VirtualList } from "../../shared/virtual-list.tsx";
 import { Placeholder } from "../live-panel.tsx";
-import { noFilters, type WarRoom } from "../war-room-state.ts";
+import { type WarRoom } from "../war-room-state.ts";
+import { noFilters } from "../war-room-types.ts";
 import { ReceiptDetail } from "./receipt-detail.tsx";
 import { ReceiptFilters } from "./receipt-filters.tsx";
 import { exportRange, type Row } from "./receipts-state.ts";

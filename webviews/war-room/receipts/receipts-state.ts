@@ -3,7 +3,7 @@ import type { Receipt } from "../../../agent-server/contract/receipts.ts";
 import type { ParamsIn } from "../../../agent-server/contract/table.ts";
 import { type Bridge, isCancelled, problemOf } from "../../shared/bridge.ts";
 import type { Store } from "../../shared/store.ts";
-import type { Filters, SavedWarRoom } from "../war-room-state.ts";
+import type { Filters, SavedWarRoom } from "../war-room-types.ts";
 
 /** The fields of a list row. The full receipt is read when it is opened, which keeps long lists small. */
 export type Row = Pick<Receipt, "id" | "timestamp" | "actionType" | "actionName" | "status" | "riskTier" | "durationMs" | "questId"> & {

@@ -2,7 +2,7 @@ import type { ReadonlySignal } from "@preact/signals";
 import type { TrustProposal, TrustRecord } from "../../../agent-server/contract/trust.ts";
 import type { Bridge } from "../../shared/bridge.ts";
 import type { Store } from "../../shared/store.ts";
-import type { ProposalsView } from "../proposals-panel.tsx";
+import type { ProposalsView } from "../proposals-view.ts";
 import { createLiveQuery, type LiveQuery } from "../live-query.ts";
 
 export interface TrustView extends ProposalsView<TrustProposal, TrustRecord> {
