@@ -1,5 +1,5 @@
 import type { Receipt } from "../contract/receipts.ts";
-import type { Ledger } from "./receipts.ts";
+import type { Ledger } from "./types.ts";
 
 /** Kinds of the audit log (requirement X2); each is a receipt of its own name, `security.<kind>`. */
 export const securityEvents = [

@@ -2,7 +2,7 @@ import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
 import type { Handlers } from "../contract/table.ts";
 import { recorded } from "./recorded.ts";
-import type { Ledger } from "./receipts.ts";
+import type { Ledger } from "./types.ts";
 
 /** Milliseconds between two events of a running verification. */
 const progressEvery = 150;

@@ -7,7 +7,7 @@ import { boundFields, boundText } from "./bounds.ts";
 import { type CloseEntry, type Entry, type EntryRow, newReceiptId, OpenEntry, readEntry, toReceipt } from "./entry.ts";
 import { exportReceipts } from "./export.ts";
 import { createProjection, receiptOfRow } from "./projection.ts";
-import type { Ledger, ReceiptClosing, ReceiptOpening } from "./receipts.ts";
+import type { Ledger, ReceiptClosing, ReceiptOpening } from "./types.ts";
 import { createRetention } from "./retention.ts";
 import { findSealed, sealedSpan } from "./sealed-receipts.ts";
 import { readsTextIndex, searchReceipts } from "./search.ts";

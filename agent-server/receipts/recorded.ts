@@ -1,5 +1,5 @@
 import { LancelotError } from "../contract/errors.ts";
-import type { Ledger, ReceiptOpening } from "./receipts.ts";
+import type { Ledger, ReceiptOpening } from "./types.ts";
 
 /**
  * Does something the owner asked for by hand with a receipt around it: opened before, closed after, also when it fails.

@@ -1,7 +1,7 @@
 import { LancelotError } from "../contract/errors.ts";
 import type { Log } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
-import type { Ledger } from "./receipts.ts";
+import type { Ledger } from "./types.ts";
 import { createSealing, type SealingDeps } from "./sealing.ts";
 import type { Segment } from "./segment-file.ts";
 import { readSettings, RetentionSettings } from "./settings.ts";

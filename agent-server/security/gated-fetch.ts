@@ -1,7 +1,7 @@
 import type { Dispatcher, FormData as UndiciFormData, RequestInit as UndiciInit } from "undici";
 import { LancelotError } from "../contract/errors.ts";
 import { checkedLookup, isLoopbackHost, reachOf, unbracket } from "./addresses.ts";
-import type { GatedFetch } from "./security.ts";
+import type { GatedFetch } from "./types.ts";
 
 /** Redirects that one request follows. */
 const maxRedirects = 5;

@@ -1,6 +1,6 @@
 import type { Handlers } from "../contract/table.ts";
-import type { PiiDetector } from "./pii/pii.ts";
-import type { Finding, Redactor } from "./security.ts";
+import type { PiiDetector } from "./pii/types.ts";
+import type { Finding, Redactor } from "./types.ts";
 import type { Sanitizer } from "./sanitizer.ts";
 
 /** What the guards make of a text. Nothing is kept. */

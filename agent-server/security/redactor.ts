@@ -1,7 +1,7 @@
 import { looksHidden } from "./placeholders/form.ts";
 import { secretFormats, type SecretFormat } from "./secret-formats.ts";
 import { redactAssignments, secretKeyKind } from "./secret-names.ts";
-import type { Finding, Redactor } from "./security.ts";
+import type { Finding, Redactor } from "./types.ts";
 
 /** Deeper than this a value is replaced by a note: nothing we record is that deep, and a walk must end. */
 const maxDepth = 64;

@@ -1,4 +1,4 @@
-import type { Secrets } from "./security.ts";
+import type { Secrets } from "./types.ts";
 import { createVault } from "./vault.ts";
 
 /** The editor's SecretStorage as the host reaches it; null deletes. */

@@ -1,4 +1,4 @@
-import type { Storage } from "./storage.ts";
+import type { Storage } from "./types.ts";
 
 /** Own table of this room. */
 export const leasesMigration = {

@@ -1,6 +1,6 @@
 import type Database from "better-sqlite3";
 import { LancelotError } from "../contract/errors.ts";
-import type { Migration } from "./storage.ts";
+import type { Migration } from "./types.ts";
 
 /**
  * Brings the schema up to date in one IMMEDIATE transaction, so of two hosts that start at once the second finds the work done.

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Receipt } from "../../contract/receipts.ts";
 import type { GatedFetch, Log } from "../../security/security.ts";
-import type { Ledger } from "../receipts.ts";
+import type { Ledger } from "../types.ts";
 import { readSettings } from "../settings.ts";
 import type { Pipeline } from "./pipeline.ts";
 

@@ -1,7 +1,7 @@
 import type * as openid from "openid-client";
 import { LancelotError } from "../../contract/errors.ts";
 import { isLoopbackHost } from "../addresses.ts";
-import type { GatedFetch } from "../security.ts";
+import type { GatedFetch } from "../types.ts";
 import type { OAuthSettings } from "./settings.ts";
 import type { Tokens } from "./tokens.ts";
 

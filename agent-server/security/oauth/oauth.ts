@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 import { type OAuthProvider, oauthProviders, type OAuthState } from "../../contract/oauth.ts";
 import { withFileLock } from "../file-lock.ts";
-import type { GatedFetch, Secrets } from "../security.ts";
+import type { GatedFetch, Secrets } from "../types.ts";
 import { createOAuthClient, type OAuthClient, SignInNeededError } from "./client.ts";
 import { listenForAnswer, type Loopback } from "./loopback.ts";
 import { createOAuthSettings, type OAuthSettings } from "./settings.ts";

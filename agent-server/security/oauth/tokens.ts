@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { OAuthProvider } from "../../contract/oauth.ts";
 import { oauthSecret } from "../reserved-secrets.ts";
-import type { Secrets } from "../security.ts";
+import type { Secrets } from "../types.ts";
 
 /** What a provider gave, as it lies in the vault. Times are ISO 8601. */
 const Tokens = z.object({

@@ -1,4 +1,4 @@
-import type { PiiKind } from "./pii.ts";
+import type { PiiKind } from "./types.ts";
 import type { Redaction } from "./settings.ts";
 
 /** Why something that looks like personal data stays as it is. */

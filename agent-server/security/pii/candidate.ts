@@ -1,4 +1,4 @@
-import type { PiiKind } from "./pii.ts";
+import type { PiiKind } from "./types.ts";
 
 /** How sure a rule is: a check digit or an unmistakable form, a word right before, a word somewhere before. */
 export const weights = { checked: 3, tight: 2, loose: 1 } as const;

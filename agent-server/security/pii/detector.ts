@@ -13,7 +13,7 @@ import { findIdAfterCue, findIdsByForm } from "./national-ids.ts";
 import { findNetworkAddresses } from "./network.ts";
 import { findNameAfterCue, findNameBeforeEmail, findNameByFamily, findNameByItself, findNamesByDeed, needsCompany } from "./person.ts";
 import { findPhoneAfterCue, findPhonesByForm, type PhoneCheck } from "./phone.ts";
-import type { PiiDetector, PiiKind, PiiMatch } from "./pii.ts";
+import type { PiiDetector, PiiKind, PiiMatch } from "./types.ts";
 import { findPlateAfterCue } from "./plate.ts";
 import { createRedactionFile, type Redaction, strictRedaction } from "./settings.ts";
 import { findInTables } from "./tables.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { isNode, LineCounter, parseDocument } from "yaml";
 import * as z from "zod";
 import { checkOwnerPattern } from "./owner-pattern.ts";
-import { type PiiKind, piiKinds } from "./pii.ts";
+import { type PiiKind, piiKinds } from "./types.ts";
 
 const fileName = "config/redaction.yaml";
 const maxBytes = 200_000;

@@ -1,4 +1,4 @@
-import type { PiiKind } from "../pii/pii.ts";
+import type { PiiKind } from "../pii/types.ts";
 
 /** What a placeholder stands for: a secret, or a kind of personal data. */
 export type HiddenKind = "secret" | PiiKind;

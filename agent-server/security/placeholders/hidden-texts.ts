@@ -1,4 +1,4 @@
-import type { PersonalRules } from "./scope.ts";
+import type { PersonalRules } from "./types.ts";
 
 /** A text as it was hidden, and how much was known then. */
 interface Hidden {

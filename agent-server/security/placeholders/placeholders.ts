@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { openText, readKey, sealText, seemsSealed, subkey } from "./key.ts";
-import { createQuestPlaceholders, type QuestPlaceholders } from "./scope.ts";
+import { createQuestPlaceholders } from "./scope.ts";
+import type { QuestPlaceholders } from "./types.ts";
 
-export type { PersonalRules, QuestPlaceholders } from "./scope.ts";
+export type { PersonalRules, QuestPlaceholders } from "./types.ts";
 export { createRestorer } from "./restorer.ts";
 
 /** Reversible placeholders for secrets and personal data (requirement M6; governance.md, Redaction). */

@@ -1,5 +1,5 @@
 import { unfinishedFrom } from "./form.ts";
-import type { QuestPlaceholders } from "./scope.ts";
+import type { QuestPlaceholders } from "./types.ts";
 
 /** Takes a text that comes in pieces, and gives it on with personal data in its place; never half a placeholder. */
 export interface Restorer {
