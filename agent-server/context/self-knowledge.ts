@@ -2,24 +2,24 @@ import type { Flag } from "../contract/flags.ts";
 import { capabilities } from "../contract/governance.ts";
 import type { ToolInfo } from "../contract/tools.ts";
 
-/** The live state of the host that Lancelot is told about itself (requirement S3). */
+/** Live state of the host for the self-description in the prompt (requirement S3). */
 export interface SelfFacts {
   readonly tools: readonly Pick<ToolInfo, "name" | "capability" | "baseTier" | "problem">[];
   readonly flags: readonly Pick<Flag, "name" | "enabled">[];
   readonly safeMode: boolean;
-  /** False where nobody can answer a question. */
+  /** False when no user can answer questions in this run. */
   readonly canAsk: boolean;
 }
 
 interface Limits {
-  /** Null while the soul is switched off. */
+  /** Null while the soul is disabled. */
   readonly soulVersion: string | null;
   /** Tokens. */
   readonly window: number;
   readonly answer: number;
 }
 
-/** What a capability without a tool means. */
+/** What Lancelot cannot do when no tool provides a capability. */
 const inabilities: Readonly<Record<(typeof capabilities)[number], string | null>> = {
   shell_exec: "run commands",
   repo_ops: "use git",
@@ -36,8 +36,8 @@ const inabilities: Readonly<Record<(typeof capabilities)[number], string | null>
 };
 
 /**
- * What Lancelot is and can do at this moment, for the prompt: so that it neither promises what it cannot do nor refuses what it
- * can. From the state alone: the same state gives the same text.
+ * Describes for the prompt what Lancelot can do now, so that it neither promises what it cannot do nor refuses what it can.
+ * The same state always gives the same text.
  */
 export function describeSelf(facts: SelfFacts, limits: Limits): string {
   const usable = facts.tools.filter((tool) => tool.problem === null);
@@ -64,7 +64,7 @@ export function describeSelf(facts: SelfFacts, limits: Limits): string {
   return `About yourself, from the live state of this host; it counts more than what you remember of yourself:\n${lines.map((one) => `- ${one}`).join("\n")}`;
 }
 
-/** Tools with the same reason share it. */
+/** Lists tools by the reason they are unusable. */
 function grouped(tools: readonly Pick<ToolInfo, "name" | "problem">[]): string {
   const byReason = new Map<string, string[]>();
   for (const { name, problem } of tools) byReason.set(problem ?? "", [...(byReason.get(problem ?? "") ?? []), name]);

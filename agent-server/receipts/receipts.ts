@@ -1,7 +1,7 @@
 export { type Audit, createAudit } from "./audit.ts";
 export { createLedger } from "./ledger.ts";
 export { receiptsHandlers } from "./handlers.ts";
-export { recorded } from "./recorded.ts";
+export { withReceipt } from "./with-receipt.ts";
 export { receiptsMigrations } from "./schema.ts";
 export { verifyExport } from "./verify-export.ts";
 export { createTelemetry, type Telemetry } from "./otel/telemetry.ts";

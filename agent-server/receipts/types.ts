@@ -8,7 +8,7 @@ export interface ReceiptOpening {
   actionName: string;
   inputs: Record<string, unknown>;
   riskTier: Tier;
-  /** DETERMINISTIC unless said. */
+  /** DETERMINISTIC by default. */
   cognitionTier?: CognitionTier;
   parentId?: string | null;
   questId?: string | null;
@@ -25,37 +25,37 @@ export interface ReceiptClosing {
 
 /** The append-only ledger (governance.md, Receipts). */
 export interface Ledger {
-  /** Writes the opening entry; durable when it returns. Returns the receipt's id. */
+  /** Writes the opening entry, which is durable on return. Returns the receipt's id. */
   open(opening: ReceiptOpening): string;
   /** Writes the closing entry; `errorMessage`, outputs and metadata are redacted and bounded. A receipt closes once. */
   close(id: string, closing: ReceiptClosing): Receipt;
-  /** Opening and closing of a T0 action at once; batched until `flush` or the next `open`. */
+  /** Records a finished T0 action; batched until `flush` or the next `open`. */
   record(opening: ReceiptOpening, closing: ReceiptClosing & { durationMs?: number }): string;
   /** Makes every batched entry durable. */
   flush(): void;
-  /** Receipts of the database; those that were sealed are found by `find` alone. */
+  /** Finds a receipt in the database; use `find` for sealed receipts. */
   get(id: string): Receipt | null;
-  /** The same, then in the sealed files: its metadata names the file as `sealed`. */
+  /** Finds a receipt in the database or in the sealed files; its metadata names such a file as `sealed`. */
   find(id: string): Promise<Receipt | null>;
-  /** Receipts of the database. On the last page `sealed` tells what was sealed of the time that was asked for. */
+  /** Searches the database. On the last page, `sealed` describes the sealed entries of the requested period. */
   search(filter: Params<"receipts.search">): Result<"receipts.search">;
-  /** Receipts of the database. */
+  /** Traces receipts of the database. */
   trace(of: { id: string } | { questId: string }): TraceNode[];
-  /** Moves entries past their time into sealed files; happens by itself every hour. Returns how much. */
+  /** Moves entries past their retention time into sealed files; also runs every hour. Returns the number moved. */
   seal(signal?: AbortSignal): Promise<{ segments: number; entries: number }>;
-  /** Checks everything, sealed segments and signed heads too; `progress` is told now and then. */
+  /** Verifies all entries, sealed segments and signed heads, with periodic calls to `progress`. */
   verify(signal?: AbortSignal, progress?: (done: number, total: number) => void): Promise<Verification>;
-  /** Writes receipts, or the whole chain with what verifies it, to a file below `exports/` of the data folder. */
+  /** Exports receipts, or the whole chain with its signatures and keys, to a file in `exports/` of the data folder. */
   export(filter: Params<"receipts.export">, signal?: AbortSignal): Promise<Result<"receipts.export">>;
-  /** Signs the head as it is now; null when there is no key store or nothing to sign. Heads are signed by themselves as well. */
+  /** Signs the current head; null without a key store or with nothing to sign. Heads are also signed periodically. */
   sign(): Promise<SignedHead | null>;
-  /** Signs with a new key from now on; the keys before it are kept to verify with. Returns the new key's id. */
+  /** Creates a new signing key; previous public keys are kept for verification. Returns the new key's id. */
   rotateKey(): Promise<string>;
-  /** What is missing to the ledger, in words for the owner; null when nothing is. */
+  /** User-facing reason why signing or sealing is degraded; null when both work. */
   degraded(): string | null;
-  /** Before the data folder closes: writes what is batched and signs what is new, waiting for the key store a second and a half at most. */
+  /** Call before the data folder closes: writes the batch and signs new entries, waiting at most 1.5 seconds for the key store. */
   end(): Promise<void>;
-  /** Closes, as failures, the receipts that hosts now dead left open. Returns how many. */
+  /** Closes receipts left open by hosts that have died, as failures. Returns their number. */
   reconcile(): number;
   onReceipt(listener: (receipt: Receipt) => void): () => void;
 }

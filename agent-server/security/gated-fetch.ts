@@ -27,7 +27,7 @@ export function createGatedFetch(deps: { env?: NodeJS.ProcessEnv; lookup?: Retur
   };
   /** Loaded with the first request: a host that asks nobody does without its half megabyte of code. */
   const load = async () => {
-    const undici = await import("./network.ts");
+    const undici = await import("./undici.ts");
     const proxied = new undici.EnvHttpProxyAgent({
       ...options,
       httpProxy: env["http_proxy"] ?? env["HTTP_PROXY"] ?? "",

@@ -114,7 +114,7 @@ export function createPageFetch(deps: PageFetchDeps = {}): PageFetch {
 }
 
 async function load({ lookup, connector }: PageFetchDeps, env: NodeJS.ProcessEnv) {
-  const { Agent, EnvHttpProxyAgent, fetch } = await import("./network.ts");
+  const { Agent, EnvHttpProxyAgent, fetch } = await import("./undici.ts");
   const options = {
     allowH2: false,
     // Connections are not kept for long: requests are few.

@@ -1,4 +1,4 @@
-import { looksHidden } from "./placeholders/form.ts";
+import { looksHidden } from "./placeholders/placeholder-format.ts";
 import { secretFormats, type SecretFormat } from "./secret-formats.ts";
 import { redactAssignments, secretKeyKind } from "./secret-names.ts";
 import type { Finding, Redactor } from "./types.ts";

@@ -1,4 +1,4 @@
-import { looksHidden } from "./placeholders/form.ts";
+import { looksHidden } from "./placeholders/placeholder-format.ts";
 
 /**
  * Secrets that show by their own form. Every pattern is linear in the text: what follows a prefix is one run of a class that

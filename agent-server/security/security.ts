@@ -1,9 +1,9 @@
 export type { Finding, GatedFetch, Log, Redactor, Secrets } from "./types.ts";
 export { type PiiDetector, type PiiKind, type PiiMatch, piiKinds } from "./pii/types.ts";
-export { createPiiDetector, type OwnersPiiDetector } from "./pii/detector.ts";
-export { RedactionSettings } from "./pii/settings.ts";
+export { createPiiDetector, type ConfigurablePiiDetector } from "./pii/detector.ts";
+export { RedactionSettings } from "./pii/redaction-settings.ts";
 export { securityHandlers } from "./handlers.ts";
-export { createDataFence, type DataFence, derivedMarker, fence } from "./data-marks.ts";
+export { createDataFence, type DataFence, derivedMarker, fence } from "./data-fence.ts";
 export { createRedactor } from "./redactor.ts";
 export {
   createPlaceholders,

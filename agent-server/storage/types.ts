@@ -1,8 +1,8 @@
 import type Database from "better-sqlite3";
 
-/** One step of the schema, known by its name for good: never rename or edit one that has shipped, append another. */
+/** One step of the schema, identified by its name. Never rename or edit a shipped migration; append another. */
 export interface Migration {
-  /** `<room>-<number>-<what>`, unique in the product. */
+  /** `<module>-<number>-<subject>`, unique in the product. */
   readonly name: string;
   readonly sql: string;
 }
@@ -11,18 +11,18 @@ export interface Migration {
 export interface Storage {
   readonly db: Database.Database;
   readonly dataDir: string;
-  /** Identity of this host process in rows that must be reconciled when it dies. */
+  /** Identifies this host process in rows that must be reconciled after its death. */
   readonly hostId: string;
-  /** True while the host process that wrote `hostId` lives. */
+  /** True while the host process with this id is alive. */
   hostAlive(hostId: string): boolean;
   /**
-   * Runs `work` in `BEGIN IMMEDIATE`; nested calls join the outer transaction (an inner one that throws undoes its own part).
-   * `work` is synchronous. What SQLite reports of disk, locks and damage is thrown as `unavailable`.
+   * Runs synchronous `work` in `BEGIN IMMEDIATE`. Nested calls use savepoints, so a nested call that throws rolls back its own part.
+   * @throws LancelotError `unavailable` for SQLite errors about disk, locks and corruption
    */
   transaction<T>(work: () => T): T;
-  /** Runs `work` when the running transaction has ended, told whether what it wrote so far was committed; at once when there is none. */
+  /** Runs `work` after the current transaction, with whether its writes so far were committed; immediately without a transaction. */
   afterTransaction(work: (committed: boolean) => void): void;
-  /** Runs `work` before the database closes, at the latest when the process exits by itself. */
+  /** Runs `work` before the database closes, at the latest when the process exits normally. */
   beforeClose(work: () => void): void;
   close(): void;
 }

@@ -4,10 +4,10 @@ import { LancelotError } from "../../contract/errors.ts";
 import { type OAuthProvider, oauthProviders, type OAuthState } from "../../contract/oauth.ts";
 import { withFileLock } from "../file-lock.ts";
 import type { GatedFetch, Secrets } from "../types.ts";
-import { createOAuthClient, type OAuthClient, SignInNeededError } from "./client.ts";
+import { createOAuthClient, type OAuthClient, SignInNeededError } from "./oauth-client.ts";
 import { listenForAnswer, type Loopback } from "./loopback.ts";
-import { createOAuthSettings, type OAuthSettings } from "./settings.ts";
-import { createTokenStore, type Tokens } from "./tokens.ts";
+import { createOAuthSettings, type OAuthSettings } from "./oauth-settings.ts";
+import { createTokenStore, type Tokens } from "./token-store.ts";
 
 /** What happens without the owner's hand, for the ledger and the views. Never a token. */
 export interface OAuthNotice {

@@ -1,6 +1,6 @@
 import cardValidator from "card-validator";
 import { countrySpecs, validateIBAN, ValidationErrorsIBAN } from "ibantools";
-import { type ValueShape, valueAt, valueShape } from "./after-cue.ts";
+import { type ValueShape, valueAt, valueShape } from "./cue-value.ts";
 import { type Report, weights } from "./candidate.ts";
 import { isCcc, isFiller, isRouting } from "./check-digits.ts";
 import { bare } from "./national-ids.ts";

@@ -1,5 +1,5 @@
 import { type Report, weights } from "./candidate.ts";
-import { tightGap, valueAt } from "./after-cue.ts";
+import { tightGap, valueAt } from "./cue-value.ts";
 
 /** Four decimals of a degree are about eleven metres: a house, not a town. */
 const degrees = String.raw`[-+−]?\d{1,3}\.\d{4,16}`;

@@ -1,4 +1,4 @@
-import { addPhrase, createPhrases, type Phrases } from "./words.ts";
+import { addPhrase, createPhrases, type Phrases } from "./phrases.ts";
 
 /** Languages whose words are known here. */
 export type Language = "en" | "de" | "fr" | "es" | "it" | "pt" | "nl" | "pl";

@@ -1,6 +1,6 @@
 import type { CountryCode } from "libphonenumber-js/max";
 import { findAddresses } from "./address.ts";
-import { type Allowance, allowanceOf } from "./allowance.ts";
+import { type Allowance, allowanceOf } from "./allow-list.ts";
 import { findAccountAfterCue, findCardAfterCue, findCards, findIbans } from "./bank.ts";
 import { findBirthDateAfterCue } from "./birth-date.ts";
 import { type Candidate, type Report, resolveOverlaps, weights } from "./candidate.ts";
@@ -10,16 +10,16 @@ import { findEmails } from "./email.ts";
 import { isFamilyName } from "./family-names.ts";
 import { givenName } from "./first-names.ts";
 import { findIdAfterCue, findIdsByForm } from "./national-ids.ts";
-import { findNetworkAddresses } from "./network.ts";
+import { findNetworkAddresses } from "./network-address.ts";
 import { findNameAfterCue, findNameBeforeEmail, findNameByFamily, findNameByItself, findNamesByDeed, needsCompany } from "./person.ts";
 import { findPhoneAfterCue, findPhonesByForm, type PhoneCheck } from "./phone.ts";
 import type { PiiDetector, PiiKind, PiiMatch } from "./types.ts";
-import { findPlateAfterCue } from "./plate.ts";
-import { createRedactionFile, type Redaction, strictRedaction } from "./settings.ts";
+import { findPlateAfterCue } from "./license-plate.ts";
+import { createRedactionSettings, type Redaction, strictRedaction } from "./redaction-settings.ts";
 import { findInTables } from "./tables.ts";
-import { eachPhrase, type Word } from "./words.ts";
+import { eachPhrase, type Word } from "./phrases.ts";
 
-export interface OwnersPiiDetector extends PiiDetector {
+export interface ConfigurablePiiDetector extends PiiDetector {
   /**
    * Loads the numbering plans of the world (about 0.3 MB, 25 ms). Until then phone numbers are told by shape and length alone: all in
    * international form and behind a word such as `Tel.` are found, some that could not ring among them. Called once, when the host is idle
@@ -46,8 +46,8 @@ const companyDistance = 160;
  * Finds personal data by rules (M6). Time grows with the length of the text alone.
  * @param deps where `config/redaction.yaml` lies; null for no settings at all.
  */
-export function createPiiDetector(deps: { configDir: string; dataDir: string } | null): OwnersPiiDetector {
-  const redaction: () => Redaction = deps === null ? () => strictRedaction : createRedactionFile(deps);
+export function createPiiDetector(deps: { configDir: string; dataDir: string } | null): ConfigurablePiiDetector {
+  const redaction: () => Redaction = deps === null ? () => strictRedaction : createRedactionSettings(deps);
   let check: PhoneCheck = null;
   let loading: Promise<void> | null = null;
 

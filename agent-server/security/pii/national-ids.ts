@@ -1,4 +1,4 @@
-import { type ValueShape, valueAt, valueShape } from "./after-cue.ts";
+import { type ValueShape, valueAt, valueShape } from "./cue-value.ts";
 import { type Report, weights } from "./candidate.ts";
 import * as check from "./check-digits.ts";
 

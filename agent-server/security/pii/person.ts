@@ -1,7 +1,7 @@
 import { type Report, weights } from "./candidate.ts";
 import type { NameCueKind } from "./cues.ts";
 import { givenName } from "./first-names.ts";
-import { isNotName, knows, type NameToken, readName, wordsOf } from "./name-reading.ts";
+import { isNotName, knows, type NameToken, readName, wordsOf } from "./name-tokens.ts";
 
 /** A name that is believed only beside other personal data (a row of a list, a form, a signature). */
 export const needsCompany = 0.5;

@@ -1,4 +1,4 @@
-import { valueAt, valueShape, type ValueShape } from "./after-cue.ts";
+import { valueAt, valueShape, type ValueShape } from "./cue-value.ts";
 import { type Report, weights } from "./candidate.ts";
 import { isFiller } from "./check-digits.ts";
 import type { Language } from "./cues.ts";

@@ -1,7 +1,7 @@
 import { type Report, weights } from "./candidate.ts";
 import { type Cue, cuePhrases } from "./cues.ts";
-import { readName, wordsOf } from "./name-reading.ts";
-import { eachPhrase } from "./words.ts";
+import { readName, wordsOf } from "./name-tokens.ts";
+import { eachPhrase } from "./phrases.ts";
 
 interface Cell {
   readonly start: number;

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { openText, readKey, sealText, seemsSealed, subkey } from "./key.ts";
-import { createQuestPlaceholders } from "./scope.ts";
+import { openText, readKey, sealText, seemsSealed, subkey } from "./placeholder-key.ts";
+import { createQuestPlaceholders } from "./quest-placeholders.ts";
 import type { QuestPlaceholders } from "./types.ts";
 
 export type { PersonalRules, QuestPlaceholders } from "./types.ts";

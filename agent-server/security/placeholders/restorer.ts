@@ -1,4 +1,4 @@
-import { unfinishedFrom } from "./form.ts";
+import { unfinishedFrom } from "./placeholder-format.ts";
 import type { QuestPlaceholders } from "./types.ts";
 
 /** Takes a text that comes in pieces, and gives it on with personal data in its place; never half a placeholder. */

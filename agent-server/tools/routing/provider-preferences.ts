@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import * as z from "zod";
 import { type Capability, capabilities } from "./capabilities.ts";
-import { createOwnersFile } from "../../storage/config-file.ts";
+import { createConfigFile } from "../../storage/storage.ts";
 
 const Names = z.array(z.string().min(1).max(100)).max(50).default([]);
 const names = Object.keys(capabilities) as [Capability, ...Capability[]];
@@ -31,7 +31,7 @@ export function createPreferences(deps: { configDir: string | null; dataDir: str
   const shipped = ToolsTable.parse(
     deps.configDir === null ? { version: 1 } : parse(readFileSync(join(deps.configDir, "tools.yaml"), "utf8"), { maxAliasCount: 0 }),
   );
-  const owners = createOwnersFile({ dataDir: deps.dataDir, name: "tools.yaml", schema: ToolsTable, empty: { version: 1 } });
+  const owners = createConfigFile({ dataDir: deps.dataDir, name: "tools.yaml", schema: ToolsTable, fallback: { version: 1 } });
   return {
     place(capability, provider) {
       const own = owners.read().value?.capabilities[capability]?.order ?? [];

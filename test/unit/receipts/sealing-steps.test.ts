@@ -8,7 +8,7 @@ import { genesis, hashEntry } from "../../../agent-server/receipts/entry.ts";
 import type { Ledger } from "../../../agent-server/receipts/receipts.ts";
 import { createSealing, type SealingDeps, type SealStep } from "../../../agent-server/receipts/sealing.ts";
 import { readSegment, type Segment, segmentName, writeSegment } from "../../../agent-server/receipts/segment-file.ts";
-import { RetentionSettings } from "../../../agent-server/receipts/settings.ts";
+import { RetentionSettings } from "../../../agent-server/receipts/retention-settings.ts";
 import { type Storage, syncFolder } from "../../../agent-server/storage/storage.ts";
 import { dropTriggers, keyStore, LedgerFolder, type LedgerHost, opening, rewriteFrom, rows } from "../../support/receipts/ledger-folder.ts";
 

@@ -133,7 +133,7 @@ describe("signing the head of the ledger", () => {
     expect(kept.map(({ seq }) => seq)).toEqual([1, 2]);
     const byItself = async (seq: number) => {
       append(seq - (rows(storage).at(-1)?.seq ?? 0));
-      signer.noticed(seq);
+      signer.onAppend(seq);
       await vi.advanceTimersByTimeAsync(60_000);
       await vi.waitFor(() => expect(heads().at(-1)?.seq).toBe(seq));
     };
@@ -160,7 +160,7 @@ describe("signing the head of the ledger", () => {
     const signer = signerOf(keys);
     append(1);
     storage.db.exec("DROP TABLE ledger_signatures");
-    signer.noticed(1);
+    signer.onAppend(1);
     await vi.advanceTimersByTimeAsync(60_000);
     await vi.waitFor(() => expect(logged).toEqual(["the ledger's head was not signed"]));
   });
@@ -188,10 +188,10 @@ describe("when a head is signed by itself", () => {
     const idle = waiting();
     append(3);
     const before = waiting();
-    signer.noticed(1);
+    signer.onAppend(1);
     expect(waiting()).toBe(before + 1);
-    signer.noticed(2);
-    signer.noticed(3);
+    signer.onAppend(2);
+    signer.onAppend(3);
     expect(waiting()).toBe(before + 1);
     expect(idle).toBeLessThanOrEqual(before);
     await vi.advanceTimersByTimeAsync(59_999);
@@ -204,15 +204,15 @@ describe("when a head is signed by itself", () => {
     const { keys, asked } = keysOf();
     const { signer } = still(keys);
     append(520);
-    signer.noticed(255);
+    signer.onAppend(255);
     await vi.advanceTimersByTimeAsync(0);
     expect(heads()).toEqual([]);
-    signer.noticed(256);
-    signer.noticed(300);
+    signer.onAppend(256);
+    signer.onAppend(300);
     await vi.advanceTimersByTimeAsync(0);
     expect(heads().map(({ seq }) => seq)).toEqual([520]);
     // What was signed with more than was noticed is not signed again for it.
-    signer.noticed(520);
+    signer.onAppend(520);
     await vi.advanceTimersByTimeAsync(120_000);
     expect(asked()).toBe(1);
     expect(heads()).toHaveLength(1);
@@ -229,16 +229,16 @@ describe("when a head is signed by itself", () => {
     });
     const { signer } = still(keys);
     append(2);
-    signer.noticed(1);
+    signer.onAppend(1);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(asked).toBe(1);
     fail = false;
     time += 29_999;
-    signer.noticed(2);
+    signer.onAppend(2);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(asked).toBe(1);
     time += 1;
-    signer.noticed(2);
+    signer.onAppend(2);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(asked).toBe(2);
     expect(heads().map(({ seq }) => seq)).toEqual([2]);
@@ -248,14 +248,14 @@ describe("when a head is signed by itself", () => {
     const { signer, waiting } = still(null);
     append(1);
     const before = waiting();
-    signer.noticed(1);
-    signer.noticed(1_000);
+    signer.onAppend(1);
+    signer.onAppend(1_000);
     expect(waiting()).toBe(before);
     const { keys } = keysOf();
     const other = signerOf(keys);
     await other.end();
     const idle = waiting();
-    other.noticed(1_000);
+    other.onAppend(1_000);
     expect(waiting()).toBe(idle);
   });
 
@@ -265,9 +265,9 @@ describe("when a head is signed by itself", () => {
     storage.db.prepare("INSERT INTO ledger_signatures (seq, hash, at, key_id, signature) VALUES (2, 'h', 1, 'k', 's')").run();
     const { signer, waiting } = still(keys);
     const idle = waiting();
-    signer.noticed(2);
+    signer.onAppend(2);
     expect(waiting()).toBe(idle);
-    signer.noticed(3);
+    signer.onAppend(3);
     expect(waiting()).toBe(idle + 1);
   });
 });
@@ -283,7 +283,7 @@ describe("the end of a host", () => {
     append(1);
     const second = signerOf(keys);
     const before = vi.getTimerCount();
-    second.noticed(1);
+    second.onAppend(1);
     expect(vi.getTimerCount()).toBe(before + 1);
     await second.end();
     expect(vi.getTimerCount()).toBe(before);

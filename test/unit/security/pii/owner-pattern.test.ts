@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkOwnerPattern } from "../../../../agent-server/security/pii/owner-pattern.ts";
+import { checkCustomPattern } from "../../../../agent-server/security/pii/custom-pattern.ts";
 
 describe("patterns of the owner", () => {
   it.each([
@@ -11,7 +11,7 @@ describe("patterns of the owner", () => {
     String.raw`^Projekt [A-Z][a-z]{2,20}$`,
     String.raw`[^\]]x\.\u{1f600}`,
   ])("%s is taken", (source) => {
-    const { problem, pattern } = checkOwnerPattern(source);
+    const { problem, pattern } = checkCustomPattern(source);
     expect([problem, pattern?.source]).toEqual([null, new RegExp(source, "u").source]);
   });
 
@@ -33,7 +33,7 @@ describe("patterns of the owner", () => {
     [String.raw`(a`, "no regular expression"],
     [String.raw`[a`, "no regular expression"],
   ])("%s is refused: it %s", (source, why) => {
-    const { problem, pattern } = checkOwnerPattern(source);
+    const { problem, pattern } = checkCustomPattern(source);
     expect(pattern).toBeNull();
     expect(problem).toContain(why);
   });
@@ -47,7 +47,7 @@ describe("patterns of the owner", () => {
     let taken = 0;
     fc.assert(
       fc.property(source, (text) => {
-        const { problem, pattern } = checkOwnerPattern(text);
+        const { problem, pattern } = checkCustomPattern(text);
         if (/[+*]/.test(text.replaceAll(/\\./g, ""))) expect(problem).not.toBeNull();
         if (pattern === null) return;
         taken += 1;

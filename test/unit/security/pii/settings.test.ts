@@ -2,12 +2,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { parseRedaction } from "../../../../agent-server/security/pii/settings.ts";
-import { createPiiDetector, type OwnersPiiDetector } from "../../../../agent-server/security/security.ts";
+import { parseRedaction } from "../../../../agent-server/security/pii/redaction-settings.ts";
+import { createPiiDetector, type ConfigurablePiiDetector } from "../../../../agent-server/security/security.ts";
 
 const configDir = join(import.meta.dirname, "../../../../config");
 let dataDir: string;
-let detector: OwnersPiiDetector;
+let detector: ConfigurablePiiDetector;
 beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), "lancelot-redaction-"));
   mkdirSync(join(dataDir, "config"));

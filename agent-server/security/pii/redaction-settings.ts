@@ -2,7 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { isNode, LineCounter, parseDocument } from "yaml";
 import * as z from "zod";
-import { checkOwnerPattern } from "./owner-pattern.ts";
+import { checkCustomPattern } from "./custom-pattern.ts";
 import { type PiiKind, piiKinds } from "./types.ts";
 
 const fileName = "config/redaction.yaml";
@@ -61,7 +61,7 @@ export const strictRedaction: Redaction = { settings: RedactionSettings.parse({}
  * the shipped ones, switches replace them. With a file that cannot be used nothing is allowed and everything is looked for.
  * @returns what answers the settings in use; never throws.
  */
-export function createRedactionFile(deps: { configDir: string; dataDir: string }): () => Redaction {
+export function createRedactionSettings(deps: { configDir: string; dataDir: string }): () => Redaction {
   const paths = [
     { path: join(deps.configDir, "redaction.yaml"), whose: fileName },
     { path: join(deps.dataDir, "config", "redaction.yaml"), whose: `${fileName} in the data folder` },
@@ -97,7 +97,7 @@ function load(paths: readonly { path: string; whose: string }[]): Redaction {
     settings = lay(settings, read.settings);
   }
   const compile = (source: string): RegExp[] => {
-    const { pattern } = checkOwnerPattern(source);
+    const { pattern } = checkCustomPattern(source);
     return pattern === null ? [] : [pattern];
   };
   return {
@@ -141,7 +141,7 @@ export function parseRedaction(text: string): { settings: RedactionSettings } | 
     ...parsed.data.patterns.map(({ pattern: source }, index) => ({ source, path: ["patterns", index, "pattern"] })),
   ];
   for (const { source, path } of patterns) {
-    const { problem } = checkOwnerPattern(source);
+    const { problem } = checkCustomPattern(source);
     if (problem !== null) return { problem: `line ${lineOf(path)}: the pattern ${source.slice(0, 80)} ${problem}.` };
   }
   return { settings: parsed.data };

@@ -1,5 +1,5 @@
 import type { PiiKind } from "./types.ts";
-import type { Redaction } from "./settings.ts";
+import type { Redaction } from "./redaction-settings.ts";
 
 /** Why something that looks like personal data stays as it is. */
 export type Allowance = "kind" | "value" | "domain" | "pattern";

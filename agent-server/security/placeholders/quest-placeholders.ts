@@ -2,9 +2,9 @@ import { createHmac } from "node:crypto";
 import type { PiiKind, PiiMatch } from "../pii/types.ts";
 import { redactValue, replaceSecrets } from "../redactor.ts";
 import type { Finding } from "../types.ts";
-import { blotted, exactIn, hashesIn, hashForm, type HiddenKind, isBlotted, placeholderOf, replacePlaceholders } from "./form.ts";
-import { createHiddenTexts } from "./hidden-texts.ts";
-import { createKnownValues } from "./known.ts";
+import { blotted, exactIn, hashesIn, hashForm, type HiddenKind, isBlotted, placeholderOf, replacePlaceholders } from "./placeholder-format.ts";
+import { createHiddenTexts } from "./hidden-text-cache.ts";
+import { createKnownValues } from "./known-values.ts";
 import type { QuestPlaceholders } from "./types.ts";
 
 /** What is known of one value. */

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createContextSettings } from "../../../agent-server/context/settings.ts";
+import { createContextSettings } from "../../../agent-server/context/context-settings.ts";
 
 const configDir = join(import.meta.dirname, "../../../config");
 let dataDir = "";

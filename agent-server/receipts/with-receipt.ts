@@ -2,10 +2,10 @@ import { LancelotError } from "../contract/errors.ts";
 import type { Ledger, ReceiptOpening } from "./types.ts";
 
 /**
- * Does something the owner asked for by hand with a receipt around it: opened before, closed after, also when it fails.
- * What fails outside our own words is told without its text, which may hold a path or a secret.
+ * Runs a user-initiated action inside a receipt that is opened before and closed after it, also on failure. The message of an error
+ * that is not a LancelotError is not recorded, because it may contain a path or a secret.
  */
-export async function recorded<T>(ledger: Pick<Ledger, "open" | "close">, opening: ReceiptOpening, work: () => Promise<T> | T): Promise<T> {
+export async function withReceipt<T>(ledger: Pick<Ledger, "open" | "close">, opening: ReceiptOpening, work: () => Promise<T> | T): Promise<T> {
   const id = ledger.open(opening);
   try {
     const result = await work();
@@ -15,7 +15,7 @@ export async function recorded<T>(ledger: Pick<Ledger, "open" | "close">, openin
     const known = error instanceof LancelotError ? error : null;
     ledger.close(id, {
       status: known?.code === "cancelled" ? "cancelled" : "failure",
-      errorMessage: known?.message ?? "An internal error stopped it.",
+      errorMessage: known?.message ?? "The action failed with an internal error.",
     });
     throw error;
   }

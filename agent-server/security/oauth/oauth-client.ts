@@ -2,8 +2,8 @@ import type * as openid from "openid-client";
 import { LancelotError } from "../../contract/errors.ts";
 import { isLoopbackHost } from "../addresses.ts";
 import type { GatedFetch } from "../types.ts";
-import type { OAuthSettings } from "./settings.ts";
-import type { Tokens } from "./tokens.ts";
+import type { OAuthSettings } from "./oauth-settings.ts";
+import type { Tokens } from "./token-store.ts";
 
 /** Longest a provider's token endpoint may take, in seconds; shorter than a lock is held at most. */
 const patience = 10;

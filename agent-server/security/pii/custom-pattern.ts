@@ -17,7 +17,7 @@ interface Cost {
   readonly length: number;
 }
 
-export function checkOwnerPattern(source: string): PatternCheck {
+export function checkCustomPattern(source: string): PatternCheck {
   const refuse = (problem: string): PatternCheck => ({ problem, pattern: null });
   let pattern: RegExp;
   try {
