@@ -1,17 +1,17 @@
-/** What was replaced in a text. */
+/** A secret or personal value that was replaced in a text. */
 export interface Finding {
   readonly kind: string;
   readonly placeholder: string;
 }
 
-/** Replaces secrets in everything that is stored, shown or sent. Pure, synchronous, never throws. */
+/** Replaces secrets in texts that are stored, shown or sent. Pure, synchronous, never throws. */
 export interface Redactor {
   text(value: string): { text: string; findings: Finding[] };
-  /** The same for every string inside a JSON value, keys that name a secret included; cuts what is longer than `maxBytes`. */
+  /** Redacts every string in a JSON value, and any value under a key that names a secret; truncates strings to `maxBytes`. */
   value<T>(value: T, maxBytes?: number): T;
 }
 
-/** Secrets by name (`OPENAI_API_KEY`): the editor's SecretStorage, else the vault file, else the environment. */
+/** Secrets by name (`OPENAI_API_KEY`): from the editor's SecretStorage, then the vault file, then the environment. */
 export interface Secrets {
   get(name: string): Promise<string | null>;
   set(name: string, value: string): Promise<void>;
@@ -19,8 +19,8 @@ export interface Secrets {
   list(): Promise<string[]>;
 }
 
-/** Tells the host's log what must not leave it: the error behind a sentence. */
+/** Writes to the host's log, including error details that must not be shown to the user. */
 export type Log = (message: string, error?: unknown) => void;
 
-/** A `fetch` that reaches the named origins and nothing else; follows no redirect elsewhere. */
+/** Creates a `fetch` that can only reach the given origins, also through redirects. */
 export type GatedFetch = (origins: readonly string[]) => typeof fetch;

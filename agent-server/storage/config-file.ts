@@ -54,7 +54,8 @@ export function createLayeredConfig<S extends z.ZodType>(of: {
     for (const path of paths) {
       try {
         const candidate = { ...merged, ...z.record(z.string(), z.unknown()).parse(parseYaml(path) ?? {}) };
-        of.check?.(of.schema.parse(candidate));
+        const parsed = of.schema.parse(candidate);
+        of.check?.(parsed);
         merged = candidate;
       } catch (error) {
         problem = `The file config/${of.name} is invalid, so it is ignored: ${firstIssue(error)}.`;

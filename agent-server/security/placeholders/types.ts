@@ -1,45 +1,45 @@
 import type { PiiDetector, PiiKind, PiiMatch } from "../pii/types.ts";
 import type { Redactor } from "../types.ts";
 
-/** How personal data is looked for in what leaves this machine. */
+/** Which personal data is hidden in text that leaves this machine. */
 export interface PersonalRules {
   readonly detector: PiiDetector;
-  /** Kinds that are hidden. */
+  /** Kinds to hide. */
   readonly kinds: ReadonlySet<PiiKind>;
-  /** What is to be loaded before the detector knows everything; waited for before the first call that leaves this machine. */
+  /** Loads the detector's remaining data; awaited before the first call that leaves this machine. */
   readonly ready?: () => Promise<void>;
 }
 
 /**
- * The placeholders of one quest. The same value always has the same one, in this quest and after a restart; in another quest it has
- * another. The values are kept in memory alone and are learned anew from the texts that hold them.
+ * The placeholders of one quest. A value has the same placeholder throughout the quest, also after a restart, and a different one in
+ * other quests. Values are kept only in memory and learned again from the texts that contain them.
  */
 export interface QuestPlaceholders {
-  /** Puts placeholders for secrets into what is stored and shown, like the redactor, but in a way that can be taken back here. */
+  /** Replaces secrets in stored and displayed text like the redactor, but reversibly. */
   readonly secrets: Redactor;
   /**
-   * Also for personal data: a text as it may leave this machine. Hiding twice changes nothing more.
-   * @param more what was found besides, in the text as `secrets` leaves it
+   * Hides secrets and personal data in text that leaves this machine. Idempotent.
+   * @param more additional matches, as positions in the text after `secrets`
    */
   hide(text: string, rules: PersonalRules, more?: readonly PiiMatch[]): string;
-  /** Values that were learned since, where nothing around them tells what they are. */
+  /** Hides values that were learned before, also where no context identifies them. */
   hideKnown(text: string, kinds: ReadonlySet<PiiKind>): string;
-  /** The text with personal data back in its place. Secrets stay hidden, and so does what is no placeholder of this quest. */
+  /** Restores personal data. Secrets stay hidden, and placeholders of other quests are not changed. */
   restorePersonal(text: string): string;
-  /** The secrets of a text that are known now, each with its placeholder as it is written there, and the files that held it. */
+  /** The known secrets whose placeholders a text contains, with the placeholder as written and the files that contained the secret. */
   secretsIn(text: string): { written: string; value: string; places: ReadonlySet<string> }[];
-  /** Learns the secrets of a file's text, and that it held them. Gives the text without them. */
+  /** Learns the secrets of a file's text and that the file contains them. Returns the text with placeholders. */
   learnFrom(place: string, text: string): string;
-  /** The text with the secrets in the place of their placeholders. For files alone. */
+  /** Restores secrets. Only for text that is written to files. */
   restoreSecrets(text: string): string;
-  /** True for a text with anything that is spelled like a placeholder. */
-  mentionedIn(text: string): boolean;
-  /** Placeholders in the text that stand for nothing here: mistyped, invented, or of a text that was not read since a restart. */
+  /** True when the text contains anything in the form of a placeholder. */
+  hasPlaceholders(text: string): boolean;
+  /** Placeholders in the text without a known value: mistyped, invented, or from a text not read since a restart. */
   unknownIn(text: string): string[];
-  /** How many values of each kind a text hides. */
+  /** Counts the hidden values of each kind in the texts. */
   countIn(texts: Iterable<string>): Record<string, number>;
-  /** Changes when something was learned. */
+  /** Increases when a value is learned. */
   readonly version: number;
-  /** Lets go of what is kept only to be quick. */
-  rest(): void;
+  /** Frees the caches. */
+  clearCache(): void;
 }
