@@ -39,7 +39,7 @@ describe("config/context.yaml", () => {
     ["budget_tokens: lots\n", "budget_tokens"],
     ["keep: 0.9\n", "keep must be less than shorten_at"],
     ["surprise: 1\n", "Unrecognized key"],
-    ["budget_tokens: [\n", "cannot be used"],
+    ["budget_tokens: [\n", "config/context.yaml"],
   ])("%j is left out as a whole, and said once", (text, words) => {
     own(text);
     const read = settings();

@@ -323,7 +323,7 @@ describe("reconciling", () => {
     expect(alive.ledger.reconcile()).toBe(2);
     expect(heard).toEqual(left);
     for (const id of left) {
-      expect(alive.ledger.get(id)).toMatchObject({ status: "failure", errorMessage: "The host ended before this was finished." });
+      expect(alive.ledger.get(id)).toMatchObject({ status: "failure", errorMessage: "Lancelot stopped before this action finished." });
     }
     expect(alive.ledger.get(finished)?.status).toBe("success");
     expect(alive.ledger.get(running)?.status).toBe("pending");
@@ -357,7 +357,7 @@ describe("the derived table", () => {
     expect(ledger.get(id)?.status).toBe("pending");
     dropTriggers(storage);
     storage.db.exec("UPDATE ledger SET body = 'garbage'");
-    expect(ledger.get(id)).toMatchObject({ id, status: "failure", errorMessage: expect.stringMatching(/not as it was written/) as string });
+    expect(ledger.get(id)).toMatchObject({ id, status: "failure", errorMessage: expect.stringMatching(/was modified/) as string });
     expect(Receipt.safeParse(ledger.get(id)).success).toBe(true);
   });
 });

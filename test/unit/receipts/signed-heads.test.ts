@@ -108,7 +108,7 @@ describe("signing the head of the ledger", () => {
     append(1);
     expect(await signer.sign()).toBeNull();
     expect(signer.degraded()).toBe("The receipts are not signed: Locked.");
-    expect(logged).toEqual(["the ledger's key cannot be had"]);
+    expect(logged).toEqual(["could not read the ledger's signing key"]);
     fail = false;
     expect((await signer.sign())?.seq).toBe(1);
     expect(signer.degraded()).toBeNull();
@@ -151,7 +151,7 @@ describe("signing the head of the ledger", () => {
     const signer = signerOf(keys);
     append(1);
     expect((await signer.sign())?.seq).toBe(1);
-    expect(logged).toEqual(["the key store did not take the last signed head"]);
+    expect(logged).toEqual(["could not store the last signed head in the key store"]);
   });
 
   it("logs what keeps a head from being written, when nobody waits for it", async () => {
@@ -162,7 +162,7 @@ describe("signing the head of the ledger", () => {
     storage.db.exec("DROP TABLE ledger_signatures");
     signer.onAppend(1);
     await vi.advanceTimersByTimeAsync(60_000);
-    await vi.waitFor(() => expect(logged).toEqual(["the ledger's head was not signed"]));
+    await vi.waitFor(() => expect(logged).toEqual(["could not sign the ledger's head"]));
   });
 
   it("is nothing once the database is closed", async () => {
@@ -308,7 +308,7 @@ describe("the end of a host", () => {
     const other = signerOf(keysOf().keys);
     storage.db.exec("ALTER TABLE ledger_signatures RENAME COLUMN signature TO away");
     await other.end();
-    expect(logged).toEqual(["the ledger's last head was not signed"]);
+    expect(logged).toEqual(["could not sign the ledger's last head"]);
   });
 });
 
@@ -340,7 +340,7 @@ describe("another key", () => {
     expect(signer.degraded()).not.toBeNull();
     await signer.rotate();
     expect(signer.degraded()).toBeNull();
-    const words = "No key store is connected, so the receipts are not signed: a ledger rewritten as a whole would not be noticed.";
+    const words = "No key store is connected, so the receipts are not signed: a complete rewrite of the ledger would not be detected.";
     await expect(signerOf(null).rotate()).rejects.toMatchObject({ code: "unavailable", message: words });
     expect(signerOf(null).degraded()).toBe(words);
   });
@@ -366,7 +366,7 @@ describe("what verification is told", () => {
       keys: [{ keyId: "in the folder", publicKey: "p" }],
       kept: null,
     });
-    expect(logged).toEqual(["the key store cannot be asked; signatures are checked with the keys of the data folder"]);
+    expect(logged).toEqual(["key store unavailable; checking signatures with the keys in the data folder"]);
   });
 });
 
@@ -427,7 +427,7 @@ describe("the keys in the key store", () => {
     expect(await keys.ring()).toBeNull();
     await expect(keys.rotate()).rejects.toMatchObject({
       code: "conflict",
-      message: "Another window is changing the ledger's key. Try again.",
+      message: "Another window is changing the ledger's signing key. Try again.",
     });
     await keys.keepHead({ seq: 1, hash: "h", at: 1 });
     expect(store.entries.size).toBe(0);
@@ -464,7 +464,7 @@ describe("the keys in the key store", () => {
     const keys = keysIn(store);
     const words = (name: string): Record<string, unknown> => ({
       code: "unavailable",
-      message: `The entry ${name} of the key store cannot be read, so the receipts are not signed.`,
+      message: `The key store entry ${name} cannot be parsed, so the receipts are not signed.`,
     });
     await expect(keys.ring()).rejects.toMatchObject(words(reservedSecrets.ledgerKey));
     await expect(keys.keptHead()).rejects.toMatchObject(words(reservedSecrets.ledgerHeads));

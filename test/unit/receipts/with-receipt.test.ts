@@ -33,7 +33,7 @@ describe("what the owner does by hand", () => {
   it.each([
     [new LancelotError("unavailable", "Try later."), { status: "failure", errorMessage: "Try later." }],
     [new LancelotError("cancelled", "Stopped."), { status: "cancelled", errorMessage: "Stopped." }],
-    [new Error("EACCES /home/somebody"), { status: "failure", errorMessage: "An internal error stopped it." }],
+    [new Error("EACCES /home/somebody"), { status: "failure", errorMessage: "The action failed with an internal error." }],
   ])("closes when it fails, and fails all the same: %s", async (error, closing) => {
     const { seen, ledger } = witness();
     await expect(
