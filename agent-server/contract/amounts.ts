@@ -10,7 +10,7 @@ export function parseAmount(text: string): number | null | undefined {
 }
 
 /** Formats an amount in US dollars for a locale, with cents and as many further decimals as a small amount needs. */
-export function formatUsd(usd: number, language: string): string {
+export function formatUsdAmount(usd: number, language: string): string {
   const size = Math.abs(usd);
   const places = size === 0 || size >= 0.1 ? 2 : Math.min(6, 1 - Math.floor(Math.log10(size)));
   const format = { style: "currency", currency: "USD", minimumFractionDigits: 2, maximumFractionDigits: places } as const;

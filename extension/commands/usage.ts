@@ -1,5 +1,5 @@
 import * as vscode from "vscode";
-import { parseAmount, formatUsd } from "../../agent-server/contract/amounts.ts";
+import { parseAmount, formatUsdAmount } from "../../agent-server/contract/amounts.ts";
 import type { AgentHost } from "../host/agent-host.ts";
 import { askOwner, sayAndOffer } from "./ask-owner.ts";
 import { type Commands, field } from "./commands.ts";
@@ -74,5 +74,5 @@ function capText(usd: number | null): string {
 
 /** An amount in US dollars, as the editor's language writes it. */
 export function formatUsd(usd: number): string {
-  return formatUsd(usd, vscode.env.language);
+  return formatUsdAmount(usd, vscode.env.language);
 }

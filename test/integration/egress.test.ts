@@ -263,7 +263,7 @@ describe.skipIf(process.getuid?.() !== 0)("the way to the network", () => {
     const grant = await proxy.grant();
     expect(await tunnel(grant.socketPath, grant.proxyUrl("x:1"), "down.example:443")).toMatchObject({
       status: 502,
-      body: "down.example cannot be reached now.\nTry again later.\n",
+      body: "down.example is unreachable.\nTry again later.\n",
     });
     await grant.revoke();
   });

@@ -145,7 +145,7 @@ describe("signing in from the editor", () => {
   it("a refusal is told, and the owner can give up waiting", async () => {
     editor.open = (url) => void server.refuse(url);
     await commands["lancelot.signIn"]?.();
-    expect(editor.told).toEqual(["Anthropic says that the sign-in was refused."]);
+    expect(editor.told).toEqual(["The sign-in to Anthropic was refused."]);
     editor.open = () => setImmediate(() => editor.cancel());
     await commands["lancelot.signIn"]?.();
     expect(editor.told).toHaveLength(1);

@@ -102,7 +102,7 @@ describe("lancelot receipts verify", () => {
       ["delete", "LANCELOT_LEDGER_KEY"],
       ["set", "LANCELOT_LEDGER_HEADS"],
     ])
-      expect(lancelot("key", ...words)).toMatchObject({ status: 1, stderr: expect.stringContaining("keeps for itself") as string });
+      expect(lancelot("key", ...words)).toMatchObject({ status: 1, stderr: expect.stringContaining("reserved for Lancelot") as string });
     expect(lancelot("receipts", "verify").status).toBe(0);
   });
 });

@@ -1,4 +1,4 @@
-import { formatUsd } from "../../agent-server/contract/amounts.ts";
+import { formatUsdAmount } from "../../agent-server/contract/amounts.ts";
 
 let table: Readonly<Record<string, string>> = {};
 
@@ -45,7 +45,7 @@ export function formatCompact(n: number): string {
 
 /** An amount in US dollars: cents, and as many places more as a small amount needs to be seen. */
 export function formatUsd(usd: number): string {
-  return formatUsd(usd, locale());
+  return formatUsdAmount(usd, locale());
 }
 
 export function formatBytes(bytes: number): string {

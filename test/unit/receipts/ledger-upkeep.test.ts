@@ -199,7 +199,7 @@ describe("a receipt that cannot be closed", () => {
     other.get(id);
     dropTriggers(storage);
     storage.db.exec("UPDATE ledger SET body = 'garbage'");
-    expect(() => other.close(id, success)).toThrow("The ledger was changed from outside, so nothing can be recorded");
+    expect(() => other.close(id, success)).toThrow("The ledger was modified by another program");
   });
 });
 

@@ -315,7 +315,7 @@ describe("verification with sealed files", () => {
   const second = "segment-101-200.jsonl.gz";
 
   it.each<[what: string, tamper: () => unknown, seq: number, problem: string, message: RegExp]>([
-    ["a missing file", () => rmSync(path(second)), 101, "removed", /to 200 are missing: the sealed file .* is gone/],
+    ["a missing file", () => rmSync(path(second)), 101, "removed", /to 200 are missing: the sealed file .* was deleted/],
     [
       "a changed entry",
       () => rewrite(second, (lines) => (lines[6] = lines[6]?.replace("action", "acting") ?? "")),
@@ -326,7 +326,7 @@ describe("verification with sealed files", () => {
     ["a removed entry", () => rewrite(second, (lines) => lines.splice(6, 1)), 107, "removed", /is missing/],
     ["a cut tail", () => rewrite(second, (lines) => lines.splice(90)), 191, "removed", /is missing/],
     ["added after sealing", () => rewrite(second, (lines) => lines.push(lines[0] ?? "")), 201, "inserted", /added after sealing/],
-    ["a line that cannot be read", () => rewrite(second, (lines) => (lines[9] = "{}")), 110, "changed", /cannot be read/],
+    ["a line that cannot be read", () => rewrite(second, (lines) => (lines[9] = "{}")), 110, "changed", /cannot be parsed/],
     ["the same entries, packed anew", () => rewrite(second, () => undefined), 101, "changed", /hash of the sealed file/],
     ["bytes that are no gzip", () => writeFileSync(path(second), "hello"), 101, "changed", /cannot be read/],
     ["half a file", () => writeFileSync(path(second), readFileSync(path(second)).subarray(0, 50)), 101, "changed", /cannot be read/],

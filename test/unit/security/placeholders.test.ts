@@ -224,7 +224,7 @@ describe("the key", () => {
   it("is named when it is broken", () => {
     const folder = mkdtempSync(join(tmpdir(), "lancelot-placeholders-"));
     writeFileSync(join(folder, "placeholders.key"), "short");
-    expect(() => createPlaceholders({ dataDir: folder }).of("q")).toThrow(/placeholders\.key, cannot be read or made/);
+    expect(() => createPlaceholders({ dataDir: folder }).of("q")).toThrow(/placeholders\.key cannot be read or created/);
     rmSync(folder, { recursive: true });
   });
 

@@ -215,7 +215,7 @@ describe("nothing is sent", () => {
       "enabled: true\n",
       { OTEL_EXPORTER_OTLP_ENDPOINT: "https://169.254.169.254" },
       "refused",
-      /never contacted/,
+      /always blocked/,
     ],
     ["to what is no address", "enabled: true\n", { OTEL_EXPORTER_OTLP_ENDPOINT: "collector" }, "refused", /not a URL/],
     ["with a file that cannot be used", "enabled: perhaps\n", undefined, "refused", /telemetry\.yaml is invalid/],

@@ -69,7 +69,7 @@ describe("config/redaction.yaml", () => {
     write("version: 1\nallow:\n  domains:\n    - acme.org\n    - 'not a domain'");
     expect(found(text)).toHaveLength(5);
     expect(detector.problem()).toMatch(
-      /^config\/redaction\.yaml in the data folder, line 5: allow\.domains\.1 must be a domain such as example\.org\. Until you correct it nothing is exempt/,
+      /^config\/redaction\.yaml in the data folder, line 5: allow\.domains\.1 must be a domain such as example\.org\. Until you correct it, nothing is exempt/,
     );
     write("allow: { domains: [acme.org] }");
     expect(detector.problem()).toBeNull();
@@ -84,10 +84,10 @@ describe("config/redaction.yaml", () => {
     ["allow: [x", "line 1: this is not YAML"],
     [
       "allow:\n  patterns:\n    - a{1,3}\n    - (a+)+b",
-      "line 4: the pattern (a+)+b repeats without an end (+); say how often at most, such as {1,40}",
+      "line 4: the pattern (a+)+b has an unbounded repetition (+); set a maximum, such as {1,40}",
     ],
     ["patterns:\n  - name: Customer Number\n    pattern: x", "line 2: patterns.0.name must be small letters"],
-    ["patterns:\n  - name: x\n    pattern: '['", "line 3: the pattern [ is no regular expression"],
+    ["patterns:\n  - name: x\n    pattern: '['", "line 3: the pattern [ is not a regular expression"],
     ["- a\n- b", "line 1: the file must be object"],
   ])("%j is named: %s", (yaml, problem) => {
     const read = parseRedaction(yaml);
