@@ -27,14 +27,7 @@ import {
   usageHandlers,
   usageMigrations,
 } from "./models/models.ts";
-import {
-  chatHandlers,
-  contextHandlers,
-  createEvidence,
-  createQuests,
-  createTimeline,
-  questsMigrations,
-} from "./quests/quests.ts";
+import { chatHandlers, contextHandlers, createEvidence, createQuests, createTimeline, questsMigrations } from "./quests/quests.ts";
 import type { ProductPaths } from "./paths.ts";
 import { createRest } from "./rest.ts";
 import {

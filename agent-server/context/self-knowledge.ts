@@ -58,7 +58,7 @@ export function describeSelf(facts: SelfFacts, limits: Limits): string {
       : `Your soul ${limits.soulVersion} is in force.`,
     ...(facts.safeMode ? ["Safe mode is on: only what works on this machine is left."] : []),
     ...(off.length === 0 ? [] : [`Switched off: ${off.join(", ")}.`]),
-    ...(facts.canAsk ? [] : ["Nobody can answer you in this run: what would be asked is refused."]),
+    ...(facts.canAsk ? [] : ["Nobody can answer you in this run: actions that need approval are denied."]),
     `Your window holds ${limits.window} tokens, ${limits.answer} of them for an answer. Long results are cut, and say so.`,
   ];
   return `About yourself, from the live state of this host; it counts more than what you remember of yourself:\n${lines.map((one) => `- ${one}`).join("\n")}`;

@@ -205,8 +205,7 @@ export type Attachment = z.infer<typeof Attachment>;
 
 export const chatMethods = {
   "chat.send": method({
-    summary:
-      "Starts or continues a quest with the user's message. Returns when the message is stored; progress is sent as events.",
+    summary: "Starts or continues a quest with the user's message. Returns when the message is stored; progress is sent as events.",
     access: "any",
     params: z.object({
       text: z.string().min(1).max(1_000_000),

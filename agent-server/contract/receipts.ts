@@ -112,7 +112,8 @@ export const receiptMethods = {
     result: Verification,
   }),
   "receipts.export": method({
-    summary: "Exports matching receipts as JSON lines to a file in the data folder, or the whole ledger with everything needed to verify it elsewhere.",
+    summary:
+      "Exports matching receipts as JSON lines to a file in the data folder, or the whole ledger with everything needed to verify it elsewhere.",
     access: "any",
     params: z.object({
       questId: Id.optional(),

@@ -48,18 +48,12 @@ export const SoulDocument = z.looseObject({
     .describe("How you are asked."),
   tone_invariants: z.array(Sentence).describe("Rules for every answer. One must forbid hiding errors and failures."),
   memory_ethics: z.array(Sentence).default([]).describe("Content that memory must not contain."),
-  self_knowledge: z
-    .array(Sentence)
-    .optional()
-    .describe("Facts that Lancelot should know about itself, in addition to its live state."),
+  self_knowledge: z.array(Sentence).optional().describe("Facts that Lancelot should know about itself, in addition to its live state."),
   scheduling_boundaries: z
     .looseObject({
       max_concurrent_jobs: z.int().min(0).max(1000).default(5).describe("Maximum number of concurrent jobs."),
       max_job_duration_seconds: z.int().min(1).max(86_400).default(300).describe("Maximum duration of a job in seconds."),
-      no_autonomous_irreversible: z
-        .boolean()
-        .default(true)
-        .describe("true: a job needs an approval in each run for a T3 action."),
+      no_autonomous_irreversible: z.boolean().default(true).describe("true: a job needs an approval in each run for a T3 action."),
       require_ready_state: z.boolean().default(true).describe("true: jobs do not run until Lancelot is set up."),
       description: z.string().max(2000).default("").describe("In words."),
     })

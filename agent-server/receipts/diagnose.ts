@@ -50,12 +50,7 @@ export function diagnose(db: Database.Database, seq: number, previous: string, h
 
   // A forged entry before this one is consistent with the chain, but this entry still links to the entry before the forgery.
   if (before !== undefined && isWhole(row) && row.prev_hash === before.prev_hash && number === seq - 1) {
-    return problemAt(
-      seq - 1,
-      before.receipt_id,
-      "inserted",
-      "was not written by Lancelot: the next entry links to the previous one",
-    );
+    return problemAt(seq - 1, before.receipt_id, "inserted", "was not written by Lancelot: the next entry links to the previous one");
   }
   if (movedHere !== undefined) {
     // The expected entry is further down: an entry was inserted before it, or two were swapped.

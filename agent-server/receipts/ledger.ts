@@ -97,8 +97,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
     let rows: EntryRow[] = [];
     storage.afterTransaction((committed) => {
       if (!committed) batch = [...due, ...batch];
-      else if (listeners.size > 0)
-        notify(due.map(({ open, close }, index) => toReceipt(open, close, rows[index * 2 + 1] ?? notWritten())));
+      else if (listeners.size > 0) notify(due.map(({ open, close }, index) => toReceipt(open, close, rows[index * 2 + 1] ?? notWritten())));
     });
     rows = append(due.flatMap(({ open, close }) => [open, close]));
   };

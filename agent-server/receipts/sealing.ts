@@ -273,8 +273,5 @@ export function createSealing(deps: SealingDeps): Sealing {
 }
 
 function modifiedEntry(seq: number): LancelotError {
-  return new LancelotError(
-    "conflict",
-    `Entry ${seq} of the ledger was modified, so it is not sealed. Verify the receipts for details.`,
-  );
+  return new LancelotError("conflict", `Entry ${seq} of the ledger was modified, so it is not sealed. Verify the receipts for details.`);
 }

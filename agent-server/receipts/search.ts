@@ -139,7 +139,8 @@ function isTimed(filter: Filter): boolean {
 }
 
 function readCursor(cursor: string): number {
-  if (!/^\d{1,15}$/.test(cursor)) throw new LancelotError("invalid_params", "The cursor is not valid. Use the nextCursor of a receipts.search result.");
+  if (!/^\d{1,15}$/.test(cursor))
+    throw new LancelotError("invalid_params", "The cursor is not valid. Use the nextCursor of a receipts.search result.");
   return Number(cursor);
 }
 

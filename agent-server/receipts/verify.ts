@@ -86,9 +86,7 @@ export async function verifyLedger(
   const compareRemaining = (first: number, lines: readonly (EntryLine | null)[]): Problem | null => {
     const remains = page.all(first - 1, first + lines.length - 1, lines.length);
     const other = remains.find((row) => lines[row.seq - first]?.body !== row.body || lines[row.seq - first]?.hash !== row.hash);
-    return other === undefined
-      ? null
-      : problemAt(other.seq, other.receipt_id, "changed", "in the database does not match the sealed file");
+    return other === undefined ? null : problemAt(other.seq, other.receipt_id, "changed", "in the database does not match the sealed file");
   };
 
   const checkSegment = async (segment: Segment): Promise<Problem | null> => {
@@ -104,7 +102,8 @@ export async function verifyLedger(
       for (let step = await reader.next(); ; step = await reader.next()) {
         if (step.done === true) {
           if (seq <= segment.to_seq) return problemAt(seq, null, "removed", `is missing ${where}`);
-          if (step.value.sha256 !== segment.sha256) return problemAt(segment.from_seq, null, "changed", `${where} does not have the hash of the sealed file`);
+          if (step.value.sha256 !== segment.sha256)
+            return problemAt(segment.from_seq, null, "changed", `${where} does not have the hash of the sealed file`);
           break;
         }
         const remains = compareRemaining(seq, step.value);
@@ -115,7 +114,8 @@ export async function verifyLedger(
               : checkLine(line, seq, before, where);
           if (problem !== null) return problem;
           before = line?.hash ?? "";
-          if (seq === begun && before !== previous) return problemAt(seq, null, "changed", `${where} does not match the entry that was in the database`);
+          if (seq === begun && before !== previous)
+            return problemAt(seq, null, "changed", `${where} does not match the entry that was in the database`);
           if (seq > begun && seq <= end) {
             const unsigned = walk.pass(seq, before, null);
             if (unsigned !== null) return unsigned;
@@ -130,12 +130,18 @@ export async function verifyLedger(
     } catch (error) {
       if (error instanceof LancelotError) throw error;
       if ((error as NodeJS.ErrnoException).code === "ENOENT")
-        return problemAt(segment.from_seq, null, "removed", `to ${segment.to_seq} are missing: the sealed file ${segment.file} was deleted`);
+        return problemAt(
+          segment.from_seq,
+          null,
+          "removed",
+          `to ${segment.to_seq} are missing: the sealed file ${segment.file} was deleted`,
+        );
       return problemAt(seq, null, "changed", `${where} cannot be read`);
     } finally {
       await reader.return({ sha256: "", bytes: 0 });
     }
-    if (before !== segment.last_hash) return problemAt(segment.to_seq, null, "changed", `${where} does not match the hash it was sealed with`);
+    if (before !== segment.last_hash)
+      return problemAt(segment.to_seq, null, "changed", `${where} does not match the hash it was sealed with`);
     sealed.count += 1;
     sealed.entries += segment.to_seq - segment.from_seq + 1;
     return null;

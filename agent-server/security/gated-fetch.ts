@@ -78,8 +78,7 @@ export function createGatedFetch(deps: { env?: NodeJS.ProcessEnv; lookup?: Retur
 
 /** The origin of an address from the configuration, refused when nothing may go there in the open or at all. */
 function namedOrigin(address: string): string {
-  if (!URL.canParse(address))
-    throw new LancelotError("invalid_params", `${address.slice(0, 200)} is not a URL. Write it as https://host.`);
+  if (!URL.canParse(address)) throw new LancelotError("invalid_params", `${address.slice(0, 200)} is not a URL. Write it as https://host.`);
   const url = new URL(address);
   const host = unbracket(url.hostname);
   const loopback = isLoopbackHost(host);

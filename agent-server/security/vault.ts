@@ -102,10 +102,7 @@ async function encrypt(content: Record<string, string>, key: VaultFile["key"], m
 async function decrypt(text: string, passphrase: string | null, material: () => Promise<string | Buffer>): Promise<Record<string, string>> {
   const vault = parseVault(text);
   if (vault.key === "passphrase" && passphrase === null) {
-    throw new LancelotError(
-      "unavailable",
-      "The stored secrets are locked with a passphrase. Set LANCELOT_VAULT_PASSPHRASE and restart.",
-    );
+    throw new LancelotError("unavailable", "The stored secrets are locked with a passphrase. Set LANCELOT_VAULT_PASSPHRASE and restart.");
   }
   if (vault.key === "file" && passphrase !== null) {
     throw new LancelotError(
@@ -121,7 +118,9 @@ async function decrypt(text: string, passphrase: string | null, material: () => 
     return Content.parse(JSON.parse(plain.toString("utf8")));
   } catch (error) {
     const reason = passphrase === null ? "vault.key does not match" : "LANCELOT_VAULT_PASSPHRASE is wrong";
-    throw new LancelotError("unavailable", `The stored secrets cannot be decrypted: ${reason}, or vault.json was modified.`, { cause: error });
+    throw new LancelotError("unavailable", `The stored secrets cannot be decrypted: ${reason}, or vault.json was modified.`, {
+      cause: error,
+    });
   }
 }
 

@@ -26,7 +26,10 @@ export function createConfigFile<S extends z.ZodType>(of: {
     } catch (error) {
       const reason = error instanceof z.ZodError ? z.prettifyError(error) : error instanceof Error ? error.message : String(error);
       const short = reason.replaceAll(path, `config/${of.name}`).slice(0, 1000);
-      return { value: null, problem: `Your config/${of.name} is invalid, so the actions it configures are blocked. Correct the file: ${short}` };
+      return {
+        value: null,
+        problem: `Your config/${of.name} is invalid, so the actions it configures are blocked. Correct the file: ${short}`,
+      };
     }
   });
 }

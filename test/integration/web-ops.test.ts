@@ -190,7 +190,11 @@ describe("fetch_url", () => {
         void response.writeHead(200, { "content-type": "text/plain", "content-length": "100" }).write("part", () => response.destroy()),
       "closed the connection",
     ],
-    ["is packed wrongly", bytes(Buffer.from("no gzip"), { "content-type": "text/plain", "content-encoding": "gzip" }), "could not be decompressed"],
+    [
+      "is packed wrongly",
+      bytes(Buffer.from("no gzip"), { "content-type": "text/plain", "content-encoding": "gzip" }),
+      "could not be decompressed",
+    ],
     ["never comes", (_, response) => void response.destroy(), "closed the connection"],
   ])("says so when an answer %s, and the gate is not to blame", async (_, answer, words) => {
     web.serve("docs.example.org/broken", answer);

@@ -52,7 +52,12 @@ const maxEarly = 1_000;
  */
 export function createTelemetry(deps: TelemetryDeps): Telemetry {
   const { configDir, dataDir } = deps;
-  const { value: settings, problem } = createLayeredConfig({ configDir, dataDir, name: "telemetry.yaml", schema: TelemetrySettings }).read();
+  const { value: settings, problem } = createLayeredConfig({
+    configDir,
+    dataDir,
+    name: "telemetry.yaml",
+    schema: TelemetrySettings,
+  }).read();
   const url = tracesUrl(deps.env, settings.endpoint);
   const off = (state: "off" | "refused", why: string | null): Telemetry => ({
     state: () => ({ state, problem: why, sent: 0, dropped: 0 }),
@@ -61,10 +66,7 @@ export function createTelemetry(deps: TelemetryDeps): Telemetry {
   if (!settings.enabled || deps.env["OTEL_SDK_DISABLED"]?.toLowerCase() === "true")
     return off(problem === null ? "off" : "refused", problem);
   if (url === null)
-    return off(
-      "refused",
-      "Tracing is enabled without a collector. Set OTEL_EXPORTER_OTLP_ENDPOINT, or endpoint in config/telemetry.yaml.",
-    );
+    return off("refused", "Tracing is enabled without a collector. Set OTEL_EXPORTER_OTLP_ENDPOINT, or endpoint in config/telemetry.yaml.");
   try {
     if (!URL.canParse(url)) throw new LancelotError("invalid_params", `${url.slice(0, 200)} is not a URL. Write it as https://host.`);
     // Throws for unencrypted connections to other machines and for link-local addresses.

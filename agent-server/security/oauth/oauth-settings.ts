@@ -71,7 +71,9 @@ function providersOf(text: string): Record<string, Record<string, unknown>> {
   try {
     return File.parse(parse(text) ?? {}).providers;
   } catch (cause) {
-    throw new LancelotError("unavailable", `${fileName} in the data folder is not a list of providers. Correct it, or delete it.`, { cause });
+    throw new LancelotError("unavailable", `${fileName} in the data folder is not a list of providers. Correct it, or delete it.`, {
+      cause,
+    });
   }
 }
 

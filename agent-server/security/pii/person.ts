@@ -151,7 +151,10 @@ function nameAfterIntroduction(text: string, start: number, at: number, report: 
   const known = knownGivenName(tokens);
   if (strong ? known !== null || countWords(tokens) >= 1 : known === "sure" || (known !== null && countWords(tokens) >= 2)) {
     // `class named Foo` and `namens Foo` refer to things.
-    if (known === null && (/^(?:named|namens|nommée?|di nome|name is|nome è|name ist)/i.test(text.slice(start, at)) || countWords(tokens) > 4))
+    if (
+      known === null &&
+      (/^(?:named|namens|nommée?|di nome|name is|nome è|name ist)/i.test(text.slice(start, at)) || countWords(tokens) > 4)
+    )
       return;
     reportName(text, tokens, known === null ? weights.loose + 0.5 : weights.tight, report);
   }
@@ -188,7 +191,8 @@ function nameAfterLabel(text: string, kind: NameCueKind, start: number, at: numb
   const end = tokens.at(-1)?.end ?? begin;
   if (countWords(tokens) <= 2 && /^, \p{Lu}/u.test(text.slice(end, end + 3))) {
     const given = readName(text, end + 2);
-    if (given.length > 0 && given.length <= 2 && knownGivenName(given) !== null && knownGivenName(tokens) === null) tokens = [...tokens, ...given];
+    if (given.length > 0 && given.length <= 2 && knownGivenName(given) !== null && knownGivenName(tokens) === null)
+      tokens = [...tokens, ...given];
   }
   const known = knownGivenName(tokens);
   const words = countWords(tokens);
@@ -272,7 +276,7 @@ export function findNameByFamily(text: string, start: number, report: Report): v
 /** Verbs in the third person whose subject is usually a person. */
 const personVerb = new RegExp(
   String.raw`[ \u00a0]{1,2}(?:(?:also|just|then|has|had|hat|habe|a|ha|já|ya) )?(?:` +
-    "called|wrote|writes|said|says|asked|asks|told|tells|nameAfterMention|replied|answered|reported|joined|left|works|worked|lives|lived|moved|agreed|suggested|complained|confirmed|explained|signed|paid|owes|wants|wanted|needs|thinks|died|married|arrived|" +
+    "called|wrote|writes|said|says|asked|asks|told|tells|mentioned|replied|answered|reported|joined|left|works|worked|lives|lived|moved|agreed|suggested|complained|confirmed|explained|signed|paid|owes|wants|wanted|needs|thinks|died|married|arrived|" +
     "angerufen|schrieb|schreibt|sagte|sagt|fragte|fragt|meinte|meint|antwortete|wohnt|wohnte|arbeitet|arbeitete|berichtete|kommt|kam|ging|geht|möchte|bat|bittet|kündigte|zahlte|bezahlte|erklärte|wurde geboren|hat|ist krank|" +
     "appelé|rappelé|écrit|dit|demandé|répondu|habite|habitait|travaille|travaillait|arrive|souhaite|veut|signé|payé|expliqué|quitté|est malade|pense|vit|" +
     "llamó|volvió a llamar|llama|escribió|escribe|dijo|dice|preguntó|pregunta|respondió|vive|vivía|trabaja|trabajaba|quiere|firmó|pagó|explicó|llegó|pidió|piensa|está de baja|" +

@@ -2,7 +2,16 @@ import { createHmac } from "node:crypto";
 import type { PiiKind, PiiMatch } from "../pii/types.ts";
 import { redactValue, replaceSecrets } from "../redactor.ts";
 import type { Finding } from "../types.ts";
-import { exactIn, hashesIn, hashForm, type HiddenKind, isMasked, maskPlaceholders, placeholderOf, replacePlaceholders } from "./placeholder-format.ts";
+import {
+  exactIn,
+  hashesIn,
+  hashForm,
+  type HiddenKind,
+  isMasked,
+  maskPlaceholders,
+  placeholderOf,
+  replacePlaceholders,
+} from "./placeholder-format.ts";
 import { createHiddenTextCache } from "./hidden-text-cache.ts";
 import { createKnownValues } from "./known-values.ts";
 import type { QuestPlaceholders } from "./types.ts";

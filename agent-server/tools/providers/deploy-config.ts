@@ -66,7 +66,12 @@ export interface DeployConfig {
 
 /** The owner's `config/deploy.yaml`, by workspace. What the workspace itself says is never read. */
 export function createDeployConfig(deps: { dataDir: string; workspace: string | null }): DeployConfig {
-  const file = createConfigFile({ dataDir: deps.dataDir, name: "deploy.yaml", schema: DeployTable, fallback: { version: 1, workspaces: {} } });
+  const file = createConfigFile({
+    dataDir: deps.dataDir,
+    name: "deploy.yaml",
+    schema: DeployTable,
+    fallback: { version: 1, workspaces: {} },
+  });
 
   function ofWorkspace() {
     const { value } = file.read();

@@ -204,7 +204,8 @@ describe("a receipt that cannot be closed", () => {
 });
 
 describe("a ledger that was changed from outside", () => {
-  const words = "The ledger was modified by another program, so Lancelot cannot record or do anything. Verify the receipts to find the first modified entry.";
+  const words =
+    "The ledger was modified by another program, so Lancelot cannot record or do anything. Verify the receipts to find the first modified entry.";
 
   it("takes no entry without its head", () => {
     const { ledger, storage } = folder.host();

@@ -173,7 +173,10 @@ describe("pages", () => {
 
   it.each(["", "-1", "1e3", "1 OR 1", "1234567890123456", "x1", "1x"])("do not begin at %j", (cursor) => {
     expect(() => ledger.search({ limit: 1, cursor })).toThrow(
-      expect.objectContaining({ code: "invalid_params", message: "The cursor is not valid. Use the nextCursor of a receipts.search result." }),
+      expect.objectContaining({
+        code: "invalid_params",
+        message: "The cursor is not valid. Use the nextCursor of a receipts.search result.",
+      }),
     );
   });
 
