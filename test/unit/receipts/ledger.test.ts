@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import { Receipt } from "../../../agent-server/contract/receipts.ts";
@@ -57,6 +59,17 @@ describe("a receipt", () => {
       errorMessage: "The file moved.",
       metadata: { rule: "workspace", provider: "fs" },
     });
+  });
+
+  it("keeps the after-images of an action that failed: for other hosts, in a search and in an export", async () => {
+    const { ledger } = folder.host();
+    const id = ledger.open(opening("run_command"));
+    const outputs = { changes: [{ path: "src/app.ts", before: "sha256:aaa111", after: "sha256:bbb222" }], exitCode: 1 };
+    ledger.close(id, { status: "failure", outputs, errorMessage: "Exit code 1." });
+    expect(folder.host().ledger.get(id)).toMatchObject({ status: "failure", outputs });
+    expect(ledger.search({ query: "bbb222", limit: 10 }).items.map((receipt) => receipt.id)).toEqual([id]);
+    const { file } = await ledger.export({ format: "receipts" });
+    expect(readFileSync(join(folder.dataDir, "exports", file), "utf8")).toContain("sha256:bbb222");
   });
 
   it("is on disk for others when its opening returns", () => {

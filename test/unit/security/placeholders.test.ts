@@ -53,6 +53,32 @@ describe("hiding", () => {
     expect(quest.secrets.text(`plain ${apiKey.slice(8)} and ${apiKey}`).text).not.toContain(apiKey);
   });
 
+  it("hides a secret that was learned at run time in every later text and value, whatever stands around it", () => {
+    const quest = fresh();
+    const secret = "vT7kq2Lm9xWz4";
+    expect(quest.secrets.text(`it is ${secret}`).text).toContain(secret);
+    const hidden = quest.learnFrom("/w/.env", `DB_PASSWORD=${secret}\n`);
+    const placeholder = /HIDDEN_\w{9}/.exec(hidden)?.[0] ?? "";
+    expect(quest.secrets.text(`it is ${secret}`)).toMatchObject({ text: `it is ${placeholder}` });
+    expect(quest.secrets.value({ log: [`connect ${secret}`, { line: secret }], count: 1 })).toEqual({
+      log: [`connect ${placeholder}`, { line: placeholder }],
+      count: 1,
+    });
+    expect(quest.hide(`it is ${secret}`, allPersonal)).toBe(`it is ${placeholder}`);
+    expect(quest.hideKnown(`it is ${secret}`, new Set())).toBe(`it is ${placeholder}`);
+    expect(quest.learnFrom("/w/other.txt", `see ${secret}`)).toBe(`see ${placeholder}`);
+    expect(quest.secretsIn(placeholder)[0]?.places).toEqual(new Set(["/w/.env", "/w/other.txt"]));
+    expect(fresh().secrets.text(`it is ${secret}`).text).toContain(secret);
+  });
+
+  it("hides a secret that was learned since in a text that was already hidden", () => {
+    const quest = fresh();
+    const text = "deploy with vT7kq2Lm9xWz4 now";
+    expect(quest.hide(text, allPersonal)).toBe(text);
+    quest.secrets.text("DB_PASSWORD=vT7kq2Lm9xWz4\n");
+    expect(quest.hide(text, allPersonal)).toMatch(/^deploy with HIDDEN_\w{9} now$/);
+  });
+
   it("does not make a secret of an ordinary word that was a password once", () => {
     const quest = fresh();
     quest.secrets.text("POSTGRES_PASSWORD=postgres1\n");

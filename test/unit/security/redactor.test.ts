@@ -187,6 +187,18 @@ describe("a megabyte", () => {
   });
 });
 
+describe("the cache of clean texts", () => {
+  it("never lets a secret through, however often a text comes", () => {
+    const redactor = createRedactor();
+    const secret = `key ghp_${"aB3dE6gH9j".repeat(4).slice(0, 36)}`;
+    const first = redactor.text(secret);
+    expect(first.text).toBe("key [redacted:github-token]");
+    for (let index = 0; index < 2_100; index += 1) redactor.text(`clean text ${String(index)}`);
+    expect(redactor.text(secret)).toEqual(first);
+    expect(redactor.text("clean text 1")).toEqual({ text: "clean text 1", findings: [] });
+  });
+});
+
 describe("a value", () => {
   it("is redacted in every text and under every name of a secret, and keeps the rest", () => {
     const key = token("ghp_", long(36));
