@@ -4,6 +4,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createPlaceholders, createRedactor, createRestorer, type Placeholders } from "../../../agent-server/security/security.ts";
+import { createKnownValues } from "../../../agent-server/security/placeholders/known-values.ts";
 import { allPersonal } from "../../support/placeholders/small-detector.ts";
 import { secretSamples, token } from "../../support/secret-samples.ts";
 
@@ -69,6 +70,30 @@ describe("hiding", () => {
     expect(quest.learnFrom("/w/other.txt", `see ${secret}`)).toBe(`see ${placeholder}`);
     expect(quest.secretsIn(placeholder)[0]?.places).toEqual(new Set(["/w/.env", "/w/other.txt"]));
     expect(fresh().secrets.text(`it is ${secret}`).text).toContain(secret);
+  });
+
+  it("treats a value that was personal data as a secret once it was used as one", () => {
+    const quest = fresh();
+    const value = "jane.doe1@example.org";
+    quest.hide(`mail ${value}`, allPersonal);
+    const hidden = quest.secrets.text(`PASSWORD="${value}"`).text;
+    expect(hidden).toMatch(/^PASSWORD="HIDDEN_\w{9}"$/);
+    expect(quest.restorePersonal(hidden)).toBe(hidden);
+  });
+
+  it("restores secrets alone where secrets are restored", () => {
+    const quest = fresh();
+    const hidden = quest.hide("mail jane.doe@example.org", allPersonal);
+    expect(hidden).toMatch(/^mail EMAIL_\w{9}$/);
+    expect(quest.restoreSecrets(hidden)).toBe(hidden);
+  });
+
+  it("replaces the longest of several known values that begin alike", () => {
+    const known = createKnownValues();
+    known.add("Anna Berg", "SHORT");
+    known.add("Anna Berg Lind", "LONG");
+    known.add("Anna", "SHORTEST");
+    expect(known.replace("Anna Berg Lind, Anna Berg, Anna")).toBe("LONG, SHORT, SHORTEST");
   });
 
   it("hides a secret that was learned since in a text that was already hidden", () => {

@@ -253,6 +253,24 @@ describe("a value", () => {
     }
   });
 
+  it("is cut without the part of a secret that the cut splits, also when redaction made the rest short", () => {
+    const long = `ghp_${"aB3dE6gH9j".repeat(25)} `;
+    const limit = 4_096;
+    const window = limit * 4 + 16_384;
+    const filled = long.repeat(Math.floor((window - 100) / long.length));
+    const text = `${filled.padEnd(window - 14)}ghp_${"aB3dE6gH9j".repeat(20)}`;
+    expect(createRedactor().value(text, limit)).not.toContain("ghp_");
+  });
+
+  it("is redacted in numbers under the name of a password, and in the names of fields", () => {
+    const name = `ghp_${"aB3dE6gH9j".repeat(4)}`;
+    expect(createRedactor().value({ password: 12_345_678, size: 3, [name]: 1 })).toEqual({
+      password: "[redacted:password]",
+      size: 3,
+      "[redacted:github-token]": 1,
+    });
+  });
+
   it("that contains itself, is too deep or throws when read comes back as a note", () => {
     const loop: Record<string, unknown> = { name: "a" };
     loop["self"] = [loop];
