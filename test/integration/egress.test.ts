@@ -147,7 +147,7 @@ describe.skipIf(process.getuid?.() !== 0)("the way to the network", () => {
     ["a private network", "10.0.0.1:443", 403, "never reached"],
     ["a number for an address", "2130706433:443", 403, "never reached"],
     ["IPv6 loopback", "[::1]:443", 403, "never reached"],
-    ["a listed name that leads into this machine", "rebound.example:443", 403, "private network or this machine"],
+    ["a listed name that leads into this machine", "rebound.example:443", 403, "private network or on this machine"],
     ["a name with a password", "listed.example@evil.example:443", 403, ""],
     ["a path", "listed.example:443/x", 400, ""],
     ["nothing", ":443", 400, ""],
@@ -263,7 +263,7 @@ describe.skipIf(process.getuid?.() !== 0)("the way to the network", () => {
     const grant = await proxy.grant();
     expect(await tunnel(grant.socketPath, grant.proxyUrl("x:1"), "down.example:443")).toMatchObject({
       status: 502,
-      body: "down.example is unreachable.\nTry again later.\n",
+      body: "down.example cannot be reached now.\nTry again later.\n",
     });
     await grant.revoke();
   });

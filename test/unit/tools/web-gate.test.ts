@@ -31,7 +31,7 @@ describe("the gate of tools to the network", () => {
     const fetch = createPageFetch({ env: {}, lookup: resolving([{ address, family: address.includes(":") ? 6 : 4 }]) });
     await expect(fetch({ ...anything, url: "https://docs.example.org/" })).rejects.toMatchObject({
       code: "denied",
-      message: expect.stringContaining("docs.example.org leads to an address inside") as string,
+      message: expect.stringContaining("docs.example.org resolves to an address") as string,
     });
   });
 
