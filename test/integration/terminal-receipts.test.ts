@@ -91,7 +91,7 @@ describe("lancelot receipts verify", () => {
     db.close();
     expect(lancelot("receipts", "verify")).toMatchObject({
       status: 1,
-      stdout: expect.stringMatching(/was changed: Entry \d+ is not the one that was signed/) as string,
+      stdout: expect.stringMatching(/was changed: Entry \d+ is not the entry that was signed/) as string,
     });
   });
 
