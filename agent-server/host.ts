@@ -35,7 +35,7 @@ import {
   createTelemetry,
   receiptsHandlers,
   receiptsMigrations,
-  recorded,
+  withReceipt,
 } from "./receipts/receipts.ts";
 import {
   createGatedFetch,
@@ -339,7 +339,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const handlers: Handlers = {
     "host.info": info,
     "host.configure": (settings) =>
-      recorded(ledger, { actionType: "user_interaction", actionName: "host.configure", inputs: settings, riskTier: "T1" }, () => {
+      withReceipt(ledger, { actionType: "user_interaction", actionName: "host.configure", inputs: settings, riskTier: "T1" }, () => {
         const { posture, approvalTimeoutSeconds, features } = settings;
         if (features !== undefined) flags.useSettings(features);
         if (posture !== undefined) governance.setPosture(posture);

@@ -12,8 +12,8 @@ export type AttachedFile =
   | { ok: false; path: string; problem: string };
 
 /**
- * A file or folder the owner attached, as fenced text for the model. Secret files the owner attaches by hand go out redacted.
- * Only the workspace: what lies outside is refused with the reason.
+ * Reads a file or folder that the owner attached, as fenced text for the model. Secret files are redacted, and paths outside the
+ * workspace are refused with a reason.
  */
 export async function readAttached(
   {

@@ -10,7 +10,7 @@ export interface BoundedText {
 
 /**
  * Reads at most `maxBytes` from the start of a regular file. Null when it cannot be read.
- * The path must be one that policy resolved, or one of the host's own.
+ * The caller must pass a path that the policy resolved, or one of the host's own files.
  */
 export async function readBounded(absolute: string, maxBytes: number): Promise<BoundedText | null> {
   let file;

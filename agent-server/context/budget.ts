@@ -3,8 +3,8 @@ import { type DataFence, fenceTokens } from "./fence.ts";
 import { estimateMessage, estimateTokens } from "./tokens.ts";
 
 /**
- * `attached`: text that came from a file, not from the owner: it may be shortened, their words may not. `path`: of that file.
- * `pinned`: it is never shortened. `key`: names it among the pieces of the conversation; `source`: what its marks say it is from.
+ * `attached`: text of a file rather than of the owner, so it may be shortened. `path`: that file. `pinned`: never shortened.
+ * `key`: identifies it among the pieces of the conversation. `source`: the origin named in its data fence.
  */
 export type ContextUserContent = UserContent & {
   readonly attached?: boolean;
@@ -14,7 +14,7 @@ export type ContextUserContent = UserContent & {
   readonly key?: string;
   readonly source?: string;
 };
-/** What a tool gave back. `own`: words of the product or of the owner, which are no data from elsewhere. */
+/** A tool's result. `own`: text of the product or the owner, which is not untrusted data. */
 export type ContextToolResult = ToolResult & { readonly own?: boolean; readonly findings?: readonly string[]; readonly key?: string };
 export type ContextMessage =
   | Extract<ModelMessage, { role: "assistant" }>
@@ -26,20 +26,20 @@ export interface Fitted {
   /** Estimated tokens of the messages before and after. */
   before: number;
   after: number;
-  /** How many outputs, arguments or exchanges were cut; 0 when everything fitted. */
+  /** How many outputs, arguments or exchanges were shortened or dropped; 0 when everything fit. */
   cut: number;
-  /** False when even the owner's words alone are too much. */
+  /** False when even the owner's messages alone exceed the limit. */
   fits: boolean;
 }
 
 const marker = "[shortened; read again if needed]";
-/** Outputs up to this many characters are left whole: cutting them gains nothing. */
+/** Outputs up to this many characters are not shortened, because that would save nothing. */
 const keptCharacters = 400;
 
 /**
  * Makes a conversation fit `limit` tokens. Oldest first, and only as far as needed: tool outputs and attached files are
- * shortened, then long arguments of finished calls, then whole finished exchanges leave. The owner's words stay.
- * What came from files and tools is then put into the marks of `data`: after the cutting, so that no mark is cut off.
+ * shortened, then long arguments of finished calls, and then whole finished exchanges are dropped. The owner's messages stay.
+ * Text from files and tools is fenced with `data` after the shortening, so that no fence is cut off.
  */
 export function fitConversation(messages: readonly ContextMessage[], limit: number, data: DataFence): Fitted {
   const work: (ContextMessage | null)[] = [...messages];
@@ -57,7 +57,7 @@ export function fitConversation(messages: readonly ContextMessage[], limit: numb
     cut += 1;
   };
 
-  // The results of the last exchange are what the model is about to read: they are shortened only when nothing else is left.
+  // The model is about to read the results of the last exchange, so they are shortened only when nothing else is left.
   const lastExchange = work.findLastIndex((message) => message?.role === "assistant");
   for (const keepLast of [true, false]) {
     for (let index = 0; index < work.length && over(); index += 1) {
@@ -84,7 +84,7 @@ export function fitConversation(messages: readonly ContextMessage[], limit: numb
   return { messages: toModelMessages(work, data), before, after: total, cut, fits: total <= limit };
 }
 
-/** With the marks around what is data. */
+/** Estimated tokens of a message, data fences included. */
 export function costOf(message: ContextMessage): number {
   const marked =
     message.role === "tool"
@@ -95,14 +95,14 @@ export function costOf(message: ContextMessage): number {
   return estimateMessage(message) + marked * fenceTokens;
 }
 
-/** Characters a text may keep so that the whole has a chance to fit. */
+/** Characters a text may keep so that the whole conversation can fit. */
 function shareOf(limit: number, total: number, message: ContextMessage): number {
   const own = costOf(message);
-  const room = Math.max(limit - (total - own), 0);
-  return Math.max(keptCharacters, Math.floor(room * 2));
+  const available = Math.max(limit - (total - own), 0);
+  return Math.max(keptCharacters, Math.floor(available * 2));
 }
 
-/** Cuts the middle out of a text and says so. */
+/** Replaces the middle of a long text with a note. */
 export function shorten(text: string, characters: number): string {
   if (text.length <= characters + marker.length) return text;
   const head = Math.ceil(characters * 0.7);
@@ -144,8 +144,8 @@ function shortenArguments(content: AssistantContent[]): AssistantContent[] | nul
 }
 
 /**
- * The one place where text from files, tools, pages and the repository becomes part of a conversation: it is fenced here.
- * Providers want turns to alternate, so neighbours of the same side become one.
+ * Fences all text from files, tools, pages and the repository; nothing else adds such text to a conversation.
+ * Providers require alternating turns, so adjacent user messages are merged.
  */
 function toModelMessages(messages: readonly (ContextMessage | null)[], data: DataFence): ModelMessage[] {
   const joined: ModelMessage[] = [];
@@ -179,7 +179,7 @@ function toModelMessages(messages: readonly (ContextMessage | null)[], data: Dat
   return joined;
 }
 
-/** The most of a text, from its start, that costs about `tokens`. */
+/** The longest start of a text that costs at most `tokens`. */
 export function headByTokens(text: string, tokens: number): string {
   if (estimateTokens(text) <= tokens) return text;
   let low = 0;

@@ -20,90 +20,90 @@ import { readWorkspaceFacts } from "./workspace-facts.ts";
 export type { AttachedFile } from "./attached-file.ts";
 export type { ContextMessage, ContextToolResult, ContextUserContent } from "./budget.ts";
 export { costOf, headByTokens, shorten } from "./budget.ts";
-export { applyStates, chooseEvictions, type Eviction, type Piece, type PieceState, renderPiece } from "./pieces.ts";
-export { type ContextSettings, createContextSettings } from "./settings.ts";
+export { applyStates, chooseEvictions, type Eviction, type Piece, type EvictionState, renderPiece } from "./eviction.ts";
+export { type ContextSettings, createContextSettings } from "./context-settings.ts";
 export type { SelfFacts } from "./self-knowledge.ts";
 export { createDataFence, fence, newMarker } from "./fence.ts";
 export { estimateTokens } from "./tokens.ts";
 
-/** Under which quest and receipt a read is recorded. */
+/** The quest and parent receipt under which a read is recorded. */
 export interface Trace {
   questId: string | null;
   parentId: string | null;
 }
 
-/** What a run's prompts are made of, read once when the run starts. */
-export interface Surroundings {
+/** Texts from outside the conversation that a run's prompts include; read once when the run starts. */
+export interface PromptSources {
   workspace: WorkspaceFacts | null;
   instructions: Instruction[];
-  /** What is remembered, compiled for this run and as its model can use it; absent or empty when nothing is. */
+  /** Compiled memory for this run, in the form its model supports; absent or empty when there is none. */
   memory?: string;
 }
 
-export interface PromptWish {
+export interface PromptRequest {
   small: boolean;
   canEdit: boolean;
   mode: Mode;
-  /** The quest's own word in the marks around data (`newMarker`). */
+  /** The quest's marker for the data fence (`newMarker`). */
   marker: string;
   plan: readonly PlanStep[];
   tools: readonly ToolSchema[];
   messages: readonly ContextMessage[];
-  /** Tokens of the model's window, and of the room to leave for its answer. */
+  /** Tokens of the model's context window, and tokens reserved for its answer. */
   window: number;
   answer: number;
-  /** Tokens of the whole prompt where that is less than the window. */
+  /** Maximum tokens of the whole prompt, when it is less than the window. */
   budget?: number;
-  /** Stands before the conversation and changes seldom: pinned items, the summary of what was before. */
+  /** Precedes the conversation and rarely changes: pinned items and the summary of earlier turns. */
   head?: readonly ContextMessage[];
-  /** Stands behind the conversation, for this prompt alone: what changes from one to the next. */
+  /** Follows the conversation in this prompt only: text that changes from prompt to prompt. */
   tail?: string;
 }
 
-/** What a prompt came to. Tokens, estimated. */
-export interface Assembled {
+/** A prompt that fits the model's window. Token counts are estimates. */
+export interface AssembledPrompt {
   system: string;
   fitted: Fitted;
-  /** Of the whole prompt, without the answer. */
+  /** Tokens of the whole prompt, without the answer. */
   tokens: number;
   window: number;
 }
 
-/** How much room a conversation has. Tokens, estimated. */
-export interface Room {
-  /** What budget and window leave for the conversation. */
+/** How many tokens a conversation may use and does use. All are estimates. */
+export interface ContextUsage {
+  /** Tokens available to the conversation after the fixed parts and the answer. */
   limit: number;
-  /** What head, conversation and tail would take as they are. */
+  /** Tokens of head, conversation and tail before anything is shortened. */
   used: number;
-  /** What system prompt and tools take. */
+  /** Tokens of the system prompt and the tool definitions. */
   fixed: number;
 }
 
-/** What the model is told: instruction files, workspace facts, attachments, within the model's window. */
+/** Assembles prompts from instruction files, workspace facts and attachments, within the model's window. */
 export interface Context {
-  /** Reads instruction files and workspace facts; each file read is a receipt, but for a look (`null`). `near`: paths the task is about. */
-  surroundings(near: readonly string[], trace: Trace | null): Promise<Surroundings>;
-  /** A file or folder the owner attached, as fenced text; recorded. */
+  /** Reads instruction files and workspace facts, with a receipt for each file unless `trace` is null. `near`: paths the task is about. */
+  readSources(near: readonly string[], trace: Trace | null): Promise<PromptSources>;
+  /** Reads a file or folder that the owner attached, as fenced text, with a receipt. */
   attached(path: string, trace: Trace): Promise<AttachedFile>;
-  /** System prompt and conversation that fit the window. Shortening is recorded, never silent. (Requirement C3.) */
-  assemble(surroundings: Surroundings, wish: PromptWish, trace: Trace): Assembled;
-  /** What the same prompt would take before anything is cut. */
-  measure(surroundings: Surroundings, wish: PromptWish): Room;
+  /** Returns a system prompt and a conversation that fit the window, with a receipt when the conversation is shortened. (Requirement C3.) */
+  assemble(sources: PromptSources, request: PromptRequest, trace: Trace): AssembledPrompt;
+  /** Measures the same prompt before anything is shortened. */
+  measure(sources: PromptSources, request: PromptRequest): ContextUsage;
 }
 
 export interface ContextDeps {
   governance: Pick<Governance, "resolvePath" | "posture">;
   ledger: Pick<Ledger, "record">;
   redactor: Redactor;
-  /** For what becomes part of a quest: secrets taken out in a way that can be taken back; `redactor` unless said. */
-  redactorOf?: ((questId: string) => Redactor) | undefined;
+  /** The quest's reversible redactor, for text that becomes part of the quest. */
+  redactorOf: (questId: string) => Redactor;
   workspace: string | null;
   dataDir: string;
-  /** Looks for orders in repository text, which are told to the model and on the receipt; without one nothing is looked for. */
-  sanitizer?: Sanitizer | undefined;
-  /** The soul in force, whole and in one line; null while it is switched off. Without it the prompt has none. */
+  /** Finds injected instructions in repository text; findings are reported to the model and on the receipt. */
+  sanitizer: Sanitizer;
+  /** The active soul, in full and as one line; null while it is disabled. When absent, prompts include no soul. */
   soul?: (() => { readonly text: string; readonly line: string; readonly version: string } | null) | undefined;
-  /** The live state the model is told about; without it nothing is said. */
+  /** Live state of the host for the prompt's self-description; when absent, prompts include none. */
   self?: (() => SelfFacts) | undefined;
 }
 
@@ -118,7 +118,7 @@ export function createContext({
   soul,
   self,
 }: ContextDeps): Context {
-  const inspect = (text: string): string[] => sanitizer?.inspect(text).findings.map(({ rule }) => rule) ?? [];
+  const inspect = (text: string): string[] => sanitizer.inspect(text).findings.map(({ rule }) => rule);
   const recordRead = (actionName: string, inputs: Record<string, unknown>, trace: Trace | null, error?: string): void => {
     if (trace === null) return;
     ledger.record(
@@ -128,7 +128,7 @@ export function createContext({
   };
 
   return {
-    async surroundings(near, trace) {
+    async readSources(near, trace) {
       const read = await readInstructions({ governance, redactor, dataDir, workspace }, near);
       const instructions = read.map(({ bytes, ...instruction }) => {
         const findings = instruction.origin === "repository" ? inspect(`${instruction.name}\n${instruction.text}`) : [];
@@ -141,8 +141,8 @@ export function createContext({
     },
 
     async attached(path, trace) {
-      const reversible = trace.questId === null ? undefined : redactorOf?.(trace.questId);
-      const file = await readAttached({ governance, redactor: reversible ?? redactor, inspect }, path);
+      const fileRedactor = trace.questId === null ? redactor : redactorOf(trace.questId);
+      const file = await readAttached({ governance, redactor: fileRedactor, inspect }, path);
       if (file.ok)
         recordRead(
           "attach",
@@ -153,71 +153,71 @@ export function createContext({
       return file;
     },
 
-    measure(surroundings, wish) {
-      const fixed = estimateTokens(compose(surroundings, wish, [])) + estimateTools(wish.tools);
-      const used = conversationOf(wish).reduce((sum, message) => sum + costOf(message), 0);
-      return { limit: Math.max(allowed(wish) - wish.answer - fixed, 0), used, fixed };
+    measure(sources, request) {
+      const fixed = estimateTokens(compose(sources, request, [])) + estimateTools(request.tools);
+      const used = conversationOf(request).reduce((sum, message) => sum + costOf(message), 0);
+      return { limit: Math.max(maxTokens(request) - request.answer - fixed, 0), used, fixed };
     },
 
-    assemble(surroundings, wish, trace) {
-      const data = createDataFence(wish.marker);
-      let system = compose(surroundings, wish, []);
-      const toolTokens = estimateTools(wish.tools);
-      const room = (): number => Math.max(allowed(wish) - wish.answer - toolTokens - estimateTokens(system), 0);
-      const messages = conversationOf(wish);
-      let fitted = fitConversation(messages, room(), data);
+    assemble(sources, request, trace) {
+      const data = createDataFence(request.marker);
+      let system = compose(sources, request, []);
+      const toolTokens = estimateTools(request.tools);
+      const available = (): number => Math.max(maxTokens(request) - request.answer - toolTokens - estimateTokens(system), 0);
+      const messages = conversationOf(request);
+      let fitted = fitConversation(messages, available(), data);
       if (fitted.cut > 0) {
-        system = compose(surroundings, wish, wish.plan);
-        fitted = fitConversation(messages, room(), data);
+        system = compose(sources, request, request.plan);
+        fitted = fitConversation(messages, available(), data);
         ledger.record(
           {
             actionType: "system",
             actionName: "context.shorten",
-            inputs: { window: allowed(wish), tokens: fitted.before },
+            inputs: { window: maxTokens(request), tokens: fitted.before },
             riskTier: "T0",
             ...trace,
           },
           { status: "success", outputs: { tokens: fitted.after, cut: fitted.cut } },
         );
       }
-      return { system, fitted, tokens: estimateTokens(system) + toolTokens + fitted.after, window: wish.window };
+      return { system, fitted, tokens: estimateTokens(system) + toolTokens + fitted.after, window: request.window };
     },
   };
 
-  function compose({ workspace: facts, instructions, memory }: Surroundings, wish: PromptWish, plan: readonly PlanStep[]): string {
+  function compose({ workspace: facts, instructions, memory }: PromptSources, request: PromptRequest, plan: readonly PlanStep[]): string {
     const active = soul?.() ?? null;
-    if (wish.small) return composeSmallPrompt(facts, wish.canEdit, wish.marker, active?.line ?? null, memory);
-    const limits = { soulVersion: active?.version ?? null, window: wish.window, answer: wish.answer };
+    if (request.small) return composeSmallPrompt(facts, request.canEdit, request.marker, active?.line ?? null, memory);
+    const limits = { soulVersion: active?.version ?? null, window: request.window, answer: request.answer };
     return composeSystemPrompt({
       workspace: facts,
       instructions,
       posture: governance.posture(),
-      mode: wish.mode,
+      mode: request.mode,
       plan,
-      data: createDataFence(wish.marker),
+      data: createDataFence(request.marker),
       soul: active?.text ?? null,
       memory,
-      canRemember: offersMemory(wish.tools),
+      canRemember: offersMemory(request.tools),
       self: self === undefined ? null : describeSelf(self(), limits),
     });
   }
 }
 
-/** Whether a model is offered to look into memory and to write to it. */
+/** Whether the model's tools include writing to memory. */
 export function offersMemory(tools: readonly Pick<ToolSchema, "name">[]): boolean {
   return tools.some(({ name }) => name === "memory_insert");
 }
 
-/** Tokens a prompt and its answer may take together. */
-function allowed({ window, budget }: PromptWish): number {
+/** Maximum tokens of a prompt and its answer together. */
+function maxTokens({ window, budget }: PromptRequest): number {
   return budget === undefined ? window : Math.min(window, budget);
 }
 
-function conversationOf({ head = [], messages, tail }: PromptWish): ContextMessage[] {
-  return [...head, ...messages, ...(tail === undefined || tail === "" ? [] : [said(tail)])];
+function conversationOf({ head = [], messages, tail }: PromptRequest): ContextMessage[] {
+  return [...head, ...messages, ...(tail === undefined || tail === "" ? [] : [userMessage(tail)])];
 }
 
-/** Words of the product itself, as a turn. */
-function said(text: string): ContextMessage {
+/** Text of the product itself, as a user turn. */
+function userMessage(text: string): ContextMessage {
   return { role: "user", content: [{ type: "text", text }] };
 }

@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 
 export { createDataFence, type DataFence, fence } from "../security/security.ts";
 
-/** A new marker, 64 random bits; kept with its quest, so that a quest's prompts are the same after a restart. */
+/** Creates a marker of 64 random bits, stored with its quest so that the quest's prompts are the same after a restart. */
 export function newMarker(): string {
   return randomBytes(8).toString("hex");
 }
 
-/** Tokens that the marks of one text cost, at most (without a warning some 30). */
+/** Maximum tokens of the fence around one text (about 30 without a warning). */
 export const fenceTokens = 45;

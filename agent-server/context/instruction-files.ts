@@ -3,20 +3,20 @@ import type { Governance } from "../governance/governance.ts";
 import type { Redactor } from "../security/security.ts";
 import { readBounded } from "./bounded-read.ts";
 
-/** Text that leads the prompt, and whose it is. */
+/** An instruction file of the owner or the repository. */
 export interface Instruction {
-  /** As shown: `USER.md`, `packages/a/AGENTS.md`. */
+  /** Display name: `USER.md`, `packages/a/AGENTS.md`. */
   name: string;
   origin: "owner" | "repository";
   text: string;
   truncated: boolean;
-  /** Rules of the sanitizer that found orders in a file of the repository. */
+  /** Sanitizer rules that found injected instructions in a repository file. */
   findings: readonly string[];
 }
 
-/** As it was read. */
+/** An instruction file before the sanitizer has inspected it. */
 export interface InstructionFile extends Omit<Instruction, "findings"> {
-  /** Of the whole file. */
+  /** Bytes of the whole file. */
   bytes: number;
 }
 
@@ -33,8 +33,8 @@ interface Sources {
 }
 
 /**
- * The owner's files of the data folder, then the workspace's own, nearest to `near` first. Each is cut at 8 KB, all together
- * at 24 KB. (Requirement C1.)
+ * Reads the owner's files from the data folder, then the workspace's files, nearest to `near` first. Each is truncated to 8 KB,
+ * all together to 24 KB. (Requirement C1.)
  * @param near workspace-relative paths of the files the task is about
  */
 export async function readInstructions(
@@ -65,7 +65,7 @@ export async function readInstructions(
   return found;
 }
 
-/** Where instruction files may be: from each file's folder up to the root, deepest folders first. */
+/** Candidate paths of instruction files: from each file's folder up to the root, deepest folders first. */
 export function repositoryPaths(near: readonly string[]): string[] {
   const folders = new Set<string>();
   for (const path of near) {

@@ -2,24 +2,24 @@ import type { Flag } from "../contract/flags.ts";
 import { capabilities } from "../contract/governance.ts";
 import type { ToolInfo } from "../contract/tools.ts";
 
-/** The live state of the host that Lancelot is told about itself (requirement S3). */
+/** Live state of the host for the self-description in the prompt (requirement S3). */
 export interface SelfFacts {
   readonly tools: readonly Pick<ToolInfo, "name" | "capability" | "baseTier" | "problem">[];
   readonly flags: readonly Pick<Flag, "name" | "enabled">[];
   readonly safeMode: boolean;
-  /** False where nobody can answer a question. */
+  /** False when no user can answer questions in this run. */
   readonly canAsk: boolean;
 }
 
 interface Limits {
-  /** Null while the soul is switched off. */
+  /** Null while the soul is disabled. */
   readonly soulVersion: string | null;
   /** Tokens. */
   readonly window: number;
   readonly answer: number;
 }
 
-/** What a capability without a tool means. */
+/** What Lancelot cannot do when no tool provides a capability. */
 const inabilities: Readonly<Record<(typeof capabilities)[number], string | null>> = {
   shell_exec: "run commands",
   repo_ops: "use git",
@@ -36,8 +36,8 @@ const inabilities: Readonly<Record<(typeof capabilities)[number], string | null>
 };
 
 /**
- * What Lancelot is and can do at this moment, for the prompt: so that it neither promises what it cannot do nor refuses what it
- * can. From the state alone: the same state gives the same text.
+ * Describes for the prompt what Lancelot can do now, so that it neither promises what it cannot do nor refuses what it can.
+ * The same state always gives the same text.
  */
 export function describeSelf(facts: SelfFacts, limits: Limits): string {
   const usable = facts.tools.filter((tool) => tool.problem === null);
@@ -58,13 +58,13 @@ export function describeSelf(facts: SelfFacts, limits: Limits): string {
       : `Your soul ${limits.soulVersion} is in force.`,
     ...(facts.safeMode ? ["Safe mode is on: only what works on this machine is left."] : []),
     ...(off.length === 0 ? [] : [`Switched off: ${off.join(", ")}.`]),
-    ...(facts.canAsk ? [] : ["Nobody can answer you in this run: what would be asked is refused."]),
+    ...(facts.canAsk ? [] : ["Nobody can answer you in this run: actions that need approval are denied."]),
     `Your window holds ${limits.window} tokens, ${limits.answer} of them for an answer. Long results are cut, and say so.`,
   ];
   return `About yourself, from the live state of this host; it counts more than what you remember of yourself:\n${lines.map((one) => `- ${one}`).join("\n")}`;
 }
 
-/** Tools with the same reason share it. */
+/** Lists tools by the reason they are unusable. */
 function grouped(tools: readonly Pick<ToolInfo, "name" | "problem">[]): string {
   const byReason = new Map<string, string[]>();
   for (const { name, problem } of tools) byReason.set(problem ?? "", [...(byReason.get(problem ?? "") ?? []), name]);

@@ -1,42 +1,42 @@
 import { estimateTokenCount } from "tokenx";
 import type { ModelMessage, ToolSchema } from "../models/models.ts";
 
-/** Estimates run low for some tokenizers (up to ~17 %); a budget must not. */
+/** Corrects estimates, which are up to 17 % too low for some tokenizers. */
 const margin = 1.2;
-/** Longer texts are priced by length alone: counting them costs more than the answer is worth. */
+/** Longer texts are estimated by length alone, because counting them is slow. */
 const countedCharacters = 200_000;
 const imageTokens = 1_600;
 const messageOverhead = 8;
 
-/** The parts of a prompt stay the same from turn to turn: what was counted lately is remembered, up to so many characters. */
-const remembered = new Map<string, number>();
-const rememberedCharacters = 4_000_000;
-const shortest = 200;
-let held = 0;
+/** Cache of recent estimates: most parts of a prompt are the same from turn to turn. */
+const cache = new Map<string, number>();
+const maxCachedCharacters = 4_000_000;
+const minCachedLength = 200;
+let cachedLength = 0;
 
-/** Tokens a text is likely to cost, on the high side. */
+/** Estimates the tokens of a text, rather too high than too low. */
 export function estimateTokens(text: string): number {
   if (text.length > countedCharacters) return Math.ceil((text.length / 3) * margin);
-  if (text.length < shortest) return Math.ceil(estimateTokenCount(text) * margin);
-  const known = remembered.get(text);
+  if (text.length < minCachedLength) return Math.ceil(estimateTokenCount(text) * margin);
+  const known = cache.get(text);
   if (known !== undefined) {
-    // Moved to the end: what was not asked for longest is forgotten first.
-    remembered.delete(text);
-    remembered.set(text, known);
+    // Moved to the end of the map, so that the least recently used entry is evicted first.
+    cache.delete(text);
+    cache.set(text, known);
     return known;
   }
   const tokens = Math.ceil(estimateTokenCount(text) * margin);
-  remembered.set(text, tokens);
-  held += text.length;
-  for (const old of remembered.keys()) {
-    if (held <= rememberedCharacters) break;
-    remembered.delete(old);
-    held -= old.length;
+  cache.set(text, tokens);
+  cachedLength += text.length;
+  for (const old of cache.keys()) {
+    if (cachedLength <= maxCachedCharacters) break;
+    cache.delete(old);
+    cachedLength -= old.length;
   }
   return tokens;
 }
 
-/** Tokens one message of a conversation is likely to cost, on the high side. */
+/** Estimates the tokens of one message, rather too high than too low. */
 export function estimateMessage(message: ModelMessage): number {
   let sum = messageOverhead;
   switch (message.role) {

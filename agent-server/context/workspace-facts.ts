@@ -5,7 +5,7 @@ import { readBounded } from "./bounded-read.ts";
 
 export interface WorkspaceFacts {
   name: string;
-  /** Names in the workspace's root, folders with a trailing slash. */
+  /** Names in the workspace root; folders end with a slash. */
   entries: string[];
   /** Entries left out of `entries`. */
   more: number;
@@ -14,7 +14,7 @@ export interface WorkspaceFacts {
 
 const listedEntries = 60;
 
-/** What anyone who opens the folder sees at once. */
+/** Reads the name, top-level entries and git branch of the workspace. */
 export async function readWorkspaceFacts(workspace: string, governance: Pick<Governance, "resolvePath">): Promise<WorkspaceFacts> {
   const found = await readdir(workspace, { withFileTypes: true }).catch(() => []);
   const names = found

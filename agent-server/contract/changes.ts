@@ -22,8 +22,8 @@ export const ChangeStatus = z.enum(["pending", "accepted", "rejected", "mixed", 
 export type ChangeStatus = z.infer<typeof ChangeStatus>;
 
 /**
- * A proposed edit of one file. Hunk indexes are stable for the life of the change; what is on disk is
- * `base` with the accepted hunks applied, merged with whatever the owner did meanwhile.
+ * A proposed edit of one file. Hunk indexes are stable for the lifetime of the change. The file on disk is `base` with the
+ * accepted hunks applied, merged with the owner's edits in the meantime.
  */
 export const Change = z.object({
   id: Id,
@@ -36,14 +36,14 @@ export const Change = z.object({
   createdAt: Timestamp,
   updatedAt: Timestamp,
   receiptId: Id.nullable(),
-  /** Words for the owner when a hunk could not be merged; null otherwise. */
+  /** User-facing message when a hunk could not be merged; null otherwise. */
   problem: z.string().nullable(),
 });
 export type Change = z.infer<typeof Change>;
 
 export const ChangeTexts = z.object({
   change: Change,
-  /** Text the proposal was made against; null when the file did not exist. */
+  /** The text that the proposal is based on; null when the file did not exist. */
   base: z.string().nullable(),
   /** Text if every hunk that is not rejected were accepted; null for a deletion. */
   proposed: z.string().nullable(),
@@ -71,7 +71,7 @@ export const RestoreResult = z.object({
 });
 export type RestoreResult = z.infer<typeof RestoreResult>;
 
-/** A checkpoint, or some of its files (relative to the workspace; a folder means what is in it), or everything a quest did. */
+/** A checkpoint, some of its files (relative to the workspace; a folder includes its contents), or everything a quest did. */
 export const RestoreOf = z.union([
   z.object({ id: Id, paths: z.array(z.string().min(1).max(4096)).min(1).max(1_000).optional() }),
   z.object({ questId: Id }),
@@ -80,37 +80,37 @@ export type RestoreOf = z.infer<typeof RestoreOf>;
 
 export const changeMethods = {
   "changes.list": method({
-    summary: "Proposed changes, newest first; only undecided ones when `open` is true.",
+    summary: "Lists proposed changes, newest first; only undecided ones when `open` is true.",
     access: "any",
     params: z.object({ questId: Id.optional(), open: z.boolean().optional(), limit: z.int().min(1).max(500).default(200) }),
     result: page(Change),
   }),
   "changes.get": method({
-    summary: "One change with both texts.",
+    summary: "Returns a change with both texts.",
     access: "any",
     params: z.object({ id: Id }),
     result: ChangeTexts,
   }),
   "changes.decide": method({
-    summary: "Accepts or rejects hunks of a change; every undecided hunk when none is named.",
+    summary: "Accepts or rejects hunks of a change; all undecided hunks when none are given.",
     access: "owner",
     params: z.object({ id: Id, decision: z.enum(["accept", "reject"]), hunks: z.array(z.int().min(0)).max(10_000).optional() }),
     result: Change,
   }),
   "checkpoints.list": method({
-    summary: "Checkpoints, newest first.",
+    summary: "Lists checkpoints, newest first.",
     access: "any",
     params: z.object({ questId: Id.optional(), limit: z.int().min(1).max(500).default(100) }),
     result: page(Checkpoint),
   }),
   "checkpoints.diff": method({
-    summary: "What restoring a checkpoint, or undoing a quest, would change now: one unified diff a file.",
+    summary: "Previews restoring a checkpoint or undoing a quest, as one unified diff per file.",
     access: "any",
     params: RestoreOf,
     result: z.object({ files: z.array(z.object({ path: z.string(), diff: z.string() })) }),
   }),
   "checkpoints.restore": method({
-    summary: "Puts files back as they were before a checkpoint or before a quest. Undone by restoring `undoCheckpointId`.",
+    summary: "Restores files to their state before a checkpoint or a quest. To undo it, restore `undoCheckpointId`.",
     access: "owner",
     params: RestoreOf,
     result: RestoreResult,

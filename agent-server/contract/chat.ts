@@ -26,25 +26,25 @@ export type PlanStep = z.infer<typeof PlanStep>;
 export const Usage = z.object({
   inputTokens: z.int().min(0),
   outputTokens: z.int().min(0),
-  /** Part of the input, read from the provider's cache. */
+  /** Part of the input, read from the provider's prompt cache. */
   cachedInputTokens: z.int().min(0),
-  /** Part of the output, spent on thinking. */
+  /** Part of the output, used for reasoning. */
   reasoningTokens: z.int().min(0),
-  /** Part of the input, written to the provider's cache by this call. */
+  /** Part of the input, written to the provider's prompt cache by this call. */
   cacheWriteTokens: z.int().min(0).default(0),
-  /** Part of what was written to the cache, to be kept longer than usual (an hour rather than five minutes) at a price of its own. */
+  /** Part of the cache writes with the long retention (an hour rather than five minutes), which has a different price. */
   longCacheWriteTokens: z.int().min(0).optional(),
-  /** Part of the input, brought in by tools that run at the provider. */
+  /** Part of the input, added by tools that run at the provider. */
   toolTokens: z.int().min(0).default(0),
 });
 export type Usage = z.infer<typeof Usage>;
 
-/** The usage of nothing, to count from. */
+/** Zero usage. */
 export function noUsage(): Usage {
   return { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0, cacheWriteTokens: 0, toolTokens: 0 };
 }
 
-/** Both together. */
+/** Adds two usages. */
 export function addUsage(one: Usage, other: Usage): Usage {
   const longCacheWriteTokens = (one.longCacheWriteTokens ?? 0) + (other.longCacheWriteTokens ?? 0);
   return {
@@ -60,7 +60,7 @@ export function addUsage(one: Usage, other: Usage): Usage {
 
 export const WaitingFor = z.object({
   kind: z.enum(["approval", "review", "answer"]),
-  /** The approval's id; for a review the quest's, or that of the tool call which goes on after it; for an answer the tool call's. */
+  /** The approval's id; for a review, the quest's id or that of the tool call that continues after it; for an answer, the tool call's id. */
   id: Id,
   /** The question, for an answer. */
   question: z.string().optional(),
@@ -75,18 +75,18 @@ export const Quest = z.object({
   mode: Mode,
   createdAt: Timestamp,
   updatedAt: Timestamp,
-  /** `provider/model` that answers, once known. */
+  /** `provider/model` of the answering model, once known. */
   model: z.string().nullable(),
   usage: Usage,
   plan: z.array(PlanStep),
   waitingFor: WaitingFor.nullable(),
-  /** Words for the owner when failed or interrupted. */
+  /** User-facing reason when failed or interrupted. */
   problem: z.string().nullable(),
-  /** Receipt that is the root of the quest's trace. */
+  /** Root receipt of the quest's trace. */
   receiptId: Id.nullable(),
-  /** What the owner chose for this task alone; absent: the router decides. */
+  /** The owner's choice for this task; when absent, the router decides. */
   override: ModelOverride.optional(),
-  /** US dollars by the price table, of the calls that have a price; absent before the first call. */
+  /** Cost in US dollars of the calls with a known price; absent before the first call. */
   costUsd: z.number().min(0).optional(),
   /** Tokens of the last prompt and of the window it had to fit. */
   context: z.object({ tokens: z.int().min(0), window: z.int().min(0) }).optional(),
@@ -96,56 +96,56 @@ export type Quest = z.infer<typeof Quest>;
 export const ToolCallStatus = z.enum(["queued", "waiting", "running", "success", "failure", "denied", "cancelled"]);
 export type ToolCallStatus = z.infer<typeof ToolCallStatus>;
 
-/** A command as its card shows it. */
+/** A command as shown on its card. */
 export const CommandRun = z.object({
-  /** As it is run, redacted. */
+  /** The executed command line, redacted. */
   text: z.string(),
   /** Relative to the workspace; `.` for its root. */
   cwd: z.string(),
   /** Null until it is known. */
   place: CommandPlace.nullable(),
   network: z.boolean(),
-  /** Null while it runs, and of a command that was ended. */
+  /** Null while the command runs, and after it was terminated. */
   exitCode: z.int().nullable(),
-  /** How it ended; null while it runs. `lost`: what ran it went away. */
+  /** How it ended; null while it runs. `lost`: its container or process disappeared. */
   ended: z.enum(["exit", "timeout", "stopped", "memory", "lost"]).nullable(),
 });
 export type CommandRun = z.infer<typeof CommandRun>;
 
-/** A file that was found changed after a tool ran. */
+/** A file that changed while a tool ran. */
 export const TouchedFile = z.object({
   /** Relative to the workspace, with forward slashes. */
   path: z.string(),
   kind: z.enum(["created", "modified", "deleted"]),
-  /** False when what it held before could not be kept. */
+  /** False when its previous content could not be saved. */
   undoable: z.boolean(),
-  /** It was put back at once: no command may change it (settings of the editor, hooks). */
+  /** True when the change was reverted immediately, because no command may change the file (editor settings, hooks). */
   putBack: z.boolean().optional(),
 });
 export type TouchedFile = z.infer<typeof TouchedFile>;
 
-/** A tool call as its card shows it. */
+/** A tool call as shown on its card. */
 export const ToolPart = z.object({
   type: z.literal("tool"),
   callId: Id,
   tool: z.string(),
   args: z.record(z.string(), z.unknown()),
-  /** One line: what, on what. */
+  /** One-line description of the action and its target. */
   title: z.string(),
   status: ToolCallStatus,
   tier: Tier.nullable(),
   verdict: Verdict.nullable(),
   rules: z.array(Rule),
-  /** Of a call that was not permitted: what the model was told it can do instead. */
+  /** For a denied call: alternatives offered to the model. */
   alternatives: z.array(z.string()).optional(),
-  /** What the model was given back, bounded and redacted. */
+  /** The result for the model, bounded and redacted. */
   output: z.string().nullable(),
   command: CommandRun.optional(),
-  /** What it prints, with its terminal sequences, redacted and bounded: `skipped` UTF-16 units before the text are no longer held. */
+  /** Terminal output with escape sequences, redacted and bounded: `skipped` UTF-16 units before the text were dropped. */
   live: z.object({ text: z.string(), skipped: z.int() }).optional(),
-  /** Files it was found to have changed, at most 200 of `total`, and the checkpoint that puts them back. */
+  /** Changed files (at most 200 of `total`), and the checkpoint that restores them. */
   touched: z.object({ files: z.array(TouchedFile), total: z.int(), checkpointId: Id.nullable() }).optional(),
-  /** Rules of the sanitizer that found words in the output that read like orders to the model; absent when none did. */
+  /** Sanitizer rules that found injected instructions in the output; absent when none did. */
   findings: z.array(z.string()).optional(),
   durationMs: z.number().nullable(),
   receiptId: Id.nullable(),
@@ -161,7 +161,7 @@ export const Part = z.discriminatedUnion("type", [
   z.object({ type: z.literal("image"), mediaType: z.string(), data: z.string() }),
   z.object({ type: z.literal("file"), path: z.string() }),
   ToolPart,
-  /** Something the product says, not the model: a fallback, a stop, an error with what to do. */
+  /** A message of the product rather than the model: a fallback, a stop, or an error with the next step. */
   z.object({
     type: z.literal("notice"),
     level: z.enum(["info", "warning", "error"]),
@@ -181,7 +181,7 @@ export const Message = z.object({
   createdAt: Timestamp,
   /** An assistant message is open while it streams or its tools run. */
   open: z.boolean(),
-  /** Which model wrote it, by which lane and why; absent in the owner's messages and before the first word. */
+  /** The model that wrote it, its lane and the reason; absent for user messages and before the first token. */
   answeredBy: AnsweredBy.optional(),
 });
 export type Message = z.infer<typeof Message>;
@@ -205,8 +205,7 @@ export type Attachment = z.infer<typeof Attachment>;
 
 export const chatMethods = {
   "chat.send": method({
-    summary:
-      "Starts a quest, or continues one, with the owner's words. Answers as soon as the message is stored; progress comes as events.",
+    summary: "Starts or continues a quest with the user's message. Returns when the message is stored; progress is sent as events.",
     access: "any",
     params: z.object({
       text: z.string().min(1).max(1_000_000),
@@ -219,25 +218,25 @@ export const chatMethods = {
     result: z.object({ questId: Id, messageId: Id }),
   }),
   "chat.cancel": method({
-    summary: "Stops a quest at once, down to the running tool and the model's connection.",
+    summary: "Stops a quest immediately, including the running tool and the model request.",
     access: "any",
     params: z.object({ questId: Id }),
     result: Quest,
   }),
   "chat.steer": method({
-    summary: "Adds the owner's words to a running quest; they join its next step.",
+    summary: "Adds a user message to a running quest, for its next step.",
     access: "any",
     params: z.object({ questId: Id, text: z.string().min(1).max(100_000) }),
     result: z.object({ messageId: Id }),
   }),
   "chat.answer": method({
-    summary: "The owner's answer to a question a quest asked with ask_owner.",
+    summary: "Answers a question that a quest asked with ask_owner.",
     access: "owner",
     params: z.object({ questId: Id, callId: Id, answer: z.string().min(1).max(100_000) }),
     result: Ok,
   }),
   "chat.run": method({
-    summary: "Sends a message and waits for the quest to end or to need the owner.",
+    summary: "Sends a message and waits until the quest ends or needs the user.",
     access: "any",
     params: z.object({ message: z.string().min(1).max(1_000_000), crusader_mode: z.boolean().default(false), quest_id: Id.optional() }),
     result: z.object({
@@ -250,44 +249,44 @@ export const chatMethods = {
     route: { method: "POST", path: "/chat" },
   }),
   "quests.list": method({
-    summary: "Quests of this workspace, most recently used first.",
+    summary: "Lists the quests of this workspace, most recently used first.",
     access: "any",
     params: z.object({ query: z.string().max(500).optional(), limit: z.int().min(1).max(200).default(50), cursor: Cursor.optional() }),
     result: page(Quest),
   }),
   "quests.get": method({
-    summary: "A quest with its messages.",
+    summary: "Returns a quest with its messages.",
     access: "any",
     params: z.object({ id: Id }),
     result: z.object({ quest: Quest, messages: z.array(Message) }),
   }),
   "quests.resume": method({
     summary:
-      "Takes up an interrupted, failed or cancelled quest. A tool that was running is reported to the model as interrupted, never run again.",
+      "Resumes an interrupted, failed or cancelled quest. A tool that was running is reported to the model as interrupted and not run again.",
     access: "any",
     params: z.object({ id: Id }),
     result: Quest,
   }),
   "quests.rename": method({
-    summary: "Gives a quest another title.",
+    summary: "Renames a quest.",
     access: "any",
     params: z.object({ id: Id, title: z.string().min(1).max(200) }),
     result: Quest,
   }),
   "quests.override": method({
-    summary: "Chooses lane, provider or model for one task; an empty choice gives it back to the router. Holds from the next step on.",
+    summary: "Sets lane, provider or model for one task from its next step on; null lets the router decide again.",
     access: "any",
     params: z.object({ id: Id, override: ModelOverride.nullable() }),
     result: Quest,
   }),
   "quests.export": method({
-    summary: "A quest as Markdown.",
+    summary: "Exports a quest as Markdown.",
     access: "any",
     params: z.object({ id: Id }),
     result: z.object({ markdown: z.string() }),
   }),
   "quests.delete": method({
-    summary: "Deletes a quest and its messages. Its receipts stay.",
+    summary: "Deletes a quest and its messages. Its receipts are kept.",
     access: "any",
     params: z.object({ id: Id }),
     result: Ok,

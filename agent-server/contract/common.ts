@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** Version of the handshake between extension and host; raised when a change is not compatible. */
+/** Version of the handshake between extension and host; increased for incompatible changes. */
 export const protocolVersion = 1;
 
 export const Tier = z.enum(["T0", "T1", "T2", "T3"]);
@@ -13,7 +13,7 @@ export const Id = z.string().min(1).max(200);
 
 export const Ok = z.object({ ok: z.literal(true) });
 
-/** Opaque position in a list; pass it back to get the next page. */
+/** Opaque position in a list; pass it to get the next page. */
 export const Cursor = z.string().max(400);
 
 /** A page of a list. `nextCursor` is absent on the last page. */

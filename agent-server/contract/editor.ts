@@ -4,20 +4,20 @@ import { OutlineEntry } from "./context.ts";
 import { Posture } from "./governance.ts";
 import { Features } from "./host.ts";
 
-/** What the extension tells the host at start, in LSP's `initializationOptions`. */
+/** Sent by the extension at start, in LSP's `initializationOptions`. */
 export const Handshake = z.object({
   protocolVersion: z.literal(protocolVersion),
-  /** Proves that the caller is the owner's editor; held in SecretStorage. */
+  /** Proves that the caller is the owner's editor; stored in SecretStorage. */
   ownerToken: z.string().min(32),
   /** Absolute path of the workspace folder; null without one. */
   workspace: z.string().nullable(),
   /** Absolute path of the data folder. */
   dataDir: z.string(),
-  /** False in a restricted workspace: then nothing is written. */
+  /** False in a restricted workspace, where nothing is written. */
   trusted: z.boolean(),
   posture: Posture,
   approvalTimeoutSeconds: z.int().min(10).max(86_400),
-  /** Flags the owner set in the editor's settings (application scope, so that no workspace has a say). */
+  /** Flags from the editor's settings (application scope, so that no workspace can override them). */
   features: Features.optional(),
 });
 export type Handshake = z.infer<typeof Handshake>;
@@ -36,7 +36,7 @@ const EditorModel = z.object({
 });
 export type EditorModel = z.infer<typeof EditorModel>;
 
-/** A conversation as the editor's models take it: they know no system prompt, which goes into the first message. */
+/** A conversation for the editor's models. They have no system prompt, so it is part of the first message. */
 const EditorModelMessage = z.object({
   role: z.enum(["user", "assistant"]),
   content: z.array(
@@ -50,17 +50,17 @@ const EditorModelMessage = z.object({
 });
 export type EditorModelMessage = z.infer<typeof EditorModelMessage>;
 
-const Places = z.object({
+const Locations = z.object({
   items: z.array(Position),
-  /** There are more. */
+  /** True when there are more. */
   truncated: z.boolean(),
-  /** The language service did not answer in time, or there is none for this file. */
+  /** False when the language service did not respond in time, or there is none for this file. */
   answered: z.boolean(),
 });
 
-/** What the host may ask of the editor (JSON-RPC requests `lancelot/editor/<name>`). Paths are relative to the workspace. */
+/** Requests of the host to the editor (JSON-RPC `lancelot/editor/<name>`). Paths are relative to the workspace. */
 export const editorRequests = {
-  /** Problems the editor shows, for one file or all. */
+  /** Diagnostics of one file or all files. */
   diagnostics: {
     params: z.object({ path: z.string().optional() }),
     result: z.object({
@@ -69,35 +69,35 @@ export const editorRequests = {
       ),
     }),
   },
-  /** What the editor's language service says a file defines; empty when it says nothing in time. */
+  /** Symbols of a file from the editor's language service; empty when it does not respond in time. */
   symbols: {
     params: z.object({ path: z.string() }),
     result: z.object({ language: z.string(), entries: z.array(OutlineEntry) }),
   },
-  /** Where what stands at a place is used. Lines and columns from 1; places outside the workspace are left out. */
+  /** References to the symbol at a position (1-based). Locations outside the workspace are omitted. */
   references: {
     params: Position,
-    result: Places,
+    result: Locations,
   },
-  /** Where what stands at a place is defined. */
+  /** Definitions of the symbol at a position. */
   definition: {
     params: Position,
-    result: Places,
+    result: Locations,
   },
-  /** Text of an open document with unsaved edits; null when the file has none. */
+  /** Text of a document with unsaved edits; null when there are none. */
   unsavedText: {
     params: z.object({ path: z.string() }),
     result: z.object({ text: z.string().nullable() }),
   },
   /**
-   * Replaces a file's text through a WorkspaceEdit and saves it if it was saved before, so that the editor's undo works.
-   * Refused (`applied: false`) when the document is no longer `expected`. `text: null` deletes the file.
+   * Replaces a file's text with a WorkspaceEdit, so that the editor's undo works, and saves it if it was saved before. Not applied
+   * (`applied: false`) when the document differs from `expected`. `text: null` deletes the file.
    */
   applyText: {
     params: z.object({ path: z.string(), expected: z.string().nullable(), text: z.string().nullable() }),
     result: z.object({ applied: z.boolean(), saved: z.boolean() }),
   },
-  /** A secret from SecretStorage; null when there is none. */
+  /** Reads a secret from SecretStorage; null when there is none. */
   secretGet: {
     params: z.object({ name: z.string() }),
     result: z.object({ value: z.string().nullable() }),
@@ -110,16 +110,16 @@ export const editorRequests = {
     params: z.object({}),
     result: z.object({ names: z.array(z.string()) }),
   },
-  /** Language models that other extensions offer through the editor. Asks nobody; `available` is false where the editor has no such thing. */
+  /** Language models provided by other extensions. Does not prompt the user; `available` is false when the editor has no such API. */
   languageModels: {
     params: z.object({}),
     result: z.object({ available: z.boolean(), items: z.array(EditorModel) }),
   },
-  /** Begins an answer of one of them. The editor asks the owner for consent by itself the first time. */
+  /** Starts a request to one of them. The editor asks the user for consent the first time. */
   languageModelStart: {
     params: z.object({
       requestId: z.string(),
-      /** `vendor/id` of the list. */
+      /** `vendor/id` from the list. */
       model: z.string(),
       messages: z.array(EditorModelMessage),
       tools: z.array(z.object({ name: z.string(), description: z.string(), parameters: z.record(z.string(), z.unknown()) })),
@@ -127,7 +127,7 @@ export const editorRequests = {
     }),
     result: z.object({}),
   },
-  /** What came of an answer since the last call; waits until there is something. `end` is set once, with the last of it. */
+  /** Returns the response parts since the last call; waits for at least one. `end` is set once, with the last parts. */
   languageModelNext: {
     params: z.object({ requestId: z.string() }),
     result: z.object({
@@ -139,7 +139,7 @@ export const editorRequests = {
       ),
       end: z
         .discriminatedUnion("kind", [
-          /** Tokens as the editor's model counts them. */
+          /** Tokens as counted by the editor's model. */
           z.object({ kind: z.literal("end"), inputTokens: z.int(), outputTokens: z.int() }),
           z.object({ kind: z.literal("failed"), reason: z.enum(["permission", "blocked", "missing", "failed"]), message: z.string() }),
         ])
@@ -155,7 +155,7 @@ export const editorRequests = {
 export type EditorRequest = keyof typeof editorRequests;
 export type EditorParams<N extends EditorRequest> = z.output<(typeof editorRequests)[N]["params"]>;
 export type EditorResult<N extends EditorRequest> = z.output<(typeof editorRequests)[N]["result"]>;
-/** The host's side; rejects with `unavailable` when there is no editor (headless). */
+/** Sends a request to the editor; rejects with `unavailable` when headless. */
 export type AskEditor = <N extends EditorRequest>(name: N, params: EditorParams<N>) => Promise<EditorResult<N>>;
 
 /** Method names on the wire. */

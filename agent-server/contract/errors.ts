@@ -18,7 +18,7 @@ export const errorCodes = [
 export const ErrorCode = z.enum(errorCodes);
 export type ErrorCode = z.infer<typeof ErrorCode>;
 
-/** The error as every transport shows it: never a stack, an absolute path outside the workspace or a secret. */
+/** An error in a response: never contains a stack trace, an absolute path outside the workspace or a secret. */
 export const ErrorBody = z.object({
   code: ErrorCode,
   message: z.string(),
@@ -27,7 +27,7 @@ export const ErrorBody = z.object({
 export type ErrorBody = z.infer<typeof ErrorBody>;
 
 /**
- * The one error class of the product. `message` is a sentence the owner can act on; `cause` stays on this side of the wire.
+ * The product's only error class. `message` tells the user what to do; `cause` is never sent to a client.
  */
 export class LancelotError extends Error {
   readonly code: ErrorCode;

@@ -9,16 +9,16 @@ import { Receipt } from "./receipts.ts";
 import { RouterDecision } from "./router.ts";
 import { SoulStatus } from "./soul.ts";
 
-/** Every event the host sends, by topic. A snapshot (`quests.get`, `changes.list`, …) plus the events after it is the whole state. */
+/** All events of the host by topic. A snapshot (`quests.get`, `changes.list`, …) plus later events is the complete state. */
 export const eventTopics = {
-  /** A quest was made or changed. */
+  /** A quest was created or changed. */
   quest: Quest,
   questDeleted: z.object({ id: Id }),
-  /** A message was made or changed; replaces the one with its id. */
+  /** A message was created or changed; replaces the one with its id. */
   message: Message,
   /** Messages from `fromSeq` on were removed (edit and resend). */
   messagesRemoved: z.object({ questId: Id, fromSeq: z.int() }),
-  /** Text to append to a part of an open message. `offset` is the length of the part before it (UTF-16 units), so that a repeat or a gap shows. */
+  /** Text to append to a part of an open message. `offset` is the part's length before it (UTF-16 units), to detect repeats and gaps. */
   delta: z.object({
     questId: Id,
     messageId: Id,
@@ -28,8 +28,8 @@ export const eventTopics = {
     text: z.string(),
   }),
   /**
-   * What a running tool prints, to append to `live.text` of its card. `offset` counts UTF-16 units since the tool began, also those
-   * that a bounded card no longer holds, so that a repeat or a gap shows.
+   * Output of a running tool to append to `live.text` of its card. `offset` counts UTF-16 units since the tool started, including those
+   * that the card has dropped, to detect repeats and gaps.
    */
   toolOutput: z.object({ questId: Id, messageId: Id, callId: Id, offset: z.int(), text: z.string() }),
   approval: Approval,
@@ -37,44 +37,44 @@ export const eventTopics = {
   /** A receipt was opened or closed. */
   receipt: Receipt,
   localModel: LocalModel,
-  /** A soul was proposed, decided or activated, here or in another window: read `soul.status` again. */
+  /** A soul was proposed, decided or activated, here or in another window: reload `soul.status`. */
   soul: SoulStatus,
-  /** A trust or learning proposal was made or decided: read the lists again. */
+  /** A trust or learning proposal was created or decided: reload the lists. */
   trust: z.object({}),
   learning: z.object({}),
   /** Flags or safe mode changed. */
   flags: z.object({}),
-  /** A provider's health changed: read `tools.providers` again. */
+  /** A provider's health changed: reload `tools.providers`. */
   providers: z.object({}),
   sandbox: SandboxState,
-  /** `receipts.verify` is at work. */
+  /** Progress of `receipts.verify`. */
   verifying: z.object({ done: z.int(), total: z.int() }),
-  /** The active model or a provider's state changed: read `models.list` again. */
+  /** The active model or a provider's state changed: reload `models.list`. */
   models: z.object({}),
-  /** A decision of the router was made, or its call ended. */
+  /** The router made a decision, or the routed call ended. */
   routed: RouterDecision,
-  /** Tokens were counted, or caps or prices changed: read `usage.summary` again. */
+  /** Tokens were counted, or caps or prices changed: reload `usage.summary`. */
   usage: z.object({ questId: Id.nullable() }),
-  /** A sign-in changed: read `oauth.status` again. */
+  /** A sign-in changed: reload `oauth.status`. */
   oauth: z.object({}),
-  /** What is remembered, staged, quarantined or compiled changed, here or in another window: read what is shown again. */
+  /** Memory items, commits, quarantine or compiled contexts changed, here or in another window: reload them. */
   memory: z.object({}),
 } as const;
 
 export type Topic = keyof typeof eventTopics;
 export type EventPayload<T extends Topic> = z.output<(typeof eventTopics)[T]>;
-/** `seq` grows by one with each event of one host process and starts again with the next. */
+/** `seq` increases by one with each event of a host process and restarts with the next process. */
 export type HostEvent = { [T in Topic]: { seq: number; topic: T; payload: EventPayload<T> } }[Topic];
 
-/** How a room tells the world; given to it by the composition root. */
+/** Sends an event to all clients; injected by the composition root. */
 export type Emit = <T extends Topic>(topic: T, payload: EventPayload<T>) => void;
 
 const topicNames = Object.keys(eventTopics) as [Topic, ...Topic[]];
 export const EventEnvelope = z.object({ seq: z.int(), topic: z.enum(topicNames), payload: z.unknown() });
 
 /**
- * Parses an event that came over a wire.
- * @throws z.ZodError when it is not one of the table.
+ * Parses an event received from a host.
+ * @throws z.ZodError when it is not a known event
  */
 export function parseEvent(value: unknown): HostEvent {
   const { seq, topic, payload } = EventEnvelope.parse(value);

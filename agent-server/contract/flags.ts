@@ -8,7 +8,7 @@ export const Flag = z.object({
   default: z.boolean(),
   /** Flags that must be on for this one to have an effect. */
   needs: z.array(z.string()).optional(),
-  /** What it switches, and what is left when it is off. */
+  /** The feature it controls, and what remains when it is off. */
   effect: z.string(),
   /** Where the value comes from. */
   source: z.enum(["default", "environment", "setting"]),
@@ -18,16 +18,16 @@ export type Flag = z.infer<typeof Flag>;
 const flagList = z.object({ items: z.array(Flag) });
 
 export const flagMethods = {
-  "flags.list": method({ summary: "Every flag, its value and what it switches.", access: "any", params: z.object({}), result: flagList }),
+  "flags.list": method({ summary: "Lists every flag with its value and effect.", access: "any", params: z.object({}), result: flagList }),
   "flags.set": method({
     summary:
-      "Switches a flag at once and writes it to the owner's config/flags.yaml. At the next start FEATURE_<NAME> in the environment goes before the file.",
+      "Sets a flag immediately and saves it to the owner's config/flags.yaml. At the next start, FEATURE_<NAME> in the environment overrides the file.",
     access: "owner",
     params: z.object({ name: z.string().min(1).max(100), enabled: z.boolean() }),
     result: Flag,
   }),
   "flags.reload": method({
-    summary: "Reads the flags again from the environment and the owner's file.",
+    summary: "Reloads the flags from the environment and the owner's file.",
     access: "owner",
     params: z.object({}),
     result: flagList,

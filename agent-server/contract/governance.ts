@@ -13,7 +13,7 @@ export const capabilities = [
   "memory",
   "skill",
   "connector",
-  /** The quest itself: its plan, a question to the owner. */
+  /** The quest itself: its plan, questions to the owner. */
   "quest",
   /** A proposal to change the soul. */
   "soul",
@@ -26,10 +26,10 @@ export type Mode = z.infer<typeof Mode>;
 export const Posture = z.enum(["supervised", "autonomous"]);
 export type Posture = z.infer<typeof Posture>;
 
-/** The state of a scheduled job at the moment it wants to do something. */
+/** The state of a scheduled job when it requests an action. */
 export const JobFacts = z.object({
   id: Id,
-  /** Jobs that run now, this one included. */
+  /** Number of running jobs, including this one. */
   running: z.int().min(0),
   elapsedSeconds: z.number().min(0),
   /** Onboarding is done. */
@@ -38,8 +38,8 @@ export const JobFacts = z.object({
 export type JobFacts = z.infer<typeof JobFacts>;
 
 /**
- * What is about to happen, with arguments as they will be used (resolved paths, not what the model typed).
- * Capability and action are open strings: an unknown one is T3 and `ask`.
+ * A requested action with its final arguments (resolved paths, not the model's text). Capability and action are open strings: unknown
+ * ones are T3 and `ask`.
  */
 export const Intent = z.object({
   capability: z.string().min(1).max(100),
@@ -48,7 +48,7 @@ export const Intent = z.object({
   questId: Id.optional(),
   cwd: z.string().optional(),
   mode: Mode.default("normal"),
-  /** Set for what a scheduled job does; the soul's scheduling boundaries judge it. */
+  /** Set for actions of a scheduled job, which the soul's scheduling boundaries apply to. */
   job: JobFacts.optional(),
 });
 export type Intent = z.infer<typeof Intent>;
@@ -68,7 +68,7 @@ export const Decision = z.object({
   tier: Tier,
   riskLevel: z.enum(["low", "medium", "high", "critical"]),
   rules: z.array(Rule),
-  /** Sentences: what could be done instead. Present on ask and deny. */
+  /** Suggested alternatives, as sentences. Present for ask and deny. */
   alternatives: z.array(z.string()),
   cached: z.boolean(),
 });
@@ -77,14 +77,14 @@ export type Decision = z.infer<typeof Decision>;
 export const ApprovalStatus = z.enum(["pending", "allowed_once", "allowed_quest", "denied", "expired", "cancelled"]);
 export type ApprovalStatus = z.infer<typeof ApprovalStatus>;
 
-/** A question to the owner, bound to one exact intent by `intentHash` (SHA-256 over canonical JSON). */
+/** An approval request to the owner, bound to one exact intent by `intentHash` (SHA-256 of canonical JSON). */
 export const Approval = z.object({
   id: Id,
   questId: Id.nullable(),
   intentHash: z.string(),
   capability: z.string(),
   action: z.string(),
-  /** One line: what will happen, on what. */
+  /** One-line description of the action and its target. */
   title: z.string(),
   /** The exact command, diff or arguments, redacted. */
   detail: z.string(),
@@ -92,7 +92,7 @@ export const Approval = z.object({
   rules: z.array(Rule),
   status: ApprovalStatus,
   reason: z.string().nullable(),
-  /** Where the owner is asked, as the soul says: `war_room`, `chat`, `notification`, `terminal`. */
+  /** Channels from the soul: `war_room`, `chat`, `notification`, `terminal`. */
   channels: z.array(z.string()),
   createdAt: Timestamp,
   expiresAt: Timestamp,
@@ -103,11 +103,11 @@ export type Approval = z.infer<typeof Approval>;
 export const ApprovalDecision = z.enum(["allow_once", "allow_quest", "deny"]);
 export type ApprovalDecision = z.infer<typeof ApprovalDecision>;
 
-/** One simple command inside a command line, as policy found it. */
+/** One simple command inside a command line, as parsed by the policy. */
 export const CommandPart = z.object({
-  /** As it would be run, redacted. */
+  /** The command to run, redacted. */
   text: z.string(),
-  /** What it stands in, outermost first: `pipe`, `$(…)`, `sudo`, `xargs`, `sh -c`. */
+  /** Enclosing constructs, outermost first: `pipe`, `$(…)`, `sudo`, `xargs`, `sh -c`. */
   within: z.array(z.string()),
   verdict: Verdict,
   tier: Tier,
@@ -122,26 +122,26 @@ export const GovernanceStats = z.object({
   decisions: z.int(),
   byTier: counts,
   byVerdict: counts,
-  /** A day (YYYY-MM-DD, UTC) each, oldest first. */
+  /** Per day (YYYY-MM-DD, UTC), oldest first. */
   byDay: z.array(z.object({ day: z.string(), byTier: counts, byVerdict: counts })),
-  /** The rules that asked or refused most. */
+  /** The rules that asked or denied most often. */
   topRules: z.array(z.object({ id: z.string(), message: z.string(), asked: z.int(), denied: z.int() })),
   approvals: z.object({ pending: z.int(), allowed: z.int(), denied: z.int(), expired: z.int() }),
-  /** Verifications of reversible actions that have not ended, and those that failed and were restored. */
+  /** Pending verifications of reversible actions, and failed ones whose actions were reverted. */
   verifications: z.object({ waiting: z.int(), failed: z.int() }),
   soulVersion: z.string().nullable(),
-  /** SHA-256 over the policy tables in use; null when one cannot be used, and then nothing is allowed. */
+  /** SHA-256 of the policy tables; null when one is invalid, in which case nothing is allowed. */
   policyVersion: z.string().nullable(),
   posture: Posture,
   safeMode: z.boolean(),
-  /** Sentences: what is wrong with the safeguards themselves. */
+  /** Problems with the safeguards themselves, as sentences. */
   problems: z.array(z.string()),
 });
 export type GovernanceStats = z.infer<typeof GovernanceStats>;
 
 export const governanceMethods = {
   "policy.evaluate": method({
-    summary: "The decision for an intent, without doing anything.",
+    summary: "Returns the decision for an intent without executing it.",
     access: "any",
     params: z.object({
       capability: z.string().min(1).max(100),
@@ -154,19 +154,19 @@ export const governanceMethods = {
     result: Decision,
   }),
   "policy.explain": method({
-    summary: "Why a command is judged as it is: each command in it, through every wrapper, with its rule.",
+    summary: "Explains the decision for a command line: each command in it, through all wrappers, with its rule.",
     access: "any",
     params: z.object({ command: z.string().min(1).max(100_000), cwd: z.string().max(4096).optional() }),
     result: z.object({ decision: Decision, parts: z.array(CommandPart) }),
   }),
   "governance.stats": method({
-    summary: "Decisions by tier and verdict, what asked most, the questions that wait, and the state of every safeguard.",
+    summary: "Returns decisions by tier and verdict, the most frequent rules, pending approvals, and the state of every safeguard.",
     access: "any",
     params: z.object({ days: z.int().min(1).max(90).default(7) }),
     result: GovernanceStats,
   }),
   "approvals.list": method({
-    summary: "Approvals, newest first; those that wait for an answer unless a status is named.",
+    summary: "Lists approvals, newest first; pending ones unless a status is given.",
     access: "any",
     params: z.object({
       status: ApprovalStatus.optional(),
@@ -176,7 +176,7 @@ export const governanceMethods = {
     result: page(Approval),
   }),
   "approvals.decide": method({
-    summary: "The owner's answer to an approval. It can be given once.",
+    summary: "Decides an approval. It can be decided once.",
     access: "owner",
     params: z.object({ id: Id, decision: ApprovalDecision, reason: z.string().max(4000).optional() }),
     result: Approval,

@@ -3,7 +3,7 @@ import { Timestamp } from "./common.ts";
 import { Posture } from "./governance.ts";
 import { method } from "./method.ts";
 
-/** Flags by name, as the editor's settings have them. */
+/** Flags by name, from the editor's settings. */
 export const Features = z.record(z.string().max(100), z.boolean());
 
 export const HostInfo = z.object({
@@ -13,10 +13,10 @@ export const HostInfo = z.object({
   pid: z.int(),
   /** Folder name of the workspace, not its path. */
   workspace: z.string().nullable(),
-  /** The owner trusts the workspace; in another one nothing is written. */
+  /** Whether the owner trusts the workspace; nothing is written in an untrusted one. */
   trusted: z.boolean(),
   posture: Posture,
-  /** Only what works on this machine is left. */
+  /** Whether safe mode is on: only features that work on this machine are available. */
   safeMode: z.boolean(),
   startedAt: Timestamp,
   /** Last event sequence number of this host. */
@@ -26,32 +26,32 @@ export type HostInfo = z.infer<typeof HostInfo>;
 
 export const hostMethods = {
   "host.info": method({
-    summary: "What this host is.",
+    summary: "Describes this host.",
     access: "any",
     params: z.object({}),
     result: HostInfo,
     route: { method: "GET", path: "/system/status" },
   }),
   "host.configure": method({
-    summary: "Sets what the owner's editor settings decide.",
+    summary: "Applies the owner's editor settings.",
     access: "owner",
     params: z.object({
       posture: Posture.optional(),
       approvalTimeoutSeconds: z.int().min(10).max(86_400).optional(),
-      /** Flags the owner set in the editor, all of them; what is not named is left to the owner's file and the environment. */
+      /** All flags set in the editor; other flags come from the owner's file and the environment. */
       features: Features.optional(),
     }),
     result: HostInfo,
   }),
   "health.live": method({
-    summary: "Says that the process is alive.",
+    summary: "Reports that the process is alive.",
     access: "any",
     params: z.object({}),
     result: z.object({ status: z.literal("alive") }),
     route: { method: "GET", path: "/health/live" },
   }),
   "health.ready": method({
-    summary: "What works now, and what does not and why. Never an error.",
+    summary: "Reports readiness, with the reasons for degraded features. Never fails.",
     access: "any",
     params: z.object({}),
     result: z.object({

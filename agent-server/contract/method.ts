@@ -1,15 +1,15 @@
 import type * as z from "zod";
 
-/** Who may call a method: anyone connected, or only a caller that holds the owner token. */
+/** Who may call a method: any client, or only a caller with the owner token. */
 export type Access = "any" | "owner";
 
-/** A REST route beside `POST /rpc`. `{name}` segments of the path become params of that name. */
+/** A REST route in addition to `POST /rpc`. `{name}` path segments become params with that name. */
 export interface Route {
   readonly method: "GET" | "POST" | "DELETE";
   readonly path: string;
 }
 
-/** One entry of the contract table: everything every transport needs to know about a method. */
+/** One entry of the contract table, with everything that transports need to know about a method. */
 export interface Method<P extends z.ZodType = z.ZodType, R extends z.ZodType = z.ZodType> {
   readonly summary: string;
   readonly access: Access;
@@ -20,7 +20,7 @@ export interface Method<P extends z.ZodType = z.ZodType, R extends z.ZodType = z
   readonly alias?: Route;
 }
 
-/** Declares a method; exists so that the table keeps the exact schema types. */
+/** Declares a method and preserves its exact schema types. */
 export function method<P extends z.ZodType, R extends z.ZodType>(entry: Method<P, R>): Method<P, R> {
   return entry;
 }

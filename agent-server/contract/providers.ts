@@ -4,47 +4,47 @@ import { method } from "./method.ts";
 
 export const HealthStatus = z.enum([
   "ok",
-  "degraded", // works, but not fully: the message says what is missing
+  "degraded", // works partially; the message has details
   "down", // does not work now
   "off", // switched off by a flag, safe mode or the owner
-  "unknown", // was not looked at yet
+  "unknown", // not checked yet
 ]);
 export type HealthStatus = z.infer<typeof HealthStatus>;
 
-/** How a provider is, in words for the owner. */
+/** A provider's health, with a user-facing message. */
 export const ProviderHealth = z.object({
   status: HealthStatus,
   /** One sentence. */
   message: z.string(),
-  /** What the owner can do about it; null when there is nothing to do. */
+  /** What the user can do about it; null when there is nothing to do. */
   nextStep: z.string().nullable(),
   checkedAt: Timestamp.nullable(),
 });
 export type ProviderHealth = z.infer<typeof ProviderHealth>;
 
-/** What carries out the actions of one or more capabilities. */
+/** An implementation of the actions of one or more capabilities. */
 export const ProviderInfo = z.object({
   id: z.string(),
   title: z.string(),
-  /** Null while it is not known: the engine was not reached yet. */
+  /** Null while unknown, before the engine was contacted. */
   version: z.string().nullable(),
   capabilities: z.array(z.object({ capability: z.string(), actions: z.array(z.string()) })),
   /** Lower is tried first. */
   priority: z.int(),
-  /** Works on this machine alone, so safe mode leaves it. */
+  /** True when it only works on this machine, so that it is available in safe mode. */
   local: z.boolean(),
-  /** Flag that must be on; null when none. */
+  /** Required flag; null when there is none. */
   flag: z.string().nullable(),
   health: ProviderHealth,
 });
 export type ProviderInfo = z.infer<typeof ProviderInfo>;
 
-/** Which provider an action goes to, and why not to the others. */
+/** The provider chosen for an action, and why others were not. */
 export const RouteDecision = z.object({
-  /** Null when none can do it now; `reason` says what to do. */
+  /** Null when none is available; `reason` says what to do. */
   provider: z.string().nullable(),
   reason: z.string(),
-  /** In the order they would be tried, then those that cannot be used. */
+  /** Usable providers in order of preference, then unusable ones. */
   alternatives: z.array(z.object({ provider: z.string(), usable: z.boolean(), reason: z.string() })),
 });
 export type RouteDecision = z.infer<typeof RouteDecision>;
@@ -54,7 +54,7 @@ export const CommandPlace = z.enum(["container", "os_sandbox", "host"]);
 export type CommandPlace = z.infer<typeof CommandPlace>;
 
 export const SandboxState = z.object({
-  /** Where a command would run now; null when it cannot be run. */
+  /** Where a command would run now; null when it cannot run. */
   place: CommandPlace.nullable(),
   /** One sentence: where commands run, or why they cannot. */
   message: z.string(),
@@ -63,7 +63,7 @@ export const SandboxState = z.object({
     .object({
       name: z.enum(["docker", "podman"]),
       version: z.string(),
-      /** How it was found: `DOCKER_HOST`, `context NAME`, the socket's name. */
+      /** How it was detected: `DOCKER_HOST`, `context NAME`, the socket's name. */
       via: z.string(),
       remote: z.boolean(),
     })
@@ -74,7 +74,7 @@ export const SandboxState = z.object({
     source: z.enum(["shipped", "dev_container", "named"]),
     state: z.enum(["unknown", "missing", "building", "ready", "failed"]),
     bytes: z.int().nullable(),
-    /** Last line of a build, or why it failed. */
+    /** Last line of the build, or the reason for its failure. */
     message: z.string().nullable(),
   }),
   container: z.object({
@@ -82,7 +82,7 @@ export const SandboxState = z.object({
     id: z.string().nullable(),
     since: Timestamp.nullable(),
   }),
-  /** The sandbox of the operating system: bubblewrap, Seatbelt; null where there is none. */
+  /** The operating system's sandbox: bubblewrap or Seatbelt; null when there is none. */
   osSandbox: z.object({ name: z.string(), version: z.string().nullable() }).nullable(),
   limits: z.object({
     memoryBytes: z.int(),
@@ -91,68 +91,68 @@ export const SandboxState = z.object({
     timeoutMs: z.int(),
     outputBytes: z.int(),
   }),
-  /** `allowlist`: through a proxy that applies the network policy, for commands that were allowed it. */
+  /** `allowlist`: for permitted commands, through a proxy that enforces the network policy. */
   network: z.enum(["off", "allowlist"]),
 });
 export type SandboxState = z.infer<typeof SandboxState>;
 
-/** One line of *Lancelot: Doctor* on what tools need of the machine. */
+/** One check of *Lancelot: Doctor* about the tools' requirements. */
 export const DoctorLine = z.object({
   id: z.string(),
   title: z.string(),
   status: z.enum(["ok", "warning", "missing"]),
   message: z.string(),
   nextStep: z.string().nullable(),
-  /** What a button beside it does; null where only the owner can do it. */
+  /** Action of its button; null when there is none. */
   action: z.enum(["build_image", "restart_sandbox", "open_flags", "open_settings"]).nullable(),
 });
 export type DoctorLine = z.infer<typeof DoctorLine>;
 
 export const providerMethods = {
   "tools.providers": method({
-    summary: "What carries out the tools' actions, with its version and health as last seen.",
+    summary: "Lists the providers of the tools' actions, with version and last known health.",
     access: "any",
     params: z.object({}),
     result: z.object({ items: z.array(ProviderInfo) }),
   }),
   "tools.health": method({
-    summary: "Looks at every provider now.",
+    summary: "Checks the health of every provider.",
     access: "any",
     params: z.object({}),
     result: z.object({ ok: z.boolean(), items: z.array(ProviderInfo) }),
   }),
   "tools.route": method({
-    summary: "Which provider an action would go to now, and why; nothing is done.",
+    summary: "Returns the provider that would execute an action, and why, without executing it.",
     access: "any",
     params: z.object({ capability: z.string().min(1).max(100), action: z.string().min(1).max(100).optional() }),
     result: RouteDecision,
   }),
   "tools.sandbox": method({
-    summary: "Where commands run, and in what state that is.",
+    summary: "Returns where commands run, and the state of the sandbox.",
     access: "any",
     params: z.object({}),
     result: SandboxState,
   }),
   "tools.sandbox.build": method({
-    summary: "Builds the sandbox's image anew. Answers at once; progress comes as `sandbox` events.",
+    summary: "Rebuilds the sandbox's image. Returns immediately; progress is sent as `sandbox` events.",
     access: "owner",
     params: z.object({}),
     result: SandboxState,
   }),
   "tools.sandbox.cancelBuild": method({
-    summary: "Stops a build of the sandbox's image.",
+    summary: "Cancels a build of the sandbox's image.",
     access: "owner",
     params: z.object({}),
     result: SandboxState,
   }),
   "tools.sandbox.restart": method({
-    summary: "Ends what runs in the sandbox and starts it anew.",
+    summary: "Stops all processes in the sandbox and restarts it.",
     access: "owner",
     params: z.object({}),
     result: SandboxState,
   }),
   "tools.doctor": method({
-    summary: "What this machine has for running commands and keeping changes, and what to do about what it lacks.",
+    summary: "Checks this machine's requirements for running commands and storing changes, with next steps.",
     access: "any",
     params: z.object({}),
     result: z.object({ items: z.array(DoctorLine) }),

@@ -22,7 +22,7 @@ export type CognitionTier = z.infer<typeof CognitionTier>;
 
 const Fields = z.record(z.string(), z.unknown());
 
-/** One action as the ledger tells it: its opening entry joined with its closing one. Bounded and redacted before hashing. */
+/** One action in the ledger: its opening entry joined with its closing entry. Bounded and redacted before hashing. */
 export const Receipt = z.object({
   id: Id,
   timestamp: Timestamp,
@@ -46,7 +46,7 @@ export const Receipt = z.object({
 });
 export type Receipt = z.infer<typeof Receipt>;
 
-/** A receipt with those it caused, oldest first. */
+/** A receipt and the receipts it caused, oldest first. */
 export interface TraceNode {
   receipt: Receipt;
   children: TraceNode[];
@@ -58,9 +58,9 @@ export const Verification = z.object({
   /** Number of ledger entries checked (an opened and closed receipt has two). */
   entries: z.int(),
   head: z.string().nullable(),
-  /** The latest signed head that was checked; null while none is signed. `keyId` is SHA-256 over the public key, shortened. */
+  /** The latest verified signed head; null without signatures. `keyId` is the truncated SHA-256 of the public key. */
   signed: z.object({ seq: z.int(), at: Timestamp, keyId: z.string(), heads: z.int() }).nullable(),
-  /** Sealed segments that were checked with it, and the entries they hold. */
+  /** Verified sealed segments and the number of their entries. */
   segments: z.object({ count: z.int(), entries: z.int() }),
   firstBad: z
     .object({
@@ -75,7 +75,7 @@ export type Verification = z.infer<typeof Verification>;
 
 export const receiptMethods = {
   "receipts.search": method({
-    summary: "Receipts, newest first, that match every given filter.",
+    summary: "Searches receipts that match every given filter, newest first.",
     access: "any",
     params: z.object({
       query: z.string().max(500).optional(),
@@ -89,30 +89,31 @@ export const receiptMethods = {
       cursor: Cursor.optional(),
     }),
     result: page(Receipt).extend({
-      /** At the end of the list, when older receipts were sealed: how many entries, and until when. They are found by `receipts.get` alone. */
+      /** On the last page, when older receipts are sealed: their number of entries and latest time. Use `receipts.get` to read them. */
       sealed: z.object({ entries: z.int(), until: Timestamp }).optional(),
     }),
   }),
   "receipts.get": method({
-    summary: "One receipt. One that was sealed is read from its file, which its metadata names as `sealed`.",
+    summary: "Returns a receipt. A sealed receipt is read from its file, which its metadata names as `sealed`.",
     access: "any",
     params: z.object({ id: Id }),
     result: Receipt,
   }),
   "receipts.trace": method({
-    summary: "The tree a receipt or a quest belongs to.",
+    summary: "Returns the tree of a receipt or quest.",
     access: "any",
     params: z.union([z.object({ id: Id }), z.object({ questId: Id })]),
     result: z.object({ roots: z.array(TraceNode) }),
   }),
   "receipts.verify": method({
-    summary: "Checks the whole chain and names the first entry that is not as it was written.",
+    summary: "Verifies the whole chain and reports the first modified entry.",
     access: "any",
     params: z.object({}),
     result: Verification,
   }),
   "receipts.export": method({
-    summary: "Receipts that match, as JSON lines with everything needed to verify them elsewhere, written to a file in the data folder.",
+    summary:
+      "Exports matching receipts as JSON lines to a file in the data folder, or the whole ledger with everything needed to verify it elsewhere.",
     access: "any",
     params: z.object({
       questId: Id.optional(),

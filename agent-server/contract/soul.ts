@@ -8,7 +8,7 @@ export const SoulVersion = z.string().regex(/^v[1-9]\d{0,5}$/, "A version is v a
 const Term = z.string().min(1).max(200);
 const Sentence = z.string().min(1).max(2000);
 
-/** The constitution, as its YAML says it. Fields it does not know are kept and named by `soul.lint` as warnings. */
+/** The constitution in YAML. Unknown fields are kept and reported by `soul.lint` as warnings. */
 export const SoulDocument = z.looseObject({
   version: SoulVersion.describe("The version of this document: v and a number. A version is written once and never changed."),
   mission: Sentence.describe("What Lancelot is for. Leads every prompt."),
@@ -19,55 +19,49 @@ export const SoulDocument = z.looseObject({
         .enum(["supervised", "autonomous"])
         .describe("supervised: edits always wait for your review. autonomous: the posture setting of the editor decides."),
       description: z.string().max(4000).default("").describe("In words, for people and for the model."),
-      allowed_autonomous: z.array(Term).describe("What may be done without asking, below T3. What is not named here is asked first."),
+      allowed_autonomous: z.array(Term).describe("Actions allowed without asking, below T3. Other actions require approval."),
       requires_approval: z
         .array(Term)
-        .describe("What is held at T3: asked each time, whatever trust or learned rules say. Must name deleting and deploying."),
+        .describe("Actions that always require approval (T3), regardless of trust or learned rules. Must include deleting and deploying."),
     })
-    .describe("What may be done without asking, and what never."),
+    .describe("Which actions need approval."),
   risk_rules: z
     .array(
       z.looseObject({
-        name: Term.describe("Its words, or applies_to, say which actions it is about."),
+        name: Term.describe("The rule applies to actions that match its name, or applies_to."),
         description: z.string().max(2000).default("").describe("Shown with every question the rule asks."),
-        enforced: z.boolean().default(true).describe("false: kept for the record, without effect."),
-        applies_to: z.array(Term).optional().describe("Terms as in requires_approval; the words of the name where it is left out."),
+        enforced: z.boolean().default(true).describe("false: documented but not enforced."),
+        applies_to: z.array(Term).optional().describe("Terms as in requires_approval; the words of the name by default."),
       }),
     )
     .default([])
     .describe("Rules that make Lancelot ask."),
   approval_rules: z
     .looseObject({
-      default_timeout_seconds: z.int().min(10).max(86_400).default(3600).describe("Seconds a question waits for an answer."),
+      default_timeout_seconds: z.int().min(10).max(86_400).default(3600).describe("Seconds before an approval request expires."),
       escalation_on_timeout: z
         .string()
         .default("skip_and_log")
-        .describe("skip_and_log: the step is left out and the model is told. stop_task: the task stops."),
+        .describe("skip_and_log: skip the step and tell the model. stop_task: stop the task."),
       channels: z.array(Term).describe("Where you are asked: war_room, chat, notification, terminal."),
     })
     .describe("How you are asked."),
-  tone_invariants: z.array(Sentence).describe("What every answer keeps to. One must forbid hiding errors and failures."),
-  memory_ethics: z.array(Sentence).default([]).describe("What memory may not hold."),
-  self_knowledge: z
-    .array(Sentence)
-    .optional()
-    .describe("What Lancelot should know about itself, beside what the host tells it from its live state."),
+  tone_invariants: z.array(Sentence).describe("Rules for every answer. One must forbid hiding errors and failures."),
+  memory_ethics: z.array(Sentence).default([]).describe("Content that memory must not contain."),
+  self_knowledge: z.array(Sentence).optional().describe("Facts that Lancelot should know about itself, in addition to its live state."),
   scheduling_boundaries: z
     .looseObject({
-      max_concurrent_jobs: z.int().min(0).max(1000).default(5).describe("Jobs that may run at once."),
-      max_job_duration_seconds: z.int().min(1).max(86_400).default(300).describe("Seconds after which a job may do nothing more."),
-      no_autonomous_irreversible: z
-        .boolean()
-        .default(true)
-        .describe("true: a job never does a T3 action without an approval for that run."),
-      require_ready_state: z.boolean().default(true).describe("true: jobs do nothing until Lancelot is set up."),
+      max_concurrent_jobs: z.int().min(0).max(1000).default(5).describe("Maximum number of concurrent jobs."),
+      max_job_duration_seconds: z.int().min(1).max(86_400).default(300).describe("Maximum duration of a job in seconds."),
+      no_autonomous_irreversible: z.boolean().default(true).describe("true: a job needs an approval in each run for a T3 action."),
+      require_ready_state: z.boolean().default(true).describe("true: jobs do not run until Lancelot is set up."),
       description: z.string().max(2000).default("").describe("In words."),
     })
-    .describe("Limits of what runs by itself."),
+    .describe("Limits for scheduled jobs."),
 });
 export type SoulDocument = z.infer<typeof SoulDocument>;
 
-/** `line` and `column` are 1-based, where the issue stands in the YAML; absent when it has no place of its own. */
+/** `line` and `column` are 1-based, the position of the issue in the YAML; absent when it has none. */
 export const SoulIssue = z.object({
   rule: z.string(),
   severity: z.enum(["critical", "warning"]),
@@ -97,33 +91,33 @@ export const SoulProposal = z.object({
 export type SoulProposal = z.infer<typeof SoulProposal>;
 
 export const SoulStatus = z.object({
-  /** Null when the flag is off, or no soul could be used at all. */
+  /** Null when the flag is off, or when no soul is valid. */
   activeVersion: SoulVersion.nullable(),
   /** By number. */
   versions: z.array(SoulVersion),
   /** Those that are pending or approved, newest first. */
   pendingProposals: z.array(SoulProposal),
-  /** Why the soul that should be active is not: then the one before it is. Null when all is well. */
+  /** Why the selected soul is not active and the previous one is used; null when it is active. */
   problem: z.string().nullable(),
 });
 export type SoulStatus = z.infer<typeof SoulStatus>;
 
 export const soulMethods = {
   "soul.status": method({
-    summary: "The active soul, its versions and the proposals that wait.",
+    summary: "Returns the active soul version, all versions and the pending proposals.",
     access: "any",
     params: z.object({}),
     result: SoulStatus,
     route: { method: "GET", path: "/soul/status" },
   }),
   "soul.get": method({
-    summary: "A version of the soul; the active one unless named.",
+    summary: "Returns a version of the soul; the active one by default.",
     access: "any",
     params: z.object({ version: SoulVersion.optional() }),
     result: z.object({ version: SoulVersion, yaml: z.string(), document: SoulDocument, active: z.boolean() }),
   }),
   "soul.lint": method({
-    summary: "Checks a soul without keeping it.",
+    summary: "Validates a soul without saving it.",
     access: "any",
     params: z.object({ yaml: z.string().max(200_000) }),
     result: z.object({ valid: z.boolean(), issues: z.array(SoulIssue) }),
@@ -135,33 +129,33 @@ export const soulMethods = {
     result: SoulProposal,
   }),
   "soul.proposals": method({
-    summary: "Proposals, newest first.",
+    summary: "Lists proposals, newest first.",
     access: "any",
     params: z.object({ status: SoulProposal.shape.status.optional(), limit: z.int().min(1).max(200).default(50) }),
     result: page(SoulProposal),
   }),
   "soul.approve": method({
-    summary: "The owner approves a proposal; it takes effect when it is activated.",
+    summary: "Approves a proposal, which takes effect when it is activated.",
     access: "owner",
     params: z.object({ id: Id }),
     result: SoulProposal,
     route: { method: "POST", path: "/soul/proposals/{id}/approve" },
   }),
   "soul.reject": method({
-    summary: "The owner rejects a proposal.",
+    summary: "Rejects a proposal.",
     access: "owner",
     params: z.object({ id: Id, reason: z.string().max(4000).optional() }),
     result: SoulProposal,
   }),
   "soul.activate": method({
-    summary: "Makes an approved proposal the active soul, from the next decision on in every window.",
+    summary: "Activates an approved proposal for the next decision in every window.",
     access: "owner",
     params: z.object({ id: Id }),
     result: SoulProposal,
     route: { method: "POST", path: "/soul/proposals/{id}/activate" },
   }),
   "soul.rollback": method({
-    summary: "Makes an earlier version the active soul again.",
+    summary: "Reactivates an earlier version of the soul.",
     access: "owner",
     params: z.object({ version: SoulVersion }),
     result: SoulStatus,

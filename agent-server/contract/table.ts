@@ -18,7 +18,7 @@ import { toolMethods } from "./tools.ts";
 import { trustMethods } from "./trust.ts";
 import { usageMethods } from "./usage.ts";
 
-/** Every method of the host, once. All transports, the OpenAPI document and the types of all three sides come from it. */
+/** All methods of the host. Transports, the OpenAPI document and the types of host, extension and webviews derive from it. */
 export const methods = {
   ...hostMethods,
   ...chatMethods,
@@ -41,23 +41,23 @@ export const methods = {
 };
 
 export type MethodName = keyof typeof methods;
-/** What a caller passes (defaults may be left out). */
+/** A caller's params; those with defaults are optional. */
 export type ParamsIn<M extends MethodName> = z.input<(typeof methods)[M]["params"]>;
-/** What a handler gets (defaults filled in). */
+/** A handler's params, with defaults filled in. */
 export type Params<M extends MethodName> = z.output<(typeof methods)[M]["params"]>;
 export type Result<M extends MethodName> = z.output<(typeof methods)[M]["result"]>;
 
-/** The host's side of the table: a handler for each method. */
+/** A handler for each method. */
 export type Handlers = { [M in MethodName]: (params: Params<M>, call: CallContext) => Promise<Result<M>> | Result<M> };
 
-/** Facts about a call that are not params. */
+/** Context of a call besides its params. */
 export interface CallContext {
-  /** True when the caller showed the owner token. */
+  /** True when the caller presented the owner token. */
   readonly owner: boolean;
   readonly signal: AbortSignal;
 }
 
-/** The caller's side: one function for every way in. */
+/** The client's call function, for every transport. */
 export type Call = <M extends MethodName>(name: M, params: ParamsIn<M>, signal?: AbortSignal) => Promise<Result<M>>;
 
 export function isMethodName(name: string): name is MethodName {

@@ -11,7 +11,7 @@ export const ToolInfo = z.object({
   baseTier: Tier,
   /** JSON Schema of the arguments. */
   parameters: z.record(z.string(), z.unknown()),
-  /** Why it cannot be used now; null when it can. */
+  /** Why the tool is unavailable; null when it is available. */
   problem: z.string().nullable(),
 });
 export type ToolInfo = z.infer<typeof ToolInfo>;
@@ -26,19 +26,19 @@ export type SearchMatch = z.infer<typeof SearchMatch>;
 
 export const toolMethods = {
   "tools.list": method({
-    summary: "The tools the model is offered.",
+    summary: "Lists the tools that the model can use.",
     access: "any",
     params: z.object({}),
     result: z.object({ items: z.array(ToolInfo) }),
   }),
   "tools.invoke": method({
-    summary: "Runs one tool by the full road: decision, approval, receipt, checkpoint, effect, verification.",
+    summary: "Runs one tool through the execution pipeline: decision, approval, receipt, checkpoint, effect, verification.",
     access: "owner",
     params: z.object({ tool: z.string().min(1).max(100), args: z.record(z.string(), z.unknown()).default({}), questId: Id.optional() }),
     result: z.object({ output: z.string(), receiptId: Id, changeId: Id.nullable() }),
   }),
   "workspace.search": method({
-    summary: "Lines of workspace files that match, respecting ignore files.",
+    summary: "Searches lines of workspace files, respecting ignore files.",
     access: "any",
     params: z.object({
       query: z.string().min(1).max(1000),
@@ -49,13 +49,13 @@ export const toolMethods = {
     result: z.object({ items: z.array(SearchMatch), truncated: z.boolean() }),
   }),
   "workspace.files": method({
-    summary: "Workspace files whose path contains the query, best first; for @ mentions.",
+    summary: "Finds workspace files whose path contains the query, best match first; for @ mentions.",
     access: "any",
     params: z.object({ query: z.string().max(500).default(""), limit: z.int().min(1).max(200).default(50) }),
     result: z.object({ items: z.array(z.string()) }),
   }),
   "tools.safeMode": method({
-    summary: "Safe mode leaves only what works on this machine: no network, no connectors, no deployment, no push.",
+    summary: "Turns safe mode on or off. In safe mode only local features work: no network, connectors, deployment or push.",
     access: "owner",
     params: z.object({ enabled: z.boolean() }),
     result: z.object({ enabled: z.boolean() }),

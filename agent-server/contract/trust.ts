@@ -6,18 +6,18 @@ import { method } from "./method.ts";
 export const TrustRecord = z.object({
   capability: z.string(),
   action: z.string(),
-  /** What it acts on: `workspace`, a command family, a host, a remote. */
+  /** The target: `workspace`, a command family, a host, a remote. */
   scope: z.string(),
   defaultTier: Tier,
-  /** The tier that is used now. */
+  /** The current tier. */
   tier: Tier,
-  /** In a row at this tier. */
+  /** Consecutive successes at this tier. */
   successes: z.int(),
   failures: z.int(),
   rollbacks: z.int(),
-  /** Actions left before a graduation may be proposed again. */
+  /** Remaining actions before a graduation can be proposed again. */
   coolDown: z.int(),
-  /** Successes in a row that are needed for the next step; null when there is none. */
+  /** Consecutive successes needed for the next step; null when there is none. */
   nextAt: z.int().nullable(),
   /** Why there is no next step; null when there is one. */
   heldBy: z.string().nullable(),
@@ -32,7 +32,7 @@ export const TrustProposal = z.object({
   scope: z.string(),
   from: Tier,
   to: Tier,
-  /** Words: what was seen, and what accepting it changes. */
+  /** The observations, and the effect of accepting, in words. */
   reason: z.string(),
   status: z.enum(["pending", "accepted", "declined", "withdrawn", "revoked"]),
   createdAt: Timestamp,
@@ -40,11 +40,11 @@ export const TrustProposal = z.object({
 });
 export type TrustProposal = z.infer<typeof TrustProposal>;
 
-/** A pattern over the owner's own answers. At most three dimensions, each of which narrows it. */
+/** A pattern in the owner's decisions, with at most three dimensions. */
 export const LearnedPattern = z.object({
   capability: z.string(),
   action: z.string(),
-  /** Further dimensions, such as `scope: npm.install`; at most one beside capability and action. */
+  /** An additional dimension, such as `npm.install`; null when there is none. */
   scope: z.string().nullable(),
 });
 export type LearnedPattern = z.infer<typeof LearnedPattern>;
@@ -54,7 +54,7 @@ export const LearnedRule = z.object({
   pattern: LearnedPattern,
   verdict: z.enum(["allow", "deny"]),
   status: z.enum(["active", "needs_confirmation", "revoked"]),
-  /** Words: why it waits for a confirmation; null when it does not. */
+  /** Why it needs confirmation; null when it does not. */
   waitsFor: z.string().nullable().optional(),
   /** On this UTC day. */
   decidedToday: z.int(),
@@ -72,11 +72,11 @@ export const LearningProposal = z.object({
   pattern: LearnedPattern,
   verdict: z.enum(["allow", "deny"]),
   observations: z.int(),
-  /** 0–1: the share of the owner's answers that agree. */
+  /** Share of the owner's decisions that agree, from 0 to 1. */
   consistency: z.number(),
-  /** Words: exactly what would no longer be asked. */
+  /** Description of the actions that would no longer be asked. */
   scope: z.string(),
-  /** `withdrawn`: later answers no longer agree. */
+  /** `withdrawn`: later decisions no longer agree. */
   status: z.enum(["pending", "accepted", "declined", "withdrawn"]),
   createdAt: Timestamp,
   decidedAt: Timestamp.nullable(),
@@ -85,37 +85,37 @@ export type LearningProposal = z.infer<typeof LearningProposal>;
 
 export const trustMethods = {
   "trust.list": method({
-    summary: "What each kind of action has earned.",
+    summary: "Lists the trust of each kind of action.",
     access: "any",
     params: z.object({ limit: z.int().min(1).max(500).default(200) }),
     result: page(TrustRecord),
   }),
   "trust.proposals": method({
-    summary: "Proposed graduations; those that wait unless a status is named.",
+    summary: "Lists proposed graduations; pending ones unless a status is given.",
     access: "any",
     params: z.object({ status: TrustProposal.shape.status.optional(), limit: z.int().min(1).max(200).default(50) }),
     result: page(TrustProposal),
   }),
   "trust.decide": method({
-    summary: "The owner's answer to a proposed graduation, or the withdrawal of one that was accepted.",
+    summary: "Accepts or declines a proposed graduation, or revokes an accepted one.",
     access: "owner",
     params: z.object({ id: Id, decision: z.enum(["accept", "decline", "revoke"]) }),
     result: TrustProposal,
   }),
   "learning.rules": method({
-    summary: "Rules learned from the owner's answers, with what they decided.",
+    summary: "Lists rules learned from the owner's decisions, with their use.",
     access: "any",
     params: z.object({ status: LearnedRule.shape.status.optional(), limit: z.int().min(1).max(200).default(100) }),
     result: page(LearnedRule),
   }),
   "learning.proposals": method({
-    summary: "Proposed rules; those that wait unless a status is named.",
+    summary: "Lists proposed rules; pending ones unless a status is given.",
     access: "any",
     params: z.object({ status: LearningProposal.shape.status.optional(), limit: z.int().min(1).max(200).default(50) }),
     result: page(LearningProposal),
   }),
   "learning.decide": method({
-    summary: "The owner's answer to a proposed rule (its id), or the confirmation or withdrawal of a rule (the rule's id).",
+    summary: "Accepts or declines a proposed rule (by proposal id), or confirms or revokes a rule (by rule id).",
     access: "owner",
     params: z.object({ id: Id, decision: z.enum(["accept", "decline", "confirm", "revoke"]) }),
     result: z.object({ rule: LearnedRule.nullable(), proposal: LearningProposal.nullable() }),

@@ -1,15 +1,15 @@
 import * as z from "zod";
 import { ErrorBody } from "./errors.ts";
 
-/** State of the agent host as the views show it. */
+/** State of the agent host for the views. */
 export const HostState = z.object({
   state: z.enum(["starting", "ready", "restarting", "stopped", "failed"]),
-  /** Words for the owner; empty when ready. */
+  /** User-facing message; empty when ready. */
   detail: z.string(),
 });
 export type HostState = z.infer<typeof HostState>;
 
-/** What only the extension can do for a view; everything else is a method of the table. */
+/** Actions that only the extension can perform for a view; everything else is a contract method. */
 export const UiAction = z.discriminatedUnion("action", [
   z.object({ action: z.literal("openFile"), path: z.string(), line: z.int().optional() }),
   z.object({ action: z.literal("openChange"), changeId: z.string() }),
@@ -27,7 +27,7 @@ export const UiAction = z.discriminatedUnion("action", [
 ]);
 export type UiAction = z.infer<typeof UiAction>;
 
-/** Messages from a webview. `ready` comes first; nothing is sent to a view before it. `owner` calls are made with the owner token by the extension. */
+/** Messages from a webview. `ready` must come first; nothing is sent to a view before. The extension adds the owner token to `owner` calls. */
 export const FromView = z.discriminatedUnion("type", [
   z.object({ type: z.literal("ready") }),
   z.object({ type: z.literal("call"), id: z.int(), method: z.string(), params: z.unknown().optional() }),
@@ -36,7 +36,7 @@ export const FromView = z.discriminatedUnion("type", [
 ]);
 export type FromView = z.infer<typeof FromView>;
 
-/** A place in the War Room's panel Memory: one of its parts, or one thing in it. */
+/** A target in the War Room's Memory panel: a section or one item. */
 export const MemoryPlace = z.object({
   section: z.enum(["core", "search", "commits", "quarantine", "contexts", "upkeep"]).optional(),
   itemId: z.string().optional(),
@@ -52,7 +52,7 @@ export const ToView = z.discriminatedUnion("type", [
   z.object({ type: z.literal("error"), id: z.int(), error: ErrorBody }),
   z.object({ type: z.literal("event"), event: z.unknown() }),
   z.object({ type: z.literal("host"), host: HostState }),
-  /** Asks a view to show something: a quest, a receipt, a tab; or to put text in the composer. */
+  /** Asks a view to show a quest, a receipt or a tab, or to insert text in the composer. */
   z.object({
     type: z.literal("show"),
     questId: z.string().optional(),
@@ -62,15 +62,15 @@ export const ToView = z.discriminatedUnion("type", [
     compose: z.string().optional(),
     focus: z.boolean().optional(),
     newQuest: z.boolean().optional(),
-    /** The next message of the composer is sent in crusader mode. */
+    /** Sends the composer's next message in crusader mode. */
     crusader: z.boolean().optional(),
   }),
 ]);
 export type ToView = z.infer<typeof ToView>;
 
 /**
- * Methods a webview may never call, though the extension holds the owner token: secrets stay out of views, and what changes
- * the safeguards is asked again by the editor's own dialog, which no page can draw or press.
+ * Methods that a webview may never call, although the extension has the owner token: views must not access secrets, and changes to
+ * safeguards need confirmation in an editor dialog, which no page can imitate or press.
  */
 export const notForViews: ReadonlySet<string> = new Set([
   ...["vault.set", "vault.delete", "vault.list", "tools.invoke", "host.configure"],

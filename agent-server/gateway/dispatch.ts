@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { LancelotError } from "../contract/errors.ts";
-import { laterMethods } from "../contract/later.ts";
+import { unimplementedMethods } from "../contract/unimplemented.ts";
 import { maxTextBytes } from "../contract/security.ts";
 import { createRedactor } from "../security/security.ts";
 import { type CallContext, type Handlers, isMethodName, type MethodName, methods } from "../contract/table.ts";
@@ -19,7 +19,7 @@ export function createDispatch(
   onInternal: (method: string, error: unknown) => void,
   onRefused: (why: "unauthorized" | "too-large", method: string) => void = () => undefined,
 ): Dispatch {
-  const later = new Set(laterMethods);
+  const later = new Set(unimplementedMethods);
   const redactor = createRedactor();
   return (name, params, call) =>
     answer(name, params, call).catch((error: unknown) => {

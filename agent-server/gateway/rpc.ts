@@ -9,7 +9,7 @@ import {
 } from "vscode-languageserver/node";
 import { type AskEditor, editorRequests, Handshake, wire } from "../contract/editor.ts";
 import { LancelotError } from "../contract/errors.ts";
-import { laterMethods } from "../contract/later.ts";
+import { unimplementedMethods } from "../contract/unimplemented.ts";
 import { methods } from "../contract/table.ts";
 import { asLancelotError, type Dispatch } from "./dispatch.ts";
 import type { EventHub } from "./events.ts";
@@ -70,7 +70,7 @@ export function serveRpc(options: RpcOptions): void {
       (event) => void connection.sendNotification(wire.event, event).catch((error: unknown) => options.log("event not sent", error)),
     );
   });
-  for (const name of [...Object.keys(methods), ...laterMethods]) {
+  for (const name of [...Object.keys(methods), ...unimplementedMethods]) {
     connection.onRequest(wire.method(name), async (params: unknown, token: CancellationToken) => {
       if (serving === null) throw toResponseError(new LancelotError("unavailable", "The host is still starting."));
       const abort = new AbortController();

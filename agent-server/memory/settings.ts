@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { createLayeredSettings } from "../storage/storage.ts";
+import { createLayeredConfig } from "../storage/storage.ts";
 
 const Cap = z.int().min(50).max(20_000);
 
@@ -39,5 +39,6 @@ export function createMemorySettings(of: {
   dataDir: string;
   onProblem: (words: string) => void;
 }): () => MemorySettings {
-  return createLayeredSettings({ ...of, name: "memory.yaml", schema: MemorySettings });
+  const file = createLayeredConfig({ ...of, name: "memory.yaml", schema: MemorySettings });
+  return () => file.read().value;
 }

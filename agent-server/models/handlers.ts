@@ -1,5 +1,5 @@
 import type { Handlers } from "../contract/table.ts";
-import { type Ledger, recorded } from "../receipts/receipts.ts";
+import { type Ledger, withReceipt } from "../receipts/receipts.ts";
 import type { Models } from "./models.ts";
 
 /** Listing and choosing models, and the download of the local one. Choosing and downloading write their own receipts. */
@@ -13,7 +13,7 @@ export function modelsHandlers(
     "models.local": () => models.local(),
     "models.local.download": ({ only }) => models.downloadLocal(only),
     "models.local.cancel": () =>
-      recorded(ledger, { actionType: "user_interaction", actionName: "models.local.cancel", inputs: {}, riskTier: "T0" }, () =>
+      withReceipt(ledger, { actionType: "user_interaction", actionName: "models.local.cancel", inputs: {}, riskTier: "T0" }, () =>
         models.cancelDownload(),
       ),
   };

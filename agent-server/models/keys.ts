@@ -1,5 +1,5 @@
 import type { Handlers } from "../contract/table.ts";
-import { type Ledger, recorded } from "../receipts/receipts.ts";
+import { type Ledger, withReceipt } from "../receipts/receipts.ts";
 import { isReservedSecret, refuseReservedSecret, type Secrets } from "../security/security.ts";
 
 /** Keys by the owner's hand. Receipts and lists have their names alone: a value never reaches the ledger. */
@@ -9,7 +9,7 @@ export function keysHandlers(
 ): Pick<Handlers, "vault.set" | "vault.delete" | "vault.list"> {
   const act = async (actionName: string, name: string, work: () => Promise<void>): Promise<{ ok: true }> => {
     refuseReservedSecret(name);
-    await recorded(deps.ledger, { actionType: "system", actionName, inputs: { title: name }, riskTier: "T3" }, work);
+    await withReceipt(deps.ledger, { actionType: "system", actionName, inputs: { title: name }, riskTier: "T3" }, work);
     deps.onChange();
     return { ok: true };
   };

@@ -2,7 +2,7 @@ import type { AskEditor } from "../contract/editor.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { LocalModel, ModelInfo, ProviderState } from "../contract/models.ts";
 import type { ModelOverride, RouterDecision } from "../contract/router.ts";
-import { type Ledger, recorded } from "../receipts/receipts.ts";
+import { type Ledger, withReceipt } from "../receipts/receipts.ts";
 import { createPiiDetector, type GatedFetch, type OAuth, type Redactor, type Secrets } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { AttemptDeps } from "./attempts.ts";
@@ -186,7 +186,7 @@ export function createModels(deps: ModelsDeps): Models {
   };
 
   const memory = createServerMemory((what, inputs, work) =>
-    recorded(deps.ledger, { actionType: "system", actionName: `models.cache.${what}`, inputs, riskTier: "T1" }, work),
+    withReceipt(deps.ledger, { actionType: "system", actionName: `models.cache.${what}`, inputs, riskTier: "T1" }, work),
   );
   const selection = createSelection({ ...deps, memory, localState: () => local.state() });
   const listing = createListing({ now });
@@ -282,7 +282,7 @@ export function createModels(deps: ModelsDeps): Models {
       if (candidate.kind === "vscode" && candidate.problem !== null) throw new LancelotError("unavailable", candidate.problem);
       const isEmbedded = candidate.kind === "local" && candidate.connection === null;
       const inputs = { path: "config/models.yaml", provider, ...(model === undefined ? {} : { model }) };
-      await recorded(deps.ledger, { actionType: "system", actionName: "models.choose", inputs, riskTier: "T1" }, () =>
+      await withReceipt(deps.ledger, { actionType: "system", actionName: "models.choose", inputs, riskTier: "T1" }, () =>
         configFile.choose(
           provider,
           model === undefined || isEmbedded ? undefined : { name: model, contextWindow: listing.window(candidate, model) },
@@ -304,7 +304,7 @@ export function createModels(deps: ModelsDeps): Models {
         inputs: only === undefined ? { title: name, bytes: totalBytes } : { title: "the intent lane's model" },
         riskTier: "T2",
       } as const;
-      return recorded(deps.ledger, opening, () => local.download(only));
+      return withReceipt(deps.ledger, opening, () => local.download(only));
     },
     cancelDownload: () => local.cancelDownload(),
     machine: createOnThisMachine({

@@ -2,7 +2,7 @@ import { LancelotError } from "../contract/errors.ts";
 import type { LocalModel, LocalServer } from "../contract/models.ts";
 import type { DoctorLine } from "../contract/providers.ts";
 import type { Handlers } from "../contract/table.ts";
-import { type Ledger, recorded } from "../receipts/receipts.ts";
+import { type Ledger, withReceipt } from "../receipts/receipts.ts";
 import type { GatedFetch } from "../security/security.ts";
 import type { ConfigFile, LoadedConfig } from "./config.ts";
 import type { Local } from "./local/local.ts";
@@ -50,7 +50,7 @@ export function createOnThisMachine(deps: {
   const servers = createServers({ gatedFetch: deps.gatedFetch, configured, ...(deps.ports !== undefined && { ports: deps.ports }) });
   const byHand = (actionName: string, work: () => Promise<LocalModel>, riskTier: "T0" | "T2" = "T0") => {
     const { name, file } = local.state();
-    return recorded(ledger, { actionType: "user_interaction", actionName, inputs: { title: name, file }, riskTier }, work);
+    return withReceipt(ledger, { actionType: "user_interaction", actionName, inputs: { title: name, file }, riskTier }, work);
   };
   return {
     loadLocal: (signal) => byHand("models.local.load", () => local.load(signal)),
@@ -64,7 +64,7 @@ export function createOnThisMachine(deps: {
         actionName: "models.useServer",
         inputs: { path: "config/models.yaml", url, model },
       } as const;
-      return recorded(ledger, { ...opening, riskTier: "T1" }, async () => {
+      return withReceipt(ledger, { ...opening, riskTier: "T1" }, async () => {
         const found = await servers.choose(url, model, signal);
         const { name: provider, displayName, contextWindow } = found;
         if (deps.chosen !== undefined && deps.chosen !== "" && deps.chosen !== provider)

@@ -1,5 +1,5 @@
 import type { Handlers } from "../contract/table.ts";
-import { type Ledger, recorded } from "../receipts/receipts.ts";
+import { type Ledger, withReceipt } from "../receipts/receipts.ts";
 import type { OAuth } from "../security/security.ts";
 
 /** Each act of the owner is a receipt; neither a token nor the address with its code stands in one. */
@@ -9,7 +9,7 @@ export function oauthHandlers(
 ): Pick<Handlers, "oauth.initiate" | "oauth.complete" | "oauth.cancel" | "oauth.revoke" | "oauth.status"> {
   const act = async <T>(actionName: string, inputs: Record<string, unknown>, work: () => Promise<T>): Promise<T> => {
     try {
-      return await recorded(deps.ledger, { actionType: "user_interaction", actionName, inputs, riskTier: "T3" }, work);
+      return await withReceipt(deps.ledger, { actionType: "user_interaction", actionName, inputs, riskTier: "T3" }, work);
     } finally {
       deps.onChange();
     }

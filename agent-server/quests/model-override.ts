@@ -1,7 +1,7 @@
 import type { Quest } from "../contract/chat.ts";
 import type { ModelOverride } from "../contract/router.ts";
 import type { Models } from "../models/models.ts";
-import { type Ledger, recorded } from "../receipts/receipts.ts";
+import { type Ledger, withReceipt } from "../receipts/receipts.ts";
 import type { QuestStore } from "./quest-store.ts";
 
 /**
@@ -23,7 +23,7 @@ export async function overrideQuest(
     questId: id,
     parentId: receiptId,
   } as const;
-  return recorded(ledger, { ...opening, inputs: { ...(chosen ?? { router: true }) } }, async () => {
+  return withReceipt(ledger, { ...opening, inputs: { ...(chosen ?? { router: true }) } }, async () => {
     if (chosen !== null) await models.checkOverride(chosen);
     return store.patch(id, { override: chosen });
   });

@@ -8,7 +8,7 @@ import { createContext, createContextSettings } from "../context/context.ts";
 import type { Governance } from "../governance/governance.ts";
 import type { Memory } from "../memory/memory.ts";
 import type { LocalTasks, Models } from "../models/models.ts";
-import { type Ledger, type ReceiptOpening, recorded } from "../receipts/receipts.ts";
+import { type Ledger, type ReceiptOpening, withReceipt } from "../receipts/receipts.ts";
 import type { Log, Placeholders, Redactor, Sanitizer } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Execution } from "../execution/execution.ts";
@@ -74,7 +74,7 @@ export interface QuestsDeps {
   placeholders?: Placeholders;
   emit: Emit;
   /** Looks for orders in texts that are not the owner's; without one nothing is looked for. */
-  sanitizer?: Sanitizer;
+  sanitizer: Sanitizer;
   /** Absolute path of the workspace; null without one. */
   workspace: string | null;
   /** The owner's USER.md, RULES.md and MEMORY_SUMMARY.md are here; the storage's folder unless said. */
@@ -370,7 +370,7 @@ export function createQuests(deps: QuestsDeps): Quests {
     async delete(id) {
       runner.refuseElsewhere(store.stored(id));
       // Its messages go; its receipts stay.
-      await recorded(ledger, byHand("quests.delete", id), async () => {
+      await withReceipt(ledger, byHand("quests.delete", id), async () => {
         const unwound = runner.runOf(id) === undefined ? Promise.resolve() : runner.end(id, "cancelled");
         governance.approvals.cancelQuest(id);
         changes.discard(id);

@@ -2,15 +2,15 @@ import type Database from "better-sqlite3";
 import { LancelotError } from "../contract/errors.ts";
 import { type Entry, type EntryRow, toRow } from "./entry.ts";
 
-/** Appends entries inside the running transaction, which must be `IMMEDIATE`; returns each one's row, in order. */
+/** Appends entries inside the current transaction, which must be `IMMEDIATE`; returns their rows in order. */
 export type Append = (entries: readonly Entry[]) => EntryRow[];
 
-/** The one place that writes to the table `ledger` and to its head. */
+/** Creates the only function that writes to the tables `ledger` and `ledger_head`. */
 export function createAppend(db: Database.Database): Append {
   const readHead = db.prepare<[], { seq: number; hash: string }>("SELECT seq, hash FROM ledger_head");
   const moveHead = db.prepare("UPDATE ledger_head SET seq = ?, hash = ? WHERE id = 1");
   const insert = prepareInsert(db, 1);
-  const insertMany = prepareInsert(db, rowsAtOnce);
+  const insertMany = prepareInsert(db, rowsPerInsert);
 
   return (entries) => {
     const head = readHead.get();
@@ -24,7 +24,7 @@ export function createAppend(db: Database.Database): Append {
     });
     try {
       let next = 0;
-      for (; next + rowsAtOnce <= rows.length; next += rowsAtOnce) insertMany(rows.slice(next, next + rowsAtOnce));
+      for (; next + rowsPerInsert <= rows.length; next += rowsPerInsert) insertMany(rows.slice(next, next + rowsPerInsert));
       for (; next < rows.length; next += 1) insert(rows.slice(next, next + 1));
     } catch (error) {
       throw (error as { code?: string }).code === "SQLITE_CONSTRAINT_PRIMARYKEY" ? damagedLedger(error) : error;
@@ -34,8 +34,8 @@ export function createAppend(db: Database.Database): Append {
   };
 }
 
-/** Rows that one statement inserts: the fewer calls into SQLite, the less a row costs. */
-const rowsAtOnce = 16;
+/** Rows per INSERT statement; fewer calls into SQLite make each row cheaper. */
+const rowsPerInsert = 16;
 
 function prepareInsert(db: Database.Database, count: number): (rows: readonly EntryRow[]) => void {
   const values = Array.from({ length: count }, () => "(?, ?, ?, ?, ?, ?)").join(", ");
@@ -50,7 +50,7 @@ function prepareInsert(db: Database.Database, count: number): (rows: readonly En
 export function damagedLedger(cause?: unknown): LancelotError {
   return new LancelotError(
     "unavailable",
-    "The ledger was changed from outside, so nothing can be recorded and nothing is done. Verify the receipts to see where.",
+    "The ledger was modified by another program, so Lancelot cannot record or do anything. Verify the receipts to find the first modified entry.",
     { cause },
   );
 }

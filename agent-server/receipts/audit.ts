@@ -1,20 +1,20 @@
 import type { Receipt } from "../contract/receipts.ts";
-import type { Ledger } from "./receipts.ts";
+import type { Ledger } from "./types.ts";
 
-/** Kinds of the audit log (requirement X2); each is a receipt of its own name, `security.<kind>`. */
+/** Events of the audit log (requirement X2). Each is recorded as a receipt named `security.<event>`. */
 export const securityEvents = [
-  /** A call of an owner method, or of the gateway, without the token it needs. */
+  /** A call to an owner method or the gateway without the required token. */
   "unauthorized",
   "rate-limited",
   "too-large",
-  /** The gate said no. */
+  /** The gate denied an action. */
   "denied",
-  /** A secret was read, stored, deleted, or the names were listed. */
+  /** A secret was read, stored or deleted, or secret names were listed. */
   "vault",
-  /** A text of a tool, a file or the owner holds words that read like orders to the model. */
+  /** A text of a tool, a file or the owner contains injected instructions. */
   "injection",
   "flag",
-  /** A sign-in was made, renewed, or could not be. */
+  /** A sign-in succeeded, was renewed, or failed. */
   "sign-in",
   "safe-mode",
   "soul",
@@ -24,21 +24,21 @@ export const securityEvents = [
 ] as const;
 export type SecurityEvent = (typeof securityEvents)[number];
 
-/** The audit log: bounded, never in the way. `receipts.search` with `security` finds all of it. */
+/** The audit log: rate-limited, and it never fails the audited action. `receipts.search` for `security` finds all events. */
 export interface Audit {
   /**
-   * Notes an event. The same event with the same details is written once a minute, and at most `perMinute` of one kind; how many
-   * more there were is written when the minute is over. Never throws.
+   * Records an event. Identical events are written once a minute, and at most `perMinute` events of one kind; a summary with the
+   * number of suppressed events follows when the minute ends. Never throws.
    */
   note(event: SecurityEvent, details: Record<string, unknown>, of?: { questId?: string | null; parentId?: string | null }): void;
-  /** Writes what is counted and stops listening. */
+  /** Writes the pending summaries and stops listening. */
   close(): void;
 }
 
 export interface AuditDeps {
   ledger: Pick<Ledger, "record" | "onReceipt">;
   log?: (message: string, error?: unknown) => void;
-  /** Receipts of one kind in a minute; 30 unless said. */
+  /** Maximum receipts of one kind per minute; 30 by default. */
   perMinute?: number;
   /** Milliseconds. */
   now?: () => number;
@@ -46,8 +46,8 @@ export interface AuditDeps {
 
 const windowMs = 60_000;
 
-/** Receipts of other names that belong into the audit log too: the log says so and names them. */
-const noted: readonly (readonly [RegExp, SecurityEvent])[] = [
+/** Receipts that the audit log also references, by the name of their action. */
+const auditedActions: readonly (readonly [RegExp, SecurityEvent])[] = [
   [/^governance\.deny$/, "denied"],
   [/^soul\./, "soul"],
   [/^trust\./, "trust"],
@@ -131,7 +131,7 @@ export function createAudit({ ledger, log = () => undefined, perMinute = 30, now
     const rules = outputs["injection"] ?? inputs["injection"];
     if (Array.isArray(rules) && rules.length > 0)
       note("injection", { title: `${actionName}: ${rules.join(", ")}`, receiptId: id }, { questId, parentId: id });
-    const event = noted.find(([name]) => name.test(actionName))?.[1];
+    const event = auditedActions.find(([name]) => name.test(actionName))?.[1];
     if (event === undefined) return;
     note(event, { title: actionName, receiptId: id, status }, { questId, parentId: id });
   });

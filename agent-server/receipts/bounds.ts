@@ -1,26 +1,26 @@
 import type { Redactor } from "../security/security.ts";
 
-/** Bytes of JSON that inputs, outputs and metadata of a receipt may each take. */
+/** Maximum bytes of JSON for each of a receipt's inputs, outputs and metadata. */
 export const maxFieldsBytes = 32_768;
 
 /**
- * Fields as a receipt may hold them: redacted, plain JSON, well-formed text, and at most `maxFieldsBytes` long. What does not
- * fit is left out from the end, and a note says so.
+ * Redacts fields and bounds them to plain JSON with well-formed text of at most `maxFieldsBytes`. Fields that do not fit are dropped
+ * from the end and replaced with a note.
  */
 export function boundFields(fields: Record<string, unknown> | undefined, redactor: Redactor): Record<string, unknown> {
   if (fields === undefined || Object.keys(fields).length === 0) return {};
   const clean: unknown = redactor.value(fields, maxFieldsBytes);
-  // An object may turn into something else as JSON.
+  // An object's `toJSON` may return another type.
   const own = typeof clean === "object" && clean !== null && !Array.isArray(clean) ? (clean as Record<string, unknown>) : { value: clean };
   if (isPlainAndShort(own, { left: maxFieldsBytes })) return own;
   const whole = plainFields(own, { left: Number.POSITIVE_INFINITY });
   return fits(whole, maxFieldsBytes) ? whole : plainFields(own, { left: maxFieldsBytes - reservedForNotes });
 }
 
-/** True when `value` surely fits as it is, which nearly every value does; takes its length from `size`, counted generously. */
+/** Fast path for most values: true when `value` certainly fits. Subtracts an upper bound of its length from `size`. */
 function isPlainAndShort(value: unknown, size: { left: number }): boolean {
   if (typeof value === "string") {
-    // An escaped unit takes six bytes.
+    // An escaped UTF-16 unit takes six bytes.
     size.left -= value.length * 6 + 3;
     return size.left >= 0 && value.isWellFormed();
   }
@@ -35,7 +35,7 @@ function isPlainAndShort(value: unknown, size: { left: number }): boolean {
   return size.left >= 0;
 }
 
-/** A text as a receipt may hold it: redacted, well-formed and at most `maxBytes` long. */
+/** Redacts a text and bounds it to well-formed text of at most `maxBytes`. */
 export function boundText(text: string, redactor: Redactor, maxBytes: number): string {
   return redactor.value(text, maxBytes).toWellFormed();
 }
@@ -45,12 +45,12 @@ function fits(value: unknown, maxBytes: number): boolean {
   return json.length * 3 <= maxBytes || Buffer.byteLength(json) <= maxBytes;
 }
 
-/** Room kept for the note that says what was left out. */
+/** Bytes reserved for the note that replaces dropped fields. */
 const noteBytes = 64;
-/** Every level of a deep value may end in a note of its own. */
+/** Every level of a nested value may end in its own note. */
 const reservedForNotes = 64 * noteBytes;
 
-/** Copies JSON values while `budget.left` bytes last; what JSON cannot hold becomes null. */
+/** Copies JSON values until `budget.left` bytes are used; values that JSON cannot represent become null. */
 function plain(value: unknown, budget: { left: number }): unknown {
   if (typeof value === "string") return plainText(value, budget);
   if (typeof value === "boolean") {
@@ -116,7 +116,7 @@ function plainText(text: string, budget: { left: number }): string {
     budget.left -= bytes;
     return wellFormed;
   }
-  // Escapes make JSON at most six bytes of a unit: a start that short surely fits.
+  // JSON needs at most six bytes for a UTF-16 unit, so a prefix of this length always fits.
   const units = Math.max(0, Math.floor((budget.left - noteBytes) / 6));
   const start = wellFormed.slice(0, units).toWellFormed();
   const note = `… [${Buffer.byteLength(wellFormed) - Buffer.byteLength(start)} bytes cut]`;

@@ -1,9 +1,9 @@
 import { bodyOf, problemAt, type Problem } from "./diagnose.ts";
 import { hashEntry } from "./entry.ts";
 
-/** An entry outside the database: a line of a sealed segment or of an export. */
+/** An entry in a file: one line of a sealed segment or an export. */
 export interface EntryLine {
-  /** Canonical JSON, byte for byte as it was hashed. */
+  /** Canonical JSON, exactly the bytes that were hashed. */
   body: string;
   hash: string;
 }
@@ -11,7 +11,7 @@ export interface EntryLine {
 const before = '{"entry":';
 const whole = /^\{"entry":(?<body>.*),"hash":"(?<hash>[0-9a-f]{64})"\}$/s;
 
-/** The line, without its end: JSON that holds the body as it stands, so that the hash can be taken of it again. */
+/** Serializes a line without its newline: JSON that contains the body verbatim, so that its hash can be recomputed. */
 export function writeLine({ body, hash }: EntryLine): string {
   return `${before}${body},"hash":"${hash}"}`;
 }
@@ -26,14 +26,13 @@ export function readLine(line: string): EntryLine | null {
 }
 
 /**
- * What is wrong with `line` as the entry `seq` after the one with hash `previous`; null when it is the one. `where` says which
- * file it is in.
+ * Checks that `line` is entry `seq` and links to the hash `previous`; returns null when it does. `where` names the file in messages.
  */
 export function checkLine(line: EntryLine | null, seq: number, previous: string, where: string): Problem | null {
-  if (line === null) return problemAt(seq, null, "changed", `${where} cannot be read`);
+  if (line === null) return problemAt(seq, null, "changed", `${where} cannot be parsed`);
   const body = bodyOf(line);
   const id = typeof body?.id === "string" ? body.id : null;
   if (hashEntry(previous, line.body) === line.hash && body?.seq === seq) return null;
   if (typeof body?.seq === "number" && body.seq > seq) return problemAt(seq, null, "removed", `is missing ${where}`);
-  return problemAt(seq, id, "changed", `${where} is not as it was written`);
+  return problemAt(seq, id, "changed", `${where} was modified`);
 }

@@ -6,7 +6,7 @@ import { ActionType, CognitionTier, type Receipt, ReceiptStatus } from "../contr
 
 const Fields = z.record(z.string(), z.unknown());
 
-/** What the opening entry of a receipt says. Keys in the order of canonical JSON: they are then written as they stand. */
+/** The opening entry of a receipt. Keys are in canonical JSON order, so that they can be written without sorting. */
 export const OpenEntry = z.object({
   actionName: z.string(),
   actionType: ActionType,
@@ -21,13 +21,13 @@ export const OpenEntry = z.object({
   parentId: z.string().nullable(),
   questId: z.string().nullable(),
   riskTier: Tier,
-  /** Its place in the ledger; 0 until it has one. */
+  /** Position in the ledger; 0 until it is assigned. */
   seq: z.int(),
   v: z.literal(1),
 });
 export type OpenEntry = z.infer<typeof OpenEntry>;
 
-/** What the closing entry of a receipt says. */
+/** The closing entry of a receipt. */
 export const CloseEntry = z.object({
   at: z.number(),
   durationMs: z.number(),
@@ -58,15 +58,15 @@ export interface EntryRow {
 /** `prev_hash` of the first entry. */
 export const genesis = "0".repeat(64);
 
-/** Hash of an entry: SHA-256, in hex, of the hash before it and its canonical body (RFC 8785), which holds its own number. */
+/** Hash of an entry: SHA-256, in hex, of the previous hash and its canonical body (RFC 8785), which contains its `seq`. */
 export function hashEntry(prevHash: string, body: string): string {
   return digest("sha256", prevHash + body, "hex");
 }
 
 /**
- * Canonical JSON (RFC 8785) of plain JSON with well-formed text. Objects keep the order in which their keys were set, so what has
- * its keys in order is canonical when stringified, several times faster than the general way. Keys that look like array indices
- * keep an order of their own; with one of those the general way is taken.
+ * Canonical JSON (RFC 8785) of plain JSON with well-formed text. Objects keep insertion order, so `JSON.stringify` of an object with
+ * sorted keys is canonical and several times faster than `canonicalize`. Keys that look like array indices have an order of their
+ * own; objects with such keys use `canonicalize`.
  */
 export function canonicalJson(value: unknown): string {
   const order = { kept: true };
@@ -74,7 +74,7 @@ export function canonicalJson(value: unknown): string {
   return (order.kept ? JSON.stringify(ordered) : canonicalize(value)) ?? "null";
 }
 
-/** `value` itself where its keys are in order, a copy where they are not. */
+/** Returns `value` when its keys are sorted, otherwise a sorted copy. */
 function inOrder(value: unknown, order: { kept: boolean }): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) {
@@ -105,13 +105,13 @@ function inOrder(value: unknown, order: { kept: boolean }): unknown {
   return copy ?? value;
 }
 
-/** The row that puts `entry` at `seq`, after the entry with hash `prevHash`. */
+/** The row for `entry` at `seq`, linked to the entry with hash `prevHash`. */
 export function toRow(entry: Entry, seq: number, prevHash: string): EntryRow {
   const body = canonicalEntry(entry, seq);
   return { seq, receipt_id: entry.id, kind: entry.kind, body, hash: hashEntry(prevHash, body), prev_hash: prevHash };
 }
 
-/** `canonicalJson` of an entry, whose own keys are in order already. */
+/** `canonicalJson` of an entry, whose own keys are already sorted. */
 function canonicalEntry(entry: Entry, seq: number): string {
   const order = { kept: true };
   const ordered = { ...entry, seq };
@@ -121,7 +121,7 @@ function canonicalEntry(entry: Entry, seq: number): string {
   return order.kept ? JSON.stringify(ordered) : canonicalJson(ordered);
 }
 
-/** An entry as a row holds it; null when the row was changed from outside so far that it cannot be read. */
+/** Parses a row's body; null when it was modified and no longer parses. */
 export function readEntry<T extends Entry>(schema: z.ZodType<T>, body: string): T | null {
   try {
     return schema.safeParse(JSON.parse(body)).data ?? null;
@@ -130,13 +130,13 @@ export function readEntry<T extends Entry>(schema: z.ZodType<T>, body: string): 
   }
 }
 
-/** A new receipt id: UUID version 7, so that ids sort by time and their index grows at its end. */
+/** Creates a receipt id: UUID version 7, so that ids sort by time and the index grows at its end. */
 export function newReceiptId(at: number): string {
   const time = at.toString(16).padStart(12, "0");
   return `${time.slice(0, 8)}-${time.slice(8, 12)}-7${randomUUID().slice(15)}`;
 }
 
-/** A receipt from its entries; `close` is null while it is pending. `last` is its latest row. */
+/** Builds a receipt from its entries; `close` is null while it is pending. `last` is its latest row. */
 export function toReceipt(open: OpenEntry, close: CloseEntry | null, last: { hash: string; prev_hash: string }): Receipt {
   return {
     id: open.id,

@@ -13,7 +13,7 @@ export const ExportHeader = z.object({
   exportedAt: z.string(),
   /** Ed25519, SPKI, DER, base64. `keyId` is the start of its SHA-256. */
   keys: z.array(z.object({ keyId: z.string(), publicKey: z.string() })),
-  /** Which entries had been sealed into files, and those files' hashes: their entries are here all the same. */
+  /** Segments sealed into files, with the files' hashes; the export includes their entries too. */
   sealed: z.array(z.object({ from: z.int(), to: z.int(), file: z.string(), sha256: z.string(), lastHash: z.string() })),
 });
 export type ExportHeader = z.infer<typeof ExportHeader>;

@@ -12,7 +12,7 @@ import type { PublicKey, SignedHead } from "./signature.ts";
 
 export type ExportFilter = Params<"receipts.export">;
 
-/** Entries and receipts that are written between two turns of the event loop. */
+/** Entries and receipts written per turn of the event loop. */
 const chunk = 500;
 
 export interface ExportDeps {
@@ -26,16 +26,16 @@ export interface ExportDeps {
 }
 
 /**
- * Writes receipts as JSON lines to `exports/` of the data folder, readable by its owner only. What is in them was redacted before
- * it was recorded. The file has its name when it is whole; one that is cancelled or fails leaves nothing.
- * @throws LancelotError `cancelled`, `invalid_params` (the chain cannot be filtered), `unavailable` (a sealed file is missing, the disk)
+ * Writes receipts as JSON lines to `exports/` of the data folder, readable by its owner only. Receipts were redacted before they were
+ * recorded. The file is renamed into place when complete; a cancelled or failed export leaves no file.
+ * @throws LancelotError `cancelled`, `invalid_params` (a ledger export cannot be filtered), `unavailable` (a sealed file is missing, or a disk error)
  */
 export async function exportReceipts(deps: ExportDeps, filter: ExportFilter, signal?: AbortSignal): Promise<Result<"receipts.export">> {
   const filtered = filter.questId !== undefined || filter.from !== undefined || filter.to !== undefined;
   if (filter.format === "ledger" && filtered)
     throw new LancelotError(
       "invalid_params",
-      "The ledger is exported whole, or it could not be verified. Leave the task and the times out.",
+      "A ledger export cannot be filtered, because it could not be verified. Remove the task and time filters.",
     );
   const { count, ...written } = await writeExportFile({
     dataDir: deps.dataDir,
@@ -50,7 +50,7 @@ export async function exportReceipts(deps: ExportDeps, filter: ExportFilter, sig
 
 const line = (value: unknown): string => `${JSON.stringify(value)}\n`;
 
-/** Header, every entry from the first on (sealed ones out of their files), each signed head after its entry, end. */
+/** Yields the header, every entry (sealed ones from their files) with its signed heads, and the end record. */
 async function* ledgerLines({ db, dataDir, ledgerId, keys, now }: ExportDeps): AsyncGenerator<ExportPiece> {
   const head = db.prepare<[], { seq: number; hash: string }>("SELECT seq, hash FROM ledger_head").get() ?? { seq: 0, hash: genesis };
   const heads = db
@@ -96,26 +96,26 @@ async function* ledgerLines({ db, dataDir, ledgerId, keys, now }: ExportDeps): A
       const rows = page.all(seq, head.seq, chunk);
       const gap = rows.length === 0 ? 0 : rows.findIndex((row, index) => row.seq !== seq + 1 + index);
       if (gap === -1) yield write(rows);
-      // Sealed since it was looked for: the next turn finds its file.
-      else if (segmentOf.get(seq + 1, seq + 1) === undefined) throw notWhole(seq + 1 + gap);
+      // It was sealed in the meantime: the next iteration finds its file.
+      else if (segmentOf.get(seq + 1, seq + 1) === undefined) throw incompleteLedger(seq + 1 + gap);
       continue;
     }
-    // Exported as it lies there: a changed line is for whoever verifies the export to find.
+    // Lines are copied without a check: verifying the export finds modified ones.
     let at = segment.from_seq;
     for await (const some of sealedLines(join(segmentFolder(dataDir), segment.file))) {
       const from = at;
       at += some.length;
       const wanted = some.filter((_, index) => from + index > seq && from + index <= head.seq);
-      if (wanted.includes(null)) throw notWhole(from);
+      if (wanted.includes(null)) throw incompleteLedger(from);
       yield write(wanted.filter((entry) => entry !== null));
     }
-    if (at <= segment.to_seq) throw notWhole(at);
+    if (at <= segment.to_seq) throw incompleteLedger(at);
   }
   const end: ExportEnd = { end: { entries: seq, head: head.hash, signatures: signed } };
   yield { text: line(end), count: 0 };
 }
 
-/** Header and the receipts that match, newest first. */
+/** Yields the header and the matching receipts, newest first. */
 async function* receiptLines({ search, now, ledgerId }: ExportDeps, { questId, from, to }: ExportFilter): AsyncGenerator<ExportPiece> {
   yield { text: line({ lancelot: "receipts", version: 1, ledger: ledgerId, exportedAt: new Date(now()).toISOString() }), count: 0 };
   let cursor: string | undefined;
@@ -133,14 +133,14 @@ async function* receiptLines({ search, now, ledgerId }: ExportDeps, { questId, f
   } while (cursor !== undefined);
 }
 
-function notWhole(seq: number): LancelotError {
+function incompleteLedger(seq: number): LancelotError {
   return new LancelotError(
     "unavailable",
-    `Entry ${seq} of the ledger is missing or cannot be read, so it was not exported. Verify the receipts to see more.`,
+    `Entry ${seq} of the ledger is missing or unreadable, so nothing was exported. Verify the receipts for details.`,
   );
 }
 
-/** A sealed file that is not there is another matter than a folder that cannot be written. */
+/** Reads a sealed file; distinguishes a missing file from a write error. */
 async function* sealedLines(file: string): AsyncGenerator<(EntryLine | null)[]> {
   try {
     yield* readSegment(file);
@@ -148,7 +148,7 @@ async function* sealedLines(file: string): AsyncGenerator<(EntryLine | null)[]> 
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     throw new LancelotError(
       "unavailable",
-      "A sealed file of the ledger is missing, so nothing was exported. Verify the receipts to see which.",
+      "A sealed file of the ledger is missing, so nothing was exported. Verify the receipts to find out which.",
       { data: { reason: "ENOENT" }, cause: error },
     );
   }

@@ -1,13 +1,13 @@
 import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
 import type { Handlers } from "../contract/table.ts";
-import { recorded } from "./recorded.ts";
-import type { Ledger } from "./receipts.ts";
+import { withReceipt } from "./with-receipt.ts";
+import type { Ledger } from "./types.ts";
 
-/** Milliseconds between two events of a running verification. */
+/** Milliseconds between two progress events of a verification. */
 const progressEvery = 150;
 
-/** The contract's methods of this room. */
+/** Handlers for the receipts methods of the contract. */
 export function receiptsHandlers({
   ledger,
   emit,
@@ -27,20 +27,20 @@ export function receiptsHandlers({
     "receipts.trace": async (of) => {
       const roots = ledger.trace(of);
       if (roots.length > 0 || !("id" in of)) return { roots };
-      // Sealed: shown by itself, with the file that holds its tree.
+      // A sealed receipt is shown without its tree; its metadata names the file that contains the tree.
       const receipt = await ledger.find(of.id);
       return { roots: receipt === null ? [] : [{ receipt, children: [] }] };
     },
     "receipts.verify": (_params, call) => {
-      let told = now();
+      let lastEmit = now();
       return ledger.verify(call.signal, (done, total) => {
-        if (done < total && now() - told < progressEvery) return;
-        told = now();
+        if (done < total && now() - lastEmit < progressEvery) return;
+        lastEmit = now();
         emit("verifying", { done, total });
       });
     },
     "receipts.export": (params, call) =>
-      recorded(ledger, { actionType: "system", actionName: "receipts.export", inputs: { format: params.format }, riskTier: "T1" }, () =>
+      withReceipt(ledger, { actionType: "system", actionName: "receipts.export", inputs: { format: params.format }, riskTier: "T1" }, () =>
         ledger.export(params, call.signal),
       ),
   };

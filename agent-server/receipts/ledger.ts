@@ -7,25 +7,25 @@ import { boundFields, boundText } from "./bounds.ts";
 import { type CloseEntry, type Entry, type EntryRow, newReceiptId, OpenEntry, readEntry, toReceipt } from "./entry.ts";
 import { exportReceipts } from "./export.ts";
 import { createProjection, receiptOfRow } from "./projection.ts";
-import type { Ledger, ReceiptClosing, ReceiptOpening } from "./receipts.ts";
+import type { Ledger, ReceiptClosing, ReceiptOpening } from "./types.ts";
 import { createRetention } from "./retention.ts";
 import { findSealed, sealedSpan } from "./sealed-receipts.ts";
-import { readsTextIndex, searchReceipts } from "./search.ts";
+import { usesTextIndex, searchReceipts } from "./search.ts";
 import { createHeadSigner } from "./signed-heads.ts";
 import { createSigningKeys } from "./signing-keys.ts";
-import { recorded } from "./recorded.ts";
+import { withReceipt } from "./with-receipt.ts";
 import { createTextIndex } from "./text-index.ts";
 import { traceReceipts } from "./trace.ts";
 import { verifyLedger } from "./verify.ts";
 
-/** Receipts of T0 actions that wait in memory, at most, and for how long (ms). */
+/** Maximum number of batched T0 receipts, and the maximum delay before they are written (ms). */
 const batchSize = 64;
 const batchDelay = 250;
-/** Ledger entries that one tick of the timer takes into the derived tables: a few milliseconds of work each. */
+/** Ledger entries that one timer tick adds to the derived tables: a few milliseconds of work. */
 const perTick = { projected: 500, indexed: 200 };
 
-/** Both entries of an action that is over. */
-interface ClosedAction {
+/** Both entries of a finished action. */
+interface FinishedAction {
   open: OpenEntry;
   close: CloseEntry;
 }
@@ -33,18 +33,18 @@ interface ClosedAction {
 export interface LedgerDeps {
   storage: Storage;
   redactor: Redactor;
-  /** The key store, where the key that signs heads is kept; without one nothing is signed, and `degraded` says so. */
+  /** Key store for the signing key; without one, heads are not signed and `degraded` reports it. */
   secrets?: Secrets;
   log?: Log;
-  /** Folder of the shipped settings; without it those of the code hold. The owner's in the data folder are laid over them. */
+  /** Folder of the shipped settings, overridden by those in the data folder; without it, the defaults apply. */
   configDir?: string;
   /** Milliseconds since 1970. */
   now?: () => number;
 }
 
 /**
- * The ledger of one data folder. Several hosts may append at once: each append reads the head inside `BEGIN IMMEDIATE`.
- * What SQLite cannot write is thrown as `unavailable`, and then nothing was recorded.
+ * Creates the ledger of one data folder. Several hosts may append concurrently: each append reads the head inside `BEGIN IMMEDIATE`.
+ * Its methods throw `unavailable` when SQLite cannot write; then nothing was recorded.
  */
 export function createLedger(deps: LedgerDeps): Ledger {
   const { storage, redactor } = deps;
@@ -57,10 +57,10 @@ export function createLedger(deps: LedgerDeps): Ledger {
   const projection = createProjection(storage);
   const textIndex = createTextIndex(storage);
   const listeners = new Set<(receipt: Receipt) => void>();
-  /** T0 actions that are over, waiting to be written. */
-  let batch: ClosedAction[] = [];
+  /** Finished T0 actions that are not written yet. */
+  let batch: FinishedAction[] = [];
   let timer: NodeJS.Timeout | null = null;
-  /** Receipts that this host opened and did not close, as far as `seen` (SQLite's count of other connections' writes) tells. */
+  /** Receipts that this host opened and has not closed, valid for data version `seen` (SQLite's counter of other connections' writes). */
   const opened = new Map<string, { entry: OpenEntry; written: boolean }>();
   let seen = -1;
 
@@ -70,20 +70,20 @@ export function createLedger(deps: LedgerDeps): Ledger {
     "SELECT id, host_id FROM receipts WHERE close_seq IS NULL ORDER BY open_seq",
   );
 
-  /** Appends inside the running transaction; returns each entry's row, in order. */
+  /** Appends inside the current transaction; returns the rows in order. */
   const append = (entries: readonly Entry[]): EntryRow[] => {
     const rows = appendEntries(entries);
-    signer.noticed(rows.at(-1)?.seq ?? 0);
+    signer.onAppend(rows.at(-1)?.seq ?? 0);
     return rows;
   };
 
-  const announce = (receipts: readonly Receipt[]): void => {
+  const notify = (receipts: readonly Receipt[]): void => {
     for (const receipt of receipts) {
       for (const listener of listeners) {
         try {
           listener(receipt);
         } catch (error) {
-          // The receipt is written; who only looks on must not make its action fail.
+          // The receipt is written, so a failing listener must not fail its action.
           process.emitWarning(error instanceof Error ? error : String(error));
         }
       }
@@ -97,8 +97,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
     let rows: EntryRow[] = [];
     storage.afterTransaction((committed) => {
       if (!committed) batch = [...due, ...batch];
-      else if (listeners.size > 0)
-        announce(due.map(({ open, close }, index) => toReceipt(open, close, rows[index * 2 + 1] ?? notWritten())));
+      else if (listeners.size > 0) notify(due.map(({ open, close }, index) => toReceipt(open, close, rows[index * 2 + 1] ?? notWritten())));
     });
     rows = append(due.flatMap(({ open, close }) => [open, close]));
   };
@@ -112,13 +111,13 @@ export function createLedger(deps: LedgerDeps): Ledger {
     if (!db.open) return;
     try {
       flush();
-      if (!projection.advance(perTick.projected) || !textIndex.advance(perTick.indexed)) wake();
+      if (!projection.advance(perTick.projected) || !textIndex.advance(perTick.indexed)) schedule();
     } catch {
-      // Locked or full: the batch is kept, `open`, `record` and `flush` will say so, and this tries again.
-      wake();
+      // The database is locked or the disk is full: the batch is kept and retried, and `open`, `record` and `flush` report the error.
+      schedule();
     }
   };
-  const wake = (): void => {
+  const schedule = (): void => {
     timer ??= setTimeout(tick, batchDelay).unref();
   };
 
@@ -160,17 +159,17 @@ export function createLedger(deps: LedgerDeps): Ledger {
     const row = append([entry])[0] ?? notWritten();
     const result = receipt(row);
     storage.afterTransaction((committed) => {
-      if (committed) announce([result]);
+      if (committed) notify([result]);
     });
-    wake();
+    schedule();
     return result;
   };
 
-  /** The opening of a receipt that can be closed, inside the running transaction. */
+  /** Finds the opening entry of a receipt that can be closed. Call it inside the current transaction. */
   const openingOf = (id: string): { entry: OpenEntry; written: boolean } => {
     const version = dataVersion.get() ?? 0;
     if (version !== seen) {
-      // Another host wrote: what it closed is in the table, once that is up to date.
+      // Another host wrote: receipts that it closed are in the derived table once that is up to date.
       seen = version;
       projection.settle();
       for (const other of opened.keys()) if (projection.find(other)?.close_seq !== null) opened.delete(other);
@@ -180,17 +179,17 @@ export function createLedger(deps: LedgerDeps): Ledger {
     projection.settle();
     const row = projection.find(id);
     if (row === null) throw new LancelotError("not_found", `There is no receipt ${id.slice(0, 200)}.`);
-    if (row.close_seq !== null) throw new LancelotError("conflict", `The receipt ${id} is closed already.`);
-    return { entry: readEntry(OpenEntry, row.open_body) ?? damaged(), written: true };
+    if (row.close_seq !== null) throw new LancelotError("conflict", `The receipt ${id} is already closed.`);
+    return { entry: readEntry(OpenEntry, row.open_body) ?? throwDamaged(), written: true };
   };
 
-  /** Closes inside the running transaction. */
+  /** Closes a receipt inside the current transaction. */
   const closeNow = (id: string, closing: ReceiptClosing): Receipt => {
     const open = openingOf(id);
     const close = toClose(id, closing, Math.max(0, now() - open.entry.at));
     opened.delete(id);
     storage.afterTransaction((committed) => {
-      // Undone: open again, unless its opening was undone with it.
+      // Rolled back: the receipt is open again, unless its opening was rolled back too.
       if (!committed && open.written) opened.set(id, open);
     });
     return appendOne(close, (last) => toReceipt(open.entry, close, last));
@@ -216,7 +215,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
   const search: Ledger["search"] = (filter) => {
     flush();
     projection.settle();
-    if (readsTextIndex(filter)) while (!textIndex.advance(1_000));
+    if (usesTextIndex(filter)) while (!textIndex.advance(1_000));
     const page = searchReceipts(db, filter);
     const sealed = page.nextCursor === undefined ? sealedSpan(db) : null;
     if (sealed === null || (filter.from !== undefined && Date.parse(filter.from) > sealed.until)) return page;
@@ -244,11 +243,11 @@ export function createLedger(deps: LedgerDeps): Ledger {
         return closeNow(id, closing);
       }),
     record: (opening, closing) => {
-      // Before the new one is taken: a ledger that cannot write refuses it, and the batch does not grow.
+      // Flushed before adding, so that a ledger that cannot write refuses the receipt and the batch does not grow.
       if (batch.length >= batchSize) flush();
       const open = toOpen(opening);
       batch.push({ open, close: toClose(open.id, closing, Math.max(0, closing.durationMs ?? 0)) });
-      wake();
+      schedule();
       return open.id;
     },
     flush,
@@ -280,7 +279,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
       return signer.sign();
     },
     rotateKey: () =>
-      recorded(ledger, { actionType: "system", actionName: "receipts.rotateKey", inputs: {}, riskTier: "T3" }, () => signer.rotate()),
+      withReceipt(ledger, { actionType: "system", actionName: "receipts.rotateKey", inputs: {}, riskTier: "T3" }, () => signer.rotate()),
     degraded: () => signer.degraded() ?? retention.problem(),
     end: async () => {
       await retention.end();
@@ -297,7 +296,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
           return known;
         };
         const orphans = openOfHosts.all().filter((row) => isDead(row.host_id));
-        for (const { id } of orphans) closeNow(id, { status: "failure", errorMessage: "The host ended before this was finished." });
+        for (const { id } of orphans) closeNow(id, { status: "failure", errorMessage: "Lancelot stopped before this action finished." });
         return orphans.length;
       }),
     onReceipt: (listener) => {
@@ -321,6 +320,6 @@ function notWritten(): never {
   throw new LancelotError("internal", "An entry of the ledger was not written.");
 }
 
-function damaged(): never {
+function throwDamaged(): never {
   throw damagedLedger();
 }

@@ -4,7 +4,7 @@ import type { Storage } from "../storage/storage.ts";
 import { CloseEntry, type EntryRow, OpenEntry, readEntry, toReceipt } from "./entry.ts";
 import { dropTextIndex } from "./text-index.ts";
 
-/** A row of the derived table `receipts`, with the bodies and hashes of its entries. */
+/** A row of the derived table `receipts`, joined with the bodies and hashes of its entries. */
 export interface ProjectedRow {
   open_seq: number;
   close_seq: number | null;
@@ -24,29 +24,29 @@ export interface ProjectedRow {
   close_prev_hash: string | null;
 }
 
-/** What every query for receipts selects from; conditions follow. */
+/** The SELECT clause of every receipt query; callers append conditions. */
 export const selectReceipts = `SELECT r.*, o.body AS open_body, o.hash AS open_hash, o.prev_hash AS open_prev_hash,
   c.body AS close_body, c.hash AS close_hash, c.prev_hash AS close_prev_hash
   FROM receipts r JOIN ledger o ON o.seq = r.open_seq LEFT JOIN ledger c ON c.seq = r.close_seq`;
 
-/** Entries that one step takes. */
+/** Entries per step. */
 const pageSize = 512;
 
-/** The derived table that makes the ledger searchable. It follows the ledger off the path of a write. */
+/** The derived table that makes the ledger searchable. It is updated outside the write path. */
 export interface Projection {
-  /** Takes at most `limit` entries more. True when the end of the ledger is reached. */
+  /** Projects at most `limit` further entries. Returns true at the end of the ledger. */
   advance(limit: number): boolean;
-  /** Takes all there is. What reads the table calls it first. */
+  /** Projects all remaining entries. Call it before reading the table. */
   settle(): void;
   find(id: string): ProjectedRow | null;
-  /** Begins again when the table and how far it should have come disagree. */
+  /** Rebuilds the table when it does not match the recorded progress. */
   repair(): void;
 }
 
 export function createProjection(storage: Storage): Projection {
   const { db } = storage;
   const insert = prepareInsert(db, 1);
-  const insertMany = prepareInsert(db, rowsAtOnce);
+  const insertMany = prepareInsert(db, rowsPerInsert);
   const finish = db.prepare("UPDATE receipts SET close_seq = ?, status = ?, host_id = NULL WHERE id = ? AND close_seq IS NULL");
   const byId = db.prepare<[string], ProjectedRow>(`${selectReceipts} WHERE r.id = ?`);
   const position = db.prepare<[], { at: number; head: number }>(
@@ -57,7 +57,7 @@ export function createProjection(storage: Storage): Projection {
     "SELECT seq, kind, body FROM ledger WHERE seq > ? ORDER BY seq LIMIT ?",
   );
 
-  /** An entry that was changed from outside may be unreadable or claim an id that is taken: `verify` is what reports it. */
+  /** Skips entries that are unreadable or reuse an id because they were modified; `verify` reports those. */
   const add = (rows: readonly Pick<EntryRow, "seq" | "kind" | "body">[]): void => {
     const opened = new Map<string, Columns>();
     const closings: { seq: number; entry: CloseEntry }[] = [];
@@ -75,7 +75,7 @@ export function createProjection(storage: Storage): Projection {
     }
     const all = [...opened.values()];
     let next = 0;
-    for (; next + rowsAtOnce <= all.length; next += rowsAtOnce) insertMany(all.slice(next, next + rowsAtOnce).flat());
+    for (; next + rowsPerInsert <= all.length; next += rowsPerInsert) insertMany(all.slice(next, next + rowsPerInsert).flat());
     for (const row of all.slice(next)) insert(row);
     for (const { seq, entry } of closings) finish.run(seq, entry.status, entry.id);
   };
@@ -84,12 +84,12 @@ export function createProjection(storage: Storage): Projection {
     const { at, head } = position.get() ?? { at: 0, head: 0 };
     if (at >= head) return true;
     return storage.transaction(() => {
-      // Read again: another host may have come further.
+      // Read inside the transaction: another host may have advanced it.
       const from = position.get() ?? { at: 0, head: 0 };
       const rows = page.all(from.at, limit);
       add(rows);
       const done = rows.length < limit;
-      // Past entries that are missing, so that a cut tail is not looked for at every search.
+      // Moves past missing entries, so that a truncated tail is not searched for on every query.
       const to = done ? from.head : (rows.at(-1)?.seq ?? from.at);
       move.run(to);
       return to >= from.head;
@@ -103,7 +103,7 @@ export function createProjection(storage: Storage): Projection {
     },
     find: (id) => byId.get(id) ?? null,
     repair: () => {
-      // Each receipt stands for its opening entry, and for its closing one if it has it.
+      // Each row represents its opening entry and, if present, its closing entry.
       const state = db
         .prepare<[], { entries: number; expected: number; clearing: number }>(
           `SELECT (SELECT count(*) + count(close_seq) FROM receipts) AS entries,
@@ -111,7 +111,7 @@ export function createProjection(storage: Storage): Projection {
             projected_seq - coalesce((SELECT min(seq) - 1 FROM ledger), projected_seq) AS expected FROM receipts_progress`,
         )
         .get();
-      // While sealed entries are being removed, a receipt may be half there.
+      // While sealed entries are being removed, one entry of a receipt may be gone already.
       if (state === undefined || state.clearing === 1 || state.entries === Math.max(0, state.expected)) return;
       db.exec("DELETE FROM receipts; UPDATE receipts_progress SET projected_seq = 0, indexed_seq = 0;");
       dropTextIndex(db);
@@ -119,8 +119,8 @@ export function createProjection(storage: Storage): Projection {
   };
 }
 
-/** Rows that one statement inserts. */
-const rowsAtOnce = 16;
+/** Rows per INSERT statement. */
+const rowsPerInsert = 16;
 
 type Columns = (string | number | null)[];
 const closeSeqColumn = 1;
@@ -138,14 +138,14 @@ function columns(open: OpenEntry, seq: number): Columns {
   return [seq, null, open.id, open.at, open.host, "pending", open.actionType, open.riskTier, open.questId, open.parentId];
 }
 
-/** Whose host it was is asked only of receipts that are open. */
+/** Clears the host id, which is only needed for open receipts. */
 function close(row: Columns, seq: number, status: string): void {
   row[closeSeqColumn] = seq;
   row[4] = null;
   row[5] = status;
 }
 
-/** The receipt of a row. One whose entries cannot be read any more is shown as just that. */
+/** Builds the receipt of a row; unreadable entries yield a placeholder receipt. */
 export function receiptOfRow(row: ProjectedRow): Receipt {
   const open = readEntry(OpenEntry, row.open_body);
   const close = row.close_body === null ? null : readEntry(CloseEntry, row.close_body);
@@ -165,7 +165,7 @@ export function receiptOfRow(row: ProjectedRow): Receipt {
     riskTier: "T3",
     parentId: null,
     questId: row.quest_id,
-    errorMessage: "The ledger's entry of this receipt is not as it was written. Verify the receipts to see where the ledger was changed.",
+    errorMessage: "This receipt's ledger entry was modified. Verify the receipts to find the first modified entry.",
     metadata: {},
     hash: last.hash,
     prevHash: last.prev_hash,

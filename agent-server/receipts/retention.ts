@@ -1,21 +1,21 @@
 import { LancelotError } from "../contract/errors.ts";
 import type { Log } from "../security/security.ts";
-import type { Storage } from "../storage/storage.ts";
-import type { Ledger } from "./receipts.ts";
+import { createLayeredConfig, type Storage } from "../storage/storage.ts";
+import type { Ledger } from "./types.ts";
 import { createSealing, type SealingDeps } from "./sealing.ts";
 import type { Segment } from "./segment-file.ts";
-import { readSettings, RetentionSettings } from "./settings.ts";
+import { RetentionSettings } from "./retention-settings.ts";
 
-/** Milliseconds after the start, and between two looks. */
-const firstLook = 90_000;
-const everyLook = 3_600_000;
+/** Delay of the first check after the start, and interval between checks (ms). */
+const firstCheckMs = 90_000;
+const checkIntervalMs = 3_600_000;
 
-/** Seals by itself what is past its time (config/receipts.yaml). */
+/** Seals entries past their retention time (config/receipts.yaml), periodically and on request. */
 export interface Retention {
   seal(signal?: AbortSignal): Promise<{ segments: number; entries: number }>;
-  /** Why old entries are not sealed, for the owner; null when they are. */
+  /** User-facing reason why old entries are not sealed; null when they are. */
   problem(): string | null;
-  /** Stops, also in the middle: the next look goes on from there. */
+  /** Stops, also in the middle of a sealing, which the next check continues. */
   end(): Promise<void>;
 }
 
@@ -33,10 +33,16 @@ export function createRetention(deps: {
   let running: Promise<unknown> = Promise.resolve();
   let problem: string | null = null;
 
+  const file = createLayeredConfig({
+    configDir: deps.configDir,
+    dataDir: storage.dataDir,
+    name: "receipts.yaml",
+    schema: RetentionSettings,
+  });
   const settings = (): RetentionSettings => {
-    const read = readSettings(RetentionSettings, { configDir: deps.configDir, dataDir: storage.dataDir, file: "receipts.yaml" });
+    const read = file.read();
     problem = read.problem;
-    return read.settings;
+    return read.value;
   };
 
   const record: SealingDeps["record"] = async ({ from, to }, work): Promise<Segment> => {
@@ -47,7 +53,7 @@ export function createRetention(deps: {
       return segment;
     } catch (error) {
       const known = error instanceof LancelotError ? error : null;
-      // A host that ends in the middle has closed its database; the next one closes the receipt.
+      // On shutdown the database may be closed already; the next host closes the receipt.
       if (storage.db.open)
         ledger.close(id, {
           status: known?.code === "cancelled" ? "cancelled" : "failure",
@@ -65,18 +71,18 @@ export function createRetention(deps: {
     return turn;
   };
 
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     try {
       const { segments, entries } = await seal();
-      if (segments > 0) log(`${entries} old entries of the ledger were sealed into ${segments} files`);
+      if (segments > 0) log(`sealed ${entries} old ledger entries into ${segments} files`);
     } catch (error) {
       if (error instanceof LancelotError && error.code === "cancelled") return;
       problem = `Old receipts are not sealed: ${error instanceof LancelotError ? error.message : "their file could not be written."}`;
-      log("old entries of the ledger were not sealed", error);
+      log("could not seal old ledger entries", error);
     }
-    timer = stop.signal.aborted ? null : setTimeout(() => void look(), everyLook).unref();
+    timer = stop.signal.aborted ? null : setTimeout(() => void check(), checkIntervalMs).unref();
   };
-  let timer: NodeJS.Timeout | null = setTimeout(() => void look(), firstLook).unref();
+  let timer: NodeJS.Timeout | null = setTimeout(() => void check(), firstCheckMs).unref();
   const clear = (): void => {
     if (timer !== null) clearTimeout(timer);
     timer = null;

@@ -1,10 +1,10 @@
 import type { Migration } from "../storage/storage.ts";
 
 /**
- * `ledger` is the truth: rows are only ever added, each with the hash of the one before. `ledger_head` is written with every
- * append, so that a cut tail shows. Signed heads, the keys they verify with and the sealed segments that old entries went to stay
- * for good; an entry may be removed only when a segment holds it. `receipts`, and for closed receipts one text index
- * `receipts_fts_<part>` for each stretch of the ledger, are derived from it, behind the writes, and may be made again at any time.
+ * `ledger` is the source of truth: rows are only added, each with the hash of the previous one. `ledger_head` is updated with every
+ * append, so that a truncated tail is detected. Signed heads, their keys and the records of sealed segments are never removed; an
+ * entry may be deleted only when a segment contains it. The table `receipts` and the text indexes `receipts_fts_<part>` (one per range
+ * of the ledger) are derived asynchronously and can be rebuilt at any time.
  */
 export const receiptsMigrations: readonly Migration[] = [
   {
@@ -114,7 +114,7 @@ export const receiptsMigrations: readonly Migration[] = [
     `,
   },
   {
-    // The derived tables follow the ledger from its beginning again: projected and indexed behind the writes, in slices.
+    // Rebuilds the derived tables from the start of the ledger: they are now updated asynchronously, in slices.
     name: "receipts-3-derived-behind-the-writes",
     sql: `
       DROP TABLE receipts_fts;
@@ -133,11 +133,11 @@ export const receiptsMigrations: readonly Migration[] = [
       ) STRICT;
     `,
   },
-  // Leases are of use to other rooms too: they are a table of storage now.
+  // Leases moved to the storage module.
   { name: "receipts-4-leases-elsewhere", sql: "DROP TABLE ledger_leases;" },
 ];
 
-/** Triggers that refuse to change or remove a row; an INSERT OR REPLACE removes and is refused with it. */
+/** Triggers that reject UPDATE and DELETE; INSERT OR REPLACE deletes, so it is rejected too. */
 function appendOnly(table: string, message: string): string {
   return ["UPDATE", "DELETE"]
     .map(

@@ -5,8 +5,8 @@ import { CloseEntry, genesis, OpenEntry, readEntry, toReceipt } from "./entry.ts
 import { readSegment, type Segment, segmentFolder } from "./segment-file.ts";
 
 /**
- * A receipt that was sealed, read from its file; its metadata names the file as `sealed`. Null when no file holds it, or the file is
- * missing or damaged (which `verify` reports). A receipt's id tells its time, so few files are read: one, as a rule.
+ * Reads a sealed receipt from its file, which its metadata names as `sealed`. Returns null when no file contains it, or when the file is
+ * missing or damaged (which `verify` reports). A receipt's id encodes its time, so usually only one file is read.
  */
 export async function findSealed(db: Database.Database, dataDir: string, id: string): Promise<Receipt | null> {
   const at = timeOf(id);
@@ -40,13 +40,13 @@ async function findIn(file: string, id: string, prevHash: string): Promise<Recei
 
 const ofId = <T extends { id: string }>(entry: T | null, id: string): T | null => (entry?.id === id ? entry : null);
 
-/** Milliseconds since 1970 that a receipt's id (UUID version 7) tells; null for another text. */
+/** Time encoded in a receipt id (UUID version 7), in milliseconds since 1970; null for other ids. */
 function timeOf(id: string): number | null {
   const digits = /^([0-9a-f]{8})-([0-9a-f]{4})-7/.exec(id);
   return digits === null ? null : Number.parseInt(`${digits[1]}${digits[2]}`, 16);
 }
 
-/** What of the ledger was sealed, for whoever looks for what is not in the database any more; null when nothing was. */
+/** Number and latest time of the sealed entries, which are no longer in the database; null when there are none. */
 export function sealedSpan(db: Database.Database): { entries: number; until: number } | null {
   const span = db
     .prepare<[], { entries: number | null; until: number | null }>(

@@ -7,45 +7,46 @@ import { bodyOf, isWhole } from "./diagnose.ts";
 import { checkLine, type EntryLine } from "./entry-lines.ts";
 import type { EntryRow } from "./entry.ts";
 import { readSegment, type Segment, segmentFolder, segmentName, writeSegment } from "./segment-file.ts";
-import type { RetentionSettings } from "./settings.ts";
+import type { RetentionSettings } from "./retention-settings.ts";
 import { dropTextIndex } from "./text-index.ts";
 
-/** Rows that are read, or removed in a transaction, between two turns of the event loop: a few milliseconds of work. */
+/** Rows read or removed per turn of the event loop: a few milliseconds of work. */
 const slice = 250;
-/** The lease outlives the slowest step between two renewals (ms). */
+/** The lease outlasts the slowest step between two renewals (ms). */
 const leaseMs = 60_000;
 const renewEvery = 10_000;
 const day = 86_400_000;
-/** After so long (ms) past its time an entry is sealed although its file is not full. */
-const waitsForFull = 30 * day;
+/** An entry this long (ms) past its retention time is sealed even when its segment is not full. */
+const maxWaitForFullSegment = 30 * day;
 
-/** Entries `from` to `to`, which are all due. */
+/** Entries `from` to `to`, all of them due. */
 export interface SealRange {
   from: number;
   to: number;
 }
 
-/** Steps of a sealing, in order; a crash after any of them leaves a ledger that verifies. */
+/** Steps of a sealing in order; the ledger verifies after a crash at any of them. */
 export type SealStep = "begun" | "written" | "checked" | "recorded" | "removing" | "removed";
 
 export interface SealingDeps {
   storage: Storage;
   settings: () => RetentionSettings;
   now: () => number;
-  /** The derived table must know of every entry before its place is judged. True when it does. */
+  /** Updates the derived table, which must contain every entry before a range is chosen. Returns true when it does. */
   advance(limit: number): boolean;
-  /** Signs the head before entries leave the database. */
+  /** Signs the head before entries are removed from the database. */
   sign(): Promise<unknown>;
-  /** Around one sealing: a receipt of its own. */
+  /** Runs one sealing inside a receipt. */
   record(range: SealRange, work: () => Promise<Segment>): Promise<Segment>;
+  /** Called after each step; lets tests stop between steps. */
   reached?: (step: SealStep) => void;
 }
 
 /** Moves old entries into sealed files, one host at a time. */
 export interface Sealing {
   /**
-   * Seals what is due, and ends what a crash interrupted.
-   * @throws LancelotError `conflict` when the entries are not as they were written: those are not sealed; `cancelled`
+   * Seals all due entries and completes a sealing that a crash interrupted.
+   * @throws LancelotError `conflict` when entries were modified (they are not sealed); `cancelled`
    */
   run(signal?: AbortSignal): Promise<{ segments: number; entries: number }>;
 }
@@ -56,7 +57,7 @@ export function createSealing(deps: SealingDeps): Sealing {
   const lease = createLease({ storage, name: "sealing", now });
   const folder = segmentFolder(storage.dataDir);
   const reached = deps.reached ?? (() => undefined);
-  let takenAt = 0;
+  let leasedAt = 0;
 
   const sealedTo = db.prepare<[], number>("SELECT coalesce(max(to_seq), 0) FROM ledger_segments").pluck();
   const head = db.prepare<[], number>("SELECT coalesce((SELECT seq FROM ledger_head), 0)").pluck();
@@ -83,23 +84,23 @@ export function createSealing(deps: SealingDeps): Sealing {
   const removeEntries = db.prepare("DELETE FROM ledger WHERE seq <= ?");
   const removeReceipts = db.prepare("DELETE FROM receipts WHERE open_seq <= ?");
 
-  const giveWay = async (signal: AbortSignal | undefined): Promise<void> => {
+  const yieldAndRenew = async (signal: AbortSignal | undefined): Promise<void> => {
     await setImmediate();
-    if (signal?.aborted === true || !db.open) throw new LancelotError("cancelled", "The sealing of old receipts was stopped.");
-    if (now() - takenAt < renewEvery) return;
+    if (signal?.aborted === true || !db.open) throw new LancelotError("cancelled", "Sealing old receipts was cancelled.");
+    if (now() - leasedAt < renewEvery) return;
     if (!lease.take(leaseMs)) throw new LancelotError("conflict", "Another window is sealing old receipts.");
-    takenAt = now();
+    leasedAt = now();
   };
 
   const timeOf = (seq: number): number =>
     (bodyOf({ body: bodyAt.get(seq) ?? "" }) as { at?: number } | null)?.at ?? Number.POSITIVE_INFINITY;
 
-  /** Pages in use, in bytes: what is free in the file is used again. */
+  /** Bytes of the database pages in use; free pages are not counted because SQLite reuses them. */
   const usedBytes = (): number =>
     ((db.pragma("page_count", { simple: true }) as number) - (db.pragma("freelist_count", { simple: true }) as number)) *
     (db.pragma("page_size", { simple: true }) as number);
 
-  /** The next entries that are due; null when none are. */
+  /** The next range of due entries; null when there is none. */
   const next = (): SealRange | null => {
     const { keep_days, segment_entries, max_bytes } = deps.settings();
     const from = (sealedTo.get() ?? 0) + 1;
@@ -109,20 +110,20 @@ export function createSealing(deps: SealingDeps): Sealing {
     let to = 0;
     let due = (seq: number): boolean => timeOf(seq) < limit;
     if (full <= end && due(full)) to = full;
-    else if (from <= end && timeOf(from) < limit - waitsForFull) to = lastBefore(from, Math.min(full, end), limit);
+    else if (from <= end && timeOf(from) < limit - maxWaitForFullSegment) to = lastBefore(from, Math.min(full, end), limit);
     else if (max_bytes > 0 && full < end && usedBytes() > max_bytes) {
       to = full;
       due = () => true;
     }
     if (to === 0) return null;
-    // A receipt is sealed whole: from its opening to its closing it stays on one side.
+    // A segment contains both entries of a receipt or neither.
     const smaller = shrink(from, to);
     if (smaller >= from) return { from, to: smaller };
     const larger = grow(from, to);
     return larger !== null && due(larger) ? { from, to: larger } : null;
   };
 
-  /** The last entry up to `to` that no receipt spans; less than `from` when there is none. */
+  /** The last entry up to `to` after which no receipt is open; less than `from` when there is none. */
   const shrink = (from: number, to: number): number => {
     let last = to;
     for (let first = firstSpanning.get(from, last, last); typeof first === "number"; first = firstSpanning.get(from, last, last)) {
@@ -132,7 +133,7 @@ export function createSealing(deps: SealingDeps): Sealing {
     return last;
   };
 
-  /** The first entry from `to` on that no receipt spans; null while one of them is open. */
+  /** The first entry from `to` on after which no receipt is open; null while one of them is still pending. */
   const grow = (from: number, to: number): number | null => {
     for (let last = to; ; ) {
       const { open, close } = spanned.get(from, last) ?? { open: 0, close: null };
@@ -142,7 +143,7 @@ export function createSealing(deps: SealingDeps): Sealing {
     }
   };
 
-  /** The last entry of `from` to `to` that was written before `limit`; times of entries grow but for moments. */
+  /** The last entry of `from` to `to` written before `limit`, by binary search: entry times are nearly sorted. */
   const lastBefore = (from: number, to: number, limit: number): number => {
     let low = from;
     let high = to;
@@ -154,23 +155,23 @@ export function createSealing(deps: SealingDeps): Sealing {
     return low;
   };
 
-  async function* wholeEntries({ from, to }: SealRange, signal: AbortSignal | undefined): AsyncGenerator<EntryLine[]> {
+  async function* verifiedEntries({ from, to }: SealRange, signal: AbortSignal | undefined): AsyncGenerator<EntryLine[]> {
     let previous: string | null = null;
     for (let seq = from; seq <= to; ) {
       const rows = page.all(seq - 1, to, slice);
       for (const row of rows) {
         if (row.seq !== seq || (previous !== null && row.prev_hash !== previous) || bodyOf(row)?.seq !== seq || !isWhole(row))
-          throw notWhole(seq);
+          throw modifiedEntry(seq);
         previous = row.hash;
         seq += 1;
       }
-      if (rows.length === 0) throw notWhole(seq);
+      if (rows.length === 0) throw modifiedEntry(seq);
       yield rows;
-      await giveWay(signal);
+      await yieldAndRenew(signal);
     }
   }
 
-  /** Reads the file back as a stranger would; only then may entries leave the database for it. */
+  /** Reads the written file back and verifies it, before its entries may be removed from the database. */
   const check = async (
     file: string,
     { from, to }: SealRange,
@@ -199,11 +200,11 @@ export function createSealing(deps: SealingDeps): Sealing {
     const name = segmentName(range.from, range.to);
     const file = join(folder, name);
     const prevHash = page.get(range.from - 1, range.to, 1)?.prev_hash ?? "";
-    await writeSegment(file, wholeEntries(range, signal));
+    await writeSegment(file, verifiedEntries(range, signal));
     reached("written");
     const { lastHash, sha256, bytes } = await check(file, range, prevHash);
     reached("checked");
-    await giveWay(signal);
+    await yieldAndRenew(signal);
     const times = span.get(range.from, range.to);
     const segment: Segment = {
       from_seq: range.from,
@@ -222,7 +223,7 @@ export function createSealing(deps: SealingDeps): Sealing {
     return segment;
   };
 
-  /** Removes what sealed files hold; also what a crash left of an earlier sealing. */
+  /** Removes entries that sealed files contain, including those that an interrupted sealing did not remove. */
   const clear = async (signal: AbortSignal | undefined): Promise<void> => {
     const to = sealedTo.get() ?? 0;
     for (let end = endOfSlice.get(to, slice); typeof end === "number"; end = endOfSlice.get(to, slice)) {
@@ -232,14 +233,14 @@ export function createSealing(deps: SealingDeps): Sealing {
         removeEntries.run(last);
       });
       reached("removing");
-      await giveWay(signal);
+      await yieldAndRenew(signal);
     }
     storage.transaction(() => dropTextIndex(db, to + 1));
     reached("removed");
   };
 
-  /** Files that a crash left unfinished; no other host is at work while this one holds the lease. */
-  const tidy = async (): Promise<void> => {
+  /** Deletes temporary files of an interrupted sealing. The lease excludes other hosts. */
+  const removeTemporaryFiles = async (): Promise<void> => {
     const names = await readdir(folder).catch(() => []);
     for (const name of names) if (/^segment-.*\.tmp$/.test(name)) await rm(join(folder, name), { force: true });
   };
@@ -248,11 +249,11 @@ export function createSealing(deps: SealingDeps): Sealing {
     run: async (signal) => {
       const done = { segments: 0, entries: 0 };
       if (!lease.take(leaseMs)) return done;
-      takenAt = now();
+      leasedAt = now();
       try {
-        await tidy();
+        await removeTemporaryFiles();
         await clear(signal);
-        while (!deps.advance(slice)) await giveWay(signal);
+        while (!deps.advance(slice)) await yieldAndRenew(signal);
         for (let range = next(); range !== null; range = next()) {
           const due = range;
           reached("begun");
@@ -261,7 +262,7 @@ export function createSealing(deps: SealingDeps): Sealing {
           done.segments += 1;
           done.entries += due.to - due.from + 1;
           await clear(signal);
-          while (!deps.advance(slice)) await giveWay(signal);
+          while (!deps.advance(slice)) await yieldAndRenew(signal);
         }
         return done;
       } finally {
@@ -271,9 +272,6 @@ export function createSealing(deps: SealingDeps): Sealing {
   };
 }
 
-function notWhole(seq: number): LancelotError {
-  return new LancelotError(
-    "conflict",
-    `Entry ${seq} of the ledger is not as it was written, so it is not sealed. Verify the receipts to see more.`,
-  );
+function modifiedEntry(seq: number): LancelotError {
+  return new LancelotError("conflict", `Entry ${seq} of the ledger was modified, so it is not sealed. Verify the receipts for details.`);
 }

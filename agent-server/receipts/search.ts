@@ -4,18 +4,18 @@ import type { Receipt } from "../contract/receipts.ts";
 import type { Params } from "../contract/table.ts";
 import { OpenEntry, readEntry } from "./entry.ts";
 import { type ProjectedRow, receiptOfRow, selectReceipts } from "./projection.ts";
-import { facetWords, firstOfPart, openingText, partOf, tableOfPart, textParts } from "./text-index.ts";
+import { facetTokens, firstOfPart, openingText, partOf, tableOfPart, textParts } from "./text-index.ts";
 
 type Filter = Params<"receipts.search">;
 type Value = string | number;
 
-/** Receipts that are open at a time are few; of more the newest are searched by their words. */
+/** Maximum number of pending receipts that a text search examines, newest first. There are normally few. */
 const maxPending = 2_000;
 
-/** True when a search with this filter reads the text index, which must then be up to date. */
-export function readsTextIndex(filter: Filter): boolean {
+/** True when a search with this filter uses the text index, which must then be up to date. */
+export function usesTextIndex(filter: Filter): boolean {
   return (
-    wordsOf(filter.query).length > 0 ||
+    termsOf(filter.query).length > 0 ||
     filter.status !== undefined ||
     filter.actionType !== undefined ||
     filter.tier !== undefined ||
@@ -24,13 +24,13 @@ export function readsTextIndex(filter: Filter): boolean {
 }
 
 /**
- * Receipts, newest first, that match every given filter. `query`: every word of it begins a word of the receipt, or it is its id.
- * The table `receipts` must be up to date, and the text index where `readsTextIndex` says so.
+ * Returns receipts that match every given filter, newest first. Each term of `query` must be a prefix of a word in the receipt, or
+ * `query` must be its id. The table `receipts` must be up to date, and so must the text index if `usesTextIndex`.
  */
 export function searchReceipts(db: Database.Database, filter: Filter): { items: Receipt[]; nextCursor?: string } {
   const before = filter.cursor === undefined ? Number.MAX_SAFE_INTEGER : readCursor(filter.cursor);
   const wanted = filter.limit + 1;
-  const rows = readsTextIndex(filter)
+  const rows = usesTextIndex(filter)
     ? [...pendingRows(db, filter, before), ...closedRows(db, filter, before, wanted), ...rowOfId(db, filter, before)]
     : plainRows(db, filter, before, wanted);
   const unique = [...new Map(rows.map((row) => [row.open_seq, row])).values()].sort((a, b) => b.open_seq - a.open_seq);
@@ -40,7 +40,7 @@ export function searchReceipts(db: Database.Database, filter: Filter): { items: 
   return unique.length > page.length && last !== undefined ? { items, nextCursor: String(last.open_seq) } : { items };
 }
 
-/** Conditions and their values, in the order in which they are bound. */
+/** SQL conditions and their bound values, in order. */
 function conditions(filter: Filter, before: number): { where: string[]; values: Value[] } {
   const where = ["r.open_seq < ?"];
   const values: Value[] = [before];
@@ -62,7 +62,7 @@ function select(db: Database.Database, sql: string, values: readonly Value[]): P
   return db.prepare<Value[], ProjectedRow>(sql).all(...values);
 }
 
-/** The same for a part of the index, which another window may have dropped since the parts were listed: its receipts were sealed. */
+/** Queries a part of the text index. Another window may have dropped the part after sealing its receipts. */
 function selectOfPart(db: Database.Database, sql: string, values: readonly Value[]): ProjectedRow[] {
   try {
     return select(db, sql, values);
@@ -72,23 +72,23 @@ function selectOfPart(db: Database.Database, sql: string, values: readonly Value
   }
 }
 
-/** Everything, or a quest's: the table and its index tell the order. */
+/** Rows of all receipts or of one quest, which the table and its index return in order. */
 function plainRows(db: Database.Database, filter: Filter, before: number, wanted: number): ProjectedRow[] {
   const { where, values } = conditions(filter, before);
   return select(db, `${selectReceipts} WHERE ${where.join(" AND ")} ORDER BY r.open_seq DESC LIMIT ?`, [...values, wanted]);
 }
 
-/** Open receipts are not in the text index. */
+/** Pending receipts, which are not in the text index. */
 function pendingRows(db: Database.Database, filter: Filter, before: number): ProjectedRow[] {
   if (filter.status !== undefined && filter.status !== "pending") return [];
   const { where, values } = conditions(filter, before);
-  // Named, or the planner walks the whole table in its order.
+  // The index is named because the planner would scan the whole table.
   const pending = selectReceipts.replace("receipts r JOIN", "receipts r INDEXED BY receipts_open CROSS JOIN");
   const rows = select(db, `${pending} WHERE r.close_seq IS NULL AND ${where.join(" AND ")} ORDER BY r.open_seq DESC LIMIT ?`, [
     ...values,
     maxPending,
   ]);
-  const query = wordsOf(filter.query).flatMap(tokens);
+  const query = termsOf(filter.query).flatMap(tokens);
   if (query.length === 0) return rows;
   return rows.filter((row) => {
     const open = readEntry(OpenEntry, row.open_body);
@@ -97,7 +97,7 @@ function pendingRows(db: Database.Database, filter: Filter, before: number): Pro
   });
 }
 
-/** Part by part of the text index, the newest first, until there are enough. */
+/** Closed receipts from the parts of the text index, newest part first, until there are enough. */
 function closedRows(db: Database.Database, filter: Filter, before: number, wanted: number): ProjectedRow[] {
   if (filter.status === "pending") return [];
   const { where, values } = conditions(filter, before);
@@ -115,9 +115,9 @@ function closedRows(db: Database.Database, filter: Filter, before: number, wante
       found.push(...select(db, sql, [...inPart, ...values, wanted - found.length]));
     } else {
       const table = tableOfPart(part);
-      // The beginning of a common word costs milliseconds in each part, a filter that nothing here fits next to nothing.
+      // A prefix of a common word costs milliseconds per part, while a facet without matches is nearly free, so facets are checked first.
       if (facets !== "" && selectOfPart(db, `SELECT rowid FROM ${table} WHERE ${table} MATCH ? LIMIT 1`, [facets]).length === 0) continue;
-      // The index gives its rows in order, so it stops as soon as there are enough; CROSS JOIN keeps it in front.
+      // The index returns rows in order, so the query stops early; CROSS JOIN makes it the outer loop.
       const sql = `${selectReceipts.replace("FROM receipts r JOIN", `FROM ${table} f CROSS JOIN receipts r ON r.open_seq = f.rowid CROSS JOIN`)}
         WHERE ${table} MATCH ? AND f.rowid < ? AND ${where.join(" AND ")} ORDER BY f.rowid DESC LIMIT ?`;
       found.push(...selectOfPart(db, sql, [match, before, ...values, wanted - found.length]));
@@ -139,26 +139,27 @@ function isTimed(filter: Filter): boolean {
 }
 
 function readCursor(cursor: string): number {
-  if (!/^\d{1,15}$/.test(cursor)) throw new LancelotError("invalid_params", "This list position is not one that receipts.search gave out.");
+  if (!/^\d{1,15}$/.test(cursor))
+    throw new LancelotError("invalid_params", "The cursor is not valid. Use the nextCursor of a receipts.search result.");
   return Number(cursor);
 }
 
-/** What of a query says something. */
-function wordsOf(query: string | undefined): string[] {
+/** The terms of a query that contain a letter or digit. */
+function termsOf(query: string | undefined): string[] {
   return (query ?? "")
     .split(/\s+/)
     .filter((word) => /[\p{L}\p{N}]/u.test(word))
     .slice(0, 20);
 }
 
-/** Filters as words of their column, then words of the query as quoted prefixes: nothing a user types is an operator of the index. */
+/** Builds the FTS5 query: facet tokens, then the query's terms as quoted prefixes, so that user input is never an operator. */
 function toMatch(filter: Filter): string {
-  const facets = facetWords(filter).map((word) => `facets : ${word}`);
-  const words = wordsOf(filter.query).map((word) => `content : "${word.replaceAll('"', '""').replaceAll("\0", "")}"*`);
+  const facets = facetTokens(filter).map((word) => `facets : ${word}`);
+  const words = termsOf(filter.query).map((word) => `content : "${word.replaceAll('"', '""').replaceAll("\0", "")}"*`);
   return [...facets, ...words].join(" AND ");
 }
 
-/** Words as the index sees them: in any case, without marks. */
+/** Tokenizes like the index: lower case, without diacritics. */
 function tokens(text: string): string[] {
   return (
     text

@@ -8,7 +8,7 @@ import { createGunzip, createGzip } from "node:zlib";
 import { syncFolder } from "../storage/storage.ts";
 import { type EntryLine, readLine, writeLine } from "./entry-lines.ts";
 
-/** A row of `ledger_segments`: entries that left the database for a file of the folder `receipts/`. */
+/** A row of `ledger_segments`: entries that moved from the database to a file in the folder `receipts/`. */
 export interface Segment {
   from_seq: number;
   to_seq: number;
@@ -18,7 +18,7 @@ export interface Segment {
   first_at: number;
   last_at: number;
   file: string;
-  /** Of the file as it lies there. */
+  /** Hash of the compressed file. */
   sha256: string;
   bytes: number;
   at: number;
@@ -33,8 +33,8 @@ export function segmentFolder(dataDir: string): string {
 }
 
 /**
- * The entries of a sealed file in order, some at a time; null stands for a line that cannot be read. Returns what the file was.
- * @throws an error of the system when it is missing, of zlib when it is damaged
+ * Yields the entries of a sealed file in order, in chunks; null for a line that cannot be parsed. Returns the file's hash and size.
+ * @throws a system error when the file is missing, a zlib error when it is damaged
  */
 export async function* readSegment(file: string): AsyncGenerator<(EntryLine | null)[], { sha256: string; bytes: number }> {
   const hash = createHash("sha256");
@@ -47,7 +47,7 @@ export async function* readSegment(file: string): AsyncGenerator<(EntryLine | nu
   const text = new StringDecoder("utf8");
   let rest = "";
   try {
-    for await (const chunk of source.pipe(guarded(source, createGunzip()))) {
+    for await (const chunk of source.pipe(withSourceErrors(source, createGunzip()))) {
       const lines = (rest + text.write(chunk as Buffer)).split("\n");
       rest = lines.pop() ?? "";
       if (lines.length > 0) yield lines.map(readLine);
@@ -59,21 +59,21 @@ export async function* readSegment(file: string): AsyncGenerator<(EntryLine | nu
   return { sha256: hash.digest("hex"), bytes };
 }
 
-/** An error of the source ends the reading too; `pipe` alone would leave it waiting. */
-function guarded<T extends NodeJS.WritableStream & { destroy(error: Error): unknown }>(source: ReadStream, target: T): T {
+/** Destroys `target` when the source fails; `pipe` alone would leave the reader waiting. */
+function withSourceErrors<T extends NodeJS.WritableStream & { destroy(error: Error): unknown }>(source: ReadStream, target: T): T {
   source.on("error", (error) => target.destroy(error));
   return target;
 }
 
 /**
- * Writes a sealed file beside its place and moves it there when it is on the disk: what bears the name is whole.
- * `entries` is asked for some at a time, and no further before those are taken.
+ * Writes a sealed file under a temporary name, syncs it and renames it, so that a file with the final name is always complete.
+ * Pulls `entries` in chunks, with backpressure.
  */
 export async function writeSegment(file: string, entries: AsyncIterable<readonly EntryLine[]>): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  const beside = `${file}.${randomBytes(6).toString("hex")}.tmp`;
+  const temporary = `${file}.${randomBytes(6).toString("hex")}.tmp`;
   try {
-    const handle = await open(beside, "wx", 0o600);
+    const handle = await open(temporary, "wx", 0o600);
     try {
       const lines = async function* (): AsyncGenerator<string> {
         for await (const some of entries) yield `${some.map(writeLine).join("\n")}\n`;
@@ -85,11 +85,11 @@ export async function writeSegment(file: string, entries: AsyncIterable<readonly
     } finally {
       await handle.close();
     }
-    await rename(beside, file);
+    await rename(temporary, file);
     await syncFolder(dirname(file));
   } catch (error) {
-    // Where even this fails there is nothing to remove.
-    await rm(beside, { force: true }).catch(() => undefined);
+    // If this fails too, the original error is still the one to report.
+    await rm(temporary, { force: true }).catch(() => undefined);
     throw error;
   }
 }

@@ -3,9 +3,9 @@ import { problemAt, type Problem } from "./diagnose.ts";
 import type { SignatureChecker, SignedHead } from "./signature.ts";
 import type { KeptHead } from "./signing-keys.ts";
 
-/** Checks the signed heads while a verification passes the entries in order. */
+/** Checks the signed heads while a verification visits the entries in order. */
 export interface SignatureWalk {
-  /** The entry `seq` has this hash. Names what does not fit a signature. */
+  /** Visits the entry `seq` with this hash; returns a problem when a signature does not match. */
   pass(seq: number, hash: string, receiptId: string | null): Problem | null;
   /** A head that came with its entry, whose hash is `hash`. */
   add(head: SignedHead, hash: string): Problem | null;
@@ -14,7 +14,7 @@ export interface SignatureWalk {
   result(): Verification["signed"];
 }
 
-/** @param heads the signed heads, by `seq`; @param kept what the key store remembers of this ledger */
+/** @param heads the signed heads, sorted by `seq`; @param kept the key store's latest head of this ledger */
 export function createSignatureWalk(heads: readonly SignedHead[], checker: SignatureChecker, kept: KeptHead | null): SignatureWalk {
   let next = 0;
   let checked = 0;
@@ -24,8 +24,8 @@ export function createSignatureWalk(heads: readonly SignedHead[], checker: Signa
   const judge = (head: SignedHead, hash: string, receiptId: string | null): Problem | null => {
     const found = checker.check(head);
     const bad = (what: string): Problem => problemAt(head.seq, receiptId, "signature", what);
-    if (found === "unknown") return bad(`was signed with a key (${head.keyId}) that is not the owner's`);
-    if (found === "forged") return bad(`has a signature that its key (${head.keyId}) did not make`);
+    if (found === "unknown") return bad(`was signed with an unknown key (${head.keyId})`);
+    if (found === "forged") return bad(`has a forged signature (key ${head.keyId})`);
     if (head.hash !== hash) return bad(rewritten(head));
     checked += 1;
     last = head;
@@ -33,8 +33,8 @@ export function createSignatureWalk(heads: readonly SignedHead[], checker: Signa
   };
 
   const rewritten = (head: Pick<SignedHead, "at">): string => {
-    const from = last === null ? "from its beginning on" : `after entry ${last.seq}`;
-    return `is not the one that was signed on ${new Date(head.at).toISOString()}: the ledger was written anew somewhere ${from}`;
+    const from = last === null ? "from the start" : `after entry ${last.seq}`;
+    return `is not the entry that was signed on ${new Date(head.at).toISOString()}: the ledger was rewritten ${from}`;
   };
 
   return {
@@ -57,11 +57,11 @@ export function createSignatureWalk(heads: readonly SignedHead[], checker: Signa
           passed + 1,
           null,
           "removed",
-          `is missing: the ledger had ${known} entries when it was signed on ${signed}, and an older copy of it is in its place`,
+          `is missing: the ledger had ${known} entries when it was signed on ${signed}, and was replaced with an older copy`,
         );
       }
       if (kept !== null && (last === null || last.seq < kept.seq))
-        return problemAt(kept.seq, null, "signature", "was signed, and its signature is gone");
+        return problemAt(kept.seq, null, "signature", "was signed, but its signature was removed");
       return null;
     },
     result: () => (last === null ? null : { seq: last.seq, at: new Date(last.at).toISOString(), keyId: last.keyId, heads: checked }),

@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
 
-/** A head of the ledger under a signature: what the ledger's end was at a moment, in words that a key stands for. */
+/** A signed statement of the ledger's last entry at a point in time. */
 export interface SignedHead {
   seq: number;
   hash: string;
@@ -17,7 +17,7 @@ export interface PublicKey {
   publicKey: string;
 }
 
-/** What is signed. It names the ledger, so that a signature of one ledger says nothing about another. */
+/** The signed bytes. They include the ledger's id, so that a signature is valid for one ledger only. */
 function statement(ledgerId: string, head: Pick<SignedHead, "seq" | "hash" | "at">): Buffer {
   return Buffer.from(`lancelot ledger head v1\n${ledgerId}\n${head.seq}\n${head.hash}\n${head.at}\n`, "utf8");
 }
@@ -32,14 +32,14 @@ export function signHead(
   return { seq, hash, at, keyId: key.keyId, signature: sign(null, statement(ledgerId, head), key.private).toString("base64") };
 }
 
-/** A key's name: the first 16 hex digits of SHA-256 over its DER. */
+/** A key's id: the first 16 hex digits of the SHA-256 of its DER encoding. */
 export function keyIdOf(publicKey: string): string {
   return createHash("sha256").update(Buffer.from(publicKey, "base64")).digest("hex").slice(0, 16);
 }
 
-/** Checks signatures with a set of public keys; one whose name is not its own is left out. */
+/** Checks signatures with a set of public keys; ignores keys whose id does not match. */
 export interface SignatureChecker {
-  /** `unknown`: no key of that name is known; `forged`: the key did not sign this. */
+  /** `unknown`: there is no key with that id; `forged`: the key did not produce the signature. */
   check(head: SignedHead): "good" | "unknown" | "forged";
 }
 
@@ -54,7 +54,7 @@ export function createSignatureChecker(ledgerId: string, keys: readonly PublicKe
       const key = known.get(head.keyId);
       if (key === undefined) return "unknown";
       const signature = Buffer.from(head.signature, "base64");
-      // Base64 has several spellings of the same bytes; the ledger writes one.
+      // Several base64 texts decode to the same bytes; only the canonical one is accepted.
       if (signature.toString("base64") !== head.signature) return "forged";
       return verify(null, statement(ledgerId, head), key, signature) ? "good" : "forged";
     },

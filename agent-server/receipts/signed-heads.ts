@@ -4,38 +4,38 @@ import type { Storage } from "../storage/storage.ts";
 import { type PublicKey, signHead, type SignedHead } from "./signature.ts";
 import type { KeyRing, KeptHead, SigningKeys } from "./signing-keys.ts";
 
-/** A head is signed after so many new entries, or so many milliseconds after the first new one. */
+/** Heads are signed after this many new entries, or this many milliseconds after the first of them. */
 const signEvery = { entries: 256, ms: 60_000 };
-/** How often the key store is told the last signed head (ms): it may be the editor's, or a file that costs an fsync. */
+/** Minimum interval (ms) between updates of the head in the key store, which may need an fsync or a call to the editor. */
 const keepEvery = 300_000;
-/** What the end of a host waits for the key store, at most (ms). */
+/** Maximum time (ms) that shutdown waits for the key store. */
 const endTimeout = 1_500;
-/** After the key store failed, it is asked again no sooner (ms). */
+/** Minimum delay (ms) before a failed key store is tried again. */
 const retryAfter = 30_000;
 
-/** What verification needs to know about signatures. */
+/** Keys and heads that verification checks signatures with. */
 export interface SignatureFacts {
-  /** Keys whose signatures count. */
+  /** Trusted keys. */
   keys: readonly PublicKey[];
-  /** What the key store last heard; null when there is none, or none can be asked. */
+  /** Latest head in the key store; null when there is none or the key store is unavailable. */
   kept: KeptHead | null;
 }
 
-/** Signs the ledger's head now and then, off the path of an append. */
+/** Signs the ledger's head periodically, outside the append path. */
 export interface HeadSigner {
-  /** An append reached `seq`. Never waits, never throws. */
-  noticed(seq: number): void;
-  /** Signs the head as it is now, unless it is signed already. Null without a key store, and with nothing to sign. */
+  /** Call after an append that reached `seq`. Never waits, never throws. */
+  onAppend(seq: number): void;
+  /** Signs the current head. Returns null without a key store or with nothing to sign. */
   sign(): Promise<SignedHead | null>;
   rotate(): Promise<string>;
-  /** Why heads are not signed, for the owner; null when they are. */
+  /** User-facing reason why heads are not signed; null when they are. */
   degraded(): string | null;
   facts(): Promise<SignatureFacts>;
-  /** Signs what is new; returns after 1.5 seconds at the latest, or at once without new entries. */
+  /** Signs new entries. Returns after at most 1.5 seconds, or immediately without new entries. */
   end(): Promise<void>;
 }
 
-const noKeyStore = "No key store is connected, so the receipts are not signed: a ledger rewritten as a whole would not be noticed.";
+const noKeyStore = "No key store is connected, so the receipts are not signed: a complete rewrite of the ledger would not be detected.";
 
 export function createHeadSigner(deps: {
   storage: Storage;
@@ -59,8 +59,8 @@ export function createHeadSigner(deps: {
   let signedSeq = lastSigned.get() ?? 0;
   let timer: NodeJS.Timeout | null = null;
   let running: Promise<SignedHead | null> | null = null;
-  let toldAt = 0;
-  let askAgainAt = 0;
+  let keptAt = 0;
+  let retryAt = 0;
   let ended = false;
 
   const currentRing = async (): Promise<KeyRing | null> => {
@@ -69,20 +69,20 @@ export function createHeadSigner(deps: {
       ring = await keys.ring();
       problem = null;
     } catch (error) {
-      askAgainAt = now() + retryAfter;
+      retryAt = now() + retryAfter;
       problem = `The receipts are not signed: ${error instanceof LancelotError ? error.message : "the key store did not answer."}`;
-      log("the ledger's key cannot be had", error);
+      log("could not read the ledger's signing key", error);
     }
     return ring;
   };
 
-  const tellKeyStore = async (signed: SignedHead, always: boolean): Promise<void> => {
-    if (keys === null || (!always && now() - toldAt < keepEvery)) return;
-    toldAt = now();
+  const updateKeyStore = async (signed: SignedHead, always: boolean): Promise<void> => {
+    if (keys === null || (!always && now() - keptAt < keepEvery)) return;
+    keptAt = now();
     try {
       await keys.keepHead({ seq: signed.seq, hash: signed.hash, at: signed.at });
     } catch (error) {
-      log("the key store did not take the last signed head", error);
+      log("could not store the last signed head in the key store", error);
     }
   };
 
@@ -94,11 +94,11 @@ export function createHeadSigner(deps: {
     const signed = signHead(ledgerId, { ...at, at: now() }, key);
     storage.transaction(() => insert.run(signed.seq, signed.hash, signed.at, signed.keyId, signed.signature));
     signedSeq = Math.max(signedSeq, signed.seq);
-    await tellKeyStore(signed, always);
+    await updateKeyStore(signed, always);
     return signed;
   };
 
-  /** One at a time: a caller that comes meanwhile gets its own turn after it. */
+  /** Signs one head at a time; concurrent calls are queued. */
   const sign = (always: boolean): Promise<SignedHead | null> => {
     const turn = (running ?? Promise.resolve(null)).catch(() => null).then(() => signNow(always));
     running = turn;
@@ -108,14 +108,14 @@ export function createHeadSigner(deps: {
   const signQuietly = (): void => {
     if (timer !== null) clearTimeout(timer);
     timer = null;
-    sign(false).catch((error: unknown) => log("the ledger's head was not signed", error));
+    sign(false).catch((error: unknown) => log("could not sign the ledger's head", error));
   };
 
   return {
-    noticed: (seq) => {
-      if (keys === null || ended || seq <= signedSeq || (ring === null && now() < askAgainAt)) return;
+    onAppend: (seq) => {
+      if (keys === null || ended || seq <= signedSeq || (ring === null && now() < retryAt)) return;
       if (seq - signedSeq >= signEvery.entries) {
-        // Counted from here on, so that one turn is asked for and not one for each append until it comes.
+        // Counting restarts here, so that only one signing is scheduled for many appends.
         signedSeq = seq;
         setImmediate(signQuietly);
       } else timer ??= setTimeout(signQuietly, signEvery.ms).unref();
@@ -133,11 +133,11 @@ export function createHeadSigner(deps: {
       const inFolder = publicKeys.all();
       if (keys === null) return { keys: inFolder, kept: null };
       try {
-        // What the key store knew before the ledger is read: a head that is signed meanwhile is no loss.
+        // Read before the ledger: a head that is signed in the meantime need not be checked.
         const kept = await keys.keptHead();
         return { keys: (await keys.existing())?.trusted ?? inFolder, kept };
       } catch (error) {
-        log("the key store cannot be asked; signatures are checked with the keys of the data folder", error);
+        log("key store unavailable; checking signatures with the keys in the data folder", error);
         return { keys: inFolder, kept: null };
       }
     },
@@ -148,7 +148,7 @@ export function createHeadSigner(deps: {
       if (keys === null || !db.open || (head.get()?.seq ?? 0) <= (lastSigned.get() ?? 0)) return;
       const over = Promise.withResolvers<null>();
       const limit = setTimeout(() => over.resolve(null), endTimeout);
-      await Promise.race([sign(true).catch((error: unknown) => log("the ledger's last head was not signed", error)), over.promise]);
+      await Promise.race([sign(true).catch((error: unknown) => log("could not sign the ledger's last head", error)), over.promise]);
       clearTimeout(limit);
     },
   };

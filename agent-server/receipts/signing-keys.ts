@@ -7,39 +7,39 @@ import { keyIdOf, type PublicKey } from "./signature.ts";
 
 const StoredRing = z.object({
   v: z.literal(1),
-  /** PKCS #8, DER, base64: the key that signs now. Private keys that it replaced are not kept. */
+  /** Current signing key (PKCS #8, DER, base64). Previous private keys are not kept. */
   private: z.base64(),
-  /** Public keys that this owner's signatures verify with; the last signs now. */
+  /** Public keys that verify this owner's signatures; the last is current. */
   keys: z.array(z.object({ keyId: z.string(), publicKey: z.base64(), at: z.number() })).min(1),
 });
 type StoredRing = z.infer<typeof StoredRing>;
 
 const KeptHead = z.object({ seq: z.int(), hash: z.string(), at: z.number() });
-/** A signed head as the key store remembers it. */
+/** A signed head in the key store. */
 export type KeptHead = z.infer<typeof KeptHead>;
 const StoredHeads = z.object({ v: z.literal(1), ledgers: z.record(z.string(), KeptHead) });
 
 export interface KeyRing {
   keyId: string;
   private: KeyObject;
-  /** Every key whose signatures are the owner's, the one that signs now last. */
+  /** All trusted keys; the last is current. */
   trusted: PublicKey[];
 }
 
-/** The signing key in the key store. Everything here waits for the key store, and throws `unavailable` when it cannot be read. */
+/** The signing key in the key store. All methods throw `unavailable` when the key store cannot be read. */
 export interface SigningKeys {
-  /** The ring, made at the first call; null while another host is making it. */
+  /** Returns the key ring, created on the first call; null while another host is creating it. */
   ring(): Promise<KeyRing | null>;
-  /** The ring if there is one. */
+  /** Returns the key ring if it exists. */
   existing(): Promise<KeyRing | null>;
-  /** A new key that signs from now on; the public keys before it are kept to verify with. */
+  /** Creates a new signing key; previous public keys are kept for verification. */
   rotate(): Promise<KeyRing>;
   keptHead(): Promise<KeptHead | null>;
-  /** Remembers a head, unless a later one is remembered. */
+  /** Stores a head unless a later one is stored. */
   keepHead(head: KeptHead): Promise<void>;
 }
 
-/** Milliseconds that making a key or remembering a head may take before another host may do it. */
+/** Milliseconds after which another host may take over creating a key or storing a head. */
 const leaseMs = 20_000;
 
 export function createSigningKeys(deps: { secrets: Secrets; storage: Storage; ledgerId: string; now: () => number }): SigningKeys {
@@ -67,7 +67,7 @@ export function createSigningKeys(deps: { secrets: Secrets; storage: Storage; le
     return ring;
   };
 
-  /** With the public keys in the ledger folder too, so that what it exports can be verified elsewhere. */
+  /** Also copies the public keys to the database, so that exports can be verified elsewhere. */
   const use = (ring: StoredRing): KeyRing => {
     if (storage.db.open) storage.transaction(() => ring.keys.forEach((key) => publish.run(key.keyId, key.publicKey, key.at)));
     return {
@@ -77,7 +77,7 @@ export function createSigningKeys(deps: { secrets: Secrets; storage: Storage; le
     };
   };
 
-  const alone = async <T>(work: () => Promise<T>): Promise<T | null> => {
+  const withLease = async <T>(work: () => Promise<T>): Promise<T | null> => {
     if (!storage.db.open || !lease.take(leaseMs)) return null;
     try {
       return await work();
@@ -96,12 +96,12 @@ export function createSigningKeys(deps: { secrets: Secrets; storage: Storage; le
     ring: async () => {
       const found = await existing();
       if (found !== null) return found;
-      // A key store that lost its key: signatures made with the keys of this folder stay verifiable.
-      return alone(async () => use((await read()) ?? (await write(published.all()))));
+      // If the key store lost its key, signatures made with the published keys remain verifiable.
+      return withLease(async () => use((await read()) ?? (await write(published.all()))));
     },
     rotate: async () => {
-      const ring = await alone(async () => use(await write((await read())?.keys ?? published.all())));
-      if (ring === null) throw new LancelotError("conflict", "Another window is changing the ledger's key. Try again.");
+      const ring = await withLease(async () => use(await write((await read())?.keys ?? published.all())));
+      if (ring === null) throw new LancelotError("conflict", "Another window is changing the ledger's signing key. Try again.");
       return ring;
     },
     keptHead: async () => {
@@ -109,7 +109,7 @@ export function createSigningKeys(deps: { secrets: Secrets; storage: Storage; le
       return text === null ? null : (parseStored(StoredHeads, text, reservedSecrets.ledgerHeads).ledgers[ledgerId] ?? null);
     },
     keepHead: async (head) => {
-      await alone(async () => {
+      await withLease(async () => {
         const text = await secrets.get(reservedSecrets.ledgerHeads);
         const ledgers = text === null ? {} : parseStored(StoredHeads, text, reservedSecrets.ledgerHeads).ledgers;
         const kept: KeptHead | undefined = ledgers[ledgerId];
@@ -124,7 +124,7 @@ function parseStored<T>(schema: z.ZodType<T>, text: string, name: string): T {
   try {
     return schema.parse(JSON.parse(text));
   } catch {
-    // Without the cause: it may quote the key.
-    throw new LancelotError("unavailable", `The entry ${name} of the key store cannot be read, so the receipts are not signed.`);
+    // The cause is omitted because it may quote the key.
+    throw new LancelotError("unavailable", `The key store entry ${name} cannot be parsed, so the receipts are not signed.`);
   }
 }

@@ -2,16 +2,16 @@ import type Database from "better-sqlite3";
 import type { Storage } from "../storage/storage.ts";
 import { CloseEntry, OpenEntry, readEntry } from "./entry.ts";
 
-/** Ledger entries that one part of the text index covers. Small enough that a word which is in all of them is found in milliseconds. */
+/** Ledger entries per part of the text index: few enough that a word in all of them is found in milliseconds. */
 const entriesInPart = 131_072;
-/** Characters of each part of a receipt that the index reads. */
+/** Characters that are indexed of each field of a receipt. */
 const indexedCharacters = 4_000;
 
 export const partOf = (seq: number): number => Math.floor(seq / entriesInPart);
 export const firstOfPart = (part: number): number => part * entriesInPart;
 export const tableOfPart = (part: number): string => `receipts_fts_${part}`;
 
-/** What receipts are filtered by, as words of a column of their own: a rare one is then found as fast as any rare word. */
+/** Filter values that are indexed as tokens of a separate column, so that rare values are found fast. */
 export interface Facets {
   status?: string | undefined;
   actionType?: string | undefined;
@@ -19,16 +19,16 @@ export interface Facets {
   questId?: string | undefined;
 }
 
-/** Letters and digits only, or the tokenizer would split them. */
-export function facetWords({ status, actionType, tier, questId }: Facets): string[] {
+/** Hex-encoded so that the tokenizer does not split them. */
+export function facetTokens({ status, actionType, tier, questId }: Facets): string[] {
   const word = (kind: string, value: string | undefined): string[] =>
     value === undefined ? [] : [`${kind}${Buffer.from(value.toLowerCase()).toString("hex")}`];
   return [...word("s", status), ...word("a", actionType), ...word("t", tier), ...word("q", questId)];
 }
 
-/** The text index of closed receipts follows the table `receipts`, off the path of a write. */
+/** Text index of closed receipts, updated from the table `receipts` outside the write path. */
 export interface TextIndex {
-  /** Takes at most `limit` entries more. True when all that is projected is indexed. */
+  /** Indexes at most `limit` further entries. Returns true when all projected entries are indexed. */
   advance(limit: number): boolean;
 }
 
@@ -63,7 +63,7 @@ export function createTextIndex(storage: Storage): TextIndex {
       const open = readEntry(OpenEntry, opening);
       const close = readEntry(CloseEntry, closing);
       if (open === null) continue;
-      const facets = facetWords({
+      const facets = facetTokens({
         status: close?.status ?? "failure",
         actionType: open.actionType,
         tier: open.riskTier,
@@ -83,7 +83,7 @@ export function createTextIndex(storage: Storage): TextIndex {
       if (at >= to) return true;
       try {
         return storage.transaction(() => {
-          // Read again: another host may have come further.
+          // Read inside the transaction: another host may have advanced it.
           const now = position.get() ?? { at: 0, to: 0 };
           const end = Math.min(now.to, now.at + limit);
           index(now.at, end);
@@ -91,7 +91,7 @@ export function createTextIndex(storage: Storage): TextIndex {
           return end >= now.to;
         });
       } catch (error) {
-        // A table made in a transaction that was undone is not there.
+        // Tables created in a transaction that was rolled back do not exist.
         inserts.clear();
         throw error;
       }
@@ -99,12 +99,12 @@ export function createTextIndex(storage: Storage): TextIndex {
   };
 }
 
-/** The parts there are, the newest first. */
+/** All parts, newest first. */
 export function textParts(db: Database.Database): { part: number; min_at: number; max_at: number }[] {
   return db.prepare<[], { part: number; min_at: number; max_at: number }>("SELECT * FROM receipts_parts ORDER BY part DESC").all();
 }
 
-/** Removes the parts that cover nothing but entries before `seq`; all of them without it. */
+/** Drops the parts that cover only entries before `seq`; all parts by default. */
 export function dropTextIndex(db: Database.Database, seq = Number.POSITIVE_INFINITY): void {
   for (const { part } of textParts(db)) {
     if (firstOfPart(part + 1) > seq) continue;
@@ -114,14 +114,14 @@ export function dropTextIndex(db: Database.Database, seq = Number.POSITIVE_INFIN
 }
 
 export function openingText(open: OpenEntry): string {
-  return [open.actionName, open.actionType, words(open.inputs), words(open.metadata)].join("\n");
+  return [open.actionName, open.actionType, indexedText(open.inputs), indexedText(open.metadata)].join("\n");
 }
 
 function closingText(close: CloseEntry): string {
-  return [close.status, close.errorMessage, words(close.outputs), words(close.metadata)].join("\n");
+  return [close.status, close.errorMessage, indexedText(close.outputs), indexedText(close.metadata)].join("\n");
 }
 
-function words(fields: Record<string, unknown>): string {
+function indexedText(fields: Record<string, unknown>): string {
   return JSON.stringify(fields)
     .slice(0, indexedCharacters)
     .replaceAll(/\\[nrt]/g, " ");

@@ -2,11 +2,11 @@ import type Database from "better-sqlite3";
 import type { Receipt, TraceNode } from "../contract/receipts.ts";
 import { type ProjectedRow, receiptOfRow, selectReceipts } from "./projection.ts";
 
-/** Receipts that one trace holds at most, and how deep it shows them: deeper ones hang at the last level. */
+/** Maximum receipts of a trace, and its maximum depth: deeper receipts are attached to the last level. */
 const maxNodes = 5_000;
 const maxDepth = 100;
 
-/** The trees that a receipt (from its furthest ancestor down) or a quest belongs to, oldest first. Empty when there is none. */
+/** Returns the trees of a quest, or the tree of a receipt from its topmost ancestor down, oldest first. Empty when there is none. */
 export function traceReceipts(db: Database.Database, of: { id: string } | { questId: string }): TraceNode[] {
   return "questId" in of ? traceQuest(db, of.questId) : traceReceipt(db, of.id);
 }
@@ -23,7 +23,7 @@ function traceReceipt(db: Database.Database, id: string): TraceNode[] {
   let root = id;
   const climbed = new Set([root]);
   for (let parent = parentOf.get(root); typeof parent === "string" && climbed.size < maxNodes; parent = parentOf.get(root)) {
-    // A parent that is not (or no longer) in this ledger, or one that was met before.
+    // The parent is not in this database, or was visited before.
     if (climbed.has(parent) || parentOf.get(parent) === undefined) break;
     climbed.add(parent);
     root = parent;
@@ -46,8 +46,8 @@ function traceReceipt(db: Database.Database, id: string): TraceNode[] {
 }
 
 /**
- * Hangs each receipt under its parent, in the order given. A parent may come after its child (its entry was batched), and rows
- * changed from outside may claim to be each other's parents: one of those becomes a root.
+ * Attaches each receipt to its parent, in the given order. A parent may follow its child (its entry was batched), and modified rows
+ * may form a cycle, of which one becomes a root.
  */
 function toTrees(receipts: readonly Receipt[]): TraceNode[] {
   const ids = new Set(receipts.map((receipt) => receipt.id));

@@ -10,7 +10,7 @@ import { ExportEnd, ExportHeader, ExportSignature } from "./export-format.ts";
 import { createSignatureChecker } from "./signature.ts";
 import { createSignatureWalk } from "./signature-walk.ts";
 
-/** What the check of an export found, and the keys whose owner the reader has to know. */
+/** The result of verifying an export, with the ids of its keys, which the reader must compare with the owner's. */
 export interface ExportVerification extends Verification {
   ledger: string;
   exportedAt: string;
@@ -18,9 +18,9 @@ export interface ExportVerification extends Verification {
 }
 
 /**
- * Checks an exported ledger with nothing but the file. That its keys are the owner's it cannot know: compare a key's id with the
- * one the owner tells, or give it as `keyId`, and no other key counts.
- * @throws LancelotError `not_found`, `invalid_params` when it is no export of a ledger, `cancelled`
+ * Verifies an exported ledger using only the file. It cannot know whether the keys belong to the owner: compare their ids with the
+ * owner's key id, or pass that as `keyId` to accept no other key.
+ * @throws LancelotError `not_found`, `invalid_params` when the file is not a ledger export, `cancelled`
  */
 export async function verifyExport(
   file: string,
@@ -39,13 +39,13 @@ export async function verifyExport(
     if (header === null) {
       header = parse(ExportHeader, line);
       if (header === null)
-        throw new LancelotError("invalid_params", "This file is not an exported ledger: its first line does not say so.");
+        throw new LancelotError("invalid_params", "This file is not a ledger export: its first line is not an export header.");
       const { keyId } = options;
       const keys = keyId === undefined ? header.keys : header.keys.filter((key) => key.keyId === keyId);
       walk = createSignatureWalk([], createSignatureChecker(header.ledger, keys), null);
       return null;
     }
-    if (end !== null) return problemAt(at, null, "inserted", "or something else stands after the end of the export");
+    if (end !== null) return problemAt(at, null, "inserted", "or other data follows the end of the export");
     if (isEntryLine(line)) {
       const entry = readLine(line);
       const problem = checkLine(entry, at, previous, "in the export");
@@ -57,27 +57,27 @@ export async function verifyExport(
     const signed = parse(ExportSignature, line)?.signature;
     if (signed !== undefined) {
       if (signed.seq > entries) return problemAt(at, null, "removed", "is missing in the export");
-      if (signed.seq < entries) return problemAt(signed.seq, null, "signature", "has its signature in another place");
+      if (signed.seq < entries) return problemAt(signed.seq, null, "signature", "has its signature in the wrong place");
       lastSignature = signed.seq;
       return walk.add(signed, previous);
     }
     end = parse(ExportEnd, line)?.end ?? null;
-    return end === null ? problemAt(at, null, "changed", "in the export cannot be read") : null;
+    return end === null ? problemAt(at, null, "changed", "in the export cannot be parsed") : null;
   };
 
   try {
     for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
-      if (options.signal?.aborted === true) throw new LancelotError("cancelled", "The check of the export was stopped.");
+      if (options.signal?.aborted === true) throw new LancelotError("cancelled", "Verifying the export was cancelled.");
       if (line === "") continue;
       bad = readOne(line);
       if (bad !== null) break;
     }
   } catch (error) {
-    throw wordReadError(error);
+    throw toReadError(error);
   }
-  // Assigned in `readOne`, which the compiler does not follow.
+  // Assigned in `readOne`, which the compiler does not track.
   const found = header as ExportHeader | null;
-  if (found === null) throw new LancelotError("invalid_params", "This file is not an exported ledger: it is empty.");
+  if (found === null) throw new LancelotError("invalid_params", "This file is not a ledger export: it is empty.");
   bad ??= atEnd(end, { entries, previous, signatures: walk.result()?.heads ?? 0, at: lastSignature });
   return {
     ok: bad === null,
@@ -93,16 +93,16 @@ export async function verifyExport(
 }
 
 function atEnd(end: ExportEnd["end"] | null, is: { entries: number; previous: string; signatures: number; at: number }): Problem | null {
-  if (end === null) return problemAt(is.entries + 1, null, "removed", "or the end is missing: the export was cut off");
+  if (end === null) return problemAt(is.entries + 1, null, "removed", "or the end is missing: the export is truncated");
   if (end.entries > is.entries) return problemAt(is.entries + 1, null, "removed", `is missing: the export had ${end.entries} entries`);
   if (end.entries < is.entries) return problemAt(end.entries + 1, null, "inserted", "was added after the export was made");
-  if (end.head !== is.previous) return problemAt(is.entries, null, "changed", "is not the one the export ended with");
+  if (end.head !== is.previous) return problemAt(is.entries, null, "changed", "does not match the head of the export");
   if (end.signatures !== is.signatures)
     return problemAt(
       is.at + 1,
       null,
       "signature",
-      `or a later one had a signature that is gone: ${end.signatures} were exported, ${is.signatures} are here`,
+      `or a later entry lost its signature: ${end.signatures} were exported, ${is.signatures} are in the file`,
     );
   return null;
 }
@@ -115,7 +115,7 @@ function parse<T>(schema: z.ZodType<T>, line: string): T | null {
   }
 }
 
-function wordReadError(error: unknown): unknown {
+function toReadError(error: unknown): unknown {
   const code = (error as NodeJS.ErrnoException).code;
   if (error instanceof LancelotError || code === undefined) return error;
   return code === "ENOENT"

@@ -2,21 +2,21 @@ import { lookup as systemLookup, type LookupAddress, type LookupOptions } from "
 import ipaddr from "ipaddr.js";
 import { LancelotError } from "../contract/errors.ts";
 
-/** What an address is to the gate: on the internet, this machine, or anything else (private, link-local, metadata, multicast, …). */
+/** Class of an address: on the internet, this machine, or anything else (private, link-local, metadata, multicast, …). */
 export type Reach = "public" | "loopback" | "internal";
 
-/** Judges an IP address as written; what is not one is `internal`. */
+/** Classifies an IP address; a text that is not one is `internal`. */
 export function reachOf(address: string): Reach {
   if (!ipaddr.isValid(address)) return "internal";
   const parsed = ipaddr.process(address);
   const range = parsed.range();
   if (range === "loopback") return "loopback";
-  // A network without IPv4 reaches it through this prefix; what counts is the address inside.
+  // NAT64 prefix: classify the embedded IPv4 address.
   if (range === "rfc6052") return reachOf(parsed.toByteArray().slice(12).join(".")) === "public" ? "public" : "internal";
   return range === "unicast" ? "public" : "internal";
 }
 
-/** True for host names that mean this machine by definition, and loopback addresses. */
+/** True for `localhost` names and loopback addresses. */
 export function isLoopbackHost(hostname: string): boolean {
   const host = unbracket(hostname);
   return host === "localhost" || host.endsWith(".localhost") || (ipaddr.isValid(host) && reachOf(host) === "loopback");
@@ -30,8 +30,8 @@ type Resolve = (hostname: string, options: { all: true }, done: (error: Error | 
 type Done = (error: Error | null, address: string | LookupAddress[], family?: number) => void;
 
 /**
- * A `lookup` for sockets that hands on an address only when it is public (or loopback, for names of this machine). The socket
- * connects to what was checked, so a name that changes its address in between gains nothing.
+ * Creates a `lookup` for sockets that only returns public addresses (or loopback addresses for `localhost` names). The socket connects
+ * to the checked address, which prevents DNS rebinding.
  */
 export function checkedLookup(resolve: Resolve = systemLookup) {
   return (hostname: string, options: LookupOptions, done: Done): void => {
@@ -40,7 +40,7 @@ export function checkedLookup(resolve: Resolve = systemLookup) {
       const expected: Reach = isLoopbackHost(hostname) ? "loopback" : "public";
       if (addresses.length === 0 || addresses.some(({ address }) => reachOf(address) !== expected)) {
         return done(
-          new LancelotError("denied", `${hostname} leads to an address inside a private network or this machine, so it is not contacted.`),
+          new LancelotError("denied", `${hostname} resolves to an address in a private network or on this machine, so it is blocked.`),
           [],
         );
       }

@@ -1,6 +1,6 @@
 /**
- * Letters that look like Latin ones, by what they look like. Compatibility forms (full width, mathematical, circled) are not
- * here: NFKC has turned them into plain letters before. Lower case; capitals that look different from their small form stand apart.
+ * Letters that look like Latin ones, by the letter they resemble. Compatibility forms (full width, mathematical, circled) are missing,
+ * because NFKC converts them to plain letters first. Capitals that resemble another letter than their lower case are separate.
  */
 const lookAlikes: Readonly<Record<string, string>> = {
   a: "аɑαаᴀаѧ",
@@ -31,7 +31,7 @@ const lookAlikes: Readonly<Record<string, string>> = {
   z: "ᴢζʐƶ",
 };
 
-/** Capitals whose small form looks like another letter, or like none. */
+/** Capitals whose lower case resembles another letter, or none. */
 const capitals: Readonly<Record<string, string>> = {
   A: "ΑᎪ",
   B: "ΒᏴ",
@@ -63,7 +63,7 @@ for (const [letter, alike] of Object.entries({ ...lookAlikes, ...capitals })) fo
 
 const candidates = new RegExp(`[${[...table.keys()].join("")}\\u{1F130}-\\u{1F189}\\u{1F1E6}-\\u{1F1FF}]`, "gu");
 
-/** Letters in boxes and flags, which NFKC leaves alone. */
+/** Boxed and regional indicator letters, which NFKC does not change. */
 function boxed(code: number): string | null {
   for (const first of [0x1f130, 0x1f150, 0x1f170, 0x1f1e6]) {
     if (code >= first && code < first + 26) return String.fromCharCode(0x61 + code - first);
@@ -72,8 +72,8 @@ function boxed(code: number): string | null {
 }
 
 /**
- * The skeleton of a text: each letter that looks like a Latin one replaced by that one. Two texts that look alike have the same
- * skeleton, so compare skeletons and never show them.
+ * Replaces each letter that resembles a Latin one with that letter. Texts that look alike have the same skeleton: compare skeletons, but
+ * never display them.
  */
 export function skeleton(text: string): string {
   return text.replace(candidates, (found) => table.get(found) ?? boxed(found.codePointAt(0) ?? 0) ?? found);

@@ -2,20 +2,20 @@ import { open, rm, stat } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { LancelotError } from "../contract/errors.ts";
 
-/** A lock older than this (ms) belongs to a process that died: what is done under one takes well under it. */
+/** Age (ms) at which a lock counts as abandoned by a dead process; locked work takes far less. */
 export const staleLock = 15_000;
 
 /**
- * One at a time, also between processes.
- * @param words what is said when the lock cannot be had or made
+ * Runs `work` under an exclusive lock across processes.
+ * @param messages error messages for a lock that stays busy and one that cannot be created
  * @throws LancelotError `unavailable`
  */
-export async function withFileLock<T>(lockFile: string, words: { busy: string; failed: string }, work: () => Promise<T>): Promise<T> {
+export async function withFileLock<T>(lockFile: string, messages: { busy: string; failed: string }, work: () => Promise<T>): Promise<T> {
   const deadline = Date.now() + 2 * staleLock;
-  while (!(await madeLock(lockFile, words.failed))) {
+  while (!(await acquireLock(lockFile, messages.failed))) {
     const age = Date.now() - ((await stat(lockFile).catch(() => null))?.mtimeMs ?? Date.now());
     if (age > staleLock) await rm(lockFile, { force: true });
-    else if (Date.now() > deadline) throw new LancelotError("unavailable", words.busy);
+    else if (Date.now() > deadline) throw new LancelotError("unavailable", messages.busy);
     else await delay(25);
   }
   try {
@@ -25,7 +25,7 @@ export async function withFileLock<T>(lockFile: string, words: { busy: string; f
   }
 }
 
-async function madeLock(lockFile: string, failed: string): Promise<boolean> {
+async function acquireLock(lockFile: string, failed: string): Promise<boolean> {
   try {
     await (await open(lockFile, "wx", 0o600)).close();
     return true;

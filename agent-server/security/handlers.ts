@@ -1,9 +1,9 @@
 import type { Handlers } from "../contract/table.ts";
-import type { PiiDetector } from "./pii/pii.ts";
-import type { Finding, Redactor } from "./security.ts";
+import type { PiiDetector } from "./pii/types.ts";
+import type { Finding, Redactor } from "./types.ts";
 import type { Sanitizer } from "./sanitizer.ts";
 
-/** What the guards make of a text. Nothing is kept. */
+/** Handlers that run the sanitizer and the redactor on a text. Nothing is stored. */
 export function securityHandlers(deps: {
   sanitizer: Sanitizer;
   redactor: Redactor;
@@ -16,18 +16,18 @@ export function securityHandlers(deps: {
     },
     "security.redact": ({ text }) => {
       const { text: withoutSecrets, findings } = deps.redactor.text(text);
-      return hidePersonal(withoutSecrets, findings, deps.detector);
+      return redactPersonalData(withoutSecrets, findings, deps.detector);
     },
   };
 }
 
-/** The text without its secrets, and now without its personal data; for good, unlike what a task's models are told. */
-function hidePersonal(text: string, before: readonly Finding[], detector: PiiDetector): { text: string; findings: Finding[] } {
+/** Irreversibly redacts personal data in a text whose secrets are already redacted. */
+function redactPersonalData(text: string, before: readonly Finding[], detector: PiiDetector): { text: string; findings: Finding[] } {
   const findings = [...before];
   let result = "";
   let done = 0;
   for (const { start, end, kind } of detector.find(text)) {
-    // What already stands for a secret is none.
+    // The match is a redacted secret.
     if (text.slice(start, end).includes("[redacted:")) continue;
     const placeholder = `[redacted:${kind}]`;
     findings.push({ kind, placeholder });

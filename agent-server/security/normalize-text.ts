@@ -1,26 +1,26 @@
 import { skeleton } from "./confusables.ts";
 
-/** A text in the forms in which it is searched. None of them is ever passed on. */
+/** Normalized forms of a text, used only for matching. */
 export interface NormalText {
-  /** For people: decoded, compatibility forms and invisible characters gone, white space collapsed. */
+  /** For display: decoded, NFKC, without invisible characters, with collapsed white space. */
   readonly shown: string;
-  /** For rules: the same in small letters, without accents, look-alikes as what they look like; line ends kept. */
+  /** For rules: `shown` in lower case, without diacritics, with look-alike letters resolved and line breaks kept. */
   readonly matched: string;
-  /** Letters alone, of each place with invisible characters, which may have stood for spaces. */
+  /** Letters and digits around invisible characters, which may replace spaces. */
   readonly compact: readonly string[];
-  /** Words that were spelled with gaps (`i g n o r e`), without their gaps. */
-  readonly spelled: readonly string[];
+  /** Words that were written with gaps (`i g n o r e`), without the gaps. */
+  readonly despaced: readonly string[];
 }
 
-/** Characters that are looked at, at most; what follows is not. Texts above 1 MB are refused at the door. */
+/** Maximum characters inspected. The gateway rejects texts above 1 MB. */
 export const maxInspected = 1_000_000;
-const maxSpelledRuns = 500;
-const shortestSpelled = 8;
+const maxDespacedRuns = 500;
+const minDespacedLength = 8;
 
-/** Format characters, fillers and selectors: nothing of them shows. */
+/** Invisible format characters, fillers and selectors. */
 const invisible = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 const controls = /[^\P{Cc}\t\n\v\f\r\u0085]/gu;
-/** What belongs to an emoji or a flag, and the mark at the start of a file. */
+/** Legitimate invisible characters: parts of emoji and flags, and a byte order mark at the start. */
 const innocent =
   /(?<=\p{Extended_Pictographic}(?:\ufe0f|\p{Emoji_Modifier})?)\u200d(?=\p{Extended_Pictographic})|(?<=[\p{Extended_Pictographic}0-9#*])[\ufe0e\ufe0f]|(?<=\u{1f3f4})[\u{e0020}-\u{e007e}]{2,6}\u{e007f}|^\ufeff/gu;
 const tagCharacters = /[\u{e0020}-\u{e007e}]/gu;
@@ -43,11 +43,11 @@ export function normalizeText(text: string): NormalText {
     shown: mixedWords(lines.replaceAll("\n", " ")),
     matched,
     compact: visible.length === plain.length ? [] : aroundInvisible(plain),
-    spelled: spelledWords(matched),
+    despaced: despacedWords(matched),
   };
 }
 
-/** Small letters, without accents, look-alikes resolved: the form in which texts and rules are compared. */
+/** Folds a text for comparison: lower case, without diacritics, with look-alike letters resolved. */
 export function fold(text: string): string {
   const bare = skeleton(text)
     .toLowerCase()
@@ -60,7 +60,7 @@ export function fold(text: string): string {
     .replace(/[‐‑‒–—−]/g, "-");
 }
 
-/** To a fixpoint, however often a text was encoded. Runs that are no UTF-8 stay as they are. */
+/** Decodes percent-encoding repeatedly. Runs that are not UTF-8 are not changed. */
 function decodePercent(text: string): string {
   let current = text;
   for (let round = 0; round < 6 && current.includes("%"); round += 1) {
@@ -98,7 +98,7 @@ function decodeEntities(text: string): string {
   );
 }
 
-/** Only words that mix Latin letters with others are shown as what they look like: whole words of another script are that script. */
+/** Resolves look-alike letters only in words that mix Latin with another script. */
 function mixedWords(text: string): string {
   if (!/[^\0-\u024f]/.test(text)) return text;
   return text.replace(/[\p{L}\p{M}]+/gu, (word) =>
@@ -106,7 +106,7 @@ function mixedWords(text: string): string {
   );
 }
 
-/** Characters around an invisible one that are looked at without gaps: the longest phrase is shorter. */
+/** Characters inspected around an invisible one; longer than the longest phrase. */
 const reach = 100;
 
 function aroundInvisible(text: string): string[] {
@@ -129,8 +129,8 @@ function aroundInvisible(text: string): string[] {
   return places;
 }
 
-/** Runs of at least eight single letters with short gaps between them. */
-function spelledWords(matched: string): string[] {
+/** Runs of at least eight single letters with short gaps between them, joined. */
+function despacedWords(matched: string): string[] {
   const runs: string[] = [];
   let run = "";
   let end = -1;
@@ -138,11 +138,11 @@ function spelledWords(matched: string): string[] {
     const single = word.length === 1 && !/\d/.test(word);
     if (single && index - end <= 3) run += word;
     else {
-      if (run.length >= shortestSpelled) runs.push(run);
+      if (run.length >= minDespacedLength) runs.push(run);
       run = single ? word : "";
     }
     end = index + word.length;
-    if (runs.length >= maxSpelledRuns) return runs;
+    if (runs.length >= maxDespacedRuns) return runs;
   }
-  return run.length >= shortestSpelled ? [...runs, run] : runs;
+  return run.length >= minDespacedLength ? [...runs, run] : runs;
 }

@@ -13,13 +13,13 @@ export interface PageRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly signal: AbortSignal;
-  /** Asked about the address, and about each one it redirects to, before anything is sent there. @throws LancelotError to refuse. */
+  /** Checks the URL and each redirect target before a request is sent there. @throws LancelotError to block it */
   readonly judge: (url: string, hop: number) => void;
-  /** Looks at the head of the answer before its body is read. @throws LancelotError to refuse. */
+  /** Checks the response head before the body is read. @throws LancelotError to reject it */
   readonly accepts?: (head: PageHead) => void;
-  /** Most bytes of the body, unpacked. */
+  /** Maximum bytes of the decompressed body. */
   readonly maxBytes: number;
-  /** For all of it, in ms. */
+  /** Total timeout in ms. */
   readonly timeoutMs: number;
 }
 
@@ -27,18 +27,18 @@ export interface PageHead {
   readonly status: number;
   /** Lower case, without parameters; empty when there is none. */
   readonly type: string;
-  /** Of the content type; null when it names none. */
+  /** From the content type; null when absent. */
   readonly charset: string | null;
-  /** Where it came from in the end. */
+  /** URL after redirects. */
   readonly url: string;
 }
 
 export interface PageAnswer extends PageHead {
-  /** The addresses between the first and the last. */
+  /** Intermediate redirect URLs. */
   readonly redirects: readonly string[];
-  /** Set when it redirects further and that was not followed. */
+  /** The target of a redirect that was not followed; null otherwise. */
   readonly location: string | null;
-  /** Unpacked. */
+  /** Decompressed. */
   readonly body: Buffer;
   readonly sha256: string;
 }
@@ -49,17 +49,17 @@ export type PageFetch = (request: PageRequest) => Promise<PageAnswer>;
 export interface PageFetchDeps {
   readonly env?: NodeJS.ProcessEnv;
   readonly lookup?: ReturnType<typeof checkedLookup>;
-  /** What makes connections; with one of its own `lookup` is not used. */
+  /** Creates connections; replaces `lookup`. */
   readonly connector?: buildConnector.connector;
 }
 
 /**
- * The way of tools to the network: one request at a time, whose every hop is judged by the caller, to public addresses alone, with
- * bounds on size and time that hold while the body comes in. A POST follows no redirect. No cookies, no credentials are kept or sent.
+ * Creates the network access of tools. The caller checks every hop, only public addresses are reachable, and size and time limits apply
+ * while the body is read. A POST follows no redirects. Cookies and credentials are neither stored nor sent.
  */
 export function createPageFetch(deps: PageFetchDeps = {}): PageFetch {
   const env = deps.env ?? process.env;
-  /** Loaded with the first page. */
+  /** Loaded with the first request. */
   let loading: ReturnType<typeof load> | undefined;
 
   return async (request) => {
@@ -70,7 +70,7 @@ export function createPageFetch(deps: PageFetchDeps = {}): PageFetch {
     try {
       for (let hop = 0; ; hop += 1) {
         request.judge(url, hop);
-        if (new URL(url).protocol !== "https:") throw new LancelotError("denied", "Only https addresses are reached.");
+        if (new URL(url).protocol !== "https:") throw new LancelotError("denied", "Only https URLs are allowed.");
         const { fetch: send, dispatcher } = await (loading ??= load(deps, env));
         const response = await send(url, {
           method: request.method,
@@ -107,17 +107,17 @@ export function createPageFetch(deps: PageFetchDeps = {}): PageFetch {
       }
     } catch (error) {
       if (error instanceof LancelotError) throw error;
-      if (request.signal.aborted) throw new LancelotError("cancelled", "The request was stopped.", { cause: error });
-      throw wordsFor(error, hostOf(url), limit.aborted ? request.timeoutMs : null);
+      if (request.signal.aborted) throw new LancelotError("cancelled", "The request was cancelled.", { cause: error });
+      throw toNetworkError(error, hostOf(url), limit.aborted ? request.timeoutMs : null);
     }
   };
 }
 
 async function load({ lookup, connector }: PageFetchDeps, env: NodeJS.ProcessEnv) {
-  const { Agent, EnvHttpProxyAgent, fetch } = await import("./network.ts");
+  const { Agent, EnvHttpProxyAgent, fetch } = await import("./undici.ts");
   const options = {
     allowH2: false,
-    // Connections are not kept for long: requests are few.
+    // Requests are rare, so connections are closed soon.
     keepAliveTimeout: 1_000,
     pipelining: 0,
     connect: connector ?? { timeout: connectMs, lookup: (lookup ?? checkedLookup()) as never },
@@ -133,7 +133,7 @@ async function load({ lookup, connector }: PageFetchDeps, env: NodeJS.ProcessEnv
 function redirectOf(response: { status: number; headers: { get(name: string): string | null } }, from: string): string | null {
   const location = response.headers.get("location");
   if (location === null || ![301, 302, 303, 307, 308].includes(response.status)) return null;
-  if (!URL.canParse(location, from)) throw new LancelotError("unavailable", `${hostOf(from)} redirects to an address that cannot be read.`);
+  if (!URL.canParse(location, from)) throw new LancelotError("unavailable", `${hostOf(from)} redirects to an invalid URL.`);
   const target = new URL(location, from);
   target.hash = "";
   return target.href;
@@ -145,7 +145,7 @@ function contentType(header: string | null): { type: string; charset: string | n
   return { type: type.trim().toLowerCase(), charset: charset?.toLowerCase() ?? null };
 }
 
-/** Stops at the bound: what comes after, packed or not, is not taken in. */
+/** Reads the body and stops at `maxBytes`, counted after decompression. */
 async function readBody(stream: AsyncIterable<unknown> | null, maxBytes: number, host: string): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -155,7 +155,7 @@ async function readBody(stream: AsyncIterable<unknown> | null, maxBytes: number,
       bytes += chunk.length;
       // Leaving the loop cancels the stream.
       if (bytes > maxBytes)
-        throw new LancelotError("too_large", `${host} answers with more than ${megabytes(maxBytes)}, so it was not taken in.`);
+        throw new LancelotError("too_large", `The response of ${host} is larger than ${megabytes(maxBytes)}, so it was discarded.`);
       chunks.push(chunk);
     }
   }
@@ -170,21 +170,21 @@ function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : "The address";
 }
 
-/** What a failure of the network is, in words; the gate's own refusal comes wrapped in it. */
-function wordsFor(error: unknown, host: string, timeoutMs: number | null): LancelotError {
-  const of = (words: string) => new LancelotError("unavailable", words, { cause: error });
-  if (timeoutMs !== null) return of(`${host} did not answer completely within ${Math.round(timeoutMs / 1000)} seconds.`);
+/** Converts a network error to a user-facing one; returns our own error when the network error wraps it. */
+function toNetworkError(error: unknown, host: string, timeoutMs: number | null): LancelotError {
+  const of = (message: string) => new LancelotError("unavailable", message, { cause: error });
+  if (timeoutMs !== null) return of(`${host} did not finish its response within ${Math.round(timeoutMs / 1000)} seconds.`);
   for (let inner = error; inner instanceof Error; inner = inner.cause) {
     if (inner instanceof LancelotError) return inner;
     const code = (inner as { code?: unknown }).code;
     if (typeof code !== "string") continue;
-    if (code === "ENOTFOUND" || code === "EAI_AGAIN") return of(`${host} was not found. Check the address and the connection.`);
-    if (/^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/.test(code)) return of(`${host} cannot be reached now.`);
+    if (code === "ENOTFOUND" || code === "EAI_AGAIN") return of(`${host} was not found. Check the URL and the network connection.`);
+    if (/^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/.test(code)) return of(`${host} is unreachable.`);
     if (/CERT|SIGNED|ALTNAME|_ISSUER|UNABLE_TO_VERIFY/.test(code))
-      return of(`${host} does not prove who it is: its certificate is not valid (${code}). Nothing was sent.`);
-    if (code.startsWith("ERR_SSL") || code === "EPROTO") return of(`${host} does not speak https as it should.`);
+      return of(`The certificate of ${host} is invalid (${code}). Nothing was sent.`);
+    if (code.startsWith("ERR_SSL") || code === "EPROTO") return of(`The TLS handshake with ${host} failed.`);
     if (code.startsWith("Z_") || code.startsWith("ERR__ERROR") || code === "ERR_PADDING_2" || code.startsWith("ERR_BROTLI"))
-      return of(`The answer of ${host} is packed in a way that cannot be read.`);
+      return of(`The response of ${host} could not be decompressed.`);
   }
-  return of(`${host} broke off before its answer was complete.`);
+  return of(`${host} closed the connection before its response was complete.`);
 }

@@ -1,9 +1,9 @@
-import { looksHidden } from "./placeholders/form.ts";
+import { looksHidden } from "./placeholders/placeholder-format.ts";
 import { secretFormats, type SecretFormat } from "./secret-formats.ts";
 import { redactAssignments, secretKeyKind } from "./secret-names.ts";
-import type { Finding, Redactor } from "./security.ts";
+import type { Finding, Redactor } from "./types.ts";
 
-/** Deeper than this a value is replaced by a note: nothing we record is that deep, and a walk must end. */
+/** Values nested deeper are replaced with a note, so that the walk always ends. */
 const maxDepth = 64;
 
 /** UTF-16 units of all texts that are remembered to be clean: more than a conversation has, which is sent again with each step. */
@@ -18,11 +18,11 @@ const anyHint = new RegExp(
 const withoutHint = secretFormats.filter((format) => format.hints.includes("."));
 
 /**
- * Finds secrets by their form and by the name they are given, and puts `[redacted:<kind>]` in their place. Redacting twice
- * changes nothing more. Does not catch a secret of no known form under a name that says nothing.
+ * Finds secrets by their format and by the name they are assigned to, and replaces them with `[redacted:<kind>]`. Idempotent. Misses
+ * secrets of an unknown format with a neutral name.
  */
 export function createRedactor(): Redactor {
-  /** Texts in which nothing was found: messages, names of tools, paths and keys come again and again. */
+  /** Cache of short texts without secrets: tool names, paths and keys recur often. */
   const clean = new Set<string>();
   let units = 0;
 
@@ -48,7 +48,7 @@ export function createRedactor(): Redactor {
   return { text, value: (value, maxBytes) => redactValue(value, maxBytes, (part) => text(part).text) };
 }
 
-/** The text with each secret replaced by what `found` answers; a secret may hold what stands for one that was found before it. */
+/** Replaces each secret with the result of `found`. A secret may contain the replacement of an earlier one. */
 export function replaceSecrets(text: string, found: (kind: string, secret: string) => string): string {
   let result = text;
   for (const format of anyHint.test(text) ? secretFormats : withoutHint) {
@@ -66,21 +66,21 @@ function redactFormat(text: string, format: SecretFormat, found: (kind: string, 
   });
 }
 
-/** What is cut off a long text before redaction is at least this long, so a secret that the cut splits is cut off whole. */
+/** Extra characters that are redacted and then dropped when a long text is truncated, so that a secret at the cut is removed completely. */
 const splitMargin = 16_384;
 
-/** What `Redactor.value` does, with `redact` for each text; `named` for what stands under the name of a secret. */
+/** Implements `Redactor.value` with `redact` for each string, and `named` for values under a key that names a secret. */
 export function redactValue<T>(
   value: T,
   maxBytes = Number.POSITIVE_INFINITY,
   redact: (text: string) => string,
   named: (kind: string, secret: string) => string = (kind) => `[redacted:${kind}]`,
 ): T {
-  const above = new Set<object>();
+  const ancestors = new Set<object>();
 
   const bounded = (text: string): string => {
     if (!Number.isFinite(maxBytes)) return redact(text);
-    // Never more work than a few times what is kept.
+    // Bounds the work to a small multiple of the result.
     const window = maxBytes * 4 + splitMargin;
     if (text.length <= window) return cutText(redact(text), maxBytes);
     const kept = redact(text.slice(0, window));
@@ -93,14 +93,14 @@ export function redactValue<T>(
     if (typeof part === "bigint") return kind === "password" ? named(kind, part.toString()) : part.toString();
     if (typeof part === "function" || typeof part === "symbol") return undefined;
     if (typeof part !== "object" || part === null) return part;
-    if (above.has(part)) return "[circular]";
+    if (ancestors.has(part)) return "[circular]";
     if (depth >= maxDepth) return "[too deep]";
     if (ArrayBuffer.isView(part)) return `[${part.byteLength} bytes]`;
     const plain = toPlain(part);
     if (typeof plain !== "object" || plain === null) return walk(plain, depth + 1, kind);
-    above.add(part);
+    ancestors.add(part);
     const result = Array.isArray(plain) ? plain.map((item) => walk(item, depth + 1, kind)) : walkFields(plain, depth, kind);
-    above.delete(part);
+    ancestors.delete(part);
     return result;
   };
 
@@ -119,7 +119,7 @@ export function redactValue<T>(
   return walk(value, 0, null) as T;
 }
 
-/** An object as JSON would see it; a getter or `toJSON` that throws must not lose the receipt around it. */
+/** Converts an object as JSON would. A getter or `toJSON` that throws must not prevent the receipt from being written. */
 function toPlain(part: object): unknown {
   try {
     if (part instanceof Error) return { name: part.name, message: part.message };
@@ -132,7 +132,7 @@ function toPlain(part: object): unknown {
   }
 }
 
-/** The longest start of `text` of at most `maxBytes` in UTF-8, with a note of what is missing (`alreadyCut` bytes more). */
+/** Truncates `text` to at most `maxBytes` of UTF-8, with a note of the removed bytes (plus `alreadyCut`). */
 function cutText(text: string, maxBytes: number, alreadyCut = 0): string {
   // A UTF-16 unit is at most three bytes.
   if (alreadyCut === 0 && (text.length * 3 <= maxBytes || Buffer.byteLength(text) <= maxBytes)) return text;

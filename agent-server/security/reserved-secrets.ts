@@ -1,15 +1,15 @@
 import { LancelotError } from "../contract/errors.ts";
 import { type OAuthProvider, oauthProviders } from "../contract/oauth.ts";
 
-/** Names under which Lancelot keeps keys of its own in the key store: neither listed nor set nor deleted by hand. */
+/** Names of Lancelot's own entries in the key store. Users cannot list, set or delete them. */
 export const reservedSecrets = {
-  /** The ledger's signing key and the public keys that came before it. */
+  /** The ledger's signing key and all public keys. */
   ledgerKey: "LANCELOT_LEDGER_KEY",
-  /** The last signed head of each ledger, outside the database it is about. */
+  /** The last signed head of each ledger, stored outside its database. */
   ledgerHeads: "LANCELOT_LEDGER_HEADS",
 } as const;
 
-/** Where the tokens of a sign-in are kept. */
+/** Name of the entry with a provider's OAuth tokens. */
 export function oauthSecret(provider: OAuthProvider): string {
   return `LANCELOT_OAUTH_${provider.toUpperCase()}`;
 }
@@ -21,10 +21,10 @@ export function isReservedSecret(name: string): boolean {
 }
 
 /**
- * The guard of `vault.set` and `vault.delete`.
- * @throws LancelotError `denied` for a name that Lancelot keeps for itself
+ * Guards `vault.set` and `vault.delete`.
+ * @throws LancelotError `denied` for a reserved name
  */
 export function refuseReservedSecret(name: string): void {
   if (!isReservedSecret(name)) return;
-  throw new LancelotError("denied", `${name} is a key that Lancelot keeps for itself, so it is neither set nor deleted by hand.`);
+  throw new LancelotError("denied", `${name} is reserved for Lancelot, so you cannot set or delete it.`);
 }

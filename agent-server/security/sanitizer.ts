@@ -5,25 +5,25 @@ import { LancelotError } from "../contract/errors.ts";
 import { fold, maxInspected, type NormalText, normalizeText } from "./normalize-text.ts";
 import { parseShipped } from "../shipped-yaml.ts";
 
-/** One thing in a text that reads like an attempt to give orders past the owner. */
+/** A match of an injected-instruction rule. */
 export interface InjectionFinding {
   readonly rule: string;
   readonly kind: "phrase" | "pattern";
-  /** What was found, in the normalized copy; at most 160 characters. */
+  /** The matched part of the normalized text; at most 160 characters. */
   readonly match: string;
 }
 
 export interface Inspection {
-  /** False when something was found. */
+  /** False when a rule matched. */
   readonly allowed: boolean;
   readonly findings: readonly InjectionFinding[];
-  /** The copy that was looked at. The text itself goes on unchanged. */
+  /** The normalized text that was inspected. The original text is not changed. */
   readonly normalized: string;
 }
 
-/** Looks for attempts to give orders past the owner (requirement X1). It warns; it never changes or refuses a text. */
+/** Detects injected instructions (requirement X1). It only reports; it never changes or rejects a text. */
 export interface Sanitizer {
-  /** At most one finding a rule. Time grows with the length alone; what is past the first million characters is not looked at. Never throws. */
+  /** Returns at most one finding per rule, in linear time. Inspects the first million characters. Never throws. */
   inspect(text: string): Inspection;
 }
 
@@ -32,14 +32,14 @@ const PhraseRule = z.strictObject({ id: z.string().regex(/^[a-z]+\.[a-z-]+$/), v
 const PatternRule = z.strictObject({
   id: z.string().regex(/^[a-z]+\.[a-z-]+$/),
   pattern: z.string().min(3),
-  /** Over the text as it came, for what normalization takes away. */
+  /** Matches the original text, for patterns that normalization removes. */
   raw: z.boolean().default(false),
   ...Examples,
 });
-/** A table of rules in `config/`. */
+/** A rule table in `config/`. */
 export interface RuleTable {
   readonly file: string;
-  /** How many rules it has: a table that lost one is not used. */
+  /** Expected number of rules; a table with fewer is rejected. */
   readonly phrases: number;
   readonly patterns: number;
 }
@@ -48,7 +48,7 @@ const sanitizerTable: RuleTable = { file: "sanitizer.yaml", phrases: 16, pattern
 
 const Table = z.strictObject({
   version: z.literal(1),
-  /** Objects after a phrase that make it ordinary: "ignore the previous instructions in the README". */
+  /** Objects after a phrase that make it harmless: "ignore the previous instructions in the README". */
   unless_followed_by: z.strictObject({ prepositions: z.array(z.string().min(1)).min(1), objects: z.array(z.string().min(1)).min(1) }),
   phrases: z.array(PhraseRule),
   patterns: z.array(PatternRule),
@@ -56,13 +56,13 @@ const Table = z.strictObject({
 
 interface CompiledRule {
   readonly id: string;
-  /** The first place in a text where the rule holds, or null. */
+  /** Returns the first match of the rule in a text, or null. */
   readonly find: (forms: NormalText, text: string) => string | null;
 }
 
 /**
- * The rules of `sanitizer.yaml`, or of another table of its form, each tried against its own examples. A table that cannot be trusted finds something in every
- * text and says so in its rule, so that nothing passes for clean.
+ * Creates a sanitizer with the rules of `sanitizer.yaml` or another table of the same format. Rules are tested with their own examples;
+ * with an invalid table, the sanitizer reports a finding for every text, so that no text counts as clean.
  */
 export function createSanitizer(
   configDir: string,
@@ -74,35 +74,35 @@ export function createSanitizer(
     try {
       return parseSanitizer(readFileSync(join(configDir, of.file), "utf8"), of);
     } catch (error) {
-      log("the rules against injected instructions cannot be used", error);
+      log("the injected-instruction rules are invalid", error);
       const findings: readonly InjectionFinding[] = [{ rule: "sanitizer.unusable", kind: "pattern", match: "" }];
       return { inspect: (text) => ({ allowed: false, findings, normalized: text.slice(0, 1000) }) };
     }
   };
-  // Read when first needed: a host starts without it.
+  // Loaded on first use, to keep the host's start fast.
   return { inspect: (text) => (loaded ??= load()).inspect(text) };
 }
 
-/** As `createSanitizer`, from the text of the table. @throws LancelotError `internal`, naming the rule and the example. */
+/** Parses a rule table. @throws LancelotError `internal`, naming the rule and the example that failed */
 export function parseSanitizer(yaml: string, of: RuleTable = sanitizerTable): Sanitizer {
   const unusable = (problem: string, cause?: unknown): LancelotError =>
-    new LancelotError("internal", `The rules against injected instructions (config/${of.file}) cannot be used: ${problem}`, { cause });
+    new LancelotError("internal", `The injected-instruction rules (config/${of.file}) are invalid: ${problem}`, { cause });
   const { value, shipped } = parseShipped(yaml, 100);
   const table = Table.extend({
     phrases: z.array(PhraseRule).length(of.phrases),
     patterns: z.array(PatternRule).length(of.patterns),
   }).safeParse(value);
   if (!table.success) throw unusable(z.prettifyError(table.error), table.error);
-  const ordinary = ordinaryObject(table.data.unless_followed_by);
+  const harmless = harmlessObject(table.data.unless_followed_by);
   const rules = new Map<string, CompiledRule & { kind: InjectionFinding["kind"] }>();
-  for (const { id, variants } of table.data.phrases) rules.set(id, { id, kind: "phrase", find: phraseFinder(variants, ordinary) });
+  for (const { id, variants } of table.data.phrases) rules.set(id, { id, kind: "phrase", find: phraseFinder(variants, harmless) });
   for (const { id, pattern, raw } of table.data.patterns) rules.set(id, { id, kind: "pattern", find: patternFinder(pattern, raw) });
   if (rules.size !== table.data.phrases.length + table.data.patterns.length) throw unusable("two rules have the same id");
 
   for (const { id, match, not_match } of shipped ? [] : [...table.data.phrases, ...table.data.patterns]) {
     const finds = (example: string): boolean => rules.get(id)?.find(normalizeText(example), example) !== null;
-    for (const example of match) if (!finds(example)) throw unusable(`${id} does not find its own example: ${example}`);
-    for (const example of not_match) if (finds(example)) throw unusable(`${id} finds what it must not: ${example}`);
+    for (const example of match) if (!finds(example)) throw unusable(`${id} does not match its example: ${example}`);
+    for (const example of not_match) if (finds(example)) throw unusable(`${id} matches its negative example: ${example}`);
   }
 
   return {
@@ -116,7 +116,7 @@ export function parseSanitizer(yaml: string, of: RuleTable = sanitizerTable): Sa
         }
         return { allowed: findings.length === 0, findings, normalized: forms.shown };
       } catch {
-        // Nothing here is known to throw; should it, the text is not clean.
+        // Not expected to throw; if it does, the text does not count as clean.
         return { allowed: false, findings: [{ rule: "sanitizer.failed", kind: "pattern", match: "" }], normalized: text.slice(0, 1000) };
       }
     },
@@ -130,12 +130,12 @@ function patternFinder(source: string, raw: boolean): CompiledRule["find"] {
 
 const cjk = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
 const letterOrDigit = /[\p{L}\p{N}]/u;
-/** Between the words of a phrase: white space and what people and attackers put in its place. */
+/** Separators between the words of a phrase: white space and characters used in its place. */
 const gap = String.raw`[\s_+*~|/\\"'\x60,.-]+`;
 /** A phrase does not go on into the next sentence. */
 const sentenceEnd = /\.\s/;
 const cjkGap = String.raw`[\s、，]{0,2}`;
-/** Places of one phrase in one text that are looked at, at most. */
+/** Maximum candidate matches of one phrase in one text. */
 const maxPlaces = 1_000;
 
 /** A word of a phrase: what it may be, folded, longest first. */
@@ -145,15 +145,15 @@ interface PhraseWord {
 }
 
 /**
- * A variant is words with alternatives (`ignore|disregard`), each optional with a `?` at its end; `do_not` is two words that
- * are one alternative. The first must not be optional. Without gaps it is looked for where gaps cannot be trusted.
+ * A variant is a sequence of words with alternatives (`ignore|disregard`); a `?` suffix makes a word optional, except the first;
+ * `do_not` is one alternative of two words. Texts whose gaps are unreliable are matched without gaps.
  */
-function phraseFinder(variants: readonly string[], ordinary: RegExp): CompiledRule["find"] {
+function phraseFinder(variants: readonly string[], harmless: RegExp): CompiledRule["find"] {
   const phrases = variants.map((variant) => ({ words: wordsOf(variant), between: cjk.test(variant) ? cjkGap : gap }));
   const spaced = once(() => new RegExp(phrases.map(({ words, between }) => spacedSource(words, between)).join("|"), "g"));
   const withoutGaps = once(() => new RegExp(phrases.map(({ words }) => gaplessSource(words)).join("|")));
 
-  return ({ matched, compact, spelled }) => {
+  return ({ matched, compact, despaced }) => {
     // Compiling a rule takes a millisecond, and most texts lack a word that each of its variants needs.
     if (phrases.some(({ words }) => hasWords(matched, words))) {
       const pattern = spaced();
@@ -162,12 +162,12 @@ function phraseFinder(variants: readonly string[], ordinary: RegExp): CompiledRu
         const found = pattern.exec(matched);
         if (found === null) break;
         const end = found.index + found[0].length;
-        if (isWhole(matched, found.index, end) && !sentenceEnd.test(found[0]) && !ordinary.test(matched.slice(end, end + 80)))
+        if (isWhole(matched, found.index, end) && !sentenceEnd.test(found[0]) && !harmless.test(matched.slice(end, end + 80)))
           return found[0];
         pattern.lastIndex = found.index + 1;
       }
     }
-    for (const text of [...compact, ...spelled]) {
+    for (const text of [...compact, ...despaced]) {
       const found = withoutGaps().exec(text);
       if (found !== null) return found[0];
     }
@@ -216,18 +216,18 @@ function once<T>(make: () => T): () => T {
   return () => (made ??= { value: make() }).value;
 }
 
-/** Begins and ends where a word does; scripts without spaces have no such places. */
+/** True when a match starts and ends at word boundaries, which scripts without spaces do not have. */
 function isWhole(text: string, start: number, end: number): boolean {
   const whole = (outside: string, inside: string): boolean => !letterOrDigit.test(outside) || cjk.test(inside);
   return whole(text.charAt(start - 1), text.charAt(start)) && whole(text.charAt(end), text.charAt(end - 1));
 }
 
-function ordinaryObject({ prepositions, objects }: { prepositions: readonly string[]; objects: readonly string[] }): RegExp {
+function harmlessObject({ prepositions, objects }: { prepositions: readonly string[]; objects: readonly string[] }): RegExp {
   const any = (words: readonly string[]): string => words.map((word) => escape(fold(word))).join("|");
   return new RegExp(String.raw`^${gap}(?:${any(prepositions)})\s[^.!?\n]{0,40}?(?:${any(objects)})`);
 }
 
-/** So that `restriction` does not end the search where `restrictions` stands. */
+/** Longer alternatives first, so that `restriction` does not match a part of `restrictions`. */
 function longestFirst(a: string, b: string): number {
   return b.length - a.length;
 }

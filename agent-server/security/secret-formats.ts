@@ -1,15 +1,15 @@
-import { looksHidden } from "./placeholders/form.ts";
+import { looksHidden } from "./placeholders/placeholder-format.ts";
 
 /**
- * Secrets that show by their own form. Every pattern is linear in the text: what follows a prefix is one run of a class that
- * cannot start again inside itself, or is bounded.
+ * Secrets that are recognizable by their format. Every pattern runs in linear time: a prefix is followed by one run of a character class
+ * that cannot restart inside itself, or by a bounded run.
  */
 export interface SecretFormat {
   readonly kind: string;
-  /** A text that holds none of these (as they are written) cannot match; checked first because it costs next to nothing. */
+  /** Literals of which a matching text contains at least one; a fast check before the pattern. */
   readonly hints: readonly string[];
   readonly pattern: RegExp;
-  /** Which group is the secret; the whole match unless said. */
+  /** The capture group with the secret; the whole match by default. */
   readonly group?: number;
   readonly check?: (secret: string) => boolean;
 }
@@ -97,7 +97,7 @@ export const secretFormats: readonly SecretFormat[] = [
   {
     kind: "azure-secret",
     hints: ["Q~"],
-    // At most three characters come before the mark, so each mark is looked at once.
+    // At most three characters precede the hint, so each hint is checked once.
     pattern: /(?<![\w~.-])[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,34}(?![\w~-])/g,
   },
   prefixed("sendgrid-key", ["SG."], String.raw`SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}`),
@@ -189,7 +189,7 @@ export const secretFormats: readonly SecretFormat[] = [
 const exampleWords =
   /^(?:pass(?:word|wd|phrase)?|pwd|secret|token|key|user(?:name)?|example|sample|changeme|change-me|placeholder|redacted|hidden|none|null|undefined|true|false|todo|tbd|test|dummy|foo|bar|string|number|boolean|unknown)$/i;
 
-/** What stands where a secret would: a template, a variable, an example word, a row of one character, something already redacted. */
+/** True for values that are not real secrets: templates, variables, example words, repeated characters, redacted values. */
 export function isPlaceholder(secret: string): boolean {
   return (
     secret.length === 0 ||

@@ -7,7 +7,7 @@ import { LancelotError } from "../contract/errors.ts";
 import { withFileLock } from "./file-lock.ts";
 
 const derive = promisify<string | Buffer, Buffer, number, { N: number; r: number; p: number; maxmem: number }, Buffer>(scrypt);
-/** A passphrase is guessed at the price of some 300 ms and 128 MB a try; a random key of 256 bits needs no such price. */
+/** For a passphrase, one derivation costs about 300 ms and 128 MB to slow down guessing; a random 256-bit key does not need that. */
 const costs = { passphrase: { N: 2 ** 17, r: 8, p: 1, maxmem: 2 ** 28 }, file: { N: 2 ** 10, r: 8, p: 1, maxmem: 2 ** 25 } };
 
 const VaultFile = z.object({
@@ -21,30 +21,29 @@ const VaultFile = z.object({
 type VaultFile = z.infer<typeof VaultFile>;
 const Content = z.record(z.string(), z.string());
 
-const lockWords = {
-  busy: "Another window keeps the stored secrets locked. Try again.",
+const lockMessages = {
+  busy: "Another window is changing the stored secrets. Try again.",
   failed: "The secret could not be stored. Check the permissions of Lancelot's data folder.",
 };
 
-/** Secrets of a host without an editor, in one encrypted file. */
+/** Secrets of a headless host, in one encrypted file. */
 export interface Vault {
-  /** Every secret; empty when there is no vault yet. */
+  /** Reads all secrets; empty when there is no vault yet. */
   read(): Promise<Record<string, string>>;
   change(edit: (all: Record<string, string>) => Record<string, string>): Promise<void>;
 }
 
 /**
- * `vault.json` in `dataDir`: AES-256-GCM under a key that scrypt derives from the passphrase. Without a passphrase the key comes
- * from `vault.key` beside it, readable by its owner only. That keeps the secrets out of a copy of the vault alone, of backups that
- * leave the key out and of a casual look; it does not protect them from someone who can read the whole data folder. A
- * passphrase does.
+ * `vault.json` in `dataDir`, encrypted with AES-256-GCM and a key that scrypt derives from the passphrase. Without a passphrase, the key
+ * is derived from `vault.key` next to it, readable by its owner only. That protects a copy of the vault alone and backups without the
+ * key file, but not against someone who can read the whole data folder. A passphrase protects against that too.
  */
 export function createVault(deps: { dataDir: string; passphrase: string | null }): Vault {
   const file = join(deps.dataDir, "vault.json");
   const keyFile = join(deps.dataDir, "vault.key");
   const lockFile = join(deps.dataDir, "vault.lock");
   const passphrase = deps.passphrase === null || deps.passphrase === "" ? null : deps.passphrase;
-  /** The last file that was opened and what was in it: scrypt is slow on purpose. */
+  /** The last decrypted file, cached because scrypt is slow by design. */
   let opened: { text: string; content: Record<string, string> } | null = null;
 
   const keyMaterial = async (make: boolean): Promise<string | Buffer> => {
@@ -54,7 +53,7 @@ export function createVault(deps: { dataDir: string; passphrase: string | null }
     if (!make)
       throw new LancelotError(
         "unavailable",
-        "The key file vault.key is missing from Lancelot's data folder, so the stored secrets cannot be read. Put it back, or delete vault.json and enter the secrets again.",
+        "The key file vault.key is missing from Lancelot's data folder, so the stored secrets cannot be read. Restore it from a backup, or delete vault.json and enter the secrets again.",
       );
     const key = randomBytes(32);
     await writePrivately(keyFile, key.toString("base64"));
@@ -72,8 +71,8 @@ export function createVault(deps: { dataDir: string; passphrase: string | null }
 
   const change: Vault["change"] = async (edit) => {
     await mkdir(deps.dataDir, { recursive: true, mode: 0o700 });
-    // Two hosts that each add a secret must not lose one.
-    await withFileLock(lockFile, lockWords, async () => {
+    // The lock prevents two hosts from overwriting each other's change.
+    await withFileLock(lockFile, lockMessages, async () => {
       const content = edit(await read());
       const text = await encrypt(content, passphrase === null ? "file" : "passphrase", await keyMaterial(true));
       await writePrivately(file, text);
@@ -103,10 +102,7 @@ async function encrypt(content: Record<string, string>, key: VaultFile["key"], m
 async function decrypt(text: string, passphrase: string | null, material: () => Promise<string | Buffer>): Promise<Record<string, string>> {
   const vault = parseVault(text);
   if (vault.key === "passphrase" && passphrase === null) {
-    throw new LancelotError(
-      "unavailable",
-      "The stored secrets are locked with a passphrase. Set LANCELOT_VAULT_PASSPHRASE and start again.",
-    );
+    throw new LancelotError("unavailable", "The stored secrets are locked with a passphrase. Set LANCELOT_VAULT_PASSPHRASE and restart.");
   }
   if (vault.key === "file" && passphrase !== null) {
     throw new LancelotError(
@@ -121,8 +117,10 @@ async function decrypt(text: string, passphrase: string | null, material: () => 
     const plain = Buffer.concat([decipher.update(Buffer.from(vault.data, "base64")), decipher.final()]);
     return Content.parse(JSON.parse(plain.toString("utf8")));
   } catch (error) {
-    const what = passphrase === null ? "vault.key does not belong to it" : "LANCELOT_VAULT_PASSPHRASE is wrong";
-    throw new LancelotError("unavailable", `The stored secrets cannot be read: ${what}, or vault.json was changed.`, { cause: error });
+    const reason = passphrase === null ? "vault.key does not match" : "LANCELOT_VAULT_PASSPHRASE is wrong";
+    throw new LancelotError("unavailable", `The stored secrets cannot be decrypted: ${reason}, or vault.json was modified.`, {
+      cause: error,
+    });
   }
 }
 
@@ -132,7 +130,7 @@ function parseVault(text: string): VaultFile {
   } catch (error) {
     throw new LancelotError(
       "unavailable",
-      "The file vault.json in Lancelot's data folder is damaged. Put a backup in its place, or delete it and enter the secrets again.",
+      "The file vault.json in Lancelot's data folder is damaged. Restore a backup, or delete it and enter the secrets again.",
       {
         cause: error,
       },
@@ -151,22 +149,22 @@ async function readOrNull(file: string): Promise<string | null> {
   }
 }
 
-/** Writes beside the file and renames over it, so that a crash leaves the old or the new one; readable by its owner only. */
+/** Replaces the file atomically by a rename, so that a crash leaves the old or the new version; readable by its owner only. */
 async function writePrivately(file: string, text: string): Promise<void> {
-  const beside = `${file}.${randomBytes(6).toString("hex")}.tmp`;
+  const temporary = `${file}.${randomBytes(6).toString("hex")}.tmp`;
   try {
-    const handle = await open(beside, "wx", 0o600);
+    const handle = await open(temporary, "wx", 0o600);
     try {
       await handle.writeFile(text);
       await handle.sync();
     } finally {
       await handle.close();
     }
-    // The mode asked for above passes through the umask.
-    await chmod(beside, 0o600);
-    await rename(beside, file);
+    // The umask may have restricted the mode given above.
+    await chmod(temporary, 0o600);
+    await rename(temporary, file);
   } catch (error) {
-    await rm(beside, { force: true });
+    await rm(temporary, { force: true });
     throw new LancelotError(
       "unavailable",
       "The secret could not be stored. Check the free space and the permissions of Lancelot's data folder.",

@@ -1,53 +1,113 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { parse } from "yaml";
+import { parseShipped } from "../shipped-yaml.ts";
 import * as z from "zod";
 
-/** One YAML file of the owner's, read again when it is another one. */
-export interface OwnersFile<T> {
-  /** What it says; null, with why, when it cannot be used. */
-  read(): { readonly value: T | null; readonly problem: string | null };
+/** A YAML configuration file, read again whenever it changes. */
+export interface ConfigFile<T> {
+  /** Returns the current value; `problem` says why a file is ignored. Never throws. */
+  read(): { readonly value: T; readonly problem: string | null };
 }
 
-/** @param of.empty what holds while there is no such file. */
-export function createOwnersFile<S extends z.ZodType>(of: {
+/**
+ * The owner's `config/<name>` in the data folder, without a shipped counterpart. The value is null while the file is invalid.
+ * @param of.fallback the value while there is no file
+ */
+export function createConfigFile<S extends z.ZodType>(of: {
   dataDir: string;
   name: string;
   schema: S;
-  empty: z.input<S>;
-}): OwnersFile<z.output<S>> {
+  fallback: z.input<S>;
+}): ConfigFile<z.output<S> | null> {
   const path = join(of.dataDir, "config", of.name);
-  let seen: string | null = null;
-  let known: { value: z.output<S> | null; problem: string | null } = { value: null, problem: null };
-
-  function load(): typeof known {
+  return whenChanged<z.output<S> | null>([path], () => {
     try {
-      const text = seen === "none" ? null : readFileSync(path, "utf8");
-      return { value: of.schema.parse(text === null ? of.empty : (parse(text, { maxAliasCount: 0 }) ?? of.empty)), problem: null };
+      return { value: of.schema.parse(parseYaml(path) ?? of.fallback), problem: null };
     } catch (error) {
-      const why = error instanceof z.ZodError ? z.prettifyError(error) : error instanceof Error ? error.message : String(error);
-      const short = why.replaceAll(path, `config/${of.name}`).slice(0, 1000);
-      return { value: null, problem: `Your config/${of.name} cannot be used, so nothing it is about is done. Correct the file: ${short}` };
+      const reason = error instanceof z.ZodError ? z.prettifyError(error) : error instanceof Error ? error.message : String(error);
+      const short = reason.replaceAll(path, `config/${of.name}`).slice(0, 1000);
+      return {
+        value: null,
+        problem: `Your config/${of.name} is invalid, so the actions it configures are blocked. Correct the file: ${short}`,
+      };
     }
-  }
+  });
+}
 
+/**
+ * The shipped `<name>`, overridden key by key by the owner's `config/<name>` in the data folder. An invalid file is ignored as a whole.
+ * @param of.schema must parse `{}` to the defaults
+ */
+export function createLayeredConfig<S extends z.ZodType>(of: {
+  name: string;
+  schema: S;
+  /** The shipped `config/` folder; null to use the defaults. */
+  configDir: string | null;
+  dataDir: string;
+  /** Called with a user-facing message once for each change that leaves a file invalid. */
+  onProblem?: (message: string) => void;
+  /** Throws an Error with a user-facing message when settings are inconsistent. */
+  check?: (settings: z.output<S>) => void;
+}): ConfigFile<z.output<S>> {
+  const folders = [...(of.configDir === null ? [] : [of.configDir]), join(of.dataDir, "config")];
+  const paths = folders.map((folder) => join(folder, of.name));
+  return whenChanged(paths, () => {
+    let merged: Record<string, unknown> = {};
+    let problem: string | null = null;
+    for (const path of paths) {
+      try {
+        const candidate = { ...merged, ...z.record(z.string(), z.unknown()).parse(parseYaml(path) ?? {}) };
+        const parsed = of.schema.parse(candidate);
+        of.check?.(parsed);
+        merged = candidate;
+      } catch (error) {
+        problem = `The file config/${of.name} is invalid, so it is ignored: ${firstIssue(error)}.`;
+        of.onProblem?.(problem);
+      }
+    }
+    return { value: of.schema.parse(merged), problem };
+  });
+}
+
+function whenChanged<T>(paths: readonly string[], load: () => ReturnType<ConfigFile<T>["read"]>): ConfigFile<T> {
+  let stamp: string | null = null;
+  let current: ReturnType<ConfigFile<T>["read"]> | null = null;
   return {
     read() {
-      const stamp = stampOf(path);
-      if (stamp === seen) return known;
-      seen = stamp;
-      known = load();
-      return known;
+      const latest = paths.map(stampOf).join();
+      if (current === null || latest !== stamp) {
+        stamp = latest;
+        current = load();
+      }
+      return current;
     },
   };
+}
+
+/** Null for a missing or empty file. */
+function parseYaml(path: string): unknown {
+  try {
+    return parseShipped(readFileSync(path, "utf8")).value;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
+    throw error;
+  }
 }
 
 function stampOf(path: string): string {
   try {
     const stats = statSync(path, { throwIfNoEntry: false });
-    return stats === undefined ? "none" : `${stats.mtimeMs}:${stats.size}:${stats.ino}`;
+    return stats === undefined ? "none" : `${String(stats.mtimeMs)}:${String(stats.size)}:${String(stats.ino)}`;
   } catch (error) {
-    // It cannot even be looked at: reading it will say why.
-    return `unreadable:${String(error)}`;
+    // Reading the file reports why it is inaccessible.
+    return `inaccessible:${String(error)}`;
   }
+}
+
+function firstIssue(error: unknown): string {
+  if (error instanceof z.ZodError) {
+    const [issue] = error.issues;
+    return issue === undefined ? "invalid settings" : `${issue.path.join(".") || "the file"}: ${issue.message}`;
+  }
+  return error instanceof Error ? (error.message.split("\n")[0] ?? "unreadable") : "unreadable";
 }

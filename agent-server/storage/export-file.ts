@@ -4,22 +4,22 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { LancelotError } from "../contract/errors.ts";
 
-/** Text of an exported file, and how many of what is counted are in it. */
+/** A piece of an export's text, and the number of items in it. */
 export interface ExportPiece {
   text: string;
   count: number;
 }
 
 /**
- * Writes a file to `exports/` of the data folder, readable by its owner only, piece by piece with a turn of the event loop after each.
- * It has its name when it is whole; one that is cancelled or fails leaves nothing.
+ * Writes a file to `exports/` of the data folder, readable by its owner only, and yields to the event loop after each piece.
+ * The file is renamed into place when complete; a cancelled or failed export leaves no file.
  * @param of.extension without its dot; `now` in milliseconds since 1970
- * @returns the file's name, what was counted, its bytes and its SHA-256 in hex
- * @throws LancelotError `cancelled`; `unavailable` when the disk refuses; what `pieces` throws
+ * @returns the file's name, number of items, bytes and SHA-256 in hex
+ * @throws LancelotError `cancelled`; `unavailable` on a disk error; any error of `pieces`
  */
 export async function writeExportFile(of: {
   dataDir: string;
-  /** Start of the file's name. */
+  /** Prefix of the file name. */
   name: string;
   extension: string;
   now: () => number;
@@ -29,16 +29,16 @@ export async function writeExportFile(of: {
   const folder = join(of.dataDir, "exports");
   const time = new Date(of.now()).toISOString().replaceAll(/[-:]|\.\d+/g, "");
   const file = `${of.name}-${time}-${randomBytes(3).toString("hex")}.${of.extension}`;
-  const beside = join(folder, `${file}.tmp`);
+  const temporary = join(folder, `${file}.tmp`);
   const hash = createHash("sha256");
   let bytes = 0;
   let count = 0;
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    const handle = await open(beside, "wx", 0o600);
+    const handle = await open(temporary, "wx", 0o600);
     try {
       for await (const piece of of.pieces) {
-        if (of.signal?.aborted === true) throw new LancelotError("cancelled", "The export was stopped; nothing of it was kept.");
+        if (of.signal?.aborted === true) throw new LancelotError("cancelled", "The export was cancelled and its file deleted.");
         const data = Buffer.from(piece.text, "utf8");
         hash.update(data);
         bytes += data.length;
@@ -50,17 +50,17 @@ export async function writeExportFile(of: {
     } finally {
       await handle.close();
     }
-    await rename(beside, join(folder, file));
+    await rename(temporary, join(folder, file));
     await syncFolder(folder);
   } catch (error) {
-    // Where even this fails there is nothing to remove.
-    await rm(beside, { force: true }).catch(() => undefined);
-    throw wordExportError(error);
+    // If this fails too, the original error is still the one to report.
+    await rm(temporary, { force: true }).catch(() => undefined);
+    throw toUserExportError(error);
   }
   return { file, count, bytes, sha256: hash.digest("hex") };
 }
 
-/** So that the name survives a power cut too; where folders cannot be synced (Windows) the system sees to it. */
+/** Syncs a folder, so that a new file name survives a power failure. Does nothing where folders cannot be synced (Windows). */
 export async function syncFolder(folder: string): Promise<void> {
   try {
     const handle = await open(folder, "r");
@@ -74,7 +74,7 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-function wordExportError(error: unknown): unknown {
+function toUserExportError(error: unknown): unknown {
   if (error instanceof LancelotError) return error;
   const code = (error as NodeJS.ErrnoException).code;
   if (code === undefined) return error;

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import type Database from "better-sqlite3";
 
-/** Own table of this room, made before those of the other rooms. */
+/** The module's own table, created before those of other modules. */
 export const hostsMigration = {
   name: "storage-1-hosts",
   sql: `CREATE TABLE hosts (
@@ -14,10 +14,10 @@ export const hostsMigration = {
   ) STRICT`,
 };
 
-/** A process of a place whose process table we cannot see counts as dead after this silence (ms). */
-const silenceElsewhere = 60_000;
-/** Where the start time of a process is not to be had, a live pid counts as reused after this silence (ms): long, because a suspended machine is silent too. */
-const silenceOfPid = 180_000;
+/** A host in another boot or pid namespace, whose processes are invisible here, counts as dead without a heartbeat for this long (ms). */
+const remoteHeartbeatTimeout = 60_000;
+/** Without process start times, a live pid counts as reused without a heartbeat for this long (ms). Long, because a suspended machine sends none. */
+const pidHeartbeatTimeout = 180_000;
 const heartbeatEvery = 10_000;
 
 interface HostRow {
@@ -28,7 +28,7 @@ interface HostRow {
   heartbeat: number;
 }
 
-/** Boot and pid namespace on Linux: within one place a pid and its start time name one process for good. */
+/** Boot id and pid namespace on Linux: within one place, a pid and its start time identify a process uniquely. */
 function currentPlace(): string {
   try {
     return `${readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()} ${readlinkSync("/proc/self/ns/pid")}`;
@@ -37,7 +37,7 @@ function currentPlace(): string {
   }
 }
 
-/** Start time of a process in clock ticks since boot; empty where the system does not tell, null when there is no such process. */
+/** Start time of a process in clock ticks since boot; empty where the system does not provide it, null when there is no such process. */
 function startOf(pid: number): string | null {
   if (process.platform === "linux") {
     try {
@@ -60,10 +60,10 @@ function startOf(pid: number): string | null {
 export interface Hosts {
   readonly hostId: string;
   alive(hostId: string): boolean;
-  leave(): void;
+  unregister(): void;
 }
 
-/** Registers this process as a host of the data folder, and forgets hosts that are gone. */
+/** Registers this process as a host of the data folder, and deletes the rows of dead hosts. */
 export function registerHost(db: Database.Database, now: () => number = Date.now): Hosts {
   const place = currentPlace();
   const hostId = `host_${randomUUID()}`;
@@ -72,11 +72,11 @@ export function registerHost(db: Database.Database, now: () => number = Date.now
   const remove = db.prepare("DELETE FROM hosts WHERE host_id = ?");
 
   const isAlive = (row: HostRow): boolean => {
-    const silence = now() - row.heartbeat;
-    if (row.place !== place) return silence < silenceElsewhere;
+    const sinceHeartbeat = now() - row.heartbeat;
+    if (row.place !== place) return sinceHeartbeat < remoteHeartbeatTimeout;
     const started = startOf(row.pid);
     if (started === null) return false;
-    return started === "" ? row.pid === process.pid || silence < silenceOfPid : started === row.started;
+    return started === "" ? row.pid === process.pid || sinceHeartbeat < pidHeartbeatTimeout : started === row.started;
   };
 
   db.transaction(() => {
@@ -94,7 +94,7 @@ export function registerHost(db: Database.Database, now: () => number = Date.now
     try {
       if (!db.inTransaction) beat.run(now(), hostId);
     } catch {
-      // A locked or full disk: the next beat tries again, and several may fail before this host counts as silent.
+      // The database is locked or the disk is full. Several heartbeats may fail before this host counts as dead.
     }
   }, heartbeatEvery);
   timer.unref();
@@ -105,7 +105,7 @@ export function registerHost(db: Database.Database, now: () => number = Date.now
       const row = find.get(id);
       return row !== undefined && isAlive(row);
     },
-    leave: () => {
+    unregister: () => {
       clearInterval(timer);
       remove.run(hostId);
     },

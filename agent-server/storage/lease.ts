@@ -1,6 +1,6 @@
-import type { Storage } from "./storage.ts";
+import type { Storage } from "./types.ts";
 
-/** Own table of this room. */
+/** The module's own table. */
 export const leasesMigration = {
   name: "storage-2-leases",
   sql: `CREATE TABLE leases (
@@ -10,14 +10,14 @@ export const leasesMigration = {
   ) STRICT`,
 };
 
-/** Work that one host of the data folder does at a time. A lease ends with its host, or after its time. */
+/** Ensures that one host of the data folder at a time does some work. A lease ends with its host or when it expires. */
 export interface Lease {
-  /** Takes or renews it for `ms` milliseconds; false while another living host holds it. */
+  /** Takes or renews the lease for `ms` milliseconds; false while another live host holds it. */
   take(ms: number): boolean;
   release(): void;
 }
 
-/** The lease `name` of this host. `now` is in milliseconds since 1970. */
+/** Creates this host's handle of the lease `name`. `now` is in milliseconds since 1970. */
 export function createLease(deps: { storage: Storage; name: string; now: () => number }): Lease {
   const { storage, name, now } = deps;
   const { db, hostId } = storage;

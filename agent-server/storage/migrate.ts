@@ -1,11 +1,12 @@
 import type Database from "better-sqlite3";
 import { LancelotError } from "../contract/errors.ts";
-import type { Migration } from "./storage.ts";
+import type { Migration } from "./types.ts";
 
 /**
- * Brings the schema up to date in one IMMEDIATE transaction, so of two hosts that start at once the second finds the work done.
- * What has run is remembered by name: a room may append a migration of its own without renumbering those of other rooms.
- * `user_version` is their number. Throws `conflict`, with nothing changed, when a newer version was here first.
+ * Applies pending migrations in one IMMEDIATE transaction, so that of two hosts starting at once the second has nothing to do.
+ * Applied migrations are recorded by name, so each module can append its own without renumbering others. `user_version` is their
+ * number.
+ * @throws LancelotError `conflict`, with nothing changed, when a newer version wrote the database
  */
 export function migrate(db: Database.Database, migrations: readonly Migration[]): void {
   const names = new Set(migrations.map((migration) => migration.name));
@@ -17,21 +18,21 @@ export function migrate(db: Database.Database, migrations: readonly Migration[])
     if (applied.some((name) => !names.has(name))) {
       throw new LancelotError(
         "conflict",
-        "Lancelot's data was written by a newer version. Update Lancelot, or give this version a data folder of its own; nothing was changed.",
+        "A newer version of Lancelot wrote this data folder. Update Lancelot, or use another data folder. Nothing was changed.",
       );
     }
-    const remember = db.prepare("INSERT INTO migrations (name, applied_at) VALUES (?, ?)");
+    const markApplied = db.prepare("INSERT INTO migrations (name, applied_at) VALUES (?, ?)");
     for (const migration of pending(db, migrations)) {
       db.exec(migration.sql);
-      remember.run(migration.name, new Date().toISOString());
+      markApplied.run(migration.name, new Date().toISOString());
     }
     db.pragma(`user_version = ${migrations.length}`);
   }).immediate();
 }
 
 function pending(db: Database.Database, migrations: readonly Migration[]): Migration[] {
-  const made = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'").get() !== undefined;
-  if (!made) return [...migrations];
+  const hasTable = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'").get() !== undefined;
+  if (!hasTable) return [...migrations];
   const applied = new Set(db.prepare<[], string>("SELECT name FROM migrations").pluck().all());
   return migrations.filter((migration) => !applied.has(migration.name));
 }

@@ -6,45 +6,20 @@ import { hostsMigration, registerHost } from "./hosts.ts";
 import { leasesMigration } from "./lease.ts";
 import { migrate } from "./migrate.ts";
 import { nativeBinding } from "./native-binding.ts";
-import { databaseFile, wordSqliteError } from "./sqlite-errors.ts";
+import { databaseFile, toUserError } from "./sqlite-errors.ts";
+import type { Migration, Storage } from "./types.ts";
 
 export { type ExportPiece, syncFolder, writeExportFile } from "./export-file.ts";
-export { createLayeredSettings } from "./layered-settings.ts";
+export { type ConfigFile, createConfigFile, createLayeredConfig } from "./config-file.ts";
 export { createLease, type Lease } from "./lease.ts";
-
-/** One step of the schema, known by its name for good: never rename or edit one that has shipped, append another. */
-export interface Migration {
-  /** `<room>-<number>-<what>`, unique in the product. */
-  readonly name: string;
-  readonly sql: string;
-}
-
-/** The data folder and its database, shared by every host (window) of this owner. */
-export interface Storage {
-  readonly db: Database.Database;
-  readonly dataDir: string;
-  /** Identity of this host process in rows that must be reconciled when it dies. */
-  readonly hostId: string;
-  /** True while the host process that wrote `hostId` lives. */
-  hostAlive(hostId: string): boolean;
-  /**
-   * Runs `work` in `BEGIN IMMEDIATE`; nested calls join the outer transaction (an inner one that throws undoes its own part).
-   * `work` is synchronous. What SQLite reports of disk, locks and damage is thrown as `unavailable`.
-   */
-  transaction<T>(work: () => T): T;
-  /** Runs `work` when the running transaction has ended, told whether what it wrote so far was committed; at once when there is none. */
-  afterTransaction(work: (committed: boolean) => void): void;
-  /** Runs `work` before the database closes, at the latest when the process exits by itself. */
-  beforeClose(work: () => void): void;
-  close(): void;
-}
+export type { Migration, Storage } from "./types.ts";
 
 /** Milliseconds a writer waits for another process's transaction. */
 const busyTimeout = 10_000;
 
 /**
- * Opens (or makes) `lancelot.sqlite` in `dataDir` and brings its schema up to date.
- * Throws `unavailable` when it cannot be read (nothing is deleted) and `conflict` when a newer version wrote it.
+ * Opens or creates `lancelot.sqlite` in `dataDir` and applies pending migrations.
+ * @throws LancelotError `unavailable` when the database cannot be read (nothing is deleted), `conflict` when a newer version wrote it
  */
 export function openStorage(deps: { dataDir: string; migrations: readonly Migration[] }): Storage {
   const { dataDir } = deps;
@@ -53,34 +28,34 @@ export function openStorage(deps: { dataDir: string; migrations: readonly Migrat
   try {
     db = openDatabase(dataDir);
   } catch (error) {
-    throw wordFolderError(wordSqliteError(error));
+    throw toUserFolderError(toUserError(error));
   }
   try {
     useWriteAheadLog(db);
     db.pragma("foreign_keys = ON");
-    // FULL: a commit has reached the disk when it returns, so a receipt opened before an effect survives a power cut too.
+    // FULL: a commit is on disk when it returns, so a receipt opened before an effect survives a power failure.
     db.pragma("synchronous = FULL");
-    // So that INSERT OR REPLACE meets the triggers that refuse to delete.
+    // Makes INSERT OR REPLACE fire the triggers that reject deletes.
     db.pragma("recursive_triggers = ON");
     migrate(db, [hostsMigration, leasesMigration, ...deps.migrations]);
     hosts = registerHost(db);
   } catch (error) {
     db.close();
-    throw wordSqliteError(error);
+    throw toUserError(error);
   }
 
   let depth = 0;
-  let settlers: ((committed: boolean) => void)[] = [];
-  const closers: (() => void)[] = [];
+  let afterCommit: ((committed: boolean) => void)[] = [];
+  const beforeCloseCallbacks: (() => void)[] = [];
 
   const settle = (committed: boolean): void => {
-    const due = settlers;
-    settlers = [];
-    for (const settler of due) settler(committed);
+    const due = afterCommit;
+    afterCommit = [];
+    for (const callback of due) callback(committed);
   };
 
   const outermost = <T>(work: () => T): T => {
-    if (db.inTransaction) throw new LancelotError("internal", "A transaction was begun past storage.transaction.");
+    if (db.inTransaction) throw new LancelotError("internal", "A transaction was started without storage.transaction.");
     let result: T;
     try {
       db.exec("BEGIN IMMEDIATE");
@@ -88,11 +63,11 @@ export function openStorage(deps: { dataDir: string; migrations: readonly Migrat
       result = synchronous(work());
       db.exec("COMMIT");
     } catch (error) {
-      // SQLite rolls back by itself on a full disk.
+      // SQLite has already rolled back if the disk is full.
       if (db.inTransaction) db.exec("ROLLBACK");
       depth = 0;
       settle(false);
-      throw wordSqliteError(error);
+      throw toUserError(error);
     }
     depth = 0;
     settle(true);
@@ -101,7 +76,7 @@ export function openStorage(deps: { dataDir: string; migrations: readonly Migrat
 
   const nested = <T>(work: () => T): T => {
     const savepoint = `nested_${depth}`;
-    const before = settlers.length;
+    const before = afterCommit.length;
     db.exec(`SAVEPOINT ${savepoint}`);
     depth += 1;
     try {
@@ -110,8 +85,8 @@ export function openStorage(deps: { dataDir: string; migrations: readonly Migrat
       return result;
     } catch (error) {
       if (db.inTransaction) db.exec(`ROLLBACK TO ${savepoint}; RELEASE ${savepoint}`);
-      for (const settler of settlers.splice(before)) settler(false);
-      throw wordSqliteError(error);
+      for (const callback of afterCommit.splice(before)) callback(false);
+      throw toUserError(error);
     } finally {
       depth -= 1;
     }
@@ -121,10 +96,10 @@ export function openStorage(deps: { dataDir: string; migrations: readonly Migrat
     if (!db.open) return;
     process.off("exit", close);
     try {
-      for (const closer of closers) closer();
-      hosts.leave();
+      for (const callback of beforeCloseCallbacks) callback();
+      hosts.unregister();
     } catch (error) {
-      throw wordSqliteError(error);
+      throw toUserError(error);
     } finally {
       db.close();
     }
@@ -139,10 +114,10 @@ export function openStorage(deps: { dataDir: string; migrations: readonly Migrat
     transaction: (work) => (depth === 0 ? outermost(work) : nested(work)),
     afterTransaction: (work) => {
       if (depth === 0) work(true);
-      else settlers.push(work);
+      else afterCommit.push(work);
     },
     beforeClose: (work) => {
-      closers.push(work);
+      beforeCloseCallbacks.push(work);
     },
     close,
   };
@@ -151,13 +126,13 @@ export function openStorage(deps: { dataDir: string; migrations: readonly Migrat
 function openDatabase(dataDir: string): Database.Database {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const file = join(dataDir, databaseFile);
-  // Made here for its mode: SQLite gives the -wal and -shm files the permissions of the database.
+  // Created here to set its mode, which SQLite also uses for the -wal and -shm files.
   closeSync(openSync(file, "a", 0o600));
   const binding = nativeBinding();
   return new Database(file, { timeout: busyTimeout, ...(binding === null ? {} : { nativeBinding: binding as never }) });
 }
 
-/** Changing the journal mode does not wait for other connections, so this does. The mode stays with the file. */
+/** Retries while the database is busy, because changing the journal mode ignores the busy timeout. The mode is stored in the file. */
 function useWriteAheadLog(db: Database.Database): void {
   const deadline = Date.now() + busyTimeout;
   for (;;) {
@@ -175,18 +150,18 @@ function useWriteAheadLog(db: Database.Database): void {
 function synchronous<T>(result: T): T {
   if (result instanceof Promise) {
     result.catch(() => undefined);
-    throw new LancelotError("internal", "A database transaction was given asynchronous work.");
+    throw new LancelotError("internal", "A database transaction received asynchronous work.");
   }
   return result;
 }
 
-function wordFolderError(error: unknown): unknown {
+function toUserFolderError(error: unknown): unknown {
   if (error instanceof LancelotError) return error;
   const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
   if (code === undefined || code.startsWith("ERR_")) return error;
   const sentence =
     code === "ENOSPC"
-      ? "The disk that holds Lancelot's data folder is full. Free some space and start again."
-      : "Lancelot's data folder cannot be made or written. Check its path and permissions.";
+      ? "The disk that holds Lancelot's data folder is full. Free some space and restart Lancelot."
+      : "Lancelot's data folder cannot be created or written. Check its path and permissions.";
   return new LancelotError("unavailable", sentence, { data: { reason: code }, cause: error });
 }

@@ -1,4 +1,4 @@
-import { parseAmount, wordUsd } from "../contract/amounts.ts";
+import { parseAmount, formatUsdAmount } from "../contract/amounts.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { UsageRow, UsageSum, UsageSummary } from "../contract/usage.ts";
 import { openSession, type Session } from "./session.ts";
@@ -67,5 +67,5 @@ function capOf(amount: number | null): string {
 }
 
 function usd(amount: number): string {
-  return wordUsd(amount, "en-US");
+  return formatUsdAmount(amount, "en-US");
 }

@@ -1,5 +1,5 @@
 import { LancelotError } from "../contract/errors.ts";
-import type { Surroundings, Trace } from "../context/context.ts";
+import type { PromptSources, Trace } from "../context/context.ts";
 import type { ModelEvent, Route } from "../models/models.ts";
 import { streamAnswer } from "./answer-stream.ts";
 import {
@@ -36,7 +36,7 @@ type Done = Extract<ModelEvent, { type: "done" }>;
 export async function runLoop(deps: TurnDeps, run: Run, conclude: (outcome: Outcome) => void): Promise<void> {
   try {
     const trace: Trace = { questId: run.questId, parentId: run.receiptId };
-    const surroundings = await deps.context.surroundings(mentionedPaths(deps.store, run.questId), trace);
+    const surroundings = await deps.context.readSources(mentionedPaths(deps.store, run.questId), trace);
     const memory = deps.recall.begin(run.questId, trace);
     const unfinished = await finishPendingCalls(deps, run, trace);
     if (unfinished !== null) return conclude(unfinished);
@@ -112,7 +112,7 @@ function stopByBudget(deps: TurnDeps, run: Run): Outcome | null {
 }
 
 /** One question to the model, and the tools it asks for. Null: go on. */
-async function takeTurn(deps: TurnDeps, run: Run, around: Surroundings, memory: RunMemory): Promise<Outcome | null> {
+async function takeTurn(deps: TurnDeps, run: Run, around: PromptSources, memory: RunMemory): Promise<Outcome | null> {
   const { store, ledger } = deps;
   const { questId } = run;
   const { signal } = run.controller;
@@ -146,7 +146,7 @@ async function takeTurn(deps: TurnDeps, run: Run, around: Surroundings, memory: 
   }
 }
 
-async function answerOnce(deps: TurnDeps, run: Run, surroundings: Surroundings, route: Route, turnId: string): Promise<Outcome | null> {
+async function answerOnce(deps: TurnDeps, run: Run, surroundings: PromptSources, route: Route, turnId: string): Promise<Outcome | null> {
   const { store, models, emit, redactor } = deps;
   const active = route.model;
   const { questId } = run;

@@ -22,7 +22,7 @@ export function placeSecrets(
   text: string,
   held: readonly (string | null)[],
 ): PlacedText {
-  if (placeholders === null || !placeholders.mentionedIn(text)) return { text, review: false };
+  if (placeholders === null || !placeholders.hasPlaceholders(text)) return { text, review: false };
   for (const one of new Set(held)) if (one !== null) placeholders.learnFrom(file.absolute, one);
   const secrets = placeholders.secretsIn(text);
   const [first] = secrets;

@@ -1,5 +1,5 @@
 import * as vscode from "vscode";
-import { parseAmount, wordUsd } from "../../agent-server/contract/amounts.ts";
+import { formatUsdAmount, parseAmount } from "../../agent-server/contract/amounts.ts";
 import type { AgentHost } from "../host/agent-host-types.ts";
 import { confirm, showWithAction } from "./confirmation.ts";
 import { type Commands, field } from "./commands.ts";
@@ -74,5 +74,5 @@ function capText(usd: number | null): string {
 
 /** Formats US dollars in the editor's language. */
 export function formatUsd(usd: number): string {
-  return wordUsd(usd, vscode.env.language);
+  return formatUsdAmount(usd, vscode.env.language);
 }

@@ -1,4 +1,4 @@
-import { wordUsd } from "../../agent-server/contract/amounts.ts";
+import { formatUsdAmount } from "../../agent-server/contract/amounts.ts";
 
 let table: Readonly<Record<string, string>> = {};
 
@@ -50,7 +50,7 @@ export function formatCompact(n: number): string {
 
 /** An amount in US dollars, in cents; small amounts show more decimals. */
 export function formatUsd(usd: number): string {
-  return wordUsd(usd, locale());
+  return formatUsdAmount(usd, locale());
 }
 
 export function formatBytes(bytes: number): string {

@@ -1,5 +1,5 @@
 import type { Handlers } from "../../contract/table.ts";
-import { type Ledger, recorded } from "../../receipts/receipts.ts";
+import { type Ledger, withReceipt } from "../../receipts/receipts.ts";
 import type { UsageBook } from "./usage.ts";
 
 type UsageMethod = "usage.summary" | "usage.lanes" | "usage.savings" | "usage.reset" | "usage.setCaps";
@@ -10,9 +10,9 @@ export function usageHandlers(usage: UsageBook, ledger: Ledger): Pick<Handlers, 
     "usage.lanes": (params) => usage.lanes(params),
     "usage.savings": (params) => usage.savings(params),
     "usage.reset": () =>
-      recorded(ledger, { actionType: "user_interaction", actionName: "usage.reset", inputs: {}, riskTier: "T1" }, () => usage.reset()),
+      withReceipt(ledger, { actionType: "user_interaction", actionName: "usage.reset", inputs: {}, riskTier: "T1" }, () => usage.reset()),
     "usage.setCaps": (caps) =>
-      recorded(
+      withReceipt(
         ledger,
         {
           actionType: "user_interaction",

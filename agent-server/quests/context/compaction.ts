@@ -1,7 +1,7 @@
 import type { Change } from "../../contract/changes.ts";
 import type { PlanStep } from "../../contract/chat.ts";
 import type { Approval } from "../../contract/governance.ts";
-import { applyStates, type ContextUserContent, costOf, estimateTokens, type PieceState, shorten } from "../../context/context.ts";
+import { applyStates, type ContextUserContent, costOf, estimateTokens, type EvictionState, shorten } from "../../context/context.ts";
 import { toConversation } from "../conversation.ts";
 import { type OwnersWords, ownersWords, ruleSentences } from "../owner-texts.ts";
 import { isUnfinished } from "../settle.ts";
@@ -26,7 +26,7 @@ const shortWords = 300;
  */
 export function chooseCut(
   messages: readonly StoredMessage[],
-  states: ReadonlyMap<string, PieceState>,
+  states: ReadonlyMap<string, EvictionState>,
   after: number,
   keep: number,
 ): StoredMessage | null {
@@ -54,7 +54,7 @@ export function beforeLastRequest(messages: readonly StoredMessage[], after: num
 }
 
 /** Tokens these messages take in a prompt. */
-export function costOfMessages(messages: readonly StoredMessage[], states: ReadonlyMap<string, PieceState>): number {
+export function costOfMessages(messages: readonly StoredMessage[], states: ReadonlyMap<string, EvictionState>): number {
   return applyStates(toConversation(messages), states).reduce((sum, message) => sum + costOf(message), 0);
 }
 

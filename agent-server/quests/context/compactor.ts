@@ -1,6 +1,6 @@
 import { addUsage, type Quest } from "../../contract/chat.ts";
 import { LancelotError } from "../../contract/errors.ts";
-import { type ContextSettings, estimateTokens, headByTokens, type Room, type Trace } from "../../context/context.ts";
+import { type ContextSettings, estimateTokens, headByTokens, type ContextUsage, type Trace } from "../../context/context.ts";
 import type { Governance } from "../../governance/governance.ts";
 import type { LocalTasks, Models } from "../../models/models.ts";
 import type { Ledger } from "../../receipts/receipts.ts";
@@ -43,9 +43,9 @@ export interface CompactOf {
   /** What the owner wants the summary to keep in view. */
   focus?: string;
   view: QuestView;
-  room: Room;
+  room: ContextUsage;
   /** What the same prompt takes now. */
-  measure: () => Room;
+  measure: () => ContextUsage;
   trace: Trace;
   signal: AbortSignal;
 }

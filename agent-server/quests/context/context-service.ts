@@ -1,10 +1,10 @@
 import type { ContextItem } from "../../contract/context.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Params, Result } from "../../contract/table.ts";
-import { type Context, estimateTokens, renderPiece, type Surroundings } from "../../context/context.ts";
+import { type Context, estimateTokens, renderPiece, type PromptSources } from "../../context/context.ts";
 import type { Governance } from "../../governance/governance.ts";
 import type { ActiveModel, Models } from "../../models/models.ts";
-import { type Ledger, recorded } from "../../receipts/receipts.ts";
+import { type Ledger, withReceipt } from "../../receipts/receipts.ts";
 import type { Redactor } from "../../security/security.ts";
 import { approvalLines, planLines } from "./compaction.ts";
 import type { ContextStore, KeptItem } from "./context-store.ts";
@@ -22,7 +22,7 @@ const removedReason = "The owner took it out.";
 interface Deps {
   store: QuestStore;
   kept: ContextStore;
-  context: Pick<Context, "surroundings" | "measure" | "attached">;
+  context: Pick<Context, "readSources" | "measure" | "attached">;
   /** What is remembered, as it stood in a task's last prompt. */
   recall: Pick<Recall, "last">;
   questContext: QuestContext;
@@ -53,7 +53,7 @@ export function createContextService(deps: Deps): ContextService {
     return deps.models.active().catch(() => ({ small: false, contextWindow: deps.budget(), displayName: "the model" }));
   }
 
-  function fixedItems({ instructions, memory = "" }: Surroundings): ContextItem[] {
+  function fixedItems({ instructions, memory = "" }: PromptSources): ContextItem[] {
     const soul = governance.soul.prompt();
     const base = { pinned: true, state: "whole" as const, reason: null, lastUsedAt: null };
     return [
@@ -145,7 +145,7 @@ export function createContextService(deps: Deps): ContextService {
     async items(questId) {
       const active = await model();
       const near = questId === undefined ? [] : kept.items(questId).map(({ path }) => path);
-      const around = await context.surroundings(near, null);
+      const around = await context.readSources(near, null);
       const surroundings = questId === undefined ? around : { ...around, memory: recall.last(questId) };
       const budget = Math.min(deps.budget(), active.contextWindow);
       const fixed = fixedItems(surroundings);
@@ -163,7 +163,7 @@ export function createContextService(deps: Deps): ContextService {
     },
 
     add: (params, owner) =>
-      recorded(
+      withReceipt(
         ledger,
         {
           actionType: "user_interaction",
@@ -198,7 +198,7 @@ export function createContextService(deps: Deps): ContextService {
       const { receiptId } = store.quest(questId);
       const resolved = governance.resolvePath(path);
       const name = resolved.ok ? resolved.display : path;
-      return recorded(
+      return withReceipt(
         ledger,
         {
           actionType: "user_interaction",
@@ -222,7 +222,7 @@ export function createContextService(deps: Deps): ContextService {
 
     async compact(questId, signal, focus) {
       const { receiptId } = store.quest(questId);
-      const surroundings = { ...(await context.surroundings([], null)), memory: recall.last(questId) };
+      const surroundings = { ...(await context.readSources([], null)), memory: recall.last(questId) };
       const active = await model();
       const made = await questContext.compact({
         questId,

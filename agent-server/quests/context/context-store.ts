@@ -1,4 +1,4 @@
-import type { ContextUserContent, Eviction, PieceState } from "../../context/context.ts";
+import type { ContextUserContent, Eviction, EvictionState } from "../../context/context.ts";
 import type { PlanStep } from "../../contract/chat.ts";
 import type { Migration, Storage } from "../../storage/storage.ts";
 
@@ -8,7 +8,7 @@ export interface KeptItem {
   path: string;
   kind: "file" | "fact";
   pinned: boolean;
-  state: PieceState;
+  state: EvictionState;
   reason: string | null;
   /** As the model is told it. */
   text: string;
@@ -94,7 +94,7 @@ interface ItemRow {
   path: string;
   kind: KeptItem["kind"];
   pinned: number;
-  state: PieceState;
+  state: EvictionState;
   reason: string | null;
   text: string;
   findings: string;
@@ -126,7 +126,7 @@ export function createContextStore({ db }: Pick<Storage, "db">) {
          findings = @findings, stamp = @stamp, used_seq = @usedSeq, used_at = @usedAt`,
     ),
     removeItem: db.prepare("DELETE FROM context_items WHERE quest_id = ? AND path = ?"),
-    states: db.prepare<[string], { key: string; state: PieceState; reason: string }>(
+    states: db.prepare<[string], { key: string; state: EvictionState; reason: string }>(
       "SELECT key, state, reason FROM context_states WHERE quest_id = ?",
     ),
     putState: db.prepare(
@@ -162,7 +162,7 @@ export function createContextStore({ db }: Pick<Storage, "db">) {
     removeItem: (questId: string, path: string): boolean => statements.removeItem.run(questId, path).changes > 0,
 
     /** Pieces that do not stand whole, by key. */
-    states: (questId: string): Map<string, { state: PieceState; reason: string }> =>
+    states: (questId: string): Map<string, { state: EvictionState; reason: string }> =>
       new Map(statements.states.all(questId).map(({ key, state, reason }) => [key, { state, reason }])),
 
     putState(questId: string, messageId: string, { key, state }: Eviction, reason: string): void {

@@ -1,4 +1,4 @@
-import { offersMemory, type PromptWish } from "../../context/context.ts";
+import { offersMemory, type PromptRequest } from "../../context/context.ts";
 import type { ActiveModel, ToolSchema } from "../../models/models.ts";
 import type { Tools } from "../../tools/tools.ts";
 import { toConversation, toSmallConversation } from "../conversation.ts";
@@ -6,7 +6,7 @@ import type { QuestStore } from "../quest-store.ts";
 import { asksForChange, smallAnswerTokens, smallModelTools } from "./small-model-policy.ts";
 
 /** What a task's next prompt is made of, before it is made to fit. */
-export type TaskWish = PromptWish & { tools: ToolSchema[] };
+export type TaskWish = PromptRequest & { tools: ToolSchema[] };
 
 /** The conversation whole; tools and room as this model can use them. */
 export function taskWish(
@@ -32,6 +32,6 @@ export function taskWish(
   };
 }
 
-function lastRequest(turns: readonly Extract<PromptWish["messages"][number], { role: "user" }>["content"][]): string {
+function lastRequest(turns: readonly Extract<PromptRequest["messages"][number], { role: "user" }>["content"][]): string {
   return (turns.at(-1) ?? []).map((item) => (item.type === "text" && item.attached !== true ? item.text : "")).join("\n");
 }

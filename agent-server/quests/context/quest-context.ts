@@ -1,4 +1,4 @@
-import type { Assembled, Context, Piece, Room, Surroundings, Trace } from "../../context/context.ts";
+import type { AssembledPrompt, Context, Piece, ContextUsage, PromptSources, Trace } from "../../context/context.ts";
 import { chooseEvictions, estimateTokens } from "../../context/context.ts";
 import type { Governance } from "../../governance/governance.ts";
 import type { ActiveModel, ToolSchema } from "../../models/models.ts";
@@ -19,7 +19,7 @@ export interface QuestContextDeps extends CompactorDeps {
 }
 
 /** A prompt ready to be sent, and what it came to. */
-export interface Prompted extends Assembled {
+export interface Prompted extends AssembledPrompt {
   tools: ToolSchema[];
   /** Tokens of the room for the answer. */
   answer: number;
@@ -50,7 +50,7 @@ export function createQuestContext(deps: QuestContextDeps) {
   }
 
   /** Shortens, then leaves out what was used longest ago, until the conversation is down to the share that is kept. */
-  function makeRoom(questId: string, current: QuestView, room: Room, trace: Trace): void {
+  function makeRoom(questId: string, current: QuestView, room: ContextUsage, trace: Trace): void {
     const excess = room.used - Math.floor(room.limit * settings().keep);
     const items = current.items.filter(({ kind, pinned }) => kind === "file" && !pinned);
     const uses = lastUses(
@@ -108,9 +108,9 @@ export function createQuestContext(deps: QuestContextDeps) {
      * The next prompt of a task: what changed on the disk is looked at, what is too much makes room, and what cannot leave stays.
      * @throws LancelotError `cancelled`.
      */
-    async prompt(of: { questId: string; model: Model; surroundings: Surroundings; trace: Trace; signal: AbortSignal }): Promise<Prompted> {
+    async prompt(of: { questId: string; model: Model; surroundings: PromptSources; trace: Trace; signal: AbortSignal }): Promise<Prompted> {
       const { questId, model, surroundings, trace, signal } = of;
-      const measure = (): { current: QuestView; room: Room } => {
+      const measure = (): { current: QuestView; room: ContextUsage } => {
         const current = view(questId, model);
         return { current, room: context.measure(surroundings, current.wish) };
       };
@@ -143,14 +143,14 @@ export function createQuestContext(deps: QuestContextDeps) {
     async compact(of: {
       questId: string;
       model: Model;
-      surroundings: Surroundings;
+      surroundings: PromptSources;
       focus?: string;
       trace: Trace;
       signal: AbortSignal;
     }): Promise<Compacted | null> {
       const { questId, model, surroundings, ...rest } = of;
       const current = view(questId, model);
-      const measure = (): Room => context.measure(surroundings, view(questId, model).wish);
+      const measure = (): ContextUsage => context.measure(surroundings, view(questId, model).wish);
       return compactOnce(questId, () =>
         compactQuest(deps, {
           questId,

@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import type { ToolPart } from "../../contract/chat.ts";
 import type { ContextItem } from "../../contract/context.ts";
-import type { Piece, PieceState } from "../../context/context.ts";
+import type { Piece, EvictionState } from "../../context/context.ts";
 import { attachedKey, resultKey } from "../conversation.ts";
 import type { StoredMessage } from "../quest-store.ts";
 
@@ -29,7 +29,7 @@ const wordTools: ReadonlySet<string> = new Set(["ask_owner", "update_plan"]);
  */
 export function piecesOf(
   messages: readonly StoredMessage[],
-  states: ReadonlyMap<string, { state: PieceState; reason: string }>,
+  states: ReadonlyMap<string, { state: EvictionState; reason: string }>,
   after = -1,
 ): QuestPiece[] {
   const told = messages.filter(({ turn }) => turn !== null);

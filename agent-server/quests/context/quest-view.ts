@@ -3,7 +3,7 @@ import {
   type ContextMessage,
   type ContextUserContent,
   offersMemory,
-  type PieceState,
+  type EvictionState,
   renderPiece,
 } from "../../context/context.ts";
 import type { Governance } from "../../governance/governance.ts";
@@ -21,7 +21,7 @@ export interface QuestView {
   readonly pieces: readonly QuestPiece[];
   readonly compaction: Compaction | null;
   readonly messages: readonly StoredMessage[];
-  readonly states: ReadonlyMap<string, PieceState>;
+  readonly states: ReadonlyMap<string, EvictionState>;
 }
 
 /** Names an item of the owner's among the pieces. */

@@ -1,13 +1,13 @@
 /**
  * Names of the OpenTelemetry semantic conventions for generative AI (status: development), as of release 1.41.0:
  * https://github.com/open-telemetry/semantic-conventions/blob/v1.41.0/docs/gen-ai/gen-ai-spans.md (inference, execute tool) and
- * gen-ai-agent-spans.md. Pinned here because names that are not stable change between releases; what is ours alone begins with
+ * gen-ai-agent-spans.md. Pinned here because unstable names change between releases. Lancelot's own attributes start with
  * `lancelot.`.
  */
 export const attributes = {
   operation: "gen_ai.operation.name",
   provider: "gen_ai.provider.name",
-  /** Before 1.37, and still what most backends read. */
+  /** Deprecated since 1.37, but most backends still read it. */
   system: "gen_ai.system",
   conversation: "gen_ai.conversation.id",
   requestModel: "gen_ai.request.model",
@@ -34,9 +34,9 @@ export const attributes = {
 
 export const operations = { chat: "chat", executeTool: "execute_tool" } as const;
 
-/** Kinds of providers whose well-known name is another one. */
-const wellKnown: Readonly<Record<string, string>> = { gemini: "gcp.gemini", xai: "x_ai" };
+/** Provider kinds with a different name in the conventions. */
+const conventionalNames: Readonly<Record<string, string>> = { gemini: "gcp.gemini", xai: "x_ai" };
 
 export function providerName(kind: string): string {
-  return wellKnown[kind] ?? kind;
+  return conventionalNames[kind] ?? kind;
 }

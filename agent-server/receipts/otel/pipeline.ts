@@ -5,10 +5,10 @@ import type { Receipt } from "../../contract/receipts.ts";
 import { checkedLookup } from "../../security/security.ts";
 import { createToSpan } from "./spans.ts";
 
-/** Spans that wait at most, and that go together. */
+/** Maximum queued spans, and spans per request. */
 const queue = 2_048;
 const batch = 512;
-/** Milliseconds that one sending, and the end, may take. */
+/** Timeouts of one request and of the shutdown (ms). */
 const sendTimeout = 10_000;
 const endTimeout = 2_000;
 
@@ -20,12 +20,11 @@ export interface Pipeline {
 }
 
 /**
- * Queue, batches and exporter. The exporter speaks HTTP by itself (not `gatedFetch`: it takes no `fetch`), so what the gate does is
- * done here: the caller had the address judged, every socket connects to an address that `checkedLookup` let pass, and the
- * exporter follows no redirect.
+ * Queues, batches and exports spans. The exporter cannot use `gatedFetch`, so this code applies the same checks: the caller has
+ * checked the URL, every socket connects to an address that `checkedLookup` allows, and the exporter follows no redirects.
  */
 export function createPipeline(deps: { url: string; content: boolean; version: string; delayMs: number }): Pipeline {
-  let waiting = 0;
+  let queued = 0;
   let sent = 0;
   let dropped = 0;
   const exporter = new OTLPTraceExporter({
@@ -36,11 +35,11 @@ export function createPipeline(deps: { url: string; content: boolean; version: s
   const counting: SpanExporter = {
     export: (spans: ReadableSpan[], done) => {
       exporter.export(spans, (result) => {
-        waiting -= spans.length;
+        queued -= spans.length;
         const code: number = result.code;
         if (code === 0) sent += spans.length;
         else dropped += spans.length;
-        // A failure is counted and no more: thrown on, it would be reported as an error of the host.
+        // Failures are only counted: passed on, they would be reported as host errors.
         done({ code: 0 });
       });
     },
@@ -57,11 +56,11 @@ export function createPipeline(deps: { url: string; content: boolean; version: s
 
   return {
     add: (receipt) => {
-      if (waiting >= queue) {
+      if (queued >= queue) {
         dropped += 1;
         return;
       }
-      waiting += 1;
+      queued += 1;
       processor.onEnd(toSpan(receipt));
     },
     sent: () => sent,
@@ -71,8 +70,8 @@ export function createPipeline(deps: { url: string; content: boolean; version: s
       const timer = setTimeout(() => over.resolve(), endTimeout);
       await Promise.race([processor.shutdown().catch(() => undefined), over.promise]);
       clearTimeout(timer);
-      dropped += waiting;
-      waiting = 0;
+      dropped += queued;
+      queued = 0;
     },
   };
 }

@@ -5,22 +5,22 @@ import type { ReadableSpan } from "@opentelemetry/sdk-trace-base";
 import type { Receipt } from "../../contract/receipts.ts";
 import { attributes, operations, providerName } from "./conventions.ts";
 
-/** Traces that are remembered for receipts that belong to no quest: a child comes soon after its parent. */
-const rememberedTraces = 5_000;
+/** Maximum cached trace ids of receipts without a quest; a child follows soon after its parent. */
+const maxCachedTraces = 5_000;
 
-/** Makes a span of a closed receipt. */
+/** Converts a closed receipt to a span. */
 export type ToSpan = (receipt: Receipt) => ReadableSpan;
 
 /**
- * A span for each receipt: the trace is the quest, or without one the receipt at the root; the parent is the receipt's parent. Ids
- * are taken from the receipts', so that every window tells the same. @param content also inputs, outputs and error messages.
+ * Creates a span for each receipt: the trace is the quest or, without one, the root receipt; the parent is the receipt's parent.
+ * Ids are derived from receipt ids, so that every window produces the same. @param content include inputs, outputs and error messages.
  */
 export function createToSpan(deps: { resource: Resource; version: string; content: boolean }): ToSpan {
   const traces = new Map<string, string>();
   const traceOf = ({ id, questId, parentId }: Receipt): string => {
     if (questId !== null) return hex(`quest ${questId}`, 32);
     const trace = parentId === null ? hex(`receipt ${id}`, 32) : (traces.get(parentId) ?? hex(`receipt ${parentId}`, 32));
-    if (traces.size >= rememberedTraces) traces.delete(traces.keys().next().value ?? "");
+    if (traces.size >= maxCachedTraces) traces.delete(traces.keys().next().value ?? "");
     traces.set(id, trace);
     return trace;
   };
@@ -62,7 +62,7 @@ function spanName(receipt: Receipt): string {
   return receipt.actionType === "tool_call" ? `${operations.executeTool} ${receipt.actionName}` : receipt.actionName;
 }
 
-/** Cancelled is no error: somebody wanted it so. */
+/** A cancelled action is not an error. */
 function statusOf(receipt: Receipt, content: boolean): ReadableSpan["status"] {
   if (receipt.status !== "failure") return { code: receipt.status === "success" ? SpanStatusCode.OK : SpanStatusCode.UNSET };
   return { code: SpanStatusCode.ERROR, ...(content && receipt.errorMessage !== null ? { message: receipt.errorMessage } : {}) };

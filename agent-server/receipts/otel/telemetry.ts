@@ -2,8 +2,8 @@ import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Receipt } from "../../contract/receipts.ts";
 import type { GatedFetch, Log } from "../../security/security.ts";
-import type { Ledger } from "../receipts.ts";
-import { readSettings } from "../settings.ts";
+import { createLayeredConfig } from "../../storage/storage.ts";
+import type { Ledger } from "../types.ts";
 import type { Pipeline } from "./pipeline.ts";
 
 const TelemetrySettings = z.strictObject({
@@ -14,17 +14,17 @@ const TelemetrySettings = z.strictObject({
 });
 
 export interface TelemetryState {
-  /** `off`: not asked for; `on`: spans are sent; `refused`: asked for, and `problem` says why not. */
+  /** `off`: not enabled; `on`: spans are sent; `refused`: enabled but not possible, for the reason in `problem`. */
   state: "off" | "on" | "refused";
   problem: string | null;
-  /** Spans that reached the collector, and those that were given up: the queue was full, or the collector did not take them. */
+  /** Spans delivered to the collector, and spans dropped because the queue was full or the collector rejected them. */
   sent: number;
   dropped: number;
 }
 
 export interface Telemetry {
   state(): TelemetryState;
-  /** Sends what waits, two seconds at most, and stops. */
+  /** Sends queued spans for at most two seconds, then stops. */
   end(): Promise<void>;
 }
 
@@ -32,31 +32,32 @@ export interface TelemetryDeps {
   ledger: Pick<Ledger, "onReceipt">;
   /** Folder of the shipped `telemetry.yaml`. */
   configDir: string | null;
-  /** The owner's `config/telemetry.yaml` is below it: alone it, never a workspace, switches this on. */
+  /** Contains the owner's `config/telemetry.yaml`, which alone can enable telemetry; a workspace cannot. */
   dataDir: string;
   env: NodeJS.ProcessEnv;
-  /** The gate judges the collector's address. */
+  /** Checks the collector's address. */
   gatedFetch: GatedFetch;
   log: Log;
   version: string;
-  /** Milliseconds that spans wait to be sent together. */
+  /** Batching delay in milliseconds. */
   delayMs?: number;
 }
 
-/** Receipts kept while the library loads. */
+/** Maximum receipts queued while the library loads. */
 const maxEarly = 1_000;
 
 /**
- * Sends closed receipts as spans to an OpenTelemetry collector (OTLP over HTTP), when the owner asked for it. The library is loaded
- * then alone. A collector that is slow, dead or wrong costs nothing but its spans: they wait in a bounded queue and are dropped
- * from it, counted.
+ * Sends closed receipts as spans to an OpenTelemetry collector (OTLP over HTTP) when the owner has enabled it. The library is loaded
+ * only then. A slow, unreachable or failing collector only loses spans: the queue is bounded, and dropped spans are counted.
  */
 export function createTelemetry(deps: TelemetryDeps): Telemetry {
-  const { settings, problem } = readSettings(TelemetrySettings, {
-    configDir: deps.configDir,
-    dataDir: deps.dataDir,
-    file: "telemetry.yaml",
-  });
+  const { configDir, dataDir } = deps;
+  const { value: settings, problem } = createLayeredConfig({
+    configDir,
+    dataDir,
+    name: "telemetry.yaml",
+    schema: TelemetrySettings,
+  }).read();
   const url = tracesUrl(deps.env, settings.endpoint);
   const off = (state: "off" | "refused", why: string | null): Telemetry => ({
     state: () => ({ state, problem: why, sent: 0, dropped: 0 }),
@@ -65,16 +66,13 @@ export function createTelemetry(deps: TelemetryDeps): Telemetry {
   if (!settings.enabled || deps.env["OTEL_SDK_DISABLED"]?.toLowerCase() === "true")
     return off(problem === null ? "off" : "refused", problem);
   if (url === null)
-    return off(
-      "refused",
-      "Traces are switched on, and no collector is named. Set OTEL_EXPORTER_OTLP_ENDPOINT, or endpoint in config/telemetry.yaml.",
-    );
+    return off("refused", "Tracing is enabled without a collector. Set OTEL_EXPORTER_OTLP_ENDPOINT, or endpoint in config/telemetry.yaml.");
   try {
-    if (!URL.canParse(url)) throw new LancelotError("invalid_params", `${url.slice(0, 200)} is not an address. Write it as https://host.`);
-    // Refuses what the gate would refuse: in the open to another machine, the local link.
+    if (!URL.canParse(url)) throw new LancelotError("invalid_params", `${url.slice(0, 200)} is not a URL. Write it as https://host.`);
+    // Throws for unencrypted connections to other machines and for link-local addresses.
     deps.gatedFetch([url]);
   } catch (error) {
-    return off("refused", `Traces are not sent: ${error instanceof Error ? error.message : "the collector's address cannot be used."}`);
+    return off("refused", `Traces are not sent: ${error instanceof Error ? error.message : "the collector's URL cannot be used."}`);
   }
 
   let pipeline: Pipeline | null = null;
@@ -95,14 +93,14 @@ export function createTelemetry(deps: TelemetryDeps): Telemetry {
     },
     (error: unknown) => {
       failed = true;
-      deps.log("traces cannot be sent: the library did not load", error);
+      deps.log("could not load the OpenTelemetry library", error);
     },
   );
 
   return {
     state: () => ({
       state: failed ? "refused" : "on",
-      problem: failed ? "Traces are not sent: the library for it did not load. Reinstall Lancelot." : problem,
+      problem: failed ? "Traces are not sent: the OpenTelemetry library failed to load. Reinstall Lancelot." : problem,
       sent: pipeline?.sent() ?? 0,
       dropped: dropped + (pipeline?.dropped() ?? 0),
     }),
@@ -114,7 +112,7 @@ export function createTelemetry(deps: TelemetryDeps): Telemetry {
   };
 }
 
-/** As the specification of the exporter has it: the address for traces as it stands, the common one with its path. */
+/** As in the OTLP exporter specification: the traces endpoint is used as is, the common endpoint gets the path `/v1/traces`. */
 function tracesUrl(env: NodeJS.ProcessEnv, endpoint: string | undefined): string | null {
   const traces = env["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"];
   if (traces !== undefined && traces !== "") return traces;

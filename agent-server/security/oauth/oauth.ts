@@ -3,28 +3,28 @@ import { join } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 import { type OAuthProvider, oauthProviders, type OAuthState } from "../../contract/oauth.ts";
 import { withFileLock } from "../file-lock.ts";
-import type { GatedFetch, Secrets } from "../security.ts";
-import { createOAuthClient, type OAuthClient, SignInNeededError } from "./client.ts";
+import type { GatedFetch, Secrets } from "../types.ts";
+import { createOAuthClient, type OAuthClient, SignInNeededError } from "./oauth-client.ts";
 import { listenForAnswer, type Loopback } from "./loopback.ts";
-import { createOAuthSettings, type OAuthSettings } from "./settings.ts";
-import { createTokenStore, type Tokens } from "./tokens.ts";
+import { createOAuthSettings, type OAuthSettings } from "./oauth-settings.ts";
+import { createTokenStore, type Tokens } from "./token-store.ts";
 
-/** What happens without the owner's hand, for the ledger and the views. Never a token. */
+/** An event outside a user's call, for the ledger and the views. Never contains a token. */
 export interface OAuthNotice {
   readonly provider: OAuthProvider;
   readonly event: "signed_in" | "failed" | "refreshed" | "refresh_failed" | "expired";
   readonly problem?: string;
 }
 
-/** Signing in by OAuth 2.0 with PKCE instead of a key (M8). Tokens lie in the vault and go to the provider alone. */
+/** Sign-in with OAuth 2.0 and PKCE instead of an API key (M8). Tokens are stored in the vault and sent only to the provider. */
 export interface OAuth {
   initiate(provider: OAuthProvider, redirectUri?: string): Promise<{ url: string; state: string; expiresAt: string }>;
-  /** Ends the sign-in that `url`, the provider's answer, belongs to. @throws LancelotError worded for the owner */
+  /** Completes the sign-in that the redirect `url` belongs to. @throws LancelotError with a user-facing message */
   complete(url: string): Promise<OAuthState>;
   cancel(provider: OAuthProvider): Promise<OAuthState>;
   revoke(provider: OAuthProvider): Promise<OAuthState>;
   status(): Promise<OAuthState[]>;
-  /** What a request to the provider carries; renewed before it expires. Null where nobody is signed in: a key is used then. */
+  /** Returns the access token for requests, refreshed before it expires. Null when signed out: then an API key is used. */
   token(provider: OAuthProvider): Promise<{ accessToken: string; headers: Readonly<Record<string, string>> } | null>;
   close(): void;
 }
@@ -38,11 +38,11 @@ interface Pending {
   loopback: Loopback | null;
 }
 
-/** How long a sign-in may take, and how long before its end a token is renewed. Milliseconds. */
-const signInMs = 10 * 60_000;
-const aheadMs = 5 * 60_000;
-const againMs = 60_000;
-const longestTimer = 2 ** 31 - 1;
+/** Time limit of a sign-in; time before expiry at which a token is refreshed; delay before a retry (ms). */
+const signInTimeoutMs = 10 * 60_000;
+const refreshAheadMs = 5 * 60_000;
+const retryMs = 60_000;
+const maxTimerMs = 2 ** 31 - 1;
 
 export function createOAuth(deps: {
   configDir: string;
@@ -58,20 +58,20 @@ export function createOAuth(deps: {
   const store = createTokenStore(deps.secrets);
   const pending = new Map<OAuthProvider, Pending>();
   const problems = new Map<OAuthProvider, string>();
-  const renewing = new Map<OAuthProvider, Promise<Tokens | null>>();
+  const refreshing = new Map<OAuthProvider, Promise<Tokens | null>>();
   const timers = new Map<OAuthProvider, NodeJS.Timeout>();
   let closed = false;
 
   const flagOf = (provider: OAuthProvider): string => `${provider.toUpperCase()}_OAUTH`;
   function usable(provider: OAuthProvider): OAuthSettings {
     if (!deps.enabled(provider))
-      throw new LancelotError("disabled", `Signing in is switched off (the flag ${flagOf(provider)}).`, {
+      throw new LancelotError("disabled", `Sign-in is disabled (flag ${flagOf(provider)}).`, {
         data: { flag: flagOf(provider) },
       });
     const settings = settingsOf(provider);
     if (settings.client_id === "")
-      throw new LancelotError("unavailable", `${settings.display_name} needs a client id. ${registerWords}`, {
-        data: { next: registerWords },
+      throw new LancelotError("unavailable", `${settings.display_name} requires a client id. ${registrationHelp}`, {
+        data: { next: registrationHelp },
       });
     return settings;
   }
@@ -90,62 +90,62 @@ export function createOAuth(deps: {
     pending.delete(provider);
   }
 
-  /** Renews a token in time, while this host lives. */
+  /** Schedules the refresh of a token while this host runs. */
   function schedule(provider: OAuthProvider, tokens: Tokens, atLeastMs = 0): void {
     clearTimeout(timers.get(provider));
     timers.delete(provider);
     if (closed || tokens.expiresAt === null || tokens.refreshToken === null) return;
-    const inMs = Math.max(Date.parse(tokens.expiresAt) - aheadMs - now(), atLeastMs);
-    const look = (): void => void current(provider).catch(() => undefined);
-    timers.set(provider, setTimeout(look, Math.min(inMs, longestTimer)).unref());
+    const inMs = Math.max(Date.parse(tokens.expiresAt) - refreshAheadMs - now(), atLeastMs);
+    const refresh = (): void => void current(provider).catch(() => undefined);
+    timers.set(provider, setTimeout(refresh, Math.min(inMs, maxTimerMs)).unref());
   }
 
-  /** The tokens as they are now, renewed when their end is near; null where there are none that can be used. */
+  /** Returns the current tokens, refreshed when they are about to expire; null when there are no usable ones. */
   async function current(provider: OAuthProvider): Promise<Tokens | null> {
     if (!deps.enabled(provider)) return null;
     const settings = settingsOf(provider);
     const tokens = await store.read(provider);
     if (tokens === null || tokens.clientId !== settings.client_id) return null;
-    if (!isNear(tokens, now(), aheadMs)) {
+    if (!expiresWithin(tokens, now(), refreshAheadMs)) {
       if (!timers.has(provider)) schedule(provider, tokens);
       return tokens;
     }
-    const underway = renewing.get(provider) ?? renew(provider, settings).finally(() => renewing.delete(provider));
-    renewing.set(provider, underway);
-    return underway;
+    const pendingRefresh = refreshing.get(provider) ?? refreshTokens(provider, settings).finally(() => refreshing.delete(provider));
+    refreshing.set(provider, pendingRefresh);
+    return pendingRefresh;
   }
 
-  async function renew(provider: OAuthProvider, settings: OAuthSettings): Promise<Tokens | null> {
+  async function refreshTokens(provider: OAuthProvider, settings: OAuthSettings): Promise<Tokens | null> {
     await mkdir(deps.dataDir, { recursive: true, mode: 0o700 });
-    const words = {
-      busy: "Another window renews the sign-in. Try again.",
-      failed: "The sign-in could not be renewed. Check the data folder.",
+    const messages = {
+      busy: "Another window is refreshing the sign-in. Try again.",
+      failed: "The sign-in could not be refreshed. Check the permissions of the data folder.",
     };
-    return withFileLock(join(deps.dataDir, `oauth-${provider}.lock`), words, async () => {
-      // Another window may have been first: a refresh token often holds once.
+    return withFileLock(join(deps.dataDir, `oauth-${provider}.lock`), messages, async () => {
+      // Another window may have refreshed first: many refresh tokens can be used only once.
       const tokens = await store.read(provider);
-      if (tokens === null || !isNear(tokens, now(), aheadMs)) return tokens;
+      if (tokens === null || !expiresWithin(tokens, now(), refreshAheadMs)) return tokens;
       try {
         const fresh = await (await clientOf(settings)).refresh(tokens);
         await store.write(provider, fresh);
         problems.delete(provider);
-        schedule(provider, fresh, againMs);
+        schedule(provider, fresh, retryMs);
         deps.onNotice?.({ provider, event: "refreshed" });
         return fresh;
       } catch (error) {
-        const over = isNear(tokens, now(), 0);
+        const expired = expiresWithin(tokens, now(), 0);
         if (error instanceof SignInNeededError) {
-          const problem = `The sign-in to ${settings.display_name} has ended. Sign in again.`;
+          const problem = `The sign-in to ${settings.display_name} has expired. Sign in again.`;
           problems.set(provider, problem);
-          if (over) await store.remove(provider);
+          if (expired) await store.remove(provider);
           deps.onNotice?.({ provider, event: "expired", problem });
         } else {
-          const problem = error instanceof LancelotError ? error.message : "The sign-in could not be renewed.";
+          const problem = error instanceof LancelotError ? error.message : "The sign-in could not be refreshed.";
           problems.set(provider, problem);
-          schedule(provider, tokens, againMs);
+          schedule(provider, tokens, retryMs);
           deps.onNotice?.({ provider, event: "refresh_failed", problem });
         }
-        return over ? null : tokens;
+        return expired ? null : tokens;
       }
     });
   }
@@ -175,8 +175,8 @@ export function createOAuth(deps: {
       refreshedAt: null,
       scopes: [],
     };
-    if (!deps.enabled(provider)) return { ...base, status: "disabled", problem: `Switch the flag ${flagOf(provider)} on to sign in.` };
-    if (settings.client_id === "") return { ...base, status: "unconfigured", problem: registerWords };
+    if (!deps.enabled(provider)) return { ...base, status: "disabled", problem: `Enable the flag ${flagOf(provider)} to sign in.` };
+    if (settings.client_id === "") return { ...base, status: "unconfigured", problem: registrationHelp };
     const open = pending.get(provider);
     if (open !== undefined && open.expiresAt > now()) return { ...base, status: "waiting", problem: null };
     const problem = problems.get(provider) ?? null;
@@ -184,9 +184,9 @@ export function createOAuth(deps: {
     if (tokens === null || tokens.clientId !== settings.client_id)
       return { ...base, status: problem === null ? "signed_out" : "failed", problem };
     const { expiresAt, refreshedAt, scopes } = tokens;
-    const over = isNear(tokens, now(), 0) && (tokens.refreshToken === null || problem !== null);
-    const words = over ? (problem ?? `The sign-in to ${settings.display_name} has ended. Sign in again.`) : problem;
-    return { ...base, status: over ? "expired" : "signed_in", expiresAt, refreshedAt, scopes, problem: words };
+    const expired = expiresWithin(tokens, now(), 0) && (tokens.refreshToken === null || problem !== null);
+    const shownProblem = expired ? (problem ?? `The sign-in to ${settings.display_name} has expired. Sign in again.`) : problem;
+    return { ...base, status: expired ? "expired" : "signed_in", expiresAt, refreshedAt, scopes, problem: shownProblem };
   }
 
   async function complete(url: string): Promise<OAuthState> {
@@ -194,12 +194,12 @@ export function createOAuth(deps: {
     const state = answer?.searchParams.get("state") ?? null;
     const found = [...pending].find(([, one]) => state !== null && one.state === state);
     if (answer === null || found === undefined || found[1].expiresAt <= now())
-      throw new LancelotError("not_found", "This answer belongs to no sign-in that is open. Begin it again.");
-    const [provider, begun] = found;
-    // One answer ends it, whatever it says: a code is never tried twice.
+      throw new LancelotError("not_found", "This response does not belong to a pending sign-in. Start again.");
+    const [provider, request] = found;
+    // Any response ends the sign-in: an authorization code is never tried twice.
     pending.delete(provider);
     try {
-      const tokens = await (await clientOf(usable(provider))).exchange(answer, begun);
+      const tokens = await (await clientOf(usable(provider))).exchange(answer, request);
       await store.write(provider, tokens);
       problems.delete(provider);
       schedule(provider, tokens);
@@ -207,7 +207,7 @@ export function createOAuth(deps: {
       problems.set(provider, error instanceof LancelotError ? error.message : "The sign-in failed.");
       throw error;
     } finally {
-      begun.loopback?.close();
+      request.loopback?.close();
     }
     return stateOf(provider);
   }
@@ -219,43 +219,43 @@ export function createOAuth(deps: {
       problems.delete(provider);
       const client = await clientOf(settings);
       const given = redirectUri ?? settings.redirect_uri;
-      const expiresAt = now() + signInMs;
-      let begun: Awaited<ReturnType<OAuthClient["begin"]>>;
+      const expiresAt = now() + signInTimeoutMs;
+      let request: Awaited<ReturnType<OAuthClient["begin"]>>;
       let loopback: Loopback | null = null;
       if (given === undefined) {
-        // The port is known only once it listens, and what it waits for only after that.
+        // The port is known once the server listens, and the expected state only after that.
         const expected = Promise.withResolvers<string>();
         const server = await listenForAnswer(expected.promise, (url) =>
           complete(url).then(
             ({ displayName }) => {
               deps.onNotice?.({ provider, event: "signed_in" });
-              return { ok: true, words: `Signed in to ${displayName}. You can close this page and go back to the editor.` };
+              return { ok: true, message: `Signed in to ${displayName}. You can close this page and return to the editor.` };
             },
             (error: unknown) => {
-              const words = error instanceof LancelotError ? error.message : "The sign-in failed. See the editor.";
-              deps.onNotice?.({ provider, event: "failed", problem: words });
-              return { ok: false, words };
+              const message = error instanceof LancelotError ? error.message : "The sign-in failed. See the editor.";
+              deps.onNotice?.({ provider, event: "failed", problem: message });
+              return { ok: false, message };
             },
           ),
         );
-        begun = await client.begin(server.redirectUri);
-        expected.resolve(begun.state);
+        request = await client.begin(server.redirectUri);
+        expected.resolve(request.state);
         loopback = server;
-      } else begun = await client.begin(given);
+      } else request = await client.begin(given);
       pending.set(provider, {
-        state: begun.state,
-        verifier: begun.verifier,
+        state: request.state,
+        verifier: request.verifier,
         redirectUri: loopback?.redirectUri ?? given ?? "",
         expiresAt,
         loopback,
       });
       const expire = (): void => {
-        if (pending.get(provider)?.state !== begun.state) return;
+        if (pending.get(provider)?.state !== request.state) return;
         drop(provider);
-        deps.onNotice?.({ provider, event: "failed", problem: "The sign-in was not completed in time." });
+        deps.onNotice?.({ provider, event: "failed", problem: "The sign-in timed out." });
       };
-      setTimeout(expire, signInMs).unref();
-      return { url: begun.url, state: begun.state, expiresAt: new Date(expiresAt).toISOString() };
+      setTimeout(expire, signInTimeoutMs).unref();
+      return { url: request.url, state: request.state, expiresAt: new Date(expiresAt).toISOString() };
     },
     complete,
     async cancel(provider) {
@@ -269,16 +269,16 @@ export function createOAuth(deps: {
       const tokens = await store.read(provider);
       problems.delete(provider);
       if (tokens === null) return stateOf(provider);
-      // Gone from here even where the provider cannot be told.
+      // Removed locally even when the provider cannot be reached.
       await store.remove(provider);
-      const withdrawn = await clientOf(settingsOf(provider))
+      const revoked = await clientOf(settingsOf(provider))
         .then((client) => client.revoke(tokens))
         .catch(() => false);
       const state = await stateOf(provider);
-      if (withdrawn) return state;
+      if (revoked) return state;
       return {
         ...state,
-        problem: `Signed out here. ${state.displayName} could not be told: withdraw the access in your account there too.`,
+        problem: `Signed out. ${state.displayName} could not be reached, so also revoke the access in your account there.`,
       };
     },
     status: () => Promise.all(oauthProviders.map(stateOf)),
@@ -294,10 +294,10 @@ export function createOAuth(deps: {
   };
 }
 
-const registerWords =
-  "Register Lancelot as a desktop application with PKCE there and put its client_id into config/oauth.yaml in the data folder. Until then a key is used.";
+const registrationHelp =
+  "Register Lancelot there as a desktop application with PKCE, and set its client_id in config/oauth.yaml in the data folder. Until then, your API key is used.";
 
-/** Whether a token ends within `ahead` ms. */
-function isNear({ expiresAt }: Tokens, now: number, ahead: number): boolean {
+/** True when the access token expires within `ahead` ms. */
+function expiresWithin({ expiresAt }: Tokens, now: number, ahead: number): boolean {
   return expiresAt !== null && Date.parse(expiresAt) - now <= ahead;
 }

@@ -36,22 +36,22 @@ const portugueseTypes =
 const portugueseTail = String.raw`(?:${commaGap}\d{4}-\d{3} ${town}|${commaGap}(?:- )?(?:\p{Lu}[\p{L}'’. ]{1,40}? ?[-–,] ?){0,2}(?:${town})?(?: ?[-–/,] ?[A-Z]{2}(?![\p{L}]))?(?:,? ?[-–]? ?(?:CEP:? ?)?\d{5}-?\d{3}(?!\d))?)`;
 const portuguese = String.raw`(?:${portugueseTypes}) ${latinWords}(?: ${latinWords}){0,5},? (?:n\.?º ?|nº ?|n° ?)?\d{1,5}(?: ?[A-Za-z](?![\p{L}]))?(?:(?:,| -) ?(?:\d{1,2}\.?[ºª°o](?: ?(?:andar|esq\.?|dto\.?|direito|esquerdo|Esq\.?|Dto\.?|[A-Z](?![\p{L}])))?|apto?\.? ?\w{1,5}|apartamento \w{1,5}|bloco \w{1,3}|casa \d{1,4}|sala \d{1,4}|Apto?\.? ?\w{1,5})){0,3}${portugueseTail}?`;
 
-/** Any street, known by what follows: state and ZIP, British postcode, or five digits and a town after a house number. */
+/** Any street that is followed by state and ZIP, a British postcode, or house number, five-digit postcode and town. */
 const anyAmerican = String.raw`\d{1,5} (?:\p{Lu}[\p{L}'’.-]{1,30} ){1,4}?\p{Lu}[\p{L}'’.-]{1,30}(?:, ${englishUnit})?, (?:${town}, )?${town},? (?:${states}),? \d{5}(?:-\d{4})?`;
 const anyBritish = String.raw`\d{1,4}[A-Za-z]? (?:\p{Lu}[\p{L}'’.-]{1,30} ){0,3}\p{Lu}[\p{L}'’.-]{1,30}, (?:${town}, ){0,2}(?:${town},? )?${ukCode}`;
 const anyContinental = String.raw`\p{Lu}[\p{L}'’.-]{2,40}(?:[ -]\p{Lu}[\p{L}'’.-]{1,30}){0,3} \d{1,4} ?[a-zA-Z]?, (?:(?:D|A|CH|F|I|E)-)?\d{5} ${town}(?: \([A-Z]{2}\))?`;
 
 const box = String.raw`(?:P\.? ?O\.? Box|Postfach|Apartado(?: de [Cc]orreos)?|Caixa [Pp]ostal|Casella [Pp]ostale|Boîte [Pp]ostale|BP|CP) \d[\d ]{0,8}\d?, ?(?:(?:[A-Z]{1,2}-)?\d{4,5}(?:-\d{3})? ${town}|(?:${town}, )?${town},? (?:(?:${states}),? \d{5}(?:-\d{4})?|${ukCode}))`;
-/** Squares and streets without a number, known by postcode and town. */
+/** Squares and streets without a number that are followed by postcode and town. */
 const withoutNumber = String.raw`(?:${spanishTypes}|${italianTypes}|${portugueseTypes}) ?${latinWords}(?:[ -]${latinWords}){0,4}, (?:\d{5}|\d{4}-\d{3}) ${town}`;
 
 interface AddressRule {
-  /** A word that has to be in the text; looked for first because it costs next to nothing. */
+  /** A required literal; a fast check before the pattern. */
   readonly hint: RegExp;
-  /** How far before the hint the address may begin. */
+  /** Maximum distance from the start of the address to the hint. */
   readonly before: number;
   readonly pattern: RegExp;
-  /** Its words begin other things too ("via Docker 2 services"): a number that ends it has a comma before it or ends the phrase. */
+  /** The street word is ambiguous ("via Docker 2 services"), so a final number must follow a comma or end the phrase. */
   readonly strict: boolean;
 }
 
@@ -64,7 +64,7 @@ const rule = (hint: string, before: number, source: string, strict = false): Add
 
 let rules: readonly AddressRule[] | null = null;
 
-/** Postal addresses: street and number, with flat, postcode and town where they follow, in six languages. */
+/** Finds postal addresses in six languages: street and number, with unit, postcode and town if present. */
 export function findAddresses(text: string, report: Report): void {
   rules ??= [
     rule(String.raw` (?:${englishTypes})\b(?<=\d[A-Za-z]? [\p{L}\d'’. ]{2,70})`, 90, english),
@@ -98,7 +98,7 @@ export function findAddresses(text: string, report: Report): void {
     for (let mark = hint.exec(text); mark !== null; mark = hint.exec(text)) {
       if (mark.index < done) continue;
       const from = Math.max(done, mark.index - before);
-      // A window of its own keeps the work at one place bounded, whatever stands there.
+      // A fixed window bounds the work per match.
       const window = text.slice(Math.max(0, from - 2), mark.index + 220);
       pattern.lastIndex = from - Math.max(0, from - 2);
       for (let found = pattern.exec(window); found !== null; found = pattern.exec(window)) {
@@ -119,7 +119,7 @@ export function findAddresses(text: string, report: Report): void {
   }
 }
 
-/** `3 Simple Way` and `2 Quick Path` are headings; the foundation's stand in every old licence. */
+/** False for headings such as `3 Simple Way`, and for the Free Software Foundation's address in old licenses. */
 function isStreet(value: string): boolean {
   if (/^via \p{Lu}{2,}/u.test(value)) return false;
   if (/^(?:51 Franklin St|59 Temple Place|675 Mass Ave)/.test(value)) return false;

@@ -1,4 +1,4 @@
-import { valueAt, valueShape, type ValueShape } from "./after-cue.ts";
+import { valueAt, valueShape, type ValueShape } from "./cue-value.ts";
 import { type Report, weights } from "./candidate.ts";
 
 const months =
@@ -16,7 +16,7 @@ const forms = [
 
 let shape: ValueShape | null = null;
 
-/** A date after a word for birth, in digits or with the month's name in six languages. A year alone is no date. */
+/** Finds a date after a birth cue, numeric or with a month name in six languages. A year alone does not count. */
 export function findBirthDateAfterCue(text: string, at: number, report: Report): void {
   shape ??= valueShape(forms.join("|"), "i");
   const near = valueAt(text, at, shape.tight);
@@ -24,5 +24,5 @@ export function findBirthDateAfterCue(text: string, at: number, report: Report):
   if (value !== null) report(value.start, value.end, "birth_date", near === null ? weights.loose + 0.5 : weights.tight);
 }
 
-/** `born in Lyon on 3 March 1985`: a place in between, digits not. */
+/** Allows a place in between (`born in Lyon on 3 March 1985`), but no digits. */
 const bornIn = new RegExp(`[^\\d\\n.;]{0,40}?(?<![\\p{L}\\d])(${forms.join("|")})(?![\\p{L}\\d])`, "yui");

@@ -1,6 +1,6 @@
-import type { PiiKind } from "./pii.ts";
+import type { PiiKind } from "./types.ts";
 
-/** How sure a rule is: a check digit or an unmistakable form, a word right before, a word somewhere before. */
+/** Confidence of a rule: a check digit or distinctive form, a cue directly before, a cue somewhere before. */
 export const weights = { checked: 3, tight: 2, loose: 1 } as const;
 
 export interface Candidate {
@@ -8,19 +8,19 @@ export interface Candidate {
   readonly end: number;
   readonly kind: PiiKind;
   readonly weight: number;
-  /** Of a rule of the owner's: what it is called. */
+  /** Name of the custom pattern. */
   readonly name?: string;
 }
 
 export type Report = (start: number, end: number, kind: PiiKind, weight: number) => void;
 
-/** Where two candidates overlap the surer stays, then the longer, then the first. Sorted by place. */
+/** Resolves overlaps: the more confident candidate wins, then the longer, then the first. Sorted by position. */
 export function resolveOverlaps(candidates: readonly Candidate[]): Candidate[] {
   const kept: Candidate[] = [];
   for (const candidate of [...candidates].sort((a, b) => a.start - b.start || b.weight - a.weight || b.end - a.end)) {
     let wins = true;
     let first = kept.length;
-    // Kept ones do not overlap each other, so those that overlap this one are the last.
+    // Accepted candidates do not overlap each other, so only the last ones can overlap this one.
     while (first > 0) {
       const other = kept[first - 1];
       if (other === undefined || other.end <= candidate.start) break;

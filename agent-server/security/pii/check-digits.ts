@@ -1,4 +1,4 @@
-/** Check digits of national numbers. Every function takes the number without separators and says whether it is one. */
+/** Check-digit validation of national numbers. Every function takes the number without separators. */
 
 const digitsOf = (text: string): number[] => Array.from(text, (digit) => digit.charCodeAt(0) - 48);
 
@@ -15,12 +15,12 @@ export function isLuhn(number: string): boolean {
   return sum % 10 === 0;
 }
 
-/** One digit over and over, or counting up or down: what people type to fill a field. */
+/** True for repeated or consecutive digits, which are typical dummy values. */
 export function isFiller(number: string): boolean {
   return /^(\d)\1+$/.test(number) || "01234567890123456789".includes(number) || "98765432109876543210".includes(number);
 }
 
-/** German tax number: ISO 7064 MOD 11,10; one or two digits of the first ten come twice or thrice. */
+/** German tax number: ISO 7064 MOD 11,10; one or two of the first ten digits occur two or three times. */
 export function isSteuerId(number: string): boolean {
   if (!/^[1-9]\d{10}$/.test(number)) return false;
   const counts = new Map<string, number>();
@@ -38,7 +38,7 @@ function iso11Over10(number: string): number {
   return (11 - product) % 10;
 }
 
-/** German social insurance number (`12010188M011`): the letter is its place in the alphabet, digits are weighted and summed crosswise. */
+/** German social insurance number (`12010188M011`): the letter counts as its position in the alphabet; digit sums of the weighted digits are added. */
 export function isSozialversicherung(number: string): boolean {
   if (!/^\d{8}[A-Z]\d{3}$/.test(number)) return false;
   const letter = String(number.charCodeAt(8) - 64).padStart(2, "0");
@@ -93,12 +93,12 @@ export function isNhs(number: string): boolean {
   return (check === 11 ? 0 : check) === Number(number[9]);
 }
 
-/** Prefixes that are given out as national insurance numbers. */
+/** Prefixes that are in use for British national insurance numbers. */
 export function isNino(number: string): boolean {
   return /^(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z]\d{6}[A-D]$/.test(number);
 }
 
-/** American social security and taxpayer numbers; areas that are never given out do not count. */
+/** American social security and taxpayer numbers; unassigned areas are invalid. */
 export function isSsn(number: string): boolean {
   return (
     /^(?!000|666)\d{3}(?!00)\d{2}(?!0000)\d{4}$/.test(number) &&

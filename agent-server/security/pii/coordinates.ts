@@ -1,7 +1,7 @@
 import { type Report, weights } from "./candidate.ts";
-import { tightGap, valueAt } from "./after-cue.ts";
+import { tightGap, valueAt } from "./cue-value.ts";
 
-/** Four decimals of a degree are about eleven metres: a house, not a town. */
+/** Four decimals of a degree are about eleven meters, precise enough to identify a house. */
 const degrees = String.raw`[-+−]?\d{1,3}\.\d{4,16}`;
 const single = new RegExp(`${tightGap}(${degrees})(?!\\d|[.]\\d)`, "yu");
 const pair = new RegExp(
@@ -9,7 +9,7 @@ const pair = new RegExp(
   "yu",
 );
 
-/** A pair after a word such as `coordinates`, or one number after `lat`. */
+/** Finds a pair after a cue such as `coordinates`, or one number after `lat`. */
 export function findCoordinatesAfterCue(text: string, at: number, one: boolean, report: Report): void {
   const both = valueAt(text, at, pair);
   if (both !== null && isOnEarth(both.text)) {
@@ -21,9 +21,9 @@ export function findCoordinatesAfterCue(text: string, at: number, one: boolean, 
   if (value !== null && isOnEarth(value.text)) report(value.start, value.end, "coordinates", weights.tight);
 }
 
-/** Degrees, minutes and seconds with their letters show by themselves, and so do the places in links to maps. */
+/** Finds coordinates without a cue: degrees, minutes and seconds, and positions in map links. */
 export function findDegrees(text: string, report: Report): void {
-  // Links to maps.
+  // Map links.
   for (const { index, 0: match } of text.matchAll(
     /(?<=[?&](?:q|ll|sll|center|loc|destination|origin|daddr|saddr|query|mlat)=|geo:|\/@)-?\d{1,3}\.\d{4,16}(?:,|%2C) ?-?\d{1,3}\.\d{4,16}(?!\d)/gi,
   ))

@@ -1,16 +1,16 @@
-import { addPhrase, createPhrases, type Phrases } from "./words.ts";
+import { addPhrase, createPhrases, type Phrases } from "./phrases.ts";
 
-/** Languages whose words are known here. */
+/** Supported languages. */
 export type Language = "en" | "de" | "fr" | "es" | "it" | "pt" | "nl" | "pl";
 
-/** What a word says about the value near it. */
+/** The kind of value that a cue announces. */
 export type NameCueKind = "given_name" | "full_name" | "weak_name" | "title" | "greeting" | "closing" | "introduction" | "mention";
 export type CueKind = NameCueKind | "phone" | "national_id" | "card" | "birth_date" | "account" | "plate" | "coordinates" | "latitude";
 
 export interface Cue {
   readonly kind: CueKind;
   readonly language: Language;
-  /** Of a national id: which number (national-ids.ts). */
+  /** For national ids: the number's id in national-ids.ts. */
   readonly id?: string;
 }
 
@@ -79,7 +79,7 @@ const shared: Readonly<Record<string, Readonly<Partial<Record<Language, string>>
     es: "latitud|longitud",
     it: "latitudine|longitudine",
   },
-  /** A given or family name alone follows. */
+  /** A single given or family name follows. */
   given_name: {
     en: "first name|last name|firstname|lastname|surname|given name|family name|middle name|maiden name|forename|fname|lname",
     de: "vorname|nachname|familienname|geburtsname|zuname",
@@ -90,7 +90,7 @@ const shared: Readonly<Record<string, Readonly<Partial<Record<Language, string>>
     nl: "voornaam|achternaam",
     pl: "imię|nazwisko",
   },
-  /** A person's name follows, whatever it is. */
+  /** A person's name follows, known or not. */
   full_name: {
     en:
       "full name|fullname|customer name|contact person|contact name|patient|patient name|employee|employee name|applicant|tenant|cardholder|cardholder name|card holder|account holder|" +
@@ -108,7 +108,7 @@ const shared: Readonly<Record<string, Readonly<Partial<Record<Language, string>>
     nl: "volledige naam|klant",
     pl: "imię i nazwisko|klient|pacjent",
   },
-  /** A name may follow; it counts when it reads like one. */
+  /** A name may follow; it must look like one. */
   weak_name: {
     en: "name|author|authors|user|username|owner|from|to|cc|by|maintainer|assignee|assigned to|creator|created by|written by|developer|contributor|committer|manager|reviewer|reporter|copyright|approved by|requested by|submitted by|speaker|sender|doctor|teacher|student|subscriber|member",
     de: "name|autor|autorin|von|an|benutzer|erstellt von|geschrieben von|bearbeitet von|zuständig|verfasser|arzt|ärztin|lehrer|lehrerin",
@@ -165,7 +165,7 @@ const shared: Readonly<Record<string, Readonly<Partial<Record<Language, string>>
   },
 };
 
-/** Words that name a number of a state, by the number (national-ids.ts). */
+/** Cues for national numbers, by their id in national-ids.ts. */
 const idWords: Readonly<Record<string, readonly [Language, string]>> = {
   us_ssn: ["en", "ssn|social security number|social security|social security no|soc sec|itin|ssn no|social"],
   de_tax: [
@@ -215,7 +215,7 @@ const idWords: Readonly<Record<string, readonly [Language, string]>> = {
   ],
 };
 
-/** All cues by their words; one word may be a cue of several kinds and languages. Built on first use. */
+/** All cues, indexed by phrase; one phrase may be a cue of several kinds and languages. Built on first use. */
 let built: Phrases<Cue[]> | null = null;
 
 export function cuePhrases(): Phrases<readonly Cue[]> {

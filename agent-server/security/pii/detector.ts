@@ -1,6 +1,6 @@
 import type { CountryCode } from "libphonenumber-js/max";
 import { findAddresses } from "./address.ts";
-import { type Allowance, allowanceOf } from "./allowance.ts";
+import { type Exemption, findExemption } from "./allow-list.ts";
 import { findAccountAfterCue, findCardAfterCue, findCards, findIbans } from "./bank.ts";
 import { findBirthDateAfterCue } from "./birth-date.ts";
 import { type Candidate, type Report, resolveOverlaps, weights } from "./candidate.ts";
@@ -10,62 +10,61 @@ import { findEmails } from "./email.ts";
 import { isFamilyName } from "./family-names.ts";
 import { givenName } from "./first-names.ts";
 import { findIdAfterCue, findIdsByForm } from "./national-ids.ts";
-import { findNetworkAddresses } from "./network.ts";
-import { findNameAfterCue, findNameBeforeEmail, findNameByFamily, findNameByItself, findNamesByDeed, needsCompany } from "./person.ts";
+import { findNetworkAddresses } from "./network-address.ts";
+import { findNameAfterCue, findNameBeforeEmail, findNameByFamily, findNameByItself, findNamesByVerb, needsEvidence } from "./person.ts";
 import { findPhoneAfterCue, findPhonesByForm, type PhoneCheck } from "./phone.ts";
-import type { PiiDetector, PiiKind, PiiMatch } from "./pii.ts";
-import { findPlateAfterCue } from "./plate.ts";
-import { createRedactionFile, type Redaction, strictRedaction } from "./settings.ts";
+import type { PiiDetector, PiiKind, PiiMatch } from "./types.ts";
+import { findPlateAfterCue } from "./license-plate.ts";
+import { createRedactionSettings, type Redaction, strictRedaction } from "./redaction-settings.ts";
 import { findInTables } from "./tables.ts";
-import { eachPhrase, type Word } from "./words.ts";
+import { eachPhrase, type Word } from "./phrases.ts";
 
-export interface OwnersPiiDetector extends PiiDetector {
+export interface ConfigurablePiiDetector extends PiiDetector {
   /**
-   * Loads the numbering plans of the world (about 0.3 MB, 25 ms). Until then phone numbers are told by shape and length alone: all in
-   * international form and behind a word such as `Tel.` are found, some that could not ring among them. Called once, when the host is idle
-   * or before the first call to a provider. Never rejects.
+   * Loads the phone numbering plans (about 0.3 MB, 25 ms). Until then, phone numbers are detected by shape and length only, with false
+   * positives. Called once, when the host is idle or before the first call to a provider. Never rejects.
    */
   ready(): Promise<void>;
-  /** What of the owner's settings lets a value stay, also one that somebody else found; null when it must be replaced. */
-  allowance(value: string, kind: PiiKind): Allowance | null;
-  /** Why `config/redaction.yaml` is not in use, with its line and what to do; null when all is well. */
+  /** The setting that exempts a value, also one found by another detector; null when it must be replaced. */
+  exemption(value: string, kind: PiiKind): Exemption | null;
+  /** Why `config/redaction.yaml` is ignored, with the line and how to correct it; null when it is valid. */
   problem(): string | null;
 }
 
-/** A text that every rule looks at. */
+/** Sample text that exercises every rule. */
 const warmUp =
   "Dear Anna Schmidt, tel. 030 2093701, born 1985-03-12, card 4111, account 1, SSN 1, plate B-A 1, lat 1.5, a@b.cd, 1.2.3.4\nVia Roma 1, 12 High Street\na,phone\n1,2";
 
-/** Numbers whose judgement is remembered. */
-const rememberedNumbers = 2_000;
+/** Maximum cached phone number checks. */
+const maxCachedNumbers = 2_000;
 
-/** How near other personal data must be for a name that is believed only beside it. */
-const companyDistance = 160;
+/** Maximum distance (UTF-16 units) to other personal data for a name that needs it as evidence. */
+const evidenceDistance = 160;
 
 /**
- * Finds personal data by rules (M6). Time grows with the length of the text alone.
- * @param deps where `config/redaction.yaml` lies; null for no settings at all.
+ * Creates a rule-based detector of personal data (M6) that runs in linear time.
+ * @param deps folders of `config/redaction.yaml`; null to use no settings
  */
-export function createPiiDetector(deps: { configDir: string; dataDir: string } | null): OwnersPiiDetector {
-  const redaction: () => Redaction = deps === null ? () => strictRedaction : createRedactionFile(deps);
+export function createPiiDetector(deps: { configDir: string; dataDir: string } | null): ConfigurablePiiDetector {
+  const redaction: () => Redaction = deps === null ? () => strictRedaction : createRedactionSettings(deps);
   let check: PhoneCheck = null;
   let loading: Promise<void> | null = null;
 
   const load = async (): Promise<void> => {
     const { parsePhoneNumberFromString } = await import("libphonenumber-js/max");
-    // The same numbers come again with every turn of a conversation, and behind words of several languages.
+    // Cached, because each turn of a conversation contains the same numbers.
     const known = new Map<string, boolean>();
     check = (number, region) => {
       const key = `${region ?? ""}${number}`;
       let valid = known.get(key);
       if (valid === undefined) {
         valid = parsePhoneNumberFromString(number, region === null ? undefined : (region as CountryCode))?.isValid() === true;
-        if (known.size >= rememberedNumbers) known.clear();
+        if (known.size >= maxCachedNumbers) known.clear();
         known.set(key, valid);
       }
       return valid;
     };
-    // Patterns and lists are made at their first use: better now than with the first message.
+    // Builds the lazily created patterns and lists now rather than with the first message.
     findAll(warmUp, strictRedaction, check);
   };
 
@@ -74,7 +73,7 @@ export function createPiiDetector(deps: { configDir: string; dataDir: string } |
       return findAll(text, redaction(), check);
     },
     ready: () => (loading ??= load().catch(() => void (loading = null))),
-    allowance: (value, kind) => allowanceOf(value, kind, redaction()),
+    exemption: (value, kind) => findExemption(value, kind, redaction()),
     problem: () => redaction().problem,
   };
 }
@@ -84,12 +83,12 @@ function findAll(text: string, redaction: Redaction, check: PhoneCheck): PiiMatc
   const candidates: Candidate[] = [];
   const report: Report = (start, end, kind, weight) => candidates.push({ start, end, kind, weight });
 
-  // Nothing here is known to throw; should one rule, the others still protect.
+  // Rules are not expected to throw; if one does, the others still run.
   const attempt = (find: () => void): void => {
     try {
       find();
     } catch {
-      // Its candidates are missing, no more.
+      // Only the candidates of this rule are missing.
     }
   };
 
@@ -106,7 +105,7 @@ function findAll(text: string, redaction: Redaction, check: PhoneCheck): PiiMatc
     attempt(() => findDegrees(text, report));
     attempt(() => findAddresses(text, report));
   }
-  attempt(() => findNamesByDeed(text, report));
+  attempt(() => findNamesByVerb(text, report));
   const byWord = ({ start, end, text: word }: Word): void => {
     const capital = text.charCodeAt(start);
     if (word.length < 3 || (capital >= 97 && capital <= 122)) return;
@@ -128,8 +127,8 @@ function findAll(text: string, redaction: Redaction, check: PhoneCheck): PiiMatc
     for (const match of text.matchAll(pattern))
       candidates.push({ start: match.index, end: match.index + match[0].length, kind: "custom", weight: weights.checked + 2, name });
 
-  return resolveOverlaps(withCompany(candidates))
-    .filter(({ start, end, kind }) => allowanceOf(text.slice(start, end), kind, redaction) === null)
+  return resolveOverlaps(withEvidence(candidates))
+    .filter(({ start, end, kind }) => findExemption(text.slice(start, end), kind, redaction) === null)
     .map(({ start, end, kind, name }) => (name === undefined ? { start, end, kind } : { start, end, kind, name }));
 }
 
@@ -167,9 +166,9 @@ function afterCue(text: string, cue: Cue, start: number, end: number, check: Pho
   }
 }
 
-/** Leaves out what is believed only beside other personal data and has none near. */
-function withCompany(candidates: readonly Candidate[]): Candidate[] {
-  const doubtful = candidates.filter(({ weight }) => weight <= needsCompany);
+/** Drops candidates that need other personal data as evidence and have none nearby. */
+function withEvidence(candidates: readonly Candidate[]): Candidate[] {
+  const doubtful = candidates.filter(({ weight }) => weight <= needsEvidence);
   if (doubtful.length === 0) return [...candidates];
   const sure = candidates.filter(({ weight }) => weight >= weights.tight).sort((a, b) => a.start - b.start);
   const starts = sure.map(({ start }) => start);
@@ -178,11 +177,11 @@ function withCompany(candidates: readonly Candidate[]): Candidate[] {
     let high = starts.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if ((starts[middle] ?? 0) < start - companyDistance) low = middle + 1;
+      if ((starts[middle] ?? 0) < start - evidenceDistance) low = middle + 1;
       else high = middle;
     }
     const first = starts[low];
-    return first !== undefined && first <= end + companyDistance;
+    return first !== undefined && first <= end + evidenceDistance;
   };
-  return candidates.filter((candidate) => candidate.weight > needsCompany || near(candidate));
+  return candidates.filter((candidate) => candidate.weight > needsEvidence || near(candidate));
 }

@@ -4,17 +4,17 @@ import { isTopLevelDomain } from "./top-level-domains.ts";
 const maxLocal = 64;
 const maxDomain = 253;
 
-/** Names that RFC 2606 and RFC 6761 keep for documents and tests. */
+/** Names reserved by RFC 2606 and RFC 6761 for documentation and tests. */
 const reserved = /(?:^|\.)(?:example\.(?:com|net|org|edu)|(?:test|example|invalid|localhost|local|internal|localdomain|lan))$/;
-/** What stands for "your address here", not for somebody's. */
+/** Placeholder addresses such as "your address here". */
 const placeholderDomain =
   /^(?:(?:your|my|our|some|the)?-?(?:domain|company|site|host|server|mail|email|website|organization|org)|foo|bar|baz|test|sample|x|y|a|b|c|xxx|abc|xyz)\.(?:com|org|net|de|fr|es|it|tld|bar|io|co)$/;
 const placeholderName =
   /^(?:foo|bar|baz|test|tester|user|users?name|you|your|your[._-]?(?:e?mail|name)|name|someone|somebody|e?mail|me|a|b|c|x|y|xxx|abc|example|sample)\d{0,3}$/;
-/** Accounts that no person answers for. */
+/** Role accounts that do not belong to a person. */
 const machineName = /^(?:git|hg|svn|root|noreply|no-reply|do-?not-?reply|mailer-daemon|postgres|ubuntu|ec2-user|vagrant|pi|localhost)$/;
 
-/** E-mail addresses, written plainly, in an address bar (`%40`) or as `name (at) host.org`. */
+/** Finds e-mail addresses: plain, URL-encoded (`%40`) or as `name (at) host.org`. */
 export function findEmails(text: string, report: Report): void {
   for (let at = text.indexOf("@"); at !== -1; at = text.indexOf("@", at + 1)) around(text, at, at + 1, report);
   for (let at = text.indexOf("%40"); at !== -1; at = text.indexOf("%40", at + 3)) around(text, at, at + 3, report);
@@ -24,13 +24,13 @@ export function findEmails(text: string, report: Report): void {
 function around(text: string, localEnd: number, domainStart: number, report: Report): void {
   let start = localEnd;
   while (start > 0 && localEnd - start <= maxLocal && isLocalPart(text.charCodeAt(start - 1))) start -= 1;
-  // `\nname@…` in a string of code, `%20name@…` in an address.
+  // Escape sequences before the name: `\nname@…` in a string literal, `%20name@…` in a URL.
   if (text.charAt(start - 1) === "\\" && "nrt".includes(text.charAt(start))) start += 1;
   const escaped = /^(?:%[0-9A-Fa-f]{2})+/.exec(text.slice(start, localEnd));
   if (escaped !== null) start += escaped[0].length;
   while (start < localEnd && ".-'+/=&".includes(text.charAt(start))) start += 1;
   const local = text.slice(start, localEnd).toLowerCase();
-  if (local === "" || local.length > maxLocal || local.endsWith(".") || isUserOfAddress(text, start)) return;
+  if (local === "" || local.length > maxLocal || local.endsWith(".") || isUrlUser(text, start)) return;
 
   let end = domainStart;
   while (end < text.length && end - domainStart <= maxDomain && isDomainPart(text.charCodeAt(end))) end += 1;
@@ -43,12 +43,12 @@ function around(text: string, localEnd: number, domainStart: number, report: Rep
     (placeholderDomain.test(name) && (placeholderName.test(local) || name.startsWith("your")))
   )
     return;
-  // `a@b.T` and `self.w@self.is` are products of matrices.
+  // `a@b.T` and `self.w@self.is` are matrix products.
   if (/^(?:self|this|np|torch)\b/.test(name) || (local.length === 1 && name.indexOf(".") === 1)) return;
   report(start, domainStart + domain.length, "email", weights.checked);
 }
 
-/** The longest start that ends in a top level domain. */
+/** The longest prefix that ends in a top-level domain. */
 function wholeDomain(run: string): string | null {
   let domain = run.replace(/[.-]+$/, "");
   // The next sentence may follow without a space.
@@ -61,18 +61,18 @@ function wholeDomain(run: string): string | null {
   const labels = domain.split(".");
   if (labels.length < 2 || !isTopLevelDomain((labels.at(-1) ?? "").toLowerCase())) return null;
   if (labels.some((label) => label === "" || label.length > 63 || label.startsWith("-") || label.endsWith("-"))) return null;
-  // `package@1.2.rc` is a version.
+  // `package@1.2.rc` is a package version.
   return /^\d+$/.test(labels[0] ?? "") && labels.length > 2 && /^\d/.test(labels[1] ?? "") ? null : domain;
 }
 
-/** `https://name@host` and `https://name:password@host`: the name of an account at a server. */
-function isUserOfAddress(text: string, start: number): boolean {
+/** True for the user part of a URL: `https://name@host`, `https://name:password@host`. */
+function isUrlUser(text: string, start: number): boolean {
   const before = text.slice(Math.max(0, start - 100), start);
   return /:\/\/(?:[^\s/@]{0,90}:)?$/.test(before);
 }
 
 function isLocalPart(code: number): boolean {
-  // Letters, digits and ! # $ % & ' * + - . / = _ ~ as far as people really have them in addresses.
+  // Letters, digits and the subset of ! # $ % & ' * + - . / = _ ~ that occurs in real addresses.
   return (
     (code >= 97 && code <= 122) ||
     (code >= 65 && code <= 90) ||

@@ -1,4 +1,4 @@
-/** Family names that are seldom anything else, by how often they are had in the languages looked for. Lower case. */
+/** Common family names of the supported languages, by frequency. Lower case. */
 const names =
   "smith johnson williams jones davis wilson anderson thompson robinson lewis harris clarke hughes edwards evans roberts richardson watson simmons patterson henderson jenkins griffiths sullivan murphy kelley o'brien o'connor o'neill mcdonald " +
   "macdonald campbell mckenzie fitzgerald gallagher kennedy donovan callahan reynolds stevens hawkins hopkins higgins collins phillips mitchell nicholson robertson stephenson ferguson sanderson whitfield whitaker thornton hamilton " +
@@ -19,7 +19,7 @@ const names =
   "andersson johansson karlsson nilsson eriksson larsson olsson hansen johansen olsen larsen pedersen andersen nielsen jensen christensen sørensen rasmussen korhonen virtanen nguyen tran sharma patel singh gupta verma reddy iyer nair rao mehta kapoor chatterjee banerjee mukherjee khan ahmed hussain malik sheikh yılmaz yilmaz kaya demir çelik şahin " +
   "wang zhang chen yang huang zhao zhou tanaka suzuki watanabe yamamoto nakamura kobayashi kimura park choi jeong okafor okonkwo adeyemi mensah diallo traoré ndiaye";
 
-/** Those of them that are also words, firms or places. */
+/** Family names that are also words, companies or places. */
 const others = new Set(
   "stevens collins hamilton wagner stein winter sommer horn busch jung roth engel simon walter martin bernard colin philippe noël rivière fontaine moulin marchand chevalier benoit torres castro medina vega campos fuentes flores peña reyes mora cano cortés rubio costa villa sala testa serra riva conte longo gentile leone greco romano bianco guerra fiore battaglia orlando vitale jesus cruz rocha pinto reis ramos neves lima santos santiago lorenzo " +
     "pascual bruno king lange groß weiß schwarz braun fuchs vogel kaiser könig richter bauer koch keller jäger krause park chen yang kaya demir rao singh khan fischer sanderson ferrari lewis watson jenkins kennedy campbell barone farina amato messina mariani".split(
@@ -29,7 +29,7 @@ const others = new Set(
 
 let known: Set<string> | null = null;
 
-/** @param word in lower case. True for names that are hardly anything else. */
+/** True for family names that are rarely anything else. @param word in lower case */
 export function isFamilyName(word: string): boolean {
   known ??= new Set(names.split(" ").filter((name) => name.length > 3 && !others.has(name)));
   return known.has(word);

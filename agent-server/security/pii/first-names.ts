@@ -1,4 +1,4 @@
-/** Given names as people have them in the languages that are looked for, and those of many who live there. Lower case. */
+/** Common given names in the supported languages and of large communities in those countries. Lower case. */
 const names =
   // English
   "james john robert michael william david richard joseph thomas charles christopher daniel matthew anthony donald steven paul andrew joshua kenneth kevin brian george edward ronald timothy jason jeffrey ryan " +
@@ -63,7 +63,7 @@ const names =
   "márcia marcia sandra cláudia claudia sónia sônia sonia teresa helena isabel fátima lurdes paula cristina margarida manuela alice lara madalena raquel filipa andreia antônia aparecida bárbara benedita bianca célia clarice " +
   "conceição cecília daniela débora denise elaine eliane elisabete emília érica evelyn fabiana flávia giovana glória graça heloísa isabela isadora janaína jéssica júlia jussara karina laís lívia lorena lourdes luana lúcia luísa luiza " +
   "lygia manuella marina mônica natália nathália nicole olívia priscila rafaela regina renata rosana rosângela sabrina silvana silvia simone sílvia socorro solange susana tainá tânia tatiana tereza thaís valentina valéria vera vitória yasmin zulmira " +
-  // More of the same, as they stand in registers
+  // More names from public registers
   "randall randy lamar darnell jamal tyrone malik khalil tariq rashad deandre marquis terrell cornelius delbert elmer floyd garrett irving jarvis kendall lonnie mervin orville quincy rudy rufus sammy sheldon sherman thurman wilbur woodrow " +
   "madelyn madeline addison aubrey avery brooklynn delilah elsie genevieve gwendolyn hailey kaylee kendra kiara lacey latoya leila lillian lilly lila mabel maeve mckenna nadine noelle ophelia rhonda roberta rochelle rosa sadie serena shelby sherri skylar " +
   "tabitha tamara tasha tiffany trisha velma wilma yolanda zelda keisha ebony imani precious shanice bertha ethel gladys edna thelma agnes beulah doreen eunice geraldine hilda irma loretta lucille mildred myrtle nellie opal pauline phyllis " +
@@ -109,7 +109,7 @@ const names =
   "selin reza hossein mehdi shirin parisa darius cyrus nasrin kwame kofi chinedu chidi ngozi amara oluwaseun adebayo femi tunde emeka ifeoma thabo sipho nomsa zanele wei ming jing hui xiaoming hiroshi takashi kenji yuki akiko haruka satoshi " +
   "yuko naoko kazuki sakura minh nguyen linh thanh huong jiho minjun seojun soyeon jihye minji hyun ravindra kumar imran farhan nadia salim usman zahra";
 
-/** Words that are names, and other things more often: they need a word before them that says a name comes. */
+/** Names that are more often other words; they need a cue before them. */
 const ambiguous = new Set(
   (
     "will mark bill art grace rose ruby amber jordan austin max grant dean guy hunter mason miles may april june august dawn joy faith hope iris ivy holly jasmine lily olive pearl violet summer autumn frank jack rob drew chase chance cash rich ray " +
@@ -121,12 +121,12 @@ const ambiguous = new Set(
 
 let known: Set<string> | null = null;
 
-/** @param word in any case. `sure`: seldom anything but a name. */
+/** @param word in any case. `sure`: rarely anything but a name. */
 export function givenName(word: string): "sure" | "ambiguous" | null {
   known ??= new Set(names.split(" "));
   const name = word.toLowerCase();
   if (!known.has(name)) {
-    // Jean-Pierre, Ana-Maria: as sure as their parts.
+    // Double names such as Jean-Pierre and Ana-Maria are as certain as their parts.
     if (!name.includes("-")) return null;
     const parts = name.split("-");
     return parts.length <= 3 && parts.every((part) => known?.has(part)) ? "sure" : null;

@@ -1,12 +1,12 @@
-import { type ValueShape, valueAt, valueShape } from "./after-cue.ts";
+import { type ValueShape, valueAt, valueShape } from "./cue-value.ts";
 import { type Report, weights } from "./candidate.ts";
 import * as check from "./check-digits.ts";
 
 interface IdRule {
   readonly shape: string;
-  /** Over the number without spaces, dots, dashes and slashes, in upper case. */
+  /** Validates the number in upper case, without spaces, dots, dashes and slashes. */
   readonly check?: (number: string) => boolean;
-  /** The number must pass its check even right after its name, because the name means other things too. */
+  /** Requires validation even directly after the cue, because the cue is ambiguous. */
   readonly strict?: boolean;
 }
 
@@ -18,7 +18,7 @@ const nir = "[1-478] ?\\d{2} ?\\d{2} ?(?:\\d{2}|2[AB]) ?\\d{3} ?\\d{3}(?: ?/? ?\
 const cpf = "\\d{3}\\.?\\d{3}\\.?\\d{3}-?\\d{2}";
 const cnpj = "\\d{2}\\.?\\d{3}\\.?\\d{3}/?\\d{4}-?\\d{2}";
 
-/** What may follow the name of a number, by the ids of cues.ts. */
+/** Number formats by the ids in cues.ts. */
 const rules: Readonly<Record<string, readonly IdRule[]>> = {
   us_ssn: [{ shape: "\\d{3}[- ]\\d{2}[- ]\\d{4}|\\d{9}", check: (number) => check.isSsn(number) || number === "123456789", strict: true }],
   de_tax: [{ shape: `\\d{2}${sep}\\d{3}${sep}\\d{3}${sep}\\d{3}`, check: check.isSteuerId }],
@@ -64,7 +64,7 @@ export function bare(number: string): string {
   return number.replace(/[^A-Za-z0-9]/g, "").toUpperCase();
 }
 
-/** A number after its name: any of the right shape right after it, one that passes its check farther on. */
+/** Finds a number after a cue: any with the right shape directly after it, or a valid one farther away. */
 export function findIdAfterCue(text: string, at: number, id: string, report: Report): void {
   for (const { value, check: passes, strict } of shapesOf(id)) {
     const near = valueAt(text, at, value.tight);
@@ -89,7 +89,7 @@ function isNoNumber(number: string): boolean {
   return /^(\d)\1*$/.test(digits) || digits.length < 4;
 }
 
-/** Numbers that show by themselves: their form and their check digits leave nearly no room for chance. */
+/** Formats that are recognized without a cue, because a match by chance is very unlikely. */
 const byForm: readonly { readonly pattern: RegExp; readonly check: (number: string) => boolean }[] = [
   { pattern: /(?<![\w.-])\d{3}-\d{2}-\d{4}(?![\w.-]|\.\d)/g, check: check.isSsn },
   { pattern: /(?<![\w.-])\d{3}\.\d{3}\.\d{3}-\d{2}(?![\w-])/g, check: check.isCpf },
@@ -105,7 +105,7 @@ const byForm: readonly { readonly pattern: RegExp; readonly check: (number: stri
   { pattern: /(?<![\w.-])[A-Z]{2} \d{2} \d{2} \d{2} [A-D](?![\w-])/g, check: check.isNino },
 ];
 
-/** National numbers without a word that names them. */
+/** Finds national numbers without a cue. */
 export function findIdsByForm(text: string, report: Report): void {
   for (const { pattern, check: passes } of byForm) {
     pattern.lastIndex = 0;

@@ -1,10 +1,10 @@
 import { type Report, weights } from "./candidate.ts";
 import type { NameCueKind } from "./cues.ts";
 import { givenName } from "./first-names.ts";
-import { isNotName, knows, type NameToken, readName, wordsOf } from "./name-reading.ts";
+import { isNotName, knownGivenName, type NameToken, readName, countWords } from "./name-tokens.ts";
 
-/** A name that is believed only beside other personal data (a row of a list, a form, a signature). */
-export const needsCompany = 0.5;
+/** Weight of a name that needs other personal data nearby as evidence (a table row, a form, a signature). */
+export const needsEvidence = 0.5;
 
 const titles =
   "(?:(?:Dr|Prof|Dipl|Ing|Mr|Mrs|Ms|Herr|Herrn|Frau|Fr|Hr|M|Mme|Mlle|Monsieur|Madame|Sr|Sra|Srta|Señor|Señora|señor|señora|Don|Doña|don|doña|D|Dña|Sig|Signor|Signora|signor|signora|Dott|Dott\\.ssa|Sig\\.ra|Avv|Senhor|Senhora|senhor|senhora|Sr\\.ª|Exmo|Exma|Maître|Docteur|Professor|Doctor|med|rer|nat|phil|jur)\\.? )*";
@@ -14,23 +14,23 @@ const separator = /["'`\])*_]{0,3}\s{0,3}(?::|=>|=|->|→|–|-(?= )|\||>)\s{0,4
 const spaced = /[ \t]{1,4}/y;
 const letterOrDigit = /[\p{L}\p{N}_]/u;
 
-/** A person's name after a word that says one comes. @param at after the word; @param start where it begins. */
+/** Finds a person's name after a cue. @param at end of the cue; @param start its start */
 export function findNameAfterCue(text: string, kind: NameCueKind, start: number, at: number, report: Report): void {
   switch (kind) {
     case "title":
-      return afterTitleWord(text, start, at, report);
+      return nameAfterTitle(text, start, at, report);
     case "greeting":
-      return greeted(text, start, at, report);
+      return nameAfterGreeting(text, start, at, report);
     case "closing":
-      return signed(text, start, at, report);
+      return nameAfterClosing(text, start, at, report);
     case "introduction":
-      return introduced(text, start, at, report);
+      return nameAfterIntroduction(text, start, at, report);
     case "mention":
-      return mentioned(text, start, at, report);
+      return nameAfterMention(text, start, at, report);
     case "given_name":
     case "full_name":
     case "weak_name":
-      return labelled(text, kind, start, at, report);
+      return nameAfterLabel(text, kind, start, at, report);
   }
 }
 
@@ -39,7 +39,7 @@ function skip(text: string, at: number, pattern: RegExp): number | null {
   return pattern.test(text) ? pattern.lastIndex : null;
 }
 
-/** Not a part of a path, a call, an address or an identifier. */
+/** False for parts of a path, a call, an address or an identifier. */
 function standsAlone(text: string, tokens: readonly NameToken[]): boolean {
   const start = tokens[0]?.start ?? 0;
   const end = tokens.at(-1)?.end ?? 0;
@@ -49,7 +49,7 @@ function standsAlone(text: string, tokens: readonly NameToken[]): boolean {
   );
 }
 
-function say(text: string, tokens: readonly NameToken[], weight: number, report: Report): void {
+function reportName(text: string, tokens: readonly NameToken[], weight: number, report: Report): void {
   const start = tokens[0]?.start;
   const end = tokens.at(-1)?.end;
   if (start !== undefined && end !== undefined && standsAlone(text, tokens)) report(start, end, "person", weight);
@@ -61,7 +61,7 @@ function isWordStart(text: string, start: number): boolean {
 
 const isUpper = (char: string): boolean => char !== char.toLowerCase();
 
-function afterTitleWord(text: string, start: number, at: number, report: Report): void {
+function nameAfterTitle(text: string, start: number, at: number, report: Report): void {
   const word = text.slice(start, at);
   if (!isWordStart(text, start) || /[-./\\@#]$/.test(text.charAt(start - 1))) return;
   if (
@@ -71,22 +71,22 @@ function afterTitleWord(text: string, start: number, at: number, report: Report)
     )
   )
     return;
-  // A single letter or a short word is a title only with its dot.
+  // A single letter or short word is a title only with a period.
   if (/^(?:M|MM|Fr|Hr|Ing|Avv|fr|sr|sra|dr|dra|sig|dott|avv|ing)$/.test(word) && text.charAt(at) !== ".") return;
   const from = skip(text, at, afterTitle);
   if (from === null) return;
   const tokens = readName(text, from);
   if (tokens.length === 0 || /^(?:Sr|Jr|Sc|Pepper|Who|Watson)$/.test(tokens[0]?.text ?? "")) return;
   if (word === "MS") return;
-  // `Don Draper` and `Cache Miss Ratio`: a name of its own, and no title at all.
-  if (/^(?:Miss|Sir|Madam|Don|don)$/.test(word) && knows(tokens) === null) return;
-  say(text, tokens, weights.tight, report);
+  // `Don Draper` (a given name) and `Cache Miss Ratio` (not a title).
+  if (/^(?:Miss|Sir|Madam|Don|don)$/.test(word) && knownGivenName(tokens) === null) return;
+  reportName(text, tokens, weights.tight, report);
 }
 
 const formalGreeting =
   /^(?:dear|sehr geehrter?|lieber?|chère?|estimad[oa]|querid[oa]|apreciad[oa]|gentile|egregi[oa]|gentilissim[oa]|car[oa]|prezad[oa]|geachte|szanown[ya])$/i;
 
-function greeted(text: string, start: number, at: number, report: Report): void {
+function nameAfterGreeting(text: string, start: number, at: number, report: Report): void {
   if (!isWordStart(text, start)) return;
   const word = text.slice(start, at);
   const comma = text.charAt(at) === ",";
@@ -96,7 +96,7 @@ function greeted(text: string, start: number, at: number, report: Report): void 
   const after = text.slice(tokens.at(-1)?.end ?? 0).charAt(0);
   if (
     tokens.length === 0 ||
-    wordsOf(tokens) > 4 ||
+    countWords(tokens) > 4 ||
     !(
       after === "" ||
       /[,!.:;?\n\r)"'<\\—–-]/.test(after) ||
@@ -106,22 +106,22 @@ function greeted(text: string, start: number, at: number, report: Report): void 
     )
   )
     return;
-  const known = knows(tokens);
-  if (known === "sure" || (known !== null && !comma)) return say(text, tokens, weights.tight, report);
+  const known = knownGivenName(tokens);
+  if (known === "sure" || (known !== null && !comma)) return reportName(text, tokens, weights.tight, report);
   if (comma || !isUpper(word.charAt(0))) return;
   if (
     formalGreeting.test(word) ||
     (/^(?:hi|hello|hey|hallo|hola|ciao|olá|oi|bonjour|salut|moin|hoi|buongiorno)$/i.test(word) &&
       /[,!]/.test(after) &&
-      wordsOf(tokens) <= 2)
+      countWords(tokens) <= 2)
   )
-    say(text, tokens, weights.loose + 0.5, report);
+    reportName(text, tokens, weights.loose + 0.5, report);
 }
 
 const signatureGap = /[ \t]{0,2}[,!.]?[ \t]{0,2}(?:\r?\n|\\n|<br ?\/?>){1,3}[ \t>*#/]{0,6}(?:[-–—~] ?)?/y;
 const signatureInLine = /,[ \t]{1,2}/y;
 
-function signed(text: string, start: number, at: number, report: Report): void {
+function nameAfterClosing(text: string, start: number, at: number, report: Report): void {
   if (!isWordStart(text, start)) return;
   const below = skip(text, at, signatureGap);
   const from = below ?? skip(text, at, signatureInLine);
@@ -129,15 +129,15 @@ function signed(text: string, start: number, at: number, report: Report): void {
   const tokens = readName(text, skip(text, from, new RegExp(titles, "yu")) ?? from);
   const end = tokens.at(-1)?.end;
   if (end === undefined || !/^(?:$|[\s,.<|("\\]*(?:$|[\n\r]|\\n|[,|<("(]))/.test(text.slice(end, end + 4))) return;
-  const known = knows(tokens);
-  if (known !== null || (below !== null && wordsOf(tokens) >= 1 && wordsOf(tokens) <= 4))
-    say(text, tokens, known === null ? weights.loose : weights.tight, report);
+  const known = knownGivenName(tokens);
+  if (known !== null || (below !== null && countWords(tokens) >= 1 && countWords(tokens) <= 4))
+    reportName(text, tokens, known === null ? weights.loose : weights.tight, report);
 }
 
 const strongIntroduction =
   /^(?:my name|name is|i am called|mein name|name ist|ich hei|je m|mon nom|me llamo|mi nombre|mi chiamo|il mio nome|meu nome|o meu nome|chamo|me chamo|il s|elle s|se llama|si chiama|chama se|se chama|named|namens|nommée?|nome è|di nome)/i;
 
-function introduced(text: string, start: number, at: number, report: Report): void {
+function nameAfterIntroduction(text: string, start: number, at: number, report: Report): void {
   if (!isWordStart(text, start)) return;
   const gap = skip(text, at, afterGreeting);
   if (gap === null) return;
@@ -148,37 +148,40 @@ function introduced(text: string, start: number, at: number, report: Report): vo
     if (strong && lower !== undefined && givenName(lower) === "sure") report(gap, gap + lower.length, "person", weights.loose);
     return;
   }
-  const known = knows(tokens);
-  if (strong ? known !== null || wordsOf(tokens) >= 1 : known === "sure" || (known !== null && wordsOf(tokens) >= 2)) {
-    // `class named Foo` and `namens Foo` speak of things.
-    if (known === null && (/^(?:named|namens|nommée?|di nome|name is|nome è|name ist)/i.test(text.slice(start, at)) || wordsOf(tokens) > 4))
+  const known = knownGivenName(tokens);
+  if (strong ? known !== null || countWords(tokens) >= 1 : known === "sure" || (known !== null && countWords(tokens) >= 2)) {
+    // `class named Foo` and `namens Foo` refer to things.
+    if (
+      known === null &&
+      (/^(?:named|namens|nommée?|di nome|name is|nome è|name ist)/i.test(text.slice(start, at)) || countWords(tokens) > 4)
+    )
       return;
-    say(text, tokens, known === null ? weights.loose + 0.5 : weights.tight, report);
+    reportName(text, tokens, known === null ? weights.loose + 0.5 : weights.tight, report);
   }
 }
 
-function mentioned(text: string, start: number, at: number, report: Report): void {
+function nameAfterMention(text: string, start: number, at: number, report: Report): void {
   if (!isWordStart(text, start) || /[.@#/\\$]$/.test(text.charAt(start - 1))) return;
   const from = skip(text, at, spaced);
   if (from === null) return;
   const tokens = readName(text, from);
-  const known = knows(tokens);
+  const known = knownGivenName(tokens);
   const begins = givenName(tokens[0]?.text ?? "");
-  if ((known === "sure" && begins !== null) || (known !== null && wordsOf(tokens) >= 2 && begins !== null && at - start > 4))
-    say(text, tokens, weights.loose, report);
+  if ((known === "sure" && begins !== null) || (known !== null && countWords(tokens) >= 2 && begins !== null && at - start > 4))
+    reportName(text, tokens, weights.loose, report);
 }
 
 const explicitName = /name|nom|patient|passagier|contact person/i;
 
-function labelled(text: string, kind: NameCueKind, start: number, at: number, report: Report): void {
+function nameAfterLabel(text: string, kind: NameCueKind, start: number, at: number, report: Report): void {
   const separated = skip(text, at, separator);
   const tag = text.charAt(start - 1) === "@" || /(?:by|von|par|por|da)$/i.test(text.slice(start, at));
   const from = separated ?? (tag ? skip(text, at, spaced) : null);
-  if (from === null) return isWordStart(text, start) ? mentioned(text, start, at, report) : undefined;
+  if (from === null) return isWordStart(text, start) ? nameAfterMention(text, start, at, report) : undefined;
   const begin = skip(text, from, new RegExp(titles, "yu")) ?? from;
   let tokens = readName(text, begin);
   if (tokens.length === 0) {
-    // Names in forms and addresses may be written small.
+    // Names in forms and addresses may be in lower case.
     const lower = /^\p{Ll}{3,20}(?![\p{L}\d_./(=-])/u.exec(text.slice(from, from + 24))?.[0];
     if (kind !== "weak_name" && lower !== undefined && givenName(lower) === "sure")
       report(from, from + lower.length, "person", weights.loose);
@@ -186,22 +189,23 @@ function labelled(text: string, kind: NameCueKind, start: number, at: number, re
   }
   // `Müller, Anna` and `DUPONT, Jean`.
   const end = tokens.at(-1)?.end ?? begin;
-  if (wordsOf(tokens) <= 2 && /^, \p{Lu}/u.test(text.slice(end, end + 3))) {
+  if (countWords(tokens) <= 2 && /^, \p{Lu}/u.test(text.slice(end, end + 3))) {
     const given = readName(text, end + 2);
-    if (given.length > 0 && given.length <= 2 && knows(given) !== null && knows(tokens) === null) tokens = [...tokens, ...given];
+    if (given.length > 0 && given.length <= 2 && knownGivenName(given) !== null && knownGivenName(tokens) === null)
+      tokens = [...tokens, ...given];
   }
-  const known = knows(tokens);
-  const words = wordsOf(tokens);
+  const known = knownGivenName(tokens);
+  const words = countWords(tokens);
   const allUpper = tokens.every(({ text: word }) => word.length > 1 && word === word.toUpperCase());
   if (allUpper && known === null && kind !== "given_name") return;
   const isName = explicitName.test(text.slice(start, at));
   if (kind === "given_name") {
     if (words <= 2 && !(allUpper && words === 1 && (tokens[0]?.text.length ?? 0) < 3) && endsValue(text, tokens))
-      say(text, tokens, weights.tight, report);
+      reportName(text, tokens, weights.tight, report);
   } else if (known === "sure" ? words >= 2 || isName || kind === "full_name" || tag : known !== null && words >= 2)
-    say(text, tokens, weights.tight, report);
+    reportName(text, tokens, weights.tight, report);
   else if (!endsValue(text, tokens) || words > 4) return;
-  else if (kind === "full_name" && words >= 2) say(text, tokens, weights.loose + 0.5, report);
+  else if (kind === "full_name" && words >= 2) reportName(text, tokens, weights.loose + 0.5, report);
   else if (
     /^(?:authors?|auteure?|autor|autora|autore|(?:written|created|reviewed|approved|requested|submitted) by|(?:erstellt|geschrieben|bearbeitet) von|(?:créé|écrit|rédigé) par|(?:creado|escrito|criado) por|(?:creato|scritto) da)$/i.test(
       text.slice(start, at),
@@ -209,11 +213,11 @@ function labelled(text: string, kind: NameCueKind, start: number, at: number, re
     words >= 2 &&
     words <= 3
   )
-    say(text, tokens, weights.loose, report);
-  else if (words >= 2 || (isName && kind === "full_name")) say(text, tokens, needsCompany, report);
+    reportName(text, tokens, weights.loose, report);
+  else if (words >= 2 || (isName && kind === "full_name")) reportName(text, tokens, needsEvidence, report);
 }
 
-/** The value ends here: a quote, a comma, a line. */
+/** True when the value ends after the tokens: a quote, a comma, a line break. */
 function endsValue(text: string, tokens: readonly NameToken[]): boolean {
   const end = tokens.at(-1)?.end ?? 0;
   return /^(?:$|["'`,;|)\]}<\n\r*\\]|\.?\s*(?:$|[\n\r<(|,;&]|\\n)|\.\s|\s[-–—<(/]|\s(?:and|und|et|y|e|lives|is|was|has|wohnt|hat|ist|née?|born|geb|tel|phone)\b)/i.test(
@@ -224,7 +228,7 @@ function endsValue(text: string, tokens: readonly NameToken[]): boolean {
 const beforeAddress =
   /(?:^|[\s"'(:,;>[*|=])((?:\p{Lu}[\p{L}'’.-]{0,30}[ \u00a0]){0,3}\p{Lu}[\p{L}'’-]{1,30})["']?\s{0,2}(?:[<(]|&lt;|\\u003[cC])(?:mailto:)?$/u;
 
-/** `Jane Doe <jane@…>`: the name before an address. */
+/** Finds the name before an e-mail address: `Jane Doe <jane@…>`. */
 export function findNameBeforeEmail(text: string, email: number, report: Report): void {
   const window = text.slice(Math.max(0, email - 140), email);
   const match = beforeAddress.exec(window);
@@ -232,10 +236,10 @@ export function findNameBeforeEmail(text: string, email: number, report: Report)
   if (name === undefined || match === null) return;
   const at = Math.max(0, email - 140) + match.index + match[0].indexOf(name);
   const tokens = readName(text, at);
-  if (wordsOf(tokens) >= 2 || knows(tokens) !== null) say(text, tokens, weights.tight, report);
+  if (countWords(tokens) >= 2 || knownGivenName(tokens) !== null) reportName(text, tokens, weights.tight, report);
 }
 
-/** A given name that is seldom anything else with a family name after it, wherever it stands. */
+/** Finds an unambiguous given name followed by a family name, without a cue. */
 export function findNameByItself(text: string, start: number, report: Report): void {
   if (start > 0 && /(?:[\p{L}\p{N}_#/\\.$-]|[^\s]@)$/u.test(text.slice(Math.max(0, start - 2), start))) return;
   // San Francisco, Port Louis, Santa Cristina.
@@ -255,10 +259,10 @@ export function findNameByItself(text: string, start: number, report: Report): v
   )
     return;
   if (family.text === family.text.toUpperCase() && family.text.length < 4) return;
-  say(text, tokens, weights.loose, report);
+  reportName(text, tokens, weights.loose, report);
 }
 
-/** A capitalized word before a family name that is hardly anything else: `Khalil Hernández`. @param start of the family name. */
+/** Finds a capitalized word before an unambiguous family name: `Khalil Hernández`. @param start of the family name */
 export function findNameByFamily(text: string, start: number, report: Report): void {
   const before = /(?<![\p{L}\p{N}_@#/\\.$'’-])(\p{Lu}[\p{L}'’-]{1,20})[ \u00a0](?:(?:de|da|do|dos|von|van|del|della|di|du|le|la) )?$/u.exec(
     text.slice(Math.max(0, start - 32), start),
@@ -266,11 +270,11 @@ export function findNameByFamily(text: string, start: number, report: Report): v
   const given = before?.[1];
   if (before === null || given === undefined || isNotName(given) || given === given.toUpperCase()) return;
   const tokens = readName(text, Math.max(0, start - 32) + before.index);
-  if (tokens.some((token) => token.start === start)) say(text, tokens, weights.loose, report);
+  if (tokens.some((token) => token.start === start)) reportName(text, tokens, weights.loose, report);
 }
 
-/** What people do, said of them in the third person. */
-const does = new RegExp(
+/** Verbs in the third person whose subject is usually a person. */
+const personVerb = new RegExp(
   String.raw`[ \u00a0]{1,2}(?:(?:also|just|then|has|had|hat|habe|a|ha|já|ya) )?(?:` +
     "called|wrote|writes|said|says|asked|asks|told|tells|mentioned|replied|answered|reported|joined|left|works|worked|lives|lived|moved|agreed|suggested|complained|confirmed|explained|signed|paid|owes|wants|wanted|needs|thinks|died|married|arrived|" +
     "angerufen|schrieb|schreibt|sagte|sagt|fragte|fragt|meinte|meint|antwortete|wohnt|wohnte|arbeitet|arbeitete|berichtete|kommt|kam|ging|geht|möchte|bat|bittet|kündigte|zahlte|bezahlte|erklärte|wurde geboren|hat|ist krank|" +
@@ -286,16 +290,16 @@ const lineOfChat =
 const pairOfWords =
   /(?<![\p{L}\p{N}_@#/\\.$'’-])\p{Lu}\p{Ll}{1,20}(?:-\p{Lu}\p{Ll}{1,20})?[ \u00a0](?:(?:de|da|do|dos|von|van|del|della|di|du|le|la) )?\p{Lu}[\p{Ll}'’]\p{L}{1,20}/gu;
 
-/** Two capitalized words that do what people do, or that begin a line of a chat. */
-export function findNamesByDeed(text: string, report: Report): void {
+/** Finds two capitalized words before a person verb or at the start of a chat line. */
+export function findNamesByVerb(text: string, report: Report): void {
   for (const { index } of text.matchAll(pairOfWords)) {
     const tokens = readName(text, index);
     const end = tokens.at(-1)?.end;
-    if (end === undefined || wordsOf(tokens) < 2) continue;
-    does.lastIndex = end;
+    if (end === undefined || countWords(tokens) < 2) continue;
+    personVerb.lastIndex = end;
     const before = text.slice(Math.max(0, index - 48), index);
     const line = before.slice(before.lastIndexOf("\n") + 1);
     const speaks = /^>?\s?:\s/.test(text.slice(end, end + 4)) && line.length <= 40 && lineOfChat.test(line);
-    if (speaks || does.test(text)) say(text, tokens, weights.loose, report);
+    if (speaks || personVerb.test(text)) reportName(text, tokens, weights.loose, report);
   }
 }

@@ -1,11 +1,11 @@
-import { valueAt, valueShape, type ValueShape } from "./after-cue.ts";
+import { valueAt, valueShape, type ValueShape } from "./cue-value.ts";
 import { type Report, weights } from "./candidate.ts";
 import { isFiller } from "./check-digits.ts";
 import type { Language } from "./cues.ts";
 
 /**
- * Says whether a number is one that could ring: of a country (`DE`), or in international form where none is named. Null while the
- * plans of the world's numbers are not loaded; then shape and length decide.
+ * Checks whether a number is valid in a country (`DE`) or, without one, in international format. Null until the numbering plans are
+ * loaded; then shape and length decide.
  */
 export type PhoneCheck = ((number: string, region: string | null) => boolean) | null;
 
@@ -20,14 +20,14 @@ const regions: Readonly<Record<Language, readonly string[]>> = {
   pl: ["PL"],
 };
 
-/** Between two digits of one number; ` / ` stands between two numbers. */
+/** Separators between digits of one number; ` / ` separates two numbers. */
 const gap = String.raw`(?:[ \u00a0\u2009\u202f]|[ \u00a0]?[().\-–][ \u00a0]?|\/){0,2}`;
 const international = new RegExp(
   String.raw`(?<![\w+.])(?:\+ ?[1-9]|\(\+?[1-9]\d{0,2}\) ?\d|\(?00[1-9])(?:${gap}\d){6,14}(?![\w]|[-.]\d)`,
   "g",
 );
 
-/** Forms that are nothing else, by country. */
+/** Distinctive national formats by country. */
 const national: readonly (readonly [string, RegExp])[] = [
   ["US", /(?<![\w.+/-]|\d )(?:1[-. ])?(?:\([2-9]\d{2}\) ?|[2-9]\d{2}-)[2-9]\d{2}[-. ]\d{4}(?![\w]|[-.]\d)/g],
   ["FR", /(?<![\w.+/-]|\d )0[1-9](?:[ \u00a0]\d{2}){4}(?![\w]|[-. ]\d)|(?<![\w.+/-])0[1-9](?:\.\d{2}){4}(?![\w]|[-.]\d)/g],
@@ -40,13 +40,13 @@ const national: readonly (readonly [string, RegExp])[] = [
   ["ES", /(?<![\w.+/-]|\d )[679]\d{2}(?: \d{2}){3}(?![\w]|[-. ]\d)/g],
 ];
 
-/** Numbers in international form and those whose national form is unmistakable. */
+/** Finds numbers in international format and in distinctive national formats. */
 export function findPhonesByForm(text: string, check: PhoneCheck, report: Report): void {
   international.lastIndex = 0;
   for (let match = international.exec(text); match !== null; match = international.exec(text)) {
     const number = normalize(match[0]);
     if (!isWorldwide(number, check) || /\.\d$/.test(match[0]) || isDigitsOfHex(text, match.index)) continue;
-    // `00` also begins other numbers: those are written in groups.
+    // `00` is also a prefix of other numbers, so phone numbers must be grouped.
     if (!match[0].includes("+") && (!/[ ()/-]/.test(match[0]) || check === null)) continue;
     report(match.index, international.lastIndex, "phone", weights.checked);
   }
@@ -59,7 +59,7 @@ export function findPhonesByForm(text: string, check: PhoneCheck, report: Report
 
 function isNational(number: string, region: string, check: PhoneCheck): boolean {
   const digits = number.replace(/\D/g, "");
-  if (isFiction(region, digits) || isFiller(digits) || (region === "US" && /^1?\d{3}555/.test(digits))) return false;
+  if (isReserved(region, digits) || isFiller(digits) || (region === "US" && /^1?\d{3}555/.test(digits))) return false;
   return check === null ? digits.length >= 9 : check(digits, region);
 }
 
@@ -73,7 +73,7 @@ function isWorldwide(number: string, check: PhoneCheck): boolean {
   if (digits.length < 8 || digits.length > 15 || /(\d)\1{6}/.test(digits)) return false;
   const [, country = "", rest = ""] = /^(1|44|49|33|34|39)(\d+)$/.exec(digits) ?? [];
   const region = { 1: "US", 44: "GB", 49: "DE", 33: "FR", 34: "ES", 39: "IT" }[country];
-  if (region !== undefined && isFiction(region, region === "US" || region === "IT" ? rest : `0${rest}`)) return false;
+  if (region !== undefined && isReserved(region, region === "US" || region === "IT" ? rest : `0${rest}`)) return false;
   return check === null
     ? /^(?:1|7|2[07]|3[0-4]|36|39|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|2[1-69]\d|3[578]\d|42\d|5[09]\d|6[7-9]\d|8[058]\d|9[679]\d)/.test(
         digits,
@@ -81,8 +81,8 @@ function isWorldwide(number: string, check: PhoneCheck): boolean {
     : check(number, null);
 }
 
-/** Numbers that are kept for films, documents and tests: 555-01xx, Ofcom's and Arcep's. */
-function isFiction(region: string, digits: string): boolean {
+/** Numbers reserved for fiction and documentation: 555-01xx and the ranges of Ofcom and Arcep. */
+function isReserved(region: string, digits: string): boolean {
   if (region === "US") return /^1?(?:\d{3})?55501\d{2}$|^1?555\d{7}$/.test(digits);
   if (region === "GB") return /^0?(?:7700900\d{3}|1632960\d{3}|2079460\d{3}|1[1-9]1?\d?4960\d{3}|8081570\d{3}|9098790\d{3})$/.test(digits);
   if (region === "FR")
@@ -102,25 +102,25 @@ function isDigitsOfHex(text: string, start: number): boolean {
 let shape: ValueShape | null = null;
 const another = new RegExp(String.raw`\s?(?:\/|,|;|\||or|oder|ou|o|y|e|and|und|et)\s{0,2}(\(?\+?\d(?:${gap}\d){5,14})(?![\p{L}\d])`, "yu");
 
-/** Numbers after a word such as `Tel.` or `llámame`. */
+/** Finds numbers after a cue such as `Tel.` or `llámame`. */
 export function findPhoneAfterCue(text: string, at: number, language: Language, check: PhoneCheck, report: Report): void {
   shape ??= valueShape(String.raw`\(?\+?\d(?:${gap}\d){5,14}`);
   const near = valueAt(text, at, shape.tight);
   const value = near ?? valueAt(text, at, shape.loose);
-  // A number behind # is a colour.
-  if (value === null || text.charAt(value.start - 1) === "#" || !isCalled(value.text, language, near !== null, check)) return;
-  // The signs before a value were passed over with the bracket of its area code.
+  // A number after # is a color.
+  if (value === null || text.charAt(value.start - 1) === "#" || !isPhoneNumber(value.text, language, near !== null, check)) return;
+  // The skipped punctuation may include the opening parenthesis of the area code.
   const bracket = /^[^(]*\)/.test(value.text) && text.charAt(value.start - 1) === "(" ? 1 : 0;
   report(value.start - bracket, value.end, "phone", near === null ? weights.loose : weights.tight);
   const second = valueAt(text, value.end, another);
-  if (second !== null && isCalled(second.text, language, false, check)) report(second.start, second.end, "phone", weights.loose);
+  if (second !== null && isPhoneNumber(second.text, language, false, check)) report(second.start, second.end, "phone", weights.loose);
 }
 
-/** Dates, times, addresses and versions have digits and signs too. */
+/** True for dates, times, IP addresses and versions, which look similar. */
 const somethingElse =
   /^\(?(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?:\D|$)|\d{1,2}[-/.]\d{1,2}[-/.](?:19|20)?\d{2}$|\d{1,3}(?:\.\d{1,3}){3}$|\d+\.\d+$|\d{1,3}(?:\.\d{3})+$)/;
 
-function isCalled(number: string, language: Language, near: boolean, check: PhoneCheck): boolean {
+function isPhoneNumber(number: string, language: Language, near: boolean, check: PhoneCheck): boolean {
   const digits = number.replace(/\D/g, "");
   if (digits.length < 7 || digits.length > 15 || somethingElse.test(number) || isFiller(digits) || /^0{4}|(\d)\1{6}/.test(digits))
     return false;
@@ -129,7 +129,7 @@ function isCalled(number: string, language: Language, near: boolean, check: Phon
     if (check !== null && !near) return false;
   }
   const known = regions[language];
-  if (known.some((region) => isFiction(region, digits)) || /^[01]?555\d{4}$/.test(digits)) return false;
+  if (known.some((region) => isReserved(region, digits)) || /^[01]?555\d{4}$/.test(digits)) return false;
   const plausible =
     near && /^(?:\(|0|\d{2,4}[ ./-])/.test(number) && digits.length <= 13 && /[ ()./-]/.test(number) && !/^1234?5/.test(digits);
   if (check === null) return plausible || (near && digits.length >= 9 && digits.length <= 12 && !/^[01]?123456/.test(digits));

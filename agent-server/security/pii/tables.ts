@@ -1,14 +1,14 @@
 import { type Report, weights } from "./candidate.ts";
 import { type Cue, cuePhrases } from "./cues.ts";
-import { readName, wordsOf } from "./name-reading.ts";
-import { eachPhrase } from "./words.ts";
+import { readName, countWords } from "./name-tokens.ts";
+import { eachPhrase } from "./phrases.ts";
 
 interface Cell {
   readonly start: number;
   readonly end: number;
 }
 
-/** What the host of this rule does with a value of a known column. */
+/** Handles a value in a recognized column. */
 type OnValue = (cue: Cue, cell: Cell) => void;
 
 const maxColumns = 60;
@@ -16,7 +16,7 @@ const maxHeaderLine = 2_000;
 const delimiters = [",", ";", "\t", "|"] as const;
 const personal = new Set(["phone", "national_id", "birth_date", "account", "plate", "card"]);
 
-/** Tables in a text (CSV, TSV, Markdown): a line of short names, at least one of which is known, and the lines of as many cells below it. */
+/** Finds personal data in CSV, TSV and Markdown tables: a header with at least one recognized column, and the rows with as many cells below it. */
 export function findInTables(text: string, onValue: OnValue, report: Report): void {
   let columns: { readonly delimiter: string; readonly cues: readonly (readonly Cue[])[]; readonly people: boolean } | null = null;
   let start = 0;
@@ -52,7 +52,7 @@ function headerOf(text: string, start: number, end: number): { delimiter: string
     const name = text.slice(cell.start, cell.end);
     if (name.length > 40 || /^[A-F\d]+$/.test(name) || !/^[\p{L}][\p{L}\d _./'’°º-]*$/u.test(name)) return null;
     const found: Cue[] = [];
-    // The whole name or its end says what the column holds: `customer_phone`, `Telefon`, `phone no`.
+    // Cues anywhere in the name identify the column: `customer_phone`, `Telefon`, `phone no`.
     eachPhrase(name, cuePhrases(), (all) => {
       for (const cue of all) if (isColumn(cue.kind)) found.push(cue);
     });
@@ -67,7 +67,7 @@ function isColumn(kind: Cue["kind"]): boolean {
   return kind !== "title" && kind !== "greeting" && kind !== "closing" && kind !== "mention" && kind !== "introduction";
 }
 
-/** Cells of a line without their quotes and spaces; a delimiter inside quotes divides nothing. */
+/** Splits a line into cells without quotes and spaces; delimiters inside quotes do not split. */
 function cellsOf(text: string, start: number, end: number, delimiter: string): Cell[] {
   const cells: Cell[] = [];
   let from = start;
@@ -80,7 +80,7 @@ function cellsOf(text: string, start: number, end: number, delimiter: string): C
     from = at + 1;
     if (cells.length > maxColumns) return cells;
   }
-  // Markdown begins and ends its lines with the sign.
+  // Markdown rows start and end with the delimiter.
   if (delimiter === "|" && cells[0]?.start === cells[0]?.end) cells.shift();
   const last = cells.at(-1);
   if (delimiter === "|" && last !== undefined && last.start === last.end) cells.pop();
@@ -99,9 +99,9 @@ function nameInCell(text: string, cell: Cell, cue: Cue, people: boolean, report:
   if (!people && cue.kind !== "given_name") return;
   const tokens = readName(text, cell.start);
   const last = tokens.at(-1);
-  if (last === undefined || wordsOf(tokens) > 4) return;
-  // `Müller, Anna` in quotes is one cell.
+  if (last === undefined || countWords(tokens) > 4) return;
+  // A quoted `Müller, Anna` is one cell.
   const whole = last.end === cell.end || /^, \p{Lu}\p{Ll}+$/u.test(text.slice(last.end, cell.end));
-  if (whole && (wordsOf(tokens) >= 2 || cue.kind === "given_name" || last.end !== cell.end || /name|nom/i.test(cue.kind)))
+  if (whole && (countWords(tokens) >= 2 || cue.kind === "given_name" || last.end !== cell.end || /name|nom/i.test(cue.kind)))
     report(cell.start, cell.end, "person", weights.tight);
 }

@@ -1,4 +1,4 @@
-/** Country codes, and the names without a country that people have addresses under. Others (`.png`, `.rc`, `.shape`) end no address. */
+/** Country codes and common generic top-level domains. Other suffixes (`.png`, `.rc`, `.shape`) are not e-mail domains. */
 const countries =
   "ac ad ae af ag ai al am ao aq ar as at au aw ax az ba bb bd be bf bg bh bi bj bm bn bo br bs bt bw by bz ca cc cd cf cg ch ci ck cl cm cn co cr cu cv cw " +
   "cx cy cz de dj dk dm do dz ec ee eg er es et eu fi fj fk fm fo fr ga gb gd ge gf gg gh gi gl gm gn gp gq gr gs gt gu gw gy hk hm hn hr ht hu id ie il im in " +

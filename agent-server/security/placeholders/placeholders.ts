@@ -1,26 +1,27 @@
 import { randomBytes } from "node:crypto";
-import { openText, readKey, sealText, seemsSealed, subkey } from "./key.ts";
-import { createQuestPlaceholders, type QuestPlaceholders } from "./scope.ts";
+import { openText, readKey, sealText, seemsSealed, subkey } from "./placeholder-key.ts";
+import { createQuestPlaceholders } from "./quest-placeholders.ts";
+import type { QuestPlaceholders } from "./types.ts";
 
-export type { PersonalRules, QuestPlaceholders } from "./scope.ts";
+export type { PersonalRules, QuestPlaceholders } from "./types.ts";
 export { createRestorer } from "./restorer.ts";
 
 /** Reversible placeholders for secrets and personal data (requirement M6; governance.md, Redaction). */
 export interface Placeholders {
-  /** Those of a quest; without one, placeholders that mean nothing after the call they are for. */
+  /** The placeholders of a quest; without one, temporary placeholders for a single call. */
   of(questId: string | null): QuestPlaceholders;
-  /** A text of a quest as it may stand in the database: sealed when it holds a secret, else as it is. */
+  /** Prepares a quest's text for the database: encrypted when it contains a secret, otherwise unchanged. */
   seal(text: string, questId: string): string;
-  /** What `seal` was given; null when its key is gone. */
+  /** Reverses `seal`; null when the key was lost. */
   open(text: string): string | null;
 }
 
-/** Quests whose values are kept in memory; those of others are learned anew when their files are read. */
-const keptQuests = 64;
-/** Those of them that keep whole texts too, to be quick. */
-const quickQuests = 4;
+/** Maximum quests whose values stay in memory; others learn their values again when their files are read. */
+const maxQuests = 64;
+/** Maximum quests that also cache whole texts. */
+const maxCachingQuests = 4;
 
-/** @param deps.dataDir the key of placeholders is kept there, in a file of its own, and made on first use */
+/** @param deps.dataDir contains the placeholder key, which is created on first use */
 export function createPlaceholders(deps: { dataDir: string }): Placeholders {
   let key: Buffer | null = null;
   const master = (): Buffer => (key ??= readKey(deps.dataDir));
@@ -34,9 +35,9 @@ export function createPlaceholders(deps: { dataDir: string }): Placeholders {
       const found = quests.get(questId) ?? createQuestPlaceholders(subkey(master(), `quest ${questId}`));
       quests.delete(questId);
       quests.set(questId, found);
-      [...quests.values()].at(-1 - quickQuests)?.rest();
+      [...quests.values()].at(-1 - maxCachingQuests)?.clearCache();
       const [oldest] = quests.keys();
-      if (quests.size > keptQuests && oldest !== undefined) quests.delete(oldest);
+      if (quests.size > maxQuests && oldest !== undefined) quests.delete(oldest);
       return found;
     },
     seal(text, questId) {

@@ -1,10 +1,10 @@
-import { unfinishedFrom } from "./form.ts";
-import type { QuestPlaceholders } from "./scope.ts";
+import { unfinishedFrom } from "./placeholder-format.ts";
+import type { QuestPlaceholders } from "./types.ts";
 
-/** Takes a text that comes in pieces, and gives it on with personal data in its place; never half a placeholder. */
+/** Restores personal data in streamed text. Holds back an incomplete placeholder until it is complete. */
 export interface Restorer {
   add(piece: string): string;
-  /** What was held back: nothing more comes. */
+  /** Returns the text that was held back at the end of the stream. */
   end(): string;
 }
 

@@ -2,7 +2,7 @@ import { realpathSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { createOwnersFile } from "../../storage/config-file.ts";
+import { createConfigFile } from "../../storage/storage.ts";
 
 export const deployActions = ["build", "test", "package", "deploy"] as const;
 export type DeployAction = (typeof deployActions)[number];
@@ -66,7 +66,12 @@ export interface DeployConfig {
 
 /** The owner's `config/deploy.yaml`, by workspace. What the workspace itself says is never read. */
 export function createDeployConfig(deps: { dataDir: string; workspace: string | null }): DeployConfig {
-  const file = createOwnersFile({ dataDir: deps.dataDir, name: "deploy.yaml", schema: DeployTable, empty: { version: 1, workspaces: {} } });
+  const file = createConfigFile({
+    dataDir: deps.dataDir,
+    name: "deploy.yaml",
+    schema: DeployTable,
+    fallback: { version: 1, workspaces: {} },
+  });
 
   function ofWorkspace() {
     const { value } = file.read();

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import { type Capability, capabilities } from "./capabilities.ts";
-import { createOwnersFile } from "../../storage/config-file.ts";
+import { createConfigFile } from "../../storage/storage.ts";
 import { parseShipped } from "../../shipped-yaml.ts";
 
 const Names = z.array(z.string().min(1).max(100)).max(50).default([]);
@@ -31,7 +31,7 @@ export function createPreferences(deps: { configDir: string | null; dataDir: str
   const shipped = ToolsTable.parse(
     deps.configDir === null ? { version: 1 } : parseShipped(readFileSync(join(deps.configDir, "tools.yaml"), "utf8")).value,
   );
-  const owners = createOwnersFile({ dataDir: deps.dataDir, name: "tools.yaml", schema: ToolsTable, empty: { version: 1 } });
+  const owners = createConfigFile({ dataDir: deps.dataDir, name: "tools.yaml", schema: ToolsTable, fallback: { version: 1 } });
   return {
     place(capability, provider) {
       const own = owners.read().value?.capabilities[capability]?.order ?? [];

@@ -1,6 +1,6 @@
 import type { DoctorLine } from "../../contract/providers.ts";
 import type { Handlers } from "../../contract/table.ts";
-import { type Ledger, recorded } from "../../receipts/receipts.ts";
+import { type Ledger, withReceipt } from "../../receipts/receipts.ts";
 import type { Routing } from "./routing.ts";
 
 type Names =
@@ -19,7 +19,7 @@ export function routingHandlers(
   more: () => DoctorLine[] = () => [],
 ): Pick<Handlers, Names> {
   const byHand = <T>(actionName: string, work: () => Promise<T>): Promise<T> =>
-    recorded(ledger, { actionType: "user_interaction", actionName, inputs: {}, riskTier: "T1" }, work);
+    withReceipt(ledger, { actionType: "user_interaction", actionName, inputs: {}, riskTier: "T1" }, work);
   return {
     "tools.providers": () => ({ items: routing.providers() }),
     "tools.health": () => routing.health(),

@@ -4,7 +4,7 @@
  */
 import { createLedger, receiptsMigrations } from "../../../agent-server/receipts/receipts.ts";
 import { createSealing } from "../../../agent-server/receipts/sealing.ts";
-import { RetentionSettings } from "../../../agent-server/receipts/settings.ts";
+import { RetentionSettings } from "../../../agent-server/receipts/retention-settings.ts";
 import { createRedactor } from "../../../agent-server/security/redactor.ts";
 import { openStorage } from "../../../agent-server/storage/storage.ts";
 

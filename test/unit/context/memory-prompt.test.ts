@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createContext, estimateTokens, offersMemory } from "../../../agent-server/context/context.ts";
-import { createRedactor } from "../../../agent-server/security/security.ts";
+import { createRedactor, createSanitizer } from "../../../agent-server/security/security.ts";
 import { makeFolders, openHost } from "../../support/quests/harness.ts";
 import { recordingTools } from "../../support/quests/recording-tools.ts";
 import { scriptedModels } from "../../support/quests/scripted-models.ts";
@@ -38,6 +38,8 @@ const context = () =>
     governance: host.governance,
     ledger: host.ledger,
     redactor: createRedactor(),
+    redactorOf: () => createRedactor(),
+    sanitizer: createSanitizer("config"),
     workspace: folders.workspace,
     dataDir: folders.dataDir,
     soul: () => ({ text: "Your constitution.", line: "Be honest.", version: "v1" }),

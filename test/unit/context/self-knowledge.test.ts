@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createContext } from "../../../agent-server/context/context.ts";
 import { describeSelf, type SelfFacts } from "../../../agent-server/context/self-knowledge.ts";
 import { estimateTokens } from "../../../agent-server/context/tokens.ts";
-import { createRedactor } from "../../../agent-server/security/security.ts";
+import { createRedactor, createSanitizer } from "../../../agent-server/security/security.ts";
 import { makeFolders, openHost } from "../../support/quests/harness.ts";
 import { recordingTools } from "../../support/quests/recording-tools.ts";
 import { scriptedModels } from "../../support/quests/scripted-models.ts";
@@ -80,13 +80,15 @@ describe("the prompt", () => {
       governance: host.governance,
       ledger: host.ledger,
       redactor: createRedactor(),
+      redactorOf: () => createRedactor(),
+      sanitizer: createSanitizer("config"),
       workspace: folders.workspace,
       dataDir: folders.dataDir,
       soul: host.governance.soul.prompt,
       self: () => state({ safeMode }),
     });
     const trace = { questId: null, parentId: null };
-    const surroundings = await context.surroundings([], trace);
+    const sources = await context.readSources([], trace);
     const marker = "0123456789abcdef";
     const wish = {
       small: false,
@@ -99,7 +101,7 @@ describe("the prompt", () => {
       window: 100_000,
       answer: 1000,
     };
-    const prompt = (small = false): string => context.assemble(surroundings, { ...wish, small }, trace).system;
+    const prompt = (small = false): string => context.assemble(sources, { ...wish, small }, trace).system;
     expect(prompt()).toContain("soul v1");
     expect(prompt()).toContain("deploy, publish, push, post");
     expect(prompt()).not.toContain("Safe mode");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { errorCodes, httpStatus, LancelotError, rpcNumbers } from "../../../agent-server/contract/errors.ts";
-import { laterMethods } from "../../../agent-server/contract/later.ts";
+import { unimplementedMethods } from "../../../agent-server/contract/unimplemented.ts";
 import { type Handlers, isMethodName, methods } from "../../../agent-server/contract/table.ts";
 import { createDispatch } from "../../../agent-server/gateway/dispatch.ts";
 
@@ -86,9 +86,9 @@ describe("dispatch", () => {
 
 describe("the contract table", () => {
   it("names every method once: here or later", () => {
-    const both = laterMethods.filter((name) => isMethodName(name));
+    const both = unimplementedMethods.filter((name) => isMethodName(name));
     expect(both).toEqual([]);
-    expect(new Set(laterMethods).size).toBe(laterMethods.length);
+    expect(new Set(unimplementedMethods).size).toBe(unimplementedMethods.length);
   });
 
   it("has a one-sentence summary for each method", () => {

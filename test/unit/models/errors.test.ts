@@ -163,7 +163,7 @@ describe("a provider's failure, worded", () => {
   });
 
   it("passes the gate's own refusal on", () => {
-    const refusal = new LancelotError("denied", "https://evil.example is not an address this request may reach.");
+    const refusal = new LancelotError("denied", "This request is not allowed to reach https://evil.example.");
     expect(word(new TypeError("Connection error.", { cause: refusal }))).toBe(refusal);
   });
 

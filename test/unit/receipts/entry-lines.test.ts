@@ -33,9 +33,9 @@ describe("a line", () => {
 describe("a line in its place", () => {
   it.each<[what: string, line: { body: string; hash: string } | null, expected: unknown]>([
     ["the entry itself", lineOf(body(7)), null],
-    ["none", null, { seq: 7, receiptId: null, problem: "changed", message: "Entry 7 here cannot be read." }],
+    ["none", null, { seq: 7, receiptId: null, problem: "changed", message: "Entry 7 here cannot be parsed." }],
     ["a later one", lineOf(body(9)), { seq: 7, receiptId: null, problem: "removed", message: "Entry 7 is missing here." }],
-    ["an earlier one", lineOf(body(3)), { seq: 7, receiptId: "r1", problem: "changed", message: "Entry 7 here is not as it was written." }],
+    ["an earlier one", lineOf(body(3)), { seq: 7, receiptId: "r1", problem: "changed", message: "Entry 7 here was modified." }],
     ["another hash", { ...lineOf(body(7)), hash: "0".repeat(64) }, { seq: 7, receiptId: "r1", problem: "changed" }],
     ["another body", { ...lineOf(body(7)), body: body(7, "r2") }, { seq: 7, receiptId: "r2", problem: "changed" }],
     ["a body of another receipt's type", lineOf(body(8, 5), "x"), { seq: 7, receiptId: null, problem: "removed" }],

@@ -192,8 +192,8 @@ describe("an exported ledger", () => {
 
   it.each([
     ["nothing", "", /empty/],
-    ["other JSON", '{"a":1}\n', /not an exported ledger/],
-    ["no JSON", "hello\n", /not an exported ledger/],
+    ["other JSON", '{"a":1}\n', /not a ledger export/],
+    ["no JSON", "hello\n", /not a ledger export/],
   ])("is told from %s", async (_, text, message) => {
     writeFileSync(join(folder.dataDir, "x"), text);
     await expect(verifyExport(join(folder.dataDir, "x"))).rejects.toThrow(message);

@@ -173,7 +173,7 @@ describe("a receipt that cannot be closed", () => {
     expect(() => ledger.close("x".repeat(300), success)).toThrow(`There is no receipt ${"x".repeat(200)}.`);
     const id = ledger.open(opening());
     ledger.close(id, success);
-    expect(() => ledger.close(id, success)).toThrow(`The receipt ${id} is closed already.`);
+    expect(() => ledger.close(id, success)).toThrow(`The receipt ${id} is already closed.`);
   });
 
   it("is one whose opening was undone", () => {
@@ -199,12 +199,13 @@ describe("a receipt that cannot be closed", () => {
     other.get(id);
     dropTriggers(storage);
     storage.db.exec("UPDATE ledger SET body = 'garbage'");
-    expect(() => other.close(id, success)).toThrow("The ledger was changed from outside, so nothing can be recorded");
+    expect(() => other.close(id, success)).toThrow("The ledger was modified by another program");
   });
 });
 
 describe("a ledger that was changed from outside", () => {
-  const words = "The ledger was changed from outside, so nothing can be recorded and nothing is done. Verify the receipts to see where.";
+  const words =
+    "The ledger was modified by another program, so Lancelot cannot record or do anything. Verify the receipts to find the first modified entry.";
 
   it("takes no entry without its head", () => {
     const { ledger, storage } = folder.host();
@@ -231,7 +232,7 @@ describe("the key of the ledger", () => {
   it("is missed, in words, where there is no key store", () => {
     const { ledger } = folder.host();
     expect(ledger.degraded()).toBe(
-      "No key store is connected, so the receipts are not signed: a ledger rewritten as a whole would not be noticed.",
+      "No key store is connected, so the receipts are not signed: a complete rewrite of the ledger would not be detected.",
     );
   });
 

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import { Receipt } from "../../../agent-server/contract/receipts.ts";
@@ -57,6 +59,17 @@ describe("a receipt", () => {
       errorMessage: "The file moved.",
       metadata: { rule: "workspace", provider: "fs" },
     });
+  });
+
+  it("keeps the after-images of an action that failed: for other hosts, in a search and in an export", async () => {
+    const { ledger } = folder.host();
+    const id = ledger.open(opening("run_command"));
+    const outputs = { changes: [{ path: "src/app.ts", before: "sha256:aaa111", after: "sha256:bbb222" }], exitCode: 1 };
+    ledger.close(id, { status: "failure", outputs, errorMessage: "Exit code 1." });
+    expect(folder.host().ledger.get(id)).toMatchObject({ status: "failure", outputs });
+    expect(ledger.search({ query: "bbb222", limit: 10 }).items.map((receipt) => receipt.id)).toEqual([id]);
+    const { file } = await ledger.export({ format: "receipts" });
+    expect(readFileSync(join(folder.dataDir, "exports", file), "utf8")).toContain("sha256:bbb222");
   });
 
   it("is on disk for others when its opening returns", () => {
@@ -323,7 +336,7 @@ describe("reconciling", () => {
     expect(alive.ledger.reconcile()).toBe(2);
     expect(heard).toEqual(left);
     for (const id of left) {
-      expect(alive.ledger.get(id)).toMatchObject({ status: "failure", errorMessage: "The host ended before this was finished." });
+      expect(alive.ledger.get(id)).toMatchObject({ status: "failure", errorMessage: "Lancelot stopped before this action finished." });
     }
     expect(alive.ledger.get(finished)?.status).toBe("success");
     expect(alive.ledger.get(running)?.status).toBe("pending");
@@ -357,7 +370,7 @@ describe("the derived table", () => {
     expect(ledger.get(id)?.status).toBe("pending");
     dropTriggers(storage);
     storage.db.exec("UPDATE ledger SET body = 'garbage'");
-    expect(ledger.get(id)).toMatchObject({ id, status: "failure", errorMessage: expect.stringMatching(/not as it was written/) as string });
+    expect(ledger.get(id)).toMatchObject({ id, status: "failure", errorMessage: expect.stringMatching(/was modified/) as string });
     expect(Receipt.safeParse(ledger.get(id)).success).toBe(true);
   });
 });

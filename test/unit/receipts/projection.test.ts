@@ -112,7 +112,7 @@ describe("the derived table", () => {
 });
 
 describe("a receipt whose entry was destroyed", () => {
-  const words = "The ledger's entry of this receipt is not as it was written. Verify the receipts to see where the ledger was changed.";
+  const words = "This receipt's ledger entry was modified. Verify the receipts to find the first modified entry.";
 
   it.each([
     ["closing", "read_file"],

@@ -8,7 +8,7 @@ import { genesis, hashEntry } from "../../../agent-server/receipts/entry.ts";
 import type { Ledger } from "../../../agent-server/receipts/receipts.ts";
 import { createSealing, type SealingDeps, type SealStep } from "../../../agent-server/receipts/sealing.ts";
 import { readSegment, type Segment, segmentName, writeSegment } from "../../../agent-server/receipts/segment-file.ts";
-import { RetentionSettings } from "../../../agent-server/receipts/settings.ts";
+import { RetentionSettings } from "../../../agent-server/receipts/retention-settings.ts";
 import { type Storage, syncFolder } from "../../../agent-server/storage/storage.ts";
 import { dropTriggers, keyStore, LedgerFolder, type LedgerHost, opening, rewriteFrom, rows } from "../../support/receipts/ledger-folder.ts";
 
@@ -161,17 +161,17 @@ describe("a sealing", () => {
           path("segment-1-100.jsonl.gz"),
           gzipSync(`${lines("segment-1-100.jsonl.gz").join("\n").replace("action 20", "acting 20")}\n`),
         ),
-      "Entry 41 in the sealed file is not as it was written.",
+      "Entry 41 in the sealed file was modified.",
     ],
     [
       "unreadable in a line",
       () => writeFileSync(path("segment-1-100.jsonl.gz"), gzipSync(`${lines("segment-1-100.jsonl.gz").with(49, "{").join("\n")}\n`)),
-      "Entry 50 in the sealed file cannot be read.",
+      "Entry 50 in the sealed file cannot be parsed.",
     ],
     [
       "longer",
       () => writeFileSync(path("segment-1-100.jsonl.gz"), gzipSync(`${[...lines("segment-1-100.jsonl.gz"), "x"].join("\n")}\n`)),
-      "Entry 101 in the sealed file cannot be read.",
+      "Entry 101 in the sealed file cannot be parsed.",
     ],
   ])("removes nothing when its file is %s", async (_, harm, message) => {
     fill(60);
@@ -211,7 +211,7 @@ describe("a sealing", () => {
     harm();
     expect(await words(sealing().run())).toEqual([
       "conflict",
-      "Entry 15 of the ledger is not as it was written, so it is not sealed. Verify the receipts to see more.",
+      "Entry 15 of the ledger was modified, so it is not sealed. Verify the receipts for details.",
     ]);
     expect(files()).toEqual([]);
   });
@@ -274,7 +274,7 @@ describe("a sealing", () => {
   it("is stopped in words, also when its database is closed", async () => {
     fill(60);
     time += 11 * day;
-    expect(await words(sealing().run(AbortSignal.abort()))).toEqual(["cancelled", "The sealing of old receipts was stopped."]);
+    expect(await words(sealing().run(AbortSignal.abort()))).toEqual(["cancelled", "Sealing old receipts was cancelled."]);
     expect(segments()).toEqual([]);
     const other = folder.host(() => time);
     const closing = sealing(
@@ -285,7 +285,7 @@ describe("a sealing", () => {
       },
       other,
     );
-    expect(await words(closing.run())).toEqual(["cancelled", "The sealing of old receipts was stopped."]);
+    expect(await words(closing.run())).toEqual(["cancelled", "Sealing old receipts was cancelled."]);
     expect((await ledger.verify()).ok).toBe(true);
   });
 
@@ -486,7 +486,7 @@ describe("sealing by itself", () => {
     await spent(89_999);
     expect(segments()).toEqual([]);
     await spent(1);
-    await vi.waitFor(() => expect(logged).toEqual(["200 old entries of the ledger were sealed into 2 files"]));
+    await vi.waitFor(() => expect(logged).toEqual(["sealed 200 old ledger entries into 2 files"]));
     expect(segments()).toHaveLength(2);
     const receipts = host.ledger.search({ query: "receipts.seal", limit: 10 }).items;
     expect(receipts.at(-1)).toMatchObject({
@@ -514,7 +514,7 @@ describe("sealing by itself", () => {
     time += 11 * day;
     writeFileSync(join(folder.dataDir, "receipts"), "a file in the way");
     await spent(90_000);
-    await vi.waitFor(() => expect(logged).toContain("old entries of the ledger were not sealed"));
+    await vi.waitFor(() => expect(logged).toContain("could not seal old ledger entries"));
     expect(host.ledger.degraded()).toBe("Old receipts are not sealed: their file could not be written.");
     expect(host.ledger.search({ query: "receipts.seal", limit: 1 }).items[0]).toMatchObject({
       status: "failure",
@@ -524,7 +524,7 @@ describe("sealing by itself", () => {
     dropTriggers(storage);
     sql("UPDATE ledger SET kind = 'close' WHERE seq = 15");
     await spent(3_600_000);
-    const why = "Entry 15 of the ledger is not as it was written, so it is not sealed. Verify the receipts to see more.";
+    const why = "Entry 15 of the ledger was modified, so it is not sealed. Verify the receipts for details.";
     await vi.waitFor(() => expect(host.ledger.degraded()).toBe(`Old receipts are not sealed: ${why}`));
     expect(host.ledger.search({ query: "receipts.seal", limit: 1 }).items[0]).toMatchObject({ status: "failure", errorMessage: why });
     sql("UPDATE ledger SET kind = 'open' WHERE seq = 15");
@@ -585,7 +585,7 @@ describe("sealing by itself", () => {
     });
     await expect(ledger.seal(stop.signal)).rejects.toMatchObject({ code: "cancelled" });
     expect(ledger.search({ query: "receipts.seal", limit: 5 }).items).toMatchObject([
-      { status: "cancelled", errorMessage: "The sealing of old receipts was stopped." },
+      { status: "cancelled", errorMessage: "Sealing old receipts was cancelled." },
     ]);
     expect(await ledger.seal()).toEqual({ segments: 2, entries: 200 });
   });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Ledger } from "../../../agent-server/receipts/receipts.ts";
-import { readsTextIndex } from "../../../agent-server/receipts/search.ts";
+import { usesTextIndex } from "../../../agent-server/receipts/search.ts";
 import type { Storage } from "../../../agent-server/storage/storage.ts";
 import { dropTriggers, LedgerFolder, opening } from "../../support/receipts/ledger-folder.ts";
 
@@ -34,7 +34,7 @@ describe("a search reads the text index", () => {
     [{ from: "2026-01-01T00:00:00.000Z" }, true],
     [{ to: "2026-01-01T00:00:00.000Z" }, true],
   ])("for %j: %s", (filter, expected) => {
-    expect(readsTextIndex({ limit: 1, ...filter })).toBe(expected);
+    expect(usesTextIndex({ limit: 1, ...filter })).toBe(expected);
   });
 });
 
@@ -173,7 +173,10 @@ describe("pages", () => {
 
   it.each(["", "-1", "1e3", "1 OR 1", "1234567890123456", "x1", "1x"])("do not begin at %j", (cursor) => {
     expect(() => ledger.search({ limit: 1, cursor })).toThrow(
-      expect.objectContaining({ code: "invalid_params", message: "This list position is not one that receipts.search gave out." }),
+      expect.objectContaining({
+        code: "invalid_params",
+        message: "The cursor is not valid. Use the nextCursor of a receipts.search result.",
+      }),
     );
   });
 

@@ -74,7 +74,7 @@ describe("signed heads", () => {
     fill(2);
     expect(await ledger.sign()).toBeNull();
     expect(ledger.degraded()).toBe("The receipts are not signed: The stored secrets are locked.");
-    expect(logged).toContain("the ledger's key cannot be had");
+    expect(logged).toContain("could not read the ledger's signing key");
     expect((await ledger.verify()).ok).toBe(true);
     store.broken = false;
     expect((await ledger.sign())?.seq).toBe(4);
@@ -183,7 +183,7 @@ describe("signed heads", () => {
     store.entries.set(reservedSecrets.ledgerKey, '{"v":1,"private":"c2VjcmV0","keys":[]}');
     fill(1);
     expect(await ledger.sign()).toBeNull();
-    expect(ledger.degraded()).toMatch(/LANCELOT_LEDGER_KEY .*cannot be read/);
+    expect(ledger.degraded()).toMatch(/LANCELOT_LEDGER_KEY cannot be parsed/);
     expect(ledger.degraded()).not.toContain("c2VjcmV0");
   });
 });
@@ -227,8 +227,8 @@ describe("a ledger written anew, with fresh hashes and a fresh head,", () => {
     const result = await ledger.verify();
     expect(result.firstBad).toMatchObject({ seq: found, problem: "signature" });
     expect(result).toMatchObject({ ok: false, entries: found - 1 });
-    expect(result.firstBad?.message).toMatch(/the ledger was written anew/);
-    expect(result.firstBad?.message).toContain(found === 20 ? "from its beginning on" : `after entry ${found - 20}`);
+    expect(result.firstBad?.message).toMatch(/the ledger was rewritten/);
+    expect(result.firstBad?.message).toContain(found === 20 ? "from the start" : `after entry ${found - 20}`);
   });
 
   it("and signed by another key is found, also when that key was put among the ledger's", async () => {
@@ -243,7 +243,7 @@ describe("a ledger written anew, with fresh hashes and a fresh head,", () => {
     }
     const result = await ledger.verify();
     expect(result.firstBad).toMatchObject({ seq: 20, problem: "signature" });
-    expect(result.firstBad?.message).toContain(`${key.keyId}) that is not the owner's`);
+    expect(result.firstBad?.message).toContain(`${key.keyId})`);
   });
 
   it("without its signatures is found by what the key store remembers", async () => {
@@ -262,12 +262,12 @@ describe("a ledger written anew, with fresh hashes and a fresh head,", () => {
 
 describe("signatures", () => {
   it.each<[what: string, tamper: () => unknown, seq: number, message: RegExp]>([
-    ["changed", () => run("UPDATE ledger_signatures SET signature = 'AAAA' WHERE seq = 40"), 40, /did not make/],
-    ["of another time", () => run("UPDATE ledger_signatures SET at = at + 1 WHERE seq = 40"), 40, /did not make/],
-    ["moved to another entry", () => run("UPDATE ledger_signatures SET seq = 41 WHERE seq = 40"), 41, /did not make/],
-    ["under another key's name", () => run("UPDATE ledger_signatures SET key_id = 'other' WHERE seq = 20"), 20, /not the owner's/],
-    ["gone at the end", () => run("DELETE FROM ledger_signatures WHERE seq = 60"), 60, /its signature is gone/],
-    ["all gone", () => run("DELETE FROM ledger_signatures"), 60, /its signature is gone/],
+    ["changed", () => run("UPDATE ledger_signatures SET signature = 'AAAA' WHERE seq = 40"), 40, /forged signature/],
+    ["of another time", () => run("UPDATE ledger_signatures SET at = at + 1 WHERE seq = 40"), 40, /forged signature/],
+    ["moved to another entry", () => run("UPDATE ledger_signatures SET seq = 41 WHERE seq = 40"), 41, /forged signature/],
+    ["under another key's name", () => run("UPDATE ledger_signatures SET key_id = 'other' WHERE seq = 20"), 20, /unknown key/],
+    ["gone at the end", () => run("DELETE FROM ledger_signatures WHERE seq = 60"), 60, /its signature was removed/],
+    ["all gone", () => run("DELETE FROM ledger_signatures"), 60, /its signature was removed/],
   ])("that are %s are found", async (_, tamper, seq, message) => {
     await signedLedger();
     dropTriggers(storage);

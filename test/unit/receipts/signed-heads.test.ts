@@ -108,7 +108,7 @@ describe("signing the head of the ledger", () => {
     append(1);
     expect(await signer.sign()).toBeNull();
     expect(signer.degraded()).toBe("The receipts are not signed: Locked.");
-    expect(logged).toEqual(["the ledger's key cannot be had"]);
+    expect(logged).toEqual(["could not read the ledger's signing key"]);
     fail = false;
     expect((await signer.sign())?.seq).toBe(1);
     expect(signer.degraded()).toBeNull();
@@ -133,7 +133,7 @@ describe("signing the head of the ledger", () => {
     expect(kept.map(({ seq }) => seq)).toEqual([1, 2]);
     const byItself = async (seq: number) => {
       append(seq - (rows(storage).at(-1)?.seq ?? 0));
-      signer.noticed(seq);
+      signer.onAppend(seq);
       await vi.advanceTimersByTimeAsync(60_000);
       await vi.waitFor(() => expect(heads().at(-1)?.seq).toBe(seq));
     };
@@ -151,7 +151,7 @@ describe("signing the head of the ledger", () => {
     const signer = signerOf(keys);
     append(1);
     expect((await signer.sign())?.seq).toBe(1);
-    expect(logged).toEqual(["the key store did not take the last signed head"]);
+    expect(logged).toEqual(["could not store the last signed head in the key store"]);
   });
 
   it("logs what keeps a head from being written, when nobody waits for it", async () => {
@@ -160,9 +160,9 @@ describe("signing the head of the ledger", () => {
     const signer = signerOf(keys);
     append(1);
     storage.db.exec("DROP TABLE ledger_signatures");
-    signer.noticed(1);
+    signer.onAppend(1);
     await vi.advanceTimersByTimeAsync(60_000);
-    await vi.waitFor(() => expect(logged).toEqual(["the ledger's head was not signed"]));
+    await vi.waitFor(() => expect(logged).toEqual(["could not sign the ledger's head"]));
   });
 
   it("is nothing once the database is closed", async () => {
@@ -188,10 +188,10 @@ describe("when a head is signed by itself", () => {
     const idle = waiting();
     append(3);
     const before = waiting();
-    signer.noticed(1);
+    signer.onAppend(1);
     expect(waiting()).toBe(before + 1);
-    signer.noticed(2);
-    signer.noticed(3);
+    signer.onAppend(2);
+    signer.onAppend(3);
     expect(waiting()).toBe(before + 1);
     expect(idle).toBeLessThanOrEqual(before);
     await vi.advanceTimersByTimeAsync(59_999);
@@ -204,15 +204,15 @@ describe("when a head is signed by itself", () => {
     const { keys, asked } = keysOf();
     const { signer } = still(keys);
     append(520);
-    signer.noticed(255);
+    signer.onAppend(255);
     await vi.advanceTimersByTimeAsync(0);
     expect(heads()).toEqual([]);
-    signer.noticed(256);
-    signer.noticed(300);
+    signer.onAppend(256);
+    signer.onAppend(300);
     await vi.advanceTimersByTimeAsync(0);
     expect(heads().map(({ seq }) => seq)).toEqual([520]);
     // What was signed with more than was noticed is not signed again for it.
-    signer.noticed(520);
+    signer.onAppend(520);
     await vi.advanceTimersByTimeAsync(120_000);
     expect(asked()).toBe(1);
     expect(heads()).toHaveLength(1);
@@ -229,16 +229,16 @@ describe("when a head is signed by itself", () => {
     });
     const { signer } = still(keys);
     append(2);
-    signer.noticed(1);
+    signer.onAppend(1);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(asked).toBe(1);
     fail = false;
     time += 29_999;
-    signer.noticed(2);
+    signer.onAppend(2);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(asked).toBe(1);
     time += 1;
-    signer.noticed(2);
+    signer.onAppend(2);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(asked).toBe(2);
     expect(heads().map(({ seq }) => seq)).toEqual([2]);
@@ -248,14 +248,14 @@ describe("when a head is signed by itself", () => {
     const { signer, waiting } = still(null);
     append(1);
     const before = waiting();
-    signer.noticed(1);
-    signer.noticed(1_000);
+    signer.onAppend(1);
+    signer.onAppend(1_000);
     expect(waiting()).toBe(before);
     const { keys } = keysOf();
     const other = signerOf(keys);
     await other.end();
     const idle = waiting();
-    other.noticed(1_000);
+    other.onAppend(1_000);
     expect(waiting()).toBe(idle);
   });
 
@@ -265,9 +265,9 @@ describe("when a head is signed by itself", () => {
     storage.db.prepare("INSERT INTO ledger_signatures (seq, hash, at, key_id, signature) VALUES (2, 'h', 1, 'k', 's')").run();
     const { signer, waiting } = still(keys);
     const idle = waiting();
-    signer.noticed(2);
+    signer.onAppend(2);
     expect(waiting()).toBe(idle);
-    signer.noticed(3);
+    signer.onAppend(3);
     expect(waiting()).toBe(idle + 1);
   });
 });
@@ -283,7 +283,7 @@ describe("the end of a host", () => {
     append(1);
     const second = signerOf(keys);
     const before = vi.getTimerCount();
-    second.noticed(1);
+    second.onAppend(1);
     expect(vi.getTimerCount()).toBe(before + 1);
     await second.end();
     expect(vi.getTimerCount()).toBe(before);
@@ -308,7 +308,7 @@ describe("the end of a host", () => {
     const other = signerOf(keysOf().keys);
     storage.db.exec("ALTER TABLE ledger_signatures RENAME COLUMN signature TO away");
     await other.end();
-    expect(logged).toEqual(["the ledger's last head was not signed"]);
+    expect(logged).toEqual(["could not sign the ledger's last head"]);
   });
 });
 
@@ -340,7 +340,7 @@ describe("another key", () => {
     expect(signer.degraded()).not.toBeNull();
     await signer.rotate();
     expect(signer.degraded()).toBeNull();
-    const words = "No key store is connected, so the receipts are not signed: a ledger rewritten as a whole would not be noticed.";
+    const words = "No key store is connected, so the receipts are not signed: a complete rewrite of the ledger would not be detected.";
     await expect(signerOf(null).rotate()).rejects.toMatchObject({ code: "unavailable", message: words });
     expect(signerOf(null).degraded()).toBe(words);
   });
@@ -366,7 +366,7 @@ describe("what verification is told", () => {
       keys: [{ keyId: "in the folder", publicKey: "p" }],
       kept: null,
     });
-    expect(logged).toEqual(["the key store cannot be asked; signatures are checked with the keys of the data folder"]);
+    expect(logged).toEqual(["key store unavailable; checking signatures with the keys in the data folder"]);
   });
 });
 
@@ -427,7 +427,7 @@ describe("the keys in the key store", () => {
     expect(await keys.ring()).toBeNull();
     await expect(keys.rotate()).rejects.toMatchObject({
       code: "conflict",
-      message: "Another window is changing the ledger's key. Try again.",
+      message: "Another window is changing the ledger's signing key. Try again.",
     });
     await keys.keepHead({ seq: 1, hash: "h", at: 1 });
     expect(store.entries.size).toBe(0);
@@ -464,7 +464,7 @@ describe("the keys in the key store", () => {
     const keys = keysIn(store);
     const words = (name: string): Record<string, unknown> => ({
       code: "unavailable",
-      message: `The entry ${name} of the key store cannot be read, so the receipts are not signed.`,
+      message: `The key store entry ${name} cannot be parsed, so the receipts are not signed.`,
     });
     await expect(keys.ring()).rejects.toMatchObject(words(reservedSecrets.ledgerKey));
     await expect(keys.keptHead()).rejects.toMatchObject(words(reservedSecrets.ledgerHeads));

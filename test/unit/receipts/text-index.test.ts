@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { Ledger } from "../../../agent-server/receipts/receipts.ts";
-import { dropTextIndex, facetWords, textParts } from "../../../agent-server/receipts/text-index.ts";
+import { dropTextIndex, facetTokens, textParts } from "../../../agent-server/receipts/text-index.ts";
 import type { Storage } from "../../../agent-server/storage/storage.ts";
 import { dropTriggers, LedgerFolder, opening } from "../../support/receipts/ledger-folder.ts";
 
@@ -40,14 +40,14 @@ function fill(count: number, name: string): void {
 
 describe("the text index", () => {
   it("has a word of letters and digits for each filter", () => {
-    expect(facetWords({ status: "success", actionType: "llm_call", tier: "T2", questId: "Q-1/é" })).toEqual([
+    expect(facetTokens({ status: "success", actionType: "llm_call", tier: "T2", questId: "Q-1/é" })).toEqual([
       "s73756363657373",
       "a6c6c6d5f63616c6c",
       "t7432",
       "q712d312fc3a9",
     ]);
-    expect(facetWords({ tier: "T2" })).toEqual(["t7432"]);
-    expect(facetWords({})).toEqual([]);
+    expect(facetTokens({ tier: "T2" })).toEqual(["t7432"]);
+    expect(facetTokens({})).toEqual([]);
   });
 
   it.each([

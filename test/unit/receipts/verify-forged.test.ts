@@ -63,29 +63,29 @@ const cases: [what: string, tamper: () => void, seq: number, problem: Problem, w
   [
     "a body that is no JSON, with its hash",
     () => sql("UPDATE ledger SET body = 'nonsense', hash = ? WHERE seq = 7", hashEntry(rowAt(7).prev_hash, "nonsense")),
-    ...([7, "changed", "is not as it was written."] as const),
+    ...([7, "changed", "was modified."] as const),
   ],
-  ["a body that is other JSON", () => setBody(7, "null"), 7, "changed", "is not as it was written."],
-  ["an entry without a number", () => replace(forged(7, rowAt(6).hash, { seq: undefined })), 7, "changed", "is not as it was written."],
-  ["the body of the entry before", () => setBody(7, rowAt(6).body), 7, "changed", "is not as it was written."],
+  ["a body that is other JSON", () => setBody(7, "null"), 7, "changed", "was modified."],
+  ["an entry without a number", () => replace(forged(7, rowAt(6).hash, { seq: undefined })), 7, "changed", "was modified."],
+  ["the body of the entry before", () => setBody(7, rowAt(6).body), 7, "changed", "was modified."],
   [
     "a body that says it is one that is destroyed",
     () => {
       setBody(7, rowAt(7).body.replace('"seq":7,', '"seq":13,'));
       setBody(13, "garbage");
     },
-    ...([7, "changed", "is not as it was written."] as const),
+    ...([7, "changed", "was modified."] as const),
   ],
   [
     "a body that says it is one that never was",
     () => setBody(7, rowAt(7).body.replace('"seq":7,', '"seq":99,')),
-    ...([7, "changed", "is not as it was written."] as const),
+    ...([7, "changed", "was modified."] as const),
   ],
-  ["the first entry, continuing from something else", () => replace(forged(1, "f".repeat(64))), 1, "changed", "is not as it was written."],
+  ["the first entry, continuing from something else", () => replace(forged(1, "f".repeat(64))), 1, "changed", "was modified."],
   [
     "an entry that continues from further up",
     () => replace(forged(7, rowAt(5).hash)),
-    ...([6, "changed", "is not the one that the entry after it continues from."] as const),
+    ...([6, "changed", "does not match the hash that the next entry links to."] as const),
   ],
   [
     "a byte, with a forged entry that continues from before it at the end",
@@ -93,12 +93,12 @@ const cases: [what: string, tamper: () => void, seq: number, problem: Problem, w
       insertRow(storage, forged(21, rowAt(6).hash));
       setBody(7, rowAt(7).body.replace("action 3", "action 4"));
     },
-    ...([7, "changed", "is not as it was written."] as const),
+    ...([7, "changed", "was modified."] as const),
   ],
   [
     "another number in an entry, with fresh hashes from there on",
     () => rewriteFrom(storage, 7, (body) => body.replace('"seq":7,', '"seq":99,')),
-    ...([7, "removed", "is missing: later entries were moved up to close the gap."] as const),
+    ...([7, "removed", "is missing: later entries were renumbered to close the gap."] as const),
   ],
   [
     "two entries swapped and one of them changed",
@@ -106,7 +106,7 @@ const cases: [what: string, tamper: () => void, seq: number, problem: Problem, w
       swapRows(storage, 7, 13);
       sql("UPDATE ledger SET hash = 'x' WHERE seq = 13");
     },
-    ...([7, "removed", "is missing: later entries were moved up to close the gap."] as const),
+    ...([7, "removed", "is missing: later entries were renumbered to close the gap."] as const),
   ],
   [
     "two pairs of entries swapped",
@@ -114,12 +114,12 @@ const cases: [what: string, tamper: () => void, seq: number, problem: Problem, w
       swapRows(storage, 7, 13);
       swapRows(storage, 8, 14);
     },
-    ...([7, "reordered", "is not the one that belongs here, which stands at 13."] as const),
+    ...([7, "reordered", "is not the original, which was moved to position 13."] as const),
   ],
   [
     "a forged entry of the number before",
     () => insertRow(storage, { ...forged(6, "x"), seq: 7 }),
-    ...([7, "inserted", "was not written by the ledger: the entry that belongs here comes after it."] as const),
+    ...([7, "inserted", "was not written by Lancelot: the original entry follows it."] as const),
   ],
   [
     "nonsense put in front of an entry that was changed",
@@ -127,12 +127,12 @@ const cases: [what: string, tamper: () => void, seq: number, problem: Problem, w
       insertRow(storage, { ...forged(7, "x"), body: "{}" });
       setBody(8, rowAt(8).body.replace("action 3", "action 4"));
     },
-    ...([7, "inserted", "was not written by the ledger: the entry after it continues from the one before it."] as const),
+    ...([7, "inserted", "was not written by Lancelot: the next entry links to the previous one."] as const),
   ],
   [
     "nonsense put in front of the last",
     () => insertRow(storage, { ...forged(20, "x"), body: "{}" }),
-    ...([20, "inserted", "was not written by the ledger: the entry that belongs here comes after it."] as const),
+    ...([20, "inserted", "was not written by Lancelot: the original entry follows it."] as const),
   ],
   [
     "nonsense put in front of the last, and the head's hash changed",
@@ -140,7 +140,7 @@ const cases: [what: string, tamper: () => void, seq: number, problem: Problem, w
       insertRow(storage, { ...forged(20, "x"), body: "{}" });
       sql("UPDATE ledger_head SET hash = 'x'");
     },
-    ...([20, "inserted", "was not written by the ledger: the entry that belongs here comes after it."] as const),
+    ...([20, "inserted", "was not written by Lancelot: the original entry follows it."] as const),
   ],
   [
     "nonsense put in front of the last, and the head moved on",
@@ -148,7 +148,7 @@ const cases: [what: string, tamper: () => void, seq: number, problem: Problem, w
       insertRow(storage, { ...forged(20, "x"), body: "{}" });
       sql("UPDATE ledger_head SET seq = 21");
     },
-    ...([20, "inserted", "was not written by the ledger: the entry that belongs here comes after it."] as const),
+    ...([20, "inserted", "was not written by Lancelot: the original entry follows it."] as const),
   ],
   [
     "the last entry put at the end once more",
@@ -202,7 +202,7 @@ describe("verification of a long ledger", () => {
     fill(10);
     await expect(ledger.verify(AbortSignal.abort())).rejects.toMatchObject({
       code: "cancelled",
-      message: "The check of the receipts was stopped.",
+      message: "Verifying the receipts was cancelled.",
     });
   });
 });
@@ -242,7 +242,7 @@ describe("verification of what was sealed", () => {
       () => sql("DELETE FROM ledger"),
       201,
       "removed",
-      "is missing: the ledger had 224 entries and ends early.",
+      "is missing: the ledger had 224 entries and is truncated.",
     ],
     ["the record of the first file removed", () => sql("DELETE FROM ledger_segments WHERE from_seq = 1"), 1, "removed", "is missing."],
     [
@@ -253,9 +253,9 @@ describe("verification of what was sealed", () => {
     [
       "a changed entry of a file",
       () => write(second, lines(second).with(8, lines(second)[8]?.replace("action", "acting") ?? "")),
-      ...([109, "changed", `in the sealed file ${second} is not as it was written.`] as const),
+      ...([109, "changed", `in the sealed file ${second} was modified.`] as const),
     ],
-    ["its file gone", () => rmSync(file(second)), 101, "removed", `to 200 are missing: the sealed file ${second} is gone.`],
+    ["its file gone", () => rmSync(file(second)), 101, "removed", `to 200 are missing: the sealed file ${second} was deleted.`],
     [
       "a file that is no such file",
       () => writeFileSync(file(second), "hello"),
@@ -264,32 +264,32 @@ describe("verification of what was sealed", () => {
     [
       "more in a file than was sealed",
       () => write(second, [...lines(second), lines(second)[0] ?? ""]),
-      ...([201, "inserted", `in the sealed file ${second} is more than was sealed.`] as const),
+      ...([201, "inserted", `in the sealed file ${second} was added after sealing.`] as const),
     ],
     [
       "a file packed anew",
       () => writeFileSync(file(second), gzipSync(`${lines(second).join("\n")}\n`, { level: 1 })),
-      ...([101, "changed", `in the sealed file ${second} is not as it was sealed.`] as const),
+      ...([101, "changed", `in the sealed file ${second} does not have the hash of the sealed file.`] as const),
     ],
     [
       "the recorded hash of its last entry changed",
       () => sql("UPDATE ledger_segments SET last_hash = 'x' WHERE from_seq = 101"),
-      ...([200, "changed", `in the sealed file ${second} is not the one it was sealed with.`] as const),
+      ...([200, "changed", `in the sealed file ${second} does not match the hash it was sealed with.`] as const),
     ],
     [
       "the recorded hash before its first entry changed",
       () => sql("UPDATE ledger_segments SET prev_hash = 'x' WHERE from_seq = 101"),
-      ...([101, "changed", `in the sealed file ${second} does not continue from the entry before it.`] as const),
+      ...([101, "changed", `in the sealed file ${second} does not link to the previous entry.`] as const),
     ],
     [
       "a signed head after it changed",
       () => sql("UPDATE ledger_signatures SET hash = 'x' WHERE seq = 220"),
-      ...([220, "signature", expect.stringContaining("has a signature that its key") as unknown as string] as const),
+      ...([220, "signature", expect.stringContaining("has a forged signature") as unknown as string] as const),
     ],
     [
       "a signed head in it changed",
       () => sql("UPDATE ledger_signatures SET hash = 'x' WHERE seq = 100"),
-      ...([100, "signature", expect.stringContaining("has a signature that its key") as unknown as string] as const),
+      ...([100, "signature", expect.stringContaining("has a forged signature") as unknown as string] as const),
     ],
   ])("finds %s", async (_, tamper, seq, problem, words) => {
     await sealed();
@@ -314,7 +314,7 @@ describe("verification of what was sealed", () => {
       seq,
       receiptId: before[seq - 1]?.receipt_id,
       problem: "changed",
-      message: `Entry ${seq} in the database is not what the sealed file holds.`,
+      message: `Entry ${seq} in the database does not match the sealed file.`,
     });
   });
 
@@ -377,7 +377,7 @@ describe("verification of what was sealed", () => {
     expect((await sealedMeanwhile(rewritten)).firstBad).toMatchObject({
       seq: 500,
       problem: "changed",
-      message: "Entry 500 in the sealed file segment-1-1000.jsonl.gz is not what the database held.",
+      message: "Entry 500 in the sealed file segment-1-1000.jsonl.gz does not match the entry that was in the database.",
     });
   });
 });

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createPlaceholders, createRedactor, createRestorer, type Placeholders } from "../../../agent-server/security/security.ts";
+import { createKnownValues } from "../../../agent-server/security/placeholders/known-values.ts";
 import { allPersonal } from "../../support/placeholders/small-detector.ts";
 import { secretSamples, token } from "../../support/secret-samples.ts";
 import { runs } from "../../support/soak.ts";
@@ -52,6 +53,56 @@ describe("hiding", () => {
     expect(hidden).toMatch(/^name: "(PERSON_\w{9})"\n\/\/ \1 wrote this\nconst AnnaSchmidtX = 1;\nkey HIDDEN_\w{9}$/);
     expect(quest.hide("ask Anna Schmidt", allPersonal)).toMatch(/^ask PERSON_\w{9}$/);
     expect(quest.secrets.text(`plain ${apiKey.slice(8)} and ${apiKey}`).text).not.toContain(apiKey);
+  });
+
+  it("hides a secret that was learned at run time in every later text and value, whatever stands around it", () => {
+    const quest = fresh();
+    const secret = "vT7kq2Lm9xWz4";
+    expect(quest.secrets.text(`it is ${secret}`).text).toContain(secret);
+    const hidden = quest.learnFrom("/w/.env", `DB_PASSWORD=${secret}\n`);
+    const placeholder = /HIDDEN_\w{9}/.exec(hidden)?.[0] ?? "";
+    expect(quest.secrets.text(`it is ${secret}`)).toMatchObject({ text: `it is ${placeholder}` });
+    expect(quest.secrets.value({ log: [`connect ${secret}`, { line: secret }], count: 1 })).toEqual({
+      log: [`connect ${placeholder}`, { line: placeholder }],
+      count: 1,
+    });
+    expect(quest.hide(`it is ${secret}`, allPersonal)).toBe(`it is ${placeholder}`);
+    expect(quest.hideKnown(`it is ${secret}`, new Set())).toBe(`it is ${placeholder}`);
+    expect(quest.learnFrom("/w/other.txt", `see ${secret}`)).toBe(`see ${placeholder}`);
+    expect(quest.secretsIn(placeholder)[0]?.places).toEqual(new Set(["/w/.env", "/w/other.txt"]));
+    expect(fresh().secrets.text(`it is ${secret}`).text).toContain(secret);
+  });
+
+  it("treats a value that was personal data as a secret once it was used as one", () => {
+    const quest = fresh();
+    const value = "jane.doe1@example.org";
+    quest.hide(`mail ${value}`, allPersonal);
+    const hidden = quest.secrets.text(`PASSWORD="${value}"`).text;
+    expect(hidden).toMatch(/^PASSWORD="HIDDEN_\w{9}"$/);
+    expect(quest.restorePersonal(hidden)).toBe(hidden);
+  });
+
+  it("restores secrets alone where secrets are restored", () => {
+    const quest = fresh();
+    const hidden = quest.hide("mail jane.doe@example.org", allPersonal);
+    expect(hidden).toMatch(/^mail EMAIL_\w{9}$/);
+    expect(quest.restoreSecrets(hidden)).toBe(hidden);
+  });
+
+  it("replaces the longest of several known values that begin alike", () => {
+    const known = createKnownValues();
+    known.add("Anna Berg", "SHORT");
+    known.add("Anna Berg Lind", "LONG");
+    known.add("Anna", "SHORTEST");
+    expect(known.replace("Anna Berg Lind, Anna Berg, Anna")).toBe("LONG, SHORT, SHORTEST");
+  });
+
+  it("hides a secret that was learned since in a text that was already hidden", () => {
+    const quest = fresh();
+    const text = "deploy with vT7kq2Lm9xWz4 now";
+    expect(quest.hide(text, allPersonal)).toBe(text);
+    quest.secrets.text("DB_PASSWORD=vT7kq2Lm9xWz4\n");
+    expect(quest.hide(text, allPersonal)).toMatch(/^deploy with HIDDEN_\w{9} now$/);
   });
 
   it("does not make a secret of an ordinary word that was a password once", () => {
@@ -225,7 +276,7 @@ describe("the key", () => {
   it("is named when it is broken", () => {
     const folder = mkdtempSync(join(tmpdir(), "lancelot-placeholders-"));
     writeFileSync(join(folder, "placeholders.key"), "short");
-    expect(() => createPlaceholders({ dataDir: folder }).of("q")).toThrow(/placeholders\.key, cannot be read or made/);
+    expect(() => createPlaceholders({ dataDir: folder }).of("q")).toThrow(/placeholders\.key cannot be read or created/);
     rmSync(folder, { recursive: true });
   });
 

@@ -189,6 +189,19 @@ describe("a megabyte", () => {
   });
 });
 
+describe("the cache of clean texts", () => {
+  it("never lets a secret through, however often a text comes", () => {
+    const redactor = createRedactor();
+    const secret = `key ghp_${"aB3dE6gH9j".repeat(4).slice(0, 36)}`;
+    const first = redactor.text(secret);
+    expect(first.text).toBe("key [redacted:github-token]");
+    expect(redactor.text(secret)).toEqual(first);
+    for (let index = 0; index < 2_100; index += 1) redactor.text(`clean text ${String(index)}`);
+    expect(redactor.text(secret)).toEqual(first);
+    expect(redactor.text("clean text 1")).toEqual({ text: "clean text 1", findings: [] });
+  });
+});
+
 describe("a value", () => {
   it("is redacted in every text and under every name of a secret, and keeps the rest", () => {
     const key = token("ghp_", long(36));
@@ -241,6 +254,24 @@ describe("a value", () => {
       const clean = redactor.value(`${"word ".repeat(before / 5)}${secret}${" word".repeat(10_000)}`, 1_000);
       expect(clean).not.toContain(letters.slice(0, 6));
     }
+  });
+
+  it("is cut without the part of a secret that the cut splits, also when redaction made the rest short", () => {
+    const long = `ghp_${"aB3dE6gH9j".repeat(25)} `;
+    const limit = 4_096;
+    const window = limit * 4 + 16_384;
+    const filled = long.repeat(Math.floor((window - 100) / long.length));
+    const text = `${filled.padEnd(window - 14)}ghp_${"aB3dE6gH9j".repeat(20)}`;
+    expect(createRedactor().value(text, limit)).not.toContain("ghp_");
+  });
+
+  it("is redacted in numbers under the name of a password, and in the names of fields", () => {
+    const name = `ghp_${"aB3dE6gH9j".repeat(4)}`;
+    expect(createRedactor().value({ password: 12_345_678, size: 3, [name]: 1 })).toEqual({
+      password: "[redacted:password]",
+      size: 3,
+      "[redacted:github-token]": 1,
+    });
   });
 
   it("that contains itself, is too deep or throws when read comes back as a note", () => {

@@ -88,8 +88,7 @@ describe("telemetry", () => {
       { OTEL_EXPORTER_OTLP_ENDPOINT: "", OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "" },
       {
         state: "refused",
-        problem:
-          "Traces are switched on, and no collector is named. Set OTEL_EXPORTER_OTLP_ENDPOINT, or endpoint in config/telemetry.yaml.",
+        problem: "Tracing is enabled without a collector. Set OTEL_EXPORTER_OTLP_ENDPOINT, or endpoint in config/telemetry.yaml.",
       },
     ],
     [
@@ -98,7 +97,7 @@ describe("telemetry", () => {
       { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `nowhere ${"x".repeat(300)}` },
       {
         state: "refused",
-        problem: `Traces are not sent: ${`nowhere ${"x".repeat(300)}`.slice(0, 200)} is not an address. Write it as https://host.`,
+        problem: `Traces are not sent: ${`nowhere ${"x".repeat(300)}`.slice(0, 200)} is not a URL. Write it as https://host.`,
       },
     ],
     [
@@ -111,7 +110,7 @@ describe("telemetry", () => {
       "with settings that cannot be used",
       "enabled: maybe\n",
       {},
-      { state: "refused", problem: expect.stringMatching(/^The file config\/telemetry\.yaml cannot be used/) as string },
+      { state: "refused", problem: expect.stringMatching(/^The file config\/telemetry\.yaml is invalid/) as string },
     ],
     [
       "with an endpoint that is none",

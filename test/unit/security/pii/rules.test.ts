@@ -74,6 +74,7 @@ const finds: readonly (readonly [string, ...string[]])[] = [
   ["VALUES ('Anna Schmidt', '030 2093701')", "person:Anna Schmidt"],
   ["<name>Anna Schmidt</name>", "person:Anna Schmidt"],
   ["[10:31] Khalil Krajcik: on my way", "person:Khalil Krajcik"],
+  ["Khalil Krajcik mentioned the outage.", "person:Khalil Krajcik"],
   ["Flat 4, 22 Elm Grove, Bristol BS6 6DQ", "address:Flat 4, 22 Elm Grove, Bristol BS6 6DQ"],
   ["PO Box 1234, Springfield, IL 62701", "address:PO Box 1234, Springfield, IL 62701"],
   ["Postfach 10 20 30, 50667 Köln", "address:Postfach 10 20 30, 50667 Köln"],

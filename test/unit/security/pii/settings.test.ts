@@ -2,12 +2,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { parseRedaction } from "../../../../agent-server/security/pii/settings.ts";
-import { createPiiDetector, type OwnersPiiDetector } from "../../../../agent-server/security/security.ts";
+import { parseRedaction } from "../../../../agent-server/security/pii/redaction-settings.ts";
+import { createPiiDetector, type ConfigurablePiiDetector } from "../../../../agent-server/security/security.ts";
 
 const configDir = join(import.meta.dirname, "../../../../config");
 let dataDir: string;
-let detector: OwnersPiiDetector;
+let detector: ConfigurablePiiDetector;
 beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), "lancelot-redaction-"));
   mkdirSync(join(dataDir, "config"));
@@ -55,12 +55,12 @@ describe("config/redaction.yaml", () => {
 
   it("says of a value why it may stay, also when somebody else found it", () => {
     write("allow: { values: [Ada Lovelace], domains: [acme.org], patterns: ['AC-\\d{5}'] }\nkinds: { plate: false }");
-    expect(detector.allowance("ada  lovelace", "person")).toBe("value");
-    expect(detector.allowance("x@acme.org", "email")).toBe("domain");
-    expect(detector.allowance("AC-12345", "account")).toBe("pattern");
-    expect(detector.allowance("AC-123456", "account")).toBeNull();
-    expect(detector.allowance("B-MW 1234", "plate")).toBe("kind");
-    expect(detector.allowance("Grace Hopper", "person")).toBeNull();
+    expect(detector.exemption("ada  lovelace", "person")).toBe("value");
+    expect(detector.exemption("x@acme.org", "email")).toBe("domain");
+    expect(detector.exemption("AC-12345", "account")).toBe("pattern");
+    expect(detector.exemption("AC-123456", "account")).toBeNull();
+    expect(detector.exemption("B-MW 1234", "plate")).toBe("kind");
+    expect(detector.exemption("Grace Hopper", "person")).toBeNull();
   });
 
   it("with a mistake exempts nothing, says where it is, and holds again when corrected", () => {
@@ -69,7 +69,7 @@ describe("config/redaction.yaml", () => {
     write("version: 1\nallow:\n  domains:\n    - acme.org\n    - 'not a domain'");
     expect(found(text)).toHaveLength(5);
     expect(detector.problem()).toMatch(
-      /^config\/redaction\.yaml in the data folder, line 5: allow\.domains\.1 must be a domain such as example\.org\. Until you correct it nothing is exempt/,
+      /^config\/redaction\.yaml in the data folder, line 5: allow\.domains\.1 must be a domain such as example\.org\. Until you correct it, nothing is exempt/,
     );
     write("allow: { domains: [acme.org] }");
     expect(detector.problem()).toBeNull();
@@ -84,10 +84,10 @@ describe("config/redaction.yaml", () => {
     ["allow: [x", "line 1: this is not YAML"],
     [
       "allow:\n  patterns:\n    - a{1,3}\n    - (a+)+b",
-      "line 4: the pattern (a+)+b repeats without an end (+); say how often at most, such as {1,40}",
+      "line 4: the pattern (a+)+b has an unbounded repetition (+); set a maximum, such as {1,40}",
     ],
     ["patterns:\n  - name: Customer Number\n    pattern: x", "line 2: patterns.0.name must be small letters"],
-    ["patterns:\n  - name: x\n    pattern: '['", "line 3: the pattern [ is no regular expression"],
+    ["patterns:\n  - name: x\n    pattern: '['", "line 3: the pattern [ is not a regular expression"],
     ["- a\n- b", "line 1: the file must be object"],
   ])("%j is named: %s", (yaml, problem) => {
     const read = parseRedaction(yaml);

@@ -1,6 +1,6 @@
 import { givenName } from "./first-names.ts";
 
-/** Capitalized words that begin or end no name: who is greeted in general, roles, firms, days, and the nouns of this trade. */
+/** Capitalized words that are not part of a name: general salutations, roles, companies, days and technical terms. */
 const notNames = new Set(
   (
     "banco banca banque sparkasse volksbank deutsche deutscher deutsches real club fútbol gobierno ministerio comisión gouvernement ministre premier première presidente président parlamento parliament government congress senate federal bundes europäische " +
@@ -51,7 +51,7 @@ const particles =
 const next = new RegExp(String.raw`[ \u00a0]((?:${particles}) |d['’])?(\p{Lu}\.(?=[ \u00a0])|${capital})`, "yu");
 const initialFirst = /\p{Lu}\. ?(?:\p{Lu}\. ?)?(?=\p{Lu}\p{Ll})/uy;
 
-/** The words of a name from a place on: capitalized, with initials and particles between, at most five. Ends before a word that is in no name. */
+/** Reads up to five words of a name at a position: capitalized words with initials and particles. Stops before a word that is not part of a name. */
 export function readName(text: string, at: number): NameToken[] {
   const tokens: NameToken[] = [];
   let end = at;
@@ -75,7 +75,7 @@ export function readName(text: string, at: number): NameToken[] {
     end = next.lastIndex;
     tokens.push({ start: end - word.length, end, text: word, particle: word.endsWith(".") });
   }
-  // The possessive is no part of the name, nor is an initial at the end, which ends the sentence.
+  // Drops a possessive ending, and a final initial, which is the end of a sentence.
   const last = tokens.at(-1);
   if (last !== undefined && /['’]s$/.test(last.text))
     tokens[tokens.length - 1] = { ...last, end: last.end - 2, text: last.text.slice(0, -2) };
@@ -87,13 +87,13 @@ export function isNotName(word: string): boolean {
   return notNames.has(word.toLowerCase());
 }
 
-/** How many words of a name are there, initials not counted. */
-export function wordsOf(tokens: readonly NameToken[]): number {
+/** Counts the words of a name without initials. */
+export function countWords(tokens: readonly NameToken[]): number {
   return tokens.filter(({ particle }) => !particle).length;
 }
 
-/** Whether one of the first two words, or the last (`DUPONT Jean`), is a given name that is known. */
-export function knows(tokens: readonly NameToken[]): "sure" | "ambiguous" | null {
+/** Whether one of the words is a known given name. */
+export function knownGivenName(tokens: readonly NameToken[]): "sure" | "ambiguous" | null {
   let best: "sure" | "ambiguous" | null = null;
   for (const token of tokens) {
     const found = token.particle ? null : givenName(token.text);

@@ -1,25 +1,25 @@
 import type * as openid from "openid-client";
 import { LancelotError } from "../../contract/errors.ts";
 import { isLoopbackHost } from "../addresses.ts";
-import type { GatedFetch } from "../security.ts";
-import type { OAuthSettings } from "./settings.ts";
-import type { Tokens } from "./tokens.ts";
+import type { GatedFetch } from "../types.ts";
+import type { OAuthSettings } from "./oauth-settings.ts";
+import type { Tokens } from "./token-store.ts";
 
-/** Longest a provider's token endpoint may take, in seconds; shorter than a lock is held at most. */
-const patience = 10;
+/** Timeout of the token endpoint in seconds; shorter than the file lock's maximum age. */
+const timeoutSeconds = 10;
 
-/** The provider no longer takes what was given: only a new sign-in helps. */
+/** The provider rejected the refresh token, so the user must sign in again. */
 export class SignInNeededError extends Error {}
 
 /** One provider's OAuth 2.0 endpoints with PKCE (RFC 6749, 7636, 7009). */
 export interface OAuthClient {
-  /** The address to open, and what the answer to it must be checked with. */
+  /** Returns the URL to open, and the values to verify the response with. */
   begin(redirectUri: string): Promise<{ url: string; state: string; verifier: string }>;
-  /** @throws LancelotError worded for the owner */
+  /** @throws LancelotError with a user-facing message */
   exchange(answer: URL, begun: { state: string; verifier: string; redirectUri: string }): Promise<Tokens>;
-  /** @throws SignInNeededError, or LancelotError `unavailable` where another try may help */
+  /** @throws SignInNeededError, or LancelotError `unavailable` when a retry may succeed */
   refresh(tokens: Tokens): Promise<Tokens>;
-  /** Withdraws both tokens at the provider; false where it has no way to. */
+  /** Revokes both tokens at the provider; false when it has no revocation endpoint. */
   revoke(tokens: Tokens): Promise<boolean>;
 }
 
@@ -45,14 +45,14 @@ export async function createOAuthClient(deps: {
     undefined,
     deps.secret === null ? client.None() : client.ClientSecretPost(deps.secret),
   );
-  configuration.timeout = patience;
+  configuration.timeout = timeoutSeconds;
   configuration[client.customFetch] = (url, options) => fetcher(url, options as RequestInit);
-  // Settings take http for this machine alone.
+  // The settings schema allows http for loopback hosts only.
   if (endpoints.some((endpoint) => isLoopbackHost(new URL(endpoint).hostname))) client.allowInsecureRequests(configuration);
 
   const toTokens = (answer: openid.TokenEndpointResponse, before: Tokens | null): Tokens => ({
     accessToken: answer.access_token,
-    // A provider that gives no new one means that the old one goes on.
+    // Without a new refresh token, the old one stays valid.
     refreshToken: answer.refresh_token ?? before?.refreshToken ?? null,
     expiresAt: answer.expires_in === undefined ? null : new Date(now() + answer.expires_in * 1_000).toISOString(),
     refreshedAt: new Date(now()).toISOString(),
@@ -75,14 +75,14 @@ export async function createOAuthClient(deps: {
       return { url: url.href, state, verifier };
     },
     async exchange(answer, { state, verifier, redirectUri }) {
-      // The editor may have been called by another form of its address: the provider must be told the one it was given.
+      // The provider expects the redirect URI of the authorization request, which may differ in form from the received URL.
       const current = new URL(redirectUri);
       for (const [name, value] of answer.searchParams) current.searchParams.set(name, value);
       try {
         const checks = { pkceCodeVerifier: verifier, expectedState: state };
         return toTokens(await client.authorizationCodeGrant(configuration, current, checks, { redirect_uri: redirectUri }), null);
       } catch (cause) {
-        throw wordFailure(cause, settings, client);
+        throw toUserError(cause, settings, client);
       }
     },
     async refresh(tokens) {
@@ -92,7 +92,7 @@ export async function createOAuthClient(deps: {
       } catch (cause) {
         if (cause instanceof client.ResponseBodyError && ["invalid_grant", "invalid_client", "unauthorized_client"].includes(cause.error))
           throw new SignInNeededError(cause.error, { cause });
-        throw wordFailure(cause, settings, client);
+        throw toUserError(cause, settings, client);
       }
     },
     async revoke(tokens) {
@@ -102,8 +102,8 @@ export async function createOAuthClient(deps: {
         try {
           await client.tokenRevocation(configuration, token);
         } catch (cause) {
-          // One that is no longer known is withdrawn already.
-          if (!(cause instanceof client.ResponseBodyError && cause.error === "invalid_token")) throw wordFailure(cause, settings, client);
+          // An unknown token is already revoked.
+          if (!(cause instanceof client.ResponseBodyError && cause.error === "invalid_token")) throw toUserError(cause, settings, client);
         }
       }
       return true;
@@ -111,17 +111,17 @@ export async function createOAuthClient(deps: {
   };
 }
 
-function wordFailure(cause: unknown, settings: OAuthSettings, client: typeof openid): LancelotError {
+function toUserError(cause: unknown, settings: OAuthSettings, client: typeof openid): LancelotError {
   const name = settings.display_name;
   if (cause instanceof client.AuthorizationResponseError)
     return cause.error === "access_denied"
-      ? new LancelotError("cancelled", `${name} says that the sign-in was refused.`, { cause })
+      ? new LancelotError("cancelled", `The sign-in to ${name} was refused.`, { cause })
       : new LancelotError(
           "unavailable",
           `${name} did not allow the sign-in (${cause.error}). Check client_id and scopes in config/oauth.yaml.`,
           { cause },
         );
   if (cause instanceof client.ResponseBodyError)
-    return new LancelotError("unavailable", `${name} refused the sign-in (${cause.error}). Begin it again.`, { cause });
+    return new LancelotError("unavailable", `${name} refused the sign-in (${cause.error}). Start again.`, { cause });
   return new LancelotError("unavailable", `${name} could not be reached for the sign-in. Check the network and try again.`, { cause });
 }

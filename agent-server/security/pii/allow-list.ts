@@ -1,11 +1,11 @@
-import type { PiiKind } from "./pii.ts";
-import type { Redaction } from "./settings.ts";
+import type { PiiKind } from "./types.ts";
+import type { Redaction } from "./redaction-settings.ts";
 
-/** Why something that looks like personal data stays as it is. */
-export type Allowance = "kind" | "value" | "domain" | "pattern";
+/** The setting that exempts a value from redaction. */
+export type Exemption = "kind" | "value" | "domain" | "pattern";
 
-/** What of the owner's settings lets a value of a kind stay, or null. Linear in the value. */
-export function allowanceOf(value: string, kind: PiiKind, { settings, allowed }: Redaction): Allowance | null {
+/** Finds the setting that exempts a value from redaction, or null. Linear in the value's length. */
+export function findExemption(value: string, kind: PiiKind, { settings, allowed }: Redaction): Exemption | null {
   if (kind !== "custom" && settings.kinds[kind] === false) return "kind";
   const folded = fold(value, kind);
   if (settings.allow.values.some((one) => fold(one, kind) === folded)) return "value";
@@ -20,7 +20,7 @@ export function allowanceOf(value: string, kind: PiiKind, { settings, allowed }:
   return allowed.some(whole) ? "pattern" : null;
 }
 
-/** Kinds that are written with or without spaces and dashes. */
+/** Kinds that may be written with or without spaces and dashes. */
 const numbers = new Set<PiiKind>(["phone", "iban", "card", "national_id", "account", "plate", "mac_address"]);
 
 function fold(value: string, kind: PiiKind): string {

@@ -1,71 +1,38 @@
 import { createHmac } from "node:crypto";
-import type { PiiDetector, PiiKind, PiiMatch } from "../pii/pii.ts";
+import type { PiiKind, PiiMatch } from "../pii/types.ts";
 import { redactValue, replaceSecrets } from "../redactor.ts";
-import type { Finding, Redactor } from "../security.ts";
-import { blotted, exactIn, hashesIn, hashForm, type HiddenKind, isBlotted, placeholderOf, replacePlaceholders } from "./form.ts";
-import { createHiddenTexts } from "./hidden-texts.ts";
-import { createKnownValues } from "./known.ts";
+import type { Finding } from "../types.ts";
+import {
+  exactIn,
+  hashesIn,
+  hashForm,
+  type HiddenKind,
+  isMasked,
+  maskPlaceholders,
+  placeholderOf,
+  replacePlaceholders,
+} from "./placeholder-format.ts";
+import { createHiddenTextCache } from "./hidden-text-cache.ts";
+import { createKnownValues } from "./known-values.ts";
+import type { QuestPlaceholders } from "./types.ts";
 
-/** What is known of one value. */
+/** A learned value. */
 interface Entry {
   kind: HiddenKind;
   readonly value: string;
-  /** Files that hold it, or held it in this quest. */
+  /** Files that contained it during this quest. */
   readonly places: Set<string>;
 }
 
-/** How personal data is looked for in what leaves this machine. */
-export interface PersonalRules {
-  readonly detector: PiiDetector;
-  /** Kinds that are hidden. */
-  readonly kinds: ReadonlySet<PiiKind>;
-  /** What is to be loaded before the detector knows everything; waited for before the first call that leaves this machine. */
-  readonly ready?: () => Promise<void>;
-}
-
-/**
- * The placeholders of one quest. The same value always has the same one, in this quest and after a restart; in another quest it has
- * another. The values are kept in memory alone and are learned anew from the texts that hold them.
- */
-export interface QuestPlaceholders {
-  /** Puts placeholders for secrets into what is stored and shown, like the redactor, but in a way that can be taken back here. */
-  readonly secrets: Redactor;
-  /**
-   * Also for personal data: a text as it may leave this machine. Hiding twice changes nothing more.
-   * @param more what was found besides, in the text as `secrets` leaves it
-   */
-  hide(text: string, rules: PersonalRules, more?: readonly PiiMatch[]): string;
-  /** Values that were learned since, where nothing around them tells what they are. */
-  hideKnown(text: string, kinds: ReadonlySet<PiiKind>): string;
-  /** The text with personal data back in its place. Secrets stay hidden, and so does what is no placeholder of this quest. */
-  restorePersonal(text: string): string;
-  /** The secrets of a text that are known now, each with its placeholder as it is written there, and the files that held it. */
-  secretsIn(text: string): { written: string; value: string; places: ReadonlySet<string> }[];
-  /** Learns the secrets of a file's text, and that it held them. Gives the text without them. */
-  learnFrom(place: string, text: string): string;
-  /** The text with the secrets in the place of their placeholders. For files alone. */
-  restoreSecrets(text: string): string;
-  /** True for a text with anything that is spelled like a placeholder. */
-  mentionedIn(text: string): boolean;
-  /** Placeholders in the text that stand for nothing here: mistyped, invented, or of a text that was not read since a restart. */
-  unknownIn(text: string): string[];
-  /** How many values of each kind a text hides. */
-  countIn(texts: Iterable<string>): Record<string, number>;
-  /** Changes when something was learned. */
-  readonly version: number;
-  /** Lets go of what is kept only to be quick. */
-  rest(): void;
-}
-
-/** A text hides what hiding reveals at most so many times over; each time less is left that could be found. */
-const rounds = 5;
+/** Maximum passes over a text: replacing one value can expose another. */
+const maxPasses = 5;
 
 export function createQuestPlaceholders(key: Buffer): QuestPlaceholders {
   const byHash = new Map<string, Entry>();
   const byValue = new Map<string, string>();
   const knownSecrets = createKnownValues();
   const knownPersonal = new Map<PiiKind, ReturnType<typeof createKnownValues>>();
-  const cache = createHiddenTexts();
+  const cache = createHiddenTextCache();
   let version = 0;
 
   function hashOf(value: string): string {
@@ -82,7 +49,7 @@ export function createQuestPlaceholders(key: Buffer): QuestPlaceholders {
     }
   }
 
-  /** The placeholder of a value without line breaks. */
+  /** Learns a value without line breaks and returns its placeholder. `again`: also hide it where no context identifies it. */
   function learn(kind: HiddenKind, value: string, again: boolean): string {
     const hash = hashOf(value);
     const entry = byHash.get(hash);
@@ -101,21 +68,21 @@ export function createQuestPlaceholders(key: Buffer): QuestPlaceholders {
     return placeholderOf(byHash.get(hash)?.kind ?? kind, hash);
   }
 
-  const everything = (text: string): string => replacePlaceholders(text, (hash) => byHash.get(hash)?.value ?? null);
+  const restoreAll = (text: string): string => replacePlaceholders(text, (hash) => byHash.get(hash)?.value ?? null);
 
-  /** Line by line, so that numbers of lines and line-wise tools stay right; blanks around a line stay. */
+  /** Hides a value line by line, so that line numbers stay correct; white space around a line is kept. */
   function conceal(kind: HiddenKind, found: string, again: boolean): string {
     return found.replace(/[^\r\n]+/g, (line) => {
       const bare = line.trim();
       if (bare === "" || isHeader(bare, found)) return line;
       const at = line.indexOf(bare);
-      return line.slice(0, at) + learn(kind, everything(bare), again) + line.slice(at + bare.length);
+      return line.slice(0, at) + learn(kind, restoreAll(bare), again) + line.slice(at + bare.length);
     });
   }
 
   function hideSecrets(text: string, findings: Finding[] = []): string {
     let result = text;
-    for (let round = 0; round < rounds; round += 1) {
+    for (let round = 0; round < maxPasses; round += 1) {
       const before = result;
       result = knownSecrets.replace(
         replaceSecrets(result, (kind, secret) => {
@@ -130,11 +97,11 @@ export function createQuestPlaceholders(key: Buffer): QuestPlaceholders {
   }
 
   function replaceMatches(text: string, matches: readonly PiiMatch[], kinds: ReadonlySet<PiiKind>): string {
-    const masked = blotted(text);
+    const masked = maskPlaceholders(text);
     let result = "";
     let done = 0;
     for (const { start, end, kind } of matches) {
-      if (start < done || end <= start || end > text.length || !kinds.has(kind) || isBlotted(masked.slice(start, end))) continue;
+      if (start < done || end <= start || end > text.length || !kinds.has(kind) || isMasked(masked.slice(start, end))) continue;
       const value = text.slice(start, end);
       result += text.slice(done, start) + conceal(kind, value, value.length >= 3 && !/^\d{1,5}$/.test(value));
       done = end;
@@ -160,17 +127,17 @@ export function createQuestPlaceholders(key: Buffer): QuestPlaceholders {
         ),
     },
     hide(text, rules, more = []) {
-      const kept = cache.get(text, rules);
-      if (kept !== null && more.length === 0) {
-        const result = kept.version === version ? kept.text : self.hideKnown(kept.text, rules.kinds);
+      const cached = cache.get(text, rules);
+      if (cached !== null && more.length === 0) {
+        const result = cached.version === version ? cached.text : self.hideKnown(cached.text, rules.kinds);
         cache.set(text, rules, { text: result, version });
         return result;
       }
       let result = hideSecrets(text);
       if (more.length > 0) result = replaceMatches(result, more, rules.kinds);
-      for (let round = 0; round < rounds; round += 1) {
+      for (let round = 0; round < maxPasses; round += 1) {
         const before = result;
-        const found = replaceMatches(result, rules.detector.find(blotted(result)), rules.kinds);
+        const found = replaceMatches(result, rules.detector.find(maskPlaceholders(result)), rules.kinds);
         result = hideSecrets(self.hideKnown(found, rules.kinds));
         if (result === before) break;
       }
@@ -198,7 +165,7 @@ export function createQuestPlaceholders(key: Buffer): QuestPlaceholders {
       return hidden;
     },
     restoreSecrets: (text) => replacePlaceholders(text, (hash) => (isSecret(hash) ? (byHash.get(hash)?.value ?? null) : null)),
-    mentionedIn: (text) => hashesIn(text).length > 0,
+    hasPlaceholders: (text) => hashesIn(text).length > 0,
     unknownIn: (text) => [...new Set(exactIn(text).flatMap(({ written, hash }) => (byHash.has(hash) ? [] : [written])))],
     countIn(texts) {
       const seen = new Set<string>();
@@ -213,21 +180,21 @@ export function createQuestPlaceholders(key: Buffer): QuestPlaceholders {
     get version() {
       return version;
     },
-    rest: () => cache.clear(),
+    clearCache: () => cache.clear(),
   };
   return self;
 }
 
-/** The first and last line of a key are no secret, and say what it is. */
+/** The first and last line of a PEM key are not secret. */
 function isHeader(line: string, found: string): boolean {
   return line.length < found.length && /^-----(?:BEGIN|END) [A-Z0-9 ]{1,60}-----\\?,?["']?$/.test(line);
 }
 
-/** Those that show by a form of their own, and others that no ordinary word could be, are secrets wherever they stand. */
+/** True for secrets that can be recognized anywhere: those with a known format, and values unlike any ordinary word. */
 function isDistinct(kind: string, secret: string): boolean {
   if (!namedKinds.has(kind)) return secret.length >= 8;
   return secret.length >= 12 && /\d/.test(secret) && /[A-Za-z]/.test(secret) && !/^[a-z]+(?:[-_.][a-z]+)*[-_.]?\d{1,4}$/i.test(secret);
 }
 
-/** Kinds of secrets that are known by the name they were given. */
+/** Kinds of secrets that are detected by the name they are assigned to. */
 const namedKinds: ReadonlySet<string> = new Set(["password", "api-key", "secret", "token", "credential", "url-password"]);

@@ -1,8 +1,8 @@
 /**
- * Methods whose names are public but whose work has not landed. They answer `unavailable` and are not listed anywhere.
- * A method leaves this list when it joins the table.
+ * Public methods that are not implemented yet. They respond with `unavailable` and are not listed. Remove a method from this list when
+ * adding it to the table.
  */
-export const laterMethods: readonly string[] = [
+export const unimplementedMethods: readonly string[] = [
   ...["host.sleep", "host.wake"],
   ...["create", "list", "get", "update", "approve", "execute"].map((name) => `plans.${name}`),
   ...["list", "get", "validate", "install", "enable", "disable", "uninstall", "run", "propose", "proposals"].map(

@@ -2,39 +2,39 @@ import type { ContextItem } from "../contract/context.ts";
 import { type ContextMessage, shorten } from "./budget.ts";
 import { estimateTokens } from "./tokens.ts";
 
-export type PieceState = ContextItem["state"];
+export type EvictionState = ContextItem["state"];
 
-/** A part of a conversation that may be shortened or left out: text of a file or of a tool, never anybody's words. */
+/** Text of a file or a tool in a conversation. It may be shortened or omitted; messages never are. */
 export interface Piece {
-  /** Names it in the conversation (`key` of its content). */
+  /** Identifies it in the conversation (`key` of its content). */
   readonly key: string;
-  /** As it stands in the conversation when whole. */
+  /** Its full text. */
   readonly text: string;
-  readonly state: PieceState;
+  readonly state: EvictionState;
   /** Position of the message that last used it: read, edited or mentioned it. */
   readonly lastUsed: number;
-  /** The model is about to read it, or it is pinned. */
+  /** True when the model is about to read it, or when it is pinned. */
   readonly kept: boolean;
 }
 
 export interface Eviction {
   readonly key: string;
-  readonly state: Exclude<PieceState, "whole">;
+  readonly state: Exclude<EvictionState, "whole">;
 }
 
-/** A text up to this long (characters) is left as it is: shortening it gains nothing. */
+/** Texts up to this many characters are not shortened, because that would save nothing. */
 const keptCharacters = 400;
-const leftOut = "[left out to make room; read again if needed]";
+const omitted = "[left out to make room; read again if needed]";
 
-/** What stands in the conversation for a piece in this state. From text and state alone. */
-export function renderPiece(text: string, state: PieceState): string {
+/** Renders a piece in a given state. Depends on text and state alone. */
+export function renderPiece(text: string, state: EvictionState): string {
   if (state === "whole") return text;
-  return state === "left_out" ? leftOut : shorten(text, keptCharacters);
+  return state === "left_out" ? omitted : shorten(text, keptCharacters);
 }
 
 /**
- * Which pieces make room for `excess` tokens: those used longest ago are shortened first; when that is not enough, the shortened
- * ones leave in the same order. From the pieces alone: the same pieces give the same answer, in whatever order they come.
+ * Chooses pieces to shorten or omit so that `excess` tokens are freed. The least recently used are shortened first; when that is
+ * not enough, they are omitted in the same order. The result does not depend on the order of `pieces`.
  */
 export function chooseEvictions(pieces: readonly Piece[], excess: number): Eviction[] {
   const ordered = pieces
@@ -55,8 +55,8 @@ export function chooseEvictions(pieces: readonly Piece[], excess: number): Evict
   return [...chosen].map(([key, state]) => ({ key, state }));
 }
 
-/** A conversation with its pieces in their states. What has no state, or stands whole, is the same object. */
-export function applyStates(messages: readonly ContextMessage[], states: ReadonlyMap<string, PieceState>): ContextMessage[] {
+/** Renders the pieces of a conversation in their states. Pieces without a state stay whole. */
+export function applyStates(messages: readonly ContextMessage[], states: ReadonlyMap<string, EvictionState>): ContextMessage[] {
   if (states.size === 0) return [...messages];
   return messages.map((message): ContextMessage => {
     if (message.role === "assistant") return message;
@@ -75,6 +75,6 @@ export function applyStates(messages: readonly ContextMessage[], states: Readonl
   });
 }
 
-function stateOf(key: string | undefined, states: ReadonlyMap<string, PieceState>): PieceState {
+function stateOf(key: string | undefined, states: ReadonlyMap<string, EvictionState>): EvictionState {
   return key === undefined ? "whole" : (states.get(key) ?? "whole");
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { ReceiptClosing, ReceiptOpening } from "../../../agent-server/receipts/receipts.ts";
-import { recorded } from "../../../agent-server/receipts/recorded.ts";
+import { withReceipt } from "../../../agent-server/receipts/with-receipt.ts";
 
 const opening: ReceiptOpening = { actionType: "system", actionName: "thing", inputs: {}, riskTier: "T1" };
 
@@ -26,18 +26,18 @@ function witness() {
 describe("what the owner does by hand", () => {
   it("is written down before it is done, and closed after", async () => {
     const { seen, ledger } = witness();
-    expect(await recorded(ledger, opening, () => seen.push("work"))).toBe(2);
+    expect(await withReceipt(ledger, opening, () => seen.push("work"))).toBe(2);
     expect(seen).toEqual(["open", "work", { status: "success" }]);
   });
 
   it.each([
     [new LancelotError("unavailable", "Try later."), { status: "failure", errorMessage: "Try later." }],
     [new LancelotError("cancelled", "Stopped."), { status: "cancelled", errorMessage: "Stopped." }],
-    [new Error("EACCES /home/somebody"), { status: "failure", errorMessage: "An internal error stopped it." }],
+    [new Error("EACCES /home/somebody"), { status: "failure", errorMessage: "The action failed with an internal error." }],
   ])("closes when it fails, and fails all the same: %s", async (error, closing) => {
     const { seen, ledger } = witness();
     await expect(
-      recorded(ledger, opening, () => {
+      withReceipt(ledger, opening, () => {
         throw error;
       }),
     ).rejects.toBe(error);

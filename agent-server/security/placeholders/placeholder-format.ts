@@ -1,13 +1,13 @@
-import type { PiiKind } from "../pii/pii.ts";
+import type { PiiKind } from "../pii/types.ts";
 
-/** What a placeholder stands for: a secret, or a kind of personal data. */
+/** The kind of value that a placeholder replaces: a secret, or a kind of personal data. */
 export type HiddenKind = "secret" | PiiKind;
 
 /**
- * The word a placeholder begins with. Each holds a vowel, which no hash does, so that one placeholder never begins inside another; none
- * is a name that secrets are given, so that nothing beside a placeholder is taken for a secret because of it.
+ * Prefix of a placeholder. Each contains a vowel, which hashes do not, so that no placeholder starts inside another. None is a name that
+ * the redactor associates with secrets, so that text next to a placeholder is not mistaken for one.
  */
-const words: Record<HiddenKind, string> = {
+const prefixes: Record<HiddenKind, string> = {
   secret: "HIDDEN",
   email: "EMAIL",
   phone: "PHONE",
@@ -28,22 +28,22 @@ const words: Record<HiddenKind, string> = {
 const consonants = "bcdfghjkmnpqrstvwxz";
 const consonant = `[${consonants}]`;
 const hashSource = String.raw`${consonant}\d{3}${consonant}\d{3}${consonant}`;
-/** As models write it: in capitals or not, the underscore escaped for Markdown or an address, made a dash or left out. */
+/** The separator as models write it: an underscore, possibly escaped for Markdown or a URL, a dash, or nothing. */
 const joint = String.raw`(?:\\{0,2}_|%5f|-)?`;
-const anyWord = Object.values(words).join("|");
+const anyPrefix = Object.values(prefixes).join("|");
 
-/** Every placeholder of a text, however it is spelled; the group is its hash. */
-const spelled = new RegExp(`(?:${anyWord})${joint}(${hashSource})`, "gi");
-const nothingElse = new RegExp(`^(?:${anyWord})${joint}${hashSource}$`, "i");
-/** As they are made. */
-const exact = new RegExp(`(?<![A-Za-z0-9_])(?:${anyWord})_${hashSource}(?![A-Za-z0-9])`, "g");
+/** Matches placeholders in every spelling; the group is the hash. */
+const anySpelling = new RegExp(`(?:${anyPrefix})${joint}(${hashSource})`, "gi");
+const nothingElse = new RegExp(`^(?:${anyPrefix})${joint}${hashSource}$`, "i");
+/** Matches the exact spelling. */
+const exact = new RegExp(`(?<![A-Za-z0-9_])(?:${anyPrefix})_${hashSource}(?![A-Za-z0-9])`, "g");
 
-/** `EMAIL_k482p137f`: a word, and some 33 bits of a keyed hash. Six tokens, no letter that any language escapes. */
+/** `EMAIL_k482p137f`: a prefix and about 33 bits of a keyed hash. Six tokens, without characters that need escaping. */
 export function placeholderOf(kind: HiddenKind, hash: string): string {
-  return `${words[kind]}_${hash}`;
+  return `${prefixes[kind]}_${hash}`;
 }
 
-/** The form of a hash, from random bytes (at least six). */
+/** Formats a hash from at least six random bytes. */
 export function hashForm(bytes: Uint8Array): string {
   let number = 0n;
   for (const byte of bytes.subarray(0, 8)) number = number * 256n + BigInt(byte);
@@ -57,50 +57,50 @@ export function hashForm(bytes: Uint8Array): string {
   return letter() + digits() + letter() + digits() + letter();
 }
 
-/** True for a text that is one placeholder and nothing else; whether anything stands behind it is not looked at. */
+/** True for a text that has the form of exactly one placeholder, known or not. */
 export function looksHidden(text: string): boolean {
   return text.length <= 40 && nothingElse.test(text);
 }
 
-/** A text with each placeholder replaced by what `by` says; null leaves it as it is written. */
+/** Replaces each placeholder with the result of `by`; null leaves it unchanged. */
 export function replacePlaceholders(text: string, by: (hash: string, written: string) => string | null): string {
-  return text.replace(spelled, (written: string, hash: string) => by(hash.toLowerCase(), written) ?? written);
+  return text.replace(anySpelling, (written: string, hash: string) => by(hash.toLowerCase(), written) ?? written);
 }
 
-/** The hashes of the placeholders in a text, however they are spelled. */
+/** Hashes of the placeholders in a text, in any spelling. */
 export function hashesIn(text: string): string[] {
-  return [...text.matchAll(spelled)].map((match) => (match[1] ?? "").toLowerCase());
+  return [...text.matchAll(anySpelling)].map((match) => (match[1] ?? "").toLowerCase());
 }
 
-/** Placeholders written exactly as they are made, each with its hash. */
+/** Placeholders in their exact spelling, each with its hash. */
 export function exactIn(text: string): { written: string; hash: string }[] {
   return [...text.matchAll(exact)].map(([written]) => ({ written, hash: written.slice(written.lastIndexOf("_") + 1) }));
 }
 
-/** A character that no detector takes for anything. */
-const filler = "\uE000";
+/** A private-use character that no detector matches. */
+const mask = "\uE000";
 
-/** The text with every placeholder blotted out, of the same length. */
-export function blotted(text: string): string {
-  return text.replace(spelled, (written) => filler.repeat(written.length));
+/** Masks every placeholder in a text; the length stays the same. */
+export function maskPlaceholders(text: string): string {
+  return text.replace(anySpelling, (written) => mask.repeat(written.length));
 }
 
-export function isBlotted(text: string): boolean {
-  return text.includes(filler);
+export function isMasked(text: string): boolean {
+  return text.includes(mask);
 }
 
-/** What may stand between the word and the hash, from its start. */
+/** Matches the start of the separator between prefix and hash. */
 const jointStart = /^(?:\\{0,2}|\\{0,2}_|%|%5|%5f|-)$/;
 const hashStart = new RegExp(String.raw`^${joint}${consonant}(?:\d{0,2}|\d{3}(?:${consonant}(?:\d{0,2}|\d{3})?)?)$`);
-const lowered = Object.values(words).map((word) => word.toLowerCase());
-/** Longer than the start of any placeholder. */
+const lowered = Object.values(prefixes).map((word) => word.toLowerCase());
+/** Maximum length of an incomplete placeholder. */
 const longest = Math.max(...lowered.map((word) => word.length)) + 3 + 9;
 
-/** Where the end of a text may be the start of a placeholder that goes on; the text's length when nowhere. */
+/** Position of an incomplete placeholder at the end of a text; the text's length if there is none. */
 export function unfinishedFrom(text: string): number {
-  // The end of a whole one may look like the start of another.
+  // The end of a complete placeholder may look like the start of another.
   const tail = Math.max(0, text.length - 2 * longest);
-  const behind = [...text.slice(tail).matchAll(spelled)].at(-1);
+  const behind = [...text.slice(tail).matchAll(anySpelling)].at(-1);
   const whole = behind === undefined ? 0 : tail + behind.index + behind[0].length;
   for (let at = Math.max(whole, text.length - longest); at < text.length; at += 1) {
     if (isStart(text.slice(at).toLowerCase())) return at;

@@ -2,7 +2,7 @@ import { isIPv4, isIPv6 } from "node:net";
 import { reachOf } from "../addresses.ts";
 import { type Report, weights } from "./candidate.ts";
 
-/** Name servers that everybody writes into configuration. */
+/** Public DNS servers that are common in configuration. */
 const everybodys = new Set([
   "8.8.8.8",
   "8.8.4.4",
@@ -27,7 +27,7 @@ const versionBefore =
 const addressBefore =
   /(?:(?:\bip|\bipv4|\bhost|\bclient|\bremote|\baddr|\baddress|\bfrom|\bserver|\bssh|\bpeer|\bvisitor|\bvon|\bdesde|\bdepuis|\bde|\bda|_ip|Ip|IP|Addr|Address|_addr|_address|_host|-For|-IP)\s?["'`]?\s{0,2}(?:[:=>]|is|ist|est|es|è|é|address)?\s{0,2}["'`([]?|:\/\/|@)$/i;
 
-/** IPv4 and IPv6 addresses on the internet, and MAC addresses. @param internal also those of private networks. */
+/** Finds public IPv4 and IPv6 addresses, and MAC addresses. @param internal include private networks */
 export function findNetworkAddresses(text: string, internal: boolean, report: Report): void {
   for (const { index, 0: match } of text.matchAll(
     /(?<![\d.]|\d,)(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}(?![\d])(?!\.\d)/g,
@@ -66,7 +66,7 @@ function isSomebodys(address: string, internal: boolean): boolean {
   );
 }
 
-/** Four small numbers are more often a version than an address. */
+/** Four small numbers are more likely a version than an address. */
 function isLikeVersion(address: string): boolean {
   const [first = 0, ...rest] = address.split(".").map(Number);
   if (address.split(".").filter((part) => part.length === 1).length >= 2) return true;
@@ -78,12 +78,12 @@ function findMacAddresses(text: string, report: Report): void {
     /(?<![\w:-])[0-9A-Fa-f]{2}(?:(?::[0-9A-Fa-f]{2}){5}|(?:-[0-9A-Fa-f]{2}){5})(?![\w]|[:-][0-9A-Fa-f])/g,
   )) {
     const digits = match.replace(/[:-]/g, "").toLowerCase();
-    // Nobody's: all zeros, all ones, groups, those kept for documents, and what counts up.
+    // Not a device: all zeros, all ones, multicast, documentation ranges and counting sequences.
     if (
       /^(?:0{12}|f{12}|01005e|3333|00005e0053|0123456789ab|001122334455|aabbccddeeff|deadbeef|112233445566)|^(.)\1*$|^(..)\2*$/.test(digits)
     )
       continue;
-    // Six pairs of digits with dashes are a date and a time.
+    // Six pairs of digits with dashes are a date and time.
     if (match.includes("-") && !/[a-f]/.test(digits)) continue;
     report(index, index + match.length, "mac_address", weights.checked);
   }

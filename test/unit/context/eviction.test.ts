@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ContextMessage } from "../../../agent-server/context/budget.ts";
-import { applyStates, chooseEvictions, type Piece, renderPiece } from "../../../agent-server/context/pieces.ts";
+import { applyStates, chooseEvictions, type Piece, renderPiece } from "../../../agent-server/context/eviction.ts";
 import { estimateTokens } from "../../../agent-server/context/tokens.ts";
 
 const long = (word: string): string => `${word} stands in a long text that a tool gave back. `.repeat(60);

@@ -6,9 +6,9 @@ import { LancelotError } from "../../contract/errors.ts";
 const keyBytes = 32;
 
 /**
- * The data folder's key of placeholders: random, made on first use, readable by its owner only. It is in no database, prompt or
- * log, so that nobody who sees a placeholder can find its value by trying values.
- * @throws LancelotError `unavailable` when it can be neither read nor made.
+ * Reads the data folder's placeholder key, creating it on first use: random, readable by its owner only. It is in no database, prompt or
+ * log, so that nobody who sees a placeholder can find its value by guessing.
+ * @throws LancelotError `unavailable` when the key can be neither read nor created
  */
 export function readKey(dataDir: string): Buffer {
   const file = join(dataDir, "placeholders.key");
@@ -29,18 +29,18 @@ export function readKey(dataDir: string): Buffer {
   return key;
 }
 
-/** Of two windows that make it at once, one is first; both then read the same. */
+/** Creates the file only if it does not exist, so that two windows end up with the same key. */
 function place(made: string, file: string): void {
   try {
     linkSync(made, file);
   } catch (cause) {
     if (isTaken(cause)) throw cause;
-    // Disks that know no hard links.
+    // The file system does not support hard links.
     renameSync(made, file);
   }
 }
 
-/** Null when there is no such file. */
+/** Reads the key; null when the file does not exist. */
 function keyIn(file: string): Buffer | null {
   let text: string;
   try {
@@ -61,19 +61,19 @@ function isTaken(cause: unknown): boolean {
 function unusable(file: string, cause: unknown): LancelotError {
   return new LancelotError(
     "unavailable",
-    `The key of placeholders, ${file}, cannot be read or made, so nothing is sent to a model. Check the folder's permissions; a broken file may be deleted, a new one is made.`,
+    `The placeholder key ${file} cannot be read or created, so nothing is sent to a model. Check the folder's permissions. You can delete a damaged file; Lancelot then creates a new one.`,
     { cause },
   );
 }
 
-/** A key for one purpose. */
+/** Derives a key for one purpose. */
 export function subkey(key: Buffer, purpose: string): Buffer {
   return createHmac("sha256", key).update(purpose).digest();
 }
 
 const sealedMark = "sealed:1:";
 
-/** A text that a copy of the database alone does not show: AES-256-GCM. */
+/** Encrypts a text with AES-256-GCM, so that a copy of the database alone does not reveal it. */
 export function sealText(key: Buffer, text: string): string {
   const nonce = randomBytes(12);
   const cipher = createCipheriv("aes-256-gcm", key, nonce);
@@ -81,7 +81,7 @@ export function sealText(key: Buffer, text: string): string {
   return sealedMark + Buffer.concat([nonce, cipher.getAuthTag(), data]).toString("base64");
 }
 
-/** The text as it was, sealed or not; null for one that was sealed with another key, or altered. */
+/** Decrypts a sealed text; returns other texts unchanged, and null for one that was sealed with another key or modified. */
 export function openText(key: () => Buffer, text: string): string | null {
   if (!text.startsWith(sealedMark)) return text;
   const bytes = Buffer.from(text.slice(sealedMark.length), "base64");
@@ -94,7 +94,7 @@ export function openText(key: () => Buffer, text: string): string | null {
   }
 }
 
-/** True for a text that would be taken for a sealed one. */
+/** True for a text that has the prefix of a sealed one. */
 export function seemsSealed(text: string): boolean {
   return text.startsWith(sealedMark);
 }

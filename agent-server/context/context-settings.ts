@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { createLayeredSettings } from "../storage/storage.ts";
+import { createLayeredConfig } from "../storage/storage.ts";
 
 const Share = z.number().min(0.05).max(1);
 
-/** `config/context.yaml`. Tokens are estimated; shares are of what the budget leaves for the conversation. */
+/** `config/context.yaml`. Token counts are estimates; shares are fractions of the conversation's budget. */
 export const ContextSettings = z.strictObject({
   version: z.literal(1).default(1),
   budget_tokens: z.int().min(1_000).max(100_000_000).default(128_000),
@@ -15,14 +15,14 @@ export const ContextSettings = z.strictObject({
 });
 export type ContextSettings = z.infer<typeof ContextSettings>;
 
-/** The settings in force: the shipped ones with the owner's laid over them. */
+/** Returns a getter for the current settings: the shipped file, overridden by the owner's. */
 export function createContextSettings(of: {
-  /** The shipped `config/` folder; null: defaults hold. */
+  /** The shipped `config/` folder; null to use the defaults. */
   configDir: string | null;
   dataDir: string;
-  onProblem: (words: string) => void;
+  onProblem: (message: string) => void;
 }): () => ContextSettings {
-  return createLayeredSettings({
+  const file = createLayeredConfig({
     ...of,
     name: "context.yaml",
     schema: ContextSettings,
@@ -31,4 +31,5 @@ export function createContextSettings(of: {
         throw new Error("keep must be less than shorten_at, and shorten_at no more than compact_at");
     },
   });
+  return () => file.read().value;
 }

@@ -24,7 +24,7 @@ const ProviderSettings = z.strictObject({
   scopes: z.array(z.string().min(1).max(500)).max(50),
   redirect: z.enum(["loopback", "editor"]).default("loopback"),
   redirect_uri: z.url().optional(),
-  /** Further parameters of the authorization request. */
+  /** Additional parameters of the authorization request. */
   parameters: z.record(z.string().regex(/^[a-z_]{1,60}$/), z.string().max(500)).default({}),
   headers: z.record(z.string().regex(/^[a-z0-9-]{1,60}$/), z.string().max(500)).default({}),
 });
@@ -33,8 +33,9 @@ export type OAuthSettings = z.infer<typeof ProviderSettings>;
 const fileName = "config/oauth.yaml";
 
 /**
- * The settings of a sign-in: the owner's `config/oauth.yaml` in the data folder, key by key over the shipped one. Read anew when
- * either changed. @throws LancelotError `unavailable` when the owner's file cannot be used; it says what is wrong with it.
+ * Returns the settings of a provider's sign-in: the shipped `oauth.yaml`, overridden key by key by the owner's `config/oauth.yaml` in the
+ * data folder. Files are read again when they change.
+ * @throws LancelotError `unavailable` when the owner's file is invalid, with the reason
  */
 export function createOAuthSettings(deps: { configDir: string; dataDir: string }): (provider: OAuthProvider) => OAuthSettings {
   const shippedPath = join(deps.configDir, "oauth.yaml");
@@ -57,7 +58,7 @@ function load(shippedPath: string, ownerPath: string): Record<OAuthProvider, OAu
     const path = ["providers", name, ...(issue?.path ?? [])].join(".");
     throw new LancelotError(
       "unavailable",
-      `${fileName} in the data folder cannot be used: ${path}: ${issue?.message ?? "wrong"}. Mend it.`,
+      `${fileName} in the data folder is invalid: ${path}: ${issue?.message ?? "invalid value"}. Correct it.`,
     );
   };
   const [anthropic, google] = oauthProviders;
@@ -70,7 +71,9 @@ function providersOf(text: string): Record<string, Record<string, unknown>> {
   try {
     return File.parse(parseShipped(text, 100).value ?? {}).providers;
   } catch (cause) {
-    throw new LancelotError("unavailable", `${fileName} in the data folder is not a list of providers. Mend it, or delete it.`, { cause });
+    throw new LancelotError("unavailable", `${fileName} in the data folder is not a list of providers. Correct it, or delete it.`, {
+      cause,
+    });
   }
 }
 

@@ -1,4 +1,4 @@
-/** A run of letters; a change from lower to upper case begins a new one (`phoneNumber`). */
+/** A run of letters; a change from lower to upper case starts a new word (`phoneNumber`). */
 export interface Word {
   readonly start: number;
   readonly end: number;
@@ -6,7 +6,7 @@ export interface Word {
   readonly text: string;
 }
 
-/** Longer runs of letters are no words; they are passed over. */
+/** Longer runs of letters are skipped. */
 const maxLength = 24;
 
 /** Calls `visit` with each word of 1 to 24 letters, in order. */
@@ -27,7 +27,7 @@ export function eachWord(text: string, visit: (word: Word) => void): void {
   }
 }
 
-/** Phrases looked up word by word, the longest first. What lies between two words of a phrase is at most three signs of no content. */
+/** A trie of phrases, matched word by word with the longest match first. At most three separators may occur between two words. */
 export interface Phrases<T> {
   readonly next: Map<string, Phrases<T>>;
   value: T | null;
@@ -47,14 +47,14 @@ export function addPhrase<T>(phrases: Phrases<T>, phrase: string, value: T): voi
   node.value = value;
 }
 
-/** Calls `visit` for each place where a phrase stands, with the place of its first and after its last word; `onWord` for each word. */
+/** Calls `visit` for each occurrence of a phrase, with its start and end; calls `onWord` for each word. */
 export function eachPhrase<T>(
   text: string,
   phrases: Phrases<T>,
   visit: (value: T, start: number, end: number) => void,
   onWord: (word: Word) => void = () => undefined,
 ): void {
-  // Places where a phrase has begun and may go on; one phrase is a few words long, so there are never many.
+  // Partial matches. Phrases have only a few words, so there are never many.
   let open: { node: Phrases<T>; start: number; end: number; best: T | null; bestEnd: number }[] = [];
   const close = (one: (typeof open)[number]): void => {
     if (one.best !== null) visit(one.best, one.start, one.bestEnd);

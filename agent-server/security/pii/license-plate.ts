@@ -1,4 +1,4 @@
-import { valueAt, valueShape, type ValueShape } from "./after-cue.ts";
+import { valueAt, valueShape, type ValueShape } from "./cue-value.ts";
 import { type Report, weights } from "./candidate.ts";
 
 const forms = [
@@ -19,7 +19,7 @@ const forms = [
 
 let shape: ValueShape | null = null;
 
-/** A car's plate after a word for it. */
+/** Finds a license plate after a cue. */
 export function findPlateAfterCue(text: string, at: number, report: Report): void {
   shape ??= valueShape(forms.join("|"));
   const near = valueAt(text, at, shape.tight);

@@ -1,14 +1,14 @@
 /**
- * Whether a pattern that an owner wrote can be run over any text in time that grows with the text alone. What it may try at one
- * place is counted: repeats multiply, alternatives add. Only what is understood here is taken.
+ * Whether a user-defined pattern runs in linear time on any text. Counts the ways to match at one position: repetitions multiply,
+ * alternatives add. Rejects syntax that this check does not support.
  */
 export interface PatternCheck {
-  /** Why it is refused and what to write instead; null when it is taken. */
+  /** Why the pattern is rejected and how to correct it; null when it is accepted. */
   readonly problem: string | null;
   readonly pattern: RegExp | null;
 }
 
-/** Ways to match at one place, and characters of the longest match. */
+/** Maximum ways to match at one position, and maximum length of a match. */
 const maxWays = 4_096;
 const maxLength = 512;
 
@@ -17,32 +17,32 @@ interface Cost {
   readonly length: number;
 }
 
-export function checkOwnerPattern(source: string): PatternCheck {
+export function checkCustomPattern(source: string): PatternCheck {
   const refuse = (problem: string): PatternCheck => ({ problem, pattern: null });
   let pattern: RegExp;
   try {
     pattern = new RegExp(source, "gu");
   } catch (error) {
     return refuse(
-      `is no regular expression (${error instanceof Error ? error.message.replace(/^Invalid regular expression: /, "") : "unreadable"})`,
+      `is not a regular expression (${error instanceof Error ? error.message.replace(/^Invalid regular expression: /, "") : "unreadable"})`,
     );
   }
   const reader = { source, at: 0 };
   try {
     const { ways, length } = alternatives(reader, 0);
-    if (reader.at < source.length) return refuse("has a bracket too many");
-    if (length === 0 || pattern.test("")) return refuse("matches the empty text; say at least one character that must be there");
-    if (length > maxLength) return refuse(`can match more than ${maxLength} characters; make its repeats shorter`);
+    if (reader.at < source.length) return refuse("has an unmatched closing parenthesis");
+    if (length === 0 || pattern.test("")) return refuse("matches the empty text; require at least one character");
+    if (length > maxLength) return refuse(`can match more than ${maxLength} characters; shorten its repetitions`);
     if (ways > maxWays)
-      return refuse("could take very long on some texts; use fewer repeats of different length, such as \\d{8} for \\d{6,10}");
+      return refuse("could be very slow on some texts; use fewer variable repetitions, such as \\d{8} instead of \\d{6,10}");
   } catch (error) {
-    if (error instanceof Refused) return refuse(error.message);
+    if (error instanceof UnsupportedPatternError) return refuse(error.message);
     throw error;
   }
   return { problem: null, pattern };
 }
 
-class Refused extends Error {}
+class UnsupportedPatternError extends Error {}
 
 interface Reader {
   readonly source: string;
@@ -50,7 +50,7 @@ interface Reader {
 }
 
 function alternatives(reader: Reader, depth: number): Cost {
-  if (depth > 20) throw new Refused("has too many groups in each other");
+  if (depth > 20) throw new UnsupportedPatternError("nests too many groups");
   let ways = 0;
   let length = 0;
   for (;;) {
@@ -79,7 +79,7 @@ function atom(reader: Reader, depth: number): Cost {
   if (sign === "(") {
     const opening = /^\?(?::|<[\p{L}_$][\p{L}\d_$]*>)/u.exec(reader.source.slice(reader.at, reader.at + 60))?.[0];
     if (reader.source.charAt(reader.at) === "?" && opening === undefined)
-      throw new Refused("looks ahead or behind, which is not supported; use \\b for the edge of a word");
+      throw new UnsupportedPatternError("uses a lookaround, which is not supported; use \\b for a word boundary");
     reader.at += opening?.length ?? 0;
     const inner = alternatives(reader, depth + 1);
     reader.at += 1;
@@ -95,7 +95,7 @@ function atom(reader: Reader, depth: number): Cost {
       /^(?:[pP]\{[^}]{1,60}\}|u\{[0-9a-fA-F]{1,6}\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|c[A-Za-z]|.)/su.exec(
         reader.source.slice(reader.at, reader.at + 64),
       )?.[0] ?? "";
-    if (/^[1-9k]/.test(escape)) throw new Refused("refers back to a group, which is not supported; write the text out");
+    if (/^[1-9k]/.test(escape)) throw new UnsupportedPatternError("uses a backreference, which is not supported");
     reader.at += escape.length;
     return { ways: 1, length: escape === "b" || escape === "B" ? 0 : 1 };
   }
@@ -107,7 +107,7 @@ function repeated(reader: Reader, inner: Cost): Cost {
   if (match === null) return inner;
   reader.at += match[0].length;
   const open = /^[*+]/.test(match[0]) || (match[2] === "," && match[3] === "");
-  if (open) throw new Refused(`repeats without an end (${match[0]}); say how often at most, such as {1,40}`);
+  if (open) throw new UnsupportedPatternError(`has an unbounded repetition (${match[0]}); set a maximum, such as {1,40}`);
   const [least, most] = match[0].startsWith("?") ? [0, 1] : [Number(match[1]), match[2] === "," ? Number(match[3]) : Number(match[1])];
   let ways = 0;
   let power = 1;

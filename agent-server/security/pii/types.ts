@@ -1,4 +1,4 @@
-/** Kinds of personal data that are found. */
+/** Kinds of personal data. */
 export const piiKinds = [
   "email",
   "phone",
@@ -13,21 +13,21 @@ export const piiKinds = [
   "account",
   "plate",
   "coordinates",
-  /** What a pattern of the owner's found (config/redaction.yaml). */
+  /** A match of a custom pattern (config/redaction.yaml). */
   "custom",
 ] as const;
 export type PiiKind = (typeof piiKinds)[number];
 
-/** A place in a text, in UTF-16 units, end not included. Matches come in order and do not overlap. */
+/** A range of a text in UTF-16 units; `end` is exclusive. Matches are sorted and do not overlap. */
 export interface PiiMatch {
   readonly start: number;
   readonly end: number;
   readonly kind: PiiKind;
-  /** Of `custom`: the owner's name for it, such as `customer_number`. */
+  /** For `custom`: the pattern's name, such as `customer_number`. */
   readonly name?: string;
 }
 
-/** Finds personal data by rules alone: pure, synchronous, never throws (M6). */
+/** Finds personal data with rules: pure, synchronous, never throws (M6). */
 export interface PiiDetector {
   find(text: string): PiiMatch[];
 }

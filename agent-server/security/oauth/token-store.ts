@@ -1,21 +1,21 @@
 import * as z from "zod";
 import type { OAuthProvider } from "../../contract/oauth.ts";
 import { oauthSecret } from "../reserved-secrets.ts";
-import type { Secrets } from "../security.ts";
+import type { Secrets } from "../types.ts";
 
-/** What a provider gave, as it lies in the vault. Times are ISO 8601. */
+/** A provider's tokens as stored in the vault. Times are ISO 8601. */
 const Tokens = z.object({
   accessToken: z.string().min(1),
   refreshToken: z.string().nullable(),
   expiresAt: z.string().nullable(),
   refreshedAt: z.string(),
   scopes: z.array(z.string()),
-  /** The client they were given to: those of another are of no use. */
+  /** The client that the tokens were issued to; another client cannot use them. */
   clientId: z.string(),
 });
 export type Tokens = z.infer<typeof Tokens>;
 
-/** Tokens of one provider in the vault; what cannot be read counts as none. */
+/** Stores tokens per provider in the vault; unreadable entries count as missing. */
 export function createTokenStore(secrets: Pick<Secrets, "get" | "set" | "delete">) {
   return {
     async read(provider: OAuthProvider): Promise<Tokens | null> {

@@ -1,18 +1,18 @@
-import type { PersonalRules } from "./scope.ts";
+import type { PersonalRules } from "./types.ts";
 
-/** A text as it was hidden, and how much was known then. */
+/** A hidden text, and the version of the known values at that time. */
 interface Hidden {
   readonly text: string;
   readonly version: number;
 }
 
-/** UTF-16 units of the texts that are remembered. */
-const keptUnits = 4_000_000;
+/** Maximum UTF-16 units of the cached texts. */
+const maxUnits = 4_000_000;
 
-/** What texts became when they were hidden: a conversation is sent again with each step, and grows by its end. */
-export function createHiddenTexts() {
+/** Caches hidden texts: each step sends the whole conversation again, with additions at its end. */
+export function createHiddenTextCache() {
   const kept = new Map<string, Hidden>();
-  let rulesOfKept: PersonalRules | null = null;
+  let rulesOfCache: PersonalRules | null = null;
   let units = 0;
 
   function remove(text: string): void {
@@ -25,19 +25,19 @@ export function createHiddenTexts() {
       units = 0;
     },
     get(text: string, rules: PersonalRules): Hidden | null {
-      if (rules.detector !== rulesOfKept?.detector || rules.kinds !== rulesOfKept.kinds) return null;
+      if (rules.detector !== rulesOfCache?.detector || rules.kinds !== rulesOfCache.kinds) return null;
       return kept.get(text) ?? null;
     },
     set(text: string, rules: PersonalRules, hidden: Hidden): void {
-      if (rules.detector !== rulesOfKept?.detector || rules.kinds !== rulesOfKept.kinds) {
+      if (rules.detector !== rulesOfCache?.detector || rules.kinds !== rulesOfCache.kinds) {
         this.clear();
-        rulesOfKept = rules;
+        rulesOfCache = rules;
       }
       remove(text);
       kept.set(text, hidden);
       units += text.length;
       for (const oldest of kept.keys()) {
-        if (units <= keptUnits) break;
+        if (units <= maxUnits) break;
         remove(oldest);
       }
     },

@@ -119,14 +119,14 @@ describe("an export of the ledger", () => {
     async (filter) => {
       expect(await words(ledger.export({ format: "ledger", ...filter }))).toEqual([
         "invalid_params",
-        "The ledger is exported whole, or it could not be verified. Leave the task and the times out.",
+        "A ledger export cannot be filtered, because it could not be verified. Remove the task and time filters.",
       ]);
     },
   );
 
   const missing = (seq: number) => [
     "unavailable",
-    `Entry ${seq} of the ledger is missing or cannot be read, so it was not exported. Verify the receipts to see more.`,
+    `Entry ${seq} of the ledger is missing or unreadable, so nothing was exported. Verify the receipts for details.`,
   ];
   const second = "segment-101-200.jsonl.gz";
   const sealedFile = () => join(folder.dataDir, "receipts", second);
@@ -145,7 +145,7 @@ describe("an export of the ledger", () => {
     [
       "a sealed file is gone",
       () => rmSync(sealedFile()),
-      ["unavailable", "A sealed file of the ledger is missing, so nothing was exported. Verify the receipts to see which."],
+      ["unavailable", "A sealed file of the ledger is missing, so nothing was exported. Verify the receipts to find out which."],
     ],
     [
       "a sealed file is no such file",
@@ -166,7 +166,7 @@ describe("an export of the ledger", () => {
     fill(1);
     expect(await words(ledger.export({ format: "ledger" }, AbortSignal.abort()))).toEqual([
       "cancelled",
-      "The export was stopped; nothing of it was kept.",
+      "The export was cancelled and its file deleted.",
     ]);
     const fault = new TypeError("a fault");
     const failing = exportReceipts(
@@ -249,19 +249,19 @@ describe("the check of an export", () => {
   const first = (all: string[], start: string) => all.findIndex((line) => line.startsWith(start));
   // Header, ten entries and a signature twice, end.
   it.each<[what: string, edit: Edit, words: string]>([
-    ["a changed entry", (all) => (all[7] = all[7]?.replace("action", "acting") ?? ""), "Entry 7 in the export is not as it was written."],
+    ["a changed entry", (all) => (all[7] = all[7]?.replace("action", "acting") ?? ""), "Entry 7 in the export was modified."],
     ["a removed entry", (all) => all.splice(7, 1), "Entry 7 is missing in the export."],
-    ["a cut line", (all) => (all[7] = all[7]?.slice(0, -9) ?? ""), "Entry 7 in the export cannot be read."],
-    ["a line that is nothing", (all) => all.splice(7, 0, "{}"), "Entry 7 in the export cannot be read."],
-    ["a line that is no JSON", (all) => all.splice(7, 0, "hello"), "Entry 7 in the export cannot be read."],
+    ["a cut line", (all) => (all[7] = all[7]?.slice(0, -9) ?? ""), "Entry 7 in the export cannot be parsed."],
+    ["a line that is nothing", (all) => all.splice(7, 0, "{}"), "Entry 7 in the export cannot be parsed."],
+    ["a line that is no JSON", (all) => all.splice(7, 0, "hello"), "Entry 7 in the export cannot be parsed."],
     ["the last entry of a signed part removed", (all) => all.splice(10, 1), "Entry 10 is missing in the export."],
-    ["a signature put later", (all) => all.splice(12, 0, ...all.splice(11, 1)), "Entry 10 has its signature in another place."],
+    ["a signature put later", (all) => all.splice(12, 0, ...all.splice(11, 1)), "Entry 10 has its signature in the wrong place."],
     [
       "a signature removed",
       (all) => all.splice(first(all, '{"signature"'), 1),
-      "Entry 21 or a later one had a signature that is gone: 2 were exported, 1 are here.",
+      "Entry 21 or a later entry lost its signature: 2 were exported, 1 are in the file.",
     ],
-    ["the end cut off", (all) => all.splice(-1), "Entry 21 or the end is missing: the export was cut off."],
+    ["the end cut off", (all) => all.splice(-1), "Entry 21 or the end is missing: the export is truncated."],
     ["a cut tail", (all) => all.splice(12, 11), "Entry 11 is missing: the export had 20 entries."],
     [
       "fewer entries at its end",
@@ -271,10 +271,10 @@ describe("the check of an export", () => {
     [
       "another head at its end",
       (all) => (all[all.length - 1] = all.at(-1)?.replace(/"head":"\w/, '"head":"x') ?? ""),
-      "Entry 20 is not the one the export ended with.",
+      "Entry 20 does not match the head of the export.",
     ],
-    ["a line after the end", (all) => all.push("{}"), "Entry 21 or something else stands after the end of the export."],
-    ["a second header", (all) => all.splice(5, 0, all[0] ?? ""), "Entry 5 in the export cannot be read."],
+    ["a line after the end", (all) => all.push("{}"), "Entry 21 or other data follows the end of the export."],
+    ["a second header", (all) => all.splice(5, 0, all[0] ?? ""), "Entry 5 in the export cannot be parsed."],
   ])("says what is wrong: %s", async (_, edit, message) => {
     fill(5);
     await ledger.sign();
@@ -285,8 +285,8 @@ describe("the check of an export", () => {
     writeFileSync(path(file), `${all.join("\n")}\n`);
     const { ok, firstBad } = await verifyExport(path(file));
     expect([ok, firstBad?.message]).toEqual([false, message]);
-    if (message.includes("was cut off") || message.includes("is missing")) expect(firstBad?.problem).toBe("removed");
-    expect(firstBad?.receiptId ?? null).toBe(message.includes("not as it was written") ? rows(storage)[6]?.receipt_id : null);
+    if (message.includes("is truncated") || message.includes("is missing")) expect(firstBad?.problem).toBe("removed");
+    expect(firstBad?.receiptId ?? null).toBe(message.includes("was modified") ? rows(storage)[6]?.receipt_id : null);
   });
 
   it("takes the ends of lines of any system, and empty lines", async () => {
@@ -314,7 +314,7 @@ describe("the check of an export", () => {
     const { file } = await ledger.export({ format: "ledger" });
     expect(await words(verifyExport(path(file), { signal: AbortSignal.abort() }))).toEqual([
       "cancelled",
-      "The check of the export was stopped.",
+      "Verifying the export was cancelled.",
     ]);
     expect(await words(verifyExport(path("nowhere")))).toEqual(["not_found", "There is no such file."]);
     await expect(verifyExport(path(""))).rejects.toMatchObject({
@@ -323,7 +323,7 @@ describe("the check of an export", () => {
       data: { reason: "EISDIR" },
     });
     writeFileSync(path("empty"), "\n\n");
-    expect(await words(verifyExport(path("empty")))).toEqual(["invalid_params", "This file is not an exported ledger: it is empty."]);
+    expect(await words(verifyExport(path("empty")))).toEqual(["invalid_params", "This file is not a ledger export: it is empty."]);
     for (const text of [
       "hello",
       "{}",
@@ -333,7 +333,7 @@ describe("the check of an export", () => {
       writeFileSync(path("other"), text);
       expect(await words(verifyExport(path("other")))).toEqual([
         "invalid_params",
-        "This file is not an exported ledger: its first line does not say so.",
+        "This file is not a ledger export: its first line is not an export header.",
       ]);
     }
   });

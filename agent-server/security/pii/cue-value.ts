@@ -1,6 +1,6 @@
 /**
- * What may stand between a cue and its value. `tight`: signs and a few words without content ("number is", `": "`).
- * `loose`: other words too, within the sentence and the line. Both bounded, so that a search is as long as its window.
+ * Text between a cue and its value. `tight`: punctuation and a few filler words ("number is", `": "`). `loose`: any words of the same
+ * sentence and line. Both are bounded, so that matching takes bounded time.
  */
 const sign = String.raw`(?:[\s:=>#|"'\x60*_()[\]<.,;°º~\\/-]|&nbsp;)`;
 const filler =
@@ -8,7 +8,7 @@ const filler =
   "their|card|holder|value|string|str|text|field|customer|for|für|para|per|pour|on|at|am|an|au|al|ao|in|il|em|en|unter|under|to|is|main|home|work|mobil|mobile|office|cell|privat|büro|" +
   "date|me|mich|mir|us|uns|today|now|please|bitte|also|still|as|address|adresse|ip|mac|user|client|current|country|zip|new|old|neue|nuovo|nueva|nuova|novo|nova|und|client|server|bearing|with|mit|y|e|et|and";
 
-/** As it is, `Capitalized` and `UPPER`: shapes of values are told by their case, so the pattern as a whole is not case-blind. */
+/** In lower, Title and UPPER case: the pattern is case-sensitive because the values' shapes depend on case. */
 const fillers = [
   ...new Set(filler.split("|").flatMap((word) => [word, word.charAt(0).toUpperCase() + word.slice(1), word.toUpperCase()])),
 ].join("|");
@@ -21,7 +21,7 @@ export interface ValueShape {
   readonly loose: RegExp;
 }
 
-/** @param source a pattern without groups that capture; the value is the first group of both. */
+/** @param source a pattern without capture groups; the value is the first group of both results */
 export function valueShape(source: string, flags = ""): ValueShape {
   const end = String.raw`(?![\p{L}\d])`;
   return {
@@ -36,7 +36,7 @@ export interface Value {
   readonly text: string;
 }
 
-/** The value right after a place, or null. */
+/** The value at a position, or null. */
 export function valueAt(text: string, at: number, pattern: RegExp): Value | null {
   pattern.lastIndex = at;
   const match = pattern.exec(text);

@@ -2,13 +2,13 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { isNode, LineCounter, parseDocument } from "yaml";
 import * as z from "zod";
-import { checkOwnerPattern } from "./owner-pattern.ts";
-import { type PiiKind, piiKinds } from "./pii.ts";
+import { checkCustomPattern } from "./custom-pattern.ts";
+import { type PiiKind, piiKinds } from "./types.ts";
 
 const fileName = "config/redaction.yaml";
 const maxBytes = 200_000;
 
-const OwnerPattern = z.string().min(1).max(1_000);
+const CustomPattern = z.string().min(1).max(1_000);
 const Domain = z
   .string()
   .regex(
@@ -19,24 +19,24 @@ const settingKinds = piiKinds.filter((kind): kind is Exclude<PiiKind, "custom"> 
 
 export const RedactionSettings = z.strictObject({
   version: z.literal(1).default(1),
-  /** Kinds that are not looked for are false. */
+  /** Kinds set to false are not detected. */
   kinds: z.partialRecord(z.enum(settingKinds), z.boolean()).default({}),
-  /** Addresses of private networks count as personal data too. */
+  /** Whether addresses in private networks count as personal data. */
   private_addresses: z.boolean().default(false),
-  /** What stays as it is although it looks like personal data. */
+  /** Exemptions: values, e-mail domains and patterns that are not redacted. */
   allow: z
     .strictObject({
       values: z.array(z.string().min(1).max(500)).max(2_000).default([]),
       domains: z.array(Domain).max(500).default([]),
-      patterns: z.array(OwnerPattern).max(100).default([]),
+      patterns: z.array(CustomPattern).max(100).default([]),
     })
     .prefault({}),
-  /** What else is personal here, by a name. */
+  /** Additional patterns for personal data. */
   patterns: z
     .array(
       z.strictObject({
         name: z.string().regex(/^[a-z][a-z0-9_]{0,39}$/, "must be small letters, digits and underscores"),
-        pattern: OwnerPattern,
+        pattern: CustomPattern,
       }),
     )
     .max(50)
@@ -44,27 +44,27 @@ export const RedactionSettings = z.strictObject({
 });
 export type RedactionSettings = z.infer<typeof RedactionSettings>;
 
-/** The settings in use, their patterns ready to run. */
+/** The current settings with compiled patterns. */
 export interface Redaction {
   readonly settings: RedactionSettings;
   readonly allowed: readonly RegExp[];
   readonly patterns: readonly { readonly name: string; readonly pattern: RegExp }[];
-  /** Why the owner's file is not in use, with its line and what to do; null when it is, or there is none. */
+  /** Why the owner's file is ignored, with the line and how to correct it; null when it is valid or missing. */
   readonly problem: string | null;
 }
 
-/** The settings with nothing allowed and every kind looked for. */
+/** Settings without exemptions and with every kind enabled. */
 export const strictRedaction: Redaction = { settings: RedactionSettings.parse({}), allowed: [], patterns: [], problem: null };
 
 /**
- * `config/redaction.yaml`: the owner's, in the data folder, laid over the shipped one, read again when either changed. Lists are added to
- * the shipped ones, switches replace them. With a file that cannot be used nothing is allowed and everything is looked for.
- * @returns what answers the settings in use; never throws.
+ * `config/redaction.yaml`: the shipped file merged with the owner's in the data folder; read again when either changes. Lists are
+ * appended, other settings override. While a file is invalid, there are no exemptions and every kind is enabled.
+ * @returns a getter for the current settings; it never throws
  */
-export function createRedactionFile(deps: { configDir: string; dataDir: string }): () => Redaction {
+export function createRedactionSettings(deps: { configDir: string; dataDir: string }): () => Redaction {
   const paths = [
-    { path: join(deps.configDir, "redaction.yaml"), whose: fileName },
-    { path: join(deps.dataDir, "config", "redaction.yaml"), whose: `${fileName} in the data folder` },
+    { path: join(deps.configDir, "redaction.yaml"), label: fileName },
+    { path: join(deps.dataDir, "config", "redaction.yaml"), label: `${fileName} in the data folder` },
   ];
   let stamp = "";
   let loaded: Redaction | null = null;
@@ -78,9 +78,9 @@ export function createRedactionFile(deps: { configDir: string; dataDir: string }
   };
 }
 
-function load(paths: readonly { path: string; whose: string }[]): Redaction {
+function load(paths: readonly { path: string; label: string }[]): Redaction {
   let settings = strictRedaction.settings;
-  for (const { path, whose } of paths) {
+  for (const { path, label } of paths) {
     let text: string;
     try {
       text = readFileSync(path, "utf8");
@@ -88,16 +88,16 @@ function load(paths: readonly { path: string; whose: string }[]): Redaction {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") continue;
       return {
         ...strictRedaction,
-        problem: `${whose} cannot be read; check its permissions. Until then nothing is exempt from redaction.`,
+        problem: `${label} cannot be read; check its permissions. Until then, nothing is exempt from redaction.`,
       };
     }
     const read = parseRedaction(text);
     if ("problem" in read)
-      return { ...strictRedaction, problem: `${whose}, ${read.problem} Until you correct it nothing is exempt from redaction.` };
-    settings = lay(settings, read.settings);
+      return { ...strictRedaction, problem: `${label}, ${read.problem} Until you correct it, nothing is exempt from redaction.` };
+    settings = merge(settings, read.settings);
   }
   const compile = (source: string): RegExp[] => {
-    const { pattern } = checkOwnerPattern(source);
+    const { pattern } = checkCustomPattern(source);
     return pattern === null ? [] : [pattern];
   };
   return {
@@ -108,9 +108,9 @@ function load(paths: readonly { path: string; whose: string }[]): Redaction {
   };
 }
 
-/** One file's settings, or what is wrong in which line and what to write instead. */
+/** Parses one file; returns its settings, or the problem with its line and how to correct it. */
 export function parseRedaction(text: string): { settings: RedactionSettings } | { problem: string } {
-  if (text.length > maxBytes) return { problem: "line 1: the file is larger than 200 KB; keep what you need." };
+  if (text.length > maxBytes) return { problem: "line 1: the file is larger than 200 KB; reduce it." };
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const [error] = document.errors;
@@ -126,14 +126,14 @@ export function parseRedaction(text: string): { settings: RedactionSettings } | 
   try {
     value = withoutEmpty(document.toJS({ maxAliasCount: 0 }) ?? {});
   } catch (cause) {
-    return { problem: `line 1: ${cause instanceof Error ? cause.message : "it cannot be read"}.` };
+    return { problem: `line 1: ${cause instanceof Error ? cause.message : "it cannot be parsed"}.` };
   }
   const parsed = RedactionSettings.safeParse(value, { reportInput: true });
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     const path = issue?.path ?? [];
     return {
-      problem: `line ${lineOf(path)}: ${path.map(String).join(".") || "the file"} ${issue === undefined ? "is not as it should be" : word(issue)}.`,
+      problem: `line ${lineOf(path)}: ${path.map(String).join(".") || "the file"} ${issue === undefined ? "is invalid" : describeIssue(issue)}.`,
     };
   }
   const patterns = [
@@ -141,13 +141,13 @@ export function parseRedaction(text: string): { settings: RedactionSettings } | 
     ...parsed.data.patterns.map(({ pattern: source }, index) => ({ source, path: ["patterns", index, "pattern"] })),
   ];
   for (const { source, path } of patterns) {
-    const { problem } = checkOwnerPattern(source);
+    const { problem } = checkCustomPattern(source);
     if (problem !== null) return { problem: `line ${lineOf(path)}: the pattern ${source.slice(0, 80)} ${problem}.` };
   }
   return { settings: parsed.data };
 }
 
-function word(issue: z.core.$ZodIssue): string {
+function describeIssue(issue: z.core.$ZodIssue): string {
   if (issue.code === "unrecognized_keys") return `has no setting ${issue.keys.join(", ")}; remove it or correct its name`;
   if (issue.code === "invalid_key") return `must be one of ${settingKinds.join(", ")}`;
   if (issue.code === "invalid_value") return `must be ${issue.values.map(String).join(" or ")}`;
@@ -159,23 +159,23 @@ function word(issue: z.core.$ZodIssue): string {
   return issue.message;
 }
 
-/** A key without a value says nothing. */
+/** Removes keys without a value. */
 function withoutEmpty(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).flatMap(([key, inner]) => (inner === null ? [] : [[key, withoutEmpty(inner)]])));
 }
 
-function lay(below: RedactionSettings, above: RedactionSettings): RedactionSettings {
+function merge(base: RedactionSettings, override: RedactionSettings): RedactionSettings {
   return {
     version: 1,
-    kinds: { ...below.kinds, ...above.kinds },
-    private_addresses: above.private_addresses || below.private_addresses,
+    kinds: { ...base.kinds, ...override.kinds },
+    private_addresses: override.private_addresses || base.private_addresses,
     allow: {
-      values: [...below.allow.values, ...above.allow.values],
-      domains: [...below.allow.domains, ...above.allow.domains],
-      patterns: [...below.allow.patterns, ...above.allow.patterns],
+      values: [...base.allow.values, ...override.allow.values],
+      domains: [...base.allow.domains, ...override.allow.domains],
+      patterns: [...base.allow.patterns, ...override.allow.patterns],
     },
-    patterns: [...below.patterns, ...above.patterns],
+    patterns: [...base.patterns, ...override.patterns],
   };
 }
 

@@ -1,13 +1,13 @@
-/** Values that were found, to be found again where nothing around them tells what they are. */
+/** Learned values that are replaced wherever they occur, also without identifying context. */
 export interface KnownValues {
   add(value: string, placeholder: string): void;
-  /** The text with every known value replaced, the longest first. */
+  /** Replaces every known value in a text, longest first. */
   replace(text: string): string;
 }
 
 interface Known {
   readonly value: string;
-  /** Where its first word begins in it. */
+  /** Offset of its first word. */
   readonly offset: number;
   readonly placeholder: string;
 }
@@ -16,15 +16,15 @@ const firstRun = /[\p{L}\p{N}]+/u;
 const run = new RegExp(firstRun, "gu");
 
 /**
- * What can only be that value is found wherever it stands, also with something grown onto it (`…@firma.de` in a plural). What might be a
- * part of another word is found where it stands by itself.
+ * Distinctive values are found anywhere, also inside a longer word (`…@firma.de` with a plural ending). Values that may be part of another
+ * word are found only as whole words.
  */
 export function createKnownValues(): KnownValues {
-  /** By the first word of each: what a text costs does not depend on how many there are. */
+  /** Indexed by first word, so that the cost per text does not depend on the number of values. */
   const byWord = new Map<string, Known[]>();
   let anywhere: Known[] = [];
 
-  const standsAlone = (text: string, from: number, to: number): boolean =>
+  const isWholeWord = (text: string, from: number, to: number): boolean =>
     !/[\p{L}\p{N}_]$/u.test(text.slice(Math.max(0, from - 2), from)) && !/^[\p{L}\p{N}_]/u.test(text.slice(to, to + 2));
 
   function replaceWords(text: string): string {
@@ -34,7 +34,7 @@ export function createKnownValues(): KnownValues {
     for (const match of text.matchAll(run)) {
       for (const { value, offset, placeholder } of byWord.get(match[0]) ?? []) {
         const from = match.index - offset;
-        if (from < done || !text.startsWith(value, from) || !standsAlone(text, from, from + value.length)) continue;
+        if (from < done || !text.startsWith(value, from) || !isWholeWord(text, from, from + value.length)) continue;
         result += text.slice(done, from) + placeholder;
         done = from + value.length;
         break;
@@ -50,7 +50,7 @@ export function createKnownValues(): KnownValues {
       const known = { value, offset: first.index, placeholder };
       const sorted = (group: readonly Known[]): Known[] =>
         [...group.filter((one) => one.value !== value), known].sort((one, other) => other.value.length - one.value.length);
-      if (isUnmistakable(value)) anywhere = sorted(anywhere);
+      if (isDistinctive(value)) anywhere = sorted(anywhere);
       else byWord.set(first[0], sorted(byWord.get(first[0]) ?? []));
     },
     replace(text) {
@@ -61,7 +61,7 @@ export function createKnownValues(): KnownValues {
   };
 }
 
-function isUnmistakable(value: string): boolean {
+function isDistinctive(value: string): boolean {
   if (value.length < 8) return false;
   return /[@+]/.test(value) || (/\d/.test(value) && (value.length >= 12 || /\p{L}/u.test(value)));
 }
