@@ -1,11 +1,11 @@
 import type { Tier } from "../contract/common.ts";
 import type { Decision, Intent, Mode, Posture, Rule } from "../contract/governance.ts";
-import type { Facts, SoulSubject, TrustKey } from "./facts.ts";
-import { type Appraisal, askOwner, rule } from "./policy/appraisal.ts";
-import { appraise } from "./policy/appraise.ts";
-import { type BaseTier, baseTier } from "./tiers.ts";
+import type { Facts, SoulSubject, TrustKey } from "./decision-facts.ts";
+import { type Appraisal, askOwner, rule } from "./policy/policy-finding.ts";
+import { appraise } from "./policy/policy.ts";
+import { type BaseTier, baseTier } from "./base-tiers.ts";
 
-export type { Facts } from "./facts.ts";
+export type { Facts } from "./decision-facts.ts";
 
 /** An intent with what policy found about it. Two with the same `key` get the same decision. */
 export interface Situation {

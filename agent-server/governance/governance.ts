@@ -17,26 +17,26 @@ import type { Migration, Storage } from "../storage/storage.ts";
 import { createApprovals, type Question } from "./approvals.ts";
 import { type Authorization, type AuthorizeContext, createAuthorizer } from "./authorize.ts";
 import { effectivePosture, type Judged } from "./decide.ts";
-import { createEvaluate } from "./evaluate.ts";
-import type { Facts, NetworkJudgement } from "./facts.ts";
-import { approvalMigrations } from "./migrations.ts";
-import type { OutcomeReport, RolledBackReport } from "./outcome.ts";
+import { createEvaluate } from "./decision-cache.ts";
+import type { Facts, NetworkJudgement } from "./decision-facts.ts";
+import { approvalMigrations } from "./approval-migrations.ts";
+import type { OutcomeReport, RolledBackReport } from "./outcome-report.ts";
 import { createCommandPolicy } from "./policy/commands/commands.ts";
-import { createNetworkPolicy } from "./policy/network.ts";
-import { createPathPolicy, type ResolvedPath } from "./policy/paths.ts";
+import { createNetworkPolicy } from "./policy/network-policy.ts";
+import { createPathPolicy, type ResolvedPath } from "./policy/path-policy.ts";
 import { createLearning, type Learning, learningMigrations } from "./learning/learning.ts";
 import { createSoulRoom, type SoulRoom, soulMigrations } from "./soul/soul.ts";
-import { createStats, statsMigrations } from "./stats.ts";
+import { createStats, statsMigrations } from "./decision-stats.ts";
 import { createTrust, type Trust, trustMigrations } from "./trust/trust.ts";
-import { createWitness, tellOutcome } from "./witness.ts";
+import { createWitness, tellOutcome } from "./outcome-recorder.ts";
 
 export type { Question } from "./approvals.ts";
-export { governanceHandlers } from "./handlers.ts";
+export { governanceHandlers } from "./governance-handlers.ts";
 export type { Authorization, AuthorizeContext, RefusedAction } from "./authorize.ts";
 export { feedbackFor, type GovernanceFeedback } from "./negotiation.ts";
-export type { OutcomeReport, OutcomeStep, RolledBackReport } from "./outcome.ts";
+export type { OutcomeReport, OutcomeStep, RolledBackReport } from "./outcome-report.ts";
 export { decodeSoul, diffSouls, lintSoul, loadSoulTerms } from "./soul/soul.ts";
-export { kinds as soulKinds } from "./vocabulary.ts";
+export { kinds as soulKinds } from "./action-vocabulary.ts";
 
 /** Tables of this room. */
 export const governanceMigrations: readonly Migration[] = [

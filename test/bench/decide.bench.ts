@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Intent } from "../../agent-server/contract/governance.ts";
 import { decide } from "../../agent-server/governance/decide.ts";
-import { createPathPolicy } from "../../agent-server/governance/policy/paths.ts";
+import { createPathPolicy } from "../../agent-server/governance/policy/path-policy.ts";
 import { gateFacts } from "../support/gate-facts.ts";
 import { createGovernanceRoom } from "../support/governance-fixture.ts";
 import type { BenchRow } from "./bench-row.ts";

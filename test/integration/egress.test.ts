@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { connect as connectTls } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createNetworkPolicy } from "../../agent-server/governance/policy/network.ts";
+import { createNetworkPolicy } from "../../agent-server/governance/policy/network-policy.ts";
 import { checkedLookup, createRedactor } from "../../agent-server/security/security.ts";
 import { createEgressProxy, type EgressConnection, type EgressProxy } from "../../agent-server/sandbox/egress.ts";
 import { openOsShell } from "../support/sandbox/os-shell.ts";

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { createPathPolicy } from "../../agent-server/governance/policy/paths.ts";
+import { createPathPolicy } from "../../agent-server/governance/policy/path-policy.ts";
 
 /** The system shows everything to root. */
 it("a path the system does not show to an ordinary user is refused in words", () => {

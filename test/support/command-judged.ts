@@ -1,4 +1,4 @@
-import type { CommandJudgement } from "../../agent-server/governance/facts.ts";
+import type { CommandJudgement } from "../../agent-server/governance/decision-facts.ts";
 
 const sentence = /^\S.{8,}[.!?)]$/s;
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Topic } from "../../agent-server/contract/events.ts";
 import { afterEach, beforeEach } from "vitest";
 import { createLearning, type Learning, learningMigrations } from "../../agent-server/governance/learning/learning.ts";
-import { createStats, type Stats, statsMigrations } from "../../agent-server/governance/stats.ts";
+import { createStats, type Stats, statsMigrations } from "../../agent-server/governance/decision-stats.ts";
 import { createTrust, type Trust, trustMigrations } from "../../agent-server/governance/trust/trust.ts";
 import { createLedger, type Ledger, receiptsMigrations } from "../../agent-server/receipts/receipts.ts";
 import { createRedactor } from "../../agent-server/security/security.ts";

@@ -1,4 +1,4 @@
-import type { ActiveSoul, CommandJudgement, Facts, NetworkJudgement } from "../../agent-server/governance/facts.ts";
+import type { ActiveSoul, CommandJudgement, Facts, NetworkJudgement } from "../../agent-server/governance/decision-facts.ts";
 
 const harmless: CommandJudgement = {
   verdict: "allow",

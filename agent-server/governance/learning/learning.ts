@@ -8,16 +8,16 @@ import type { LearnedPattern, LearnedRule, LearningProposal } from "../../contra
 import type { Ledger } from "../../receipts/receipts.ts";
 import type { Log } from "../../security/security.ts";
 import type { Storage } from "../../storage/storage.ts";
-import type { LearnedView, SoulSubject, TrustKey } from "../facts.ts";
-import { createSnapshot } from "../snapshot.ts";
-import { agreement } from "./agreement.ts";
-import { loadLearningNumbers, type LearningNumbers, neverAutomate } from "./numbers.ts";
-import { createOwnersWord, type LearningDecision, type LearningReceipt } from "./owners-word.ts";
-import { patternsOf, patternText } from "./patterns.ts";
-import { createLearningStore, type RuleRow, shownRule, type StoredProposal } from "./store.ts";
-import { coverageWords, decidedWords, patternName } from "./words.ts";
+import type { LearnedView, SoulSubject, TrustKey } from "../decision-facts.ts";
+import { createSnapshot } from "../database-snapshot.ts";
+import { agreement } from "./evidence-agreement.ts";
+import { loadLearningNumbers, type LearningNumbers, neverAutomate } from "./learning-config.ts";
+import { createOwnersWord, type LearningDecision, type LearningReceipt } from "./learning-decision.ts";
+import { patternsOf, patternText } from "./learned-patterns.ts";
+import { createLearningStore, type RuleRow, shownRule, type StoredProposal } from "./learning-store.ts";
+import { coverageWords, decidedWords, patternName } from "./learning-messages.ts";
 
-export { learningMigrations } from "./schema.ts";
+export { learningMigrations } from "./learning-migrations.ts";
 
 /** One answer of the owner to a question of the gate. What a rule answered, and what expired or was withdrawn, is none. */
 export interface Observation {

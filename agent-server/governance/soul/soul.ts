@@ -5,27 +5,27 @@ import type { SoulDocument, SoulIssue, SoulProposal, SoulStatus } from "../../co
 import type { Ledger, ReceiptClosing, ReceiptOpening } from "../../receipts/receipts.ts";
 import type { Log, Redactor } from "../../security/security.ts";
 import type { Storage } from "../../storage/storage.ts";
-import type { ActiveSoul } from "../facts.ts";
-import { createActivation } from "./activation.ts";
-import { createAmendments, type Proposing } from "./amendments.ts";
-import { compileSoul, soulHash } from "./compile.ts";
-import { readSoul } from "./document.ts";
-import { createInForce } from "./in-force.ts";
-import { lintSoul } from "./lint.ts";
-import { restrict, type SoulOverlay } from "./overlay.ts";
-import { soulLine, soulPrompt } from "./prompt.ts";
-import { createProposalStore } from "./proposal-store.ts";
-import { createSoulRecords } from "./records.ts";
-import { closedTerms, loadSoulTerms, type SoulTerms } from "./terms.ts";
-import { createVersionFiles, versionNumber } from "./version-files.ts";
+import type { ActiveSoul } from "../decision-facts.ts";
+import { createActivation } from "./soul-activation.ts";
+import { createAmendments, type Proposing } from "./soul-proposals.ts";
+import { compileSoul, soulHash } from "./compile-soul.ts";
+import { readSoul } from "./soul-document.ts";
+import { createInForce } from "./active-soul.ts";
+import { lintSoul } from "./soul-lint.ts";
+import { restrict, type SoulOverlay } from "./soul-overlay.ts";
+import { soulLine, soulPrompt } from "./soul-prompt.ts";
+import { createProposalStore } from "./soul-proposal-store.ts";
+import { createSoulRecords } from "./soul-version-store.ts";
+import { closedTerms, loadSoulTerms, type SoulTerms } from "./soul-terms.ts";
+import { createVersionFiles, versionNumber } from "./soul-version-files.ts";
 
-export { soulHandlers } from "./handlers.ts";
-export { lintSoul } from "./lint.ts";
-export { decodeSoul } from "./document.ts";
-export { diffSouls } from "./amendment.ts";
-export type { SoulOverlay } from "./overlay.ts";
-export { loadSoulTerms } from "./terms.ts";
-export { soulMigrations } from "./schema.ts";
+export { soulHandlers } from "./soul-handlers.ts";
+export { lintSoul } from "./soul-lint.ts";
+export { decodeSoul } from "./soul-document.ts";
+export { diffSouls } from "./soul-diff.ts";
+export type { SoulOverlay } from "./soul-overlay.ts";
+export { loadSoulTerms } from "./soul-terms.ts";
+export { soulMigrations } from "./soul-migrations.ts";
 
 export interface SoulDeps {
   storage: Storage;

@@ -6,17 +6,17 @@ import type { TrustProposal, TrustRecord } from "../../contract/trust.ts";
 import type { Ledger } from "../../receipts/receipts.ts";
 import type { Log } from "../../security/security.ts";
 import type { Storage } from "../../storage/storage.ts";
-import type { TrustKey, TrustView } from "../facts.ts";
-import { createSnapshot } from "../snapshot.ts";
-import { createBook } from "./book.ts";
-import { countOutcome } from "./counting.ts";
-import { loadTrustNumbers, type TrustNumbers } from "./numbers.ts";
-import { decideStep, type TrustDecision } from "./owners-word.ts";
-import { isStricter, nextStep, type TrustResult } from "./standing.ts";
-import { createTrustStore, type StoredRecord } from "./store.ts";
-import { suspendedWords } from "./words.ts";
+import type { TrustKey, TrustView } from "../decision-facts.ts";
+import { createSnapshot } from "../database-snapshot.ts";
+import { createBook } from "./trust-recorder.ts";
+import { countOutcome } from "./trust-outcomes.ts";
+import { loadTrustNumbers, type TrustNumbers } from "./trust-config.ts";
+import { decideStep, type TrustDecision } from "./trust-decision.ts";
+import { isStricter, nextStep, type TrustResult } from "./trust-state.ts";
+import { createTrustStore, type StoredRecord } from "./trust-store.ts";
+import { suspendedWords } from "./trust-messages.ts";
 
-export { trustMigrations } from "./schema.ts";
+export { trustMigrations } from "./trust-migrations.ts";
 
 /** What came of one action, as the gate tells it. */
 export interface TrustOutcome {

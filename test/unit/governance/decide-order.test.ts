@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import type { Tier } from "../../../agent-server/contract/common.ts";
 import type { Decision, Intent } from "../../../agent-server/contract/governance.ts";
 import { decide, effectivePosture, type Facts, judge, situate } from "../../../agent-server/governance/decide.ts";
-import { createEvaluate } from "../../../agent-server/governance/evaluate.ts";
-import { baseTiers } from "../../../agent-server/governance/tiers.ts";
+import { createEvaluate } from "../../../agent-server/governance/decision-cache.ts";
+import { baseTiers } from "../../../agent-server/governance/base-tiers.ts";
 import { commands, gateFacts, soul } from "../../support/gate-facts.ts";
 import { intent } from "../../support/governance-fixture.ts";
 

@@ -2,9 +2,9 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { capabilities, Decision, type Intent } from "../../../agent-server/contract/governance.ts";
 import { decide, type Facts } from "../../../agent-server/governance/decide.ts";
-import { createEvaluate } from "../../../agent-server/governance/evaluate.ts";
-import type { ResolvedPath } from "../../../agent-server/governance/policy/paths.ts";
-import { baseTiers } from "../../../agent-server/governance/tiers.ts";
+import { createEvaluate } from "../../../agent-server/governance/decision-cache.ts";
+import type { ResolvedPath } from "../../../agent-server/governance/policy/path-policy.ts";
+import { baseTiers } from "../../../agent-server/governance/base-tiers.ts";
 import { gateFacts, soul } from "../../support/gate-facts.ts";
 import { intent } from "../../support/governance-fixture.ts";
 

@@ -8,8 +8,8 @@ import type { Approval } from "../../../agent-server/contract/governance.ts";
 import { methods } from "../../../agent-server/contract/table.ts";
 import { governanceHandlers, type OutcomeStep } from "../../../agent-server/governance/governance.ts";
 import { intentHash } from "../../../agent-server/governance/intent-hash.ts";
-import { createSnapshot } from "../../../agent-server/governance/snapshot.ts";
-import { readTable } from "../../../agent-server/governance/table-file.ts";
+import { createSnapshot } from "../../../agent-server/governance/database-snapshot.ts";
+import { readTable } from "../../../agent-server/governance/config-table.ts";
 import { createGovernanceRoom, type GovernanceRoom, intent } from "../../support/governance-fixture.ts";
 
 const product = join(import.meta.dirname, "../../..");

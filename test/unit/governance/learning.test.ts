@@ -4,8 +4,8 @@ import * as fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import type { LearningProposal } from "../../../agent-server/contract/trust.ts";
 import type { Observation } from "../../../agent-server/governance/learning/learning.ts";
-import { agreement } from "../../../agent-server/governance/learning/agreement.ts";
-import { loadLearningNumbers, neverAutomate } from "../../../agent-server/governance/learning/numbers.ts";
+import { agreement } from "../../../agent-server/governance/learning/evidence-agreement.ts";
+import { loadLearningNumbers, neverAutomate } from "../../../agent-server/governance/learning/learning-config.ts";
 import { createEarningRoom, eachInEarningRoom, type EarningHost, type EarningRoom } from "../../support/earning-fixture.ts";
 
 const config = join(import.meta.dirname, "../../../config");

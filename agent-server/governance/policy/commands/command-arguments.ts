@@ -1,5 +1,5 @@
-import { dropStart, type Field, startOf, valueOf } from "./command-fields.ts";
-import type { Program, ProgramRule, Use } from "./command-rules.ts";
+import { dropStart, type Field, startOf, valueOf } from "./shell-fields.ts";
+import type { Program, ProgramRule, Use } from "./command-table.ts";
 
 export interface GivenFlag {
   /** `-x`, `--long`, or `-long` in the single style; numbers are `-#`. */

@@ -1,6 +1,6 @@
 import type { Tier } from "../../../contract/common.ts";
 import type { Decision, Verdict } from "../../../contract/governance.ts";
-import type { Tag } from "../../vocabulary.ts";
+import type { Tag } from "../../action-vocabulary.ts";
 
 /** One thing policy says about a simple command; the strictest decides. */
 export interface Finding {

@@ -1,9 +1,9 @@
 import * as nodePath from "node:path";
-import { type Field, startOf } from "./command-fields.ts";
+import { type Field, startOf } from "./shell-fields.ts";
 import { asks, denies, type Finding, holds } from "./command-findings.ts";
-import { expandGlob, findSecret, openFolders } from "./command-walk.ts";
-import { deleteOne, judgeInsideWrite } from "./command-writes.ts";
-import type { ResolvedPath } from "../paths.ts";
+import { expandGlob, findSecret, openFolders } from "./folder-search.ts";
+import { deleteOne, judgeInsideWrite } from "./workspace-writes.ts";
+import type { ResolvedPath } from "../path-policy.ts";
 
 /** What a program does with a path: reads it, everything below it, writes or makes or deletes it. `maybe`: reads it if it is one. */
 export type PathUse =

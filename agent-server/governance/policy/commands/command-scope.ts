@@ -1,10 +1,10 @@
 import type { ParsedScript } from "unbash";
 import type { CommandPart } from "../../../contract/governance.ts";
-import type { Field } from "./command-fields.ts";
+import type { Field } from "./shell-fields.ts";
 import { type Finding, holds, strictest } from "./command-findings.ts";
 import type { PathContext } from "./command-paths.ts";
-import type { CommandTable } from "./command-rules.ts";
-import type { Variables } from "./command-variables.ts";
+import type { CommandTable } from "./command-table.ts";
+import type { Variables } from "./shell-variables.ts";
 
 /** What the shell knows at a point of the command line; commands change it as it is walked. */
 export interface State {

@@ -3,12 +3,12 @@ import { homedir } from "node:os";
 import * as nodePath from "node:path";
 import type { Rule } from "../../../contract/governance.ts";
 import { LancelotError } from "../../../contract/errors.ts";
-import type { CommandJudgement } from "../../facts.ts";
+import type { CommandJudgement } from "../../decision-facts.ts";
 import { denies, type Finding, holds, severity, strictest } from "./command-findings.ts";
-import { type CommandTable, parseCommandTable, readCommandTable, type TableFile } from "./command-rules.ts";
+import { type CommandTable, parseCommandTable, readCommandTable, type TableFile } from "./command-table.ts";
 import type { Engine, Run, Scope } from "./command-scope.ts";
-import { judgeScript, judgeText } from "./command-tree.ts";
-import type { ResolvedPath } from "../paths.ts";
+import { judgeScript, judgeText } from "./shell-script.ts";
+import type { ResolvedPath } from "../path-policy.ts";
 
 export interface CommandPolicy {
   /**

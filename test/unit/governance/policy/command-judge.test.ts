@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createCommandPolicy } from "../../../../agent-server/governance/policy/commands/commands.ts";
-import { createPathPolicy } from "../../../../agent-server/governance/policy/paths.ts";
+import { createPathPolicy } from "../../../../agent-server/governance/policy/path-policy.ts";
 import { commandCases } from "../../../support/command-cases.ts";
 import { type CommandWorkspace, createCommandWorkspace } from "../../../support/command-workspace.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { isGuarded, judgePath, type PathContext } from "../../../../agent-server/governance/policy/commands/command-paths.ts";
-import { literal, unknown } from "../../../../agent-server/governance/policy/commands/command-fields.ts";
-import type { ResolvedPath } from "../../../../agent-server/governance/policy/paths.ts";
+import { literal, unknown } from "../../../../agent-server/governance/policy/commands/shell-fields.ts";
+import type { ResolvedPath } from "../../../../agent-server/governance/policy/path-policy.ts";
 
 /** Paths as another system would name them: each leads where it says. */
 const context: PathContext = {

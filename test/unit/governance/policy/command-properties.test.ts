@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { forEachChild, parse, type SyntaxNode } from "unbash";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Verdict } from "../../../../agent-server/contract/governance.ts";
-import type { CommandJudgement } from "../../../../agent-server/governance/facts.ts";
+import type { CommandJudgement } from "../../../../agent-server/governance/decision-facts.ts";
 import { type CommandCase, commandCases, dangerousCases } from "../../../support/command-cases.ts";
 import { type CommandWorkspace, createCommandWorkspace } from "../../../support/command-workspace.ts";
 import { prefixes, spelled, wrappers } from "../../../support/shell-quoting.ts";

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { estimateTokens } from "../../../../agent-server/context/context.ts";
-import { readSoul } from "../../../../agent-server/governance/soul/document.ts";
-import { soulPrompt } from "../../../../agent-server/governance/soul/prompt.ts";
+import { readSoul } from "../../../../agent-server/governance/soul/soul-document.ts";
+import { soulPrompt } from "../../../../agent-server/governance/soul/soul-prompt.ts";
 import { compilePersona } from "../../../../agent-server/memory/compiler/persona.ts";
 import { shorten } from "../../../../agent-server/memory/compiler/shorten.ts";
 

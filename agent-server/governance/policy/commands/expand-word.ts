@@ -1,0 +1,309 @@
+import { expandBraces } from "./brace-expansion.ts";
+import { type Field, literal, unknown } from "./shell-fields.ts";
+import { asks, type Finding, holds } from "./command-findings.ts";
+import { appendChoices, appendField, appendText, appendUnknown, choiceField, finish, type Reading } from "./word-expansions.ts";
+import { hasOpenSum, isOpenExpansion } from "./shell-source.ts";
+import { changesExecution, isSensitiveVariable, lookUp, number, numberNames, type Variables } from "./shell-variables.ts";
+import type { ArithmeticExpression, DoubleQuotedChild, ParameterExpansionPart, ParsedScript, Word, WordPart } from "unbash";
+
+export interface WordContext {
+  readonly home: string;
+  /** Null when it is not known for certain. */
+  readonly cwd: string | null;
+  readonly variables: Variables;
+  /** Commands inside the word. Undefined when the parser could not read them. */
+  readonly onScript: (script: ParsedScript | undefined, within: "$(…)" | "<(…)" | ">(…)") => void;
+  readonly onFinding: (finding: Finding) => void;
+}
+
+const openExpansion = holds(
+  "syntax",
+  "An expansion is left open, or is one that only some shells know.",
+  ["Write it more simply."],
+  ["execute"],
+);
+
+/** What the program gets for a word: none, one or several fields. What is risky about the word itself is told to the context. */
+export function expandWord(word: Word, context: WordContext): Field[] {
+  const parts = word.parts;
+  if (hasOpenSum(word)) context.onFinding(openExpansion);
+  if (parts === undefined) {
+    if (word.text.startsWith("~")) return [tilde(word.value, word.text, context)];
+    if (hasLooseBraces(word.text)) return [unknown(word.text)];
+    return [{ kind: "static", value: word.value, text: word.text, quoted: word.text !== word.value }];
+  }
+  let readings: Reading[] = [{ value: "", pattern: "", isPattern: false, prefix: null, isNumber: false, isPresent: false }];
+  let hasBraces = false;
+  let loose = "";
+  for (const [index, part] of parts.entries()) {
+    hasBraces ||= part.type === "BraceExpansion";
+    loose += part.type === "Literal" ? part.text : "q";
+    if (index === 0 && part.type === "Literal" && part.text.startsWith("~")) {
+      appendField(readings, tilde(part.value, part.text, context), true);
+      continue;
+    }
+    readings = appendPart(readings, part, context);
+  }
+  // Braces that the parser left alone although a shell might not.
+  if (!hasBraces && hasLooseBraces(loose)) return [unknown(word.text)];
+  return readings.flatMap((reading) => finish(reading, word));
+}
+
+function hasLooseBraces(text: string): boolean {
+  return text.includes("{") && /\{[^{}]*(?:,|\.\.)[^{}]*\}/s.test(text);
+}
+
+function tilde(value: string, text: string, context: WordContext): Field {
+  const name = /^~[^/]*/.exec(text)?.[0] ?? "~";
+  const rest = value.slice(name.length);
+  if (name === "~") return literal(context.home + rest, text);
+  if (name === "~+" && context.cwd !== null) return literal(context.cwd + rest, text);
+  return unknown(text);
+}
+
+function appendPart(readings: Reading[], part: WordPart, context: WordContext): Reading[] {
+  switch (part.type) {
+    case "Literal":
+      appendText(readings, part.value, false);
+      return readings;
+    case "SingleQuoted":
+    case "AnsiCQuoted":
+      appendText(readings, part.value, true);
+      return readings;
+    case "DoubleQuoted":
+      appendText(readings, "", true);
+      return part.parts.reduce((before, child) => appendQuoted(before, child, context), readings);
+    case "LocaleString":
+      part.parts.reduce((before, child) => appendQuoted(before, child, context), readings);
+      appendUnknown(readings, true);
+      return readings;
+    case "Glob":
+      if (part.parts?.some((child) => child.type !== "Literal" && child.type !== "SingleQuoted") === true) {
+        // What stands in brackets is expanded, and run, before it is a pattern.
+        for (const child of part.parts) appendPart([], child, context);
+        appendUnknown(readings, true);
+        return readings;
+      }
+      for (const reading of readings) {
+        reading.value += part.text;
+        reading.pattern += part.text;
+        reading.isPattern = true;
+        reading.isPresent = true;
+      }
+      return readings;
+    case "ExtendedGlob":
+      // Without shopt -s extglob a shell does not read it at all.
+      context.onFinding(
+        asks(
+          "extended-pattern",
+          "Only some shells read a pattern such as @(a|b).",
+          ["Name the files, or use plain patterns."],
+          ["execute"],
+        ),
+      );
+      for (const child of part.parts ?? []) appendPart([], child, context);
+      for (const reading of readings) {
+        reading.value += part.text;
+        reading.pattern += part.text;
+        reading.isPattern = true;
+        reading.isPresent = true;
+      }
+      return readings;
+    case "BraceExpansion": {
+      for (const child of part.parts ?? []) appendPart([], child, context);
+      const choices = expandBraces(part.text);
+      if (choices !== null)
+        return appendChoices(
+          readings,
+          choices.map((choice) => choiceField(choice)),
+          false,
+        );
+      appendUnknown(readings, true);
+      return readings;
+    }
+    case "ProcessSubstitution":
+      context.onScript(part.script, part.operator === "<" ? "<(…)" : ">(…)");
+      // The program gets /dev/fd/N, which leads nowhere else.
+      appendText(readings, part.operator === "<" ? "/dev/fd/63" : "/dev/fd/64", true);
+      return readings;
+    case "SimpleExpansion":
+    case "ParameterExpansion":
+    case "CommandExpansion":
+    case "ArithmeticExpansion":
+    default:
+      return appendExpansion(readings, part, false, context);
+  }
+}
+
+function appendQuoted(readings: Reading[], part: DoubleQuotedChild, context: WordContext): Reading[] {
+  if (part.type !== "Literal") return appendExpansion(readings, part, true, context);
+  appendText(readings, part.value, true);
+  return readings;
+}
+
+function appendExpansion(
+  readings: Reading[],
+  part: Exclude<DoubleQuotedChild, { type: "Literal" }>,
+  quoted: boolean,
+  context: WordContext,
+): Reading[] {
+  if (isOpenExpansion(part)) context.onFinding(openExpansion);
+  switch (part.type) {
+    case "SimpleExpansion":
+      return appendVariable(readings, part.text.slice(1), quoted, context);
+    case "ParameterExpansion":
+      return appendParameter(readings, part, quoted, context);
+    case "CommandExpansion":
+      context.onScript(part.script, "$(…)");
+      appendUnknown(readings, quoted);
+      return readings;
+    case "ArithmeticExpansion":
+    default:
+      inspectArithmetic(part.expression, context);
+      appendUnknown(readings, true, true);
+      return readings;
+  }
+}
+
+function appendVariable(readings: Reading[], name: string, quoted: boolean, context: WordContext): Reading[] {
+  const values = lookUp(name, context);
+  if (values === null) appendUnknown(readings, quoted);
+  else return appendChoices(readings, values, quoted);
+  return readings;
+}
+
+function appendParameter(readings: Reading[], part: ParameterExpansionPart, quoted: boolean, context: WordContext): Reading[] {
+  const { operation, index, parameter } = part;
+  if (index !== undefined) inspectIndex(index, context);
+  if (part.prefix === "!" || operation?.type === "Names") {
+    context.onFinding(
+      holds("indirect", "The expansion ${!name} reads a variable that another one names.", ["Name the variable itself."], ["execute"]),
+    );
+    appendUnknown(readings, quoted);
+    return readings;
+  }
+  if (operation === undefined) {
+    if (part.prefix === "#") appendUnknown(readings, true, true);
+    else if (index !== undefined) {
+      if (!context.variables.has(parameter)) lookUp(parameter, context);
+      appendUnknown(readings, quoted);
+    } else return appendVariable(readings, parameter, quoted, context);
+    return readings;
+  }
+  switch (operation.type) {
+    case "Transform":
+    case "Unknown":
+      context.onFinding(
+        holds(
+          "transform",
+          "An expansion such as ${name@P} can run commands that a variable holds.",
+          ["Use the plain variable."],
+          ["execute"],
+        ),
+      );
+      break;
+    case "Default":
+      expandWord(operation.operand, context);
+      if (operation.operator.endsWith("=")) {
+        if (isSensitiveVariable(parameter)) context.onFinding(changesExecution(parameter));
+        context.variables.set(parameter, null);
+      }
+      break;
+    case "Slice":
+      for (const word of [operation.offset, operation.length]) if (word !== undefined) inspectIndex(word, context);
+      break;
+    case "Replace":
+      expandWord(operation.pattern, context);
+      expandWord(operation.replacement, context);
+      break;
+    case "Remove":
+      expandWord(operation.operand, context);
+      break;
+    case "CaseModification":
+    default:
+      if (operation.operand !== undefined) expandWord(operation.operand, context);
+  }
+  if (!context.variables.has(parameter)) lookUp(parameter, context);
+  appendUnknown(readings, quoted);
+  return readings;
+}
+
+/** A subscript or offset is evaluated as arithmetic, and arithmetic can run commands. */
+function inspectIndex(word: Word, context: WordContext): void {
+  if (/^\s*(?:-?\d+|[@*])\s*$/.test(word.text)) return;
+  if (word.text.includes("$(") || word.text.includes("`")) context.onFinding(arithmeticRuns);
+  const fields = expandWord(word, context);
+  const isSafe =
+    fields.length > 0 && fields.every((field) => isNumeric(field) || (field.kind === "static" && isNumericName(field.value, context)));
+  if (!isSafe) context.onFinding(arithmeticUnknown);
+}
+
+const arithmeticRuns = holds(
+  "arithmetic-runs",
+  "A subscript or sum with a command in it runs that command, and what it answers as well.",
+  ["Do the sum without a command in it."],
+  ["execute"],
+);
+
+const arithmeticUnknown = asks(
+  "arithmetic",
+  "A sum over a value that is not known can run commands hidden in that value.",
+  ["Use numbers, or variables that were set to numbers in the same command."],
+  ["execute"],
+);
+
+function isNumeric(field: Field): boolean {
+  return field.kind === "static"
+    ? /^\s*[-+]?(?:\d+|0x[\da-f]+)\s*$/i.test(field.value)
+    : field.kind === "dynamic" && field.number === true && /^[-+0-9]*$/.test(field.prefix);
+}
+
+function isNumericName(name: string, context: WordContext): boolean {
+  if (!/^[a-z_]\w*$/i.test(name)) return /^[-+*/%()\s\d]+$/.test(name);
+  if (numberNames.test(name)) return true;
+  const values = context.variables.get(name);
+  return values !== undefined && values !== null && values.length > 0 && values.every(isNumeric);
+}
+
+/** Judges a sum: which commands it holds, which variables it sets, and whether what it reads is known to be numbers. */
+export function inspectArithmetic(expression: ArithmeticExpression | undefined, context: WordContext): void {
+  if (expression === undefined) return;
+  switch (expression.type) {
+    case "ArithmeticBinary": {
+      inspectArithmetic(expression.right, context);
+      const isAssignment = /^(?:[-+*/%&|^]|<<|>>)?=$/.test(expression.operator);
+      if (isAssignment && expression.left.type === "ArithmeticWord" && expression.left.parts === undefined) {
+        const name = expression.left.value;
+        if (isSensitiveVariable(name)) context.onFinding(changesExecution(name));
+        if (!/^[a-z_]\w*$/i.test(name)) context.onFinding(arithmeticUnknown);
+        else if (expression.operator !== "=") inspectArithmetic(expression.left, context);
+        context.variables.set(name, [number]);
+      } else inspectArithmetic(expression.left, context);
+      return;
+    }
+    case "ArithmeticUnary":
+      inspectArithmetic(expression.operand, context);
+      return;
+    case "ArithmeticTernary":
+      for (const one of [expression.test, expression.consequent, expression.alternate]) inspectArithmetic(one, context);
+      return;
+    case "ArithmeticGroup":
+      inspectArithmetic(expression.expression, context);
+      return;
+    case "ArithmeticCommandExpansion":
+      context.onScript(expression.script, "$(…)");
+      context.onFinding(arithmeticRuns);
+      return;
+    case "ArithmeticWord":
+    default: {
+      const { parts, value } = expression;
+      if (parts === undefined) {
+        if (!/^(?:\d+(?:#\w+)?|0x[\da-f]+)$/i.test(value) && !isNumericName(value, context)) context.onFinding(arithmeticUnknown);
+        return;
+      }
+      if (parts.some((part) => part.type === "CommandExpansion")) context.onFinding(arithmeticRuns);
+      const fields = expandWord({ type: "Word", text: value, value, pos: expression.pos, end: expression.end, parts }, context);
+      if (!fields.every(isNumeric)) context.onFinding(arithmeticUnknown);
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import { type Field, literal, valueOf } from "./shell-fields.ts";
+import { holds } from "./command-findings.ts";
+import { judgePath } from "./command-paths.ts";
+import { inside, pathContext, type Run } from "./command-scope.ts";
+import type { Call } from "./program-call.ts";
+
+const maxStrings = 200;
+
+/**
+ * Code of another language on the command line. It is always asked; the texts in it are looked at, so that a secret file's name or
+ * a destructive shell command in it denies.
+ */
+export function judgeInlineCode(field: Field, call: Call): void {
+  call.findings.push(
+    holds(
+      "inline-code",
+      `This gives ${call.name} code to run that is not judged.`,
+      ["Write the code to a file of the workspace, where it can be reviewed."],
+      ["execute"],
+    ),
+  );
+  const code = valueOf(field);
+  if (code === null) return;
+  let seen = 0;
+  for (const match of code.matchAll(/"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'|`((?:\\.|[^`\\])*)`/gs)) {
+    seen += 1;
+    if (seen > maxStrings) return;
+    judgeString(match[1] ?? match[2] ?? match[3] ?? "", call);
+  }
+}
+
+/** What is denied in a text that some code may use as a path or give to a shell. */
+function judgeString(text: string, call: Call): void {
+  if (text.length > 2000 || /\p{Cc}/u.test(text)) return;
+  const { scope } = call;
+  call.findings.push(...judgePath(literal(text), "maybe", pathContext(scope)).filter((finding) => finding.verdict === "deny"));
+  if (!/\s|\|/.test(text)) return;
+  const run: Run = { ...scope.run, found: [] };
+  const state = { cwds: scope.state.cwds, variables: new Map() };
+  run.judgeText(text, inside({ ...scope, run }, "text", { state, functions: new Map(), input: { kind: "none" } }));
+  scope.run.count = Math.max(scope.run.count, run.count);
+  for (const { findings } of run.found) call.findings.push(...findings.filter((finding) => finding.verdict === "deny"));
+}

@@ -1,0 +1,308 @@
+import { judgeSum, judgeTest } from "./shell-conditions.ts";
+import { valueOf } from "./shell-fields.ts";
+import { allowed, asks, denies, type Finding, holds } from "./command-findings.ts";
+import { cloneState, count, inside, maxDepth, mergeStates, record, type Scope, type State, takeState, tooDeep } from "./command-scope.ts";
+import { assign, inputOf, judgeRedirects, judgeSimple, outputOf, unreadable, words } from "./simple-command.ts";
+import { dropsCommands } from "./shell-source.ts";
+import { changesExecution, isSensitiveVariable } from "./shell-variables.ts";
+import {
+  type AndOr,
+  type Command,
+  type CommandNode,
+  type CompoundList,
+  parse,
+  type ParsedScript,
+  type Pipeline,
+  type PipelineNode,
+  type Statement,
+} from "unbash";
+
+/** Judges the text of a script, as a shell would run it, inside the scope. */
+export function judgeText(text: string, scope: Scope): void {
+  if (scope.depth > maxDepth) record(scope, text, [tooDeep]);
+  else judgeScript(parse(text), text, scope);
+}
+
+export function judgeScript(script: ParsedScript | undefined, source: string, scope: Scope): void {
+  if (scope.depth > maxDepth) {
+    record(scope, "…", [tooDeep]);
+    return;
+  }
+  if (script === undefined || (script.errors?.length ?? 0) > 0)
+    record(scope, script === undefined ? "…" : source.slice(script.pos, script.end), [unreadable]);
+  else if (dropsCommands(script, script.source ?? source)) record(scope, source.slice(script.pos, script.end), [unreadable]);
+  for (const statement of script?.commands ?? []) judgeStatement(statement, script?.source ?? source, scope);
+}
+
+function judgeStatement(statement: Statement, source: string, scope: Scope): void {
+  if (statement.background === true && scope.within.some((one) => one === "while" || one === "until")) {
+    record(scope, source.slice(statement.pos, statement.end), [
+      asks(
+        "background-loop",
+        "A loop that starts programs in the background can fill the machine with them.",
+        ["Wait for each program."],
+        ["process"],
+      ),
+    ]);
+  }
+  if (statement.background === true) judgeNode(statement.command, source, { ...scope, state: cloneState(scope.state) });
+  else judgeNode(statement.command, source, scope);
+}
+
+function judgeList(list: CompoundList, source: string, scope: Scope): void {
+  if (dropsCommands(list, source)) record(scope, source.slice(list.pos, list.end), [unreadable]);
+  for (const statement of list.commands) judgeStatement(statement, source, scope);
+}
+
+function judgeNode(node: PipelineNode | AndOr, source: string, scope: Scope): void {
+  if (scope.depth > maxDepth) {
+    record(scope, "…", [tooDeep]);
+    return;
+  }
+  switch (node.type) {
+    case "AndOr":
+      judgeAndOr(node, source, scope);
+      return;
+    case "Pipeline":
+      judgePipeline(node, source, scope);
+      return;
+    case "Command":
+      judgeSimple(node, source, scope);
+      return;
+    case "ArithmeticCommand":
+    case "ArithmeticFor":
+    case "BraceGroup":
+    case "Case":
+    case "Coproc":
+    case "For":
+    case "Function":
+    case "If":
+    case "Redirected":
+    case "Select":
+    case "Subshell":
+    case "TestCommand":
+    case "While":
+    default:
+      judgeCompound(node, source, scope);
+  }
+}
+
+/** Each command may be the last that runs, so what follows the chain holds after any of them. */
+function judgeAndOr(node: AndOr, source: string, scope: Scope): void {
+  const after: State[] = [];
+  for (const [index, command] of node.commands.entries()) {
+    if (node.operators[index - 1] === "||") takeState(scope.state, cloneState(mergeStates(after)));
+    judgeNode(command, source, scope);
+    after.push(cloneState(scope.state));
+  }
+  takeState(scope.state, mergeStates(after));
+}
+
+function judgePipeline(node: Pipeline, source: string, scope: Scope): void {
+  if (node.commands.length === 0) {
+    record(scope, source.slice(node.pos, node.end), [unreadable]);
+    return;
+  }
+  if (node.commands.length === 1) {
+    for (const command of node.commands) judgeNode(command, source, scope);
+    return;
+  }
+  let input = scope.input;
+  for (const command of node.commands) {
+    const stage = inside(scope, "pipe", { depth: scope.depth, state: cloneState(scope.state), input });
+    const before = scope.run.found.length;
+    judgeNode(command, source, stage);
+    input = outputOf(command, stage, scope.run.found.length - before);
+  }
+}
+
+function judgeCompound(node: Exclude<CommandNode, Command>, source: string, scope: Scope): void {
+  switch (node.type) {
+    case "Redirected": {
+      const findings: Finding[] = [];
+      judgeRedirects(node.redirects, source, scope, findings);
+      record(scope, source.slice(node.pos, node.end), findings);
+      judgeNode(node.command, source, { ...scope, input: inputOf(node.redirects, scope) });
+      return;
+    }
+    case "BraceGroup":
+      judgeList(node.body, source, inside(scope, "{ }"));
+      return;
+    case "Subshell":
+      judgeList(node.body, source, inside(scope, "( )", { state: cloneState(scope.state) }));
+      return;
+    case "If": {
+      const inner = inside(scope, "if");
+      judgeList(node.clause, source, inner);
+      const ways = [branch(node.then, source, inner)];
+      for (const elif of node.elif) {
+        judgeList(elif.clause, source, inner);
+        ways.push(branch(elif.then, source, inner));
+      }
+      ways.push(node.else === undefined ? cloneState(scope.state) : branch(node.else, source, inner));
+      takeState(scope.state, mergeStates(ways));
+      return;
+    }
+    case "Case": {
+      const findings: Finding[] = [];
+      words([node.word, ...node.items.flatMap((item) => item.pattern)], source, scope, findings);
+      record(scope, "case", findings);
+      const inner = inside(scope, "case");
+      const ways = [cloneState(scope.state)];
+      for (const item of node.items) {
+        const from = mergeStates([scope.state, ...ways]);
+        const way = { ...inner, state: cloneState(from) };
+        judgeList(item.body, source, way);
+        ways.push(way.state);
+      }
+      takeState(scope.state, mergeStates(ways));
+      return;
+    }
+    case "For":
+    case "Select": {
+      const findings: Finding[] = [];
+      const values = node.wordlist === undefined ? null : words(node.wordlist, source, scope, findings);
+      const name = node.name.value;
+      if (isSensitiveVariable(name)) findings.push(changesExecution(name));
+      record(scope, `for ${name}`, findings);
+      const isKnown =
+        node.type === "For" &&
+        values !== null &&
+        values.length > 0 &&
+        values.every((one) => one.kind !== "tree" && (one.kind !== "dynamic" || one.number === true));
+      judgeLoop(node.type === "For" ? "for" : "select", scope, (inner) => {
+        assign(name, isKnown ? values : null, inner);
+        judgeList(node.body, source, inner);
+      });
+      return;
+    }
+    case "ArithmeticFor":
+      judgeSum(node.initialize, source, scope);
+      judgeLoop("for", scope, (inner) => {
+        judgeSum(node.test, source, inner);
+        judgeList(node.body, source, inner);
+        judgeSum(node.update, source, inner);
+      });
+      return;
+    case "While":
+      judgeLoop(node.kind, scope, (inner) => {
+        judgeList(node.clause, source, inner);
+        judgeList(node.body, source, inner);
+      });
+      return;
+    case "Function":
+      judgeFunction(node, source, scope);
+      return;
+    case "Coproc": {
+      const inner = inside(scope, "coproc", { state: cloneState(scope.state), input: { kind: "unknown" } });
+      if (node.name !== undefined) assign(node.name.value, null, scope);
+      if (node.body.type === "CompoundList") judgeList(node.body, source, inner);
+      else judgeNode(node.body, source, inner);
+      return;
+    }
+    case "TestCommand": {
+      if (!count(scope)) return;
+      const findings: Finding[] = [allowed("test", "A test changes nothing.", ["read"])];
+      judgeTest(node.expression, source, scope, findings);
+      record(scope, source.slice(node.pos, node.end), findings);
+      return;
+    }
+    case "ArithmeticCommand":
+    default:
+      if (!count(scope)) return;
+      record(scope, source.slice(node.pos, node.end), [allowed("sum", "A sum changes nothing but variables.", [])]);
+      judgeSum(node.expression, source, scope);
+  }
+}
+
+function branch(list: CompoundList, source: string, scope: Scope): State {
+  const way = { ...scope, state: cloneState(scope.state) };
+  judgeList(list, source, way);
+  return way.state;
+}
+
+/** A loop's body is walked again when its first round leaves another folder or other variables behind. */
+function judgeLoop(label: string, scope: Scope, walk: (inner: Scope) => void): void {
+  const { run } = scope;
+  const before = run.found.length;
+  const first = inside(scope, label, { state: cloneState(scope.state) });
+  walk(first);
+  const merged = mergeStates([scope.state, first.state]);
+  const isSteady = sameFolders(merged.cwds, scope.state.cwds) && sameVariables(first.state, scope.state);
+  if (isSteady || run.isOver) {
+    takeState(scope.state, merged);
+    return;
+  }
+  const later: State = { cwds: sameFolders(merged.cwds, scope.state.cwds) ? merged.cwds : null, variables: new Map(scope.state.variables) };
+  for (const [name, values] of first.state.variables) {
+    const earlier = scope.state.variables.get(name);
+    if (earlier === values) continue;
+    const isNumber = [...(earlier ?? []), ...(values ?? [])].every((field) =>
+      field.kind === "dynamic" ? field.number === true : /^[-+]?\d+$/.test(valueOf(field) ?? ""),
+    );
+    if (!scope.state.variables.has(name)) continue;
+    later.variables.set(
+      name,
+      isNumber && values !== null && earlier !== undefined && earlier !== null
+        ? [{ kind: "dynamic", prefix: "", number: true, text: name }]
+        : null,
+    );
+  }
+  // What the first round would do stays when it is denied: later rounds know less.
+  const denied = run.found.splice(before).filter(({ part }) => part.verdict === "deny");
+  run.found.push(...denied);
+  const second = inside(scope, label, { state: cloneState(later) });
+  walk(second);
+  takeState(scope.state, mergeStates([later, second.state]));
+  if (!sameFolders(scope.state.cwds, later.cwds)) scope.state.cwds = null;
+}
+
+function sameFolders(one: readonly string[] | null, other: readonly string[] | null): boolean {
+  if (one === null || other === null) return one === other;
+  return one.length === other.length && one.every((folder, index) => folder === other[index]);
+}
+
+function sameVariables(one: State, other: State): boolean {
+  return [...other.variables].every(([name, values]) => one.variables.get(name) === values);
+}
+
+function judgeFunction(node: Extract<CommandNode, { type: "Function" }>, source: string, scope: Scope): void {
+  const name = node.name.value;
+  const { run } = scope;
+  const findings: Finding[] = [];
+  if (run.engine.table.programs.has(name) || !/^[\w.-]+$/.test(name) || node.name.parts !== undefined) {
+    findings.push(
+      holds(
+        "function-shadows",
+        `The function ${name} would run in place of the command of that name.`,
+        ["Give the function a name of its own."],
+        ["settings"],
+      ),
+    );
+  }
+  const body = source.slice(node.body.pos, node.body.end);
+  if (
+    new RegExp(
+      `(?:^|[^\\w])${name.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")}\\s*\\|\\s*${name.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")}[^\\w]`,
+    ).test(body) ||
+    selfInBackground(name, body)
+  ) {
+    findings.push(denies("fork-bomb", "A function that starts itself over and over brings the machine down.", [], ["process", "destroy"]));
+  }
+  record(scope, `${name}()`, findings);
+  const label = `${name}()`;
+  const walk = (from: Scope): void => {
+    if (from.within.filter((one) => one === label).length > 1) return;
+    const inner = inside(from, label);
+    if (node.body.type === "CompoundList") judgeList(node.body, source, inner);
+    else judgeNode(node.body, source, inner);
+  };
+  scope.functions.set(name, walk);
+  // It may never be called here, or by something that is not seen: its commands are judged where they stand, with nothing set.
+  walk({ ...scope, state: { cwds: scope.state.cwds, variables: new Map() }, input: { kind: "unknown" } });
+}
+
+function selfInBackground(name: string, body: string): boolean {
+  const escaped = name.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  return new RegExp(`(?:^|[\\s;{(|&])${escaped}(?:\\s[^;|&]*)?&(?!&)`).test(body);
+}

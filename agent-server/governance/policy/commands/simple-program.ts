@@ -1,0 +1,255 @@
+import * as nodePath from "node:path";
+import { type Arguments, fits, readArguments, useOfFlag } from "./command-arguments.ts";
+import { type Field, joined, literal, valueOf } from "./shell-fields.ts";
+import { allowed, asks, fetchedScript, type Finding, holds } from "./command-findings.ts";
+import { judgeInlineCode } from "./inline-code.ts";
+import { judgePath } from "./command-paths.ts";
+import type { Program, Use } from "./command-table.ts";
+import { type Input, inside, maxDepth, pathContext, record, type Scope, tooDeep } from "./command-scope.ts";
+import type { Call } from "./program-call.ts";
+import { specials } from "./special-programs.ts";
+
+/** Judges one simple command: a program's name and its words. `written` is the name as it stands in the source. */
+export function judgeProgram(fields: readonly Field[], text: string, scope: Scope, findings: Finding[], written: string): void {
+  if (scope.depth > maxDepth) {
+    record(scope, text, [...findings, tooDeep]);
+    return;
+  }
+  const [first, ...args] = fields;
+  if (first === undefined || first.kind !== "static" || isComputed(written)) {
+    findings.push(
+      holds("computed-name", "Which program this starts is known only when it runs.", ["Write the program's name itself."], ["execute"]),
+    );
+  }
+  const name = valueOf(first);
+  if (name === null || name === "") {
+    for (const field of args) findings.push(...judgePath(field, "maybe", pathContext(scope)));
+    record(scope, text, findings);
+    return;
+  }
+  const own = scope.functions.get(name);
+  if (own !== undefined) {
+    findings.push(allowed("function", "Calls a function of this command line, whose commands are judged themselves."));
+    for (const field of args)
+      findings.push(...judgePath(field, "maybe", pathContext(scope)).filter((finding) => finding.verdict === "deny"));
+    record(scope, text, findings);
+    own(scope);
+    return;
+  }
+  const known = findProgram(name, scope, findings);
+  if (known === null) {
+    for (const field of args)
+      findings.push(...judgePath(field, "maybe", pathContext(scope)).filter((finding) => finding.verdict === "deny"));
+    record(scope, text, findings);
+    return;
+  }
+  judgeKnown(known.name, known.program, args, text, scope, findings);
+}
+
+/** True when the name comes out of an expansion or a pattern. */
+function isComputed(written: string): boolean {
+  const bare = written.replaceAll(/'[^']*'/g, "");
+  return written !== "[" && (/[$`*?[]/.test(bare) || /\{.*(?:,|\.\.).*\}/.test(bare));
+}
+
+const systemFolder = /^(?:\/usr(?:\/local)?)?\/s?bin\/([^/]+)$|^\/opt\/homebrew\/bin\/([^/]+)$/;
+const projectFolder =
+  /(?:^|\/)(?:node_modules\/\.bin|vendor\/bin|\.?venv\/bin|env\/bin)\/([^/]+)$|^(?:\.\/)?bin\/(?:rails|rake|rspec|bundle|rubocop|phpunit|pest|phpstan)$/;
+
+function findProgram(written: string, scope: Scope, findings: Finding[]): { name: string; program: Program } | null {
+  const { programs } = scope.run.engine.table;
+  let name = written.replace(/\.(?:exe|cmd)$/i, "");
+  if (name.includes("/") || name.includes("\\")) {
+    const base = /([^/\\]*)$/.exec(name)?.[1] ?? "";
+    const system = systemFolder.exec(name);
+    const project = projectFolder.exec(name);
+    const inWorkspace = isInWorkspace(written, scope);
+    const isWrapper = inWorkspace && /^(?:gradlew|mvnw)$/.test(base);
+    if (system === null && !(inWorkspace && project !== null) && !isWrapper) {
+      if (inWorkspace) {
+        findings.push(
+          asks(
+            "run-script",
+            `This runs ${written}, whose commands are not judged.`,
+            ["Run the project's tests or build by their usual command."],
+            ["execute"],
+          ),
+        );
+        const program = programs.get(base);
+        return program === undefined ? null : { name: base, program };
+      }
+      findings.push(unknownProgram(written));
+      const program = programs.get(base);
+      return program === undefined ? null : { name: base, program };
+    }
+    name = base;
+  }
+  const program = programs.get(name) ?? programs.get(withoutVersion(name));
+  if (program !== undefined) return { name, program };
+  findings.push(unknownProgram(written));
+  // A disk that ignores case starts `RM` as well.
+  const folded = programs.get(name.toLowerCase());
+  return folded === undefined ? null : { name: name.toLowerCase(), program: folded };
+}
+
+function withoutVersion(name: string): string {
+  return name.replace(/-?\d+(?:\.\d+)*$/, "");
+}
+
+function isInWorkspace(path: string, scope: Scope): boolean {
+  const { cwds } = scope.state;
+  const places = path.startsWith("/") || path.startsWith("~") ? [path] : cwds?.map((cwd) => `${cwd}/${path}`);
+  return (
+    places?.every((place) => {
+      const { resolve } = scope.run.engine.paths;
+      const resolved = resolve(place);
+      if (!resolved.ok || resolved.inside) return resolved.ok;
+      // A tool of the project is often a link: `.venv/bin/python` leads to the system's.
+      const folder = resolve(nodePath.dirname(place));
+      return projectFolder.test(path) && folder.ok && folder.inside;
+    }) ?? false
+  );
+}
+
+function unknownProgram(name: string): Finding {
+  return holds(
+    "unknown-program",
+    `The policy does not know the program ${name}.`,
+    ["Use a tool made for this, or a program that is known, such as git, npm or ls."],
+    ["execute"],
+  );
+}
+
+function judgeKnown(name: string, program: Program, words: readonly Field[], text: string, scope: Scope, findings: Finding[]): void {
+  const special = program.special === null ? undefined : specials[program.special];
+  const args = special?.prepare?.(words, name) ?? words;
+  const given = readArguments(args, program);
+  const base = program.rules.find((rule) => !rule.raises && fits(rule, given) >= 0) ?? null;
+  const taken = base === null ? Math.min(program.subcommands ? 1 : 0, given.operands.length) : fits(base, given);
+  if (base === null) {
+    const what = [name, ...given.operands.slice(0, program.subcommands ? 1 : 0).map((field) => field.text)].join(" ");
+    findings.push(
+      holds("unknown-use", `The policy does not know this use of ${what}.`, ["Use plain flags, or another program."], ["execute"]),
+    );
+  } else findings.push(base.finding);
+  for (const rule of program.rules) if (rule.raises && fits(rule, given) >= 0) findings.push(rule.finding);
+
+  const later: (() => void)[] = [];
+  const call: Call = {
+    name,
+    program,
+    args,
+    given,
+    base,
+    operands: given.operands.slice(taken),
+    text,
+    scope: moved(given, program, scope, findings),
+    outer: scope,
+    findings,
+    later: (work) => later.push(work),
+    judgeWords: (fields, label, more) => later.push(() => judgeInner(fields, label, call.scope, more)),
+    judgeShell: (field, label, input) => judgeShell(field, label, call, input),
+    apply: (field, use) => apply(field, use, call),
+  };
+  const usesOfOperands = base?.operands ?? program.operands;
+  if (given.unclear !== null && !usesOfOperands.every((use) => use === "text")) {
+    findings.push(
+      program.subcommands && given.operands[0] === given.unclear
+        ? holds("computed-name", "Which sub-command this is is known only when it runs.", ["Write the sub-command itself."], ["execute"])
+        : asks("unknown-argument", `A word of ${name} is known only when it runs, and may be a flag.`, ["Write the word itself."]),
+    );
+  }
+  for (const flag of given.flags) {
+    if (flag.value === null) continue;
+    const use = useOfFlag(program, valueOf(given.operands[0]), flag.name) ?? "maybe";
+    apply(flag.value, use, call);
+    if (program.shared && flag.apart === true && use === "text" && flag.value.kind !== "dynamic") apply(flag.value, "maybe", call);
+  }
+  if (base?.finding.verdict === "allow" && !usesOfOperands.every((one) => one === "text")) findings.push(...judgeFolder(call.scope));
+  const isDone = special?.judge?.(call) ?? false;
+  if (!isDone) {
+    if (program.runs !== null) runOperands(program.runs, call);
+    else {
+      for (const [index, operand] of call.operands.entries()) {
+        apply(operand, usesOfOperands[Math.min(index, usesOfOperands.length - 1)] ?? "maybe", call);
+      }
+    }
+  }
+  record(scope, text, findings);
+  for (const work of later) work();
+}
+
+/** Reading, building and testing is for the workspace; elsewhere, or where that is not known, it is asked. */
+function judgeFolder(scope: Scope): Finding[] {
+  const { cwds } = scope.state;
+  if (cwds === null) return [asks("unknown-folder", "In which folder this runs is known only when it runs.", ["Name the folder itself."])];
+  for (const cwd of cwds) {
+    if (cwd === ".") continue;
+    const resolved = scope.run.engine.paths.resolve(cwd);
+    if (!resolved.ok) return [asks("outside-folder", resolved.message)];
+    if (!resolved.inside)
+      return [asks("outside-folder", "This runs in a folder outside the workspace.", ["Work inside the workspace."], ["outside"])];
+  }
+  return [];
+}
+
+/** The scope of a program that was told to work in another folder (`git -C`, `make -C`). */
+function moved(given: Arguments, program: Program, scope: Scope, findings: Finding[]): Scope {
+  const folders = given.flags.filter(({ name, value }) => value !== null && useOfFlag(program, valueOf(given.operands[0]), name) === "cwd");
+  if (folders.length === 0) return scope;
+  let { cwds } = scope.state;
+  for (const { value } of folders) {
+    const path = valueOf(value ?? undefined);
+    if (path === null) {
+      findings.push(asks("unknown-folder", "In which folder this works is known only when it runs.", ["Name the folder itself."]));
+      cwds = null;
+    } else {
+      findings.push(...judgePath(literal(path), "list", { ...pathContext(scope), cwds }));
+      cwds = path.startsWith("/") || path.startsWith("~") ? [path] : (cwds?.map((cwd) => `${cwd}/${path}`) ?? null);
+    }
+  }
+  return { ...scope, state: { cwds, variables: scope.state.variables } };
+}
+
+function runOperands(runs: NonNullable<Program["runs"]>, call: Call): void {
+  const words = call.operands.slice(runs.after);
+  for (const operand of call.operands.slice(0, runs.after)) apply(operand, "text", call);
+  if (words.length === 0) return;
+  if (runs.as === "words") call.judgeWords(words, call.name);
+  else if (words.length === 1 && words[0] !== undefined) judgeShell(words[0], call.name, call);
+  else judgeShell(joined(words), call.name, call);
+}
+
+function judgeInner(words: readonly Field[], label: string, scope: Scope, more: Partial<Scope> = {}): void {
+  const inner = inside(scope, label, more);
+  inner.run.count += 1;
+  const [first] = words;
+  judgeProgram(words, words.map((word) => word.text).join(" "), inner, [], first?.kind === "static" ? "" : (first?.text ?? ""));
+}
+
+/** Judges text that a shell will run. Its variables are those of another shell. */
+function judgeShell(field: Field, label: string, call: Call, input: Input = call.scope.input): void {
+  const text = valueOf(field);
+  if (text === null) {
+    call.findings.push(
+      call.scope.run.fetches
+        ? fetchedScript
+        : holds("computed-script", "Which commands this runs is known only when it runs.", ["Write the commands themselves."], ["execute"]),
+    );
+    return;
+  }
+  const scope = inside(call.scope, label, {
+    state: { cwds: call.scope.state.cwds, variables: new Map() },
+    functions: new Map(),
+    input,
+  });
+  call.later(() => scope.run.judgeText(text, scope));
+}
+
+function apply(field: Field, use: Use, call: Call): void {
+  if (use === "text" || use === "cwd") return;
+  if (use === "shell") judgeShell(field, `${call.name} -c`, call);
+  else if (use === "program") judgeShell(field, call.name, call);
+  else if (use === "code") judgeInlineCode(field, call);
+  else call.findings.push(...judgePath(field, use, pathContext(call.scope)));
+}
