@@ -1,6 +1,6 @@
 /**
- * What an action is, for the owner's own words in `allowed_autonomous`: each intent is exactly one kind.
- * Terms of the soul are mapped to kinds and tags by `config/governance.yaml`.
+ * The kind of an action, as named in the soul's `allowed_autonomous`. Each intent has exactly one kind.
+ * `config/governance.yaml` maps the soul's terms to kinds and tags.
  */
 export const kinds = [
   "read_files",
@@ -34,14 +34,14 @@ export const kinds = [
 export type Kind = (typeof kinds)[number];
 
 /**
- * What an action does and touches, for `requires_approval`, risk rules, trust and learning. An intent has any number; beside these
- * it has its capability (`file_ops`), `capability.action` (`file_ops.write`) and its kind.
+ * What an action does and touches, for `requires_approval`, risk rules, trust and learning. An intent has any number of tags,
+ * besides its capability (`file_ops`), `capability.action` (`file_ops.write`) and kind.
  */
 export const tags = [
   "read",
   "write",
   "delete",
-  /** Cannot be brought back: disks, history, databases, recursive removal. */
+  /** Cannot be recovered: disks, history, databases, recursive removal. */
   "destroy",
   /** Drops a database, a table, a stash, a volume. */
   "drop",
@@ -49,11 +49,11 @@ export const tags = [
   "publish",
   "push",
   "commit",
-  /** Rewrites what was committed or shared. */
+  /** Rewrites committed or shared history. */
   "history",
-  /** Adds software. */
+  /** Installs software. */
   "install",
-  /** Runs code that is not judged itself: scripts, interpreters, unknown programs. */
+  /** Runs unreviewed code: scripts, interpreters, unknown programs. */
   "execute",
   "build",
   "test",
@@ -63,18 +63,18 @@ export const tags = [
   "upload",
   "download",
   "credentials",
-  /** Uses or changes rights: sudo, chmod, setuid. */
+  /** Uses or changes privileges: sudo, chmod, setuid. */
   "privilege",
   "container",
-  /** Beyond the workspace. */
+  /** Outside the workspace. */
   "outside",
-  /** A file that policy calls secret or protected. */
+  /** A secret or protected file. */
   "sensitive",
   /** Ends processes. */
   "process",
-  /** Services, users, packages of the machine, disks, kernel. */
+  /** Services, users, system packages, disks, kernel. */
   "system",
-  /** Changes what later commands do: environment, aliases, hooks, editor settings, crontab. */
+  /** Changes the behavior of later commands: environment, aliases, hooks, editor settings, crontab. */
   "settings",
   "database",
   "memory",

@@ -4,7 +4,7 @@ import type { Kind, Tag } from "./action-vocabulary.ts";
 /** What an action does to the files it names. */
 export type FileEffect = "none" | "read" | "write" | "delete";
 
-/** One capability and action, before scope, pattern and soul raise its tier. */
+/** An action's properties before scope, path rules and soul raise its tier. */
 export interface BaseTier {
   readonly tier: Tier;
   readonly effect: FileEffect;
@@ -16,7 +16,7 @@ function row(tier: Tier, effect: FileEffect, kind: Kind, ...tags: Tag[]): BaseTi
   return { tier, effect, kind, tags };
 }
 
-/** The base tier of every capability and action of the contract. `*` stands for every action of a capability that names none. */
+/** The base tier of every capability and action of the contract. `*` matches every action of a capability without named actions. */
 export const baseTiers: Readonly<Record<string, Readonly<Record<string, BaseTier>>>> = {
   shell_exec: { "*": row("T2", "none", "run_commands", "shell") },
   repo_ops: {
@@ -60,13 +60,13 @@ export const baseTiers: Readonly<Record<string, Readonly<Record<string, BaseTier
   memory: { read: row("T0", "none", "read_memory", "memory", "read"), write: row("T1", "none", "write_memory", "memory") },
   skill: { run: row("T2", "none", "run_skills", "skill", "execute") },
   connector: { send: row("T3", "none", "send_messages", "connector", "network", "upload") },
-  /** The quest itself: its plan, a question to the owner. */
+  /** The quest's own actions: its plan and questions to the owner. */
   quest: { ask: row("T0", "none", "plan"), plan: row("T0", "none", "plan") },
-  /** A proposal alone: what is proposed has no effect before the owner approves and activates it. */
+  /** Only proposals: they have no effect until the owner approves and activates them. */
   soul: { propose: row("T1", "none", "plan") },
 };
 
-/** The row of the table, or null for a capability or action it does not know. */
+/** The table row, or null for an unknown capability or action. */
 export function baseTier(capability: string, action: string): BaseTier | null {
   if (!Object.hasOwn(baseTiers, capability)) return null;
   const actions = baseTiers[capability];

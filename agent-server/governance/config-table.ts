@@ -5,8 +5,8 @@ import type * as z from "zod";
 import { LancelotError } from "../contract/errors.ts";
 
 /**
- * Reads a YAML table of the product and checks it by its schema.
- * @throws LancelotError `internal`, naming the file and what is wrong, when it is missing or malformed.
+ * Reads a shipped YAML table and validates it.
+ * @throws LancelotError `internal`, naming the file, when it is missing or malformed.
  */
 export function readTable<T extends z.ZodType>(configDir: string, name: string, schema: T): z.output<T> {
   try {

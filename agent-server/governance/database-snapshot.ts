@@ -1,30 +1,30 @@
 import type { Storage } from "../storage/storage.ts";
 
-/** A small part of the database, kept in memory and read again when this or another window has written. */
+/** A small part of the database, cached in memory and reloaded after a write by this or another window. */
 export interface Snapshot<T> {
   get(): T;
-  /** To be called after each write of this window, inside its transaction. */
-  touched(): void;
+  /** Call after each write of this window, inside its transaction. */
+  invalidate(): void;
 }
 
 /**
- * `load` reads the whole part; it is called when `PRAGMA data_version` shows another connection's commit (under a microsecond to
- * ask) or after `touched`. What a transaction that is undone had written is forgotten with it.
+ * `load` reads the whole part. It runs after `invalidate`, or when `PRAGMA data_version` (under a microsecond) shows another
+ * connection's commit. Values written by a transaction that rolls back are dropped with it.
  */
 export function createSnapshot<T>(storage: Storage, load: () => T): Snapshot<T> {
   const dataVersion = storage.db.prepare<[], number>("PRAGMA data_version").pluck();
-  let kept: { readonly value: T; readonly version: number | undefined } | null = null;
+  let cached: { readonly value: T; readonly version: number | undefined } | null = null;
   return {
     get() {
-      // Asked before it is read: what is committed in between shows the next time.
+      // Read before loading, so that a commit in between causes a reload next time.
       const version = dataVersion.get();
-      if (kept === null || kept.version !== version) kept = { value: load(), version };
-      return kept.value;
+      if (cached === null || cached.version !== version) cached = { value: load(), version };
+      return cached.value;
     },
-    touched() {
-      kept = null;
+    invalidate() {
+      cached = null;
       storage.afterTransaction(() => {
-        kept = null;
+        cached = null;
       });
     },
   };

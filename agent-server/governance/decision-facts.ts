@@ -4,80 +4,80 @@ import type { SoulDocument } from "../contract/soul.ts";
 import type { ResolvedPath } from "./policy/path-policy.ts";
 import type { Kind, Tag } from "./action-vocabulary.ts";
 
-/** Everything a decision depends on beside the intent. */
-export interface Facts {
+/** Everything a decision depends on besides the intent. */
+export interface DecisionFacts {
   /** The path policy. */
   readonly resolve: (path: string) => ResolvedPath;
-  /** The sentence of a rule that made a path sensitive. */
+  /** The message of a path rule. */
   readonly ruleMessage: (rule: string) => string;
-  /** The command policy. `cwd` as the intent gives it; the workspace without one. */
-  readonly command: (command: string, cwd: string | undefined) => CommandJudgement;
-  /** The network policy, for one URL that would be read or written. */
-  readonly network: (url: string, use: NetworkUse) => NetworkJudgement;
+  /** The command policy. `cwd` comes from the intent; without one it is the workspace. */
+  readonly command: (command: string, cwd: string | undefined) => CommandJudgment;
+  /** The network policy for one URL that would be read or written. */
+  readonly network: (url: string, use: NetworkUse) => NetworkJudgment;
   /** False in a restricted workspace. */
   readonly trusted: boolean;
-  /** As the owner's settings say; the soul may be stricter. */
+  /** From the owner's settings; the soul may be stricter. */
   readonly posture: Posture;
-  /** Why the workspace is too wide to be written without asking; null for an ordinary one. */
+  /** Why writes to an overly broad workspace require approval; null for an ordinary one. */
   readonly broad: string | null;
   readonly safeMode: boolean;
   /** The active soul; null while its flag is off. */
   readonly soul: ActiveSoul | null;
   readonly trust: TrustView;
   readonly learned: LearnedView;
-  /** True for a kind of action that is never automated, whatever trust or learned rules say. */
+  /** True for an action that neither trust nor a learned rule may automate. */
   readonly neverAutomate: (subject: SoulSubject) => boolean;
 }
 
 export type NetworkUse = "read" | "write";
 
-/** What policy says of a command line, from its syntax tree. */
-export interface CommandJudgement {
+/** The command policy's verdict on a command line, from its syntax tree. */
+export interface CommandJudgment {
   readonly verdict: Verdict;
-  /** T2 or T3: a command is never less. */
+  /** At least T2 for every command. */
   readonly tier: Extract<Tier, "T2" | "T3">;
   readonly riskLevel: Decision["riskLevel"];
-  /** Those that made the verdict, source `policy`, ids `command.<rule>`; on `allow` the rules of each command in it. */
+  /** The rules behind the verdict, with ids `command.<rule>`; on `allow` the rules of every command in the line. */
   readonly rules: readonly Rule[];
   readonly alternatives: readonly string[];
-  /** Short and stable, for trust and learning: the rule of the strictest command in it, such as `git.push`. */
+  /** A short, stable scope for trust and learning: the rule of the strictest command, such as `git.push`. */
   readonly scope: string;
   readonly tags: readonly Tag[];
   readonly parts: readonly CommandPart[];
 }
 
-/** What policy says of a URL. `deny` is final; a host that may be reached is `allow`. */
-export interface NetworkJudgement {
+/** The network policy's verdict on a URL. `deny` is final. */
+export interface NetworkJudgment {
   readonly verdict: "allow" | "deny";
   readonly rule: Rule;
   readonly alternatives: readonly string[];
-  /** Lower case, without port; empty when there is none. */
+  /** Lower case, without port; empty when the URL has no host. */
   readonly host: string;
 }
 
-/** A soul as the gate uses it: its terms compiled to predicates. Immutable. */
+/** A soul with its terms compiled to predicates. Immutable. */
 export interface ActiveSoul {
   readonly version: string;
-  /** Over the YAML as it stands on the disk. */
+  /** Hash of the YAML text. */
   readonly sha256: string;
   readonly document: SoulDocument;
-  /** The term of `requires_approval` that covers this, or null. Covered is held at T3 and never lifted. */
+  /** The term of `requires_approval` that covers the subject, or null. A covered subject stays at T3. */
   readonly requiresApproval: (subject: SoulSubject) => string | null;
-  /** The enforced risk rules that are about this. Asked, never lifted. */
+  /** The enforced risk rules that apply to the subject. They always require approval. */
   readonly riskRules: (subject: SoulSubject) => readonly { readonly name: string; readonly description: string }[];
-  /** The term of `allowed_autonomous` that names this, or null. */
+  /** The term of `allowed_autonomous` that names the subject, or null. */
   readonly allows: (subject: SoulSubject) => string | null;
-  /** Why memory may not hold a text, from `memory_ethics`; null when it may. `personal`: it may when the owner asks for it. */
+  /** Why `memory_ethics` forbids storing a text; null when it may be stored. `personal`: the owner may request it. */
   readonly forbidsMemory: (content: string) => { readonly rule: string; readonly message: string; readonly personal: boolean } | null;
   readonly tone: {
-    /** A failed or refused step must be told in the answer. */
+    /** The answer must mention failed and denied steps. */
     readonly noSilentFailure: boolean;
-    /** Research must name its URLs. */
+    /** Answers from research must cite their URLs. */
     readonly sourcesRequired: boolean;
   };
 }
 
-/** What the soul's terms are compared with. */
+/** The action that the soul's terms are compared with. */
 export interface SoulSubject {
   readonly kind: Kind;
   readonly capability: string;
@@ -85,7 +85,7 @@ export interface SoulSubject {
   readonly tags: readonly Tag[];
 }
 
-/** What trust is about. */
+/** The kind of action that trust and learning count. */
 export interface TrustKey {
   readonly capability: string;
   readonly action: string;
@@ -94,13 +94,13 @@ export interface TrustKey {
 
 export interface TrustView {
   /**
-   * The tier for this where it is not the default: lower when the owner accepted that, higher after a rollback; null otherwise.
-   * Cheap: asked in every decision at T1 and above.
+   * The tier where it differs from the default: lower when the owner accepted a proposal, higher after a rollback; else null.
+   * Cheap, because every decision at T1 and above calls it.
    */
   tier(key: TrustKey, defaultTier: Tier): Tier | null;
 }
 
 export interface LearnedView {
-  /** The learned rule that covers this and may still decide today; null when there is none. Counting happens in `used`. */
+  /** The learned rule that covers the key and may still decide today, or null. `used` counts its use. */
   find(key: TrustKey): { readonly id: string; readonly verdict: "allow" | "deny"; readonly message: string } | null;
 }

@@ -12,7 +12,7 @@ export const statsMigrations: readonly Migration[] = [
         capability TEXT NOT NULL,
         tier TEXT NOT NULL,
         verdict TEXT NOT NULL,
-        -- The first rule that decided, and its latest sentence.
+        -- The first rule that decided, and its latest message.
         rule TEXT NOT NULL,
         message TEXT NOT NULL,
         count INTEGER NOT NULL,
@@ -21,9 +21,9 @@ export const statsMigrations: readonly Migration[] = [
   },
 ];
 
-/** What other rooms and files know of the state of the gate. */
+/** Where the report gets the state of the gate from. */
 export interface StatsSources {
-  /** Since a moment (ISO 8601). */
+  /** Since a time (ISO 8601). */
   readonly approvals: (since: string) => GovernanceStats["approvals"];
   readonly verifications: () => GovernanceStats["verifications"];
   readonly soulVersion: () => string | null;
@@ -33,17 +33,17 @@ export interface StatsSources {
   readonly problems: () => readonly string[];
 }
 
-/** Decisions of the gate, counted by UTC day, capability, tier, verdict and first rule. */
+/** Counts decisions by UTC day, capability, tier, verdict and first rule. */
 export interface Stats {
-  /** Counts a decision in memory, well under a microsecond; it is written within 250 ms and before the database closes. Never throws. */
+  /** Counts a decision in memory in under a microsecond; writes it within 250 ms and before the database closes. Never throws. */
   count(intent: Pick<Intent, "capability">, decision: Pick<Decision, "tier" | "verdict" | "rules">): void;
-  /** The last `days` UTC days, today included; days without a decision are there with zeros. */
+  /** The last `days` UTC days including today; days without a decision are zeros. */
   report(days: number, sources: StatsSources): GovernanceStats;
-  /** Writes what was counted. */
+  /** Writes the counts. */
   flush(): void;
 }
 
-interface Counted {
+interface DecisionCount {
   readonly day: string;
   readonly capability: string;
   readonly tier: Tier;
@@ -58,7 +58,7 @@ const flushDelay = 250;
 const keptDays = 90;
 const topRules = 10;
 const known: ReadonlySet<string> = new Set(capabilities);
-/** Kinds of decision in one batch, at most; more are written at once. Rule ids come from tables, so there are few. */
+/** Maximum number of distinct rows per batch; a full batch is written at once. Rule ids come from tables, so there are few. */
 const batchSize = 1000;
 
 export function createStats(deps: { storage: Storage; now?: () => number; log: Log }): Stats {
@@ -68,7 +68,7 @@ export function createStats(deps: { storage: Storage; now?: () => number; log: L
   const add = db.prepare(`
     INSERT INTO governance_decisions VALUES (@day, @capability, @tier, @verdict, @rule, @message, @count)
     ON CONFLICT DO UPDATE SET count = count + excluded.count, message = excluded.message`);
-  const forget = db.prepare("DELETE FROM governance_decisions WHERE day < ?");
+  const prune = db.prepare("DELETE FROM governance_decisions WHERE day < ?");
   const byDay = db.prepare<[string], { day: string; tier: Tier; verdict: Verdict; count: number }>(
     "SELECT day, tier, verdict, sum(count) AS count FROM governance_decisions WHERE day >= ? GROUP BY day, tier, verdict",
   );
@@ -77,13 +77,13 @@ export function createStats(deps: { storage: Storage; now?: () => number; log: L
       max(day)
     FROM governance_decisions WHERE day >= ? AND verdict <> 'allow' GROUP BY rule ORDER BY sum(count) DESC, rule LIMIT ?`);
 
-  const batch = new Map<string, Counted>();
+  const batch = new Map<string, DecisionCount>();
   let timer: NodeJS.Timeout | undefined;
   let day = "";
   let dayBegins = Number.NaN;
-  let forgotDay = "";
+  let prunedDay = "";
 
-  /** The UTC day; made anew only when it has changed. */
+  /** The UTC day, formatted only when it has changed. */
   function dayOf(at: number): string {
     const begins = Math.floor(at / dayMs) * dayMs;
     if (begins !== dayBegins) {
@@ -102,20 +102,20 @@ export function createStats(deps: { storage: Storage; now?: () => number; log: L
         for (const counted of batch.values()) add.run(counted);
         const at = now();
         const current = dayOf(at);
-        if (current !== forgotDay) {
-          forget.run(dayOf(at - (keptDays - 1) * dayMs));
-          forgotDay = current;
+        if (current !== prunedDay) {
+          prune.run(dayOf(at - (keptDays - 1) * dayMs));
+          prunedDay = current;
         }
       });
       batch.clear();
     } catch (error) {
-      // Locked or full: kept for the next time.
-      wake();
-      log("decisions could not be counted in the database yet", error);
+      // The database is locked or full: the batch is kept for the next flush.
+      scheduleFlush();
+      log("decision counts not written; retrying", error);
     }
   }
 
-  function wake(): void {
+  function scheduleFlush(): void {
     timer ??= setTimeout(flush, flushDelay).unref();
   }
 
@@ -143,7 +143,7 @@ export function createStats(deps: { storage: Storage; now?: () => number; log: L
         count: 1,
       });
       if (batch.size >= batchSize) flush();
-      else wake();
+      else scheduleFlush();
     },
 
     report(days, sources) {
@@ -162,7 +162,7 @@ export function createStats(deps: { storage: Storage; now?: () => number; log: L
       let decisions = 0;
       for (const row of byDay.all(since.slice(0, 10))) {
         const one = shown.get(row.day);
-        // A day that has not come here yet: the clock was set back.
+        // The clock was set back, so the row lies in the future.
         if (one === undefined) continue;
         decisions += row.count;
         for (const tiers of [byTier, one.byTier]) tiers[row.tier] += row.count;

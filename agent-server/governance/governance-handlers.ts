@@ -1,9 +1,10 @@
 import type { GovernanceStats } from "../contract/governance.ts";
 import type { Handlers } from "../contract/table.ts";
-import type { Governance } from "./governance.ts";
+
 import { learningHandlers } from "./learning/learning.ts";
 import { soulHandlers } from "./soul/soul.ts";
 import { trustHandlers } from "./trust/trust.ts";
+import type { Governance } from "./types.ts";
 
 type Names =
   | "policy.evaluate"
@@ -15,7 +16,7 @@ type Names =
   | `trust.${string}`
   | `learning.${string}`;
 
-/** The methods of this room. `verifications` are the road's. */
+/** The contract's governance methods. `verifications` come from the execution pipeline. */
 export function governanceHandlers(
   governance: Governance,
   verifications: () => GovernanceStats["verifications"],

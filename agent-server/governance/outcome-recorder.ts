@@ -1,17 +1,17 @@
-import type { Witness } from "./authorize.ts";
-import type { Judged } from "./decide.ts";
+import type { DecisionObserver } from "./authorize.ts";
+import type { Evaluation } from "./decide.ts";
 import type { Learning } from "./learning/learning.ts";
 import type { OutcomeReport, OutcomeStep } from "./outcome-report.ts";
 import type { Stats } from "./decision-stats.ts";
 import type { Trust } from "./trust/trust.ts";
 
-interface Learners {
+interface Observers {
   readonly trust: Pick<Trust, "outcome">;
   readonly learning: Pick<Learning, "observe" | "used" | "outcome">;
 }
 
-/** Hands what the gate decided and the owner answered on to statistics, learning and trust. */
-export function createWitness({ stats, trust, learning }: Learners & { readonly stats: Pick<Stats, "count"> }): Witness {
+/** Passes decisions and the owner's answers to statistics, learning and trust. */
+export function createOutcomeRecorder({ stats, trust, learning }: Observers & { readonly stats: Pick<Stats, "count"> }): DecisionObserver {
   return {
     decided: (intent, judged) => stats.count(intent, judged.decision),
     answered(judged, approval) {
@@ -39,20 +39,20 @@ export function createWitness({ stats, trust, learning }: Learners & { readonly 
         receiptId: approval.id,
       });
     },
-    useLearned: (ruleId, { questId, parentId }) => learning.used(ruleId, { questId, receiptId: parentId }),
+    countLearnedUse: (ruleId, { questId, parentId }) => learning.used(ruleId, { questId, receiptId: parentId }),
   };
 }
 
-/** Tells trust and learning what came of what was judged. A refusal was told when the owner gave it; that of the rules teaches nothing. */
-export function tellOutcome(
+/** Passes outcomes to trust and learning. A denial is skipped: the owner's was recorded when it was given, and a rule's teaches nothing. */
+export function recordOutcome(
   report: OutcomeReport,
-  judgedOf: (step: OutcomeStep) => Judged,
-  { trust, learning }: Pick<Learners, "trust" | "learning">,
+  evaluationOf: (step: OutcomeStep) => Evaluation,
+  { trust, learning }: Pick<Observers, "trust" | "learning">,
 ): void {
   const { result, receiptId, questId } = report;
   if (result === "refused") return;
   for (const step of report.steps) {
-    const { trustKey, defaultTier, held, changesFiles, learnedRule } = judgedOf(step);
+    const { trustKey, defaultTier, held, changesFiles, learnedRule } = evaluationOf(step);
     trust.outcome({ key: trustKey, defaultTier, decidedTier: step.decision.tier, held, changesFiles, result, questId, receiptId });
     if (learnedRule !== null) learning.outcome({ receiptId, ruleId: learnedRule, result });
   }

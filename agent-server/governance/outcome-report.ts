@@ -1,36 +1,36 @@
 import type { Decision, Intent } from "../contract/governance.ts";
 
-/** One thing that was judged, and by which leave it was done. */
+/** One authorized action and the approval that granted it. */
 export interface OutcomeStep {
-  /** As it was done: paths resolved. */
+  /** As executed, with resolved paths. */
   readonly intent: Intent;
   readonly decision: Decision;
-  /** The owner's answer that gave leave; null when none was needed. */
+  /** The owner's approval; null when none was needed. */
   readonly approvalId: string | null;
 }
 
 /**
- * What came of something that was judged, for trust, learning and statistics. Told once when it is known whether it was done;
- * a reversible action whose verification fails later is told a second time, as a failure with `verification` set.
+ * The outcome of an evaluated action, for trust, learning and statistics. Reported once when the action ends; a reversible action
+ * whose verification fails later is reported again, as a failure with `verification` set.
  */
 export interface OutcomeReport {
-  /** The receipt of the action; of the refusal where it was refused. */
+  /** The receipt of the action, or of its denial. */
   readonly receiptId: string;
   readonly questId: string | null;
-  /** Never empty. Of a refusal: what was asked up to and with the step that was refused. */
+  /** Never empty. For a denial: the steps up to and including the denied one. */
   readonly steps: readonly OutcomeStep[];
   /**
-   * `refused`: the gate or the owner said no, or nobody answered. `failure`: it was done and did not work, or what it left is
-   * not what it was to leave. What was stopped by the owner is not told.
+   * `refused`: denied by the gate or the owner, or nobody answered. `failure`: the action failed, or its result did not verify.
+   * An action that the owner canceled is not reported.
    */
   readonly result: "success" | "failure" | "refused";
-  /** Set when this is the result of a verification that ran after the receipt was closed. */
+  /** Set when a verification that ran after the receipt was closed produced this result. */
   readonly verification?: true;
 }
 
-/** Actions whose effect was taken back by restoring checkpoints. */
+/** Actions whose effects the owner rolled back by restoring checkpoints. */
 export interface RolledBackReport {
-  /** The receipts of the actions, not those of the restore. */
+  /** The receipts of the actions, not of the restore. */
   readonly receiptIds: readonly string[];
   readonly questId: string | null;
 }

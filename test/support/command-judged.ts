@@ -1,15 +1,15 @@
-import type { CommandJudgement } from "../../agent-server/governance/decision-facts.ts";
+import type { CommandJudgment } from "../../agent-server/governance/decision-facts.ts";
 
 const sentence = /^\S.{8,}[.!?)]$/s;
 
 const shortId = (id: string): string => id.replace("command.", "");
 
-function inOrder(tags: CommandJudgement["tags"]): string {
+function inOrder(tags: CommandJudgment["tags"]): string {
   return [...tags].toSorted().join(" ");
 }
 
 /** A judgement on one line: verdict, tier and risk, scope, rules, tags, how many alternatives there are, and the parts. */
-export function judgedLine({ verdict, tier, riskLevel, rules, alternatives, scope, tags, parts }: CommandJudgement): string {
+export function judgedLine({ verdict, tier, riskLevel, rules, alternatives, scope, tags, parts }: CommandJudgment): string {
   const consists = parts.map(({ within, rule, verdict: own }) => [...within, `${own} ${shortId(rule.id)}`].join(">"));
   const worded = [...rules.map(({ message }) => message), ...parts.map(({ rule }) => rule.message), ...alternatives];
   return [
@@ -23,7 +23,7 @@ export function judgedLine({ verdict, tier, riskLevel, rules, alternatives, scop
 }
 
 /** A judgement in full, a line each: each rule with its sentence, each alternative, each simple command with where it stands. */
-export function judgedBlock(judgement: CommandJudgement, base: string): string {
+export function judgedBlock(judgement: CommandJudgment, base: string): string {
   const { verdict, tier, riskLevel, rules, alternatives, scope, tags, parts } = judgement;
   const sentences = new Set(rules.map(({ message }) => message));
   const lines = [

@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, wri
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SoulStatus } from "../../agent-server/contract/soul.ts";
-import { createSoulRoom, type SoulDeps, soulMigrations, type SoulRoom } from "../../agent-server/governance/soul/soul.ts";
+import { createSoul, type SoulDeps, soulMigrations, type SoulService } from "../../agent-server/governance/soul/soul.ts";
 import { createLedger, type Ledger, receiptsMigrations } from "../../agent-server/receipts/receipts.ts";
 import { createRedactor } from "../../agent-server/security/security.ts";
 import { openStorage, type Storage } from "../../agent-server/storage/storage.ts";
@@ -14,7 +14,7 @@ export const shippedSoul = readFileSync(join(product, "soul/soul_versions/soul_v
 export const configDir = join(product, "config");
 
 export interface SoulTestRoom {
-  readonly soul: SoulRoom;
+  readonly soul: SoulService;
   readonly storage: Storage;
   readonly ledger: Ledger;
   readonly base: string;
@@ -42,7 +42,7 @@ export function createSoulTestRoom(more: Partial<SoulDeps> = {}, base = newBase(
   const ledger = createLedger({ storage, redactor });
   const events: SoulStatus[] = [];
   const logged: unknown[] = [];
-  const soul = createSoulRoom({
+  const soul = createSoul({
     storage,
     ledger,
     redactor,

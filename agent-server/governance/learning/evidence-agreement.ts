@@ -1,10 +1,10 @@
-import type { LearningNumbers } from "./learning-config.ts";
+import type { LearningConfig } from "./learning-config.ts";
 import type { Evidence } from "./learning-store.ts";
 
-/** What enough answers, from enough tasks, agree on; null when they are too few or too mixed. */
+/** The verdict that enough answers from enough tasks agree on; null when they are too few or too mixed. */
 export function agreement(
   { observations, allows, allowQuests, denyQuests }: Evidence,
-  { evidence }: Pick<LearningNumbers, "evidence">,
+  { evidence }: Pick<LearningConfig, "evidence">,
 ): { verdict: "allow" | "deny"; observations: number; consistency: number } | null {
   if (observations < evidence.observations) return null;
   const denies = observations - allows;

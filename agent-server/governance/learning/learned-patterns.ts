@@ -1,7 +1,7 @@
 import type { LearnedPattern } from "../../contract/trust.ts";
 import type { TrustKey } from "../decision-facts.ts";
 
-/** A key as patterns, the most specific first. */
+/** The patterns that cover a key, most specific first. */
 export function patternsOf({ capability, action, scope }: TrustKey): LearnedPattern[] {
   return [
     { capability, action, scope },
@@ -9,7 +9,7 @@ export function patternsOf({ capability, action, scope }: TrustKey): LearnedPatt
   ];
 }
 
-/** A pattern as the key of a map. */
-export function patternText({ capability, action, scope }: LearnedPattern): string {
+/** A pattern as a map key. */
+export function patternKey({ capability, action, scope }: LearnedPattern): string {
   return scope === null ? `${capability}\0${action}` : `${capability}\0${action}\0${scope}`;
 }

@@ -11,7 +11,7 @@ export const learningMigrations: readonly Migration[] = [
         action TEXT NOT NULL,
         scope TEXT NOT NULL,
         verdict TEXT NOT NULL,
-        -- 0: an answer about what no learned rule could decide.
+        -- 0: an answer about an action that no learned rule may decide.
         counts INTEGER NOT NULL,
         quest_id TEXT,
         at INTEGER NOT NULL
@@ -29,7 +29,7 @@ export const learningMigrations: readonly Migration[] = [
         consistency REAL NOT NULL,
         words TEXT NOT NULL,
         status TEXT NOT NULL,
-        -- The last observation when it was declined: what comes after it is new.
+        -- The last observation when it was declined; only later ones count as new.
         seen_until INTEGER,
         receipt_id TEXT NOT NULL,
         created_at INTEGER NOT NULL,
@@ -45,12 +45,12 @@ export const learningMigrations: readonly Migration[] = [
         scope TEXT,
         verdict TEXT NOT NULL,
         status TEXT NOT NULL,
-        -- Why it waits for a confirmation.
+        -- Why it needs confirmation.
         waits_for TEXT,
-        -- The UTC day decided_today is about.
+        -- The UTC day of decided_today.
         day TEXT NOT NULL,
         decided_today INTEGER NOT NULL,
-        -- Since it was last confirmed.
+        -- Since the last confirmation.
         decided_in_all INTEGER NOT NULL,
         max_per_day INTEGER NOT NULL,
         max_in_all INTEGER NOT NULL,
@@ -60,7 +60,7 @@ export const learningMigrations: readonly Migration[] = [
         confirmed_at INTEGER NOT NULL
       ) STRICT;
       CREATE UNIQUE INDEX learned_rules_pattern ON learned_rules (capability, action, ifnull(scope, char(0))) WHERE status <> 'revoked';
-      -- Which rule allowed the action of a receipt, for when the owner undoes it.
+      -- Which rule allowed a receipt's action, in case the owner undoes it.
       CREATE TABLE learned_uses (
         receipt_id TEXT NOT NULL,
         rule_id TEXT NOT NULL,

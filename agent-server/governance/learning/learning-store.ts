@@ -37,7 +37,7 @@ export interface RuleRow {
   confirmed_at: number;
 }
 
-export interface Observed extends TrustKey {
+export interface StoredObservation extends TrustKey {
   readonly approvalId: string;
   readonly verdict: Verdict;
   readonly counts: boolean;
@@ -45,14 +45,14 @@ export interface Observed extends TrustKey {
   readonly at: number;
 }
 
-/** What the owner's answers about a pattern say. */
+/** The owner's answers about a pattern, counted. */
 export interface Evidence {
   readonly observations: number;
   readonly allows: number;
-  /** Tasks the answers came from; answers outside any task are one. */
+  /** Distinct tasks of the answers; answers outside any task count as one task. */
   readonly allowQuests: number;
   readonly denyQuests: number;
-  /** Different things they were about. */
+  /** Distinct scopes of the answers. */
   readonly scopes: number;
 }
 
@@ -76,7 +76,7 @@ export function createLearningStore({ db }: Pick<Storage, "db">) {
       count(DISTINCT CASE verdict WHEN 'deny' THEN ifnull(quest_id, '') END) AS denyQuests,
       count(DISTINCT scope) AS scopes
     FROM learning_observations WHERE ${ofPattern} AND counts = 1 AND at > @since AND at <= @until`);
-  // What was declined or withdrawn for one thing also counts for the pattern that would cover it.
+  // A declined or revoked scope also counts for the wider pattern that would cover it.
   const baseline = db
     .prepare<[LearnedPattern], number>(`
       SELECT max(seen_until) FROM (SELECT seen_until FROM learning_proposals WHERE ${ofPattern}
@@ -122,7 +122,7 @@ export function createLearningStore({ db }: Pick<Storage, "db">) {
     UPDATE learned_rules SET status = 'active', waits_for = NULL, decided_in_all = 0, max_per_day = @maxPerDay, max_in_all = @maxInAll,
       confirmed_at = @at WHERE id = @id AND status = 'needs_confirmation'`);
   const revoke = db.prepare("UPDATE learned_rules SET status = 'revoked', seen_until = @seenUntil WHERE id = @id AND status <> 'revoked'");
-  // A day that has begun is not left again, so a clock that is set back gives nothing anew.
+  // The day never moves back, so setting back the clock does not reset the daily limit.
   const use = db.prepare(`
     UPDATE learned_rules SET decided_today = CASE WHEN @day > day THEN 1 ELSE decided_today + 1 END, day = max(@day, day),
       decided_in_all = decided_in_all + 1
@@ -132,11 +132,11 @@ export function createLearningStore({ db }: Pick<Storage, "db">) {
   const forget = [db.prepare("DELETE FROM learning_observations WHERE at < ?"), db.prepare("DELETE FROM learned_uses WHERE at < ?")];
 
   return {
-    /** False when this approval was observed before. */
-    observe: (seen: Observed): boolean => observe.run({ ...seen, counts: seen.counts ? 1 : 0 }).changes === 1,
+    /** False when this approval was already observed. */
+    observe: (seen: StoredObservation): boolean => observe.run({ ...seen, counts: seen.counts ? 1 : 0 }).changes === 1,
     evidence: (pattern: LearnedPattern, since_: number, until: number): Evidence =>
       evidence.get({ ...named(pattern), since: since_, until }) ?? { observations: 0, allows: 0, allowQuests: 0, denyQuests: 0, scopes: 0 },
-    /** Observations since the owner declined or withdrew this, or something it covers; null when that never was. */
+    /** Observations since the owner declined or revoked the pattern or one it covers; null when that never happened. */
     since(pattern: LearnedPattern): number | null {
       const after = baseline.get(named(pattern)) ?? null;
       return after === null ? null : (since.get({ ...named(pattern), after }) ?? 0);
@@ -164,7 +164,7 @@ export function createLearningStore({ db }: Pick<Storage, "db">) {
       const row = pending.get(named(pattern));
       return row === undefined ? null : storedProposal(row);
     },
-    /** True when the pattern, or one it covers, waits for an answer. */
+    /** True when a proposal for the pattern, or for one it covers, is pending. */
     isPending: (pattern: LearnedPattern): boolean => (anyPending.get(named(pattern)) ?? 0) > 0,
     proposals: (status: LearningProposal["status"], limit: number): LearningProposal[] =>
       proposals.all(status, limit).map((row) => storedProposal(row).proposal),
@@ -177,13 +177,13 @@ export function createLearningStore({ db }: Pick<Storage, "db">) {
       addRule.run(made);
     },
     rule: (id: string): RuleRow | null => rule.get(id) ?? null,
-    /** Those that were not withdrawn. */
-    standing: (): RuleRow[] => standing.all(),
+    /** Rules that are not revoked. */
+    unrevokedRules: (): RuleRow[] => standing.all(),
     rules: (status: LearnedRule["status"] | undefined, limit: number): RuleRow[] =>
       status === undefined ? rules.all(limit) : rulesOf.all(status, limit),
-    /** Single things the owner did not want allowed by a rule; no wider rule allows them. */
-    unwanted: (): TrustKey[] => [...declined.all(), ...revoked.all()],
-    /** These are false when another was quicker. */
+    /** Scopes for which the owner declined or revoked an allow rule; no wider rule allows them. */
+    declinedScopes: (): TrustKey[] => [...declined.all(), ...revoked.all()],
+    /** False when the rule's status has changed already; so are `confirm` and `revoke`. */
     suspend: (id: string, why: string): boolean => suspend.run(why, id).changes === 1,
     confirm: (id: string, of: { maxPerDay: number; maxInAll: number; at: number }): boolean => confirm.run({ id, ...of }).changes === 1,
     revoke: (id: string, seenUntil: number): boolean => revoke.run({ id, seenUntil }).changes === 1,
@@ -221,8 +221,8 @@ function storedProposal(row: ProposalRow): StoredProposal {
   };
 }
 
-/** A rule as it is shown on a day (YYYY-MM-DD, UTC). */
-export function shownRule(row: RuleRow, day: string): LearnedRule {
+/** A rule with its counts for a day (YYYY-MM-DD, UTC). */
+export function learnedRuleOf(row: RuleRow, day: string): LearnedRule {
   return {
     id: row.id,
     pattern: { capability: row.capability, action: row.action, scope: row.scope },

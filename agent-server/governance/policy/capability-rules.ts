@@ -1,19 +1,19 @@
 import type { Tag } from "../action-vocabulary.ts";
-import { appraisal, askOwner, type Appraise, denial, rule, textArgument } from "./policy-finding.ts";
-import { appraisePaths, namedPaths } from "./file-rules.ts";
-import { appraiseCommand } from "./shell-rules.ts";
+import { policyFinding, askOwner, type PolicyRule, denial, rule, textArgument } from "./policy-finding.ts";
+import { assessPaths, namedPaths } from "./file-rules.ts";
+import { shellRules } from "./shell-rules.ts";
 
 /** Policy for scaffolds: new files in a folder of the workspace. */
-export const appraiseScaffold: Appraise = (intent, _base, facts) => {
+export const scaffoldRules: PolicyRule = (intent, _base, facts) => {
   const target = intent.args["target"];
   const paths = [...namedPaths(intent), ...(target === undefined ? [] : [target])];
-  return { ...appraisePaths(intent, "write", facts, paths.length === 0 ? ["."] : paths), key: null };
+  return { ...assessPaths(intent, "write", facts, paths.length === 0 ? ["."] : paths), key: null };
 };
 
 /** Policy for builds, tests, packages and deployments. What the owner declared is run; a command in the arguments is judged like any other. */
-export const appraiseDeployment: Appraise = (intent, base, facts) => {
+export const deploymentRules: PolicyRule = (intent, base, facts) => {
   const target = textArgument(intent, "target") ?? "default";
-  const common = appraisal({
+  const common = policyFinding({
     scope: target.slice(0, 100),
     alternatives:
       intent.action === "deploy"
@@ -32,7 +32,7 @@ export const appraiseDeployment: Appraise = (intent, base, facts) => {
     };
   }
   if (intent.args["command"] === undefined) return common;
-  const command = appraiseCommand(intent, base, facts);
+  const command = shellRules(intent, base, facts);
   return { ...command, scope: common.scope };
 };
 
@@ -40,7 +40,7 @@ const destructiveWords =
   /\b(?:delete|remove|destroy|drop|purchase|buy|pay|order|send|submit|publish|transfer|confirm|sign|accept|unsubscribe|cancel)\b/i;
 
 /** Policy for a screen that is seen or operated: only pages the network policy permits. */
-export const appraiseVision: Appraise = (intent, base, facts) => {
+export const visionRules: PolicyRule = (intent, base, facts) => {
   const url = textArgument(intent, "url");
   const tags: Tag[] = [];
   if (
@@ -49,32 +49,32 @@ export const appraiseVision: Appraise = (intent, base, facts) => {
   )
     tags.push("destroy");
   const common = { tags, alternatives: ["Describe what should be done and let the owner do it.", askOwner] };
-  if (url === null) return appraisal({ ...common, scope: "screen" });
+  if (url === null) return policyFinding({ ...common, scope: "screen" });
   const judged = facts.network(url, "read");
   if (judged.verdict === "deny") {
-    return appraisal({
+    return policyFinding({
       ...common,
       scope: judged.host,
       denial: { tier: base.tier, riskLevel: "high", rules: [judged.rule], alternatives: judged.alternatives },
     });
   }
-  return appraisal({ ...common, scope: judged.host });
+  return policyFinding({ ...common, scope: judged.host });
 };
 
 /** Permissions that a skill may hold without being asked about at each run. */
 const harmlessPermissions = new Set(["read_input", "write_output", "read_config"]);
 
 /** Policy for skills: what a manifest asks for beyond its input and output is asked. */
-export const appraiseSkill: Appraise = (intent, base, facts) => {
+export const skillRules: PolicyRule = (intent, base, facts) => {
   const name = textArgument(intent, "name");
   if (name === null || !/^[a-z][a-z0-9_]{0,63}$/.test(name)) {
-    return appraisal({
+    return policyFinding({
       denial: denial("skill.name", "The skill is not named as skills are.", ["Name an installed skill."], { tier: base.tier }),
     });
   }
   const common = { scope: name, alternatives: ["Do it with the tools that are listed.", askOwner] };
   if (!facts.trusted) {
-    return appraisal({
+    return policyFinding({
       ...common,
       denial: denial(
         "policy.untrusted",
@@ -88,17 +88,17 @@ export const appraiseSkill: Appraise = (intent, base, facts) => {
   }
   const { permissions } = intent.args;
   const harmless = Array.isArray(permissions) && permissions.every((one) => typeof one === "string" && harmlessPermissions.has(one));
-  return appraisal({
+  return policyFinding({
     ...common,
     asks: harmless ? [] : [rule("skill.permissions", "The skill may do more than read its input and write its output.")],
   });
 };
 
 /** Policy for messages to people. */
-export const appraiseConnector: Appraise = (intent) => {
+export const connectorRules: PolicyRule = (intent) => {
   const connector = textArgument(intent, "connector") ?? textArgument(intent, "name") ?? "any";
-  return appraisal({ scope: connector.slice(0, 100), alternatives: ["Draft the message and let the owner send it."] });
+  return policyFinding({ scope: connector.slice(0, 100), alternatives: ["Draft the message and let the owner send it."] });
 };
 
 /** What touches nothing but the quest: its plan, a question, a proposal. */
-export const appraiseQuest: Appraise = () => appraisal({ scope: "quest", key: "" });
+export const questRules: PolicyRule = () => policyFinding({ scope: "quest", key: "" });

@@ -1,8 +1,8 @@
 import type { Intent, Rule } from "../../contract/governance.ts";
-import type { Facts } from "../decision-facts.ts";
+import type { DecisionFacts } from "../decision-facts.ts";
 import type { FileEffect } from "../base-tiers.ts";
 import type { Tag } from "../action-vocabulary.ts";
-import { appraisal, askOwner, type Appraisal, type Appraise, type Denial, denial, rule } from "./policy-finding.ts";
+import { policyFinding, askOwner, type PolicyFinding, type PolicyRule, type Denial, denial, rule } from "./policy-finding.ts";
 import type { ResolvedPath } from "./path-policy.ts";
 
 type Found = Extract<ResolvedPath, { ok: true }>;
@@ -21,13 +21,13 @@ type Scope =
     };
 
 /** Policy for what names files: `path` (best as it was asked for, since its own name counts too), `paths` and the working folder. */
-export const appraiseFiles: Appraise = (intent, base, facts) => appraisePaths(intent, base.effect, facts, namedPaths(intent));
+export const fileRules: PolicyRule = (intent, base, facts) => assessPaths(intent, base.effect, facts, namedPaths(intent));
 
 /**
  * Judges paths as they resolve now; `absolute`, where the intent gives it, must be where `path` leads.
  * @param paths those that would be used with `effect`.
  */
-export function appraisePaths(intent: Intent, effect: FileEffect, facts: Facts, paths: readonly unknown[]): Appraisal {
+export function assessPaths(intent: Intent, effect: FileEffect, facts: DecisionFacts, paths: readonly unknown[]): PolicyFinding {
   const scopes = effect === "none" ? [] : paths.map((path) => scopeOf(path, intent, facts));
   const changes = effect === "write" || effect === "delete";
   let key = "";
@@ -40,7 +40,7 @@ export function appraisePaths(intent: Intent, effect: FileEffect, facts: Facts, 
   const tags: Tag[] = [];
   if (outside) tags.push("outside");
   if (sensitive) tags.push("sensitive");
-  return appraisal({
+  return policyFinding({
     denial: pathDenial(scopes, effect, changes, facts),
     raises: pathRaises(scopes, changes, paths.length === 0, facts),
     tags,
@@ -60,7 +60,7 @@ export function namedPaths(intent: Intent): unknown[] {
   return named;
 }
 
-function scopeOf(path: unknown, intent: Intent, facts: Facts): Scope {
+function scopeOf(path: unknown, intent: Intent, facts: DecisionFacts): Scope {
   if (typeof path !== "string") return { kind: "refused", rule: "path.type", message: "The path is not a text." };
   const resolved = facts.resolve(path);
   if (!resolved.ok) return { kind: "refused", rule: resolved.rule, message: resolved.message };
@@ -82,7 +82,7 @@ function isRoot(resolved: Found): boolean {
   return resolved.display === "." || /^(?:\/|[a-z]:\/?)$/i.test(resolved.display);
 }
 
-function pathDenial(scopes: readonly Scope[], effect: FileEffect, changes: boolean, facts: Facts): Denial | null {
+function pathDenial(scopes: readonly Scope[], effect: FileEffect, changes: boolean, facts: DecisionFacts): Denial | null {
   for (const scope of scopes) {
     if (scope.kind === "refused")
       return denial(scope.rule, scope.message, ["Name an ordinary file or folder by its path in the workspace.", askOwner]);
@@ -112,7 +112,7 @@ function pathDenial(scopes: readonly Scope[], effect: FileEffect, changes: boole
 }
 
 /** What raises the tier to T3: scope and pattern. */
-function pathRaises(scopes: readonly Scope[], changes: boolean, noTarget: boolean, facts: Facts): Rule[] {
+function pathRaises(scopes: readonly Scope[], changes: boolean, noTarget: boolean, facts: DecisionFacts): Rule[] {
   const rules: Rule[] = [];
   const add = (one: Rule) => {
     if (!rules.some(({ id }) => id === one.id)) rules.push(one);

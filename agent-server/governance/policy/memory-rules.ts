@@ -1,6 +1,6 @@
 import { MemoryTarget, Namespace } from "../../contract/memory.ts";
 import type { Intent } from "../../contract/governance.ts";
-import { type Appraisal, appraisal, type Appraise, askOwner, denial, rule, textArgument } from "./policy-finding.ts";
+import { type PolicyFinding, policyFinding, type PolicyRule, askOwner, denial, rule, textArgument } from "./policy-finding.ts";
 
 /** Long enough for a fact, short enough not to be a file. */
 const maxMemory = 100_000;
@@ -22,15 +22,15 @@ const leaveIt = "Leave it unwritten and say it in the answer.";
  * Policy for memory: the persona is the soul's; what the soul's ethics forbid is not kept; what is the owner's is decided by
  * nobody else; what reaches beyond the workspace or takes back what somebody else did is asked. `author` is set by the code that knows who calls, never by a model.
  */
-export const appraiseMemory: Appraise = (intent, _base, facts) => {
-  if (intent.action !== "write") return appraisal({ scope: "memory", key: "" });
+export const memoryRules: PolicyRule = (intent, _base, facts) => {
+  if (intent.action !== "write") return policyFinding({ scope: "memory", key: "" });
   const op = textArgument(intent, "op") ?? "insert";
   const byOwner = intent.args["author"] === "owner";
   const target = targetOf(intent);
   const core = target?.startsWith("core:") === true;
   const scope = scopeOf(op, core);
-  const no = (id: string, message: string, alternatives: readonly string[]): Appraisal =>
-    appraisal({ scope, denial: denial(id, message, alternatives, { tier: "T1" }) });
+  const no = (id: string, message: string, alternatives: readonly string[]): PolicyFinding =>
+    policyFinding({ scope, denial: denial(id, message, alternatives, { tier: "T1" }) });
 
   if (!edits.has(op) && !commits.has(op) && !owners.has(op)) return no("memory.op", "This is nothing that is done to memory.", [askOwner]);
   if (owners.has(op) && !byOwner) return no("memory.owners", "This is the owner's to decide.", [askOwner]);
@@ -60,7 +60,7 @@ export const appraiseMemory: Appraise = (intent, _base, facts) => {
   if (content.length > maxMemory) return no("memory.size", "This is too much for a memory.", ["Write down the fact, not the source."]);
   const forbidden = writing.has(op) ? (facts.soul?.forbidsMemory(content) ?? null) : null;
   if (forbidden !== null && !(forbidden.personal && byOwner)) {
-    return appraisal({
+    return policyFinding({
       scope,
       denial: {
         tier: "T1",
@@ -71,7 +71,7 @@ export const appraiseMemory: Appraise = (intent, _base, facts) => {
     });
   }
   const asks = byOwner ? [] : questions(intent, op, core);
-  return appraisal({ scope, asks, alternatives: asks.length === 0 ? [leaveIt] : [askOwner, leaveIt] });
+  return policyFinding({ scope, asks, alternatives: asks.length === 0 ? [leaveIt] : [askOwner, leaveIt] });
 };
 
 const writable = MemoryTarget.options.filter((target) => target !== "core:persona");
@@ -103,7 +103,7 @@ function namespaceProblem(intent: Intent, byOwner: boolean): { id: string; messa
 }
 
 /** What policy asks the owner about when the agent wants it. */
-function questions(intent: Intent, op: string, core: boolean): Appraisal["asks"] {
+function questions(intent: Intent, op: string, core: boolean): PolicyFinding["asks"] {
   const { args } = intent;
   const removed = Math.max(numberOf(args["deletes"]), op === "delete" ? numberOf(args["items"]) : 0);
   return [

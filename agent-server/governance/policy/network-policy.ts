@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import * as z from "zod";
 import { isLoopbackHost, reachOf, type Redactor } from "../../security/security.ts";
-import type { NetworkJudgement, NetworkUse } from "../decision-facts.ts";
+import type { NetworkJudgment, NetworkUse } from "../decision-facts.ts";
 
 /** A host, or `*.` and a host. Labels as DNS has them. */
 const HostPattern = z
@@ -19,7 +19,7 @@ const NetworkTable = z.strictObject({
 
 export interface NetworkPolicy {
   /** Judges a URL before anything is resolved or sent; the gate for sockets checks addresses and each redirect again. Never throws. */
-  readonly judge: (url: string, use: NetworkUse) => NetworkJudgement;
+  readonly judge: (url: string, use: NetworkUse) => NetworkJudgment;
   /** SHA-256 over the tables in use. */
   readonly version: string;
   /** Why the tables cannot be used; then every host is refused. */
@@ -59,7 +59,7 @@ export function createNetworkPolicy(deps: {
   }
   const version = digest.digest("hex");
 
-  function no(id: string, message: string, host: string, ...alternatives: string[]): NetworkJudgement {
+  function no(id: string, message: string, host: string, ...alternatives: string[]): NetworkJudgment {
     return {
       verdict: "deny",
       host,

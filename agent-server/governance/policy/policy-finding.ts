@@ -1,6 +1,6 @@
 import type { Tier } from "../../contract/common.ts";
 import type { Decision, Intent, Rule } from "../../contract/governance.ts";
-import type { Facts } from "../decision-facts.ts";
+import type { DecisionFacts } from "../decision-facts.ts";
 import type { BaseTier } from "../base-tiers.ts";
 import type { Tag } from "../action-vocabulary.ts";
 
@@ -13,7 +13,7 @@ export interface Denial {
 }
 
 /** What policy found about an intent, before soul, tier, trust and mode have their say. */
-export interface Appraisal {
+export interface PolicyFinding {
   readonly denial: Denial | null;
   /** Raise the tier to T3; nothing but the owner lifts them. */
   readonly raises: readonly Rule[];
@@ -30,9 +30,9 @@ export interface Appraisal {
   readonly key: string | null;
 }
 
-export type Appraise = (intent: Intent, base: BaseTier, facts: Facts) => Appraisal;
+export type PolicyRule = (intent: Intent, base: BaseTier, facts: DecisionFacts) => PolicyFinding;
 
-const plain: Appraisal = {
+const plain: PolicyFinding = {
   denial: null,
   raises: [],
   asks: [],
@@ -44,8 +44,8 @@ const plain: Appraisal = {
   key: null,
 };
 
-/** An appraisal with nothing special about it but what is given. */
-export function appraisal(more: Partial<Appraisal> = {}): Appraisal {
+/** An policyFinding with nothing special about it but what is given. */
+export function policyFinding(more: Partial<PolicyFinding> = {}): PolicyFinding {
   return { ...plain, ...more };
 }
 

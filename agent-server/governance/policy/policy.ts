@@ -1,45 +1,45 @@
 import type { Intent } from "../../contract/governance.ts";
-import type { Facts } from "../decision-facts.ts";
+import type { DecisionFacts } from "../decision-facts.ts";
 import type { BaseTier } from "../base-tiers.ts";
-import { type Appraisal, appraisal, type Appraise, denial } from "./policy-finding.ts";
-import { appraiseCommand } from "./shell-rules.ts";
-import { appraiseFiles } from "./file-rules.ts";
-import { appraiseMemory } from "./memory-rules.ts";
-import { appraiseNetwork } from "./web-rules.ts";
+import { type PolicyFinding, policyFinding, type PolicyRule, denial } from "./policy-finding.ts";
+import { shellRules } from "./shell-rules.ts";
+import { fileRules } from "./file-rules.ts";
+import { memoryRules } from "./memory-rules.ts";
+import { webRules } from "./web-rules.ts";
 import {
-  appraiseConnector,
-  appraiseDeployment,
-  appraiseQuest,
-  appraiseScaffold,
-  appraiseSkill,
-  appraiseVision,
+  connectorRules,
+  deploymentRules,
+  questRules,
+  scaffoldRules,
+  skillRules,
+  visionRules,
 } from "./capability-rules.ts";
-import { appraiseRepository } from "./repository-rules.ts";
+import { repositoryRules } from "./repository-rules.ts";
 
 /** The policy of each capability of the contract. */
-export const appraisers: Readonly<Record<string, Appraise>> = {
-  shell_exec: appraiseCommand,
-  repo_ops: appraiseRepository,
-  file_ops: appraiseFiles,
-  web_ops: appraiseNetwork,
-  ui_builder: appraiseScaffold,
-  deploy_ops: appraiseDeployment,
-  vision_control: appraiseVision,
-  memory: appraiseMemory,
-  skill: appraiseSkill,
-  connector: appraiseConnector,
-  quest: appraiseQuest,
-  soul: appraiseQuest,
+export const capabilityPolicies: Readonly<Record<string, PolicyRule>> = {
+  shell_exec: shellRules,
+  repo_ops: repositoryRules,
+  file_ops: fileRules,
+  web_ops: webRules,
+  ui_builder: scaffoldRules,
+  deploy_ops: deploymentRules,
+  vision_control: visionRules,
+  memory: memoryRules,
+  skill: skillRules,
+  connector: connectorRules,
+  quest: questRules,
+  soul: questRules,
 };
 
 /** What policy says of an intent whose capability and action are known. May throw what `facts` throw. */
-export function appraise(intent: Intent, base: BaseTier, facts: Facts): Appraisal {
-  const appraiser = Object.hasOwn(appraisers, intent.capability) ? appraisers[intent.capability] : undefined;
-  if (appraiser === undefined)
-    return appraisal({
+export function assessPolicy(intent: Intent, base: BaseTier, facts: DecisionFacts): PolicyFinding {
+  const policy = Object.hasOwn(capabilityPolicies, intent.capability) ? capabilityPolicies[intent.capability] : undefined;
+  if (policy === undefined)
+    return policyFinding({
       denial: denial("policy.unknown", "There is no policy for this kind of action.", ["Use one of the tools that are listed."]),
     });
-  const found = appraiser(intent, base, facts);
+  const found = policy(intent, base, facts);
   if (found.denial !== null || facts.trusted) return found;
   const acts = base.effect === "write" || base.effect === "delete" || intent.capability === "shell_exec" || commits.has(intent.action);
   if (!acts) return found;

@@ -1,19 +1,19 @@
 import { fileURLToPath } from "node:url";
 import type { Intent } from "../../contract/governance.ts";
-import type { Facts } from "../decision-facts.ts";
-import { appraisal, type Appraisal, type Appraise, denial, rule, textArgument } from "./policy-finding.ts";
-import { appraisePaths, namedPaths } from "./file-rules.ts";
+import type { DecisionFacts } from "../decision-facts.ts";
+import { policyFinding, type PolicyFinding, type PolicyRule, denial, rule, textArgument } from "./policy-finding.ts";
+import { assessPaths, namedPaths } from "./file-rules.ts";
 
 /** Arguments that name something in a repository, and go to git as words of its command line. */
 const names = ["name", "ref", "branch", "remote", "base", "from", "to", "tag"] as const;
 
 /** Policy for git: names that are really options or programs are refused; what is shared or lost is asked. */
-export const appraiseRepository: Appraise = (intent, base, facts) => {
+export const repositoryRules: PolicyRule = (intent, base, facts) => {
   for (const name of names) {
     const value = intent.args[name];
     if (value === undefined || value === null) continue;
     if (typeof value !== "string" || !isPlainRef(value)) {
-      return appraisal({
+      return policyFinding({
         denial: denial("repository.name", `The ${name} is not a name that git could mean only as a name.`, [
           "Name a branch, a tag, a commit or a remote of this repository.",
         ]),
@@ -28,7 +28,7 @@ export const appraiseRepository: Appraise = (intent, base, facts) => {
       return clone(intent, facts, paths);
     case "checkout": {
       // A checkout names a ref, or files; without files it changes those of the workspace.
-      const files = appraisePaths(intent, "write", facts, paths.length === 0 ? ["."] : paths);
+      const files = assessPaths(intent, "write", facts, paths.length === 0 ? ["."] : paths);
       const lost = intent.args["force"] === true || intent.args["paths"] !== undefined || intent.args["path"] !== undefined;
       return lost
         ? { ...files, asks: [rule("repository.discard", "This may discard work that is not committed.")], key: null }
@@ -36,13 +36,13 @@ export const appraiseRepository: Appraise = (intent, base, facts) => {
     }
     case "commit": {
       const amend = intent.args["amend"] === true;
-      const files = appraisePaths(intent, "read", facts, paths);
+      const files = assessPaths(intent, "read", facts, paths);
       const raises = [...files.raises, ...(amend ? [rule("repository.history", "This rewrites a commit that was made before.")] : [])];
       return { ...files, raises, tags: amend ? [...files.tags, "history"] : files.tags, key: null };
     }
     case "branch": {
       const remove = intent.args["delete"] === true || intent.args["force"] === true;
-      return appraisal({
+      return policyFinding({
         scope: "workspace",
         raises: remove ? [rule("repository.branch-delete", "A branch that is deleted or moved takes its commits along.")] : [],
         tags: remove ? ["delete", "history"] : [],
@@ -50,16 +50,16 @@ export const appraiseRepository: Appraise = (intent, base, facts) => {
       });
     }
     default:
-      return appraisePaths(intent, base.effect, facts, paths);
+      return assessPaths(intent, base.effect, facts, paths);
   }
 };
 
-function push(intent: Intent, facts: Facts): Appraisal {
+function push(intent: Intent, facts: DecisionFacts): PolicyFinding {
   // Where the remote leads, when whoever asks has looked: its address goes by the rules of the network, a folder by those of paths.
   const url = textArgument(intent, "url");
   const target = url === null ? null : cloneTarget(url);
   if (target === "program") {
-    return appraisal({
+    return policyFinding({
       denial: denial("repository.url", "This address would make git start a program.", ["Push to a remote with an https address."], {
         riskLevel: "critical",
       }),
@@ -67,12 +67,12 @@ function push(intent: Intent, facts: Facts): Appraisal {
   }
   const network = target === null || typeof target !== "string" ? null : facts.network(target, "write");
   const folder =
-    target === null || typeof target === "string" ? null : appraisePaths({ ...intent, args: {} }, "write", facts, [target.path]);
+    target === null || typeof target === "string" ? null : assessPaths({ ...intent, args: {} }, "write", facts, [target.path]);
   const branch = textArgument(intent, "branch") ?? "";
   const force = intent.args["force"] === true || branch.startsWith("+") || intent.args["delete"] === true || branch.startsWith(":");
   const remote = textArgument(intent, "remote") ?? "origin";
   const raises = force ? [rule("repository.force-push", "This rewrites or removes what others may already have.")] : [];
-  return appraisal({
+  return policyFinding({
     denial:
       network?.verdict === "deny"
         ? { tier: "T3", riskLevel: "high", rules: [network.rule], alternatives: network.alternatives }
@@ -87,21 +87,21 @@ function push(intent: Intent, facts: Facts): Appraisal {
   });
 }
 
-function clone(intent: Intent, facts: Facts, paths: readonly unknown[]): Appraisal {
+function clone(intent: Intent, facts: DecisionFacts, paths: readonly unknown[]): PolicyFinding {
   const url = textArgument(intent, "url");
   if (url === null)
-    return appraisal({ denial: denial("repository.url", "No repository is named.", ["Name the repository by its https address."]) });
+    return policyFinding({ denial: denial("repository.url", "No repository is named.", ["Name the repository by its https address."]) });
   const remote = cloneTarget(url);
   if (remote === "program") {
-    return appraisal({
+    return policyFinding({
       denial: denial("repository.url", "This address would make git start a program.", ["Name the repository by its https address."], {
         riskLevel: "critical",
       }),
     });
   }
-  const target = appraisePaths(intent, "write", facts, paths.length === 0 ? ["."] : paths);
+  const target = assessPaths(intent, "write", facts, paths.length === 0 ? ["."] : paths);
   if (typeof remote !== "string") {
-    const source = appraisePaths({ ...intent, args: {} }, "read", facts, [remote.path]);
+    const source = assessPaths({ ...intent, args: {} }, "read", facts, [remote.path]);
     return { ...target, denial: target.denial ?? source.denial, raises: [...target.raises, ...source.raises], key: null };
   }
   const network = facts.network(remote, "read");

@@ -1,5 +1,5 @@
 import { CommandPlace } from "../../contract/providers.ts";
-import { appraisal, askOwner, type Appraise, denial, rule, textArgument } from "./policy-finding.ts";
+import { policyFinding, askOwner, type PolicyRule, denial, rule, textArgument } from "./policy-finding.ts";
 
 const places: ReadonlySet<string> = new Set(CommandPlace.options);
 const onThisMachine = rule(
@@ -13,22 +13,22 @@ const withNetwork = rule(
 );
 
 /** Policy for a command line: what its syntax tree would run, and where. */
-export const appraiseCommand: Appraise = (intent, _base, facts) => {
+export const shellRules: PolicyRule = (intent, _base, facts) => {
   const command = textArgument(intent, "command");
-  if (command === null) return appraisal({ denial: denial("command.missing", "No command is given.", ["Name the command to run."]) });
+  if (command === null) return policyFinding({ denial: denial("command.missing", "No command is given.", ["Name the command to run."]) });
   const cwd = intent.cwd ?? textArgument(intent, "cwd") ?? undefined;
   if (intent.args["cwd"] !== undefined && typeof intent.args["cwd"] !== "string") {
-    return appraisal({ denial: denial("command.folder", "The working folder is not a text.", ["Name a folder of the workspace."]) });
+    return policyFinding({ denial: denial("command.folder", "The working folder is not a text.", ["Name a folder of the workspace."]) });
   }
   if (cwd !== undefined) {
     const folder = facts.resolve(cwd);
-    if (!folder.ok) return appraisal({ denial: denial(folder.rule, folder.message, ["Name a folder of the workspace."]) });
+    if (!folder.ok) return policyFinding({ denial: denial(folder.rule, folder.message, ["Name a folder of the workspace."]) });
     if (folder.type !== "directory")
-      return appraisal({ denial: denial("command.folder", "The working folder is not a folder.", ["Name a folder of the workspace."]) });
+      return policyFinding({ denial: denial("command.folder", "The working folder is not a folder.", ["Name a folder of the workspace."]) });
   }
   const place = intent.args["place"];
   if (place !== undefined && (typeof place !== "string" || !places.has(place)))
-    return appraisal({ denial: denial("command.place", "There is no such place to run a command in.", ["Leave the place out."]) });
+    return policyFinding({ denial: denial("command.place", "There is no such place to run a command in.", ["Leave the place out."]) });
   const judged = facts.command(command, cwd);
   const { alternatives, riskLevel, rules } = judged;
   const outside = place === "host";
@@ -38,12 +38,12 @@ export const appraiseCommand: Appraise = (intent, _base, facts) => {
   const tags: typeof judged.tags = networked && !judged.tags.includes("network") ? [...judged.tags, "network"] : judged.tags;
   const common = { scope, tags, alternatives: alternatives.length > 0 ? alternatives : [askOwner], riskLevel };
   if (judged.verdict === "deny")
-    return appraisal({ ...common, denial: { tier: judged.tier, riskLevel, rules, alternatives: common.alternatives } });
+    return policyFinding({ ...common, denial: { tier: judged.tier, riskLevel, rules, alternatives: common.alternatives } });
   if (outside) {
     const asked = judged.verdict === "allow" ? [] : rules;
-    return appraisal({ ...common, riskLevel: riskLevel === "critical" ? riskLevel : "high", raises: [onThisMachine, ...asked] });
+    return policyFinding({ ...common, riskLevel: riskLevel === "critical" ? riskLevel : "high", raises: [onThisMachine, ...asked] });
   }
   const asks = [...(networked ? [withNetwork] : []), ...(judged.verdict === "allow" ? [] : rules)];
-  if (judged.verdict === "ask" && judged.tier === "T3") return appraisal({ ...common, raises: asks });
-  return asks.length > 0 ? appraisal({ ...common, asks }) : appraisal({ ...common, notes: rules });
+  if (judged.verdict === "ask" && judged.tier === "T3") return policyFinding({ ...common, raises: asks });
+  return asks.length > 0 ? policyFinding({ ...common, asks }) : policyFinding({ ...common, notes: rules });
 };

@@ -6,14 +6,14 @@ import type { Storage } from "../../storage/storage.ts";
 import { type SoulText, soulHash } from "./compile-soul.ts";
 import { readSoul } from "./soul-document.ts";
 import { isCritical, lintRead } from "./soul-lint.ts";
-import type { SoulRecords } from "./soul-version-store.ts";
+import type { SoulVersionStore } from "./soul-version-store.ts";
 import type { SoulTerms } from "./soul-terms.ts";
 import type { VersionFiles } from "./soul-version-files.ts";
 
 /** Milliseconds between looks at the file of the active version: its signed text is in force meanwhile. */
 const fileLookInterval = 1000;
 
-export interface InForce {
+export interface ActiveSoulResolver {
   /** The soul of the next decision. Cheap while nothing changed: one look at `ACTIVE`. Never throws. */
   readonly current: () => ActiveSoul;
   /** Looks again at everything, also at what is checked now and then only. */
@@ -24,7 +24,7 @@ export interface InForce {
   readonly problem: () => string | null;
 }
 
-interface Standing {
+interface ResolvedSoul {
   readonly soul: ActiveSoul;
   readonly yaml: string;
   readonly usable: boolean;
@@ -66,11 +66,11 @@ const lastResort: SoulDocument = {
  * database, so that a file changed afterwards changes nothing but `problem`. A version that was put into the folder by hand is
  * signed when ACTIVE first names it, if it passes the lint. Where ACTIVE leads nowhere, the last soul that was in force stays.
  */
-export function createInForce(deps: {
+export function createActiveSoulResolver(deps: {
   storage: Storage;
   files: VersionFiles;
   shipped: VersionFiles;
-  records: SoulRecords;
+  records: SoulVersionStore;
   terms: SoulTerms;
   /** Why the table of words cannot be used; null when it can. */
   termsProblem: string | null;
@@ -82,9 +82,9 @@ export function createInForce(deps: {
   /** Told when the soul in force or the problem with it changed. */
   changed: (news: { before: ActiveSoul | null; now: ActiveSoul; problem: string | null }) => void;
   log: Log;
-}): InForce {
+}): ActiveSoulResolver {
   const { storage, files, records, terms } = deps;
-  let standing: Standing | null = null;
+  let resolved: ResolvedSoul | null = null;
   let pointer: Stats | undefined;
   let file: Stats | undefined;
   let lookedAt = Number.NEGATIVE_INFINITY;
@@ -152,7 +152,7 @@ export function createInForce(deps: {
     });
   }
 
-  function resolve(): Standing {
+  function resolve(): ResolvedSoul {
     let problem: string;
     try {
       const found = pointed();
@@ -164,8 +164,8 @@ export function createInForce(deps: {
       problem = "The soul's records could not be read.";
     }
     // In memory first: what this host decided by a moment ago needs no database to stay in force.
-    if (standing?.usable === true && !standing.shipped)
-      return { ...standing, problem: `${problem} Soul ${standing.soul.version} stays in force.` };
+    if (resolved?.usable === true && !resolved.shipped)
+      return { ...resolved, problem: `${problem} Soul ${resolved.soul.version} stays in force.` };
     for (const record of earlier()) {
       const checked = usable(record.version, record.yaml);
       if ("soul" in checked) return stand(checked.soul, `${problem} Soul ${record.version} stays in force.`);
@@ -188,49 +188,49 @@ export function createInForce(deps: {
     }
   }
 
-  function stand(text: SoulText, problem: string | null): Standing {
+  function stand(text: SoulText, problem: string | null): ResolvedSoul {
     const said = [deps.termsProblem, problem].filter((one) => one !== null).join(" ");
-    const kept = standing?.usable === true && standing.yaml === text.yaml && standing.soul.version === text.version ? standing.soul : null;
+    const kept = resolved?.usable === true && resolved.yaml === text.yaml && resolved.soul.version === text.version ? resolved.soul : null;
     return { soul: kept ?? deps.compile(text), yaml: text.yaml, usable: true, shipped: false, problem: said === "" ? null : said };
   }
 
-  function look(pointerNow: Stats | undefined): Standing {
-    if (resolving && standing !== null) return standing;
+  function look(pointerNow: Stats | undefined): ResolvedSoul {
+    if (resolving && resolved !== null) return resolved;
     resolving = true;
-    const before = standing;
+    const before = resolved;
     try {
       // Taken before the files are read: what changes in between is seen by the next look.
       pointer = pointerNow;
       retry = false;
-      standing = resolve();
-      file = files.versionStat(standing.soul.version);
+      resolved = resolve();
+      file = files.versionStat(resolved.soul.version);
       lookedAt = deps.now();
-      if (before === null || before.soul !== standing.soul || before.problem !== standing.problem) {
-        deps.changed({ before: before?.soul ?? null, now: standing.soul, problem: standing.problem });
+      if (before === null || before.soul !== resolved.soul || before.problem !== resolved.problem) {
+        deps.changed({ before: before?.soul ?? null, now: resolved.soul, problem: resolved.problem });
       }
-      return standing;
+      return resolved;
     } finally {
       resolving = false;
     }
   }
 
-  function current(): Standing {
+  function current(): ResolvedSoul {
     try {
       const now = files.pointerStat();
-      if (standing === null || !same(now, pointer)) return look(now);
+      if (resolved === null || !same(now, pointer)) return look(now);
       if (Math.abs(deps.now() - lookedAt) >= fileLookInterval) {
         lookedAt = deps.now();
-        const fileNow = files.versionStat(standing.soul.version);
+        const fileNow = files.versionStat(resolved.soul.version);
         if (retry || !same(fileNow, file)) return look(now);
       }
-      return standing;
+      return resolved;
     } catch (error) {
       deps.log("the soul could not be looked at", error);
-      standing ??= {
+      resolved ??= {
         ...stand({ version: "v1", yaml: "", document: lastResort }, "The soul could not be read, so everything is asked."),
         usable: false,
       };
-      return standing;
+      return resolved;
     }
   }
 

@@ -3,7 +3,7 @@ import type { Ledger } from "../../receipts/receipts.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { soulHash } from "./compile-soul.ts";
 import type { ProposalStore } from "./soul-proposal-store.ts";
-import type { Activating, SoulRecords } from "./soul-version-store.ts";
+import type { PendingActivation, SoulVersionStore } from "./soul-version-store.ts";
 import type { VersionFiles } from "./soul-version-files.ts";
 
 export interface ActivationPlan {
@@ -31,7 +31,7 @@ export function createActivation(deps: {
   storage: Storage;
   ledger: Ledger;
   files: VersionFiles;
-  records: SoulRecords;
+  records: SoulVersionStore;
   proposals: ProposalStore;
   now: () => number;
   /** Called between the steps of an activation; tests stop the host there. */
@@ -41,7 +41,7 @@ export function createActivation(deps: {
   const between = deps.between ?? (() => undefined);
   const time = (): string => new Date(deps.now()).toISOString();
 
-  function complete({ version, proposalId, receiptId }: Activating): void {
+  function complete({ version, proposalId, receiptId }: PendingActivation): void {
     const at = time();
     records.activate(version, at);
     if (proposalId !== null) proposals.move(proposalId, ["approved"], { status: "activated", at, toVersion: version });
@@ -49,7 +49,7 @@ export function createActivation(deps: {
     closeReceipt(receiptId, { status: "success", outputs: { version, sha256: records.get(version)?.sha256 ?? null } });
   }
 
-  function takeBack({ version, receiptId }: Activating, why: string): void {
+  function takeBack({ version, receiptId }: PendingActivation, why: string): void {
     const signed = records.get(version);
     if (signed !== null && !records.activated().some((one) => one.version === version)) {
       const onDisk = files.readVersion(version);
@@ -99,7 +99,7 @@ export function createActivation(deps: {
           inputs: { ...plan.inputs, version: plan.version, sha256: soulHash(plan.yaml) },
           riskTier: "T3",
         });
-        const activating: Activating = { version: plan.version, proposalId: plan.proposalId, hostId: storage.hostId, receiptId };
+        const activating: PendingActivation = { version: plan.version, proposalId: plan.proposalId, hostId: storage.hostId, receiptId };
         records.setActivating(activating);
         return { plan, activating };
       });

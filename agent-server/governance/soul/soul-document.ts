@@ -111,7 +111,7 @@ function placesIn(yaml: string): (offset: number | undefined) => Place {
 function parseSoul(yaml: string): ReadSoul {
   const at = placesIn(yaml);
   const source = parseDocument(yaml, { uniqueKeys: false, prettyErrors: false, stringKeys: true, version: "1.2" });
-  const issues: SoulIssue[] = [...source.errors, ...source.warnings].map((error) => critical(wordYamlError(error), at(error.pos[0])));
+  const issues: SoulIssue[] = [...source.errors, ...source.warnings].map((error) => critical(yamlErrorMessage(error), at(error.pos[0])));
   if (source.directives?.docStart === true && /^%/m.test(yaml.slice(0, yaml.indexOf("---")))) {
     issues.push(critical("YAML directives (%) are not used in a soul.", start));
   }
@@ -126,7 +126,7 @@ function parseSoul(yaml: string): ReadSoul {
   const parsed = SoulDocument.safeParse(raw);
   for (const issue of parsed.error?.issues ?? []) {
     const path = issue.path.filter((part) => typeof part !== "symbol");
-    issues.push(critical(wordSchemaIssue(issue, path, raw), placeOf(path)));
+    issues.push(critical(schemaIssueMessage(issue, path, raw), placeOf(path)));
   }
   unknownFields(source.contents, SoulDocument, "", (name, offset) => {
     if (issues.length < maxIssues)
@@ -200,7 +200,7 @@ function unknownFields(node: unknown, schema: z.ZodType, prefix: string, found: 
   }
 }
 
-function wordYamlError(error: { code: string; message: string }): string {
+function yamlErrorMessage(error: { code: string; message: string }): string {
   switch (error.code) {
     case "TAB_AS_INDENT":
       return "A tab stands where spaces belong. Indent with spaces.";
@@ -218,7 +218,7 @@ function wordYamlError(error: { code: string; message: string }): string {
   }
 }
 
-function wordSchemaIssue(issue: z.core.$ZodIssue, path: readonly (string | number)[], raw: unknown): string {
+function schemaIssueMessage(issue: z.core.$ZodIssue, path: readonly (string | number)[], raw: unknown): string {
   const name = path.reduce<string>(
     (text, part) => (typeof part === "number" ? `${text}[${part}]` : text === "" ? part : `${text}.${part}`),
     "",
@@ -227,7 +227,7 @@ function wordSchemaIssue(issue: z.core.$ZodIssue, path: readonly (string | numbe
   for (const part of path)
     value = typeof value === "object" && value !== null ? (value as Record<string | number, unknown>)[part] : undefined;
   if (value === undefined) return `The field "${name}" is missing.`;
-  if (issue.code === "invalid_type") return `"${name}" must be ${typeWords[issue.expected] ?? issue.expected}.`;
+  if (issue.code === "invalid_type") return `"${name}" must be ${typeLabels[issue.expected] ?? issue.expected}.`;
   if (issue.code === "invalid_value") return `"${name}" must be ${issue.values.map((one) => String(one)).join(" or ")}.`;
   if (issue.code === "too_small") {
     return issue.origin === "string" ? `"${name}" must not be empty.` : `"${name}" must be at least ${String(issue.minimum)}.`;
@@ -240,7 +240,7 @@ function wordSchemaIssue(issue: z.core.$ZodIssue, path: readonly (string | numbe
   return `"${name}": ${issue.message}`;
 }
 
-const typeWords: Readonly<Record<string, string>> = {
+const typeLabels: Readonly<Record<string, string>> = {
   string: "a text (put it in quotes)",
   number: "a number",
   int: "a whole number",

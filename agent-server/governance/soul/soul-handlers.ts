@@ -1,9 +1,9 @@
 import type { Handlers } from "../../contract/table.ts";
-import type { SoulRoom } from "./soul.ts";
+import type { SoulService } from "./types.ts";
 
 /** The methods of the contract over the room. */
 export function soulHandlers(
-  soul: SoulRoom,
+  soul: SoulService,
 ): Pick<
   Handlers,
   | "soul.status"

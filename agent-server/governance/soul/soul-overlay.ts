@@ -30,7 +30,7 @@ export const SoulOverlay = z.strictObject({
 export type SoulOverlay = z.input<typeof SoulOverlay>;
 
 /** What in an overlay would widen its base: sentences, empty when it only restricts. */
-export function widenings(base: SoulDocument, overlay: z.output<typeof SoulOverlay>, terms: SoulTerms): string[] {
+export function findWidenings(base: SoulDocument, overlay: z.output<typeof SoulOverlay>, terms: SoulTerms): string[] {
   const { autonomy_posture: posture, approval_rules: approval, scheduling_boundaries: scheduling } = base;
   const found: string[] = [];
   if (overlay.level === "autonomous" && posture.level !== "autonomous") found.push("level would go from supervised to autonomous");
@@ -75,7 +75,7 @@ export function restrict(base: ActiveSoul, overlay: SoulOverlay, deps: { terms: 
   const parsed = SoulOverlay.safeParse(overlay);
   if (!parsed.success) throw new LancelotError("invalid_params", `This is no overlay of a soul: ${z.prettifyError(parsed.error)}`);
   const wish = parsed.data;
-  const wider = widenings(base.document, wish, deps.terms);
+  const wider = findWidenings(base.document, wish, deps.terms);
   if (wider.length > 0) {
     throw new LancelotError(
       "conflict",

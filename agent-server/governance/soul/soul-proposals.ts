@@ -7,20 +7,12 @@ import type { Storage } from "../../storage/storage.ts";
 import type { ActivationPlan } from "./soul-activation.ts";
 import { diffSouls, withVersion } from "./soul-diff.ts";
 import { maxSoulBytes } from "./soul-document.ts";
+import type { SoulProposalRequest } from "./types.ts";
 import type { ProposalStore, StoredProposal } from "./soul-proposal-store.ts";
 
 /** Proposals of the owner, and of the agent, that may wait at once. */
 const maxWaiting = 20;
 const maxReason = 4000;
-
-export interface Proposing {
-  readonly yaml: string;
-  readonly reason: string;
-  readonly by: SoulProposal["proposedBy"];
-  readonly questId: string | null;
-  /** Receipt under which the proposal hangs. */
-  readonly parentId?: string | null;
-}
 
 interface Base {
   readonly version: string;
@@ -28,8 +20,8 @@ interface Base {
   readonly sha256: string;
 }
 
-export interface Amendments {
-  readonly propose: (proposing: Proposing) => SoulProposal;
+export interface SoulProposals {
+  readonly propose: (request: SoulProposalRequest) => SoulProposal;
   readonly get: (id: string) => SoulProposal;
   readonly approve: (id: string) => SoulProposal;
   readonly reject: (id: string, reason?: string) => SoulProposal;
@@ -38,7 +30,7 @@ export interface Amendments {
 }
 
 /** PENDING → APPROVED → ACTIVATED, or REJECTED. Each step is taken once, whichever window was first, and is a receipt. */
-export function createAmendments(deps: {
+export function createSoulProposals(deps: {
   storage: Storage;
   redactor: Redactor;
   proposals: ProposalStore;
@@ -48,7 +40,7 @@ export function createAmendments(deps: {
   base: () => Base | null;
   nextVersion: () => string;
   receipt: (opening: ReceiptOpening, closing: ReceiptClosing) => void;
-}): Amendments {
+}): SoulProposals {
   const { storage, redactor, proposals, lint, receipt } = deps;
   const time = (): string => new Date(deps.now()).toISOString();
 

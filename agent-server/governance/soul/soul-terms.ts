@@ -89,7 +89,7 @@ export function parseSoulTerms(text: string): SoulTerms {
 }
 
 /** Terms for a host whose table cannot be used: everything is held, nothing is permitted. */
-export const closedTerms: SoulTerms = { holds: () => coverage({ everything: true }), permits: () => null };
+export const failClosedTerms: SoulTerms = { holds: () => coverage({ everything: true }), permits: () => null };
 
 /** True when a subject has something that is covered. */
 export function covers(what: Coverage, subject: SoulSubject): boolean {

@@ -8,7 +8,7 @@ export interface VersionRecord {
   readonly yaml: string;
 }
 
-export interface Activating {
+export interface PendingActivation {
   readonly version: string;
   readonly proposalId: string | null;
   readonly hostId: string;
@@ -17,7 +17,7 @@ export interface Activating {
 }
 
 /** What the database knows of versions: their signed texts, and which was in force when. */
-export interface SoulRecords {
+export interface SoulVersionStore {
   readonly get: (version: string) => VersionRecord | null;
   readonly add: (record: VersionRecord & { origin: "shipped" | "proposal" | "found"; proposalId?: string | null; at: string }) => void;
   /** Takes back a version that was never in force. */
@@ -27,14 +27,14 @@ export interface SoulRecords {
   readonly activated: () => VersionRecord[];
   readonly latest: () => string | null;
   readonly activate: (version: string, at: string) => void;
-  readonly activating: () => Activating | null;
-  readonly setActivating: (activating: Activating | null) => void;
+  readonly activating: () => PendingActivation | null;
+  readonly setActivating: (activating: PendingActivation | null) => void;
   readonly problem: () => string | null;
   readonly setProblem: (problem: string | null) => void;
 }
 
 /** Call what writes inside `storage.transaction`. */
-export function createSoulRecords({ db }: Pick<Storage, "db">): SoulRecords {
+export function createSoulVersionStore({ db }: Pick<Storage, "db">): SoulVersionStore {
   const get = db.prepare<[string], VersionRecord>("SELECT version, sha256, yaml FROM soul_versions WHERE version = ?");
   const add = db.prepare(
     "INSERT INTO soul_versions (version, number, sha256, yaml, origin, proposal_id, recorded_at) VALUES (?, ?, ?, ?, ?, ?, ?)",

@@ -1,93 +1,40 @@
 import { LancelotError } from "../../contract/errors.ts";
 import { join } from "node:path";
-import type { Emit } from "../../contract/events.ts";
-import type { SoulDocument, SoulIssue, SoulProposal, SoulStatus } from "../../contract/soul.ts";
-import type { Ledger, ReceiptClosing, ReceiptOpening } from "../../receipts/receipts.ts";
-import type { Log, Redactor } from "../../security/security.ts";
-import type { Storage } from "../../storage/storage.ts";
+import type { SoulIssue, SoulStatus } from "../../contract/soul.ts";
+import type { ReceiptClosing, ReceiptOpening } from "../../receipts/receipts.ts";
+import type { Log } from "../../security/security.ts";
 import type { ActiveSoul } from "../decision-facts.ts";
 import { createActivation } from "./soul-activation.ts";
-import { createAmendments, type Proposing } from "./soul-proposals.ts";
+import { createSoulProposals } from "./soul-proposals.ts";
 import { compileSoul, soulHash } from "./compile-soul.ts";
 import { readSoul } from "./soul-document.ts";
-import { createInForce } from "./active-soul.ts";
+import { createActiveSoulResolver } from "./active-soul.ts";
 import { lintSoul } from "./soul-lint.ts";
-import { restrict, type SoulOverlay } from "./soul-overlay.ts";
+import { restrict } from "./soul-overlay.ts";
 import { soulLine, soulPrompt } from "./soul-prompt.ts";
 import { createProposalStore } from "./soul-proposal-store.ts";
-import { createSoulRecords } from "./soul-version-store.ts";
-import { closedTerms, loadSoulTerms, type SoulTerms } from "./soul-terms.ts";
+import { createSoulVersionStore } from "./soul-version-store.ts";
+import { failClosedTerms, loadSoulTerms, type SoulTerms } from "./soul-terms.ts";
+import type { SoulDeps, SoulService } from "./types.ts";
 import { createVersionFiles, versionNumber } from "./soul-version-files.ts";
 
 export { soulHandlers } from "./soul-handlers.ts";
 export { lintSoul } from "./soul-lint.ts";
 export { decodeSoul } from "./soul-document.ts";
 export { diffSouls } from "./soul-diff.ts";
+export type { SoulDeps, SoulService } from "./types.ts";
 export type { SoulOverlay } from "./soul-overlay.ts";
 export { loadSoulTerms } from "./soul-terms.ts";
 export { soulMigrations } from "./soul-migrations.ts";
 
-export interface SoulDeps {
-  storage: Storage;
-  ledger: Ledger;
-  redactor: Redactor;
-  /** The soul lives in `soul/` of it. */
-  dataDir: string;
-  /** `soul/` of the product. */
-  shippedDir: string;
-  /** With governance.yaml. */
-  configDir: string;
-  /** The flag SOUL. */
-  enabled: () => boolean;
-  emit: Emit;
-  /** Milliseconds since 1970. */
-  now?: () => number;
-  log?: Log;
-  /** Called between the steps of an activation; tests stop the host there. */
-  between?: (step: "prepared" | "written" | "pointed") => void;
-}
-
-/** The constitution: which version is in force, what it says, and how it is changed (requirements S1, S2). */
-export interface SoulRoom {
-  /** The soul of the next decision, null while its flag is off. About 2 µs when nothing changed. Never throws. */
-  active(): ActiveSoul | null;
-  /** Why the soul that should be in force is not, or why its words cannot be used; null when all is well, or the flag is off. Cheap. */
-  problem(): string | null;
-  /** The soul in force for a prompt, whole and in one line; null while its flag is off. */
-  prompt(): { readonly text: string; readonly line: string; readonly version: string } | null;
-  /**
-   * The soul in force with an overlay on it; null while the flag is off.
-   * @throws LancelotError `conflict`, naming what would be wider than the soul.
-   */
-  restricted(overlay: SoulOverlay): ActiveSoul | null;
-  /** Issues of a text. Never throws. */
-  lint(yaml: string): SoulIssue[];
-  status(): SoulStatus;
-  /** Sends the event for what another window proposed, decided or activated since the last one. Cheap; call it now and then. Never throws. */
-  notice(): void;
-  /** @throws LancelotError `not_found`, or `conflict` when its text cannot be read as a soul. */
-  get(version?: string): { version: string; yaml: string; document: SoulDocument; active: boolean };
-  /** @throws LancelotError `too_large`, `rate_limited` (too many wait), `conflict` (proposed already, or nothing would change). */
-  propose(proposing: Proposing): SoulProposal;
-  proposals(filter: { status?: SoulProposal["status"] | undefined; limit: number }): SoulProposal[];
-  /** @throws LancelotError `not_found`, or `conflict`: answered already, the base moved on, or the lint refuses it. */
-  approve(id: string): SoulProposal;
-  /** @throws LancelotError `not_found`, `conflict`. */
-  reject(id: string, reason?: string): SoulProposal;
-  /** In force from the next decision on, in every window. @throws LancelotError as `approve`; `unavailable` (disk). */
-  activate(id: string): SoulProposal;
-  /** Puts an earlier version in force again. @throws LancelotError `not_found`, `conflict`, `unavailable`. */
-  rollback(version: string): SoulStatus;
-}
-
 /** The soul of one data folder. On its first start the versions that ship are copied into it. */
-export function createSoulRoom(deps: SoulDeps): SoulRoom {
+export function createSoul(deps: SoulDeps): SoulService {
   const { storage, ledger, redactor, enabled } = deps;
   const now = deps.now ?? Date.now;
   const log: Log = deps.log ?? (() => undefined);
   const files = createVersionFiles(join(deps.dataDir, "soul"));
   const shipped = createVersionFiles(deps.shippedDir);
-  const records = createSoulRecords(storage);
+  const records = createSoulVersionStore(storage);
   const proposals = createProposalStore(storage);
 
   let telling = false;
@@ -98,7 +45,7 @@ export function createSoulRoom(deps: SoulDeps): SoulRoom {
   try {
     terms = loadSoulTerms(deps.configDir);
   } catch (error) {
-    terms = closedTerms;
+    terms = failClosedTerms;
     termsProblem = `${error instanceof LancelotError ? error.message : "The words of the soul could not be read."} Until then everything is asked.`;
     log("the words of the soul could not be read", error);
   }
@@ -112,7 +59,7 @@ export function createSoulRoom(deps: SoulDeps): SoulRoom {
     now,
     ...(deps.between === undefined ? {} : { between: deps.between }),
   });
-  const inForce = createInForce({
+  const activeSoul = createActiveSoulResolver({
     storage,
     files,
     shipped,
@@ -137,16 +84,16 @@ export function createSoulRoom(deps: SoulDeps): SoulRoom {
     },
     log,
   });
-  const amendments = createAmendments({
+  const amendments = createSoulProposals({
     storage,
     redactor,
     proposals,
     now,
     lint,
     base: () => {
-      inForce.refresh();
-      const version = inForce.version();
-      return version === null ? null : { version, yaml: inForce.yaml(), sha256: soulHash(inForce.yaml()) };
+      activeSoul.refresh();
+      const version = activeSoul.version();
+      return version === null ? null : { version, yaml: activeSoul.yaml(), sha256: soulHash(activeSoul.yaml()) };
     },
     nextVersion,
     receipt,
@@ -161,7 +108,7 @@ export function createSoulRoom(deps: SoulDeps): SoulRoom {
       log("the soul's folder could not be put in order", error);
     }
   }
-  inForce.refresh();
+  activeSoul.refresh();
   fingerprint = proposals.fingerprint();
 
   /** Opened and closed inside the running transaction, so that it is undone with it. */
@@ -209,14 +156,14 @@ export function createSoulRoom(deps: SoulDeps): SoulRoom {
   }
 
   function status(): SoulStatus {
-    inForce.refresh();
-    const version = inForce.version();
+    activeSoul.refresh();
+    const version = activeSoul.version();
     const known = new Set([...files.list(), ...(version === null ? [] : [version])]);
     return {
       activeVersion: enabled() ? version : null,
       versions: [...known].sort((one, other) => versionNumber(one) - versionNumber(other)),
       pendingProposals: proposals.list({ status: ["pending", "approved"], limit: 200 }).map((one) => one.proposal),
-      problem: enabled() ? inForce.problem() : null,
+      problem: enabled() ? activeSoul.problem() : null,
     };
   }
 
@@ -253,33 +200,33 @@ export function createSoulRoom(deps: SoulDeps): SoulRoom {
   }
 
   return {
-    active: () => (enabled() ? inForce.current() : null),
-    problem: () => (enabled() ? inForce.problem() : null),
+    active: () => (enabled() ? activeSoul.current() : null),
+    problem: () => (enabled() ? activeSoul.problem() : null),
     prompt() {
       if (!enabled()) return null;
-      const soul = inForce.current();
+      const soul = activeSoul.current();
       if (told?.soul !== soul) {
         const safe = (text: string): string => redactor.text(text).text;
         told = { soul, prompt: { text: safe(soulPrompt(soul)), line: safe(soulLine(soul)), version: soul.version } };
       }
       return told.prompt;
     },
-    restricted: (overlay) => (enabled() ? restrict(inForce.current(), overlay, { terms, redactor }) : null),
+    restricted: (overlay) => (enabled() ? restrict(activeSoul.current(), overlay, { terms, redactor }) : null),
     lint,
     status,
     notice() {
       try {
-        inForce.current();
+        activeSoul.current();
         if (proposals.fingerprint() !== fingerprint) tell();
       } catch (error) {
         log("the soul's proposals could not be looked at", error);
       }
     },
     get(version) {
-      const active = inForce.version();
+      const active = activeSoul.version();
       const wanted = version ?? active;
       if (wanted === null) throw new LancelotError("not_found", "No soul is in force. See soul.status for the reason.");
-      const yaml = wanted === active ? inForce.yaml() : textOf(wanted);
+      const yaml = wanted === active ? activeSoul.yaml() : textOf(wanted);
       const { document, issues } = readSoul(yaml);
       if (document === null)
         throw new LancelotError("conflict", `Soul ${wanted} cannot be read: ${issues[0]?.message ?? "it is not a soul."}`);
@@ -307,13 +254,13 @@ export function createSoulRoom(deps: SoulDeps): SoulRoom {
     activate(id) {
       needEnabled();
       activation.carry(() => amendments.plan(id));
-      inForce.refresh();
+      activeSoul.refresh();
       tell();
       return amendments.get(id);
     },
     rollback(version) {
       needEnabled();
-      inForce.refresh();
+      activeSoul.refresh();
       activation.carry(() => {
         const yaml = textOf(version);
         const { document } = readSoul(yaml);
@@ -321,11 +268,11 @@ export function createSoulRoom(deps: SoulDeps): SoulRoom {
         if (refusal !== undefined) throw new LancelotError("conflict", `Soul ${version} cannot be activated: ${refusal.message}`);
         if (document?.version !== version)
           throw new LancelotError("conflict", `The text of soul ${version} says that it is ${document?.version ?? "none"}.`);
-        const from = inForce.version();
-        if (from === version && inForce.problem() === null) throw new LancelotError("conflict", `Soul ${version} is active already.`);
+        const from = activeSoul.version();
+        if (from === version && activeSoul.problem() === null) throw new LancelotError("conflict", `Soul ${version} is active already.`);
         return { version, yaml, proposalId: null, actionName: "soul.rollback", inputs: { from } };
       });
-      inForce.refresh();
+      activeSoul.refresh();
       tell();
       return status();
     },

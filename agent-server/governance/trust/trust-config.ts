@@ -11,10 +11,10 @@ const TrustTable = z.strictObject({
   remember_days: Count,
 });
 
-/** The numbers of `config/trust.yaml`. */
-export type TrustNumbers = z.output<typeof TrustTable>;
+/** The settings of `config/trust.yaml`. */
+export type TrustConfig = z.output<typeof TrustTable>;
 
-/** @throws LancelotError `internal` when the file cannot be used. */
-export function loadTrustNumbers(configDir: string): TrustNumbers {
+/** @throws LancelotError `internal` when the file is missing or malformed. */
+export function loadTrustConfig(configDir: string): TrustConfig {
   return readTable(configDir, "trust.yaml", TrustTable);
 }

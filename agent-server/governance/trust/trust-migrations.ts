@@ -4,7 +4,7 @@ export const trustMigrations: readonly Migration[] = [
   {
     name: "trust-1-records",
     sql: `
-      -- A kind of action stands once for each tier it starts from, so that what policy raises for one call is not mixed with the rest.
+      -- One row per default tier of an action, so that calls which policy raises to another tier are counted separately.
       CREATE TABLE trust_records (
         capability TEXT NOT NULL,
         action TEXT NOT NULL,
@@ -32,7 +32,7 @@ export const trustMigrations: readonly Migration[] = [
         from_tier TEXT NOT NULL,
         to_tier TEXT NOT NULL,
         reason TEXT NOT NULL,
-        -- 1: what was accepted before is suspended, and this asks the owner to confirm it.
+        -- 1: asks the owner to confirm a tier that the circuit breaker suspended.
         confirms INTEGER NOT NULL,
         status TEXT NOT NULL,
         receipt_id TEXT NOT NULL,
@@ -41,7 +41,7 @@ export const trustMigrations: readonly Migration[] = [
       ) STRICT;
       CREATE UNIQUE INDEX trust_proposals_pending ON trust_proposals (capability, action, scope, default_tier) WHERE status = 'pending';
       CREATE INDEX trust_proposals_status ON trust_proposals (status, seq);
-      -- What was told of each action, so that it counts once.
+      -- Recorded outcomes, so that each receipt counts once.
       CREATE TABLE trust_outcomes (
         receipt_id TEXT NOT NULL,
         capability TEXT NOT NULL,
@@ -49,7 +49,7 @@ export const trustMigrations: readonly Migration[] = [
         scope TEXT NOT NULL,
         default_tier TEXT NOT NULL,
         result TEXT NOT NULL,
-        -- 1: it was decided at a tier below its own.
+        -- 1: decided at a tier below the default.
         lifted INTEGER NOT NULL,
         at INTEGER NOT NULL,
         PRIMARY KEY (receipt_id, capability, action, scope, default_tier)

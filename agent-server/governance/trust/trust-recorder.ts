@@ -4,12 +4,12 @@ import type { Emit } from "../../contract/events.ts";
 import type { Ledger } from "../../receipts/receipts.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { TrustKey } from "../decision-facts.ts";
-import type { TrustNumbers } from "./trust-config.ts";
+import type { TrustConfig } from "./trust-config.ts";
 import { dueStep, isStricter, type TrustResult } from "./trust-state.ts";
 import type { RecordKey, StoredProposal, StoredRecord, TrustStore } from "./trust-store.ts";
-import { nameOf } from "./trust-messages.ts";
+import { actionLabel } from "./trust-messages.ts";
 
-interface Noted {
+interface TrustChange {
   readonly key: TrustKey;
   readonly from: Tier;
   readonly to: Tier;
@@ -20,40 +20,40 @@ interface Noted {
 }
 
 /** Writes records and proposals, each change with its receipt and event, inside the running transaction. */
-export interface Book {
+export interface TrustRecorder {
   readonly store: TrustStore;
-  readonly numbers: TrustNumbers | null;
+  readonly config: TrustConfig | null;
   readonly now: () => number;
-  put(record: StoredRecord): void;
-  /** A receipt of something that changed; its id. The lists are read again when the transaction is committed. */
-  note(name: string, of: Noted): string;
-  /** Ends proposals of a record that stand no more. */
+  save(record: StoredRecord): void;
+  /** Writes the receipt of a change and returns its id. Emits the event when the transaction commits. */
+  recordChange(name: string, of: TrustChange): string;
+  /** Withdraws stale proposals of a record. */
   withdraw(record: RecordKey, stale: readonly StoredProposal[], why: string): void;
   propose(record: StoredRecord, to: Tier, of: { reason: string; confirms: boolean; parentId: string }): void;
-  /** True when a pending proposal has lost its reason, by how the record stands after a result. */
-  isGone(proposal: StoredProposal, record: StoredRecord, result: TrustResult): boolean;
+  /** True when a pending proposal is no longer justified by the record. */
+  isStale(proposal: StoredProposal, record: StoredRecord, result: TrustResult): boolean;
 }
 
-export function createBook(deps: {
+export function createTrustRecorder(deps: {
   storage: Storage;
   ledger: Ledger;
   emit: Emit;
   store: TrustStore;
-  numbers: TrustNumbers | null;
+  config: TrustConfig | null;
   now: () => number;
-  /** Called after a record was written. */
-  touched: () => void;
-}): Book {
-  const { storage, ledger, emit, store, numbers, now, touched } = deps;
+  /** Called after a record is written. */
+  onSaved: () => void;
+}): TrustRecorder {
+  const { storage, ledger, emit, store, config, now, onSaved } = deps;
 
-  /** The receipt is opened and closed inside the transaction, so that it is undone with it. */
-  function note(name: string, of: Noted): string {
+  /** Opened and closed inside the running transaction, so that a rollback removes it too. */
+  function recordChange(name: string, of: TrustChange): string {
     const { capability, action, scope } = of.key;
     const id = ledger.open({
       actionType: of.byOwner === true ? "user_interaction" : "system",
       actionName: `trust.${name}`,
       inputs: {
-        title: nameOf(of.key),
+        title: actionLabel(of.key),
         capability,
         action,
         scope,
@@ -73,20 +73,20 @@ export function createBook(deps: {
 
   return {
     store,
-    numbers,
+    config,
     now,
-    note,
+    recordChange,
 
-    put(record) {
+    save(record) {
       store.put(record);
-      touched();
+      onSaved();
     },
 
     withdraw(record, stale, why) {
       for (const { proposal, receiptId } of stale) {
         if (!store.settle(proposal.id, proposal.status, "withdrawn", now())) continue;
         const accepted = proposal.status === "accepted";
-        note(accepted ? "reset" : "withdraw", {
+        recordChange(accepted ? "reset" : "withdraw", {
           key: record,
           from: accepted ? proposal.to : proposal.from,
           to: accepted ? proposal.from : proposal.to,
@@ -100,14 +100,14 @@ export function createBook(deps: {
     propose(record, to, { reason, confirms, parentId }) {
       const id = randomUUID();
       const { tier: from } = record;
-      const receiptId = note("propose", { key: record, from, to, id, parentId, why: reason });
+      const receiptId = recordChange("propose", { key: record, from, to, id, parentId, why: reason });
       store.propose({ ...recordKey(record), id, from, to, reason, confirms, receiptId, at: now() });
     },
 
-    isGone({ proposal, confirms }, record, result) {
+    isStale({ proposal, confirms }, record, result) {
       if (proposal.from !== record.tier || record.heldBy !== null) return true;
       if (confirms) return result !== "success" || (record.changesFiles && proposal.to === "T0");
-      return dueStep(record, numbers)?.to !== proposal.to;
+      return dueStep(record, config)?.to !== proposal.to;
     },
   };
 }

@@ -1,25 +1,25 @@
 import type { Tier } from "../../contract/common.ts";
-import type { TrustNumbers } from "./trust-config.ts";
+import type { TrustConfig } from "./trust-config.ts";
 
-/** How one kind of action stands: what was seen of it and the tier it has. */
-export interface Standing {
+/** The trust in one kind of action: its counted outcomes and current tier. */
+export interface TrustState {
   readonly defaultTier: Tier;
   readonly tier: Tier;
   readonly successes: number;
   readonly failures: number;
   readonly rollbacks: number;
   readonly coolDown: number;
-  /** Why soul or policy hold it, as last told. */
+  /** Why soul or policy require approval, from the last outcome. */
   readonly heldBy: string | null;
-  /** It was seen to change files, once is enough. */
+  /** True once any call changed files. */
   readonly changesFiles: boolean;
 }
 
 export type TrustResult = "success" | "failure" | "rollback" | "refused";
 
-export interface Seen {
+export interface ObservedOutcome {
   readonly result: TrustResult;
-  /** The tier it was decided at. */
+  /** The tier of the decision. */
   readonly decidedTier: Tier;
   readonly held: string | null;
   readonly changesFiles: boolean;
@@ -28,7 +28,7 @@ export interface Seen {
 const tiers: readonly Tier[] = ["T0", "T1", "T2", "T3"];
 const rank = (tier: Tier): number => tiers.indexOf(tier);
 
-/** True when `a` is asked and checked more than `b`. */
+/** True when `a` requires more approval and verification than `b`. */
 export function isStricter(a: Tier, b: Tier): boolean {
   return rank(a) > rank(b);
 }
@@ -41,22 +41,22 @@ function stricterOf(a: Tier, b: Tier): Tier {
   return isStricter(a, b) ? a : b;
 }
 
-export function firstStanding(defaultTier: Tier): Standing {
+export function initialTrustState(defaultTier: Tier): TrustState {
   return { defaultTier, tier: defaultTier, successes: 0, failures: 0, rollbacks: 0, coolDown: 0, heldBy: null, changesFiles: false };
 }
 
 /**
- * How it stands after something was seen. Only ever moves to the default tier or a stricter one: every step to a lower tier is the
- * owner's. A failure resets to the default (a tier that is stricter after a rollback stays so), a rollback to one above it.
- * Successes count while nothing holds it, no cool-down runs, and it was done at the tier it has now.
+ * The state after an outcome. Moves only to the default tier or a stricter one: every step to a lower tier is the owner's
+ * decision. A failure resets to the default tier (one that a rollback made stricter stays), a rollback to one tier above it.
+ * Successes count while soul and policy do not require approval, no cool-down runs, and the call ran at the current tier.
  */
-export function after(standing: Standing, seen: Seen, numbers: TrustNumbers | null): Standing {
-  const changesFiles = standing.changesFiles || seen.changesFiles;
-  const now: Standing = {
-    ...standing,
+export function applyOutcome(state: TrustState, seen: ObservedOutcome, config: TrustConfig | null): TrustState {
+  const changesFiles = state.changesFiles || seen.changesFiles;
+  const now: TrustState = {
+    ...state,
     heldBy: seen.held,
     changesFiles,
-    tier: changesFiles ? stricterOf(standing.tier, "T1") : standing.tier,
+    tier: changesFiles ? stricterOf(state.tier, "T1") : state.tier,
   };
   const coolDown = Math.max(0, now.coolDown - 1);
   switch (seen.result) {
@@ -67,34 +67,34 @@ export function after(standing: Standing, seen: Seen, numbers: TrustNumbers | nu
     case "failure":
       return { ...now, coolDown, successes: 0, failures: now.failures + 1, tier: stricterOf(now.tier, now.defaultTier) };
     case "rollback":
-      // It was counted as an action when it was done.
+      // The cool-down counted this action when it was executed.
       return { ...now, successes: 0, rollbacks: now.rollbacks + 1, tier: oneStricter(now.defaultTier) };
     case "refused":
-      return { ...now, coolDown: Math.max(now.coolDown, numbers?.cool_down.refused ?? 0) };
+      return { ...now, coolDown: Math.max(now.coolDown, config?.cool_down.refused ?? 0) };
   }
 }
 
-/** The next lower tier and the successes it takes, or why there is none. */
-export function nextStep(standing: Standing, numbers: TrustNumbers | null): { to: Tier; needs: number } | { heldBy: string } {
-  const { tier } = standing;
-  if (standing.heldBy !== null) return { heldBy: standing.heldBy };
-  if (numbers === null) return { heldBy: "The numbers of trust (config/trust.yaml) cannot be used, so nothing is lifted." };
+/** The next lower tier and the successes it needs, or why there is none. */
+export function nextStep(state: TrustState, config: TrustConfig | null): { to: Tier; needs: number } | { heldBy: string } {
+  const { tier } = state;
+  if (state.heldBy !== null) return { heldBy: state.heldBy };
+  if (config === null) return { heldBy: "config/trust.yaml cannot be used, so no tier can be lowered. Restore the file." };
   switch (tier) {
     case "T3":
-      return { to: "T2", needs: numbers.successes.T3 };
+      return { to: "T2", needs: config.successes.T3 };
     case "T2":
-      return { to: "T1", needs: numbers.successes.T2 };
+      return { to: "T1", needs: config.successes.T2 };
     case "T1":
-      return standing.changesFiles
-        ? { heldBy: "What changes files keeps its checkpoint, so it stays at T1." }
-        : { to: "T0", needs: numbers.successes.T1 };
+      return state.changesFiles
+        ? { heldBy: "Actions that change files keep their checkpoint, so this stays at T1." }
+        : { to: "T0", needs: config.successes.T1 };
     case "T0":
       return { heldBy: "There is no lower tier." };
   }
 }
 
-/** The step that is due now; null when none is. */
-export function dueStep(standing: Standing, numbers: TrustNumbers | null): { to: Tier; needs: number } | null {
-  const next = nextStep(standing, numbers);
-  return "to" in next && standing.coolDown === 0 && standing.successes >= next.needs ? next : null;
+/** The step that can be proposed now, or null. */
+export function dueStep(state: TrustState, config: TrustConfig | null): { to: Tier; needs: number } | null {
+  const next = nextStep(state, config);
+  return "to" in next && state.coolDown === 0 && state.successes >= next.needs ? next : null;
 }

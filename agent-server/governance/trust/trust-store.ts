@@ -2,7 +2,7 @@ import type { Tier } from "../../contract/common.ts";
 import type { TrustProposal } from "../../contract/trust.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { TrustKey } from "../decision-facts.ts";
-import type { Standing, TrustResult } from "./trust-state.ts";
+import type { TrustState, TrustResult } from "./trust-state.ts";
 
 interface RecordRow {
   capability: string;
@@ -35,12 +35,12 @@ interface ProposalRow {
   decided_at: number | null;
 }
 
-/** A kind of action at the tier it starts from. */
+/** A kind of action and its default tier. */
 export interface RecordKey extends TrustKey {
   readonly defaultTier: Tier;
 }
 
-export interface StoredRecord extends RecordKey, Standing {
+export interface StoredRecord extends RecordKey, TrustState {
   readonly updatedAt: number;
 }
 
@@ -120,16 +120,16 @@ export function createTrustStore({ db }: Pick<Storage, "db">) {
       put.run({ ...record, changesFiles: record.changesFiles ? 1 : 0 });
     },
     list: (limit: number): StoredRecord[] => list.all(limit).map(stored),
-    /** Those whose tier is not the default one, with the others of the same kind of action. */
+    /** Records of every kind of action with a tier that differs from the default. */
     moved: (): StoredRecord[] => moved.all().map(stored),
-    /** Those of a capability that are below the tier they start from. */
+    /** Records of a capability with a tier below the default. */
     lifted: (capability: string): StoredRecord[] => lifted.all(capability).map(stored),
 
     result: (receiptId: string, key: RecordKey): TrustResult | null => resultOf.get({ ...named(key), receiptId }) ?? null,
     putResult(receiptId: string, key: RecordKey, of: { result: TrustResult; lifted: boolean; at: number }): void {
       putResult.run({ ...named(key), receiptId, result: of.result, lifted: of.lifted ? 1 : 0, at: of.at });
     },
-    /** What was told of one receipt. */
+    /** The outcomes of one receipt. */
     ofReceipt: (receiptId: string) =>
       ofReceipt
         .all(receiptId)
@@ -152,18 +152,18 @@ export function createTrustStore({ db }: Pick<Storage, "db">) {
     },
     proposals: (status: TrustProposal["status"], limit: number): TrustProposal[] =>
       ofStatus.all(status, limit).map((row) => storedProposal(row).proposal),
-    /** Those that wait for the owner's confirmation of what is suspended. */
+    /** Pending confirmations of suspended tiers. */
     confirmations: (): StoredProposal[] => confirmations.all().map(storedProposal),
-    /** Of one record, oldest first. */
+    /** Proposals of one record, oldest first. */
     proposalsOf: (key: RecordKey, status: TrustProposal["status"]): StoredProposal[] =>
       ofRecord.all({ ...named(key), status }).map(storedProposal),
-    /** False when another was quicker. */
+    /** False when the proposal's status has changed already. */
     settle: (id: string, was: TrustProposal["status"], status: TrustProposal["status"], at: number): boolean =>
       settle.run({ id, was, status, at }).changes === 1,
   };
 }
 
-/** The driver refuses parameters a statement does not name. */
+/** The driver rejects parameters that a statement does not name. */
 function named({ capability, action, scope, defaultTier }: RecordKey): RecordKey {
   return { capability, action, scope, defaultTier };
 }

@@ -4,7 +4,7 @@ import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { Approval, ApprovalStatus, Decision, Intent } from "../../../agent-server/contract/governance.ts";
 import type { Approvals } from "../../../agent-server/governance/approvals.ts";
 import { type Authorizer, createAuthorizer, type RefusedAction } from "../../../agent-server/governance/authorize.ts";
-import type { Judged } from "../../../agent-server/governance/decide.ts";
+import type { Evaluation } from "../../../agent-server/governance/decide.ts";
 import { intentHash } from "../../../agent-server/governance/intent-hash.ts";
 import { createRedactor } from "../../../agent-server/security/security.ts";
 import { intent } from "../../support/governance-fixture.ts";
@@ -12,7 +12,7 @@ import { intent } from "../../support/governance-fixture.ts";
 const remove = intent("file_ops", "delete", { path: "a.ts" }, { questId: "q" });
 const question = { title: "Delete a.ts", detail: "a.ts" };
 
-function judged(verdict: Decision["verdict"], more: Partial<Judged> & Partial<Decision> = {}): Judged {
+function judged(verdict: Decision["verdict"], more: Partial<Evaluation> & Partial<Decision> = {}): Evaluation {
   const { tier = "T2", rules = [{ id: "command.x", source: "policy", message: "Because of x." }], ...rest } = more;
   return {
     decision: { verdict, tier, riskLevel: "medium", rules, alternatives: ["Ask the owner."], cached: false },
@@ -26,7 +26,7 @@ function judged(verdict: Decision["verdict"], more: Partial<Judged> & Partial<De
 }
 
 /** What the gate judges, in this order; the last holds on. */
-let verdicts: (Judged | Error)[];
+let verdicts: (Evaluation | Error)[];
 /** How a question ends. */
 let answer: { status: ApprovalStatus; reason?: string } | Error;
 let standing: Approval | null;
@@ -64,9 +64,9 @@ beforeEach(() => {
   recorded = [];
   told = [];
   kept = new Map();
-  const approvals: Pick<Approvals, "standing" | "ask" | "wait" | "cancel" | "use" | "get"> = {
-    standing: (...about) => {
-      told.push(["standing", ...about]);
+  const approvals: Pick<Approvals, "existingAnswer" | "ask" | "wait" | "cancel" | "use" | "get"> = {
+    existingAnswer: (...about) => {
+      told.push(["existingAnswer", ...about]);
       return standing;
     },
     ask: (asking, deferred) => {
@@ -91,11 +91,11 @@ beforeEach(() => {
       return next;
     },
     escalation: () => "stop_task",
-    witness: {
+    observer: {
       decided: (_intent, one) => void told.push(["decided", one]),
       answered: (_judged, one) => void told.push(["answered", one.status]),
-      useLearned: (...of) => {
-        told.push(["useLearned", ...of]);
+      countLearnedUse: (...of) => {
+        told.push(["countLearnedUse", ...of]);
         return uses.shift() ?? false;
       },
     },
@@ -267,7 +267,7 @@ describe("what is asked", () => {
   it("was answered before: that answer is leave, and nobody is asked again", async () => {
     standing = approval("allowed_quest");
     expect(await authorize()).toMatchObject({ approvalId: "a1" });
-    expect(of("standing")).toEqual([["standing", intentHash(remove), "q"]]);
+    expect(of("standing")).toEqual([["existingAnswer", intentHash(remove), "q"]]);
     expect(of("ask")).toEqual([]);
     expect(of("answered")).toEqual([["answered", "allowed_quest"]]);
   });
@@ -303,7 +303,7 @@ describe("a learned rule", () => {
     verdicts = [learned];
     uses = [true];
     expect(await authorize()).toMatchObject({ approvalId: null });
-    expect(of("useLearned")).toEqual([["useLearned", "L1", expect.objectContaining(context)]]);
+    expect(of("countLearnedUse")).toEqual([["useLearned", "L1", expect.objectContaining(context)]]);
     expect(of("ask")).toEqual([]);
   });
 

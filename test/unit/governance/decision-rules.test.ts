@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Tier } from "../../../agent-server/contract/common.ts";
 import { Decision, type Intent } from "../../../agent-server/contract/governance.ts";
-import { decide, failedGate, type Facts } from "../../../agent-server/governance/decide.ts";
+import { decide, failedEvaluation, type DecisionFacts } from "../../../agent-server/governance/decide.ts";
 import type { ResolvedPath } from "../../../agent-server/governance/policy/path-policy.ts";
 import { baseTiers } from "../../../agent-server/governance/base-tiers.ts";
 import { commands, gateFacts, soul } from "../../support/gate-facts.ts";
@@ -55,12 +55,12 @@ const args: readonly Record<string, unknown>[] = [
 ];
 
 const job = { id: "j", running: 1, elapsedSeconds: 1, ready: true };
-const earned = (tier: Tier): Partial<Facts> => ({ trust: { tier: () => tier } });
-const learnt = (verdict: "allow" | "deny"): Partial<Facts> => ({
+const earned = (tier: Tier): Partial<DecisionFacts> => ({ trust: { tier: () => tier } });
+const learnt = (verdict: "allow" | "deny"): Partial<DecisionFacts> => ({
   soul: soul({ allows: () => null }),
   learned: { find: () => ({ id: "L1", verdict, message: "You always say so." }) },
 });
-const situations: readonly { facts?: Partial<Facts>; with?: Partial<Intent>; all?: true }[] = [
+const situations: readonly { facts?: Partial<DecisionFacts>; with?: Partial<Intent>; all?: true }[] = [
   { all: true },
   { with: { mode: "crusader" } },
   { with: { cwd: "folder" } },
@@ -193,7 +193,7 @@ describe("whatever is decided", () => {
   });
 
   it("is refused where the gate itself fails, in words that say so", () => {
-    const { decision, ...rest } = failedGate();
+    const { decision, ...rest } = failedEvaluation();
     expect(Decision.parse(decision)).toEqual(decision);
     expect(decision).toMatchObject({ verdict: "deny", tier: "T3", riskLevel: "critical", cached: false });
     expect(decision.rules).toEqual([{ id: "policy.gate-failed", source: "policy", message: expect.stringMatching(sentence) }]);

@@ -335,14 +335,14 @@ describe("a part of the database that is kept in memory", () => {
     expect([kept.get(), kept.get(), loads]).toEqual([1, 1, 2]);
     room.storage.transaction(() => {
       room.storage.db.exec("INSERT INTO t VALUES (2)");
-      kept.touched();
+      kept.invalidate();
       expect([kept.get(), kept.get(), loads]).toEqual([2, 2, 3]);
     });
     expect([kept.get(), kept.get(), loads]).toEqual([2, 2, 4]);
     expect(() =>
       room.storage.transaction(() => {
         room.storage.db.exec("INSERT INTO t VALUES (3)");
-        kept.touched();
+        kept.invalidate();
         expect(kept.get()).toBe(3);
         throw new Error("undone");
       }),

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import type { SoulSubject } from "../../../agent-server/governance/decision-facts.ts";
 import { learningHandlers, type Observation } from "../../../agent-server/governance/learning/learning.ts";
-import { neverAutomate } from "../../../agent-server/governance/learning/learning-config.ts";
+import { neverAutomate } from "../../../agent-server/governance/learning/never-automate.ts";
 import { createLearningStore } from "../../../agent-server/governance/learning/learning-store.ts";
 import { eachInEarningRoom, type EarningHost, type EarningRoom } from "../../support/earning-fixture.ts";
 

@@ -5,7 +5,8 @@ import { describe, expect, it, vi } from "vitest";
 import type { LearningProposal } from "../../../agent-server/contract/trust.ts";
 import type { Observation } from "../../../agent-server/governance/learning/learning.ts";
 import { agreement } from "../../../agent-server/governance/learning/evidence-agreement.ts";
-import { loadLearningNumbers, neverAutomate } from "../../../agent-server/governance/learning/learning-config.ts";
+import { loadLearningConfig } from "../../../agent-server/governance/learning/learning-config.ts";
+import { neverAutomate } from "../../../agent-server/governance/learning/never-automate.ts";
 import { createEarningRoom, eachInEarningRoom, type EarningHost, type EarningRoom } from "../../support/earning-fixture.ts";
 
 const config = join(import.meta.dirname, "../../../config");
@@ -203,7 +204,7 @@ describe("the published numbers", () => {
     { evidence: { observations: 100, allows: 15, allowQuests: 9, denyQuests: 3 }, of: "deny" },
     { evidence: { observations: 0, allows: 0, allowQuests: 0, denyQuests: 0 }, of: null },
   ] as const)("agreement of $evidence", ({ evidence, of }) => {
-    expect(agreement({ ...evidence, scopes: 1 }, loadLearningNumbers(config))?.verdict ?? null).toBe(of);
+    expect(agreement({ ...evidence, scopes: 1 }, loadLearningConfig(config))?.verdict ?? null).toBe(of);
   });
 });
 
@@ -314,7 +315,7 @@ describe("patterns", () => {
 });
 
 describe("what is never automated", () => {
-  const never = neverAutomate(loadLearningNumbers(config));
+  const never = neverAutomate(loadLearningConfig(config));
 
   it.each([
     "shell_exec.run on rm.recursive",

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Approval } from "../../../agent-server/contract/governance.ts";
-import type { Judged } from "../../../agent-server/governance/decide.ts";
-import { createWitness, tellOutcome } from "../../../agent-server/governance/outcome-recorder.ts";
+import type { Evaluation } from "../../../agent-server/governance/decide.ts";
+import { createOutcomeRecorder, recordOutcome } from "../../../agent-server/governance/outcome-recorder.ts";
 import { intent } from "../../support/governance-fixture.ts";
 
-const judged: Judged = {
+const judged: Evaluation = {
   decision: { verdict: "ask", tier: "T2", riskLevel: "medium", rules: [], alternatives: [], cached: false },
   trustKey: { capability: "skill", action: "run", scope: "formatter" },
   defaultTier: "T3",
@@ -65,17 +65,17 @@ describe("the witness", () => {
   };
 
   it("counts what was decided", () => {
-    createWitness(learners).decided(run, judged);
+    createOutcomeRecorder(learners).decided(run, judged);
     expect(told).toEqual([["stats.count", run, judged.decision]]);
   });
 
   it.each(["allowed_once", "allowed_quest"] as const)("of a yes (%s) tells learning alone", (status) => {
-    createWitness(learners).answered(judged, { ...approval, status });
+    createOutcomeRecorder(learners).answered(judged, { ...approval, status });
     expect(told).toEqual([["learning.observe", observed]]);
   });
 
   it("of a no tells trust too, as a refusal", () => {
-    createWitness(learners).answered(judged, { ...approval, status: "denied" });
+    createOutcomeRecorder(learners).answered(judged, { ...approval, status: "denied" });
     expect(told).toEqual([
       ["learning.observe", { ...observed, verdict: "deny" }],
       [
@@ -95,12 +95,12 @@ describe("the witness", () => {
   });
 
   it("takes the time of the question where the answer has none", () => {
-    createWitness(learners).answered(judged, { ...approval, decidedAt: null });
+    createOutcomeRecorder(learners).answered(judged, { ...approval, decidedAt: null });
     expect(told).toEqual([["learning.observe", { ...observed, at: approval.createdAt }]]);
   });
 
   it("counts a use of a learned rule under the receipt it stands under, and says whether it may decide", () => {
-    expect(createWitness(learners).useLearned("L1", { questId: "q", parentId: "p" })).toBe(true);
+    expect(createOutcomeRecorder(learners).countLearnedUse("L1", { questId: "q", parentId: "p" })).toBe(true);
     expect(told).toEqual([["learning.used", "L1", { questId: "q", receiptId: "p" }]]);
   });
 });
@@ -113,7 +113,7 @@ describe("what came of it", () => {
   const report = { receiptId: "r1", questId: "q", steps };
 
   it.each(["success", "failure"] as const)("is told to trust for each step, and to the learned rule that decided one: %s", (result) => {
-    tellOutcome(
+    recordOutcome(
       { ...report, result },
       ({ intent: { capability } }) => ({ ...judged, learnedRule: capability === "skill" ? "L1" : null }),
       learners,
@@ -128,7 +128,7 @@ describe("what came of it", () => {
   });
 
   it("is not told of a refusal: the owner's was told when it was given, and that of the rules teaches nothing", () => {
-    tellOutcome({ ...report, result: "refused" }, () => ({ ...judged, learnedRule: "L1" }), learners);
+    recordOutcome({ ...report, result: "refused" }, () => ({ ...judged, learnedRule: "L1" }), learners);
     expect(told).toEqual([]);
   });
 });

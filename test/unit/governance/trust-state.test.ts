@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { TrustProposal } from "../../../agent-server/contract/trust.ts";
 import { trustHandlers, type TrustOutcome } from "../../../agent-server/governance/trust/trust.ts";
-import { nameOf } from "../../../agent-server/governance/trust/trust-messages.ts";
+import { actionLabel } from "../../../agent-server/governance/trust/trust-messages.ts";
 import { eachInEarningRoom, type EarningHost, type EarningRoom } from "../../support/earning-fixture.ts";
 
 const key = { capability: "shell_exec", action: "run", scope: "npm.install" };
@@ -99,8 +99,8 @@ describe("what is proposed, in words", () => {
   });
 
   it("names what it is about", () => {
-    expect(nameOf(key)).toBe("shell_exec.run on npm.install");
-    expect(nameOf({ ...key, scope: "" })).toBe("shell_exec.run on anything");
+    expect(actionLabel(key)).toBe("shell_exec.run on npm.install");
+    expect(actionLabel({ ...key, scope: "" })).toBe("shell_exec.run on anything");
   });
 });
 

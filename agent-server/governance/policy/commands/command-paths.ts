@@ -4,30 +4,7 @@ import { asks, denies, type Finding, holds } from "./command-findings.ts";
 import { expandGlob, findSecret, openFolders } from "./folder-search.ts";
 import { deleteOne, judgeInsideWrite } from "./workspace-writes.ts";
 import type { ResolvedPath } from "../path-policy.ts";
-
-/** What a program does with a path: reads it, everything below it, writes or makes or deletes it. `maybe`: reads it if it is one. */
-export type PathUse =
-  | "read"
-  | "list"
-  | "search"
-  | "write"
-  | "output"
-  | "create"
-  | "delete"
-  | "delete-tree"
-  | "change"
-  | "change-tree"
-  | "maybe";
-
-export interface PathContext {
-  readonly resolve: (path: string) => ResolvedPath;
-  /** By name alone, quickly; null to ask `resolve`. */
-  readonly judgeName: ((relative: string) => "secret" | "protected" | null) | null;
-  readonly ruleMessage: (rule: string) => string;
-  readonly home: string;
-  /** The folders a relative path may start from; null when that is not known. */
-  readonly cwds: readonly string[] | null;
-}
+import type { PathContext, PathUse } from "./types.ts";
 
 /** Judges what a program does with one of its words as a path. Empty when nothing is wrong with it. */
 export function judgePath(field: Field, use: PathUse, context: PathContext): Finding[] {

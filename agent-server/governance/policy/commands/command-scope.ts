@@ -2,9 +2,8 @@ import type { ParsedScript } from "unbash";
 import type { CommandPart } from "../../../contract/governance.ts";
 import type { Field } from "./shell-fields.ts";
 import { type Finding, holds, strictest } from "./command-findings.ts";
-import type { PathContext } from "./command-paths.ts";
 import type { CommandTable } from "./command-table.ts";
-import type { Variables } from "./shell-variables.ts";
+import type { PathContext, Variables } from "./types.ts";
 
 /** What the shell knows at a point of the command line; commands change it as it is walked. */
 export interface State {

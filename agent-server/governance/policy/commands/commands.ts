@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import * as nodePath from "node:path";
 import type { Rule } from "../../../contract/governance.ts";
 import { LancelotError } from "../../../contract/errors.ts";
-import type { CommandJudgement } from "../../decision-facts.ts";
+import type { CommandJudgment } from "../../decision-facts.ts";
 import { denies, type Finding, holds, severity, strictest } from "./command-findings.ts";
 import { type CommandTable, parseCommandTable, readCommandTable, type TableFile } from "./command-table.ts";
 import type { Engine, Run, Scope } from "./command-scope.ts";
@@ -15,7 +15,7 @@ export interface CommandPolicy {
    * Judges a command line as it would run in `cwd` (the workspace without one). Never throws: what fails is denied.
    * Pure apart from looking up paths; a few tens of microseconds for an ordinary command.
    */
-  readonly judge: (command: string, cwd: string | undefined) => CommandJudgement;
+  readonly judge: (command: string, cwd: string | undefined) => CommandJudgment;
   /** SHA-256 over the tables; empty when they cannot be used. */
   readonly version: string;
   /** Why the tables cannot be used, and then every command is denied; null when they can. */
@@ -100,7 +100,7 @@ function checkedTable(files: readonly TableFile[]): CommandTable {
   return table;
 }
 
-function judge(command: string, cwd: string | null, engine: Engine): CommandJudgement {
+function judge(command: string, cwd: string | null, engine: Engine): CommandJudgment {
   const refused = refuse(command);
   if (refused !== null) return verdictOf([[refused]], []);
   const run = walkCommand(command, cwd, engine);
@@ -155,7 +155,7 @@ function refuse(command: string): Finding | null {
 }
 
 /** The judgement over every simple command: the strictest decides. */
-function verdictOf(found: readonly (readonly Finding[])[], parts: CommandJudgement["parts"]): CommandJudgement {
+function verdictOf(found: readonly (readonly Finding[])[], parts: CommandJudgment["parts"]): CommandJudgment {
   const all = found.flat();
   const worst = strictest(all) ?? denies("failed", "Nothing was found out about this command.");
   const deciding = all.filter(({ verdict }) => verdict === worst.verdict).toSorted((one, other) => severity(other) - severity(one));

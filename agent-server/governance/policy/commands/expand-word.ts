@@ -1,20 +1,11 @@
 import { expandBraces } from "./brace-expansion.ts";
 import { type Field, literal, unknown } from "./shell-fields.ts";
-import { asks, type Finding, holds } from "./command-findings.ts";
+import { asks, holds } from "./command-findings.ts";
 import { appendChoices, appendField, appendText, appendUnknown, choiceField, finish, type Reading } from "./word-expansions.ts";
 import { hasOpenSum, isOpenExpansion } from "./shell-source.ts";
-import { changesExecution, isSensitiveVariable, lookUp, number, numberNames, type Variables } from "./shell-variables.ts";
-import type { ArithmeticExpression, DoubleQuotedChild, ParameterExpansionPart, ParsedScript, Word, WordPart } from "unbash";
-
-export interface WordContext {
-  readonly home: string;
-  /** Null when it is not known for certain. */
-  readonly cwd: string | null;
-  readonly variables: Variables;
-  /** Commands inside the word. Undefined when the parser could not read them. */
-  readonly onScript: (script: ParsedScript | undefined, within: "$(…)" | "<(…)" | ">(…)") => void;
-  readonly onFinding: (finding: Finding) => void;
-}
+import { changesExecution, isSensitiveVariable, lookUp, number, numberNames } from "./shell-variables.ts";
+import type { WordContext } from "./types.ts";
+import type { ArithmeticExpression, DoubleQuotedChild, ParameterExpansionPart, Word, WordPart } from "unbash";
 
 const openExpansion = holds(
   "syntax",

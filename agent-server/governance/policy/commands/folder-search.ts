@@ -1,4 +1,4 @@
-import type { PathContext } from "./command-paths.ts";
+import type { PathContext } from "./types.ts";
 import * as nodePath from "node:path";
 import { patternOf } from "./shell-fields.ts";
 import { asks, type Finding, holds } from "./command-findings.ts";

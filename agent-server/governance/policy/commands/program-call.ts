@@ -27,7 +27,7 @@ export interface Call {
   readonly apply: (field: Field, use: Use) => void;
 }
 
-export interface Special {
+export interface SpecialProgram {
   /** Rewrites the words before they are read. */
   readonly prepare?: (args: readonly Field[], name: string) => readonly Field[];
   /** True when the operands are dealt with. */

@@ -1,7 +1,8 @@
 import { type Call, given } from "./program-call.ts";
 import { type Field, literal, startOf, valueOf } from "./shell-fields.ts";
 import { asks, denies, type Finding, holds } from "./command-findings.ts";
-import { isGuarded, judgePath, type PathContext } from "./command-paths.ts";
+import { isGuarded, judgePath } from "./command-paths.ts";
+import type { PathContext } from "./types.ts";
 import { pathContext, type Scope } from "./command-scope.ts";
 
 const harmlessGitSetting =

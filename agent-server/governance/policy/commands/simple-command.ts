@@ -5,7 +5,8 @@ import { judgeProgram } from "./simple-program.ts";
 import { cloneState, count, type Input, inside, pathContext, record, type Scope } from "./command-scope.ts";
 import { dropsWords, isPlainMark } from "./shell-source.ts";
 import { changesExecution, isHarmlessVariable, isPagerOff, isSensitiveVariable } from "./shell-variables.ts";
-import { expandWord, type WordContext } from "./expand-word.ts";
+import { expandWord } from "./expand-word.ts";
+import type { WordContext } from "./types.ts";
 import { namesOf } from "./wrapper-programs.ts";
 import type { Assignment, Command, CommandNode, Redirection, Word } from "unbash";
 

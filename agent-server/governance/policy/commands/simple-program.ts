@@ -7,7 +7,7 @@ import { judgePath } from "./command-paths.ts";
 import type { Program, Use } from "./command-table.ts";
 import { type Input, inside, maxDepth, pathContext, record, type Scope, tooDeep } from "./command-scope.ts";
 import type { Call } from "./program-call.ts";
-import { specials } from "./special-programs.ts";
+import { specialPrograms } from "./special-programs.ts";
 
 /** Judges one simple command: a program's name and its words. `written` is the name as it stands in the source. */
 export function judgeProgram(fields: readonly Field[], text: string, scope: Scope, findings: Finding[], written: string): void {
@@ -121,7 +121,7 @@ function unknownProgram(name: string): Finding {
 }
 
 function judgeKnown(name: string, program: Program, words: readonly Field[], text: string, scope: Scope, findings: Finding[]): void {
-  const special = program.special === null ? undefined : specials[program.special];
+  const special = program.special === null ? undefined : specialPrograms[program.special];
   const args = special?.prepare?.(words, name) ?? words;
   const given = readArguments(args, program);
   const base = program.rules.find((rule) => !rule.raises && fits(rule, given) >= 0) ?? null;

@@ -1,4 +1,4 @@
-import type { Special } from "./program-call.ts";
+import type { SpecialProgram } from "./program-call.ts";
 import { environment } from "./env-program.ts";
 import { awk, copy, dashed, dd, grep, remove, sed } from "./text-programs.ts";
 import {
@@ -16,7 +16,7 @@ import { changeFolder, commandBuiltin, condition, declare, evaluate, shell, shel
 import { elevate, fd, find, isolate, lock, prefix, xargs } from "./wrapper-programs.ts";
 
 /** Programs with a syntax of their own, by the name the table gives them. */
-export const specials: Readonly<Record<string, Special>> = {
+export const specialPrograms: Readonly<Record<string, SpecialProgram>> = {
   cd: { judge: changeFolder },
   env: { judge: environment },
   shell: { judge: shell },

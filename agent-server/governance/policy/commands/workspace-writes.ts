@@ -1,5 +1,5 @@
 import { asks, type Finding, holds } from "./command-findings.ts";
-import type { PathUse } from "./command-paths.ts";
+import type { PathUse } from "./types.ts";
 import type { EntryType } from "../path-resolution.ts";
 
 export const deleteOne = "Delete single files with delete_file, which can be undone.";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Intent } from "../../../../agent-server/contract/governance.ts";
-import type { Facts } from "../../../../agent-server/governance/decision-facts.ts";
-import type { Appraisal } from "../../../../agent-server/governance/policy/policy-finding.ts";
-import { appraise } from "../../../../agent-server/governance/policy/policy.ts";
+import type { DecisionFacts } from "../../../../agent-server/governance/decision-facts.ts";
+import type { PolicyFinding } from "../../../../agent-server/governance/policy/policy-finding.ts";
+import { assessPolicy } from "../../../../agent-server/governance/policy/policy.ts";
 import type { ResolvedPath } from "../../../../agent-server/governance/policy/path-policy.ts";
 import { baseTier } from "../../../../agent-server/governance/base-tiers.ts";
 import { gateFacts } from "../../../support/gate-facts.ts";
@@ -38,7 +38,7 @@ const paths: Record<string, ResolvedPath> = {
   nowhere: { ok: false, rule: "path.loop", message: "It runs in a circle." },
 };
 
-const network: Facts["network"] = (url, use) => {
+const network: DecisionFacts["network"] = (url, use) => {
   const { host } = new URL(url);
   const listed = host === "listed.example";
   return {
@@ -49,19 +49,19 @@ const network: Facts["network"] = (url, use) => {
   };
 };
 
-function look(name: string, args: Record<string, unknown>, more: Partial<Intent> = {}, facts: Partial<Facts> = {}): Appraisal {
+function look(name: string, args: Record<string, unknown>, more: Partial<Intent> = {}, facts: Partial<DecisionFacts> = {}): PolicyFinding {
   const [capability = "", action = ""] = name.split(".");
   const base = baseTier(capability, action);
   if (base === null) throw new Error(`no row for ${name}`);
-  return appraise(
+  return assessPolicy(
     intent(capability, action, args, more),
     base,
     gateFacts({ resolve: (path) => paths[path] ?? found({ display: path }), network, ...facts }),
   );
 }
 
-/** What an appraisal says, in one line: denial, what it raises, asks and notes, tags, scope, risk, and whether it may be kept. */
-function said({ denial, raises, asks, notes, tags, scope, riskLevel, key }: Appraisal): string {
+/** What an policyFinding says, in one line: denial, what it raises, asks and notes, tags, scope, risk, and whether it may be kept. */
+function said({ denial, raises, asks, notes, tags, scope, riskLevel, key }: PolicyFinding): string {
   const ids = (rules: readonly { id: string }[]) => rules.map(({ id }) => id).join(" ");
   return [
     denial === null ? "" : `deny ${ids(denial.rules)} ${denial.tier} ${denial.riskLevel}`,
@@ -256,7 +256,7 @@ describe("commands, builds, scaffolds", () => {
 
   it("are given the folder they run in", () => {
     const asked: unknown[] = [];
-    const command: Facts["command"] = (...about) => {
+    const command: DecisionFacts["command"] = (...about) => {
       asked.push(about);
       return gateFacts().command("harmless", undefined);
     };
@@ -382,7 +382,7 @@ describe("a restricted workspace", () => {
 it("what has no policy is refused", () => {
   const base = baseTier("quest", "plan");
   if (base === null) throw new Error("no row");
-  const { denial } = appraise(intent("teleport", "home"), base, gateFacts());
+  const { denial } = assessPolicy(intent("teleport", "home"), base, gateFacts());
   expect(denial).toMatchObject({ tier: "T3", riskLevel: "high", rules: [{ id: "policy.unknown" }] });
   for (const words of [denial?.rules[0]?.message, denial?.alternatives[0]]) expect(words).toMatch(sentence);
 });

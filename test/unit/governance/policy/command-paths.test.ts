@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { isGuarded, judgePath, type PathContext } from "../../../../agent-server/governance/policy/commands/command-paths.ts";
+import { isGuarded, judgePath } from "../../../../agent-server/governance/policy/commands/command-paths.ts";
+import type { PathContext } from "../../../../agent-server/governance/policy/commands/types.ts";
 import { literal, unknown } from "../../../../agent-server/governance/policy/commands/shell-fields.ts";
 import type { ResolvedPath } from "../../../../agent-server/governance/policy/path-policy.ts";
 

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import type { Facts } from "../../../../agent-server/governance/decision-facts.ts";
-import { decide, judge, situate } from "../../../../agent-server/governance/decide.ts";
+import type { DecisionFacts } from "../../../../agent-server/governance/decision-facts.ts";
+import { decide, decideAssessed, assessIntent } from "../../../../agent-server/governance/decide.ts";
 import { gateFacts, soul } from "../../../support/gate-facts.ts";
 import { intent } from "../../../support/governance-fixture.ts";
 
-const run = (args: Record<string, unknown>, facts: Partial<Facts> = {}, mode: "normal" | "crusader" = "normal") =>
-  judge(situate(intent("shell_exec", "run", { command: "harmless", ...args }, { mode }), gateFacts(facts)), gateFacts(facts));
+const run = (args: Record<string, unknown>, facts: Partial<DecisionFacts> = {}, mode: "normal" | "crusader" = "normal") =>
+  decideAssessed(assessIntent(intent("shell_exec", "run", { command: "harmless", ...args }, { mode }), gateFacts(facts)), gateFacts(facts));
 
 describe("a command on this machine itself", () => {
-  const everythingEarned: Partial<Facts> = {
+  const everythingEarned: Partial<DecisionFacts> = {
     posture: "autonomous",
     soul: soul(),
     trust: { tier: () => "T0" },
@@ -29,7 +29,7 @@ describe("a command on this machine itself", () => {
 
   it("is never kept for the next time", () => {
     const facts = gateFacts();
-    expect(situate(intent("shell_exec", "run", { command: "harmless", place: "host" }), facts).key).toBeNull();
+    expect(assessIntent(intent("shell_exec", "run", { command: "harmless", place: "host" }), facts).key).toBeNull();
   });
 
   it("keeps the reasons there are beside it, and a denial stays one", () => {

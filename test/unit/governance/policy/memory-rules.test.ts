@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Intent } from "../../../../agent-server/contract/governance.ts";
-import type { Facts } from "../../../../agent-server/governance/decision-facts.ts";
-import { advice } from "../../../../agent-server/governance/negotiation-advice.ts";
-import type { Appraisal } from "../../../../agent-server/governance/policy/policy-finding.ts";
-import { appraise } from "../../../../agent-server/governance/policy/policy.ts";
+import type { DecisionFacts } from "../../../../agent-server/governance/decision-facts.ts";
+import { adviceFor } from "../../../../agent-server/governance/negotiation-advice.ts";
+import type { PolicyFinding } from "../../../../agent-server/governance/policy/policy-finding.ts";
+import { assessPolicy } from "../../../../agent-server/governance/policy/policy.ts";
 import { baseTier } from "../../../../agent-server/governance/base-tiers.ts";
 import { gateFacts, soul } from "../../../support/gate-facts.ts";
 import { intent } from "../../../support/governance-fixture.ts";
@@ -18,14 +18,14 @@ const ethical = soul({
         : null,
 });
 
-function look(action: "read" | "write", args: Record<string, unknown>, more: Partial<Intent> = {}, facts: Partial<Facts> = {}): Appraisal {
+function look(action: "read" | "write", args: Record<string, unknown>, more: Partial<Intent> = {}, facts: Partial<DecisionFacts> = {}): PolicyFinding {
   const base = baseTier("memory", action);
   if (base === null) throw new Error("no row");
-  return appraise(intent("memory", action, args, more), base, gateFacts({ soul: ethical, ...facts }));
+  return assessPolicy(intent("memory", action, args, more), base, gateFacts({ soul: ethical, ...facts }));
 }
 
-/** What an appraisal says, in one line: denial or questions, then the scope. */
-function said({ denial, asks, scope }: Appraisal): string {
+/** What an policyFinding says, in one line: denial or questions, then the scope. */
+function said({ denial, asks, scope }: PolicyFinding): string {
   const verdict =
     denial === null
       ? asks.map(({ id }) => `ask ${id}`).join(" ") || "yes"
@@ -153,7 +153,7 @@ describe("memory", () => {
   ])("%s is answered with what can be done instead: %s", (id, words) => {
     const rules = [{ id, source: "policy" as const, message: "No." }];
     const usable = new Set(["memory_insert", "soul_propose_amendment"]);
-    const offers = (tools: ReadonlySet<string>) => advice({ capability: "memory", action: "write", args: {} }, rules, tools).join("\n");
+    const offers = (tools: ReadonlySet<string>) => adviceFor({ capability: "memory", action: "write", args: {} }, rules, tools).join("\n");
     expect(offers(usable)).toContain(words);
     expect(offers(new Set())).not.toMatch(/memory_insert|soul_propose/);
   });

@@ -5,7 +5,7 @@ import type { ActiveSoul, SoulSubject } from "../../../../agent-server/governanc
 import { compileSoul } from "../../../../agent-server/governance/soul/compile-soul.ts";
 import { readSoul } from "../../../../agent-server/governance/soul/soul-document.ts";
 import { soulLine, soulPrompt } from "../../../../agent-server/governance/soul/soul-prompt.ts";
-import { closedTerms, loadSoulTerms, parseSoulTerms, type SoulTerms } from "../../../../agent-server/governance/soul/soul-terms.ts";
+import { failClosedTerms, loadSoulTerms, parseSoulTerms, type SoulTerms } from "../../../../agent-server/governance/soul/soul-terms.ts";
 import { type Kind, kinds, type Tag } from "../../../../agent-server/governance/action-vocabulary.ts";
 import { createRedactor } from "../../../../agent-server/security/security.ts";
 import { configDir, shippedSoul } from "../../../support/soul-fixture.ts";
@@ -421,7 +421,7 @@ describe("the table of words", () => {
         cause: expect.objectContaining({ code: "ENOENT" }) as Error,
       }) as Error,
     );
-    const closed = compileSoul({ version: "v1", yaml: "", document: shipped }, closedTerms, redactor);
+    const closed = compileSoul({ version: "v1", yaml: "", document: shipped }, failClosedTerms, redactor);
     expect(closed.requiresApproval(read)).toBe("delete");
     expect(closed.allows(read)).toBeNull();
   });
