@@ -10,7 +10,7 @@ export const scaffoldRules: PolicyRule = (intent, _base, facts) => {
   return { ...assessPaths(intent, "write", facts, paths.length === 0 ? ["."] : paths), key: null };
 };
 
-/** Policy for builds, tests, packages and deployments. What the owner declared is run; a command in the arguments is judged like any other. */
+/** Policy for builds, tests, packages and deployments. Runs the owner's declared targets; a command argument is checked like any command. */
 export const deploymentRules: PolicyRule = (intent, base, facts) => {
   const target = textArgument(intent, "target") ?? "default";
   const common = policyFinding({
@@ -25,7 +25,7 @@ export const deploymentRules: PolicyRule = (intent, base, facts) => {
       ...common,
       denial: denial(
         "policy.untrusted",
-        "This workspace is restricted: nothing in it is run until you trust it.",
+        "This workspace is restricted. Trust it to run its code.",
         ["Ask the owner to trust the workspace."],
         { tier: base.tier },
       ),
@@ -36,19 +36,19 @@ export const deploymentRules: PolicyRule = (intent, base, facts) => {
   return { ...command, scope: common.scope };
 };
 
-const destructiveWords =
+const destructiveVerbs =
   /\b(?:delete|remove|destroy|drop|purchase|buy|pay|order|send|submit|publish|transfer|confirm|sign|accept|unsubscribe|cancel)\b/i;
 
-/** Policy for a screen that is seen or operated: only pages the network policy permits. */
+/** Policy for viewing and operating a screen: only pages that the network policy allows. */
 export const visionRules: PolicyRule = (intent, base, facts) => {
   const url = textArgument(intent, "url");
   const tags: Tag[] = [];
   if (
     intent.action === "perform_action" &&
-    destructiveWords.test(textArgument(intent, "description") ?? textArgument(intent, "action") ?? "")
+    destructiveVerbs.test(textArgument(intent, "description") ?? textArgument(intent, "action") ?? "")
   )
     tags.push("destroy");
-  const common = { tags, alternatives: ["Describe what should be done and let the owner do it.", askOwner] };
+  const common = { tags, alternatives: ["Describe the step and let the owner do it.", askOwner] };
   if (url === null) return policyFinding({ ...common, scope: "screen" });
   const judged = facts.network(url, "read");
   if (judged.verdict === "deny") {
@@ -61,24 +61,24 @@ export const visionRules: PolicyRule = (intent, base, facts) => {
   return policyFinding({ ...common, scope: judged.host });
 };
 
-/** Permissions that a skill may hold without being asked about at each run. */
+/** Permissions that need no approval at each run of a skill. */
 const harmlessPermissions = new Set(["read_input", "write_output", "read_config"]);
 
-/** Policy for skills: what a manifest asks for beyond its input and output is asked. */
+/** Policy for skills: permissions beyond input and output require approval. */
 export const skillRules: PolicyRule = (intent, base, facts) => {
   const name = textArgument(intent, "name");
   if (name === null || !/^[a-z][a-z0-9_]{0,63}$/.test(name)) {
     return policyFinding({
-      denial: denial("skill.name", "The skill is not named as skills are.", ["Name an installed skill."], { tier: base.tier }),
+      denial: denial("skill.name", "Invalid skill name.", ["Use the name of an installed skill."], { tier: base.tier }),
     });
   }
-  const common = { scope: name, alternatives: ["Do it with the tools that are listed.", askOwner] };
+  const common = { scope: name, alternatives: ["Use the listed tools.", askOwner] };
   if (!facts.trusted) {
     return policyFinding({
       ...common,
       denial: denial(
         "policy.untrusted",
-        "This workspace is restricted: nothing in it is run until you trust it.",
+        "This workspace is restricted. Trust it to run its code.",
         ["Ask the owner to trust the workspace."],
         {
           tier: base.tier,
@@ -90,7 +90,7 @@ export const skillRules: PolicyRule = (intent, base, facts) => {
   const harmless = Array.isArray(permissions) && permissions.every((one) => typeof one === "string" && harmlessPermissions.has(one));
   return policyFinding({
     ...common,
-    asks: harmless ? [] : [rule("skill.permissions", "The skill may do more than read its input and write its output.")],
+    asks: harmless ? [] : [rule("skill.permissions", "The skill has permissions beyond reading its input and writing its output.")],
   });
 };
 
@@ -100,5 +100,5 @@ export const connectorRules: PolicyRule = (intent) => {
   return policyFinding({ scope: connector.slice(0, 100), alternatives: ["Draft the message and let the owner send it."] });
 };
 
-/** What touches nothing but the quest: its plan, a question, a proposal. */
+/** Policy for actions inside the quest: its plan, questions, proposals. */
 export const questRules: PolicyRule = () => policyFinding({ scope: "quest", key: "" });

@@ -7,25 +7,25 @@ import type { ResolvedPath } from "./path-policy.ts";
 
 type Found = Extract<ResolvedPath, { ok: true }>;
 
-/** What a path contributes to a decision: where it lies and what is sensitive about it, not its name. */
+/** What a path contributes to a decision: its location and sensitivity, not its name. */
 type Scope =
   | { readonly kind: "refused"; readonly rule: string; readonly message: string }
   | {
       readonly kind: "found";
       readonly inside: boolean;
-      /** The workspace itself, or a folder that contains it or the home. */
+      /** The workspace itself, or a whole disk. */
       readonly root: boolean;
       readonly special: boolean;
       readonly sensitive: "secret" | "protected" | null;
       readonly rule: string | null;
     };
 
-/** Policy for what names files: `path` (best as it was asked for, since its own name counts too), `paths` and the working folder. */
+/** Policy for file paths: `path` (as requested, because its own name counts too), `paths` and the working folder. */
 export const fileRules: PolicyRule = (intent, base, facts) => assessPaths(intent, base.effect, facts, namedPaths(intent));
 
 /**
- * Judges paths as they resolve now; `absolute`, where the intent gives it, must be where `path` leads.
- * @param paths those that would be used with `effect`.
+ * Judges paths as they resolve now. The intent's `absolute`, if any, must equal where `path` leads.
+ * @param paths the paths that `effect` applies to.
  */
 export function assessPaths(intent: Intent, effect: FileEffect, facts: DecisionFacts, paths: readonly unknown[]): PolicyFinding {
   const scopes = effect === "none" ? [] : paths.map((path) => scopeOf(path, intent, facts));
@@ -61,12 +61,12 @@ export function namedPaths(intent: Intent): unknown[] {
 }
 
 function scopeOf(path: unknown, intent: Intent, facts: DecisionFacts): Scope {
-  if (typeof path !== "string") return { kind: "refused", rule: "path.type", message: "The path is not a text." };
+  if (typeof path !== "string") return { kind: "refused", rule: "path.type", message: "The path must be a string." };
   const resolved = facts.resolve(path);
   if (!resolved.ok) return { kind: "refused", rule: resolved.rule, message: resolved.message };
   const { absolute } = intent.args;
   if (absolute !== undefined && path === intent.args["path"] && absolute !== resolved.absolute) {
-    return { kind: "refused", rule: "path.moved", message: "The path no longer leads where it led a moment ago." };
+    return { kind: "refused", rule: "path.moved", message: "The path leads to a different place than before." };
   }
   return {
     kind: "found",
@@ -85,8 +85,8 @@ function isRoot(resolved: Found): boolean {
 function pathDenial(scopes: readonly Scope[], effect: FileEffect, changes: boolean, facts: DecisionFacts): Denial | null {
   for (const scope of scopes) {
     if (scope.kind === "refused")
-      return denial(scope.rule, scope.message, ["Name an ordinary file or folder by its path in the workspace.", askOwner]);
-    if (scope.special) return denial("path.special", "This is a device, a pipe or a socket, not a file.", ["Name an ordinary file."]);
+      return denial(scope.rule, scope.message, ["Use the workspace path of a regular file or folder.", askOwner]);
+    if (scope.special) return denial("path.special", "This is a device, pipe or socket, not a regular file.", ["Use a regular file."]);
     if (changes && scope.rule?.startsWith("own.") === true) {
       return denial(scope.rule, facts.ruleMessage(scope.rule), ["Ask the owner to change the setting by hand."], { riskLevel: "critical" });
     }
@@ -94,16 +94,16 @@ function pathDenial(scopes: readonly Scope[], effect: FileEffect, changes: boole
       const secret = scope.rule ?? "secret";
       return denial(
         secret,
-        `${facts.ruleMessage(secret)} Tools do not read them.`,
+        `${facts.ruleMessage(secret)} Tools cannot read secret files.`,
         [
-          "Ask the owner to attach the file by hand; its secrets are taken out before it is sent.",
-          "Read a template beside it, such as .env.example.",
+          "Ask the owner to attach the file; its secrets are redacted before it is sent.",
+          "Read a template next to it, such as .env.example.",
         ],
         { riskLevel: "critical" },
       );
     }
     if (effect === "delete" && scope.root) {
-      return denial("policy.destructive", "The workspace itself, or the whole disk, is never deleted.", ["Delete single files."], {
+      return denial("policy.destructive", "Deletes the whole workspace or disk, which is never allowed.", ["Delete single files."], {
         riskLevel: "critical",
       });
     }
@@ -111,17 +111,17 @@ function pathDenial(scopes: readonly Scope[], effect: FileEffect, changes: boole
   return null;
 }
 
-/** What raises the tier to T3: scope and pattern. */
+/** The rules on location and sensitivity that raise the tier to T3. */
 function pathRaises(scopes: readonly Scope[], changes: boolean, noTarget: boolean, facts: DecisionFacts): Rule[] {
   const rules: Rule[] = [];
   const add = (one: Rule) => {
     if (!rules.some(({ id }) => id === one.id)) rules.push(one);
   };
-  if (changes && noTarget) add(rule("tier.no-target", "It is not said which file this would change.", "tier"));
+  if (changes && noTarget) add(rule("tier.no-target", "The changed file is not specified.", "tier"));
   for (const scope of scopes) {
     if (scope.kind === "refused") continue;
-    if (!scope.inside) add(rule("tier.outside", "This lies outside the workspace.", "tier"));
-    if (changes && scope.rule !== null) add(rule(scope.rule, `${facts.ruleMessage(scope.rule)} It is changed with your approval only.`));
+    if (!scope.inside) add(rule("tier.outside", "Outside the workspace.", "tier"));
+    if (changes && scope.rule !== null) add(rule(scope.rule, `${facts.ruleMessage(scope.rule)} Changing it requires your approval.`));
   }
   if (changes && facts.broad !== null) add(rule("tier.broad-workspace", facts.broad, "tier"));
   return rules;
@@ -130,6 +130,6 @@ function pathRaises(scopes: readonly Scope[], changes: boolean, noTarget: boolea
 const alternatives: Record<FileEffect, readonly string[]> = {
   none: [askOwner],
   read: ["Read a file inside the workspace instead.", "Ask the owner to attach what is needed."],
-  write: ["Make the change in an ordinary file inside the workspace.", "Show the owner the change and let them make it."],
-  delete: ["Leave the file and say that it is no longer needed.", "Empty the file by an edit, which can be undone."],
+  write: ["Make the change in a regular file inside the workspace.", "Show the owner the change and let them make it."],
+  delete: ["Keep the file and say that it is no longer needed.", "Empty the file with an edit, which can be undone."],
 };

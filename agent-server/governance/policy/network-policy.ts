@@ -6,7 +6,7 @@ import * as z from "zod";
 import { isLoopbackHost, reachOf, type Redactor } from "../../security/security.ts";
 import type { NetworkJudgment, NetworkUse } from "../decision-facts.ts";
 
-/** A host, or `*.` and a host. Labels as DNS has them. */
+/** A host, or `*.` followed by a host, with DNS labels. */
 const HostPattern = z
   .string()
   .regex(/^(?:\*\.)?(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z0-9-]{2,63}$/, "Write a host such as example.org or *.example.org.");
@@ -18,19 +18,19 @@ const NetworkTable = z.strictObject({
 });
 
 export interface NetworkPolicy {
-  /** Judges a URL before anything is resolved or sent; the gate for sockets checks addresses and each redirect again. Never throws. */
+  /** Judges a URL before anything is resolved or sent. The egress check repeats it for addresses and each redirect. Never throws. */
   readonly judge: (url: string, use: NetworkUse) => NetworkJudgment;
-  /** SHA-256 over the tables in use. */
+  /** SHA-256 of the loaded tables. */
   readonly version: string;
-  /** Why the tables cannot be used; then every host is refused. */
+  /** Why the tables are unusable; then every host is denied. */
   readonly problem: string | null;
 }
 
 const maxUrl = 8192;
 
 /**
- * The allowlist of hosts: the shipped `network.yaml` with the owner's laid over it, read once. An unusable file refuses everything.
- * @param deps.enabled whether the flag TOOLS_NETWORK is on, asked each time.
+ * The host allowlist: the shipped `network.yaml` plus the owner's, read once. An unusable file denies every host.
+ * @param deps.enabled the TOOLS_NETWORK flag, read each time.
  */
 export function createNetworkPolicy(deps: {
   configDir: string;
@@ -42,9 +42,9 @@ export function createNetworkPolicy(deps: {
   const deny: string[] = [];
   const digest = createHash("sha256");
   let problem: string | null = null;
-  for (const { file, words, required } of [
-    { file: join(deps.configDir, "network.yaml"), words: "config/network.yaml", required: true },
-    { file: join(deps.dataDir, "config", "network.yaml"), words: "your config/network.yaml", required: false },
+  for (const { file, label, required } of [
+    { file: join(deps.configDir, "network.yaml"), label: "config/network.yaml", required: true },
+    { file: join(deps.dataDir, "config", "network.yaml"), label: "your config/network.yaml", required: false },
   ]) {
     try {
       const text = readFileSync(file, "utf8");
@@ -54,12 +54,12 @@ export function createNetworkPolicy(deps: {
       deny.push(...table.deny);
     } catch (error) {
       if (!required && (error as { code?: string }).code === "ENOENT") continue;
-      problem = `The list of hosts (${words}) cannot be used, so no host is reached. Correct the file: ${sentence(error)}`;
+      problem = `The network list (${label}) is invalid, so every host is denied. Correct the file: ${errorMessage(error)}`;
     }
   }
   const version = digest.digest("hex");
 
-  function no(id: string, message: string, host: string, ...alternatives: string[]): NetworkJudgment {
+  function denial(id: string, message: string, host: string, ...alternatives: string[]): NetworkJudgment {
     return {
       verdict: "deny",
       host,
@@ -74,41 +74,41 @@ export function createNetworkPolicy(deps: {
       return problem;
     },
     judge(text, use) {
-      if (problem !== null) return no("table-failed", problem, "");
+      if (problem !== null) return denial("table-failed", problem, "");
       if (!deps.enabled()) {
-        return no(
+        return denial(
           "off",
-          "The network is off. The owner can switch it on with the flag TOOLS_NETWORK.",
+          "The network is off. Turn on the TOOLS_NETWORK flag in the settings to use it.",
           "",
-          "Look for the information in the workspace.",
+          "Search the workspace for the information.",
         );
       }
       // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
       if (text.length > maxUrl || /[\u0000-\u0020\u007f\\]/.test(text) || !URL.canParse(text)) {
-        return no("address", "This is not an address that can be read only one way.", "", "Write the address as https://host/path.");
+        return denial("address", "The address is invalid or ambiguous.", "", "Write the address as https://host/path.");
       }
       const url = new URL(text);
       const host = url.hostname.replace(/\.$/, "");
-      if (url.protocol !== "https:") return no("scheme", "Only https addresses are reached.", host, "Use the https address.");
+      if (url.protocol !== "https:") return denial("scheme", "Only https addresses are allowed.", host, "Use the https address.");
       if (url.username !== "" || url.password !== "") {
-        return no("credentials", "An address with a name or a password in it is not used.", host, "Leave the name and the password out.");
+        return denial("credentials", "The address contains a user name or password.", host, "Remove the user name and password.");
       }
       if (host === "" || isLoopbackHost(host) || isPrivateAddress(host)) {
-        return no("private", "Addresses of this machine, of private networks and of cloud metadata are never reached.", host);
+        return denial("private", "Addresses of this machine, private networks and cloud metadata are always blocked.", host);
       }
-      if (url.port !== "") return no("port", "Only the port of https is used.", host, "Leave the port out.");
+      if (url.port !== "") return denial("port", "Only the default https port is allowed.", host, "Remove the port.");
       if (deps.redactor.text(decoded(text)).findings.length > 0) {
-        return no("secret", "The address carries something that looks like a secret.", host, "Leave the secret out.");
+        return denial("secret", "The address appears to contain a secret.", host, "Remove the secret.");
       }
       if (deny.some((pattern) => covers(pattern, host)))
-        return no("denied-host", `${host} is on the owner's list of hosts to refuse.`, host);
+        return denial("denied-host", `${host} is on your list of denied hosts.`, host);
       const pattern = allow.find((one) => covers(one, host));
       if (pattern === undefined) {
-        return no(
+        return denial(
           "host-not-listed",
-          `${host} is not on the list of hosts that may be reached. The owner can add it to config/network.yaml in the data folder.`,
+          `${host} is not on the network list. To allow it, add it to config/network.yaml in the data folder.`,
           host,
-          "Use a host that is listed.",
+          "Use a listed host.",
           `Ask the owner to add ${host}.`,
         );
       }
@@ -118,7 +118,7 @@ export function createNetworkPolicy(deps: {
         rule: {
           id: "network.listed",
           source: "policy",
-          message: use === "read" ? `${host} may be read.` : `${host} is on the list of hosts.`,
+          message: use === "read" ? `${host} is on the network list.` : `${host} is on the network list and may receive data.`,
         },
         alternatives: [],
       };
@@ -126,13 +126,13 @@ export function createNetworkPolicy(deps: {
   };
 }
 
-const ownerPastes = "Ask the owner to paste what is needed.";
+const ownerPastes = "Ask the owner to paste the content.";
 
 function covers(pattern: string, host: string): boolean {
   return pattern.startsWith("*.") ? host.endsWith(pattern.slice(1)) : host === pattern;
 }
 
-/** An IP address that is not on the internet, in any notation: URL has already made dotted decimals of hex, octal and single numbers. */
+/** True for a non-public IP address or local name. URL has already normalized hex, octal and single-number notations. */
 function isPrivateAddress(host: string): boolean {
   const bare = host.startsWith("[") && host.endsWith("]") ? host.slice(1, -1) : host;
   if (/^[\d.]+$/.test(bare) || bare.includes(":")) return reachOf(bare) !== "public";
@@ -147,7 +147,7 @@ function decoded(text: string): string {
   }
 }
 
-function sentence(error: unknown): string {
+function errorMessage(error: unknown): string {
   if (error instanceof z.ZodError) return z.prettifyError(error);
   return error instanceof Error ? error.message : String(error);
 }

@@ -14,43 +14,43 @@ import {
 import { loadPathRules, type PathRules } from "./path-table.ts";
 import { contentMatches, type EntryType, isSameEntry, walk } from "./path-resolution.ts";
 
-/** A path as the system would open it, and what policy makes of it. */
+/** A path as the system would open it, with the policy's verdict. */
 export type ResolvedPath =
   | {
       readonly ok: true;
-      /** Absolute, links resolved in every existing part; the one path to use. */
+      /** Absolute, with all links resolved. Use this path only. */
       readonly absolute: string;
-      /** With forward slashes, relative to the workspace root when inside (the root itself is `.`), else the absolute path. */
+      /** With forward slashes: relative to the workspace when inside (the root is `.`), else absolute. */
       readonly display: string;
       readonly inside: boolean;
-      /** The last part exists and is: */
+      /** Type of the last part. */
       readonly type: EntryType;
-      /** What is sensitive about it: `secret` (never read by a tool), `protected` (written with approval only), or null. */
+      /** `secret` (tools never read it), `protected` (writes require approval), or null. */
       readonly sensitive: "secret" | "protected" | null;
-      /** Id of the rule that says so. */
+      /** The rule that makes it sensitive. */
       readonly rule: string | null;
     }
   | ({ readonly ok: false } & Refusal);
 
 export interface PathPolicy {
   /**
-   * Resolves a path as the system would and judges it. Never throws. About 20 µs for an existing file: call it again
-   * right before the effect (`stillSame`) and use `absolute` alone. What this cannot catch: a hard link to a secret under
-   * an ordinary name, a file system mounted over a folder of the workspace, and a swap between that last look and the open,
-   * which is why files are opened without following a link in their last part.
+   * Resolves a path as the system would and judges it. Never throws. About 20 µs for an existing file: check again
+   * right before the effect (`stillSame`) and use `absolute` alone. It cannot detect a hard link to a secret under
+   * an ordinary name, a file system mounted over a workspace folder, or a swap between the last check and the open.
+   * Therefore files are opened without following a link in their last part.
    */
   readonly resolve: (path: string) => ResolvedPath;
-  /** True while a path still leads to the same place and is judged the same. */
+  /** True while a path leads to the same place and gets the same verdict. */
   readonly stillSame: (resolved: ResolvedPath) => boolean;
-  /** By name alone, for entries met while walking the workspace without following links. `relative` as in `display`. */
+  /** Judges by name alone, for walks of the workspace that follow no links. `relative` is as in `display`. */
   readonly judgeName: (relative: string) => "secret" | "protected" | null;
-  /** The sentence of a rule that made a path sensitive. */
+  /** The message of a path rule. */
   readonly message: (rule: string) => string;
-  /** Why the workspace is too wide to be written without asking (a home or a whole disk); null for an ordinary folder. */
+  /** Why writes to an overly broad workspace (a home or a whole disk) require approval; null for an ordinary folder. */
   readonly broad: string | null;
-  /** SHA-256 (hex) over the rule table. */
+  /** SHA-256 (hex) of the rule table. */
   readonly version: string;
-  /** Why the table cannot be used; then every path is refused. */
+  /** Why the table is unusable; then every path is denied. */
   readonly problem: string | null;
 }
 
@@ -64,15 +64,15 @@ export interface PathPolicyDeps {
 }
 
 const ownMessages = new Map([
-  ["own.secret", "Lancelot's own database, keys and checkpoints are not for tools."],
-  ["own.data", "Lancelot's own settings, soul and rules are changed by the owner, never by a tool."],
-  ["name.portable", "Windows cannot have a file of this name, so the project could no longer be checked out there."],
+  ["own.secret", "Lancelot's database, keys and checkpoints are blocked for tools."],
+  ["own.data", "Lancelot's settings, soul and rules can only be changed by you, not by tools."],
+  ["name.portable", "Windows does not allow this file name, so the project could not be checked out there."],
 ]);
 
-/** Folders whose entries are devices or views into processes, not files. */
+/** Folders with devices and process information instead of files. */
 const systemFolders = ["/dev", "/proc", "/sys", "/.vol"];
 
-/** The path policy of one workspace. With an unusable rule table it refuses every path. */
+/** The path policy of one workspace. With an unusable rule table it denies every path. */
 export function createPathPolicy(deps: PathPolicyDeps): PathPolicy {
   const platform: Platform = deps.platform ?? (process.platform === "win32" ? "win32" : process.platform === "darwin" ? "darwin" : "linux");
   const home = deps.home ?? homedir();
@@ -120,16 +120,16 @@ export function createPathPolicy(deps: PathPolicyDeps): PathPolicy {
         return {
           ok: false,
           rule: "path.no-workspace",
-          message: "No folder is open, so a relative path leads nowhere. Open a folder first.",
+          message: "Relative paths need an open folder. Open a folder first.",
         };
       }
-      // Not path.join: it would take `..` before the link in front of it is followed.
+      // Not path.join, which would apply `..` before following the link in front of it.
       path = `${root}${nodePath.sep}${path}`;
     }
     return judge(path, input, fromUrl);
   }
 
-  /** A system folder, unless the workspace itself lies in one (in /dev/shm, say) and this is below it. */
+  /** True for a system folder, unless the workspace is in one (such as /dev/shm) and contains the path. */
   function isForeignSystem(path: string): boolean {
     return platform !== "win32" && isSystem(path) && !(root !== null && isSystem(root) && stripRoot(path, root) !== null);
   }
@@ -141,14 +141,14 @@ export function createPathPolicy(deps: PathPolicyDeps): PathPolicy {
     if (!walked.ok) return walked;
     const { type } = walked;
     if (type === "missing") {
-      // An absolute path may lead through existing folders of any name.
+      // An absolute path may contain existing folders with any name.
       const whole = fromUrl || nodePath.isAbsolute(input) ? null : refuseMissing(input, platform);
       const foreign = whole ?? refuseMissing(walked.missing, platform);
       if (foreign !== null) return { ok: false, ...foreign };
     }
     const below = root === null ? null : relativeTo(root, walked.absolute, platform);
     const inside = below !== null;
-    if (fromUrl && !inside) return { ok: false, rule: "path.url", message: "A file: URL must lead into the workspace. Use a plain path." };
+    if (fromUrl && !inside) return { ok: false, rule: "path.url", message: "A file: URL must point into the workspace. Use a plain path." };
     const absolute = inside && root !== null ? nodePath.join(root, below) : walked.absolute;
     if (isForeignSystem(absolute)) return systemRefusal;
     const sensitive = sensitivity(absolute, below, lexical, type);
@@ -159,9 +159,9 @@ export function createPathPolicy(deps: PathPolicyDeps): PathPolicy {
   function sensitivity(absolute: string, below: string | null, lexical: string, type: EntryType) {
     const mine = ownRule(absolute, below);
     if (mine !== null) return mine;
-    // The name that was asked for counts as much as where it leads: `.env` linked to `settings.txt` is still `.env`.
+    // The requested name counts as much as its target: `.env` linked to `settings.txt` is still `.env`.
     const asked = root === null ? null : (stripRoot(lexical, root) ?? stripRoot(lexical, deps.workspace ?? root));
-    // A folder is sensitive for what would lie in it: `.ssh` is, a folder of sources called `credentials` is not.
+    // A folder is judged by its content: `.ssh` is sensitive, a source folder called `credentials` is not.
     const child = type === "directory" ? `${nodePath.sep}-` : "";
     const verdicts = [...rules.judge(absolute + child, (below ?? absolute) + child)];
     if (lexical !== absolute) verdicts.push(...rules.judge(lexical + child, (asked ?? lexical) + child));
@@ -176,7 +176,7 @@ export function createPathPolicy(deps: PathPolicyDeps): PathPolicy {
     return names.some(isForeignName) ? { sensitive: "protected" as const, rule: "name.portable" } : null;
   }
 
-  /** The innermost of workspace, data folder and Lancelot's other folders decides whose a file is. */
+  /** The innermost of workspace, data folder and Lancelot's other folders determines the owner of a file. */
   function ownRule(absolute: string, below: string | null): { sensitive: "secret" | "protected"; rule: string } | null {
     const inData = relativeTo(dataDir, absolute, platform, true);
     if (inData !== null && !(below !== null && root !== null && isDeeper(root, dataDir))) {
@@ -209,7 +209,7 @@ export function createPathPolicy(deps: PathPolicyDeps): PathPolicy {
         now.absolute === resolved.absolute &&
         now.inside === resolved.inside &&
         now.type === resolved.type &&
-        // The name that was asked for may have been sensitive where the name it leads to is not.
+        // The requested name may be sensitive where its target's name is not.
         (now.sensitive === resolved.sensitive || now.sensitive === null)
       );
     },
@@ -222,7 +222,7 @@ export function createPathPolicy(deps: PathPolicyDeps): PathPolicy {
       for (const verdict of rules.judge(absolute, relative)) if (found !== "secret") found = verdict.sensitive;
       return found;
     },
-    message: (rule) => ownMessages.get(rule) ?? rules.message(rule) ?? "This file is sensitive.",
+    message: (rule) => ownMessages.get(rule) ?? rules.message(rule) ?? "Sensitive file.",
     broad: root === null ? null : broadness(root, real(home)),
     version: rules.version,
     problem: null,
@@ -232,31 +232,31 @@ export function createPathPolicy(deps: PathPolicyDeps): PathPolicy {
 const systemRefusal: ResolvedPath = {
   ok: false,
   rule: "path.system",
-  message: "Devices and the system's views of processes (/dev, /proc, /sys) are not files.",
+  message: "Devices and system paths (/dev, /proc, /sys) are not regular files.",
 };
 
 function isSystem(path: string): boolean {
   return systemFolders.some((folder) => path === folder || path.startsWith(`${folder}/`));
 }
 
-/** A path that names nothing existing and is written in a way that means something else elsewhere. */
+/** Rejects a missing path whose spelling has another meaning elsewhere. */
 function refuseMissing(input: string, platform: Platform): Refusal | null {
   if (hasEncodedSyntax(input)) {
-    return { rule: "path.encoded", message: "The path contains percent-encoded dots or separators. Write the path as it is." };
+    return { rule: "path.encoded", message: "The path contains percent-encoded dots or separators. Write them directly." };
   }
   if (platform === "win32") {
-    return looksShortened(input) ? { rule: "path.short-name", message: "Short (8.3) names are not used for new files." } : null;
+    return looksShortened(input) ? { rule: "path.short-name", message: "Short (8.3) names are not allowed for new files." } : null;
   }
   return hasForeignSyntax(input)
-    ? { rule: "path.foreign", message: "Backslashes and drive letters mean nothing here. Use a path with forward slashes." }
+    ? { rule: "path.foreign", message: "Backslashes and drive letters are not supported on this system. Use forward slashes." }
     : null;
 }
 
 function openUrl(url: string, platform: Platform): string | Refusal {
-  if (!/^file:\/\//i.test(url)) return { rule: "path.scheme", message: "This is a URL, not a path of a file." };
+  if (!/^file:\/\//i.test(url)) return { rule: "path.scheme", message: "This is a URL, not a file path." };
   try {
     const parsed = new URL(url);
-    // `localhost` is no host: the parser leaves it out of a file: URL.
+    // The parser drops `localhost` from a file: URL.
     if (parsed.hostname !== "") return { rule: "path.url", message: "A file: URL must not name a host." };
     const path = fileURLToPath(parsed, { windows: platform === "win32" });
     return refuseText(path) ?? path;
@@ -266,8 +266,8 @@ function openUrl(url: string, platform: Platform): string | Refusal {
 }
 
 /**
- * The path below a folder, by whole names; null when it is not below. Where disks may ignore case, a folder that only looks
- * different is recognised by its identity on disk. `fold` compares without regard to case, for refusals.
+ * The path relative to a folder; null when it is not below it. On case-insensitive disks a folder with another spelling is
+ * recognized by its identity on disk. `fold` ignores case, for denials.
  */
 function relativeTo(folder: string, path: string, platform: Platform, fold = false): string | null {
   const exact = fold ? stripRoot(path.toLowerCase(), folder.toLowerCase()) : stripRoot(path, folder);
@@ -283,7 +283,7 @@ function relativeTo(folder: string, path: string, platform: Platform, fold = fal
   }
 }
 
-/** The rest of a path below a folder, by text alone; null when it is elsewhere. */
+/** The path relative to a folder by text alone; null when it is elsewhere. */
 function stripRoot(path: string, folder: string): string | null {
   if (path === folder) return "";
   const prefix = /[/\\]$/.test(folder) ? folder : folder + nodePath.sep;
@@ -301,9 +301,9 @@ function real(path: string): string {
 }
 
 function broadness(root: string, home: string): string | null {
-  if (nodePath.parse(root).root === root) return "The workspace is a whole disk, so every write is asked for.";
-  if (root === home) return "The workspace is your home folder, so every write is asked for.";
-  if (stripRoot(home, root) !== null) return "The workspace contains your home folder, so every write is asked for.";
+  if (nodePath.parse(root).root === root) return "The workspace is a whole disk, so every write requires approval.";
+  if (root === home) return "The workspace is your home folder, so every write requires approval.";
+  if (stripRoot(home, root) !== null) return "The workspace contains your home folder, so every write requires approval.";
   return null;
 }
 

@@ -9,7 +9,7 @@ export type Walked =
       readonly ok: true;
       readonly absolute: string;
       readonly type: EntryType;
-      /** The last part of `absolute`, as far as it does not exist; empty when it does. */
+      /** The missing tail of `absolute`; empty when it exists. */
       readonly missing: string;
     }
   | ({ readonly ok: false } & Refusal);
@@ -17,9 +17,9 @@ export type Walked =
 const maxLinks = 40;
 
 /**
- * Where the system would end up: every link of every existing part followed, `..` taken after the link before it, the true
- * spelling on disks that ignore case, and what does not exist yet appended as written. A link whose target is missing leads to
- * that target, since writing through it would create it.
+ * Resolves a path as the system would: follows every link, applies `..` after the link before it, uses the true spelling on
+ * case-insensitive disks, and appends missing parts as written. A dangling link leads to its target, because writing through it
+ * would create that file.
  */
 export function walk(path: string): Walked {
   if (!/(?:^|[/\\])\.\.(?:[/\\]|$)/.test(path)) {
@@ -59,14 +59,14 @@ function follow(path: string): Walked {
       queue.unshift(...split(target.slice(targetRoot.length)));
       continue;
     }
-    // As the system: what has anything behind it, a trailing slash too, has to be a folder.
+    // Like the system: anything before a slash, even a trailing one, must be a folder.
     if (entry !== undefined && !entry.isDirectory() && queue.length > 0) return notDirectory;
     current = next;
   }
   return spell(current);
 }
 
-/** The true spelling of the deepest part that exists, and the rest as written. */
+/** The true spelling of the deepest existing part, and the rest as written. */
 function spell(path: string): Walked {
   const rest: string[] = [];
   for (let existing = path; ; ) {
@@ -93,7 +93,7 @@ function typeOf(entry: Stats): EntryType {
   return entry.isDirectory() ? "directory" : "other";
 }
 
-const loop: Walked = { ok: false, rule: "path.loop", message: "The path runs in a circle of symbolic links." };
+const loop: Walked = { ok: false, rule: "path.loop", message: "The path contains a loop of symbolic links." };
 const notDirectory: Walked = { ok: false, rule: "path.not-a-folder", message: "A part of the path is a file, not a folder." };
 
 function refusal(error: unknown): Walked {
@@ -106,7 +106,7 @@ function refusal(error: unknown): Walked {
       return { ok: false, rule: "path.long", message: "The path is too long." };
     case "EACCES":
     case "EPERM":
-      return { ok: false, rule: "path.unreadable", message: "The system does not let Lancelot look at this path." };
+      return { ok: false, rule: "path.unreadable", message: "Lancelot has no permission to access this path." };
     case null:
     default:
       return { ok: false, rule: "path.unresolvable", message: "The system cannot resolve this path." };
@@ -117,7 +117,7 @@ function codeOf(error: unknown): string | null {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : null;
 }
 
-/** True when both paths are the same existing file or folder, whatever they are called. */
+/** True when both paths lead to the same existing file or folder. */
 export function isSameEntry(one: string, other: string): boolean {
   try {
     const first = statSync(one, { bigint: true });
@@ -130,7 +130,7 @@ export function isSameEntry(one: string, other: string): boolean {
 
 const contentBytes = 256 * 1024;
 
-/** True when the file's text matches, or when that cannot be found out: unreadable, not a plain file, or too large to search. */
+/** True when the file's text matches, or cannot be checked: unreadable, not a regular file, or too large. */
 export function contentMatches(path: string, content: RegExp): boolean {
   let descriptor: number | null = null;
   try {

@@ -19,23 +19,23 @@ const PathRule = z.strictObject({
 
 const PathTable = z.strictObject({ version: z.literal(1), rules: z.array(PathRule).min(1) });
 
-/** What a name says about a file. */
+/** A verdict from a file's name. */
 interface NameVerdict {
   readonly sensitive: "secret" | "protected";
   readonly rule: string;
-  /** When set, only a file whose text matches is sensitive. */
+  /** When set, a file is sensitive only if its text matches. */
   readonly content: RegExp | null;
 }
 
 export interface PathRules {
   /**
-   * Judges a path by its names. `absolute` is searched for secrets, `relative` (the part below the workspace; the absolute
-   * path again when outside) for protected files. Several verdicts come back only while the earlier ones depend on content.
+   * Judges a path by its names: `absolute` against the secret rules, `relative` (the part below the workspace; the absolute
+   * path when outside) against the protected rules. Returns several verdicts only when earlier ones depend on content.
    */
   judge(absolute: string, relative: string): NameVerdict[];
-  /** The sentence of a rule. */
+  /** The message of a rule. */
   message(rule: string): string | null;
-  /** SHA-256 (hex) over the table. */
+  /** SHA-256 (hex) of the table. */
   readonly version: string;
 }
 
@@ -45,8 +45,8 @@ interface CompiledRule extends NameVerdict {
 }
 
 /**
- * Reads and checks `paths.yaml`. Each rule's own examples are tried against it.
- * @throws LancelotError `internal`, naming the rule and the example, when the table cannot be trusted.
+ * Loads and validates `paths.yaml`, including each rule's examples.
+ * @throws LancelotError `internal`, naming the rule and the example, when the table is invalid.
  */
 export function loadPathRules(configDir: string): PathRules {
   let text: string;
@@ -58,7 +58,7 @@ export function loadPathRules(configDir: string): PathRules {
   return parsePathRules(text);
 }
 
-/** As `loadPathRules`, from the text of the table. */
+/** Same as `loadPathRules`, from the table's text. */
 export function parsePathRules(text: string): PathRules {
   let table: z.output<typeof PathTable>;
   try {
@@ -70,7 +70,7 @@ export function parsePathRules(text: string): PathRules {
   }
   const messages = new Map<string, string>();
   const compiled = table.rules.map((rule): CompiledRule => {
-    if (messages.has(rule.id)) throw brokenRule(rule.id, "stands twice in the table");
+    if (messages.has(rule.id)) throw brokenRule(rule.id, "is defined twice");
     messages.set(rule.id, rule.message);
     const one: CompiledRule = {
       sensitive: rule.sensitive,
@@ -94,16 +94,16 @@ export function parsePathRules(text: string): PathRules {
     if (found.some((verdict) => verdict.content === null)) return found;
     return [...found, ...protections(forms(relative))];
   };
-  // A verdict on names depends on nothing else, so it can be kept.
-  const kept = new Map<string, NameVerdict[]>();
+  // A verdict depends on the names alone, so it can be cached.
+  const cache = new Map<string, NameVerdict[]>();
   return {
     judge(absolute, relative) {
       const key = `${absolute}\0${relative}`;
-      let verdicts = kept.get(key);
+      let verdicts = cache.get(key);
       if (verdicts === undefined) {
         verdicts = judge(absolute, relative);
-        if (kept.size >= 2000) kept.clear();
-        kept.set(key, verdicts);
+        if (cache.size >= 2000) cache.clear();
+        cache.set(key, verdicts);
       }
       return verdicts;
     },
@@ -116,7 +116,7 @@ function brokenRule(id: string, what: string): LancelotError {
   return new LancelotError("internal", `The path rule ${id} in config/paths.yaml ${what}. Restore the file, or reinstall Lancelot.`);
 }
 
-/** One quick test over all rules first: most paths are ordinary. */
+/** Tests one combined pattern first, because most paths match no rule. */
 function group(rules: readonly CompiledRule[]): (candidates: readonly string[]) => NameVerdict[] {
   const any = new RegExp(rules.map((rule) => rule.pattern.source).join("|"));
   return (candidates) => {
@@ -141,8 +141,8 @@ const backup =
   /^(?:\.(?<swap>.+)\.sw[a-p]|#(?<auto>.+)#|(?<copy>.+?)(?:~|\.(?:bak|backup|old|orig|save|saved|copy|prev)|[ _-]copy| \(\d+\)))$/;
 
 /**
- * The forms under which a path is judged: how the least particular file system would read it, with percent-escapes decoded,
- * and as the file it is an editor's copy of. More forms can only make more rules apply.
+ * The spellings of a path that are judged: normalized as the most permissive file system would, percent-decoded,
+ * and the original name of an editor's backup copy. More spellings can only make more rules apply.
  */
 export function forms(path: string): string[] {
   const slashed = path.replaceAll("\\", "/");
@@ -160,7 +160,7 @@ export function forms(path: string): string[] {
   return found;
 }
 
-/** Lower case as every file system folds it, or more (ß is ss, ſ is s), without what Windows drops from names. */
+/** Folds case at least as much as any file system (ß is ss, ſ is s), and drops what Windows drops from names. */
 function fold(path: string): string {
   let folded = path.toLowerCase();
   if (uncommon.test(path)) {
@@ -183,7 +183,7 @@ function foldSegment(segment: string, index: number): string {
   return /^\.*$/.test(name) ? name : name.replace(/[. ]+$/, "");
 }
 
-/** Decodes percent-escapes until nothing changes; what is no valid escape stays. */
+/** Percent-decodes repeatedly until nothing changes; invalid escapes stay. */
 function decodePercent(text: string): string {
   let current = text;
   for (let round = 0; round < 5; round += 1) {

@@ -4,7 +4,7 @@ import type { DecisionFacts } from "../decision-facts.ts";
 import type { BaseTier } from "../base-tiers.ts";
 import type { Tag } from "../action-vocabulary.ts";
 
-/** A hard no of policy. */
+/** A denial by policy, which no later step overrides. */
 export interface Denial {
   readonly tier: Tier;
   readonly riskLevel: Decision["riskLevel"];
@@ -12,21 +12,21 @@ export interface Denial {
   readonly alternatives: readonly string[];
 }
 
-/** What policy found about an intent, before soul, tier, trust and mode have their say. */
+/** The result of the policy rules for an intent, before soul, tier, trust and mode. */
 export interface PolicyFinding {
   readonly denial: Denial | null;
-  /** Raise the tier to T3; nothing but the owner lifts them. */
+  /** Rules that raise the tier to T3. Only the owner can allow the action. */
   readonly raises: readonly Rule[];
-  /** Ask at the tier there is; trust, learned rules or a mode may lift them. */
+  /** Rules that require approval at the current tier. Trust, learned rules or a mode may waive it. */
   readonly asks: readonly Rule[];
-  /** Said with an allowance. */
+  /** Rules reported with an `allow` verdict. */
   readonly notes: readonly Rule[];
   readonly tags: readonly Tag[];
-  /** What it acts on, for trust and learning. */
+  /** The object of the action, for trust and learning. */
   readonly scope: string;
   readonly riskLevel: Decision["riskLevel"] | null;
   readonly alternatives: readonly string[];
-  /** What beside capability, action, mode and the common facts the decision depends on. Null: it is not kept. */
+  /** Further inputs of the decision, as a cache key. Null: the decision is not cached. */
   readonly key: string | null;
 }
 
@@ -44,7 +44,7 @@ const plain: PolicyFinding = {
   key: null,
 };
 
-/** An policyFinding with nothing special about it but what is given. */
+/** A finding without restrictions, except for the given fields. */
 export function policyFinding(more: Partial<PolicyFinding> = {}): PolicyFinding {
   return { ...plain, ...more };
 }
@@ -63,10 +63,10 @@ export function denial(
   return { tier: more.tier ?? "T3", riskLevel: more.riskLevel ?? "high", rules: [rule(id, message)], alternatives };
 }
 
-/** The sentence of a denial or a question that leaves nothing but the owner. */
+/** The alternative when only the owner can help. */
 export const askOwner = "Ask the owner.";
 
-/** A text among the arguments; null when it is missing, empty or something else. */
+/** A string argument; null when it is missing, empty or not a string. */
 export function textArgument(intent: Intent, name: string): string | null {
   const value = intent.args[name];
   return typeof value === "string" && value !== "" ? value : null;

@@ -32,27 +32,27 @@ export const capabilityPolicies: Readonly<Record<string, PolicyRule>> = {
   soul: questRules,
 };
 
-/** What policy says of an intent whose capability and action are known. May throw what `facts` throw. */
+/** Applies policy to an intent with a known capability and action. Rethrows errors of `facts`. */
 export function assessPolicy(intent: Intent, base: BaseTier, facts: DecisionFacts): PolicyFinding {
   const policy = Object.hasOwn(capabilityPolicies, intent.capability) ? capabilityPolicies[intent.capability] : undefined;
   if (policy === undefined)
     return policyFinding({
-      denial: denial("policy.unknown", "There is no policy for this kind of action.", ["Use one of the tools that are listed."]),
+      denial: denial("policy.unknown", "No policy covers this action, so it is denied.", ["Use one of the listed tools."]),
     });
   const found = policy(intent, base, facts);
   if (found.denial !== null || facts.trusted) return found;
-  const acts = base.effect === "write" || base.effect === "delete" || intent.capability === "shell_exec" || commits.has(intent.action);
+  const acts = base.effect === "write" || base.effect === "delete" || intent.capability === "shell_exec" || repositoryChanges.has(intent.action);
   if (!acts) return found;
   return {
     ...found,
     denial: denial(
       "policy.untrusted",
-      "This workspace is restricted: nothing is written or run until you trust it.",
+      "This workspace is restricted. Trust it to write files or run commands.",
       ["Explain the change instead of making it.", "Ask the owner to trust the workspace."],
       { tier: base.tier },
     ),
   };
 }
 
-/** What changes a repository without naming a file. */
-const commits: ReadonlySet<string> = new Set(["commit", "branch", "push"]);
+/** Actions that change a repository without naming a file. */
+const repositoryChanges: ReadonlySet<string> = new Set(["commit", "branch", "push"]);

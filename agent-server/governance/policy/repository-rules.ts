@@ -4,18 +4,18 @@ import type { DecisionFacts } from "../decision-facts.ts";
 import { policyFinding, type PolicyFinding, type PolicyRule, denial, rule, textArgument } from "./policy-finding.ts";
 import { assessPaths, namedPaths } from "./file-rules.ts";
 
-/** Arguments that name something in a repository, and go to git as words of its command line. */
+/** Arguments that name a git object and are passed on git's command line. */
 const names = ["name", "ref", "branch", "remote", "base", "from", "to", "tag"] as const;
 
-/** Policy for git: names that are really options or programs are refused; what is shared or lost is asked. */
+/** Policy for git: denies names that git would read as options or programs; sharing and losing work requires approval. */
 export const repositoryRules: PolicyRule = (intent, base, facts) => {
   for (const name of names) {
     const value = intent.args[name];
     if (value === undefined || value === null) continue;
     if (typeof value !== "string" || !isPlainRef(value)) {
       return policyFinding({
-        denial: denial("repository.name", `The ${name} is not a name that git could mean only as a name.`, [
-          "Name a branch, a tag, a commit or a remote of this repository.",
+        denial: denial("repository.name", `Git could read the ${name} as something other than a name.`, [
+          "Use a branch, tag, commit or remote of this repository.",
         ]),
       });
     }
@@ -27,26 +27,26 @@ export const repositoryRules: PolicyRule = (intent, base, facts) => {
     case "clone":
       return clone(intent, facts, paths);
     case "checkout": {
-      // A checkout names a ref, or files; without files it changes those of the workspace.
+      // A checkout names a ref or files; without files it changes the whole workspace.
       const files = assessPaths(intent, "write", facts, paths.length === 0 ? ["."] : paths);
       const lost = intent.args["force"] === true || intent.args["paths"] !== undefined || intent.args["path"] !== undefined;
       return lost
-        ? { ...files, asks: [rule("repository.discard", "This may discard work that is not committed.")], key: null }
+        ? { ...files, asks: [rule("repository.discard", "May discard uncommitted work.")], key: null }
         : { ...files, key: null };
     }
     case "commit": {
       const amend = intent.args["amend"] === true;
       const files = assessPaths(intent, "read", facts, paths);
-      const raises = [...files.raises, ...(amend ? [rule("repository.history", "This rewrites a commit that was made before.")] : [])];
+      const raises = [...files.raises, ...(amend ? [rule("repository.history", "Rewrites an existing commit.")] : [])];
       return { ...files, raises, tags: amend ? [...files.tags, "history"] : files.tags, key: null };
     }
     case "branch": {
       const remove = intent.args["delete"] === true || intent.args["force"] === true;
       return policyFinding({
         scope: "workspace",
-        raises: remove ? [rule("repository.branch-delete", "A branch that is deleted or moved takes its commits along.")] : [],
+        raises: remove ? [rule("repository.branch-delete", "Deletes or moves a branch, which can lose its commits.")] : [],
         tags: remove ? ["delete", "history"] : [],
-        alternatives: ["Make a new branch and leave the old one."],
+        alternatives: ["Create a new branch and keep the old one."],
       });
     }
     default:
@@ -55,12 +55,12 @@ export const repositoryRules: PolicyRule = (intent, base, facts) => {
 };
 
 function push(intent: Intent, facts: DecisionFacts): PolicyFinding {
-  // Where the remote leads, when whoever asks has looked: its address goes by the rules of the network, a folder by those of paths.
+  // The caller may pass the remote's address: the network policy checks a URL, the path policy a folder.
   const url = textArgument(intent, "url");
   const target = url === null ? null : cloneTarget(url);
   if (target === "program") {
     return policyFinding({
-      denial: denial("repository.url", "This address would make git start a program.", ["Push to a remote with an https address."], {
+      denial: denial("repository.url", "Git would start a program for this address.", ["Push to a remote with an https address."], {
         riskLevel: "critical",
       }),
     });
@@ -71,7 +71,7 @@ function push(intent: Intent, facts: DecisionFacts): PolicyFinding {
   const branch = textArgument(intent, "branch") ?? "";
   const force = intent.args["force"] === true || branch.startsWith("+") || intent.args["delete"] === true || branch.startsWith(":");
   const remote = textArgument(intent, "remote") ?? "origin";
-  const raises = force ? [rule("repository.force-push", "This rewrites or removes what others may already have.")] : [];
+  const raises = force ? [rule("repository.force-push", "Rewrites or deletes commits that others may have.")] : [];
   return policyFinding({
     denial:
       network?.verdict === "deny"
@@ -90,11 +90,11 @@ function push(intent: Intent, facts: DecisionFacts): PolicyFinding {
 function clone(intent: Intent, facts: DecisionFacts, paths: readonly unknown[]): PolicyFinding {
   const url = textArgument(intent, "url");
   if (url === null)
-    return policyFinding({ denial: denial("repository.url", "No repository is named.", ["Name the repository by its https address."]) });
+    return policyFinding({ denial: denial("repository.url", "The repository address is missing.", ["Use the https address of the repository."]) });
   const remote = cloneTarget(url);
   if (remote === "program") {
     return policyFinding({
-      denial: denial("repository.url", "This address would make git start a program.", ["Name the repository by its https address."], {
+      denial: denial("repository.url", "Git would start a program for this address.", ["Use the https address of the repository."], {
         riskLevel: "critical",
       }),
     });
@@ -116,14 +116,14 @@ function clone(intent: Intent, facts: DecisionFacts, paths: readonly unknown[]):
   };
 }
 
-/** The https form of an address git would contact, a folder, or `program` for what git would start. */
+/** The https form of an address, a folder, or `program` when git would start a program. */
 function cloneTarget(url: string): string | { readonly path: string } {
   if (url.startsWith("-") || /^[a-z0-9+.-]+::/i.test(url)) return "program";
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(url)?.[1]?.toLowerCase();
   if (scheme === "https" || scheme === "http") return url;
   if (scheme === "ssh" || scheme === "git+ssh" || scheme === "git") {
     const parsed = URL.canParse(url) ? new URL(url) : null;
-    // An ssh host that begins with a dash is an option of ssh.
+    // ssh reads a host that starts with a dash as an option.
     return parsed === null || parsed.hostname.startsWith("-") || parsed.hostname === ""
       ? "program"
       : `https://${parsed.host}${parsed.pathname}`;
@@ -131,12 +131,12 @@ function cloneTarget(url: string): string | { readonly path: string } {
   if (scheme === "file") return folderOf(url);
   if (scheme !== undefined) return "program";
   const [, host = "", path = ""] = /^(?:[^@/\s]+@)?([^:/\s]+):(.*)$/.exec(url) ?? [];
-  // One letter before the colon is a drive.
+  // A single letter before the colon is a drive.
   if (host.length > 1) return host.startsWith("-") ? "program" : `https://${host}/${path}`;
   return { path: url };
 }
 
-/** The folder of a file: address; one that names a host or cannot be read is refused like a program. */
+/** The folder of a file: address; one with a host or a syntax error is denied like a program. */
 function folderOf(url: string): "program" | { readonly path: string } {
   try {
     return { path: fileURLToPath(url) };
@@ -145,9 +145,9 @@ function folderOf(url: string): "program" | { readonly path: string } {
   }
 }
 
-/** A name that cannot be taken for an option, a range of characters git forbids, or a way to start something. */
+/** True for a name that git cannot read as an option, a forbidden character or a program. */
 function isPlainRef(name: string): boolean {
-  // A leading + or : is git's own way to say force and delete; push looks at it.
+  // Git's syntax for force (+) and delete (:), which push handles.
   const bare = name.replace(/^[+:]/, "");
   return (
     bare !== "" &&

@@ -10,15 +10,15 @@ import type { SoulVersionStore } from "./soul-version-store.ts";
 import type { SoulTerms } from "./soul-terms.ts";
 import type { VersionFiles } from "./soul-version-files.ts";
 
-/** Milliseconds between looks at the file of the active version: its signed text is in force meanwhile. */
-const fileLookInterval = 1000;
+/** Milliseconds between checks of the active version's file. Its signed text stays active meanwhile. */
+const fileCheckInterval = 1000;
 
 export interface ActiveSoulResolver {
-  /** The soul of the next decision. Cheap while nothing changed: one look at `ACTIVE`. Never throws. */
+  /** The soul for the next decision. Cheap while nothing changed: one `stat` of `ACTIVE`. Never throws. */
   readonly current: () => ActiveSoul;
-  /** Looks again at everything, also at what is checked now and then only. */
+  /** Checks everything again, including what is otherwise checked only periodically. */
   readonly refresh: () => void;
-  /** The version in force; null when none could be used and everything is asked. */
+  /** The active version; null when none is usable and everything requires approval. */
   readonly version: () => string | null;
   readonly yaml: () => string;
   readonly problem: () => string | null;
@@ -28,19 +28,19 @@ interface ResolvedSoul {
   readonly soul: ActiveSoul;
   readonly yaml: string;
   readonly usable: boolean;
-  /** The last fall-back, not what the owner chose. */
+  /** True for the shipped soul as a last fallback. */
   readonly shipped: boolean;
   readonly problem: string | null;
 }
 
-/** What is in force when no soul can be used at all, not even the one that ships: everything is asked. */
-const lastResort: SoulDocument = {
+/** Active when no soul is usable, not even the shipped one: everything requires approval. */
+const fallbackSoul: SoulDocument = {
   version: "v1",
-  mission: "Do the owner's engineering work, with the owner's word for every step.",
+  mission: "Do the owner's engineering work, with the owner's approval for every step.",
   allegiance: "Lancelot serves one owner.",
   autonomy_posture: {
     level: "supervised",
-    description: "No soul could be read, so everything is asked.",
+    description: "No soul could be read, so everything requires approval.",
     allowed_autonomous: [],
     requires_approval: ["everything"],
   },
@@ -50,7 +50,7 @@ const lastResort: SoulDocument = {
     escalation_on_timeout: "skip_and_log",
     channels: ["war_room", "chat", "notification", "terminal"],
   },
-  tone_invariants: ["No silent degradation: errors and failures are told, never suppressed."],
+  tone_invariants: ["No silent degradation: report errors and failures, never suppress them."],
   memory_ethics: ["Never store secrets or personal data."],
   scheduling_boundaries: {
     max_concurrent_jobs: 0,
@@ -62,37 +62,37 @@ const lastResort: SoulDocument = {
 };
 
 /**
- * Which soul is in force. `soul/ACTIVE` says which version; what that version says is its text as it was signed, kept in the
- * database, so that a file changed afterwards changes nothing but `problem`. A version that was put into the folder by hand is
- * signed when ACTIVE first names it, if it passes the lint. Where ACTIVE leads nowhere, the last soul that was in force stays.
+ * Resolves the active soul. `soul/ACTIVE` names the version, and the database holds its signed text, so that a later edit of the
+ * file changes only `problem`. A version that was added to the folder by hand is signed when ACTIVE first names it, if it passes
+ * the lint. When ACTIVE is unusable, the last active soul stays active.
  */
 export function createActiveSoulResolver(deps: {
   storage: Storage;
   files: VersionFiles;
   shipped: VersionFiles;
-  records: SoulVersionStore;
+  versions: SoulVersionStore;
   terms: SoulTerms;
-  /** Why the table of words cannot be used; null when it can. */
+  /** Why the terms table is unusable; null when it is usable. */
   termsProblem: string | null;
   compile: (soul: SoulText) => ActiveSoul;
   /** Milliseconds since 1970. */
   now: () => number;
-  /** Told, inside the transaction, of a version that a hand put in force. */
+  /** Called inside the transaction for a version that was activated by hand. */
   found: (version: string, sha256: string) => void;
-  /** Told when the soul in force or the problem with it changed. */
-  changed: (news: { before: ActiveSoul | null; now: ActiveSoul; problem: string | null }) => void;
+  /** Called when the active soul or its problem changed. */
+  changed: (change: { before: ActiveSoul | null; now: ActiveSoul; problem: string | null }) => void;
   log: Log;
 }): ActiveSoulResolver {
-  const { storage, files, records, terms } = deps;
+  const { storage, files, versions, terms } = deps;
   let resolved: ResolvedSoul | null = null;
   let pointer: Stats | undefined;
   let file: Stats | undefined;
-  let lookedAt = Number.NEGATIVE_INFINITY;
+  let checkedAt = Number.NEGATIVE_INFINITY;
   let resolving = false;
-  /** The database did not answer: look again soon. */
+  /** True after a database error: check again soon. */
   let retry = false;
 
-  /** A text as a soul that may be in force; else why not. */
+  /** Validates a text as a soul that can be active. */
   function usable(version: string, yaml: string): { soul: SoulText } | { problem: string } {
     const read = readSoul(yaml);
     const issues = lintRead(read, deps.termsProblem === null ? terms : undefined);
@@ -102,27 +102,27 @@ export function createActiveSoulResolver(deps: {
       return { problem: `soul_${version}.yaml cannot be used${where}: ${first?.message ?? "it is not a soul."}` };
     }
     if (read.document.version !== version) {
-      return { problem: `soul_${version}.yaml says that it is ${read.document.version}. Its version must be ${version}.` };
+      return { problem: `soul_${version}.yaml declares version ${read.document.version}. Set it to ${version}.` };
     }
     return { soul: { version, yaml, document: read.document } };
   }
 
-  /** The version ACTIVE names. */
-  function pointed(): { text: SoulText; problem: string | null } | { problem: string } {
+  /** The version that ACTIVE names. */
+  function readPointedVersion(): { text: SoulText; problem: string | null } | { problem: string } {
     const named = files.readPointer();
     if (!named.ok) return { problem: named.problem };
     const version = named.value;
     const onDisk = files.readVersion(version);
-    const signed = records.get(version);
+    const signed = versions.get(version);
     if (signed !== null) {
       const checked = usable(version, signed.yaml);
       if ("problem" in checked) return checked;
       const problem = !onDisk.ok
-        ? `${onDisk.problem} The text that was activated stays in force.`
+        ? `${onDisk.problem} The activated text stays active.`
         : soulHash(onDisk.value) === signed.sha256
           ? null
-          : `soul_${version}.yaml was changed after it was activated. The text that was activated stays in force; propose the change as a new version.`;
-      follow(version);
+          : `soul_${version}.yaml was changed after its activation. The activated text stays active; propose the change as a new version.`;
+      recordManualActivation(version);
       return { text: checked.soul, problem };
     }
     if (!onDisk.ok) return { problem: onDisk.problem };
@@ -134,20 +134,20 @@ export function createActiveSoulResolver(deps: {
 
   const time = (): string => new Date(deps.now()).toISOString();
 
-  /** The pointer was moved to a version that was signed before: by a hand, unless an activation is under way. */
-  function follow(version: string): void {
-    if (records.latest() === version || records.activating()?.version === version) return;
+  /** Records that the pointer was moved by hand to a signed version, unless an activation is in progress. */
+  function recordManualActivation(version: string): void {
+    if (versions.latest() === version || versions.activating()?.version === version) return;
     storage.transaction(() => {
-      if (records.latest() === version || records.activating()?.version === version) return;
-      records.activate(version, time());
-      deps.found(version, records.get(version)?.sha256 ?? "");
+      if (versions.latest() === version || versions.activating()?.version === version) return;
+      versions.activate(version, time());
+      deps.found(version, versions.get(version)?.sha256 ?? "");
     });
   }
 
   function sign({ version, yaml }: SoulText): void {
     storage.transaction(() => {
-      if (records.get(version) === null) records.add({ version, yaml, sha256: soulHash(yaml), origin: "found", at: time() });
-      records.activate(version, time());
+      if (versions.get(version) === null) versions.add({ version, yaml, sha256: soulHash(yaml), origin: "found", at: time() });
+      versions.activate(version, time());
       deps.found(version, soulHash(yaml));
     });
   }
@@ -155,56 +155,56 @@ export function createActiveSoulResolver(deps: {
   function resolve(): ResolvedSoul {
     let problem: string;
     try {
-      const found = pointed();
-      if ("text" in found) return stand(found.text, found.problem);
+      const found = readPointedVersion();
+      if ("text" in found) return activeFrom(found.text, found.problem);
       problem = found.problem;
     } catch (error) {
-      deps.log("the active soul could not be read", error);
+      deps.log("active soul not readable", error);
       retry = true;
-      problem = "The soul's records could not be read.";
+      problem = "The stored soul versions could not be read.";
     }
-    // In memory first: what this host decided by a moment ago needs no database to stay in force.
+    // The soul in memory comes first: it stays active without the database.
     if (resolved?.usable === true && !resolved.shipped)
-      return { ...resolved, problem: `${problem} Soul ${resolved.soul.version} stays in force.` };
-    for (const record of earlier()) {
+      return { ...resolved, problem: `${problem} Soul ${resolved.soul.version} stays active.` };
+    for (const record of earlierVersions()) {
       const checked = usable(record.version, record.yaml);
-      if ("soul" in checked) return stand(checked.soul, `${problem} Soul ${record.version} stays in force.`);
+      if ("soul" in checked) return activeFrom(checked.soul, `${problem} Soul ${record.version} stays active.`);
     }
     const version = deps.shipped.readPointer();
     const text = version.ok ? deps.shipped.readVersion(version.value) : version;
     if (version.ok && text.ok) {
       const checked = usable(version.value, text.value);
-      if ("soul" in checked) return { ...stand(checked.soul, `${problem} The soul that ships with Lancelot is in force.`), shipped: true };
+      if ("soul" in checked) return { ...activeFrom(checked.soul, `${problem} The soul shipped with Lancelot is active.`), shipped: true };
     }
-    const words = `${problem} No other soul could be used either, so everything is asked.`;
-    return { ...stand({ version: "v1", yaml: "", document: lastResort }, words), usable: false };
+    const message = `${problem} No other soul is usable either, so everything requires approval.`;
+    return { ...activeFrom({ version: "v1", yaml: "", document: fallbackSoul }, message), usable: false };
   }
 
-  function earlier() {
+  function earlierVersions() {
     try {
-      return records.activated();
+      return versions.activated();
     } catch {
       return [];
     }
   }
 
-  function stand(text: SoulText, problem: string | null): ResolvedSoul {
-    const said = [deps.termsProblem, problem].filter((one) => one !== null).join(" ");
-    const kept = resolved?.usable === true && resolved.yaml === text.yaml && resolved.soul.version === text.version ? resolved.soul : null;
-    return { soul: kept ?? deps.compile(text), yaml: text.yaml, usable: true, shipped: false, problem: said === "" ? null : said };
+  function activeFrom(text: SoulText, problem: string | null): ResolvedSoul {
+    const problems = [deps.termsProblem, problem].filter((one) => one !== null).join(" ");
+    const unchanged = resolved?.usable === true && resolved.yaml === text.yaml && resolved.soul.version === text.version ? resolved.soul : null;
+    return { soul: unchanged ?? deps.compile(text), yaml: text.yaml, usable: true, shipped: false, problem: problems === "" ? null : problems };
   }
 
-  function look(pointerNow: Stats | undefined): ResolvedSoul {
+  function check(pointerNow: Stats | undefined): ResolvedSoul {
     if (resolving && resolved !== null) return resolved;
     resolving = true;
     const before = resolved;
     try {
-      // Taken before the files are read: what changes in between is seen by the next look.
+      // Taken before the files are read, so that the next check sees a change in between.
       pointer = pointerNow;
       retry = false;
       resolved = resolve();
       file = files.versionStat(resolved.soul.version);
-      lookedAt = deps.now();
+      checkedAt = deps.now();
       if (before === null || before.soul !== resolved.soul || before.problem !== resolved.problem) {
         deps.changed({ before: before?.soul ?? null, now: resolved.soul, problem: resolved.problem });
       }
@@ -217,17 +217,17 @@ export function createActiveSoulResolver(deps: {
   function current(): ResolvedSoul {
     try {
       const now = files.pointerStat();
-      if (resolved === null || !same(now, pointer)) return look(now);
-      if (Math.abs(deps.now() - lookedAt) >= fileLookInterval) {
-        lookedAt = deps.now();
+      if (resolved === null || !same(now, pointer)) return check(now);
+      if (Math.abs(deps.now() - checkedAt) >= fileCheckInterval) {
+        checkedAt = deps.now();
         const fileNow = files.versionStat(resolved.soul.version);
-        if (retry || !same(fileNow, file)) return look(now);
+        if (retry || !same(fileNow, file)) return check(now);
       }
       return resolved;
     } catch (error) {
-      deps.log("the soul could not be looked at", error);
+      deps.log("soul check failed", error);
       resolved ??= {
-        ...stand({ version: "v1", yaml: "", document: lastResort }, "The soul could not be read, so everything is asked."),
+        ...activeFrom({ version: "v1", yaml: "", document: fallbackSoul }, "The soul could not be read, so everything requires approval."),
         usable: false,
       };
       return resolved;
@@ -238,9 +238,9 @@ export function createActiveSoulResolver(deps: {
     current: () => current().soul,
     refresh: () => {
       try {
-        look(files.pointerStat());
+        check(files.pointerStat());
       } catch (error) {
-        deps.log("the soul could not be looked at", error);
+        deps.log("soul check failed", error);
       }
     },
     version: () => {

@@ -5,7 +5,7 @@ import type { ActiveSoul, SoulSubject } from "../decision-facts.ts";
 import { compileMemoryEthics } from "./memory-ethics.ts";
 import { type Coverage, covers, type SoulTerms } from "./soul-terms.ts";
 
-/** A soul that can be used: its YAML as it was activated, and what it says. */
+/** A valid soul: its activated YAML and the parsed document. */
 export interface SoulText {
   readonly version: string;
   readonly yaml: string;
@@ -17,26 +17,26 @@ export function soulHash(yaml: string): string {
 }
 
 /**
- * A soul as the gate uses it. What it holds is matched generously, what it permits exactly (config/governance.yaml), so that a
- * vague word can only make it stricter. (Requirement S2.)
+ * Compiles a soul for the gate. Terms that require approval match broadly and terms that allow match exactly
+ * (config/governance.yaml), so that a vague term can only make the soul stricter (requirement S2).
  */
 export function compileSoul(soul: SoulText, terms: SoulTerms, redactor: Pick<Redactor, "text">): ActiveSoul {
   const { document } = soul;
-  const held = compileTerms(document.autonomy_posture.requires_approval, terms.holds);
-  const allowed = compileTerms(document.autonomy_posture.allowed_autonomous, terms.permits);
+  const requiring = compileTerms(document.autonomy_posture.requires_approval, terms.approvalCoverage);
+  const allowed = compileTerms(document.autonomy_posture.allowed_autonomous, terms.autonomousCoverage);
   const rules = document.risk_rules
     .filter((rule) => rule.enforced)
     .map((rule) => ({
-      told: { name: rule.name, description: rule.description },
-      about: compileTerms(rule.applies_to ?? [rule.name], terms.holds),
+      summary: { name: rule.name, description: rule.description },
+      terms: compileTerms(rule.applies_to ?? [rule.name], terms.approvalCoverage),
     }));
   return {
     version: soul.version,
     sha256: soulHash(soul.yaml),
     document: freeze(document),
-    requiresApproval: (subject) => firstThatCovers(held, subject),
-    riskRules: (subject) => rules.filter((rule) => firstThatCovers(rule.about, subject) !== null).map((rule) => rule.told),
-    allows: (subject) => firstThatCovers(allowed, subject),
+    requiresApproval: (subject) => firstCoveringTerm(requiring, subject),
+    riskRules: (subject) => rules.filter((rule) => firstCoveringTerm(rule.terms, subject) !== null).map((rule) => rule.summary),
+    allows: (subject) => firstCoveringTerm(allowed, subject),
     forbidsMemory: compileMemoryEthics(document.memory_ethics, redactor),
     tone: {
       noSilentFailure: document.tone_invariants.some(forbidsHiding),
@@ -57,12 +57,12 @@ function compileTerms(terms: readonly string[], meaning: (term: string) => Cover
   });
 }
 
-function firstThatCovers(terms: readonly CompiledTerm[], subject: SoulSubject): string | null {
+function firstCoveringTerm(terms: readonly CompiledTerm[], subject: SoulSubject): string | null {
   for (const { term, coverage } of terms) if (covers(coverage, subject)) return term;
   return null;
 }
 
-/** One sentence that speaks of hiding and of what went wrong. */
+/** True for a sentence that mentions both hiding and failures. */
 function forbidsHiding(sentence: string): boolean {
   return /suppress|silent|hid(?:e|den|ing)|conceal|gloss|swallow/i.test(sentence) && /degrad|error|fail/i.test(sentence);
 }

@@ -9,7 +9,7 @@ import type { VersionFiles } from "./soul-version-files.ts";
 export interface ActivationPlan {
   readonly version: string;
   readonly yaml: string;
-  /** The proposal that this version is made of; null when an earlier version comes back. */
+  /** The proposal behind this version; null for a rollback to an earlier version. */
   readonly proposalId: string | null;
   readonly actionName: string;
   readonly inputs: Record<string, unknown>;
@@ -17,13 +17,13 @@ export interface ActivationPlan {
 
 export interface Activation {
   /**
-   * Puts a version in force. `prepare` runs inside the first transaction, where nobody else can decide; what it throws ends it.
-   * The order survives a crash at any point: intent and signed text in the database → version file → pointer → outcome. Before
-   * the pointer moved it is taken back by the next host, after it is completed.
-   * @throws LancelotError of `prepare`; `conflict` while another window is at it; `unavailable` when the disk refuses.
+   * Activates a version. `prepare` runs inside the first transaction, so no other window can decide meanwhile; its errors abort.
+   * The order survives a crash at any point: intent and signed text in the database → version file → pointer → outcome. The next
+   * host rolls back an activation that crashed before the pointer moved, and completes one that crashed after.
+   * @throws LancelotError of `prepare`; `conflict` while another window activates; `unavailable` when the disk rejects the write.
    */
-  readonly carry: (prepare: () => ActivationPlan) => ActivationPlan;
-  /** Ends what a host that died left half done. */
+  readonly run: (prepare: () => ActivationPlan) => ActivationPlan;
+  /** Completes or rolls back the activation of a host that died. */
   readonly recover: () => void;
 }
 
@@ -31,60 +31,60 @@ export function createActivation(deps: {
   storage: Storage;
   ledger: Ledger;
   files: VersionFiles;
-  records: SoulVersionStore;
+  versions: SoulVersionStore;
   proposals: ProposalStore;
   now: () => number;
   /** Called between the steps of an activation; tests stop the host there. */
   between?: (step: "prepared" | "written" | "pointed") => void;
 }): Activation {
-  const { storage, ledger, files, records, proposals } = deps;
+  const { storage, ledger, files, versions, proposals } = deps;
   const between = deps.between ?? (() => undefined);
   const time = (): string => new Date(deps.now()).toISOString();
 
   function complete({ version, proposalId, receiptId }: PendingActivation): void {
     const at = time();
-    records.activate(version, at);
+    versions.activate(version, at);
     if (proposalId !== null) proposals.move(proposalId, ["approved"], { status: "activated", at, toVersion: version });
-    records.setActivating(null);
-    closeReceipt(receiptId, { status: "success", outputs: { version, sha256: records.get(version)?.sha256 ?? null } });
+    versions.setActivating(null);
+    closeReceipt(receiptId, { status: "success", outputs: { version, sha256: versions.get(version)?.sha256 ?? null } });
   }
 
-  function takeBack({ version, receiptId }: PendingActivation, why: string): void {
-    const signed = records.get(version);
-    if (signed !== null && !records.activated().some((one) => one.version === version)) {
+  function rollBack({ version, receiptId }: PendingActivation, why: string): void {
+    const signed = versions.get(version);
+    if (signed !== null && !versions.activated().some((one) => one.version === version)) {
       const onDisk = files.readVersion(version);
       if (onDisk.ok && soulHash(onDisk.value) === signed.sha256) files.removeVersion(version);
-      records.remove(version);
+      versions.remove(version);
     }
-    records.setActivating(null);
+    versions.setActivating(null);
     closeReceipt(receiptId, { status: "failure", errorMessage: why });
   }
 
-  /** A receipt that a host's end closed already stays as it is. */
+  /** Leaves a receipt that the end of its host has closed already. */
   function closeReceipt(id: string, closing: Parameters<Ledger["close"]>[1]): void {
     if (ledger.get(id)?.status === "pending") ledger.close(id, closing);
   }
 
-  /** Inside a transaction. */
-  function settle(): void {
-    const left = records.activating();
-    if (left === null) return;
-    if (left.hostId !== storage.hostId && storage.hostAlive(left.hostId)) {
-      throw new LancelotError("conflict", "Another window is putting a soul in force right now. Try again in a moment.");
+  /** Call inside a transaction. */
+  function settlePending(): void {
+    const pending = versions.activating();
+    if (pending === null) return;
+    if (pending.hostId !== storage.hostId && storage.hostAlive(pending.hostId)) {
+      throw new LancelotError("conflict", "Another window is activating a soul. Try again in a moment.");
     }
     const pointer = files.readPointer();
-    if (pointer.ok && pointer.value === left.version) complete(left);
-    else takeBack(left, "The host ended before it took effect.");
+    if (pointer.ok && pointer.value === pending.version) complete(pending);
+    else rollBack(pending, "The host ended before the activation took effect.");
   }
 
   return {
-    carry(prepare) {
+    run(prepare) {
       const { plan, activating } = storage.transaction(() => {
-        settle();
+        settlePending();
         const plan = prepare();
-        if (records.get(plan.version) === null) {
+        if (versions.get(plan.version) === null) {
           const { version, yaml, proposalId } = plan;
-          records.add({
+          versions.add({
             version,
             yaml,
             sha256: soulHash(yaml),
@@ -100,7 +100,7 @@ export function createActivation(deps: {
           riskTier: "T3",
         });
         const activating: PendingActivation = { version: plan.version, proposalId: plan.proposalId, hostId: storage.hostId, receiptId };
-        records.setActivating(activating);
+        versions.setActivating(activating);
         return { plan, activating };
       });
       between("prepared");
@@ -109,9 +109,9 @@ export function createActivation(deps: {
         between("written");
         files.point(plan.version);
       } catch (error) {
-        const known = error instanceof LancelotError ? error : unwritable(error);
-        storage.transaction(() => takeBack(activating, known.message));
-        throw known;
+        const failure = error instanceof LancelotError ? error : unwritable(error);
+        storage.transaction(() => rollBack(activating, failure.message));
+        throw failure;
       }
       between("pointed");
       storage.transaction(() => complete(activating));
@@ -120,21 +120,21 @@ export function createActivation(deps: {
 
     recover() {
       storage.transaction(() => {
-        const left = records.activating();
-        if (left !== null && (left.hostId === storage.hostId || !storage.hostAlive(left.hostId))) settle();
+        const pending = versions.activating();
+        if (pending !== null && (pending.hostId === storage.hostId || !storage.hostAlive(pending.hostId))) settlePending();
       });
     },
   };
 
-  /** A version file is written once; one that is there must be the same. */
+  /** A version file is immutable: an existing one must have the same text. */
   function write({ version, yaml }: ActivationPlan): void {
     if (files.addVersion(version, yaml)) return;
-    const there = files.readVersion(version);
-    if (!there.ok) throw new LancelotError("conflict", `${there.problem} Remove it, then try again.`);
-    if (there.value !== yaml) {
+    const existing = files.readVersion(version);
+    if (!existing.ok) throw new LancelotError("conflict", `${existing.problem} Remove it, then try again.`);
+    if (existing.value !== yaml) {
       throw new LancelotError(
         "conflict",
-        `soul_${version}.yaml is there already and says something else. A version is written once; remove or restore the file.`,
+        `soul_${version}.yaml already exists with another text, and versions are immutable. Remove or restore the file.`,
       );
     }
   }
@@ -145,8 +145,8 @@ function unwritable(error: unknown): LancelotError {
   return new LancelotError(
     "unavailable",
     full
-      ? "The disk is full, so the soul stays as it was."
-      : "The soul's folder cannot be written, so the soul stays as it was. Check its permissions.",
+      ? "The disk is full, so the soul was not changed."
+      : "The soul folder cannot be written, so the soul was not changed. Check its permissions.",
     { cause: error },
   );
 }

@@ -3,10 +3,10 @@ import { parse } from "yaml";
 import { LancelotError } from "../../contract/errors.ts";
 import { readSoul } from "./soul-document.ts";
 
-/** Milliseconds a diff may take; two texts that differ everywhere are shown whole then. */
+/** Time limit of a diff, in milliseconds. After it, both texts are shown in full. */
 const diffTimeout = 500;
 
-/** The text with its own `version` set; everything else, comments and layout too, as it was. @throws LancelotError `conflict`. */
+/** The text with its `version` set; everything else, including comments and layout, is unchanged. @throws LancelotError `conflict`. */
 export function withVersion(yaml: string, version: string): string {
   const { versionRange, document } = readSoul(yaml);
   if (document?.version === version) return yaml;
@@ -14,15 +14,15 @@ export function withVersion(yaml: string, version: string): string {
     // A block scalar (`>-`) includes the end of its last line.
     const end = /\r?\n\s*$/.exec(yaml.slice(...versionRange))?.[0] ?? "";
     const next = yaml.slice(0, versionRange[0]) + version + end + yaml.slice(versionRange[1]);
-    if (saysTheSame(yaml, next, version)) return next;
+    if (differsOnlyInVersion(yaml, next, version)) return next;
   }
   throw new LancelotError(
     "conflict",
-    `The version of this soul cannot be set to ${version}. Write its first field as: version: ${version}`,
+    `The version of this soul cannot be set to ${version}. Make "version: ${version}" its first field.`,
   );
 }
 
-function saysTheSame(before: string, after: string, version: string): boolean {
+function differsOnlyInVersion(before: string, after: string, version: string): boolean {
   if (readSoul(after).document?.version !== version) return false;
   const [one, other] = [before, after].map((yaml) => parse(yaml, { maxAliasCount: 0 }) as Record<string, unknown>);
   return JSON.stringify({ ...one, version }) === JSON.stringify(other);

@@ -2,25 +2,25 @@ import { type Document, isAlias, isMap, isPair, isScalar, isSeq, type Node, pars
 import type * as z from "zod";
 import { SoulDocument, type SoulIssue } from "../../contract/soul.ts";
 
-/** Bytes of UTF-8 that a soul may have. */
+/** Maximum size of a soul in bytes of UTF-8. */
 export const maxSoulBytes = 200_000;
-/** Deeper or longer than any soul is; past these a text is not parsed at all. */
+/** Limits far above any real soul; a text beyond them is not parsed. */
 const maxDepth = 32;
 const maxNodes = 20_000;
-/** Issues of one text that are told. */
+/** Maximum number of reported issues. */
 const maxIssues = 50;
 
-/** A YAML text, read as a soul. */
+/** A YAML text parsed as a soul. */
 export interface ReadSoul {
-  /** Null when it does not fit the schema. */
+  /** Null when the text does not match the schema. */
   readonly document: SoulDocument | null;
-  /** As parsed, for rules that can say something of a soul that does not fit; null when it is no YAML map. */
+  /** The parsed map, for lint rules that also check souls with schema errors; null when the text is not a YAML map. */
   readonly raw: Readonly<Record<string, unknown>> | null;
-  /** Rule `schema`: critical where the text is not a soul, warnings for fields that are not known. */
+  /** Issues of rule `schema`: critical for schema errors, warnings for unknown fields. */
   readonly issues: readonly SoulIssue[];
-  /** Where a field stands, 1-based; its nearest parent where it is missing. */
+  /** 1-based position of a field, or of its nearest existing parent. */
   readonly placeOf: (path: readonly (string | number)[]) => Place;
-  /** Offsets of the value of `version` in the text; null when it has none. */
+  /** Offsets of the `version` value in the text; null without one. */
   readonly versionRange: readonly [number, number] | null;
 }
 
@@ -31,19 +31,19 @@ export interface Place {
 
 const start: Place = { line: 1, column: 1 };
 
-/** Reads a text as a soul. Never throws; what is wrong with it stands in `issues`. */
+/** Parses a text as a soul. Never throws; errors are in `issues`. */
 export function readSoul(yaml: string): ReadSoul {
   const refusal = refuse(yaml);
   if (refusal !== null) return nothing([refusal]);
   try {
     return parseSoul(yaml);
   } catch {
-    // A RangeError of a parser at its end: whatever the text is, it is not a soul.
-    return nothing([critical("The text cannot be read as YAML.", start)]);
+    // The parser gave up with a RangeError, so the text is not a soul.
+    return nothing([critical("The text is not valid YAML.", start)]);
   }
 }
 
-/** Reads a file's bytes as text. @returns the text, or the issue that says why it is none. */
+/** Decodes a file's bytes. @returns the text, or an issue when the bytes are not valid. */
 export function decodeSoul(bytes: Uint8Array): string | SoulIssue {
   if (bytes.length > maxSoulBytes) return tooLong;
   try {
@@ -53,7 +53,7 @@ export function decodeSoul(bytes: Uint8Array): string | SoulIssue {
   }
 }
 
-const tooLong = critical(`A soul has at most ${maxSoulBytes / 1000} kB. Shorten it.`, {});
+const tooLong = critical(`The soul is larger than ${maxSoulBytes / 1000} kB. Shorten it.`, {});
 
 function nothing(issues: SoulIssue[]): ReadSoul {
   return { document: null, raw: null, issues, placeOf: () => ({}), versionRange: null };
@@ -63,19 +63,19 @@ function critical(message: string, place: Place): SoulIssue {
   return { rule: "schema", severity: "critical", message, ...place };
 }
 
-/** What is refused before it is parsed. */
+/** Rejects a text before it is parsed. */
 function refuse(yaml: string): SoulIssue | null {
   if (yaml.length > maxSoulBytes || Buffer.byteLength(yaml) > maxSoulBytes) return tooLong;
-  if (yaml.startsWith("\uFEFF")) return critical("The text begins with a byte order mark. Save it as UTF-8 without one.", start);
+  if (yaml.startsWith("\uFEFF")) return critical("The text starts with a byte order mark. Save it as UTF-8 without one.", start);
   if (!yaml.isWellFormed() || yaml.includes("\uFFFD")) {
-    return critical("The text holds characters that are not UTF-8. Save it as UTF-8.", placeAt(yaml, Math.max(0, yaml.indexOf("\uFFFD"))));
+    return critical("The text contains invalid UTF-8 characters. Save it as UTF-8.", placeAt(yaml, Math.max(0, yaml.indexOf("\uFFFD"))));
   }
-  // Other control characters, and marks that reverse the order in which a text is read.
+  // Other control characters, and marks that reverse the reading order.
   // oxlint-disable-next-line no-control-regex
   const control = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u200b\u2060]/.exec(yaml);
-  if (control !== null) return critical("The text holds an invisible control character here. Remove it.", placeAt(yaml, control.index));
+  if (control !== null) return critical("The text contains an invisible control character here. Remove it.", placeAt(yaml, control.index));
   if (/\r(?!\n)/.test(yaml))
-    return critical("A line ends in a lone carriage return. Use ordinary line ends.", placeAt(yaml, yaml.search(/\r(?!\n)/)));
+    return critical("A line ends with a bare carriage return. Use LF or CRLF line endings.", placeAt(yaml, yaml.search(/\r(?!\n)/)));
   let depth = 0;
   let nodes = 0;
   for (let index = 0; index < yaml.length; index += 1) {
@@ -84,8 +84,8 @@ function refuse(yaml: string): SoulIssue | null {
     else if (char === "]" || char === "}") depth = Math.max(0, depth - 1);
     else if (char === "\n" || char === "," || char === ":" || char === "-") nodes += 1;
     if (depth > maxDepth) return critical("Brackets are nested too deeply here.", placeAt(yaml, index));
-    // Dashes and colons of ordinary words count too, so the bound is far above what a soul has.
-    if (nodes > maxNodes) return critical("The text has too many parts to be a soul.", placeAt(yaml, index));
+    // Dashes and colons inside plain text count too, so the limit is far above a real soul.
+    if (nodes > maxNodes) return critical("The text has too many nodes for a soul.", placeAt(yaml, index));
   }
   return null;
 }
@@ -94,7 +94,7 @@ function placeAt(yaml: string, offset: number): Place {
   return placesIn(yaml)(offset);
 }
 
-/** Line and column of an offset. The parser's own counter loses lines after some mistakes. */
+/** Line and column of an offset. The parser's own counter is wrong after some syntax errors. */
 function placesIn(yaml: string): (offset: number | undefined) => Place {
   const starts = [0];
   for (let at = yaml.indexOf("\n"); at !== -1; at = yaml.indexOf("\n", at + 1)) starts.push(at + 1);
@@ -113,12 +113,12 @@ function parseSoul(yaml: string): ReadSoul {
   const source = parseDocument(yaml, { uniqueKeys: false, prettyErrors: false, stringKeys: true, version: "1.2" });
   const issues: SoulIssue[] = [...source.errors, ...source.warnings].map((error) => critical(yamlErrorMessage(error), at(error.pos[0])));
   if (source.directives?.docStart === true && /^%/m.test(yaml.slice(0, yaml.indexOf("---")))) {
-    issues.push(critical("YAML directives (%) are not used in a soul.", start));
+    issues.push(critical("YAML directives (%) are not allowed in a soul.", start));
   }
-  issues.push(...strangeNodes(source, at));
+  issues.push(...forbiddenNodes(source, at));
   if (issues.length > 0) return nothing(distinct(issues).slice(0, maxIssues));
   if (source.contents === null || !isMap(source.contents)) {
-    return nothing([critical("A soul is a YAML map with version, mission, allegiance and so on.", start)]);
+    return nothing([critical("A soul must be a YAML map with version, mission, allegiance and the other fields.", start)]);
   }
 
   const raw = source.toJS({ maxAliasCount: 0 }) as Record<string, unknown>;
@@ -130,46 +130,46 @@ function parseSoul(yaml: string): ReadSoul {
   }
   unknownFields(source.contents, SoulDocument, "", (name, offset) => {
     if (issues.length < maxIssues)
-      issues.push({ rule: "schema", severity: "warning", message: `The field "${name}" is not known and has no effect.`, ...at(offset) });
+      issues.push({ rule: "schema", severity: "warning", message: `The field "${name}" is unknown and has no effect.`, ...at(offset) });
   });
   const version = source.get("version", true);
   const range = isScalar(version) && version.range ? ([version.range[0], version.range[1]] as const) : null;
   return { document: parsed.data ?? null, raw, issues, placeOf, versionRange: range };
 }
 
-/** Anchors, aliases, tags, merges and duplicate keys: nothing a soul needs, and ways to make a text mean what it does not show. */
-function strangeNodes(source: Document.Parsed, at: (offset: number | undefined) => Place): SoulIssue[] {
+/** Rejects anchors, aliases, tags, merge keys and duplicate keys: they can make a soul mean something other than it shows. */
+function forbiddenNodes(source: Document.Parsed, at: (offset: number | undefined) => Place): SoulIssue[] {
   const issues: SoulIssue[] = [];
-  const say = (message: string, node: { range?: readonly number[] | null | undefined }) =>
+  const report = (message: string, node: { range?: readonly number[] | null | undefined }) =>
     issues.push(critical(message, at(node.range?.[0])));
   visit(source, (_key, node, path) => {
     if (path.length > maxDepth) {
-      say("The text is nested too deeply here.", node as Node);
+      report("The text is nested too deeply here.", node as Node);
       return visit.BREAK;
     }
-    if (isAlias(node)) say("Aliases (*name) are not used in a soul. Write the value out.", node);
+    if (isAlias(node)) report("Aliases (*name) are not allowed in a soul. Repeat the value.", node);
     else if (isMap(node)) {
       const seen = new Set<string>();
       for (const { key } of node.items) {
         const name = isScalar(key) ? String(key.value) : "";
-        if (seen.has(name)) say(`The field "${name}" stands here a second time.`, key as Node);
-        if (name === "<<") say("Merge keys (<<) are not used in a soul.", key as Node);
+        if (seen.has(name)) report(`The field "${name}" is duplicated.`, key as Node);
+        if (name === "<<") report("Merge keys (<<) are not allowed in a soul.", key as Node);
         seen.add(name);
       }
     }
-    if ((isMap(node) || isSeq(node) || isScalar(node)) && node.anchor !== undefined) say("Anchors (&name) are not used in a soul.", node);
-    if ((isMap(node) || isSeq(node) || isScalar(node)) && node.tag !== undefined) say("Tags (!name) are not used in a soul.", node);
+    if ((isMap(node) || isSeq(node) || isScalar(node)) && node.anchor !== undefined) report("Anchors (&name) are not allowed in a soul.", node);
+    if ((isMap(node) || isSeq(node) || isScalar(node)) && node.tag !== undefined) report("Tags (!name) are not allowed in a soul.", node);
     return issues.length >= maxIssues ? visit.BREAK : undefined;
   });
   return issues;
 }
 
-/** The parser may tell one mistake several times. */
+/** The parser may report one error several times. */
 function distinct(issues: readonly SoulIssue[]): SoulIssue[] {
   return [...new Map(issues.map((issue) => [`${issue.line}:${issue.column}:${issue.message}`, issue])).values()];
 }
 
-/** The node of a path, or the nearest there is above it. */
+/** The node of a path, or its nearest existing parent. */
 function nodeAt(source: Document.Parsed, path: readonly (string | number)[]): ParsedNode | null {
   let node: ParsedNode | null = source.contents;
   for (const part of path) {
@@ -180,7 +180,7 @@ function nodeAt(source: Document.Parsed, path: readonly (string | number)[]): Pa
   return node;
 }
 
-/** Walks map and schema side by side; `found` is told of fields the schema does not name. */
+/** Walks map and schema in parallel and calls `found` for each field that the schema does not define. */
 function unknownFields(node: unknown, schema: z.ZodType, prefix: string, found: (name: string, offset: number | undefined) => void): void {
   const { def } = schema as unknown as {
     def: { type: string; innerType?: z.ZodType; element?: z.ZodType; shape?: Record<string, z.ZodType> };
@@ -203,18 +203,18 @@ function unknownFields(node: unknown, schema: z.ZodType, prefix: string, found: 
 function yamlErrorMessage(error: { code: string; message: string }): string {
   switch (error.code) {
     case "TAB_AS_INDENT":
-      return "A tab stands where spaces belong. Indent with spaces.";
+      return "Indentation uses a tab. Indent with spaces.";
     case "MULTIPLE_DOCS":
-      return "The text holds several documents (---). A soul is one.";
+      return "The text contains several YAML documents (---). A soul is a single document.";
     case "TAG_RESOLVE_FAILED":
-      return "Tags (!name) are not used in a soul.";
+      return "Tags (!name) are not allowed in a soul.";
     case "NON_STRING_KEY":
-      return "The name of a field must be a text.";
+      return "Field names must be strings.";
     case "ALIAS_PROPS":
-      return "Aliases (*name) are not used in a soul. Write the value out.";
+      return "Aliases (*name) are not allowed in a soul. Repeat the value.";
     default:
       if (error.message.includes("call stack")) return "The text is nested too deeply.";
-      return `This is not valid YAML: ${error.message.split("\n")[0] ?? ""}`;
+      return `Invalid YAML: ${error.message.split("\n")[0] ?? ""}`;
   }
 }
 
@@ -241,10 +241,10 @@ function schemaIssueMessage(issue: z.core.$ZodIssue, path: readonly (string | nu
 }
 
 const typeLabels: Readonly<Record<string, string>> = {
-  string: "a text (put it in quotes)",
+  string: "a string (put it in quotes)",
   number: "a number",
-  int: "a whole number",
+  int: "an integer",
   boolean: "true or false",
   array: "a list",
-  object: "a map of fields",
+  object: "a map",
 };

@@ -1,7 +1,7 @@
 import type { Handlers } from "../../contract/table.ts";
 import type { SoulService } from "./types.ts";
 
-/** The methods of the contract over the room. */
+/** The contract's soul methods. */
 export function soulHandlers(
   soul: SoulService,
 ): Pick<
@@ -23,7 +23,7 @@ export function soulHandlers(
       const issues = soul.lint(yaml);
       return { valid: !issues.some((issue) => issue.severity === "critical"), issues };
     },
-    // Whoever does not show the owner's token proposes as anything else that runs here would.
+    // A caller without the owner's token proposes as the agent.
     "soul.propose": ({ yaml, reason }, call) => soul.propose({ yaml, reason, by: call.owner ? "owner" : "agent", questId: null }),
     "soul.proposals": ({ status, limit }) => ({ items: soul.proposals({ status, limit }) }),
     "soul.approve": ({ id }) => soul.approve(id),

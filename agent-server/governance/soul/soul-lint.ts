@@ -3,18 +3,18 @@ import type { SoulSubject } from "../decision-facts.ts";
 import { type Place, type ReadSoul, readSoul } from "./soul-document.ts";
 import { covers, type SoulTerms, wordsOf } from "./soul-terms.ts";
 
-/** Where the owner can be asked. */
+/** The approval channels. */
 const channels = ["war_room", "chat", "notification", "terminal"];
 const escalations = ["skip_and_log", "stop_task"];
 
-// The invariants are published, so their words stand here and not in a table that can be edited.
+// The invariants are published, so their terms are code and not an editable table.
 const deleting = /^(?:delet|destroy|destruct|drop|remov|eras|wip(?:e|ing)|purg|unlink)/;
 const deploying = /^(?:deploy|rollout|golive)/;
 const everything = new Set(["everything", "anything", "all", "all_actions", "every_action"]);
 const degradation = ["suppress", "silent", "degrad", "error", "fail"];
 
-/** What a soul must hold for approval, with the tags such an action has at the gate. */
-const mustBeHeld: readonly { readonly what: string; readonly word: RegExp; readonly subject: SoulSubject }[] = [
+/** Actions that must require approval, with the tags they have at the gate. */
+const mandatoryApprovals: readonly { readonly what: string; readonly word: RegExp; readonly subject: SoulSubject }[] = [
   {
     what: "deleting (delete, destroy, drop, remove, …)",
     word: deleting,
@@ -28,15 +28,15 @@ const mustBeHeld: readonly { readonly what: string; readonly word: RegExp; reado
 ];
 
 /**
- * Checks a soul: its schema (rule `schema`), the five invariants by their published names, and terms that match nothing
- * (`unknown_term`). A critical issue means that it cannot be activated. Never throws.
- * @param terms without them no term is called unknown
+ * Lints a soul: its schema (rule `schema`), the five invariants by their published names, and terms that match nothing
+ * (`unknown_term`). A soul with a critical issue cannot be activated. Never throws.
+ * @param terms without them, `unknown_term` is not checked
  */
 export function lintSoul(yaml: string, terms?: SoulTerms): SoulIssue[] {
   try {
     return lintRead(readSoul(yaml), terms);
   } catch {
-    return [{ rule: "schema", severity: "critical", message: "The text cannot be read as a soul." }];
+    return [{ rule: "schema", severity: "critical", message: "The text is not a valid soul." }];
   }
 }
 
@@ -44,7 +44,7 @@ export function isCritical(issues: readonly SoulIssue[]): boolean {
   return issues.some((issue) => issue.severity === "critical");
 }
 
-/** The rules over a soul that was read; they say what they can of one that does not fit the schema. */
+/** Lints a parsed soul. Checks what it can when the soul has schema errors. */
 export function lintRead(soul: ReadSoul, terms?: SoulTerms): SoulIssue[] {
   const { raw } = soul;
   if (raw === null) return [...soul.issues];
@@ -57,15 +57,15 @@ export function lintRead(soul: ReadSoul, terms?: SoulTerms): SoulIssue[] {
     issues.push({ rule, severity, message, ...place });
   };
 
-  for (const { what, word, subject } of mustBeHeld) {
+  for (const { what, word, subject } of mandatoryApprovals) {
     const named = requires.some(({ text }) => everything.has(wordsOf(text).join("_")) || wordsOf(text).some((one) => word.test(one)));
-    const held = terms === undefined || requires.some(({ text }) => isHeld(terms, text, subject));
-    if (!named || !held) {
+    const covered = terms === undefined || requires.some(({ text }) => requiresApproval(terms, text, subject));
+    if (!named || !covered) {
       add(
         "destructive_actions_require_approval",
         "critical",
         ["autonomy_posture", "requires_approval"],
-        `requires_approval must name ${what}: what destroys, and what goes live, waits for the owner.`,
+        `requires_approval must name ${what}: destructive actions and deployments require approval.`,
       );
     }
   }
@@ -75,7 +75,7 @@ export function lintRead(soul: ReadSoul, terms?: SoulTerms): SoulIssue[] {
       "destructive_actions_require_approval",
       "critical",
       ["autonomy_posture", "allowed_autonomous", index],
-      `"${text}" destroys or deploys, so it cannot be allowed without asking. Take it out of allowed_autonomous.`,
+      `"${text}" covers destructive actions or deployments, which always require approval. Remove it from allowed_autonomous.`,
     );
   }
 
@@ -95,7 +95,7 @@ export function lintRead(soul: ReadSoul, terms?: SoulTerms): SoulIssue[] {
       "scheduling_no_autonomous_irreversible",
       "critical",
       ["scheduling_boundaries", "no_autonomous_irreversible"],
-      "scheduling_boundaries.no_autonomous_irreversible must be true: a job does nothing irreversible by itself.",
+      "scheduling_boundaries.no_autonomous_irreversible must be true: jobs require approval for irreversible actions.",
     );
   }
 
@@ -106,12 +106,12 @@ export function lintRead(soul: ReadSoul, terms?: SoulTerms): SoulIssue[] {
       "approval_channels_required",
       "critical",
       ["approval_rules", "channels"],
-      `approval_rules.channels must name at least one place to ask the owner: ${channels.join(", ")}.`,
+      `approval_rules.channels must name at least one approval channel: ${channels.join(", ")}.`,
     );
   }
 
   if (textsAt(raw, "memory_ethics").length === 0) {
-    add("memory_ethics_required", "warning", ["memory_ethics"], "memory_ethics should say what memory may not hold.");
+    add("memory_ethics_required", "warning", ["memory_ethics"], "memory_ethics should say what memory must not store.");
   }
 
   for (const { text, index } of asked) {
@@ -120,7 +120,7 @@ export function lintRead(soul: ReadSoul, terms?: SoulTerms): SoulIssue[] {
       "unknown_term",
       "warning",
       ["approval_rules", "channels", index],
-      `"${text}" is no place to ask: there are ${channels.join(", ")}.`,
+      `"${text}" is not an approval channel. Use one of ${channels.join(", ")}.`,
     );
   }
   const escalation = approval?.["escalation_on_timeout"];
@@ -129,34 +129,34 @@ export function lintRead(soul: ReadSoul, terms?: SoulTerms): SoulIssue[] {
       "unknown_term",
       "warning",
       ["approval_rules", "escalation_on_timeout"],
-      `"${escalation}" is not known, so skip_and_log is used. There are ${escalations.join(" and ")}.`,
+      `"${escalation}" is unknown, so skip_and_log applies. Use ${escalations.join(" or ")}.`,
     );
   }
   if (terms !== undefined) issues.push(...unknownTerms(soul, raw, terms));
   return issues;
 }
 
-function isHeld(terms: SoulTerms, term: string, subject: SoulSubject): boolean {
-  const coverage = terms.holds(term);
+function requiresApproval(terms: SoulTerms, term: string, subject: SoulSubject): boolean {
+  const coverage = terms.approvalCoverage(term);
   return coverage !== null && covers(coverage, subject);
 }
 
-/** Terms that match nothing: what the owner meant by them is not enforced. */
+/** Terms that match nothing and are therefore not enforced. */
 function unknownTerms(soul: ReadSoul, raw: Readonly<Record<string, unknown>>, terms: SoulTerms): SoulIssue[] {
   const issues: SoulIssue[] = [];
-  const say = (path: readonly (string | number)[], message: string) =>
+  const report = (path: readonly (string | number)[], message: string) =>
     issues.push({ rule: "unknown_term", severity: "warning", message, ...soul.placeOf(path) });
   const posture = mapAt(raw, "autonomy_posture");
   for (const { text, index } of textsAt(posture, "allowed_autonomous")) {
-    if (terms.permits(text) !== null) continue;
-    say(
+    if (terms.autonomousCoverage(text) !== null) continue;
+    report(
       ["autonomy_posture", "allowed_autonomous", index],
-      `"${text}" names no kind of action exactly, so it permits nothing. Take a name such as read_files or file_ops.write.`,
+      `"${text}" is not an exact action name, so it permits nothing. Use a name such as read_files or file_ops.write.`,
     );
   }
   for (const { text, index } of textsAt(posture, "requires_approval")) {
-    if (terms.holds(text) !== null) continue;
-    say(["autonomy_posture", "requires_approval", index], `No word of "${text}" names an act, so it holds nothing for approval.`);
+    if (terms.approvalCoverage(text) !== null) continue;
+    report(["autonomy_posture", "requires_approval", index], `"${text}" matches no action, so it has no effect.`);
   }
   const rules = raw["risk_rules"];
   if (!Array.isArray(rules)) return issues;
@@ -164,19 +164,19 @@ function unknownTerms(soul: ReadSoul, raw: Readonly<Record<string, unknown>>, te
     if (typeof rule !== "object" || rule === null) continue;
     const fields = rule as Record<string, unknown>;
     const name = fields["name"];
-    const about = fields["applies_to"];
+    const appliesTo = fields["applies_to"];
     if (fields["enforced"] === false || typeof name !== "string") continue;
-    if (!Array.isArray(about)) {
-      if (terms.holds(name) === null)
-        say(
+    if (!Array.isArray(appliesTo)) {
+      if (terms.approvalCoverage(name) === null)
+        report(
           ["risk_rules", index, "name"],
-          `No word of "${name}" names an act, so the rule asks for nothing. Say what it is about with applies_to.`,
+          `"${name}" matches no action, so the rule has no effect. Name the actions in applies_to.`,
         );
       continue;
     }
     for (const { text, index: at } of textsAt(fields, "applies_to")) {
-      if (terms.holds(text) === null)
-        say(["risk_rules", index, "applies_to", at], `No word of "${text}" names an act, so the rule does not see it.`);
+      if (terms.approvalCoverage(text) === null)
+        report(["risk_rules", index, "applies_to", at], `"${text}" matches no action, so it has no effect.`);
     }
   }
   return issues;
@@ -187,7 +187,7 @@ function mapAt(of: Readonly<Record<string, unknown>>, name: string): Record<stri
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
 }
 
-/** The texts of a list, with their places in it; none where there is no list. */
+/** The strings of a list with their indexes; empty when the field is not a list. */
 function textsAt(of: Readonly<Record<string, unknown>> | null, name: string): { text: string; index: number }[] {
   const value = of?.[name];
   if (!Array.isArray(value)) return [];

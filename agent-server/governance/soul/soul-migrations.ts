@@ -1,8 +1,8 @@
 import type { Migration } from "../../storage/storage.ts";
 
 /**
- * `soul_versions` holds each version as it was signed: what stands here is what is in force, whatever becomes of its file.
- * `soul_activations` says which was in force when. `soul_activating` is the one activation under way.
+ * `soul_versions` holds the signed text of each version; this text is active, whatever happens to its file.
+ * `soul_activations` is the history of activations. `soul_activating` is the activation in progress.
  */
 export const soulMigrations: readonly Migration[] = [
   {
@@ -13,7 +13,7 @@ export const soulMigrations: readonly Migration[] = [
         number INTEGER NOT NULL UNIQUE,
         sha256 TEXT NOT NULL,
         yaml TEXT NOT NULL,
-        -- shipped, proposal, or found: put into the folder by the owner's own hand.
+        -- shipped, proposal, or found: added to the folder by hand.
         origin TEXT NOT NULL,
         proposal_id TEXT,
         recorded_at TEXT NOT NULL
@@ -48,7 +48,7 @@ export const soulMigrations: readonly Migration[] = [
         seq INTEGER PRIMARY KEY,
         id TEXT NOT NULL UNIQUE,
         from_version TEXT NOT NULL,
-        -- Of the text the proposal was made against.
+        -- Hash of the proposal's base text.
         from_sha256 TEXT NOT NULL,
         to_version TEXT NOT NULL,
         status TEXT NOT NULL,

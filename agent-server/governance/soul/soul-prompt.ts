@@ -1,11 +1,11 @@
 import type { ActiveSoul } from "../decision-facts.ts";
 
-/** Characters of one list that reach the prompt; the rest is named by its number. */
+/** Maximum characters of a list in the prompt; the rest is only counted. */
 const listLength = 2_500;
 
 /**
- * The soul for the model: what Lancelot is for, whom it serves, its limits and how it speaks. The same soul gives the same text.
- * What it says is enforced outside the model; this is so that the model need not find out by being refused.
+ * The soul for the model's prompt: mission, allegiance, limits and tone. The same soul always gives the same text.
+ * Code outside the model enforces the soul; the prompt only saves the model from running into denials.
  */
 export function soulPrompt({ version, document }: Pick<ActiveSoul, "version" | "document">): string {
   const posture = document.autonomy_posture;
@@ -15,25 +15,25 @@ export function soulPrompt({ version, document }: Pick<ActiveSoul, "version" | "
     `Mission: ${line(document.mission)}`,
     `Allegiance: ${line(document.allegiance)}`,
     posture.description.trim() === "" ? "" : `Autonomy: ${line(posture.description)}`,
-    `Without asking you may do: ${terms(posture.allowed_autonomous)}. Anything else is asked first.`,
-    `The owner is asked every time before: ${terms(posture.requires_approval)}.`,
+    `Allowed without asking: ${terms(posture.allowed_autonomous)}. Everything else requires approval.`,
+    `Always requires the owner's approval: ${terms(posture.requires_approval)}.`,
     list(
-      "The owner is also asked where one of these rules applies:",
+      "These rules also require approval:",
       rules.map((rule) => (rule.description.trim() === "" ? line(rule.name) : `${line(rule.name)}: ${line(rule.description)}`)),
     ),
-    list("How you speak, always:", document.tone_invariants.map(line)),
-    list("What memory may not hold, and how it is kept:", document.memory_ethics.map(line)),
+    list("Tone, always:", document.tone_invariants.map(line)),
+    list("Rules for memory:", document.memory_ethics.map(line)),
     list("About yourself:", (document.self_knowledge ?? []).map(line)),
   ];
   return sections.filter((section) => section !== "").join("\n");
 }
 
-/** For models with little room: one line of about 25 tokens. */
+/** One line of about 25 tokens, for models with a small context. */
 export function soulLine({ document }: Pick<ActiveSoul, "document">): string {
-  const held = document.autonomy_posture.requires_approval.map(line);
-  let told = "";
-  for (const term of held) if (told.length + term.length < 60) told += told === "" ? term : `, ${term}`;
-  return `The owner is asked before you ${told}. Never hide a failure.`;
+  const requiring = document.autonomy_posture.requires_approval.map(line);
+  let listed = "";
+  for (const term of requiring) if (listed.length + term.length < 60) listed += listed === "" ? term : `, ${term}`;
+  return `Ask the owner before you ${listed}. Never hide a failure.`;
 }
 
 function line(text: string): string {
@@ -52,8 +52,8 @@ function bounded(items: readonly string[], separator: string): string {
   let text = "";
   for (const [index, item] of items.entries()) {
     if (text.length + item.length > listLength) {
-      const left = items.length - index;
-      return `${text === "" ? item.slice(0, listLength) : text}${separator}… and ${left} more in the soul itself`;
+      const remaining = items.length - index;
+      return `${text === "" ? item.slice(0, listLength) : text}${separator}… and ${remaining} more in the soul`;
     }
     text += (index === 0 ? "" : separator) + item;
   }

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { SoulIssue, type SoulProposal } from "../../contract/soul.ts";
 import type { Storage } from "../../storage/storage.ts";
 
-/** A proposal with the hash of the text it was made against. */
+/** A proposal with the hash of its base text. */
 export interface StoredProposal {
   readonly proposal: SoulProposal;
   readonly fromSha256: string;
@@ -12,7 +12,7 @@ export interface StoredProposal {
 export interface ProposalStore {
   readonly insert: (proposal: SoulProposal, fromSha256: string) => void;
   readonly get: (id: string) => StoredProposal | null;
-  /** Moves a proposal on; false when it was not in the state it should be in. */
+  /** Changes a proposal's status; false when its current status is not in `from`. */
   readonly move: (
     id: string,
     from: readonly SoulProposal["status"][],
@@ -20,7 +20,7 @@ export interface ProposalStore {
   ) => boolean;
   /** Newest first. */
   readonly list: (filter: { status?: readonly SoulProposal["status"][]; limit: number }) => StoredProposal[];
-  /** Another one after each change of a proposal, in whichever window. */
+  /** Changes with every change of a proposal, in any window. */
   readonly fingerprint: () => string;
 }
 
@@ -43,7 +43,7 @@ interface Row {
 
 const Issues = z.array(SoulIssue);
 
-/** Proposals of the owner and the agent. They belong to the data folder, so to every window. */
+/** Proposals by the owner and the agent, shared by all windows of a data folder. */
 export function createProposalStore({ db }: Pick<Storage, "db">): ProposalStore {
   const insert = db.prepare(
     `INSERT INTO soul_proposals (id, from_version, from_sha256, to_version, status, reason, proposed_by, quest_id, yaml, diff, issues, created_at, decided_at)

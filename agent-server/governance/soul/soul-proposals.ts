@@ -10,8 +10,8 @@ import { maxSoulBytes } from "./soul-document.ts";
 import type { SoulProposalRequest } from "./types.ts";
 import type { ProposalStore, StoredProposal } from "./soul-proposal-store.ts";
 
-/** Proposals of the owner, and of the agent, that may wait at once. */
-const maxWaiting = 20;
+/** Maximum number of open proposals, for the owner and the agent each. */
+const maxOpen = 20;
 const maxReason = 4000;
 
 interface Base {
@@ -25,18 +25,18 @@ export interface SoulProposals {
   readonly get: (id: string) => SoulProposal;
   readonly approve: (id: string) => SoulProposal;
   readonly reject: (id: string, reason?: string) => SoulProposal;
-  /** What activating an approved proposal would do; called inside a transaction. @throws LancelotError `not_found`, `conflict`. */
+  /** The activation plan of an approved proposal. Call inside a transaction. @throws LancelotError `not_found`, `conflict`. */
   readonly plan: (id: string) => ActivationPlan;
 }
 
-/** PENDING → APPROVED → ACTIVATED, or REJECTED. Each step is taken once, whichever window was first, and is a receipt. */
+/** PENDING → APPROVED → ACTIVATED, or REJECTED. Each step happens once across all windows and writes a receipt. */
 export function createSoulProposals(deps: {
   storage: Storage;
   redactor: Redactor;
   proposals: ProposalStore;
   now: () => number;
   lint: (yaml: string) => SoulIssue[];
-  /** The soul in force; null when none could be used. */
+  /** The active soul; null when none is usable. */
   base: () => Base | null;
   nextVersion: () => string;
   receipt: (opening: ReceiptOpening, closing: ReceiptClosing) => void;
@@ -46,32 +46,32 @@ export function createSoulProposals(deps: {
 
   function stored(id: string): StoredProposal {
     const one = proposals.get(id);
-    if (one === null) throw new LancelotError("not_found", `There is no proposal ${id.slice(0, 200)}.`);
+    if (one === null) throw new LancelotError("not_found", `No soul proposal has the id ${id.slice(0, 200)}.`);
     return one;
   }
 
-  function needBase(): Base {
+  function requireBase(): Base {
     const base = deps.base();
     if (base === null)
-      throw new LancelotError("unavailable", "No soul is in force, so there is nothing to amend. See soul.status for the reason.");
+      throw new LancelotError("unavailable", "No soul is active, so there is nothing to amend. See soul.status for the reason.");
     return base;
   }
 
-  function expect(one: StoredProposal, status: readonly SoulProposal["status"][]): void {
-    if (!status.includes(one.proposal.status)) throw new LancelotError("conflict", answered[one.proposal.status]);
+  function requireStatus(one: StoredProposal, status: readonly SoulProposal["status"][]): void {
+    if (!status.includes(one.proposal.status)) throw statusConflict(one.proposal.status);
   }
 
-  /** What was proposed against a soul that is no longer in force would undo what came in between. */
-  function expectBase({ proposal, fromSha256 }: StoredProposal): void {
-    const base = needBase();
+  /** A proposal against an inactive version would revert the changes made since. */
+  function requireCurrentBase({ proposal, fromSha256 }: StoredProposal): void {
+    const base = requireBase();
     if (base.version === proposal.fromVersion && base.sha256 === fromSha256) return;
     throw new LancelotError(
       "conflict",
-      `This was proposed against soul ${proposal.fromVersion}, and ${base.version} is active by now. Propose it again, so that the difference is the true one.`,
+      `This proposal is based on soul ${proposal.fromVersion}, but ${base.version} is active now. Propose the change again, based on ${base.version}.`,
     );
   }
 
-  function expectSound(yaml: string, what: string): SoulIssue[] {
+  function requireValid(yaml: string, what: string): SoulIssue[] {
     const issues = lint(yaml);
     const refusal = issues.find((issue) => issue.severity === "critical");
     if (refusal !== undefined) {
@@ -81,7 +81,7 @@ export function createSoulProposals(deps: {
     return issues;
   }
 
-  /** The text as it would be stored; as it is where its version cannot be set. */
+  /** The text with its version set, or unchanged where that fails. */
   function numbered(yaml: string, version: string): string {
     try {
       return withVersion(yaml, version);
@@ -98,14 +98,14 @@ export function createSoulProposals(deps: {
   ): SoulProposal {
     return storage.transaction(() => {
       const one = stored(id);
-      expect(one, from);
+      requireStatus(one, from);
       let issues: SoulIssue[] | undefined;
       if (status === "approved") {
-        expectBase(one);
-        issues = expectSound(one.proposal.yaml, "approved");
+        requireCurrentBase(one);
+        issues = requireValid(one.proposal.yaml, "approved");
       }
       if (!proposals.move(id, from, { status, at: time(), ...(issues === undefined ? {} : { issues }) })) {
-        throw new LancelotError("conflict", answered[stored(id).proposal.status]);
+        throw statusConflict(stored(id).proposal.status);
       }
       receipt(
         {
@@ -124,34 +124,34 @@ export function createSoulProposals(deps: {
   return {
     propose({ yaml, reason, by, questId, parentId }) {
       if (yaml.length > maxSoulBytes || Buffer.byteLength(yaml) > maxSoulBytes) {
-        throw new LancelotError("too_large", `A soul has at most ${maxSoulBytes / 1000} kB. Shorten it.`);
+        throw new LancelotError("too_large", `The soul is larger than ${maxSoulBytes / 1000} kB. Shorten it.`);
       }
-      const words = redactor.text(reason).text.trim().slice(0, maxReason);
-      // It is shown, kept for good and told to models.
+      const cleanReason = redactor.text(reason).text.trim().slice(0, maxReason);
+      // The text is displayed, stored permanently and sent to models.
       const secret = redactor.text(yaml).findings[0];
       if (secret !== undefined)
-        throw new LancelotError("invalid_params", `The text holds a secret (${secret.kind}). Take it out of the soul.`);
-      if (words === "") throw new LancelotError("invalid_params", "Say why the soul should be changed.");
-      const base = needBase();
+        throw new LancelotError("invalid_params", `The soul contains a secret (${secret.kind}). Remove it.`);
+      if (cleanReason === "") throw new LancelotError("invalid_params", "Give a reason for the change.");
+      const base = requireBase();
       const issues = lint(yaml);
       return storage.transaction(() => {
-        const waiting = proposals.list({ status: ["pending", "approved"], limit: 1000 }).map((one) => one.proposal);
+        const open = proposals.list({ status: ["pending", "approved"], limit: 1000 }).map((one) => one.proposal);
         const toVersion = deps.nextVersion();
         const next = numbered(yaml, toVersion);
-        if (waiting.some((one) => one.yaml === yaml && one.fromVersion === base.version)) {
-          throw new LancelotError("conflict", "Exactly this is proposed already and waits for the owner.");
+        if (open.some((one) => one.yaml === yaml && one.fromVersion === base.version)) {
+          throw new LancelotError("conflict", "An identical proposal is already pending.");
         }
         if (next === numbered(base.yaml, toVersion))
-          throw new LancelotError("conflict", `This is soul ${base.version}, which is active: nothing would change.`);
-        if (waiting.filter((one) => one.proposedBy === by).length >= maxWaiting) {
-          throw new LancelotError("rate_limited", `${maxWaiting} proposals wait already. Approve or reject some of them first.`);
+          throw new LancelotError("conflict", `The proposal equals the active soul ${base.version}.`);
+        if (open.filter((one) => one.proposedBy === by).length >= maxOpen) {
+          throw new LancelotError("rate_limited", `${maxOpen} proposals are open already. Approve or reject some first.`);
         }
         const proposal: SoulProposal = {
           id: randomUUID(),
           fromVersion: base.version,
           toVersion,
           status: "pending",
-          reason: words,
+          reason: cleanReason,
           proposedBy: by,
           questId,
           yaml,
@@ -165,7 +165,7 @@ export function createSoulProposals(deps: {
           {
             actionType: by === "owner" ? "user_interaction" : "system",
             actionName: "soul.propose",
-            inputs: { proposalId: proposal.id, fromVersion: base.version, toVersion, proposedBy: by, reason: words },
+            inputs: { proposalId: proposal.id, fromVersion: base.version, toVersion, proposedBy: by, reason: cleanReason },
             riskTier: "T1",
             questId,
             parentId: parentId ?? null,
@@ -185,12 +185,12 @@ export function createSoulProposals(deps: {
 
     plan(id) {
       const one = stored(id);
-      if (one.proposal.status === "pending") throw new LancelotError("conflict", "The proposal is not approved yet. Approve it first.");
-      expect(one, ["approved"]);
-      expectBase(one);
+      if (one.proposal.status === "pending") throw new LancelotError("conflict", "The proposal is not approved yet. Approve it first.", { data: { status: "pending" } });
+      requireStatus(one, ["approved"]);
+      requireCurrentBase(one);
       const version = deps.nextVersion();
       const yaml = withVersion(one.proposal.yaml, version);
-      expectSound(yaml, "activated");
+      requireValid(yaml, "activated");
       return {
         version,
         yaml,
@@ -202,9 +202,13 @@ export function createSoulProposals(deps: {
   };
 }
 
-const answered: Record<SoulProposal["status"], string> = {
-  pending: "The proposal waits for an answer.",
-  approved: "The proposal was approved already.",
-  activated: "The proposal was activated already.",
-  rejected: "The proposal was rejected already.",
+const statusConflicts: Record<SoulProposal["status"], string> = {
+  pending: "The proposal is still pending.",
+  approved: "The proposal is already approved.",
+  activated: "The proposal is already activated.",
+  rejected: "The proposal is already rejected.",
 };
+
+function statusConflict(status: SoulProposal["status"]): LancelotError {
+  return new LancelotError("conflict", statusConflicts[status], { data: { status } });
+}

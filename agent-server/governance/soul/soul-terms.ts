@@ -7,7 +7,7 @@ import { capabilities } from "../../contract/governance.ts";
 import type { SoulSubject } from "../decision-facts.ts";
 import { type Kind, kinds, type Tag, tags } from "../action-vocabulary.ts";
 
-/** What a term covers: everything, or whatever has one of these. */
+/** What a term covers: everything, or each subject with one of these. */
 export interface Coverage {
   readonly everything: boolean;
   readonly kinds: ReadonlySet<string>;
@@ -17,12 +17,12 @@ export interface Coverage {
   readonly actions: ReadonlySet<string>;
 }
 
-/** The meaning of the words of a soul (`soul_terms` of config/governance.yaml). */
+/** The meaning of a soul's terms (`soul_terms` of config/governance.yaml). */
 export interface SoulTerms {
-  /** What a term of `requires_approval`, or of a risk rule, covers; generous. Null when no word of it means anything. */
-  holds(term: string): Coverage | null;
-  /** What a term of `allowed_autonomous` permits; exact. Null when it names nothing. */
-  permits(term: string): Coverage | null;
+  /** What a term of `requires_approval` or of a risk rule covers, matched broadly. Null when no word of it is known. */
+  approvalCoverage(term: string): Coverage | null;
+  /** What a term of `allowed_autonomous` permits, matched exactly. Null for an unknown name. */
+  autonomousCoverage(term: string): Coverage | null;
 }
 
 const KindName = z.enum(kinds);
@@ -46,8 +46,8 @@ const TermTable = z.strictObject({
 type WordRow = z.output<typeof TermTable>["words"][number];
 
 /**
- * Reads and checks the table; the examples of each row are tried.
- * @throws LancelotError `internal`, naming the row and the example, when it cannot be trusted.
+ * Loads and validates the table, including the examples of each row.
+ * @throws LancelotError `internal`, naming the row and the example, when the table is invalid.
  */
 export function loadSoulTerms(configDir: string): SoulTerms {
   let text: string;
@@ -59,7 +59,7 @@ export function loadSoulTerms(configDir: string): SoulTerms {
   return parseSoulTerms(text);
 }
 
-/** As `loadSoulTerms`, from the text of the table. */
+/** Same as `loadSoulTerms`, from the table's text. */
 export function parseSoulTerms(text: string): SoulTerms {
   let table: z.output<typeof TermTable>;
   try {
@@ -70,28 +70,28 @@ export function parseSoulTerms(text: string): SoulTerms {
   const names = namesOf(table.names);
   const rowsOf = indexWords(table.words);
   const terms: SoulTerms = {
-    holds(term) {
+    approvalCoverage(term) {
       const exact = names.get(nameForm(term)) ?? tagNames.get(nameForm(term));
-      // `file_ops.write` is exactly that; `edit_files` is also what edits by another way.
+      // `file_ops.write` covers exactly that action; `edit_files` also covers other ways to edit.
       const found = exact !== undefined && exact.actions.size > 0 ? [] : rowsIn(term, rowsOf).map(coverageOf);
       if (exact !== undefined) found.push(exact);
       return found.length === 0 ? null : found.reduce(union);
     },
-    permits: (term) => names.get(nameForm(term)) ?? null,
+    autonomousCoverage: (term) => names.get(nameForm(term)) ?? null,
   };
   for (const row of table.words) {
     const missed = row.match.find((example) => !rowsIn(example, rowsOf).includes(row));
-    if (missed !== undefined) throw broken(`say that "${missed}" is about ${row.words[0]}, and the row does not match it`);
+    if (missed !== undefined) throw broken(`have the example "${missed}" for ${row.words[0]}, which the row does not match`);
     const hit = row.not_match.find((example) => rowsIn(example, rowsOf).includes(row));
-    if (hit !== undefined) throw broken(`say that "${hit}" is not about ${row.words[0]}, and the row matches it`);
+    if (hit !== undefined) throw broken(`have the counterexample "${hit}" for ${row.words[0]}, which the row matches`);
   }
   return terms;
 }
 
-/** Terms for a host whose table cannot be used: everything is held, nothing is permitted. */
-export const failClosedTerms: SoulTerms = { holds: () => coverage({ everything: true }), permits: () => null };
+/** Terms for an unusable table: every term requires approval for everything, and nothing is allowed. */
+export const failClosedTerms: SoulTerms = { approvalCoverage: () => coverage({ everything: true }), autonomousCoverage: () => null };
 
-/** True when a subject has something that is covered. */
+/** True when the coverage includes the subject. */
 export function covers(what: Coverage, subject: SoulSubject): boolean {
   return (
     what.everything ||
@@ -102,7 +102,7 @@ export function covers(what: Coverage, subject: SoulSubject): boolean {
   );
 }
 
-/** The words of a term, lower case: `deleteProduction_data` is delete, production, data. */
+/** The words of a term in lower case: `deleteProduction_data` gives delete, production, data. */
 export function wordsOf(term: string): string[] {
   return term
     .normalize("NFKC")
@@ -149,12 +149,12 @@ const coverageOf = (row: WordRow): Coverage => coverage(row);
 
 const tagNames = new Map<string, Coverage>(tags.map((tag: Tag) => [tag, coverage({ tags: [tag] })]));
 
-/** Exact names: kinds, capabilities, `capability.action` and the table's synonyms. `other` stands for the unknown and permits nothing. */
+/** Exact names: kinds, capabilities, `capability.action` and the table's synonyms. `other` is for unknown actions and permits nothing. */
 function namesOf(rows: z.output<typeof TermTable>["names"]): { get(name: string): Coverage | undefined } {
   const known = new Map<string, Coverage>();
   for (const row of rows) {
     for (const term of row.terms) {
-      if (known.has(nameForm(term))) throw broken(`name "${term}" twice`);
+      if (known.has(nameForm(term))) throw broken(`define "${term}" twice`);
       known.set(nameForm(term), coverage({ kinds: row.kinds }));
     }
   }
@@ -188,7 +188,7 @@ function indexWords(rows: readonly WordRow[]): WordIndex {
   return { whole, starts };
 }
 
-/** The rows a term is about. What is joined by "and" or "or" is looked at by itself, so that ordinary words count in each part. */
+/** The rows that match a term. Parts joined by "and" or "or" are matched separately, because generic words count only in a part without specific ones. */
 function rowsIn(term: string, index: WordIndex): WordRow[] {
   const parts: string[][] = [[]];
   for (const word of wordsOf(term.replaceAll(/[,;/|+&]/g, " and "))) {
@@ -201,8 +201,8 @@ function rowsIn(term: string, index: WordIndex): WordRow[] {
       ...(index.whole.get(word) ?? []),
       ...index.starts.filter(([start]) => word.startsWith(start)).map(([, row]) => row),
     ]);
-    const telling = rows.filter((row) => !row.ordinary);
-    for (const row of telling.length > 0 ? telling : rows) found.add(row);
+    const specific = rows.filter((row) => !row.ordinary);
+    for (const row of specific.length > 0 ? specific : rows) found.add(row);
   }
   return [...found];
 }
@@ -210,7 +210,7 @@ function rowsIn(term: string, index: WordIndex): WordRow[] {
 function broken(what: string, cause?: unknown): LancelotError {
   return new LancelotError(
     "internal",
-    `The words of the soul (soul_terms in config/governance.yaml) ${what}. Restore the file, or reinstall Lancelot.`,
+    `The soul terms (soul_terms in config/governance.yaml) ${what}. Restore the file, or reinstall Lancelot.`,
     {
       cause,
     },

@@ -19,36 +19,36 @@ import { join } from "node:path";
 import { SoulVersion } from "../../contract/soul.ts";
 import { decodeSoul, maxSoulBytes } from "./soul-document.ts";
 
-/** A text, or the sentence that says why there is none. */
-export type Read<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
+/** A value, or the problem that prevented reading it. */
+export type ReadResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
 
-/** The folder of a soul: `ACTIVE`, which holds `v2`, and `soul_versions/soul_v2.yaml`. */
+/** The soul folder: `ACTIVE` with the active version, such as `v2`, and `soul_versions/soul_v2.yaml`. */
 export interface VersionFiles {
-  /** Changes whenever `ACTIVE` is written; null when it is missing. Cheap. */
+  /** Changes with every write of `ACTIVE`; undefined when it is missing. Cheap. */
   readonly pointerStat: () => Stats | undefined;
-  readonly readPointer: () => Read<string>;
-  readonly readVersion: (version: string) => Read<string>;
+  readonly readPointer: () => ReadResult<string>;
+  readonly readVersion: (version: string) => ReadResult<string>;
   readonly versionStat: (version: string) => Stats | undefined;
-  /** Removes what writes of hosts that died left. */
-  readonly sweep: () => void;
-  /** By number. */
+  /** Removes orphaned temporary files of hosts that died. */
+  readonly removeOrphans: () => void;
+  /** Sorted by number. */
   readonly list: () => string[];
-  /** Writes a new version; false when its file is there already, which is then left as it is. */
+  /** Writes a new version; false when its file exists, which is left unchanged. */
   readonly addVersion: (version: string, yaml: string) => boolean;
-  /** Takes back a version that was never in force. */
+  /** Removes a version that was never active. */
   readonly removeVersion: (version: string) => void;
-  /** Moves the pointer in one step. */
+  /** Moves the pointer atomically. */
   readonly point: (version: string) => void;
 }
 
-/** Milliseconds after which an unfinished file is nobody's: writing one takes a moment. */
-const leftOver = 60_000;
+/** Age in milliseconds at which a temporary file counts as orphaned; writing one takes far less. */
+const orphanAge = 60_000;
 
 export function versionNumber(version: string): number {
   return Number(version.slice(1));
 }
 
-/** @param root `soul/` of the data folder, or the one that ships */
+/** @param root `soul/` of the data folder, or the shipped one */
 export function createVersionFiles(root: string): VersionFiles {
   const folder = join(root, "soul_versions");
   const pointer = join(root, "ACTIVE");
@@ -72,12 +72,12 @@ export function createVersionFiles(root: string): VersionFiles {
       const text = decodeSoul(bytes.value);
       return typeof text === "string" ? { ok: true, value: text } : { ok: false, problem: `${nameOf(version)}: ${text.message}` };
     },
-    sweep() {
+    removeOrphans() {
       for (const place of [root, folder]) {
         for (const name of namesIn(place)) {
           if (!/^\.[0-9a-f-]{36}\.tmp$/.test(name)) continue;
-          const left = statOf(join(place, name));
-          if (left !== undefined && Date.now() - left.mtimeMs > leftOver) rmSync(join(place, name), { force: true });
+          const orphan = statOf(join(place, name));
+          if (orphan !== undefined && Date.now() - orphan.mtimeMs > orphanAge) rmSync(join(place, name), { force: true });
         }
       }
     },
@@ -88,14 +88,14 @@ export function createVersionFiles(root: string): VersionFiles {
     },
     addVersion(version, yaml) {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
-      const written = writeBeside(folder, yaml);
+      const written = writeTemporary(folder, yaml);
       try {
-        // A link fails where a name is taken, which a rename does not.
+        // Unlike a rename, a link fails when the name exists.
         linkSync(written, fileOf(version));
       } catch (error) {
         const { code } = error as NodeJS.ErrnoException;
         if (code === "EEXIST") return false;
-        // A disk without links: still exclusive, though a crash may leave a part of it, which its hash then shows.
+        // On a file system without links the write is still exclusive. A crash may leave a partial file, which its hash reveals.
         return writeExclusive(fileOf(version), yaml);
       } finally {
         rmSync(written, { force: true });
@@ -106,7 +106,7 @@ export function createVersionFiles(root: string): VersionFiles {
     removeVersion: (version) => rmSync(fileOf(version), { force: true }),
     point(version) {
       mkdirSync(root, { recursive: true, mode: 0o700 });
-      const written = writeBeside(root, `${version}\n`);
+      const written = writeTemporary(root, `${version}\n`);
       try {
         renameSync(written, pointer);
       } catch (error) {
@@ -118,7 +118,7 @@ export function createVersionFiles(root: string): VersionFiles {
   };
 }
 
-/** Links are not followed; undefined for what is not there or cannot be reached. */
+/** Does not follow links; undefined when the file is missing or unreachable. */
 function statOf(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });
@@ -135,12 +135,12 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Bytes of a plain file; links are not followed. */
-function readPlain(path: string, name: string, maxBytes: number): Read<Buffer> {
+/** Reads a regular file without following links. */
+function readPlain(path: string, name: string, maxBytes: number): ReadResult<Buffer> {
   let file: number;
   try {
     const stat = lstatSync(path);
-    if (stat.isSymbolicLink()) return { ok: false, problem: `${name} is a link. Put the file itself there.` };
+    if (stat.isSymbolicLink()) return { ok: false, problem: `${name} is a symbolic link. Replace it with the file itself.` };
     if (!stat.isFile()) return { ok: false, problem: `${name} is not a file.` };
     file = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
@@ -166,8 +166,8 @@ function readPlain(path: string, name: string, maxBytes: number): Read<Buffer> {
   }
 }
 
-/** A finished file of a name that cannot be guessed, to be moved to its place. */
-function writeBeside(folder: string, text: string): string {
+/** Writes a temporary file with an unguessable name in the target folder. */
+function writeTemporary(folder: string, text: string): string {
   const path = join(folder, `.${randomUUID()}.tmp`);
   writeExclusive(path, text);
   return path;
@@ -191,7 +191,7 @@ function writeExclusive(path: string, text: string): boolean {
   return true;
 }
 
-/** So that the new name survives a power cut; not every system can do this, and nothing depends on it but that. */
+/** Makes the new name survive a power loss. Not every system supports this, and nothing else depends on it. */
 function syncFolder(folder: string): void {
   try {
     const file = openSync(folder, constants.O_RDONLY);
@@ -201,6 +201,6 @@ function syncFolder(folder: string): void {
       closeSync(file);
     }
   } catch {
-    // Windows refuses to open folders.
+    // Windows cannot open folders.
   }
 }

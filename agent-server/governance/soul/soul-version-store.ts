@@ -1,7 +1,7 @@
 import type { Storage } from "../../storage/storage.ts";
 import { versionNumber } from "./soul-version-files.ts";
 
-/** A version as it was signed. */
+/** A signed version. */
 export interface VersionRecord {
   readonly version: string;
   readonly sha256: string;
@@ -12,18 +12,18 @@ export interface PendingActivation {
   readonly version: string;
   readonly proposalId: string | null;
   readonly hostId: string;
-  /** Open until the activation is over. */
+  /** Open until the activation ends. */
   readonly receiptId: string;
 }
 
-/** What the database knows of versions: their signed texts, and which was in force when. */
+/** The stored versions: their signed texts and the history of activations. */
 export interface SoulVersionStore {
   readonly get: (version: string) => VersionRecord | null;
   readonly add: (record: VersionRecord & { origin: "shipped" | "proposal" | "found"; proposalId?: string | null; at: string }) => void;
-  /** Takes back a version that was never in force. */
+  /** Removes a version that was never active. */
   readonly remove: (version: string) => void;
   readonly versions: () => string[];
-  /** Latest first, each version once. */
+  /** Latest activation first, each version once. */
   readonly activated: () => VersionRecord[];
   readonly latest: () => string | null;
   readonly activate: (version: string, at: string) => void;
@@ -33,7 +33,7 @@ export interface SoulVersionStore {
   readonly setProblem: (problem: string | null) => void;
 }
 
-/** Call what writes inside `storage.transaction`. */
+/** Call the writing methods inside `storage.transaction`. */
 export function createSoulVersionStore({ db }: Pick<Storage, "db">): SoulVersionStore {
   const get = db.prepare<[string], VersionRecord>("SELECT version, sha256, yaml FROM soul_versions WHERE version = ?");
   const add = db.prepare(
@@ -53,8 +53,8 @@ export function createSoulVersionStore({ db }: Pick<Storage, "db">): SoulVersion
   const begin = db.prepare("INSERT OR REPLACE INTO soul_activating (id, version, proposal_id, host_id, receipt_id) VALUES (1, ?, ?, ?, ?)");
   const end = db.prepare("DELETE FROM soul_activating");
   const problem = db.prepare<[], string>("SELECT problem FROM soul_problem").pluck();
-  const say = db.prepare("INSERT OR REPLACE INTO soul_problem (id, problem) VALUES (1, ?)");
-  const unsay = db.prepare("DELETE FROM soul_problem");
+  const putProblem = db.prepare("INSERT OR REPLACE INTO soul_problem (id, problem) VALUES (1, ?)");
+  const clearProblem = db.prepare("DELETE FROM soul_problem");
   return {
     get: (version) => get.get(version) ?? null,
     add: ({ version, sha256, yaml, origin, proposalId, at }) => {
@@ -77,8 +77,8 @@ export function createSoulVersionStore({ db }: Pick<Storage, "db">): SoulVersion
     },
     problem: () => problem.get() ?? null,
     setProblem: (text) => {
-      if (text === null) unsay.run();
-      else say.run(text);
+      if (text === null) clearProblem.run();
+      else putProblem.run(text);
     },
   };
 }

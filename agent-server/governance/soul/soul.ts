@@ -27,35 +27,35 @@ export type { SoulOverlay } from "./soul-overlay.ts";
 export { loadSoulTerms } from "./soul-terms.ts";
 export { soulMigrations } from "./soul-migrations.ts";
 
-/** The soul of one data folder. On its first start the versions that ship are copied into it. */
+/** The soul of one data folder. The first start copies the shipped versions into it. */
 export function createSoul(deps: SoulDeps): SoulService {
   const { storage, ledger, redactor, enabled } = deps;
   const now = deps.now ?? Date.now;
   const log: Log = deps.log ?? (() => undefined);
   const files = createVersionFiles(join(deps.dataDir, "soul"));
   const shipped = createVersionFiles(deps.shippedDir);
-  const records = createSoulVersionStore(storage);
-  const proposals = createProposalStore(storage);
+  const versions = createSoulVersionStore(storage);
+  const proposalStore = createProposalStore(storage);
 
-  let telling = false;
+  let isEmitting = false;
   let fingerprint = "";
-  let told: { soul: ActiveSoul; prompt: { text: string; line: string; version: string } } | null = null;
+  let cachedPrompt: { soul: ActiveSoul; prompt: { text: string; line: string; version: string } } | null = null;
   let terms: SoulTerms;
   let termsProblem: string | null = null;
   try {
     terms = loadSoulTerms(deps.configDir);
   } catch (error) {
     terms = failClosedTerms;
-    termsProblem = `${error instanceof LancelotError ? error.message : "The words of the soul could not be read."} Until then everything is asked.`;
-    log("the words of the soul could not be read", error);
+    termsProblem = `${error instanceof LancelotError ? error.message : "The soul terms could not be read."} Until then everything requires approval.`;
+    log("soul terms unusable; everything requires approval", error);
   }
 
   const activation = createActivation({
     storage,
     ledger,
     files,
-    records,
-    proposals,
+    versions,
+    proposals: proposalStore,
     now,
     ...(deps.between === undefined ? {} : { between: deps.between }),
   });
@@ -63,7 +63,7 @@ export function createSoul(deps: SoulDeps): SoulService {
     storage,
     files,
     shipped,
-    records,
+    versions,
     terms,
     termsProblem,
     compile: (soul) => compileSoul(soul, terms, redactor),
@@ -79,15 +79,15 @@ export function createSoul(deps: SoulDeps): SoulService {
         { status: "success" },
       ),
     changed: ({ before, problem }) => {
-      noteProblem(problem);
-      if (before !== null || problem !== null) tell();
+      recordProblem(problem);
+      if (before !== null || problem !== null) emitStatus();
     },
     log,
   });
-  const amendments = createSoulProposals({
+  const proposals = createSoulProposals({
     storage,
     redactor,
-    proposals,
+    proposals: proposalStore,
     now,
     lint,
     base: () => {
@@ -99,47 +99,47 @@ export function createSoul(deps: SoulDeps): SoulService {
     receipt,
   });
 
-  files.sweep();
+  files.removeOrphans();
   for (const start of [install, activation.recover]) {
     try {
       start();
     } catch (error) {
-      // A folder that cannot be written: what is in force is found without it, and `problem` says so.
-      log("the soul's folder could not be put in order", error);
+      // The folder is not writable. The active soul is found without it, and `problem` reports it.
+      log("soul folder not writable", error);
     }
   }
   activeSoul.refresh();
-  fingerprint = proposals.fingerprint();
+  fingerprint = proposalStore.fingerprint();
 
-  /** Opened and closed inside the running transaction, so that it is undone with it. */
+  /** Opened and closed inside the running transaction, so that a rollback removes it too. */
   function receipt(opening: ReceiptOpening, closing: ReceiptClosing): void {
     ledger.close(ledger.open(opening), closing);
   }
 
   function install(): void {
     storage.transaction(() => {
-      if (files.list().length > 0 || records.versions().length > 0 || files.readPointer().ok) return;
+      if (files.list().length > 0 || versions.versions().length > 0 || files.readPointer().ok) return;
       const pointer = shipped.readPointer();
-      if (!pointer.ok) return log(`the soul that ships is not there: ${pointer.problem}`);
+      if (!pointer.ok) return log(`shipped soul missing: ${pointer.problem}`);
       const at = new Date(now()).toISOString();
       for (const version of shipped.list()) {
         const text = shipped.readVersion(version);
         if (!text.ok) continue;
         files.addVersion(version, text.value);
-        records.add({ version, yaml: text.value, sha256: soulHash(text.value), origin: "shipped", at });
+        versions.add({ version, yaml: text.value, sha256: soulHash(text.value), origin: "shipped", at });
       }
-      if (records.get(pointer.value) === null) return;
-      records.activate(pointer.value, at);
+      if (versions.get(pointer.value) === null) return;
+      versions.activate(pointer.value, at);
       files.point(pointer.value);
     });
   }
 
-  /** A problem is recorded once, by the first host that meets it, and again only after it was gone. */
-  function noteProblem(problem: string | null): void {
-    if (records.problem() === problem) return;
+  /** Records a problem once, by the first host that finds it, and again only after it was resolved. */
+  function recordProblem(problem: string | null): void {
+    if (versions.problem() === problem) return;
     storage.transaction(() => {
-      if (records.problem() === problem) return;
-      records.setProblem(problem);
+      if (versions.problem() === problem) return;
+      versions.setProblem(problem);
       receipt(
         { actionType: "system", actionName: "soul.check", inputs: { title: "soul/ACTIVE" }, riskTier: "T0" },
         problem === null ? { status: "success" } : { status: "failure", errorMessage: problem },
@@ -152,7 +152,7 @@ export function createSoul(deps: SoulDeps): SoulService {
   }
 
   function nextVersion(): string {
-    return `v${Math.max(0, ...[...files.list(), ...records.versions()].map(versionNumber)) + 1}`;
+    return `v${Math.max(0, ...[...files.list(), ...versions.versions()].map(versionNumber)) + 1}`;
   }
 
   function status(): SoulStatus {
@@ -162,38 +162,38 @@ export function createSoul(deps: SoulDeps): SoulService {
     return {
       activeVersion: enabled() ? version : null,
       versions: [...known].sort((one, other) => versionNumber(one) - versionNumber(other)),
-      pendingProposals: proposals.list({ status: ["pending", "approved"], limit: 200 }).map((one) => one.proposal),
+      pendingProposals: proposalStore.list({ status: ["pending", "approved"], limit: 200 }).map((one) => one.proposal),
       problem: enabled() ? activeSoul.problem() : null,
     };
   }
 
-  function tell(): void {
-    // What `status` finds is part of what is being told.
-    if (telling) return;
-    telling = true;
+  function emitStatus(): void {
+    // `status` refreshes the soul, which can call this again.
+    if (isEmitting) return;
+    isEmitting = true;
     try {
       deps.emit("soul", status());
-      fingerprint = proposals.fingerprint();
+      fingerprint = proposalStore.fingerprint();
     } catch (error) {
-      log("the soul's event could not be sent", error);
+      log("soul event not sent", error);
     } finally {
-      telling = false;
+      isEmitting = false;
     }
   }
 
-  /** The text of a version: as it was signed, else as its file says. */
+  /** The signed text of a version, or else the text of its file. */
   function textOf(version: string): string {
-    const signed = records.get(version);
+    const signed = versions.get(version);
     if (signed !== null) return signed.yaml;
     const onDisk = files.readVersion(version);
     if (onDisk.ok) return onDisk.value;
-    if (!files.list().includes(version)) throw new LancelotError("not_found", `There is no soul ${version}.`);
+    if (!files.list().includes(version)) throw new LancelotError("not_found", `No soul has the version ${version}.`);
     throw new LancelotError("conflict", onDisk.problem);
   }
 
-  function needEnabled(): void {
+  function requireEnabled(): void {
     if (!enabled()) {
-      throw new LancelotError("disabled", "The soul is switched off (flag SOUL), so it is not changed. Switch the flag on first.", {
+      throw new LancelotError("disabled", "The soul is turned off and cannot be changed. Turn on the SOUL flag first.", {
         data: { flag: "SOUL" },
       });
     }
@@ -205,11 +205,11 @@ export function createSoul(deps: SoulDeps): SoulService {
     prompt() {
       if (!enabled()) return null;
       const soul = activeSoul.current();
-      if (told?.soul !== soul) {
+      if (cachedPrompt?.soul !== soul) {
         const safe = (text: string): string => redactor.text(text).text;
-        told = { soul, prompt: { text: safe(soulPrompt(soul)), line: safe(soulLine(soul)), version: soul.version } };
+        cachedPrompt = { soul, prompt: { text: safe(soulPrompt(soul)), line: safe(soulLine(soul)), version: soul.version } };
       }
-      return told.prompt;
+      return cachedPrompt.prompt;
     },
     restricted: (overlay) => (enabled() ? restrict(activeSoul.current(), overlay, { terms, redactor }) : null),
     lint,
@@ -217,63 +217,63 @@ export function createSoul(deps: SoulDeps): SoulService {
     notice() {
       try {
         activeSoul.current();
-        if (proposals.fingerprint() !== fingerprint) tell();
+        if (proposalStore.fingerprint() !== fingerprint) emitStatus();
       } catch (error) {
-        log("the soul's proposals could not be looked at", error);
+        log("soul proposals not checked", error);
       }
     },
     get(version) {
       const active = activeSoul.version();
       const wanted = version ?? active;
-      if (wanted === null) throw new LancelotError("not_found", "No soul is in force. See soul.status for the reason.");
+      if (wanted === null) throw new LancelotError("not_found", "No soul is active. See soul.status for the reason.");
       const yaml = wanted === active ? activeSoul.yaml() : textOf(wanted);
       const { document, issues } = readSoul(yaml);
       if (document === null)
         throw new LancelotError("conflict", `Soul ${wanted} cannot be read: ${issues[0]?.message ?? "it is not a soul."}`);
       return { version: wanted, yaml, document, active: enabled() && wanted === active };
     },
-    propose(proposing) {
-      needEnabled();
-      const proposal = amendments.propose(proposing);
-      tell();
+    propose(request) {
+      requireEnabled();
+      const proposal = proposals.propose(request);
+      emitStatus();
       return proposal;
     },
     proposals: ({ status: wanted, limit }) =>
-      proposals.list({ limit, ...(wanted === undefined ? {} : { status: [wanted] }) }).map((one) => one.proposal),
+      proposalStore.list({ limit, ...(wanted === undefined ? {} : { status: [wanted] }) }).map((one) => one.proposal),
     approve(id) {
-      needEnabled();
-      const proposal = amendments.approve(id);
-      tell();
+      requireEnabled();
+      const proposal = proposals.approve(id);
+      emitStatus();
       return proposal;
     },
     reject(id, reason) {
-      const proposal = amendments.reject(id, reason);
-      tell();
+      const proposal = proposals.reject(id, reason);
+      emitStatus();
       return proposal;
     },
     activate(id) {
-      needEnabled();
-      activation.carry(() => amendments.plan(id));
+      requireEnabled();
+      activation.run(() => proposals.plan(id));
       activeSoul.refresh();
-      tell();
-      return amendments.get(id);
+      emitStatus();
+      return proposals.get(id);
     },
     rollback(version) {
-      needEnabled();
+      requireEnabled();
       activeSoul.refresh();
-      activation.carry(() => {
+      activation.run(() => {
         const yaml = textOf(version);
         const { document } = readSoul(yaml);
         const refusal = lint(yaml).find((issue) => issue.severity === "critical");
         if (refusal !== undefined) throw new LancelotError("conflict", `Soul ${version} cannot be activated: ${refusal.message}`);
         if (document?.version !== version)
-          throw new LancelotError("conflict", `The text of soul ${version} says that it is ${document?.version ?? "none"}.`);
+          throw new LancelotError("conflict", `The file of soul ${version} declares version ${document?.version ?? "none"}.`);
         const from = activeSoul.version();
-        if (from === version && activeSoul.problem() === null) throw new LancelotError("conflict", `Soul ${version} is active already.`);
+        if (from === version && activeSoul.problem() === null) throw new LancelotError("conflict", `Soul ${version} is already active.`);
         return { version, yaml, proposalId: null, actionName: "soul.rollback", inputs: { from } };
       });
       activeSoul.refresh();
-      tell();
+      emitStatus();
       return status();
     },
   };

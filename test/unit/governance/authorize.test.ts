@@ -267,7 +267,7 @@ describe("what is asked", () => {
   it("was answered before: that answer is leave, and nobody is asked again", async () => {
     standing = approval("allowed_quest");
     expect(await authorize()).toMatchObject({ approvalId: "a1" });
-    expect(of("standing")).toEqual([["existingAnswer", intentHash(remove), "q"]]);
+    expect(of("existingAnswer")).toEqual([["existingAnswer", intentHash(remove), "q"]]);
     expect(of("ask")).toEqual([]);
     expect(of("answered")).toEqual([["answered", "allowed_quest"]]);
   });
@@ -303,7 +303,7 @@ describe("a learned rule", () => {
     verdicts = [learned];
     uses = [true];
     expect(await authorize()).toMatchObject({ approvalId: null });
-    expect(of("countLearnedUse")).toEqual([["useLearned", "L1", expect.objectContaining(context)]]);
+    expect(of("countLearnedUse")).toEqual([["countLearnedUse", "L1", expect.objectContaining(context)]]);
     expect(of("ask")).toEqual([]);
   });
 

@@ -362,28 +362,28 @@ describe("words of a term", () => {
     const own = parseSoulTerms(
       "soul_terms: {names: [{kinds: [plan], terms: [think]}], words: [{words: [push], tags: [push], match: [push], not_match: [x]}, {words: [del*], kinds: [delete_files], tags: [delete], match: [delete it], not_match: [x]}, {words: [all], everything: true, match: [all], not_match: [x]}]}",
     );
-    expect(own.holds("push and deleting")).toEqual({
+    expect(own.approvalCoverage("push and deleting")).toEqual({
       everything: false,
       kinds: new Set(["delete_files"]),
       tags: new Set(["push", "delete"]),
       capabilities: new Set(),
       actions: new Set(),
     });
-    expect(own.holds("push, all")?.everything).toBe(true);
-    expect(own.holds("all, push")?.everything).toBe(true);
-    expect(own.permits("think")).toEqual({
+    expect(own.approvalCoverage("push, all")?.everything).toBe(true);
+    expect(own.approvalCoverage("all, push")?.everything).toBe(true);
+    expect(own.autonomousCoverage("think")).toEqual({
       everything: false,
       kinds: new Set(["plan"]),
       tags: new Set(),
       capabilities: new Set(),
       actions: new Set(),
     });
-    expect(own.permits("file_ops")?.capabilities).toEqual(new Set(["file_ops"]));
-    expect(own.permits("edit  files")?.kinds).toEqual(new Set(["edit_files"]));
-    expect(own.holds("file_ops")?.capabilities).toEqual(new Set(["file_ops"]));
-    expect(own.holds("file_ops.write")).toMatchObject({ actions: new Set(["file_ops.write"]), tags: new Set() });
-    for (const nothing of ["other", ".read", "file_ops.", "network"]) expect(own.permits(nothing), nothing).toBeNull();
-    expect(own.holds("nonsense")).toBeNull();
+    expect(own.autonomousCoverage("file_ops")?.capabilities).toEqual(new Set(["file_ops"]));
+    expect(own.autonomousCoverage("edit  files")?.kinds).toEqual(new Set(["edit_files"]));
+    expect(own.approvalCoverage("file_ops")?.capabilities).toEqual(new Set(["file_ops"]));
+    expect(own.approvalCoverage("file_ops.write")).toMatchObject({ actions: new Set(["file_ops.write"]), tags: new Set() });
+    for (const nothing of ["other", ".read", "file_ops.", "network"]) expect(own.autonomousCoverage(nothing), nothing).toBeNull();
+    expect(own.approvalCoverage("nonsense")).toBeNull();
   });
 });
 
@@ -410,7 +410,7 @@ describe("the table of words", () => {
   });
 
   it("may stand beside other tables", () => {
-    expect(parseSoulTerms(`trust: {}\nsoul_terms: {names: [], words: [${row}]}`).holds("push it")).not.toBeNull();
+    expect(parseSoulTerms(`trust: {}\nsoul_terms: {names: [], words: [${row}]}`).approvalCoverage("push it")).not.toBeNull();
   });
 
   it("that cannot be read holds everything and permits nothing", () => {

@@ -92,11 +92,11 @@ describe("the five invariants", () => {
   });
 
   it("what must be held is named with its word, and the word must hold it", () => {
-    const nothing: SoulTerms = { holds: () => null, permits: () => null };
+    const nothing: SoulTerms = { approvalCoverage: () => null, autonomousCoverage: () => null };
     const both = [`critical ${destructive} 8:22`, `critical ${destructive} 8:22`];
     const only = (issues: string[]) => issues.filter((issue) => issue.includes(destructive));
     expect(only(brief(small, nothing))).toEqual(both);
-    const everything: SoulTerms = { ...terms, holds: (term) => terms.holds(term === "care" ? "everything" : term) };
+    const everything: SoulTerms = { ...terms, approvalCoverage: (term) => terms.approvalCoverage(term === "care" ? "everything" : term) };
     expect(only(brief(small.replace("[delete, deploy]", "[care]"), everything))).toEqual(both);
     for (const [held, found] of [
       ["[]", both],
@@ -119,10 +119,10 @@ describe("the five invariants", () => {
 
   it("a table of words that fails makes the soul unusable", () => {
     const failing: SoulTerms = {
-      holds: () => {
+      approvalCoverage: () => {
         throw new Error("broken");
       },
-      permits: () => null,
+      autonomousCoverage: () => null,
     };
     expect(lintSoul(small, failing)).toEqual([{ rule: "schema", severity: "critical", message: "The text cannot be read as a soul." }]);
   });
