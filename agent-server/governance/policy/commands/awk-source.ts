@@ -1,13 +1,13 @@
-/** What a slash after it divides, when it ends with one of these: a name, a number, a text, a bracket, a field. */
+/** A slash after a name, number, string, bracket or field is a division. */
 const operandEnd = /[\w"\]$.)]$/;
 
 const keyword = /\b(?:print|printf|return|in|else|do|case|exit)$/;
 
 /**
- * An awk program without the content of its texts, its patterns and its comments, so that what is left is what it does. As it was
- * given, when a slash may as well begin a pattern as divide, or something is left open: then all of it counts.
+ * Strips strings, patterns and comments from an awk program, so that only its code remains. Returns the whole program when a
+ * slash is ambiguous or a token is unclosed.
  */
-export function withoutTexts(program: string): string {
+export function stripAwkText(program: string): string {
   let bare = "";
   for (let at = 0; at < program.length; ) {
     const rest = program.slice(at);
@@ -17,7 +17,7 @@ export function withoutTexts(program: string): string {
     if (char === '"') {
       token = /^"(?:\\.|[^"\\\n])*"/s.exec(rest)?.[0] ?? "";
       if (token === "") return program;
-      // An address of the network is a file to awk.
+      // awk opens network addresses as files.
       kept = token.includes("/inet") ? token : '""';
     } else if (char === "#") {
       token = /^[^\n]*/.exec(rest)?.[0] ?? "";
@@ -28,7 +28,7 @@ export function withoutTexts(program: string): string {
       if (isDivision && before.endsWith(")") && rest.includes("/", 1)) return program;
       if (!isDivision) {
         token = /^\/(?:\\.|[^/\\\n])*\//.exec(rest)?.[0] ?? "";
-        // A slash between brackets ends the pattern for some and not for others.
+        // awk versions differ on whether a slash inside brackets ends the pattern.
         if (token === "" || /\[[^\]]*$/.test(token)) return program;
         kept = "//";
       }

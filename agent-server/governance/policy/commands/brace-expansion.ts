@@ -1,6 +1,6 @@
 export const maxReadings = 200;
 
-/** The words a brace expansion stands for, as shells make them; null when that is not plain. */
+/** The words of a brace expansion; null when it is not a simple one. */
 export function expandBraces(text: string): string[] | null {
   if (/[$`'"\\]/.test(text) || text.length > 500) return null;
   return braceWord(text);
@@ -42,12 +42,12 @@ export function choices(text: string, marks: readonly number[]): string[] | null
 
 function braceRange(text: string): string[] | null {
   const range = /^(-?\d+)\.\.(-?\d+)(?:\.\.-?\d+)?$/.exec(text);
-  // Numbers with noughts in front are all made as long as the longest.
+  // Leading zeros pad all numbers to the same length.
   if (range === null || /^-?0\d|\.-?0\d/.test(text)) return null;
   const from = Number(range[1]);
   const to = Number(range[2]);
   if (Math.abs(to - from) > maxReadings) return null;
   const low = Math.min(from, to);
-  // Every number of the range, whatever the step: more can only be stricter.
+  // Every number of the range, ignoring the step: more values can only be stricter.
   return Array.from({ length: Math.abs(to - from) + 1 }, (_, index) => String(low + index));
 }

@@ -1,11 +1,11 @@
 import type { ParsedScript } from "unbash";
 import type { CommandPart } from "../../../contract/governance.ts";
 import type { Field } from "./shell-fields.ts";
-import { type Finding, holds, strictest } from "./command-findings.ts";
+import { type Finding, alwaysAsks, strictest } from "./command-findings.ts";
 import type { CommandTable } from "./command-table.ts";
 import type { PathContext, Variables } from "./types.ts";
 
-/** What the shell knows at a point of the command line; commands change it as it is walked. */
+/** The shell's state at a point of the command line. Walking the commands changes it. */
 export interface State {
   /** Folders a relative path may start from, as `resolve` takes them; null when that is not known. */
   cwds: readonly string[] | null;
@@ -20,7 +20,7 @@ export type Input =
   | { readonly kind: "names"; readonly fields: readonly Field[] }
   | { readonly kind: "unknown" };
 
-/** A function of the command line: judges its body as it runs where it is called. */
+/** A function of the command line: judges its body in the scope of the call. */
 export type FunctionBody = (scope: Scope) => void;
 
 /** The deps of a judgement, the same for every command. */
@@ -45,7 +45,7 @@ export interface Run {
   fetches: boolean;
 }
 
-/** Where a command stands. */
+/** The position of a command and what is known there. */
 export interface Scope {
   readonly run: Run;
   readonly within: readonly string[];
@@ -70,7 +70,7 @@ export function pathContext(scope: Scope): PathContext {
   return { ...scope.run.engine.paths, cwds: scope.state.cwds };
 }
 
-/** Records what was found about one simple command. */
+/** Records the findings of one simple command. */
 export function record(scope: Scope, text: string, findings: readonly Finding[]): void {
   const worst = strictest(findings);
   if (worst === null) return;
@@ -86,7 +86,7 @@ export function record(scope: Scope, text: string, findings: readonly Finding[])
   });
 }
 
-/** Counts one simple command; false once there are too many to look at, which is recorded. */
+/** Counts one simple command; false beyond the limit, which it records. */
 export function count(scope: Scope): boolean {
   const { run } = scope;
   run.count += 1;
@@ -98,10 +98,10 @@ export function count(scope: Scope): boolean {
   return false;
 }
 
-export const tooMany = holds("too-many", "The command line holds too many commands to look at each.", ["Run it in smaller steps."]);
-export const tooDeep = holds("too-deep", "The commands are nested too deeply to be judged.", ["Run it in smaller steps."]);
+export const tooMany = alwaysAsks("too-many", "Too many commands to check.", ["Run it in smaller steps."]);
+export const tooDeep = alwaysAsks("too-deep", "The commands are nested too deeply to check.", ["Run it in smaller steps."]);
 
-/** What holds whichever of several ways was taken. A variable that one of them left to the outside stays of the outside. */
+/** The state after any of several branches. A variable that one branch takes from the environment stays unknown. */
 export function mergeStates(states: readonly State[]): State {
   const [first, ...rest] = states;
   if (first === undefined) return { cwds: null, variables: new Map() };

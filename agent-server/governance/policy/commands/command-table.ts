@@ -8,8 +8,8 @@ import { tags } from "../../action-vocabulary.ts";
 import type { Finding } from "./command-findings.ts";
 
 /**
- * What a word is to the program: a path it reads (`list`: names only, `search`: everything below), writes, makes, deletes or
- * changes (`output`: what a compiler makes); text that is no path; a folder it works in; shell text or code it runs; a program it starts.
+ * How a program uses an argument: a path it reads (`list`: names only, `search`: everything below), writes, creates, deletes or
+ * changes (`output`: compiler output); plain text; a working folder; shell text or code it runs; a program it starts.
  */
 export const uses = [
   "text",
@@ -128,7 +128,7 @@ export interface CommandTable {
   readonly version: string;
 }
 
-/** The files of the table as they stand on the disk. @throws LancelotError `internal` when they cannot be read. */
+/** Reads the table's files. @throws LancelotError `internal` when they cannot be read. */
 export function readCommandTable(configDir: string): readonly TableFile[] {
   const folder = join(configDir, "commands");
   let files: TableFile[];
@@ -145,8 +145,8 @@ export function readCommandTable(configDir: string): readonly TableFile[] {
 }
 
 /**
- * The table, from the texts of its files. The examples are tried by `commandTableFaults`.
- * @throws LancelotError `internal` when one is malformed.
+ * Parses the table. `commandTableFaults` checks its examples.
+ * @throws LancelotError `internal` when a file is malformed.
  */
 export function parseCommandTable(files: readonly TableFile[]): CommandTable {
   const hash = createHash("sha256");
@@ -237,7 +237,7 @@ function usesOf(row: Use | readonly Use[]): readonly Use[] {
   return typeof row === "string" ? [row] : row;
 }
 
-/** `*` is any text, slashes too; `?` is one character; everything else is itself. */
+/** `*` matches any text including slashes, `?` one character. */
 function wildcard(word: string): RegExp {
   const source = word
     .replaceAll(/[.+^${}()|[\]\\/]/g, "\\$&")

@@ -4,7 +4,7 @@ import { asks, type Finding } from "./command-findings.ts";
 import type { Scope } from "./command-scope.ts";
 import { changesExecution, isHarmlessVariable, isPagerOff, isSensitiveVariable } from "./shell-variables.ts";
 
-/** `env` and its options: which variables it sets, where it moves, and the command after them. */
+/** `env` and its options: variables, working folder and the command that follows. */
 export function environment(call: Call): boolean {
   const words = [...call.args];
   let isCleared = false;
@@ -46,7 +46,7 @@ export function environment(call: Call): boolean {
       call.findings.push(
         asks(
           "environment-print",
-          "This prints every environment variable, passwords and keys too.",
+          "Prints every environment variable, including passwords and keys.",
           ["Print the one variable you need, such as echo $PATH."],
           ["credentials", "read"],
         ),
@@ -55,9 +55,9 @@ export function environment(call: Call): boolean {
   return true;
 }
 
-/** Another folder to work in: asked, and what runs there is judged there. */
+/** Another working folder: requires approval, and the command is judged there. */
 function movedTo(folder: Field, call: Call): Partial<Scope> {
-  call.findings.push(asks("unknown-folder", "The program works in another folder.", ["Use cd in front of the command."]));
+  call.findings.push(asks("unknown-folder", "The program works in another folder.", ["Use cd before the command."]));
   const { cwds, variables } = call.scope.state;
   const path = valueOf(folder);
   if (path === null) return { state: { cwds: null, variables } };
@@ -78,7 +78,7 @@ function splitString(value: Field, rest: readonly Field[], call: Call): boolean 
   return true;
 }
 
-/** `NAME=value` given as a word. */
+/** `NAME=value` as an argument. */
 export function judgeSetting(word: Field, findings: Finding[], isPrefix: boolean): void {
   const start = startOf(word);
   const name = start.slice(0, start.indexOf("=")).replace(/\+$/, "");
@@ -88,8 +88,8 @@ export function judgeSetting(word: Field, findings: Finding[], isPrefix: boolean
     findings.push(
       asks(
         "environment",
-        `The variable ${name} is set for the program, and what that changes is not known.`,
-        ["Use the program's own flags."],
+        `Sets the variable ${name} for the program, with unknown effect.`,
+        ["Use the program's flags."],
         ["settings"],
       ),
     );

@@ -1,20 +1,20 @@
 import { expandBraces } from "./brace-expansion.ts";
 import { type Field, literal, unknown } from "./shell-fields.ts";
-import { asks, holds } from "./command-findings.ts";
+import { asks, alwaysAsks } from "./command-findings.ts";
 import { appendChoices, appendField, appendText, appendUnknown, choiceField, finish, type Reading } from "./word-expansions.ts";
 import { hasOpenSum, isOpenExpansion } from "./shell-source.ts";
 import { changesExecution, isSensitiveVariable, lookUp, number, numberNames } from "./shell-variables.ts";
 import type { WordContext } from "./types.ts";
 import type { ArithmeticExpression, DoubleQuotedChild, ParameterExpansionPart, Word, WordPart } from "unbash";
 
-const openExpansion = holds(
+const openExpansion = alwaysAsks(
   "syntax",
-  "An expansion is left open, or is one that only some shells know.",
-  ["Write it more simply."],
+  "An expansion is unclosed, or only some shells support it.",
+  ["Simplify it."],
   ["execute"],
 );
 
-/** What the program gets for a word: none, one or several fields. What is risky about the word itself is told to the context. */
+/** Expands a word to zero or more fields. Reports risks of the word itself to the context. */
 export function expandWord(word: Word, context: WordContext): Field[] {
   const parts = word.parts;
   if (hasOpenSum(word)) context.onFinding(openExpansion);
@@ -35,7 +35,7 @@ export function expandWord(word: Word, context: WordContext): Field[] {
     }
     readings = appendPart(readings, part, context);
   }
-  // Braces that the parser left alone although a shell might not.
+  // Braces that the parser ignored but a shell may expand.
   if (!hasBraces && hasLooseBraces(loose)) return [unknown(word.text)];
   return readings.flatMap((reading) => finish(reading, word));
 }
@@ -70,7 +70,7 @@ function appendPart(readings: Reading[], part: WordPart, context: WordContext): 
       return readings;
     case "Glob":
       if (part.parts?.some((child) => child.type !== "Literal" && child.type !== "SingleQuoted") === true) {
-        // What stands in brackets is expanded, and run, before it is a pattern.
+        // The text in brackets is expanded, and its commands run, before it becomes a pattern.
         for (const child of part.parts) appendPart([], child, context);
         appendUnknown(readings, true);
         return readings;
@@ -83,11 +83,11 @@ function appendPart(readings: Reading[], part: WordPart, context: WordContext): 
       }
       return readings;
     case "ExtendedGlob":
-      // Without shopt -s extglob a shell does not read it at all.
+      // A shell without extglob rejects it.
       context.onFinding(
         asks(
           "extended-pattern",
-          "Only some shells read a pattern such as @(a|b).",
+          "Only some shells support patterns such as @(a|b).",
           ["Name the files, or use plain patterns."],
           ["execute"],
         ),
@@ -114,7 +114,7 @@ function appendPart(readings: Reading[], part: WordPart, context: WordContext): 
     }
     case "ProcessSubstitution":
       context.onScript(part.script, part.operator === "<" ? "<(…)" : ">(…)");
-      // The program gets /dev/fd/N, which leads nowhere else.
+      // The program gets /dev/fd/N.
       appendText(readings, part.operator === "<" ? "/dev/fd/63" : "/dev/fd/64", true);
       return readings;
     case "SimpleExpansion":
@@ -168,7 +168,7 @@ function appendParameter(readings: Reading[], part: ParameterExpansionPart, quot
   if (index !== undefined) inspectIndex(index, context);
   if (part.prefix === "!" || operation?.type === "Names") {
     context.onFinding(
-      holds("indirect", "The expansion ${!name} reads a variable that another one names.", ["Name the variable itself."], ["execute"]),
+      alwaysAsks("indirect", "The expansion ${!name} reads a variable named by another one.", ["Use the variable directly."], ["execute"]),
     );
     appendUnknown(readings, quoted);
     return readings;
@@ -185,9 +185,9 @@ function appendParameter(readings: Reading[], part: ParameterExpansionPart, quot
     case "Transform":
     case "Unknown":
       context.onFinding(
-        holds(
+        alwaysAsks(
           "transform",
-          "An expansion such as ${name@P} can run commands that a variable holds.",
+          "An expansion such as ${name@P} can run commands in a variable's value.",
           ["Use the plain variable."],
           ["execute"],
         ),
@@ -219,7 +219,7 @@ function appendParameter(readings: Reading[], part: ParameterExpansionPart, quot
   return readings;
 }
 
-/** A subscript or offset is evaluated as arithmetic, and arithmetic can run commands. */
+/** A subscript or offset is evaluated as arithmetic, which can run commands. */
 function inspectIndex(word: Word, context: WordContext): void {
   if (/^\s*(?:-?\d+|[@*])\s*$/.test(word.text)) return;
   if (word.text.includes("$(") || word.text.includes("`")) context.onFinding(arithmeticRuns);
@@ -229,16 +229,16 @@ function inspectIndex(word: Word, context: WordContext): void {
   if (!isSafe) context.onFinding(arithmeticUnknown);
 }
 
-const arithmeticRuns = holds(
+const arithmeticRuns = alwaysAsks(
   "arithmetic-runs",
-  "A subscript or sum with a command in it runs that command, and what it answers as well.",
-  ["Do the sum without a command in it."],
+  "A command inside a subscript or arithmetic expression runs, and its output may run too.",
+  ["Use arithmetic without commands."],
   ["execute"],
 );
 
 const arithmeticUnknown = asks(
   "arithmetic",
-  "A sum over a value that is not known can run commands hidden in that value.",
+  "Arithmetic with an unknown value can run commands hidden in it.",
   ["Use numbers, or variables that were set to numbers in the same command."],
   ["execute"],
 );
@@ -256,7 +256,7 @@ function isNumericName(name: string, context: WordContext): boolean {
   return values !== undefined && values !== null && values.length > 0 && values.every(isNumeric);
 }
 
-/** Judges a sum: which commands it holds, which variables it sets, and whether what it reads is known to be numbers. */
+/** Judges an arithmetic expression: its commands, the variables it sets, and whether its inputs are known numbers. */
 export function inspectArithmetic(expression: ArithmeticExpression | undefined, context: WordContext): void {
   if (expression === undefined) return;
   switch (expression.type) {

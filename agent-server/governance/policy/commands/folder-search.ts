@@ -1,18 +1,18 @@
 import type { PathContext } from "./types.ts";
 import * as nodePath from "node:path";
 import { patternOf } from "./shell-fields.ts";
-import { asks, type Finding, holds } from "./command-findings.ts";
+import { asks, type Finding, alwaysAsks } from "./command-findings.ts";
 import { type Dirent, readdirSync } from "node:fs";
 
 const maxGlobMatches = 256;
 
 const maxWalkEntries = 4000;
 
-/** What any program may read of a system: headers, documentation, what says which system it is. */
+/** System files that any program may read: headers, documentation, system information. */
 export const openFolders =
   /^\/(?:usr\/(?:include|share|lib|lib64|libexec|bin|sbin|src|local\/(?:include|share|lib|bin|opt|go))|lib|lib64|bin|sbin|opt\/homebrew\/(?:include|share|lib|bin|opt))(?:\/|$)|^\/(?:private\/)?etc\/(?:os-release|lsb-release|debian_version|alpine-release|redhat-release|issue|timezone|localtime|hosts|hostname|services|protocols|shells|mime\.types)$/;
 
-/** The files a pattern means; null when they are too many or the pattern cannot be read. Hidden names need a written dot. */
+/** The files that a pattern matches; null when there are too many or the pattern is invalid. Hidden names need a literal dot. */
 export function expandGlob(root: string, segments: readonly string[]): { absolute: string; relative: string }[] | null {
   let found = [{ absolute: root, relative: "" }];
   let looked = 0;
@@ -52,8 +52,8 @@ export function read(folder: string): Dirent[] | null {
   }
 }
 
-/** Folders of software of others and of build results; searches pass them by or find nothing private in them. */
-const passedBy = new Set([
+/** Dependency and build folders, which searches skip or which contain nothing private. */
+const skippedFolders = new Set([
   "node_modules",
   ".git",
   "target",
@@ -67,7 +67,7 @@ const passedBy = new Set([
   ".gradle",
 ]);
 
-/** True when a folder holds names that look like flags. */
+/** True when a folder contains names that look like flags. */
 export function hasDashNames(context: PathContext): boolean {
   return (context.cwds ?? []).some((cwd) => {
     const resolved = context.resolve(cwd);
@@ -75,7 +75,7 @@ export function hasDashNames(context: PathContext): boolean {
   });
 }
 
-/** The first secret file below a folder, by a walk that does not follow links; asked when it is too large to be sure. */
+/** The first secret file below a folder, without following links. A folder that is too large to check requires approval. */
 export function findSecret(root: string, name: RegExp | null, skipsHidden: boolean, inside: boolean, context: PathContext): Finding | null {
   if (!inside && openFolders.test(root)) return null;
   const folders = [root];
@@ -86,7 +86,7 @@ export function findSecret(root: string, name: RegExp | null, skipsHidden: boole
       if (looked > maxWalkEntries) {
         return asks(
           "search-large",
-          "The folder is too large to be sure that no secret file is read.",
+          "The folder is too large to check for secret files.",
           ["Search with search_files, or name a smaller folder."],
           ["read"],
         );
@@ -94,17 +94,17 @@ export function findSecret(root: string, name: RegExp | null, skipsHidden: boole
       if (skipsHidden && entry.name.startsWith(".")) continue;
       const absolute = nodePath.join(folder, entry.name);
       if (entry.isDirectory()) {
-        if (!passedBy.has(entry.name)) folders.push(absolute);
-        // A folder is passed on itself only when it is asked for by name; the files in it are looked at one by one.
+        if (!skippedFolders.has(entry.name)) folders.push(absolute);
+        // A folder counts only when it is searched by name; its files are checked one by one.
         if ((name !== null && !name.test(entry.name)) || !couldBeSecret(absolute, entry.name, context)) continue;
       } else if (name !== null && !name.test(entry.name)) continue;
       else if (!couldBeSecret(absolute, entry.name, context)) continue;
       const resolved = context.resolve(absolute);
       if (resolved.ok && resolved.sensitive === "secret") {
-        return holds(
+        return alwaysAsks(
           "secret-search",
-          `This reads every file below a folder, and ${resolved.display} among them is a secret file.`,
-          ["Search with search_files or git grep, which leave secret files out.", "Name the folders to search."],
+          `Reads every file below a folder, including the secret file ${resolved.display}.`,
+          ["Search with search_files or git grep, which skip secret files.", "Name the folders to search."],
           ["sensitive", "credentials", "read"],
         );
       }

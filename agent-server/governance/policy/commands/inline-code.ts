@@ -1,5 +1,5 @@
 import { type Field, literal, valueOf } from "./shell-fields.ts";
-import { holds } from "./command-findings.ts";
+import { alwaysAsks } from "./command-findings.ts";
 import { judgePath } from "./command-paths.ts";
 import { inside, pathContext, type Run } from "./command-scope.ts";
 import type { Call } from "./program-call.ts";
@@ -7,14 +7,14 @@ import type { Call } from "./program-call.ts";
 const maxStrings = 200;
 
 /**
- * Code of another language on the command line. It is always asked; the texts in it are looked at, so that a secret file's name or
- * a destructive shell command in it denies.
+ * Judges code of another language on the command line. It always requires approval. Its string literals are checked too, so that
+ * the name of a secret file or a destructive shell command denies.
  */
 export function judgeInlineCode(field: Field, call: Call): void {
   call.findings.push(
-    holds(
+    alwaysAsks(
       "inline-code",
-      `This gives ${call.name} code to run that is not judged.`,
+      `Runs unreviewed code: inline ${call.name} code.`,
       ["Write the code to a file of the workspace, where it can be reviewed."],
       ["execute"],
     ),
@@ -29,7 +29,7 @@ export function judgeInlineCode(field: Field, call: Call): void {
   }
 }
 
-/** What is denied in a text that some code may use as a path or give to a shell. */
+/** Denials for a string that code may use as a path or pass to a shell. */
 function judgeString(text: string, call: Call): void {
   if (text.length > 2000 || /\p{Cc}/u.test(text)) return;
   const { scope } = call;

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import * as nodePath from "node:path";
-import { asks, holds } from "./command-findings.ts";
+import { asks, alwaysAsks } from "./command-findings.ts";
 import { valueOf } from "./shell-fields.ts";
 import { inside, type Run } from "./command-scope.ts";
 import { isFarIn, isSerious, labelOf } from "./package-scripts.ts";
@@ -14,8 +14,8 @@ interface Target {
 }
 
 /**
- * What the recipes of the targets, and of those they need, would run. As with package scripts, only what is denied or reaches
- * out of the workspace counts. What make computes itself (`$(shell …)`, includes, patterns) is not followed.
+ * Judges the recipes of the targets and their prerequisites. As with package scripts, only denials and effects outside the
+ * workspace count. Text that make computes itself (`$(shell …)`, includes, patterns) is not followed.
  */
 export function judgeMakeTargets(call: Call): void {
   const targets = call.operands.map(valueOf).filter((name): name is string => name !== null && !name.includes("="));
@@ -25,7 +25,7 @@ export function judgeMakeTargets(call: Call): void {
     const text = readMakefile(folder.absolute);
     if (text === null) continue;
     if (text === "too large") {
-      call.findings.push(asks("make.large", "The Makefile is too large to look at what it runs."));
+      call.findings.push(asks("make.large", "The Makefile is too large to check."));
       continue;
     }
     judgeMakefile(text, targets, call);
@@ -38,7 +38,7 @@ function readMakefile(folder: string): string | null {
       const text = readFileSync(nodePath.join(folder, name), "utf8");
       return text.length > maxBytes ? "too large" : text;
     } catch {
-      // The next name is tried, as make does.
+      // Tries the next name, like make.
     }
   }
   return null;
@@ -64,13 +64,13 @@ function judgeMakefile(text: string, wanted: readonly string[], call: Call): voi
     const whole = expand(line, variables, budget);
     if (budget.left <= 0) call.findings.push(makeDeep);
     for (const [, command] of whole.matchAll(shellCalls)) judgeLine(command ?? "", label, call);
-    // Functions that hand on one of several texts.
+    // Functions that return one of several texts.
     for (const [, choice] of whole.matchAll(choices)) for (const one of (choice ?? "").split(",")) judgeLine(one, label, call);
     judgeLine(whole.replaceAll(functionCalls, "made").replaceAll("$$", "$"), label, call);
   }
 }
 
-/** The rules of a target: its own, those of a pattern that make its recipe, or what make does for a name without any. */
+/** The rules of a target: explicit rules, pattern rules, or make's built-in ones. */
 function targetsFor(name: string, targets: ReadonlyMap<string, Target>): Target[] {
   const own = targets.get(name);
   if (own !== undefined && own.recipe.length > 0) return [own];
@@ -89,9 +89,9 @@ const functionCalls = /\$\([a-z]+ [^()]*(?:\([^()]*\)[^()]*)*\)/g;
 
 const maxReplacements = 500;
 
-const makeDeep = holds(
+const makeDeep = alwaysAsks(
   "make.deep",
-  "The Makefile's variables stand in one another too deeply to look at what it runs.",
+  "The Makefile's variables are nested too deeply to check.",
   ["Run the commands of the target themselves."],
   ["execute"],
 );
@@ -104,7 +104,7 @@ function judgeLine(line: string, label: string, call: Call): void {
   scope.run.count = Math.max(scope.run.count, run.count);
   for (const { part, findings } of run.found) {
     for (const finding of findings.filter(isSerious)) {
-      call.findings.push({ ...finding, message: `The Makefile runs this: ${part.text.slice(0, 200)}. ${finding.message}` });
+      call.findings.push({ ...finding, message: `The Makefile runs ${part.text.slice(0, 200)}. ${finding.message}` });
     }
   }
 }
@@ -136,7 +136,7 @@ function parseMakefile(text: string): Makefile {
     const setting = /^\s*(?:export\s+|override\s+)*([\w.-]+)\s*([:+?]|::)?=\s*(.*)$/.exec(line);
     if (setting?.[1] !== undefined) {
       variables.set(setting[1], setting[3] ?? "");
-      // `:=` is worked out while make reads the file, the others where it is used.
+      // `:=` is expanded when make reads the file, the others on use.
       if (setting[2]?.startsWith(":") === true) computed.push(...callsIn(setting[3] ?? ""));
       continue;
     }
@@ -162,7 +162,7 @@ function parseMakefile(text: string): Makefile {
   return { variables, targets, first: variables.get(".DEFAULT_GOAL")?.trim() ?? first, computed };
 }
 
-/** Make's own variables put in, as often as the budget allows; what it would compute becomes a plain word. */
+/** Expands make's variables within the budget; computed text becomes a plain word. */
 function expand(line: string, variables: ReadonlyMap<string, string>, budget: { left: number }): string {
   return line
     .replaceAll(/\$[({]([\w.-]+)[)}]/g, (_whole, name: string) => {

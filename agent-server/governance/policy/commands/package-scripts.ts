@@ -1,14 +1,14 @@
 import { type Dirent, existsSync, readdirSync, readFileSync } from "node:fs";
 import * as nodePath from "node:path";
-import { asks, type Finding, holds, severity } from "./command-findings.ts";
+import { asks, type Finding, alwaysAsks, severity } from "./command-findings.ts";
 import { inside, type Run, type Scope, tooDeep, tooMany } from "./command-scope.ts";
 import type { Call } from "./program-call.ts";
 
 const maxManifestBytes = 512 * 1024;
 
 /**
- * What a script of package.json and those around it (`pretest`, `posttest`) would run. The workspace's own code is trusted, so
- * unknown programs in it are not asked about; what is denied or always asked in a command line counts here as well.
+ * Judges a package.json script and its `pre` and `post` scripts. The workspace's own code is trusted, so unknown programs in it
+ * need no approval; denials and findings that always ask count as in a command line.
  */
 export function judgePackageScript(name: string, call: Call): void {
   const { cwds } = call.scope.state;
@@ -17,7 +17,7 @@ export function judgePackageScript(name: string, call: Call): void {
     if (!folder.ok || !folder.inside) continue;
     const scripts = readScripts(nodePath.join(folder.absolute, "package.json"));
     if (scripts === "unreadable") {
-      call.findings.push(asks("packages.unreadable", "The project's package.json cannot be read, so what its scripts run is not known."));
+      call.findings.push(asks("packages.unreadable", "package.json cannot be read, so its scripts cannot be checked."));
       continue;
     }
     for (const one of [`pre${name}`, name, `post${name}`]) {
@@ -27,7 +27,7 @@ export function judgePackageScript(name: string, call: Call): void {
   }
 }
 
-/** As `judgePackageScript`, for the packages below that a filter names, or every one. */
+/** Same as `judgePackageScript`, for the packages below that match a filter, or all of them. */
 export function judgeWorkspaceScripts(name: string, filter: string | null, call: Call): void {
   const { cwds } = call.scope.state;
   for (const cwd of cwds ?? []) {
@@ -36,7 +36,7 @@ export function judgeWorkspaceScripts(name: string, filter: string | null, call:
     const packages = findPackages(folder.absolute);
     if (packages === null) {
       call.findings.push(
-        asks("packages.many", "There are too many packages here to look at the scripts of each.", ["Run the script in one package."]),
+        asks("packages.many", "Too many packages to check their scripts.", ["Run the script in one package."]),
       );
       continue;
     }
@@ -61,7 +61,7 @@ function isNamed(path: string, filter: string): boolean {
 
 const maxPackages = 100;
 
-/** Folders at most three deep that hold a package.json. */
+/** Folders up to three levels deep with a package.json. */
 function findPackages(root: string): string[] | null {
   let folders = [root];
   const found: string[] = [];
@@ -100,15 +100,15 @@ function judgeScript(name: string, text: string, call: Call): void {
     call.findings.push(
       ...serious.map((finding) => ({
         ...finding,
-        message: `The script ${name} runs this: ${part.text.slice(0, 200)}. ${finding.message}`,
+        message: `The script ${name} runs ${part.text.slice(0, 200)}. ${finding.message}`,
       })),
     );
   }
 }
 
 /**
- * True when scripts have started one another often enough not to be followed further. A circle ends here in silence; a chain of
- * different ones is asked, since the next may do anything.
+ * True when scripts are nested too deeply to follow. A cycle ends silently; a chain of different scripts requires approval, because
+ * the next one may do anything.
  */
 export function isFarIn(label: string, kind: "script " | "recipe ", call: Call): boolean {
   const around = call.scope.within.filter((one) => one.startsWith(kind));
@@ -117,22 +117,22 @@ export function isFarIn(label: string, kind: "script " | "recipe ", call: Call):
   return true;
 }
 
-/** Names a script by the folder it stands in. */
+/** Labels a script with its folder. */
 export function labelOf(kind: "script " | "recipe ", name: string, scope: Scope): string {
   return `${kind}${name} ${scope.state.cwds?.join(" ") ?? ""}`;
 }
 
-const scriptsDeep = holds(
+const scriptsDeep = alwaysAsks(
   "scripts-deep",
-  "The scripts start one another too deeply to look at each.",
-  ["Run the innermost script by itself."],
+  "The scripts are nested too deeply to check.",
+  ["Run the innermost script directly."],
   ["execute"],
 );
 
-/** Found where the look at what is run ends. */
+/** Findings at the point where following scripts stops. */
 const unseen = new Set([scriptsDeep.id, tooDeep.id, tooMany.id, "make.deep"]);
 
-/** Denied, not seen to the end, or reaches out of the workspace or to the network. */
+/** True for a denial, an incomplete check, or an effect outside the workspace or on the network. */
 export function isSerious(finding: Finding): boolean {
   if (finding.verdict === "deny" || unseen.has(finding.id)) return true;
   return (

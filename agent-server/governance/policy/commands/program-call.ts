@@ -4,33 +4,33 @@ import type { Finding } from "./command-findings.ts";
 import type { Program, ProgramRule, Use } from "./command-table.ts";
 import type { Input, Scope } from "./command-scope.ts";
 
-/** One program call on its way through the policy. */
+/** One program call while it is judged. */
 export interface Call {
   readonly name: string;
   readonly program: Program;
   readonly args: readonly Field[];
   readonly given: Arguments;
   readonly base: ProgramRule | null;
-  /** Without the sub-command. */
+  /** Operands without the subcommand. */
   readonly operands: readonly Field[];
   readonly text: string;
-  /** Where the program works: after `-C`. */
+  /** The program's working scope, after `-C`. */
   readonly scope: Scope;
-  /** Where the shell stands. */
+  /** The shell's scope. */
   readonly outer: Scope;
   readonly findings: Finding[];
-  /** Done after this call is recorded, so that parts stand in reading order. */
+  /** Runs after this call is recorded, so that the parts are in reading order. */
   readonly later: (work: () => void) => void;
   readonly judgeWords: (words: readonly Field[], label: string, more?: Partial<Scope>) => void;
-  /** `input`: what the commands in it can read, when that is not what the shell reads. */
+  /** `input`: the commands' standard input, when it differs from the shell's. */
   readonly judgeShell: (text: Field, label: string, input?: Input) => void;
   readonly apply: (field: Field, use: Use) => void;
 }
 
 export interface SpecialProgram {
-  /** Rewrites the words before they are read. */
+  /** Rewrites the arguments before they are parsed. */
   readonly prepare?: (args: readonly Field[], name: string) => readonly Field[];
-  /** True when the operands are dealt with. */
+  /** Returns true when it has judged the operands. */
   readonly judge?: (call: Call) => boolean;
 }
 

@@ -1,13 +1,13 @@
 import { judgePath } from "./command-paths.ts";
 import { type Call, given } from "./program-call.ts";
 import { type Field, literal, startOf, valueOf } from "./shell-fields.ts";
-import { allowed, asks, type Finding, holds } from "./command-findings.ts";
+import { allows, asks, type Finding, alwaysAsks } from "./command-findings.ts";
 import { judgeMakeTargets } from "./make-targets.ts";
 import { pathContext } from "./command-scope.ts";
 import { judgePackageScript, judgeWorkspaceScripts } from "./package-scripts.ts";
 import { isOutside, isStandardInput, readsScript, runsFile } from "./shell-builtins.ts";
 
-/** `python -m module …` and `python -c code …`: what follows belongs to the module. */
+/** `python -m module …` and `python -c code …`: the rest belongs to the module. */
 export function moduleLast(args: readonly Field[], name: string): readonly Field[] {
   if (!/^(?:python|pypy)/.test(name)) return args;
   const at = args.findIndex((field) => /^-[mc]$/.test(valueOf(field) ?? ""));
@@ -19,10 +19,10 @@ export function moduleLast(args: readonly Field[], name: string): readonly Field
 const harmlessModules = /^(?:unittest|compileall|py_compile|json\.tool|tabnanny|platform|sysconfig|calendar|this|dis|ast|tokenize)$/;
 
 function runsUnknownModule(module: Field): Finding {
-  return holds(
+  return alwaysAsks(
     "run-module",
-    `This runs the module ${module.text}, which is not judged.`,
-    ["Run the project's tests or build by their usual command."],
+    `Runs unreviewed code: module ${module.text}.`,
+    ["Run the project's tests or build with their usual command."],
     ["execute"],
   );
 }
@@ -31,7 +31,7 @@ function runsModule(call: Call): boolean {
   const module = call.given.flags.find(({ name }) => name === "-m")?.value ?? null;
   if (module === null) return false;
   if (!/^(?:python|pypy)/.test(call.name)) {
-    // Elsewhere it loads code besides the program, as `perl -mstrict x.pl` does.
+    // Otherwise it loads code in addition to the program, like `perl -mstrict x.pl`.
     call.findings.push(runsUnknownModule(module));
     return false;
   }
@@ -47,10 +47,10 @@ function runsModule(call: Call): boolean {
   return true;
 }
 
-/** `npm test`, `npm run build`, `pnpm exec tsc`: what the script in package.json runs is looked at too. */
+/** `npm test`, `npm run build`, `pnpm exec tsc`: also judges the package.json script. */
 export function packageScripts(call: Call): boolean {
   if (call.name === "bun" && given(call, "-r", "--preload")) {
-    call.findings.push(holds("packages.preload", "This loads other code first.", ["Leave the option out."], ["execute"]));
+    call.findings.push(alwaysAsks("packages.preload", "Loads other code first.", ["Omit the option."], ["execute"]));
   }
   if (call.base?.finding.id === "packages.exec") {
     const at = call.args.findIndex((field) => valueOf(field) === "exec");
@@ -82,10 +82,10 @@ function runsTool(words: readonly Field[], call: Call): void {
   const program = name === null ? undefined : call.scope.run.engine.table.programs.get(name);
   if (program?.tool !== true) {
     call.findings.push(
-      holds(
+      alwaysAsks(
         "package-runner.unknown",
-        `This may fetch the package ${tool?.text ?? ""} and run it.`,
-        ["Use a tool the project has installed."],
+        `May download and run the package ${tool?.text ?? ""}.`,
+        ["Use a tool that the project has installed."],
         ["network", "download", "execute"],
       ),
     );
@@ -105,7 +105,7 @@ export function packageRunner(call: Call): boolean {
 
 const runners = /^(?:poetry|pdm|uv|pipenv|hatch|rye|bundle|bundler|pyenv|rbenv)$/;
 
-/** `poetry run pytest`, `bundle exec rspec`: what follows is a program of the project. */
+/** `poetry run pytest`, `bundle exec rspec`: the rest is a program of the project. */
 export function projectRunner(call: Call): boolean {
   const at = call.args.findIndex((field) => /^(?:run|exec)$/.test(valueOf(field) ?? ""));
   if (at < 0 || call.base?.finding.id !== "project.runs") return false;
@@ -119,10 +119,10 @@ export function projectRunner(call: Call): boolean {
   const [first] = words;
   if (!runners.test(call.name) || first === undefined || startOf(first).startsWith("-")) {
     call.findings.push(
-      holds(
+      alwaysAsks(
         "unknown-use",
-        `The policy does not know this use of ${call.name}.`,
-        ["Run the project's tests or build by their usual command."],
+        `Unknown use of ${call.name}.`,
+        ["Run the project's tests or build with their usual command."],
         ["execute"],
       ),
     );
@@ -143,10 +143,10 @@ export function goals(call: Call): boolean {
       (/^(?:-p$|--property(?::|$))/.test(name) && call.name === "dotnet");
     if (isSetting && !harmlessSettings.test(valueOf(value ?? undefined) ?? "")) {
       call.findings.push(
-        holds(
+        alwaysAsks(
           "goals.setting",
           "This setting can make the build start another program or write elsewhere.",
-          ["Leave the setting out."],
+          ["Omit the setting."],
           ["execute"],
         ),
       );
@@ -155,7 +155,7 @@ export function goals(call: Call): boolean {
   return false;
 }
 
-/** What the recipes of a Makefile run is looked at too. */
+/** Judges the recipes of the Makefile too. */
 export function makeTargets(call: Call): boolean {
   if ((call.name === "make" || call.name === "gmake") && call.base?.finding.verdict !== "deny") judgeMakeTargets(call);
   return false;
@@ -170,11 +170,11 @@ export function testRunner(call: Call): boolean {
   if (call.name === "coverage" && sub === "run" && !isModule) {
     const file = call.operands[1];
     call.findings.push(
-      asks("run-script", `This runs ${file?.text ?? "a module"}, whose commands are not judged.`, ["Run the tests with it."], ["execute"]),
+      asks("run-script", `Runs unreviewed code: ${file?.text ?? "a module"}.`, ["Run the tests with it."], ["execute"]),
     );
   }
   if (call.name === "tox" && given(call, "-x", "--override")) {
-    call.findings.push(holds("test.sets", "This gives tox other commands to run.", ["Name an environment of the project."], ["execute"]));
+    call.findings.push(alwaysAsks("test.sets", "Gives tox other commands to run.", ["Use an environment of the project."], ["execute"]));
   }
   if ((call.name === "nyc" || call.name === "c8") && sub !== null && !/^(?:report|check-coverage|merge)$/.test(sub)) {
     call.judgeWords(call.args.slice(call.args.findIndex((field) => field === first)), call.name);
@@ -200,8 +200,8 @@ export function interpreter(call: Call): boolean {
   const rule = call.base?.finding;
   if (rule !== undefined && isProjectTask(file, rest[0], call)) {
     call.findings.push(...judgePath(file, "read", pathContext(call.scope)));
-    // The rule asks for any script; the project's own test runner is what it is made for.
-    const task = allowed("interpreter.project-test", "Runs the project's tests or checks.", rule.tags);
+    // The rule asks for every script, except the project's own test runner.
+    const task = allows("interpreter.project-test", "Runs the project's tests or checks.", rule.tags);
     call.findings.splice(call.findings.indexOf(rule), 1, task);
   } else runsFile(file, call);
   for (const field of rest) call.apply(field, "maybe");

@@ -1,6 +1,6 @@
 import { type Call, given } from "./program-call.ts";
 import { type Field, literal, startOf, valueOf } from "./shell-fields.ts";
-import { asks, denies, type Finding, holds } from "./command-findings.ts";
+import { asks, denies, type Finding, alwaysAsks } from "./command-findings.ts";
 import { isGuarded, judgePath } from "./command-paths.ts";
 import type { PathContext } from "./types.ts";
 import { pathContext, type Scope } from "./command-scope.ts";
@@ -20,7 +20,7 @@ export function git(call: Call): boolean {
       /pager/i.test(setting) === !/pager\w*(?:\.\w+)?=(?:cat|false|true|less)?$/i.test(setting)
     ) {
       call.findings.push(
-        holds("git.setting", "A setting given with -c can make git run other commands.", ["Leave -c out."], ["execute", "settings"]),
+        alwaysAsks("git.setting", "A setting passed with -c can make git run other commands.", ["Omit -c."], ["execute", "settings"]),
       );
     }
     const alias = /^alias\.[^=]*=!?(.*)$/s.exec(setting ?? "");
@@ -36,7 +36,7 @@ export function git(call: Call): boolean {
       )
     ) {
       call.findings.push(
-        holds("git.global", `The flag ${word} changes how git works before the sub-command.`, ["Leave the flag out."], ["settings"]),
+        alwaysAsks("git.global", `The global git flag ${word} changes how git works.`, ["Omit the flag."], ["settings"]),
       );
     }
     if (word === "-C" || word === "-c") break;
@@ -67,10 +67,10 @@ export function git(call: Call): boolean {
     const named = call.operands.some((operand) => operand.kind !== "static" || isExisting(operand.value, context));
     if (named || call.args.some((field) => valueOf(field) === "--")) {
       call.findings.push(
-        holds(
+        alwaysAsks(
           "git.discard-file",
-          "This throws away changes to files.",
-          ["Look first, with git diff.", "Set changes aside with git stash push."],
+          "Discards changes to files.",
+          ["Check git diff first.", "Stash changes with git stash push."],
           ["delete", "history"],
         ),
       );
@@ -78,10 +78,10 @@ export function git(call: Call): boolean {
   }
   if (sub === "clean" && call.base?.finding.verdict !== "allow" && call.operands.length === 0 && isGuarded(".", context)) {
     call.findings.push({
-      ...holds(
+      ...alwaysAsks(
         "git.clean-all",
-        "This deletes every file of the workspace that git does not track.",
-        ["Look first, with git clean -n."],
+        "Deletes every untracked file of the workspace.",
+        ["Check git clean -n first."],
         ["delete", "destroy"],
       ),
       risk: "critical",
@@ -90,7 +90,7 @@ export function git(call: Call): boolean {
   return false;
 }
 
-/** Behind `switch` a flag -c names a new branch; before it, and with every other sub-command, a setting. */
+/** After `switch`, -c names a new branch; before it, and with every other subcommand, a setting. */
 function settingsEnd(call: Call): number {
   const [sub] = call.given.operands;
   if (sub === undefined || valueOf(sub) !== "switch") return call.given.flags.length;
@@ -116,7 +116,7 @@ export function container(call: Call): boolean {
         call.findings.push(escapes("hands the container the engine that runs every other one"));
       else if (value?.kind === "dynamic" && source === text)
         call.findings.push(
-          holds("container-mount", "What this mounts is known only when it runs.", ["Name the folder itself."], ["container"]),
+          alwaysAsks("container-mount", "Mounts a folder known only at run time.", ["Name the folder."], ["container"]),
         );
       else if (/^[/~.]/.test(source)) {
         const context = pathContext(call.scope);
@@ -136,10 +136,10 @@ export function container(call: Call): boolean {
     } else if (/^--(?:pid|ipc|uts|userns|cgroupns|network|net)$/.test(name) && text === "host") {
       call.findings.push(
         /net/.test(name)
-          ? holds(
+          ? alwaysAsks(
               "container-host-network",
-              "The container would use this machine's network.",
-              ["Leave the network flag out."],
+              "The container uses this machine's network.",
+              ["Omit the network flag."],
               ["container", "network"],
             )
           : escapes("opens this machine's processes to the container"),
@@ -157,13 +157,13 @@ function isWorkspaceFolder(path: string, scope: Scope): boolean {
 function escapes(what: string): Finding {
   return denies(
     "container-escape",
-    `This ${what}, and so lets it out.`,
-    ["Run the container without that flag, with the workspace alone mounted."],
+    `The command ${what}, which lets it escape its isolation.`,
+    ["Run the container without that flag, and mount only the workspace."],
     ["container", "privilege"],
   );
 }
 
-/** `curl`, `wget` and their like: what is sent, where it is written. */
+/** `curl`, `wget` and similar programs: sent data and written files. */
 export function transfer(call: Call): boolean {
   call.outer.run.fetches = true;
   const context = pathContext(call.scope);
@@ -173,7 +173,7 @@ export function transfer(call: Call): boolean {
     const file = /^@(.*)$|=[@<](.*)$/s.exec(text);
     if (file !== null) {
       call.findings.push(
-        holds("uploads", "This sends a file of this machine to a server.", ["Ask the owner to send it."], ["network", "upload"]),
+        alwaysAsks("uploads", "Uploads a file of this machine to a server.", ["Ask the owner to send it."], ["network", "upload"]),
       );
       call.findings.push(...judgePath(literal((file[1] ?? file[2] ?? "").split(";")[0] ?? ""), "read", context));
     }
@@ -181,10 +181,10 @@ export function transfer(call: Call): boolean {
   const targets = call.operands;
   if (targets.some((target) => target.kind !== "static")) {
     call.findings.push(
-      holds(
+      alwaysAsks(
         "sends-computed",
-        "The address holds something known only when it runs, which may send data out.",
-        ["Write the address itself."],
+        "The address contains a value known only at run time, which may send data out.",
+        ["Write the full address."],
         ["network", "upload"],
       ),
     );
@@ -198,24 +198,24 @@ export function transfer(call: Call): boolean {
     targets.every((target) => /^(?:https?:\/\/)?(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?(?:[/?#]|$)/i.test(valueOf(target) ?? ""));
   call.findings.push(
     isLocal
-      ? asks("network-local", "This talks to a server on this machine.", [], ["network"])
-      : holds(
+      ? asks("network-local", "Connects to a server on this machine.", [], ["network"])
+      : alwaysAsks(
           "network",
-          "This reaches a server outside this machine.",
-          ["Fetch pages with fetch_url, which keeps to the owner's list of hosts."],
+          "Connects to a server outside this machine.",
+          ["Fetch pages with fetch_url, which uses the network list."],
           ["network", "download"],
         ),
   );
   return true;
 }
 
-/** `nc` and its like: what is piped in goes out, what comes back may be run. */
+/** `nc` and similar programs: piped input is sent, and received data may be run. */
 export function channel(call: Call): boolean {
   call.outer.run.fetches = true;
   return false;
 }
 
-/** `scp`, `rsync`: operands with a colon are of another machine. */
+/** `scp`, `rsync`: operands with a colon are on another machine. */
 export function remoteCopy(call: Call): boolean {
   const context = pathContext(call.scope);
   const isRemote = (field: Field) => /^[^/]*:/.test(startOf(field));
@@ -231,14 +231,14 @@ export function remoteCopy(call: Call): boolean {
   return true;
 }
 
-/** A name to look up is itself a message to whoever answers for it. */
+/** A name lookup sends the name to its name server. */
 export function namesLookup(call: Call): boolean {
   if (call.operands.some((operand) => operand.kind !== "static")) {
     call.findings.push(
       denies(
         "exfiltrates",
-        "A name with something in it that is known only when it runs sends that out with the question.",
-        ["Write the name itself."],
+        "Looks up a name with a value known only at run time, which sends the value out.",
+        ["Write the full name."],
         ["network", "upload"],
       ),
     );

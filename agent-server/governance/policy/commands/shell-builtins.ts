@@ -4,7 +4,7 @@ import { type Call, given } from "./program-call.ts";
 import { judgeInlineCode } from "./inline-code.ts";
 import { type Field, joined, literal, startOf, valueOf } from "./shell-fields.ts";
 import { judgeSetting } from "./env-program.ts";
-import { asks, fetchedScript, holds } from "./command-findings.ts";
+import { asks, fetchedScript, alwaysAsks } from "./command-findings.ts";
 import { pathContext } from "./command-scope.ts";
 import { changesExecution, isHarmlessVariable, isSensitiveVariable } from "./shell-variables.ts";
 
@@ -19,7 +19,7 @@ export function changeFolder(call: Call): boolean {
   const next: string[] = [];
   for (const cwd of path.startsWith("/") ? ["/"] : (state.cwds ?? ["\0"])) {
     const written = path.startsWith("/") ? path : cwd === "." ? path : `${cwd}/${path}`;
-    // A shell takes `..` by the name it came by, a system by where that leads; both are kept when they differ.
+    // A shell resolves `..` by the logical path, the system by the physical one; both are kept when they differ.
     const named = nodePath.normalize(written).replace(/(?<=.)\/$/, "");
     const places = [run.engine.paths.resolve(named), run.engine.paths.resolve(written)];
     for (const [index, place] of places.entries()) {
@@ -30,7 +30,7 @@ export function changeFolder(call: Call): boolean {
       const other = places[0];
       if (index === 0) next.push(named === "" ? "." : named);
       else if (other?.ok === true && other.absolute !== place.absolute) next.push(place.inside ? place.display : place.absolute);
-      // The folder may be made first, or the command may fail and the next one run where it stood.
+      // The folder may be created first, or cd may fail and the next command run in the old folder.
       if (place.type !== "directory") next.push(...(state.cwds ?? []));
     }
   }
@@ -54,7 +54,7 @@ export function shell(call: Call): boolean {
     }
     if (/^(?:--rcfile|--init-file)(?:=|$)/.test(start)) {
       findings.push(
-        holds("startup-file", "A start-up file changes what the shell does.", ["Leave the start-up file out."], ["settings", "execute"]),
+        alwaysAsks("startup-file", "A startup file changes what the shell does.", ["Omit the startup file."], ["settings", "execute"]),
       );
       if (!start.includes("=")) index += 1;
     } else if (/^[-+][oO]$/.test(start)) index += 1;
@@ -67,7 +67,7 @@ export function shell(call: Call): boolean {
   }
   const operand = args[index];
   if (isCommand) {
-    if (operand === undefined) findings.push(holds("computed-script", "The shell is given no command to run."));
+    if (operand === undefined) findings.push(alwaysAsks("computed-script", "Starts a shell without a command."));
     else call.judgeShell(operand, `${call.name} -c`);
     return true;
   }
@@ -89,7 +89,7 @@ export function isStandardInput(field: Field): boolean {
   return /^\/dev\/(?:stdin|fd\/\d+)$/.test(valueOf(field) ?? "");
 }
 
-/** A shell or an interpreter that takes what it runs from a pipe or a redirect. */
+/** A shell or interpreter that reads its code from a pipe or a redirect. */
 export function readsScript(call: Call, operand: Field | undefined): void {
   const { input, run } = call.scope;
   if (input.kind === "text" && (operand === undefined || /^\/dev\/stdin$/.test(valueOf(operand) ?? ""))) {
@@ -100,17 +100,17 @@ export function readsScript(call: Call, operand: Field | undefined): void {
   if (run.fetches && (input.kind !== "none" || operand !== undefined)) call.findings.push(fetchedScript);
   else {
     call.findings.push(
-      holds(
+      alwaysAsks(
         "script-from-input",
-        `What ${call.name} runs comes from its input, and is known only then.`,
-        ["Write the commands themselves."],
+        `Runs code that ${call.name} reads from its input, known only at run time.`,
+        ["Write the commands directly."],
         ["execute"],
       ),
     );
   }
 }
 
-/** True for a file that may lie outside the workspace. */
+/** True for a file that may be outside the workspace. */
 export function isOutside(file: Field, call: Call): boolean {
   const context = pathContext(call.scope);
   const path = valueOf(file);
@@ -124,21 +124,21 @@ export function isOutside(file: Field, call: Call): boolean {
   );
 }
 
-/** A script file: inside the workspace its content was reviewed or will be; elsewhere it is anyone's. */
+/** Judges a script file: its content is reviewed inside the workspace, unknown elsewhere. */
 export function runsFile(file: Field, call: Call): void {
   call.findings.push(...judgePath(file, "read", pathContext(call.scope)));
   call.findings.push(
     isOutside(file, call)
-      ? holds(
+      ? alwaysAsks(
           "run-script",
-          `This runs the script ${file.text} from outside the workspace.`,
+          `Runs the script ${file.text} from outside the workspace.`,
           ["Use a script of the workspace."],
           ["execute", "outside"],
         )
       : asks(
           "run-script",
-          `This runs the script ${file.text}, whose commands are not judged.`,
-          ["Run the project's tests or build by their usual command."],
+          `Runs unreviewed code: ${file.text}.`,
+          ["Run the project's tests or build with their usual command."],
           ["execute"],
         ),
   );
@@ -155,18 +155,18 @@ export function evaluate(call: Call): boolean {
   return true;
 }
 
-/** `let 'x = y + 1'`: each word is a sum. */
+/** `let 'x = y + 1'`: each argument is an arithmetic expression. */
 export function sums(call: Call): boolean {
   const scope = { ...call.outer, within: [...call.outer.within, "let"], depth: call.outer.depth + 1 };
   for (const operand of call.operands) {
     const value = valueOf(operand);
-    // A word that is not known fits only the rule that asks.
+    // An unknown word matches only the rule that asks.
     if (value !== null) call.later(() => scope.run.judgeText(`((${value}))`, scope));
   }
   return true;
 }
 
-/** `command`, `builtin`, `exec`: what follows the flags is a command. */
+/** `command`, `builtin`, `exec`: a command follows the flags. */
 export function commandBuiltin(call: Call): boolean {
   const flags = call.given.flags.map(({ name }) => name);
   if (call.name === "command" && flags.some((name) => name === "-v" || name === "-V")) return true;
@@ -175,8 +175,8 @@ export function commandBuiltin(call: Call): boolean {
     call.findings.push(
       asks(
         "changes-shell.input",
-        "This changes where later commands read from and write to.",
-        ["Redirect the single command."],
+        "Redirects the input and output of later commands.",
+        ["Redirect only this command."],
         ["settings"],
       ),
     );
@@ -190,29 +190,29 @@ export function declare(call: Call): boolean {
     const start = startOf(field);
     if (field.kind !== "static" && !start.includes("=")) {
       findings.push(
-        holds("changes-execution", "Which variable this sets is known only when it runs.", ["Write the name itself."], ["settings"]),
+        alwaysAsks("changes-execution", "Sets a variable whose name is known only at run time.", ["Write the full name."], ["settings"]),
       );
       continue;
     }
     if (/\[/.test(start.split("=")[0] ?? ""))
-      findings.push(holds("arithmetic-runs", "A subscript here can run a command.", [], ["execute"]));
+      findings.push(alwaysAsks("arithmetic-runs", "This subscript can run a command.", [], ["execute"]));
     if (start.includes("=")) judgeSetting(field, findings, isExport);
     else if (isSensitiveVariable(start)) findings.push(changesExecution(start));
     else if (isExport && !isHarmlessVariable(start))
-      findings.push(asks("environment", `The variable ${start} is handed to every program after it.`, [], ["settings"]));
+      findings.push(asks("environment", `Exports the variable ${start} to all later programs.`, [], ["settings"]));
     const name = start.replace(/\+?=.*$/s, "");
     if (field.kind === "static" && start.includes("=") && field.quoted === true) outer.state.variables.set(name, null);
   }
-  // `-n` makes a reference, `-i` evaluates each value as a sum, `-f` is about functions.
+  // `-n` makes a reference, `-i` evaluates values as arithmetic, `-f` refers to functions.
   if (flags.flags.some(({ name }) => name === "-n" || name === "-i")) {
     findings.push(
-      holds("changes-execution", "A variable that refers to another, or is a sum, can run what its value holds.", [], ["settings"]),
+      alwaysAsks("changes-execution", "A reference or integer variable can run commands in its value.", [], ["settings"]),
     );
   }
   return true;
 }
 
-/** Built-ins that set variables they are given the names of: `read`, `mapfile`, `unset`, `printf -v`, `getopts`. */
+/** Builtins that set the variables they name: `read`, `mapfile`, `unset`, `printf -v`, `getopts`. */
 export function variableNames(call: Call): boolean {
   const names =
     call.name === "printf" ? call.given.flags.filter(({ name }) => name === "-v").map(({ value }) => value) : [...call.operands];
@@ -222,10 +222,10 @@ export function variableNames(call: Call): boolean {
     (format.kind !== "static" || /%[^%a-mo-zA-Z]*[hjlLtz]*n|%\(/.test(format.value.replaceAll(/%\([^)]*\)T/g, "")))
   ) {
     call.findings.push(
-      holds(
+      alwaysAsks(
         "changes-execution",
-        "This format sets a variable, or is known only when it runs.",
-        ["Write the format itself, without %n."],
+        "The format sets a variable or is known only at run time.",
+        ["Write the full format, without %n."],
         ["settings"],
       ),
     );
@@ -235,10 +235,10 @@ export function variableNames(call: Call): boolean {
     const name = field === null ? null : valueOf(field);
     if (name === null || !/^\w+$/.test(name)) {
       call.findings.push(
-        holds(
+        alwaysAsks(
           "changes-execution",
-          "Which variable this sets is known only when it runs, or runs a subscript.",
-          ["Write the name itself."],
+          "Sets a variable whose name is known only at run time or can run a subscript.",
+          ["Write the full name."],
           ["settings"],
         ),
       );
@@ -251,7 +251,7 @@ export function variableNames(call: Call): boolean {
   return true;
 }
 
-/** `trap 'commands' EXIT`: what it would run is judged, though it is always asked. */
+/** `trap 'commands' EXIT`: judges the commands, although it always asks. */
 export function shellSettings(call: Call): boolean {
   const [first] = call.operands;
   if (call.name === "trap" && first !== undefined && !startOf(first).startsWith("-")) call.judgeShell(first, "trap");
@@ -263,7 +263,7 @@ export function condition(call: Call): boolean {
   for (const [index, field] of call.args.entries()) {
     const value = valueOf(field);
     if ((value === "-v" || value === "-R") && valueOf(call.args[index + 1])?.includes("[") !== false) {
-      call.findings.push(holds("arithmetic-runs", "A test of an element can run a command in its subscript.", [], ["execute"]));
+      call.findings.push(alwaysAsks("arithmetic-runs", "Testing an element can run a command in its subscript.", [], ["execute"]));
     }
   }
   return true;

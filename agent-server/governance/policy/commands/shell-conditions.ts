@@ -1,17 +1,17 @@
 import { valueOf } from "./shell-fields.ts";
-import { asks, type Finding, holds } from "./command-findings.ts";
+import { asks, type Finding, alwaysAsks } from "./command-findings.ts";
 import { record, type Scope } from "./command-scope.ts";
 import { wordContext, words } from "./simple-command.ts";
 import { inspectArithmetic } from "./expand-word.ts";
 import type { ArithmeticExpression, TestExpression } from "unbash";
 
-/** Judges a condition (`[[ … ]]`): the commands in its words, and what a shell would work out as a sum. */
+/** Judges a condition (`[[ … ]]`): commands in its words and arithmetic evaluation. */
 export function judgeTest(test: TestExpression, source: string, scope: Scope, findings: Finding[]): void {
   switch (test.type) {
     case "TestUnary": {
       const [field] = words([test.operand], source, scope, findings);
       if (/^-[vR]$/.test(test.operator) && valueOf(field)?.includes("[") !== false) {
-        findings.push(holds("arithmetic-runs", "A test of an element can run a command in its subscript.", [], ["execute"]));
+        findings.push(alwaysAsks("arithmetic-runs", "Testing an element can run a command in its subscript.", [], ["execute"]));
       }
       return;
     }
@@ -24,7 +24,7 @@ export function judgeTest(test: TestExpression, source: string, scope: Scope, fi
         findings.push(
           asks(
             "arithmetic",
-            "Comparing a value that is not known as a number can run commands hidden in it.",
+            "A numeric comparison with an unknown value can run commands hidden in it.",
             ["Compare as text, with = or !=."],
             ["execute"],
           ),
@@ -44,7 +44,7 @@ export function judgeTest(test: TestExpression, source: string, scope: Scope, fi
   }
 }
 
-/** Judges a sum (`(( … ))`, a part of `for ((…))`). */
+/** Judges an arithmetic expression (`(( … ))`, or a part of `for ((…))`). */
 export function judgeSum(expression: ArithmeticExpression | undefined, source: string, scope: Scope): void {
   const findings: Finding[] = [];
   inspectArithmetic(expression, wordContext(scope, findings, source));

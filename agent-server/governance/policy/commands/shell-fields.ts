@@ -37,7 +37,7 @@ export function dropStart(field: Field, count: number): Field {
   }
 }
 
-/** What stands at the start for certain. */
+/** The certain prefix of the field. */
 export function startOf(field: Field): string {
   switch (field.kind) {
     case "static":
@@ -52,7 +52,7 @@ export function startOf(field: Field): string {
   }
 }
 
-/** A file name pattern of the shell as a regular expression over one name; null when it cannot be read. */
+/** A glob as a regular expression for one name; null when it is invalid. */
 export function patternOf(glob: string): RegExp | null {
   let source = "";
   for (let index = 0; index < glob.length; index += 1) {
@@ -64,7 +64,7 @@ export function patternOf(glob: string): RegExp | null {
     else if (char === "?") source += "[^/]";
     else if (char === "[") {
       const end = bracketEnd(glob, index);
-      // Any one character, whichever stand in the brackets: that can only match more.
+      // Any single character, whatever the brackets contain: this can only match more.
       source += end < 0 ? "\\[" : "[^/]";
       if (end >= 0) index = end;
     } else if ("@+!(".includes(char) && (char === "(" || glob.charAt(index + 1) === "(")) return null;
@@ -73,7 +73,7 @@ export function patternOf(glob: string): RegExp | null {
   return new RegExp(`^${source}$`, "is");
 }
 
-/** Where the brackets that open at `open` close, as in `[]a]`, `[!]]` and `[[:alpha:]_]`; -1 when they do not. */
+/** The index of the bracket that closes `open`, as in `[]a]`, `[!]]` and `[[:alpha:]_]`; -1 without one. */
 function bracketEnd(glob: string, open: number): number {
   let at = open + 1;
   if (/[!^]/.test(glob.charAt(at))) at += 1;
@@ -94,7 +94,7 @@ function escape(char: string): string {
   return char.replaceAll(/[.*+?^${}()|[\]\\/]/g, "\\$&");
 }
 
-/** Words as a program joins them before it gives them to a shell. */
+/** Joins words as a program does before it passes them to a shell. */
 export function joined(words: readonly Field[]): Field {
   const values = words.map(valueOf);
   const text = words.map((word) => word.text).join(" ");

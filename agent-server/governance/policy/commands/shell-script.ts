@@ -1,6 +1,6 @@
 import { judgeSum, judgeTest } from "./shell-conditions.ts";
 import { valueOf } from "./shell-fields.ts";
-import { allowed, asks, denies, type Finding, holds } from "./command-findings.ts";
+import { allows, asks, denies, type Finding, alwaysAsks } from "./command-findings.ts";
 import { cloneState, count, inside, maxDepth, mergeStates, record, type Scope, type State, takeState, tooDeep } from "./command-scope.ts";
 import { assign, inputOf, judgeRedirects, judgeSimple, outputOf, unreadable, words } from "./simple-command.ts";
 import { dropsCommands } from "./shell-source.ts";
@@ -17,7 +17,7 @@ import {
   type Statement,
 } from "unbash";
 
-/** Judges the text of a script, as a shell would run it, inside the scope. */
+/** Judges a script text in the given scope. */
 export function judgeText(text: string, scope: Scope): void {
   if (scope.depth > maxDepth) record(scope, text, [tooDeep]);
   else judgeScript(parse(text), text, scope);
@@ -39,7 +39,7 @@ function judgeStatement(statement: Statement, source: string, scope: Scope): voi
     record(scope, source.slice(statement.pos, statement.end), [
       asks(
         "background-loop",
-        "A loop that starts programs in the background can fill the machine with them.",
+        "A loop that starts background programs can overload the machine.",
         ["Wait for each program."],
         ["process"],
       ),
@@ -87,7 +87,7 @@ function judgeNode(node: PipelineNode | AndOr, source: string, scope: Scope): vo
   }
 }
 
-/** Each command may be the last that runs, so what follows the chain holds after any of them. */
+/** Any command may be the last to run, so the state after the chain merges all of them. */
 function judgeAndOr(node: AndOr, source: string, scope: Scope): void {
   const after: State[] = [];
   for (const [index, command] of node.commands.entries()) {
@@ -202,7 +202,7 @@ function judgeCompound(node: Exclude<CommandNode, Command>, source: string, scop
     }
     case "TestCommand": {
       if (!count(scope)) return;
-      const findings: Finding[] = [allowed("test", "A test changes nothing.", ["read"])];
+      const findings: Finding[] = [allows("test", "Tests a condition.", ["read"])];
       judgeTest(node.expression, source, scope, findings);
       record(scope, source.slice(node.pos, node.end), findings);
       return;
@@ -210,7 +210,7 @@ function judgeCompound(node: Exclude<CommandNode, Command>, source: string, scop
     case "ArithmeticCommand":
     default:
       if (!count(scope)) return;
-      record(scope, source.slice(node.pos, node.end), [allowed("sum", "A sum changes nothing but variables.", [])]);
+      record(scope, source.slice(node.pos, node.end), [allows("sum", "Evaluates arithmetic and sets only variables.", [])]);
       judgeSum(node.expression, source, scope);
   }
 }
@@ -221,7 +221,7 @@ function branch(list: CompoundList, source: string, scope: Scope): State {
   return way.state;
 }
 
-/** A loop's body is walked again when its first round leaves another folder or other variables behind. */
+/** Walks a loop's body again when the first iteration changes the folder or variables. */
 function judgeLoop(label: string, scope: Scope, walk: (inner: Scope) => void): void {
   const { run } = scope;
   const before = run.found.length;
@@ -248,7 +248,7 @@ function judgeLoop(label: string, scope: Scope, walk: (inner: Scope) => void): v
         : null,
     );
   }
-  // What the first round would do stays when it is denied: later rounds know less.
+  // Keeps a denial of the first iteration, because later iterations know less.
   const denied = run.found.splice(before).filter(({ part }) => part.verdict === "deny");
   run.found.push(...denied);
   const second = inside(scope, label, { state: cloneState(later) });
@@ -272,10 +272,10 @@ function judgeFunction(node: Extract<CommandNode, { type: "Function" }>, source:
   const findings: Finding[] = [];
   if (run.engine.table.programs.has(name) || !/^[\w.-]+$/.test(name) || node.name.parts !== undefined) {
     findings.push(
-      holds(
+      alwaysAsks(
         "function-shadows",
-        `The function ${name} would run in place of the command of that name.`,
-        ["Give the function a name of its own."],
+        `The function ${name} replaces the command with the same name.`,
+        ["Use another name for the function."],
         ["settings"],
       ),
     );
@@ -287,7 +287,7 @@ function judgeFunction(node: Extract<CommandNode, { type: "Function" }>, source:
     ).test(body) ||
     selfInBackground(name, body)
   ) {
-    findings.push(denies("fork-bomb", "A function that starts itself over and over brings the machine down.", [], ["process", "destroy"]));
+    findings.push(denies("fork-bomb", "Fork bomb: the function starts itself endlessly and crashes the machine.", [], ["process", "destroy"]));
   }
   record(scope, `${name}()`, findings);
   const label = `${name}()`;
@@ -298,7 +298,7 @@ function judgeFunction(node: Extract<CommandNode, { type: "Function" }>, source:
     else judgeNode(node.body, source, inner);
   };
   scope.functions.set(name, walk);
-  // It may never be called here, or by something that is not seen: its commands are judged where they stand, with nothing set.
+  // The function may be called later or indirectly, so its body is also judged at its definition, with no known state.
   walk({ ...scope, state: { cwds: scope.state.cwds, variables: new Map() }, input: { kind: "unknown" } });
 }
 

@@ -9,12 +9,12 @@ import {
   type WordPart,
 } from "unbash";
 
-// The parser is tolerant: it drops a token it cannot place and closes what is left open, where a shell refuses the whole line or
-// reads it otherwise. What it made of a text is believed only when every character of the text has its place in the tree.
+// The parser is tolerant: it drops unexpected tokens and closes open constructs, where a shell would reject the line or read it
+// differently. Its result is trusted only when every character of the text is in the syntax tree.
 
 /**
- * True when something between the words of a command is neither space nor a continued line: the parser dropped it. True as well
- * for digits right before a redirection that were taken for the target of the one before it.
+ * True when text between the words of a command is neither space nor a line continuation, because the parser dropped it. Also
+ * true for digits before a redirection that the parser read as the target of the previous one.
  */
 export function dropsWords(node: Command, source: string): boolean {
   const children = [...(node.name === undefined ? [] : [node.name]), ...node.prefix, ...node.suffix].sort(
@@ -35,7 +35,7 @@ function isBlank(gap: string): boolean {
   return /^(?:[ \t]|\\\n)*$/.test(gap);
 }
 
-/** True when something between or after the commands of a list is no separator, no comment and no heredoc's text. */
+/** True when text between or after the commands of a list is not a separator, comment or heredoc. */
 export function dropsCommands(list: Script | CompoundList, source: string): boolean {
   const text = source.slice(list.pos, list.end).includes("<<") ? withoutHeredocs(list, source) : source;
   let at = list.pos;
@@ -46,7 +46,7 @@ export function dropsCommands(list: Script | CompoundList, source: string): bool
   return !isSeparator(text.slice(at, list.end));
 }
 
-/** The source with spaces where texts of heredocs and the marks that end them stand. */
+/** The source with heredoc texts and their end marks replaced by spaces. */
 function withoutHeredocs(list: Script | CompoundList, source: string): string {
   let text = source;
   const visit = (node: SyntaxNode): void => {
@@ -66,12 +66,12 @@ function isSeparator(gap: string): boolean {
   return /^(?:[\s;&]|\\\n|#[^\n]*)*$/.test(gap);
 }
 
-/** True for a heredoc's mark that every shell reads alike: plain characters and closed quotes on one line. */
+/** True for a heredoc delimiter that every shell reads the same way: plain characters and closed quotes on one line. */
 export function isPlainMark(delimiter: HereDocDelimiter): boolean {
   return /^(?:[^\s'"`$\\<>|&;()]|'[^'\n]*'|"[^"`$\\\n]*"|\\[^\n])+$/.test(delimiter.text);
 }
 
-/** True for an expansion that is left open, or that only some versions of bash know (`${ command; }`). */
+/** True for an unclosed expansion, or one that only some bash versions support (`${ command; }`). */
 export function isOpenExpansion(part: Pick<WordPart, "type" | "text">): boolean {
   const { text } = part;
   if (text.startsWith("$((")) return !text.endsWith("))");
@@ -81,7 +81,7 @@ export function isOpenExpansion(part: Pick<WordPart, "type" | "text">): boolean 
   return false;
 }
 
-/** True for a word with the old form of a sum, `$[1]`, left open: the parser takes it for text. */
+/** True for an unclosed legacy arithmetic expansion (`$[1]`), which the parser reads as text. */
 export function hasOpenSum(word: Word): boolean {
   if (!word.text.includes("$[")) return false;
   const literals = word.parts?.flatMap((part) =>

@@ -1,5 +1,5 @@
 import { type Field, literal } from "./shell-fields.ts";
-import { asks, type Finding, holds } from "./command-findings.ts";
+import { asks, type Finding, alwaysAsks } from "./command-findings.ts";
 import type { WordContext } from "./types.ts";
 
 const sensitiveVariable =
@@ -8,33 +8,33 @@ const sensitiveVariable =
 const harmlessVariable =
   /^(?:NODE_ENV|CI|FORCE_COLOR|NO_COLOR|CLICOLOR|CLICOLOR_FORCE|COLOR|COLORTERM|DEBUG|VERBOSE|RUST_BACKTRACE|RUST_LOG|LOG_LEVEL|TZ|LANG|LANGUAGE|LC_[A-Z]+|TERM|COLUMNS|LINES|PORT|HOST|TEST_[A-Z_]*|UPDATE_[A-Z_]*|DJANGO_SETTINGS_MODULE|GOOS|GOARCH|GOARM|CGO_ENABLED|GO111MODULE|GOMAXPROCS|PYTHONDONTWRITEBYTECODE|PYTHONUNBUFFERED|PYTHONIOENCODING|PYTHONHASHSEED|PYTHONUTF8|RAILS_ENV|RACK_ENV|APP_ENV|FLASK_ENV|MIX_ENV|ENVIRONMENT|DOTNET_CLI_TELEMETRY_OPTOUT|DOTNET_NOLOGO|NEXT_TELEMETRY_DISABLED|DO_NOT_TRACK|SOURCE_DATE_EPOCH|CARGO_TERM_COLOR|CARGO_INCREMENTAL|GIT_OPTIONAL_LOCKS|GIT_TERMINAL_PROMPT|NODE_NO_WARNINGS|HUSKY|TERM_PROGRAM|BROWSERSLIST_IGNORE_OLD_DATA|TAP|BABEL_ENV|STORYBOOK_DISABLE_TELEMETRY|PUPPETEER_SKIP_DOWNLOAD|SKIP_[A-Z_]*)$/;
 
-/** A variable that changes what later commands do, or how a program is started. */
+/** True for a variable that changes the behavior of later commands or how programs start. */
 export function isSensitiveVariable(name: string): boolean {
   return sensitiveVariable.test(name) && !harmlessVariable.test(name);
 }
 
-/** A variable that only sets how a program talks or which variant of a build is made. */
+/** True for a variable that only sets output options or a build variant. */
 export function isHarmlessVariable(name: string): boolean {
   return harmlessVariable.test(name);
 }
 
-/** `PAGER=cat`: turns a pager off. */
+/** True for `PAGER=cat`, which turns a pager off. */
 export function isPagerOff(name: string, value: string | null): boolean {
   return /^(?:PAGER|GIT_PAGER|MANPAGER|GH_PAGER|BAT_PAGER|AWS_PAGER|SYSTEMD_PAGER)$/.test(name) && (value === "cat" || value === "");
 }
 
 export function changesExecution(name: string): Finding {
-  return holds(
+  return alwaysAsks(
     "changes-execution",
-    `Setting ${name} changes what other commands do.`,
-    ["Leave the environment as it is and call the program with its own flags."],
+    `Setting ${name} changes how other commands behave.`,
+    ["Keep the environment unchanged and use the program's flags."],
     ["settings"],
   );
 }
 
 export const number: Field = { kind: "dynamic", prefix: "", number: true, text: "number" };
 
-/** Names that hold nothing private and that an ordinary environment has. */
+/** Standard environment variables without private content. */
 const openNames =
   /^(?:[0-9]+|[@*?#$!_-]|USER|LOGNAME|SHELL|HOSTNAME|LANG|LC_[A-Z]+|TERM|PATH|TMPDIR|OSTYPE|HOSTTYPE|MACHTYPE|OLDPWD|SHLVL|COLUMNS|LINES|TZ|CI|NODE_ENV|BASH_VERSION|PIPESTATUS|FUNCNAME|BASH_SOURCE|DIRSTACK|GROUPS|OPTIND|OPTARG|REPLY|IFS)$/;
 
@@ -42,10 +42,10 @@ export const numberNames = /^(?:[?#$!]|RANDOM|SRANDOM|SECONDS|LINENO|EPOCHSECOND
 
 const secretNames = /key|token|secret|pass|credential|auth|cookie|session|private|dsn|database_url|_pat$|^pat_/i;
 
-/** Never known, whatever was assigned. */
+/** Variables whose value is unknown even after an assignment. */
 const volatileNames = /^(?:RANDOM|SRANDOM|SECONDS|LINENO|_|OLDPWD|REPLY|OPTARG|OPTIND|PIPESTATUS|BASH_.*)$/;
 
-/** The values of a variable, or null; one that comes from outside and may be private is told to the context. */
+/** The possible values of a variable, or null. Reports variables from the environment that may be private. */
 export function lookUp(name: string, context: WordContext): readonly Field[] | null {
   if (numberNames.test(name)) return [number];
   if (volatileNames.test(name)) return null;
@@ -55,11 +55,11 @@ export function lookUp(name: string, context: WordContext): readonly Field[] | n
   if (openNames.test(name)) return null;
   if (secretNames.test(name)) {
     context.onFinding(
-      holds("secret-variable", `The variable ${name} may hold a password or key.`, ["Leave secrets out of commands."], ["credentials"]),
+      alwaysAsks("secret-variable", `The variable ${name} may contain a password or key.`, ["Do not use secrets in commands."], ["credentials"]),
     );
   } else {
     context.onFinding(
-      asks("variable", `What the variable ${name} holds is not known here.`, ["Write the value itself instead of the variable."]),
+      asks("variable", `The value of the variable ${name} is unknown.`, ["Write the value instead of the variable."]),
     );
   }
   return null;

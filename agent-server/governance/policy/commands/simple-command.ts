@@ -1,5 +1,5 @@
 import { type Field, literal, valueOf } from "./shell-fields.ts";
-import { allowed, asks, type Finding, holds } from "./command-findings.ts";
+import { allows, asks, type Finding, alwaysAsks } from "./command-findings.ts";
 import { judgePath } from "./command-paths.ts";
 import { judgeProgram } from "./simple-program.ts";
 import { cloneState, count, type Input, inside, pathContext, record, type Scope } from "./command-scope.ts";
@@ -10,11 +10,11 @@ import type { WordContext } from "./types.ts";
 import { namesOf } from "./wrapper-programs.ts";
 import type { Assignment, Command, CommandNode, Redirection, Word } from "unbash";
 
-export const unreadable = holds("syntax", "The command cannot be read as a shell would read it.", [
-  "Write it more simply, one command at a time.",
+export const unreadable = alwaysAsks("syntax", "The command has a syntax error.", [
+  "Simplify it, one command at a time.",
 ]);
 
-/** What a pipe hands on, where that stands in the command itself. */
+/** The output that a pipe passes on, when the command text contains it. */
 export function outputOf(node: CommandNode, scope: Scope, parts: number): Input {
   if (node.type !== "Command" || parts < 1 || node.name === undefined) return { kind: "unknown" };
   const quiet: WordContext = { ...wordContext(scope, []), onScript: () => undefined };
@@ -38,7 +38,7 @@ export function outputOf(node: CommandNode, scope: Scope, parts: number): Input 
   return { kind: "unknown" };
 }
 
-/** Expands words, and judges the commands in them. */
+/** Expands words and judges the commands in them. */
 export function words(list: readonly Word[], source: string, scope: Scope, findings: Finding[]): Field[] {
   const context = wordContext(scope, findings, source);
   return list.flatMap((word) => {
@@ -48,7 +48,7 @@ export function words(list: readonly Word[], source: string, scope: Scope, findi
   });
 }
 
-// Characters that look like a space, a dash or a sign of the shell without being one.
+// Characters that look like a space, a dash or a shell operator.
 const lookalike =
   /[\u00A0\u1680\u2000-\u200A\u2010-\u2015\u2018-\u201F\u2024\u2028\u2029\u202F\u203A\u2044\u205F\u2212\u2215\u2216\u2223\u2236\u3000\u301C\uA789\uFE52\uFE63\uFF01-\uFF5E]/u;
 
@@ -59,8 +59,8 @@ function oddCharacters(word: Word): Finding | null {
   if (!/[^\0-\x7F]/.test(word.text)) return null;
   const bare = word.parts === undefined ? word.text : word.parts.map((part) => (part.type === "Literal" ? part.text : "")).join("");
   return lookalike.test(bare) || mixedScripts.test(word.value)
-    ? holds("lookalike", "A word holds characters that look like others, so it is not what it seems.", [
-        "Write the word in plain characters.",
+    ? alwaysAsks("lookalike", "A word contains lookalike characters, which can disguise what it means.", [
+        "Use plain characters.",
       ])
     : null;
 }
@@ -69,7 +69,7 @@ export function wordContext(scope: Scope, findings: Finding[], source = ""): Wor
   const { state, run } = scope;
   const [cwd, ...others] = state.cwds ?? [];
   const found = cwd === undefined || others.length > 0 ? null : run.engine.paths.resolve(cwd);
-  // Through a link the shell keeps the name it was given.
+  // The shell keeps the logical name of a linked folder.
   const here = found?.ok === true && (cwd === "." || cwd === found.display || cwd === found.absolute) ? found : null;
   return {
     home: run.engine.home,
@@ -90,13 +90,13 @@ export function judgeSimple(node: Command, source: string, scope: Scope): void {
   if (!count(scope)) return;
   const findings: Finding[] = [];
   const text = source.slice(node.pos, node.end);
-  // A bracket right after a command has no place in the grammar; the parser leaves it out.
+  // The grammar allows no parenthesis directly after a command; the parser drops it.
   if (dropsWords(node, source) || /^[ \t]*\(/.test(source.slice(node.end, node.end + 100))) findings.push(unreadable);
   const assignments = node.prefix.filter((one): one is Assignment => one.type === "Assignment");
   for (const assignment of assignments) judgeAssignment(assignment, source, scope, findings, node.name !== undefined);
   judgeRedirects(node.redirects, source, scope, findings);
   if (node.name === undefined) {
-    findings.push(allowed("assignment", assignments.length === 0 ? "A redirection alone." : "Sets a variable of this command line."));
+    findings.push(allows("assignment", assignments.length === 0 ? "Only a redirection." : "Sets a variable of this command line."));
     record(scope, text, findings);
     return;
   }
@@ -117,13 +117,13 @@ function isInput(redirect: Redirection): boolean {
   return redirect.operator.startsWith("<");
 }
 
-/** `isPrefix`: only for the command it stands before. */
+/** `isPrefix`: applies only to the command that follows. */
 function judgeAssignment(node: Assignment, source: string, scope: Scope, findings: Finding[], isPrefix: boolean): void {
   const context = wordContext(scope, findings, source);
   if (node.index !== undefined && !/^(?:\d+|[@*])$/.test(node.index.text)) {
     if (/\$\(|`/.test(node.index.text))
-      findings.push(holds("arithmetic-runs", "A subscript with a command in it runs that command.", [], ["execute"]));
-    else findings.push(asks("arithmetic", "A subscript that is not a number can run commands hidden in it.", [], ["execute"]));
+      findings.push(alwaysAsks("arithmetic-runs", "A subscript that contains a command runs it.", [], ["execute"]));
+    else findings.push(asks("arithmetic", "A subscript with an unknown value can run commands hidden in it.", [], ["execute"]));
     expandWord(node.index, context);
   }
   let values: readonly Field[] | null = null;
@@ -143,8 +143,8 @@ function judgeAssignment(node: Assignment, source: string, scope: Scope, finding
     findings.push(
       asks(
         "environment",
-        `The variable ${node.name} is set for the program, and what that changes is not known.`,
-        ["Use the program's own flags."],
+        `Sets the variable ${node.name} for the program, with unknown effect.`,
+        ["Use the program's flags."],
         ["settings"],
       ),
     );
@@ -176,7 +176,7 @@ export function judgeRedirects(redirects: readonly Redirection[], source: string
     const [target, ...more] = targets;
     const value = valueOf(target);
     if (target === undefined || more.length > 0) {
-      findings.push(holds("unknown-target", "Where this writes or reads is known only when it runs.", ["Name the file itself."]));
+      findings.push(alwaysAsks("unknown-target", "Reads or writes a file whose name is known only at run time.", ["Name the file."]));
       continue;
     }
     if ((redirect.operator === ">&" || redirect.operator === "<&") && value !== null && /^(?:\d+-?|-)$/.test(value)) continue;

@@ -1,7 +1,7 @@
 import * as nodePath from "node:path";
 import { type Arguments, fits, readArguments, useOfFlag } from "./command-arguments.ts";
 import { type Field, joined, literal, valueOf } from "./shell-fields.ts";
-import { allowed, asks, fetchedScript, type Finding, holds } from "./command-findings.ts";
+import { allows, asks, fetchedScript, type Finding, alwaysAsks } from "./command-findings.ts";
 import { judgeInlineCode } from "./inline-code.ts";
 import { judgePath } from "./command-paths.ts";
 import type { Program, Use } from "./command-table.ts";
@@ -9,7 +9,7 @@ import { type Input, inside, maxDepth, pathContext, record, type Scope, tooDeep 
 import type { Call } from "./program-call.ts";
 import { specialPrograms } from "./special-programs.ts";
 
-/** Judges one simple command: a program's name and its words. `written` is the name as it stands in the source. */
+/** Judges one simple command: a program's name and its arguments. `written` is the name as spelled in the source. */
 export function judgeProgram(fields: readonly Field[], text: string, scope: Scope, findings: Finding[], written: string): void {
   if (scope.depth > maxDepth) {
     record(scope, text, [...findings, tooDeep]);
@@ -18,7 +18,7 @@ export function judgeProgram(fields: readonly Field[], text: string, scope: Scop
   const [first, ...args] = fields;
   if (first === undefined || first.kind !== "static" || isComputed(written)) {
     findings.push(
-      holds("computed-name", "Which program this starts is known only when it runs.", ["Write the program's name itself."], ["execute"]),
+      alwaysAsks("computed-name", "Starts a program whose name is known only at run time.", ["Write the program's name."], ["execute"]),
     );
   }
   const name = valueOf(first);
@@ -29,7 +29,7 @@ export function judgeProgram(fields: readonly Field[], text: string, scope: Scop
   }
   const own = scope.functions.get(name);
   if (own !== undefined) {
-    findings.push(allowed("function", "Calls a function of this command line, whose commands are judged themselves."));
+    findings.push(allows("function", "Calls a function of this command line, which is checked separately."));
     for (const field of args)
       findings.push(...judgePath(field, "maybe", pathContext(scope)).filter((finding) => finding.verdict === "deny"));
     record(scope, text, findings);
@@ -46,7 +46,7 @@ export function judgeProgram(fields: readonly Field[], text: string, scope: Scop
   judgeKnown(known.name, known.program, args, text, scope, findings);
 }
 
-/** True when the name comes out of an expansion or a pattern. */
+/** True when the name results from an expansion or a pattern. */
 function isComputed(written: string): boolean {
   const bare = written.replaceAll(/'[^']*'/g, "");
   return written !== "[" && (/[$`*?[]/.test(bare) || /\{.*(?:,|\.\.).*\}/.test(bare));
@@ -70,8 +70,8 @@ function findProgram(written: string, scope: Scope, findings: Finding[]): { name
         findings.push(
           asks(
             "run-script",
-            `This runs ${written}, whose commands are not judged.`,
-            ["Run the project's tests or build by their usual command."],
+            `Runs unreviewed code: ${written}.`,
+            ["Run the project's tests or build with their usual command."],
             ["execute"],
           ),
         );
@@ -87,7 +87,7 @@ function findProgram(written: string, scope: Scope, findings: Finding[]): { name
   const program = programs.get(name) ?? programs.get(withoutVersion(name));
   if (program !== undefined) return { name, program };
   findings.push(unknownProgram(written));
-  // A disk that ignores case starts `RM` as well.
+  // A case-insensitive disk also starts `RM`.
   const folded = programs.get(name.toLowerCase());
   return folded === undefined ? null : { name: name.toLowerCase(), program: folded };
 }
@@ -104,7 +104,7 @@ function isInWorkspace(path: string, scope: Scope): boolean {
       const { resolve } = scope.run.engine.paths;
       const resolved = resolve(place);
       if (!resolved.ok || resolved.inside) return resolved.ok;
-      // A tool of the project is often a link: `.venv/bin/python` leads to the system's.
+      // A project tool is often a link: `.venv/bin/python` leads to the system's Python.
       const folder = resolve(nodePath.dirname(place));
       return projectFolder.test(path) && folder.ok && folder.inside;
     }) ?? false
@@ -112,10 +112,10 @@ function isInWorkspace(path: string, scope: Scope): boolean {
 }
 
 function unknownProgram(name: string): Finding {
-  return holds(
+  return alwaysAsks(
     "unknown-program",
-    `The policy does not know the program ${name}.`,
-    ["Use a tool made for this, or a program that is known, such as git, npm or ls."],
+    `Unknown program ${name}.`,
+    ["Use a tool for this, or a known program such as git, npm or ls."],
     ["execute"],
   );
 }
@@ -129,7 +129,7 @@ function judgeKnown(name: string, program: Program, words: readonly Field[], tex
   if (base === null) {
     const what = [name, ...given.operands.slice(0, program.subcommands ? 1 : 0).map((field) => field.text)].join(" ");
     findings.push(
-      holds("unknown-use", `The policy does not know this use of ${what}.`, ["Use plain flags, or another program."], ["execute"]),
+      alwaysAsks("unknown-use", `Unknown use of ${what}.`, ["Use plain flags, or another program."], ["execute"]),
     );
   } else findings.push(base.finding);
   for (const rule of program.rules) if (rule.raises && fits(rule, given) >= 0) findings.push(rule.finding);
@@ -155,8 +155,8 @@ function judgeKnown(name: string, program: Program, words: readonly Field[], tex
   if (given.unclear !== null && !usesOfOperands.every((use) => use === "text")) {
     findings.push(
       program.subcommands && given.operands[0] === given.unclear
-        ? holds("computed-name", "Which sub-command this is is known only when it runs.", ["Write the sub-command itself."], ["execute"])
-        : asks("unknown-argument", `A word of ${name} is known only when it runs, and may be a flag.`, ["Write the word itself."]),
+        ? alwaysAsks("computed-name", "The subcommand is known only at run time.", ["Write the subcommand."], ["execute"])
+        : asks("unknown-argument", `An argument of ${name} is known only at run time, and may be a flag.`, ["Write the full argument."]),
     );
   }
   for (const flag of given.flags) {
@@ -179,21 +179,21 @@ function judgeKnown(name: string, program: Program, words: readonly Field[], tex
   for (const work of later) work();
 }
 
-/** Reading, building and testing is for the workspace; elsewhere, or where that is not known, it is asked. */
+/** Reading, building and testing outside the workspace, or in an unknown folder, requires approval. */
 function judgeFolder(scope: Scope): Finding[] {
   const { cwds } = scope.state;
-  if (cwds === null) return [asks("unknown-folder", "In which folder this runs is known only when it runs.", ["Name the folder itself."])];
+  if (cwds === null) return [asks("unknown-folder", "Runs in a folder known only at run time.", ["Name the folder."])];
   for (const cwd of cwds) {
     if (cwd === ".") continue;
     const resolved = scope.run.engine.paths.resolve(cwd);
     if (!resolved.ok) return [asks("outside-folder", resolved.message)];
     if (!resolved.inside)
-      return [asks("outside-folder", "This runs in a folder outside the workspace.", ["Work inside the workspace."], ["outside"])];
+      return [asks("outside-folder", "Runs in a folder outside the workspace.", ["Work inside the workspace."], ["outside"])];
   }
   return [];
 }
 
-/** The scope of a program that was told to work in another folder (`git -C`, `make -C`). */
+/** The scope of a program that works in another folder (`git -C`, `make -C`). */
 function moved(given: Arguments, program: Program, scope: Scope, findings: Finding[]): Scope {
   const folders = given.flags.filter(({ name, value }) => value !== null && useOfFlag(program, valueOf(given.operands[0]), name) === "cwd");
   if (folders.length === 0) return scope;
@@ -201,7 +201,7 @@ function moved(given: Arguments, program: Program, scope: Scope, findings: Findi
   for (const { value } of folders) {
     const path = valueOf(value ?? undefined);
     if (path === null) {
-      findings.push(asks("unknown-folder", "In which folder this works is known only when it runs.", ["Name the folder itself."]));
+      findings.push(asks("unknown-folder", "Works in a folder known only at run time.", ["Name the folder."]));
       cwds = null;
     } else {
       findings.push(...judgePath(literal(path), "list", { ...pathContext(scope), cwds }));
@@ -227,14 +227,14 @@ function judgeInner(words: readonly Field[], label: string, scope: Scope, more: 
   judgeProgram(words, words.map((word) => word.text).join(" "), inner, [], first?.kind === "static" ? "" : (first?.text ?? ""));
 }
 
-/** Judges text that a shell will run. Its variables are those of another shell. */
+/** Judges text that another shell runs, with that shell's variables. */
 function judgeShell(field: Field, label: string, call: Call, input: Input = call.scope.input): void {
   const text = valueOf(field);
   if (text === null) {
     call.findings.push(
       call.scope.run.fetches
         ? fetchedScript
-        : holds("computed-script", "Which commands this runs is known only when it runs.", ["Write the commands themselves."], ["execute"]),
+        : alwaysAsks("computed-script", "Runs commands known only at run time.", ["Write the commands directly."], ["execute"]),
     );
     return;
   }

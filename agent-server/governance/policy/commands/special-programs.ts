@@ -15,7 +15,7 @@ import { channel, container, namesLookup, remoteCopy, transfer, git } from "./se
 import { changeFolder, commandBuiltin, condition, declare, evaluate, shell, shellSettings, sums, variableNames } from "./shell-builtins.ts";
 import { elevate, fd, find, isolate, lock, prefix, xargs } from "./wrapper-programs.ts";
 
-/** Programs with a syntax of their own, by the name the table gives them. */
+/** Programs with a special syntax, by their name in the table. */
 export const specialPrograms: Readonly<Record<string, SpecialProgram>> = {
   cd: { judge: changeFolder },
   env: { judge: environment },

@@ -1,8 +1,8 @@
 import { judgePath } from "./command-paths.ts";
 import { type Call, given } from "./program-call.ts";
 import { dropStart, type Field, literal, patternOf, startOf, valueOf } from "./shell-fields.ts";
-import { asks, holds } from "./command-findings.ts";
-import { withoutTexts } from "./awk-source.ts";
+import { asks, alwaysAsks } from "./command-findings.ts";
+import { stripAwkText } from "./awk-source.ts";
 import { pathContext } from "./command-scope.ts";
 
 export function grep(call: Call): boolean {
@@ -14,7 +14,7 @@ export function grep(call: Call): boolean {
     given(call, "-r", "-R", "--recursive", "--dereference-recursive") ||
     call.given.flags.some(({ value }) => valueOf(value ?? undefined) === "recurse");
   const names = searchedNames(call);
-  // A pattern given to rg finds hidden files too; ack leaves none out.
+  // rg also finds hidden files when it gets a pattern; ack skips none.
   const showsHidden =
     !isRipgrep ||
     call.name === "ack" ||
@@ -37,21 +37,21 @@ export function grep(call: Call): boolean {
   return true;
 }
 
-/** The names a search through folders is narrowed to; null when it may read a file of any name. */
+/** The file names that a folder search is limited to; null for any name. */
 function searchedNames(call: Call): RegExp | null {
   const isRg = call.name === "rg";
   if (!isRg && !call.name.endsWith("grep")) return null;
   const given = call.given.flags.filter(({ name }) =>
     (isRg ? /^(?:-g|--glob|--iglob)$/ : /^--(?:include|exclude|exclude-from)$/).test(name),
   );
-  // grep reads what no pattern speaks of, unless the first one says what to include.
+  // grep reads files that match no pattern, unless the first pattern is an include.
   if (!isRg && given[0]?.name !== "--include") return null;
   const sources: string[] = [];
   for (const { name, value } of given) {
     if (name.startsWith("--exclude")) continue;
     const pattern = valueOf(value ?? undefined);
     if (isRg && pattern?.startsWith("!") === true) continue;
-    // rg takes a path, whose last part is the name.
+    // rg takes a path whose last part is the name.
     const last = isRg ? pattern?.slice(pattern.lastIndexOf("/") + 1) : pattern;
     const one = last === undefined || last === null || last.includes("/") ? null : patternOf(last.replace(/\{.*\}/, "*"));
     if (one === null) return /^/;
@@ -68,16 +68,16 @@ export function sed(call: Call): boolean {
   for (const script of scripts) {
     const text = script === null ? null : valueOf(script);
     if (text === null)
-      call.findings.push(asks("sed-script", "What sed does is known only when it runs.", ["Write the script itself."], ["execute"]));
+      call.findings.push(asks("sed-script", "The sed script is known only at run time.", ["Write the full script."], ["execute"]));
     else if (/\be\b|(?:^|[;{}\n\d$/!])\s*e(?:\s|$)|\/[a-z\d]*e[a-z\d]*(?:[;}\n]|$)/i.test(text) && !isPlainSed(text)) {
       call.findings.push(
-        holds("sed-runs", "A sed script with the command e runs other commands.", ["Use plain substitutions."], ["execute"]),
+        alwaysAsks("sed-runs", "The sed command e runs other commands.", ["Use plain substitutions."], ["execute"]),
       );
     } else if (!isPlainSed(text)) {
       call.findings.push(
         asks(
           "sed-script",
-          "This sed script may write or read files of its own.",
+          "The sed script may read or write other files.",
           ["Use plain substitutions, such as s/a/b/g, or print lines with -n."],
           ["write"],
         ),
@@ -97,7 +97,7 @@ function isPlainSed(text: string): boolean {
   const address = String.raw`(?:(?:\d+|\$|/(?:\\.|[^/\\\n])*/I?)(?:\s*,\s*(?:[+~]?\d+|\$|/(?:\\.|[^/\\\n])*/I?))?\s*!?\s*)?`;
   const substitute = String.raw`s([/|#,:@%!])(?:\\.|(?!\1)[^\\\n])*\1(?:\\.|(?!\1)[^\\\n])*\1[gpiIm\d]*`;
   const one = new RegExp(`^\\s*${address}\\s*(?:[pdqDPNnGgHhx=]|q\\d+|${substitute}|y/[^/]*/[^/]*/)?\\s*$`);
-  // A semicolon inside a substitution makes a piece that is not plain, which asks.
+  // A semicolon inside a substitution makes the script complex, which asks.
   return (
     one.test(text) ||
     text
@@ -113,23 +113,23 @@ export function awk(call: Call): boolean {
   if (!hasFile && program !== undefined) {
     const text = valueOf(program);
     if (text === null)
-      call.findings.push(asks("awk-script", "What awk does is known only when it runs.", ["Write the program itself."], ["execute"]));
-    else if (/system|getline|@\s*[a-z]|\/inet|(?<!\|)\|(?!\|)/i.test(withoutTexts(text))) {
+      call.findings.push(asks("awk-script", "The awk program is known only at run time.", ["Write the full program."], ["execute"]));
+    else if (/system|getline|@\s*[a-z]|\/inet|(?<!\|)\|(?!\|)/i.test(stripAwkText(text))) {
       call.findings.push(
-        holds(
+        alwaysAsks(
           "awk-runs",
-          "This awk program can run other commands or read other files.",
+          "The awk program can run other commands or read other files.",
           ["Use grep, cut or sort for the other step."],
           ["execute"],
         ),
       );
     } else if (/print[^;}\n]*>|ENVIRON/.test(text)) {
       call.findings.push(
-        holds("awk-writes", "This awk program writes files or prints the environment.", ["Print, and redirect the output."], ["write"]),
+        alwaysAsks("awk-writes", "The awk program writes files or prints the environment.", ["Print, and redirect the output."], ["write"]),
       );
     }
   } else if (hasFile && !given(call, "-f", "--file"))
-    call.findings.push(holds("awk-runs", "This awk program is loaded from elsewhere.", [], ["execute"]));
+    call.findings.push(alwaysAsks("awk-runs", "The awk program is loaded from another file.", [], ["execute"]));
   for (const file of hasFile ? call.operands : rest) {
     if (!/^[A-Za-z_]\w*=/.test(startOf(file))) call.apply(file, "read");
   }
@@ -149,7 +149,7 @@ export function dd(call: Call): boolean {
     if (start.startsWith("if=")) call.apply(dropStart(field, 3), "read");
     else if (start.startsWith("of=")) call.apply(dropStart(field, 3), "write");
     else if (field.kind !== "static")
-      call.findings.push(holds("unknown-target", "What dd writes is known only when it runs.", ["Name the file itself."], ["write"]));
+      call.findings.push(alwaysAsks("unknown-target", "dd writes a file whose name is known only at run time.", ["Name the file."], ["write"]));
   }
   return true;
 }
@@ -176,7 +176,7 @@ export function copy(call: Call): boolean {
   }
   if (target === undefined) return true;
   call.findings.push(...judgePath(target, "write", context));
-  // Into a folder: the names stay.
+  // Copies into a folder keep their names.
   const base = valueOf(target);
   if (base !== null) {
     for (const source of sources) {

@@ -2,7 +2,7 @@ import { maxReadings } from "./brace-expansion.ts";
 import type { Field } from "./shell-fields.ts";
 import type { Word } from "unbash";
 
-/** One reading of a word under construction. */
+/** One possible expansion of a word, under construction. */
 export interface Reading {
   value: string;
   /** As `value`, with what was quoted escaped. */
@@ -50,7 +50,7 @@ export function appendField(readings: readonly Reading[], field: Field, quoted: 
       else appendText(readings, field.value, quoted);
       return;
     case "glob":
-      // The value of a loop's variable: each name the pattern matched, so quoting it makes no difference.
+      // A loop variable has one matched name at a time, so quoting it makes no difference.
       for (const reading of readings) {
         reading.pattern += field.value;
         reading.value += field.value;
@@ -68,7 +68,7 @@ export function appendField(readings: readonly Reading[], field: Field, quoted: 
   }
 }
 
-/** As `appendField` for each of several values, which multiplies the readings. */
+/** Same as `appendField` for several values, which multiplies the expansions. */
 export function appendChoices(readings: readonly Reading[], choices: readonly Field[], quoted: boolean): Reading[] {
   if (choices.length * readings.length > maxReadings) {
     const one = readings.map((reading) => ({ ...reading }));

@@ -1,18 +1,18 @@
-import { asks, type Finding, holds } from "./command-findings.ts";
+import { asks, type Finding, alwaysAsks } from "./command-findings.ts";
 import type { PathUse } from "./types.ts";
 import type { EntryType } from "../path-resolution.ts";
 
 export const deleteOne = "Delete single files with delete_file, which can be undone.";
 
-/** What a build or a test run makes again. */
+/** Files that a build or a test run recreates. */
 const scratch =
   /(?:^|\/)(?:dist|out|build|target|coverage|\.nyc_output|node_modules|tmp|temp|logs?|\.cache|\.turbo|\.next|\.nuxt|\.svelte-kit|\.parcel-cache|\.vite|__pycache__|\.pytest_cache|\.mypy_cache|\.ruff_cache|\.tox|\.nox|\.gradle|test-results|test-output|playwright-report|storybook-static|htmlcov|\.eggs|[^/]+\.egg-info)(?:\/|$)|\.(?:log|tmp|pyc|tsbuildinfo)$/;
 
-/** Data: nothing runs or obeys files of these names. */
+/** Data files, which no program runs or reads as settings. */
 const ordinaryOutput =
   /^(?!(?:.*\/)?\.)(?!.*(?:require|constraint|cmake|config|rule|instruction|prompt|manifest|robots|allow|deny|ignore|list|schema|node_modules|site-packages))(?:.*\/)?[^/]*(?:\.(?:log|txt|out|tmp|csv|tsv|jsonl|html|svg|diff|patch|prof)|(?:report|result|results|output|out|stats|coverage|audit|bench|dump)[^/]*\.json)$/;
 
-/** Judges writing, changing or deleting an ordinary file of the workspace. `display`: its name from the root, by which it is known. */
+/** Judges writing, changing or deleting a regular workspace file. `display` is its path from the workspace root. */
 export function judgeInsideWrite(path: string, type: EntryType, use: PathUse, display: string): Finding[] {
   const isNew = type === "missing";
   const isScratch = scratch.test(display);
@@ -22,23 +22,23 @@ export function judgeInsideWrite(path: string, type: EntryType, use: PathUse, di
     case "output":
       return isNew || isScratch || (type === "file" && !/\.[a-z]{1,5}$/i.test(display))
         ? []
-        : [asks("overwrite", `This writes over ${path} without a review.`, ["Name another file for the result."], ["write"])];
+        : [asks("overwrite", `Overwrites ${path} without review.`, ["Name another file for the result."], ["write"])];
     case "delete":
       return [
         isScratch
-          ? asks("delete-scratch", `This deletes ${path}, which a build can make again.`, [deleteOne], ["delete"])
-          : holds("delete", `This deletes ${path}.`, [deleteOne], ["delete"]),
+          ? asks("delete-scratch", `Deletes ${path}, which a build can recreate.`, [deleteOne], ["delete"])
+          : alwaysAsks("delete", `Deletes ${path}.`, [deleteOne], ["delete"]),
       ];
     case "delete-tree":
       return [
         isScratch
-          ? asks("delete-scratch", `This deletes ${path}, which a build can make again.`, [deleteOne], ["delete"])
-          : holds("delete-tree", `This deletes ${path} with everything below it.`, [deleteOne], ["delete", "destroy"]),
+          ? asks("delete-scratch", `Deletes ${path}, which a build can recreate.`, [deleteOne], ["delete"])
+          : alwaysAsks("delete-tree", `Deletes ${path} and everything below it.`, [deleteOne], ["delete", "destroy"]),
       ];
     case "change":
     case "change-tree":
       return [
-        asks("change", `This changes ${path} in place.`, ["Change files with edit_file, so that the change can be reviewed."], ["write"]),
+        asks("change", `Changes ${path} in place.`, ["Change files with edit_file, so that the change can be reviewed."], ["write"]),
       ];
     case "write":
     case "read":
@@ -51,13 +51,13 @@ export function judgeInsideWrite(path: string, type: EntryType, use: PathUse, di
         isNew
           ? asks(
               "new-file",
-              `This writes the new file ${path} without a review.`,
+              `Writes the new file ${path} without review.`,
               ["Write files with write_file, so that the change can be reviewed."],
               ["write"],
             )
           : asks(
               "overwrite",
-              `This writes over ${path} without a review.`,
+              `Overwrites ${path} without review.`,
               ["Change files with edit_file, so that the change can be reviewed."],
               ["write"],
             ),

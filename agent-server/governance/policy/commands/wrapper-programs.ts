@@ -1,6 +1,6 @@
 import { type Call, given } from "./program-call.ts";
 import { type Field, literal, patternOf, startOf, unknown, valueOf } from "./shell-fields.ts";
-import { holds } from "./command-findings.ts";
+import { alwaysAsks } from "./command-findings.ts";
 import { judgePath } from "./command-paths.ts";
 import { pathContext } from "./command-scope.ts";
 import { hasDashNames } from "./folder-search.ts";
@@ -9,7 +9,7 @@ import { judgeSetting } from "./env-program.ts";
 /** `timeout 5 ls`, `taskset -c 0 ls`: a number or a mask, then the command. */
 export function prefix(call: Call): boolean {
   const words = [...call.operands];
-  // A wrong guess of what is a number and what the command would hide the command, so only what looks like a number goes.
+  // Only skips words that look like numbers, because a wrong guess would hide the command.
   if (call.name.endsWith("timeout")) words.shift();
   else if (/^(?:taskset|chrt|choom)$/.test(call.name) && /^[\da-fx,-]+$/.test(startOf(words[0] ?? literal("")))) words.shift();
   else if (/^setarch$/.test(call.name) && words.length > 1) words.shift();
@@ -25,7 +25,7 @@ export function elevate(call: Call): boolean {
   while (words[0] !== undefined && startOf(words[0]).includes("=")) judgeSetting(words.shift() ?? literal(""), call.findings, true);
   if (/^(?:gosu|su-exec|setuidgid)$/.test(call.name)) words.shift();
   if (call.name === "su" || call.name === "sg") {
-    // The command's flag may follow the user's name.
+    // The command's flag may follow the user name.
     const at = words.findIndex((word) => /^(?:-c|--command)$/.test(startOf(word)));
     const text = at < 0 ? undefined : words[at + 1];
     if (text !== undefined) call.judgeShell(text, `${call.name} -c`);
@@ -70,10 +70,10 @@ export function xargs(call: Call): boolean {
     handed = input.fields;
     if (input.fields.some((field) => field.kind === "tree" && field.skipsHidden === true) && hasDashNames(pathContext(call.scope))) {
       call.findings.push(
-        holds(
+        alwaysAsks(
           "pattern-flag",
-          "A file here has a name that a program would take for a flag.",
-          ["Put ./ in front of the names."],
+          "A file here has a name that a program would read as a flag.",
+          ["Prefix the names with ./."],
           ["execute"],
         ),
       );
@@ -81,7 +81,7 @@ export function xargs(call: Call): boolean {
   } else if (input.kind === "text" && !/["'\\]/.test(input.text) && !given(call, "-0", "-#", "--null", "-d", "--delimiter")) {
     const found = (separator: RegExp) => input.text.split(separator).filter((one) => one !== "");
     handed = found(/\s+/).map((word) => literal(word));
-    // A mark stands for a whole line at a time.
+    // A marker stands for a whole line.
     const each = found(/\s*\n\s*|^\s+/);
     if (each.length <= maxLines && marker !== null && !given(call, "-J")) lines = each;
   }
@@ -92,12 +92,12 @@ export function xargs(call: Call): boolean {
   return true;
 }
 
-/** What stands for the words of the input; null without such a mark. */
+/** The marker for the input words; null without one. */
 function markerOf(call: Call): string | null {
   const flag = call.given.flags.find(({ name }) => name === "-I" || name === "-J" || name === "-i" || name === "--replace");
   if (flag === undefined) return null;
   if (flag.name !== "-i") return valueOf(flag.value ?? undefined) ?? "{}";
-  // Its value is what is written right behind it, never a word of its own.
+  // Its value directly follows the flag and is never a separate word.
   for (const word of call.args) {
     const behind = /^-[^-i]*i(.*)$/s.exec(startOf(word))?.[1];
     if (behind !== undefined) return behind === "" ? "{}" : behind;
@@ -107,7 +107,7 @@ function markerOf(call: Call): string | null {
 
 const maxLines = 20;
 
-/** The words with a marker such as `{}` replaced by what will be put there. */
+/** The words with a marker such as `{}` replaced by its values. */
 function replaced(words: readonly Field[], marker: string, fields: readonly Field[]): Field[] {
   return words.flatMap((word) => {
     if (word.kind !== "static" || marker === "" || !word.value.includes(marker)) return [word];
@@ -143,7 +143,7 @@ const findTests = new Set([
   "-samefile",
 ]);
 
-/** The folders `find` starts from and what it looks for. */
+/** The folders and names of a `find` search. */
 function findPlan(args: readonly Field[]): { roots: Field[]; rest: Field[]; tree: Field[] } {
   const words = [...args];
   while (/^-(?:[HLP]|O\d)$/.test(startOf(words[0] ?? literal("")))) words.shift();
@@ -153,7 +153,7 @@ function findPlan(args: readonly Field[]): { roots: Field[]; rest: Field[]; tree
   if (roots.length === 0) roots.push(literal("."));
   const values = rest.map(valueOf);
   const at = values.findIndex((value, index) => /^-i?name$/.test(value ?? "") && !isNegation(values[index - 1]));
-  // A name narrows what is found only when nothing widens it again, and only for actions after it.
+  // A name limits only later actions, and only when no other test widens the search.
   const isNarrow = !values.some(
     (value, index) =>
       value === "-o" ||
@@ -171,7 +171,7 @@ function isNegation(value: string | null | undefined): boolean {
   return value === "!" || value === "-not";
 }
 
-const computedSearch = holds("computed-name", "What find does is known only when it runs.", ["Write its words themselves."], ["execute"]);
+const computedSearch = alwaysAsks("computed-name", "The find arguments are known only at run time.", ["Write the full arguments."], ["execute"]);
 
 export function find(call: Call): boolean {
   const { roots, rest, tree } = findPlan(call.args);
@@ -182,7 +182,7 @@ export function find(call: Call): boolean {
   for (let index = 0; index < rest.length; index += 1) {
     const value = values[index] ?? null;
     if (value === null) {
-      // Where a pattern or a number stands it is text; anywhere else it may be an action.
+      // In place of a pattern or a number it is text; elsewhere it may be an action.
       if (!findTests.has(values[index - 1] ?? "")) findings.push(computedSearch);
       continue;
     }
@@ -208,7 +208,7 @@ export function find(call: Call): boolean {
   return true;
 }
 
-/** What a command prints that lists files, for `xargs` after it; null for other commands. */
+/** The files that a listing command prints, as input for `xargs`; null for other commands. */
 export function namesOf(name: string, args: readonly Field[]): readonly Field[] | null {
   const tree: Field = { kind: "tree", root: literal("."), name: null, text: "files", skipsHidden: true };
   switch (name) {
@@ -234,10 +234,10 @@ export function fd(call: Call): boolean {
   for (const root of roots) call.findings.push(...judgePath(root, "list", pathContext(call.scope)));
   if (at < 0 && call.given.flags.some(({ name }) => /^(?:-x|-X|--exec|--exec-batch)$/.test(name))) {
     call.findings.push(
-      holds(
+      alwaysAsks(
         "computed-name",
-        "What fd runs cannot be told from its words.",
-        ["Write -x and the command as words of their own."],
+        "The command that fd runs cannot be determined.",
+        ["Write -x and the command as separate words."],
         ["execute"],
       ),
     );
@@ -247,7 +247,7 @@ export function fd(call: Call): boolean {
   const words = call.args.slice(at + 1);
   const end = words.findIndex((field) => valueOf(field) === ";");
   const command = end < 0 ? words : words.slice(0, end);
-  // What follows may be further folders, or flags that widen the search.
+  // Further folders or flags that widen the search may follow.
   if (end >= 0 && end < words.length - 1) call.findings.push(computedSearch);
   const hasMarker = command.some((field) => /\{[./]*\}/.test(valueOf(field) ?? ""));
   call.judgeWords(hasMarker ? replaced(command, "{}", tree) : [...command, ...tree], "fd --exec", { input: { kind: "none" } });

@@ -77,7 +77,7 @@ describe("the pointer", () => {
     expect(files.readPointer()).toEqual({ ok: false, problem: "soul/ACTIVE cannot be read." });
     expect(files.pointerStat()).toBeUndefined();
     expect(files.list()).toEqual([]);
-    files.sweep();
+    files.removeOrphans();
   });
 });
 
@@ -131,7 +131,7 @@ describe("what a write left", () => {
     const all = [name("a"), inside(name("b")), name("c"), "x.tmp", `x${name("d")}`, `${name("e")}x`, inside(".zz.tmp")];
     for (const file of all) put(file, "x");
     for (const file of all) age(file, file === name("c") ? 50_000 : 70_000);
-    files.sweep();
+    files.removeOrphans();
     expect(all.filter((file) => existsSync(at(file)))).toEqual(all.slice(2));
   });
 });
