@@ -15,14 +15,14 @@ export function soulPrompt({ version, document }: Pick<ActiveSoul, "version" | "
     `Mission: ${line(document.mission)}`,
     `Allegiance: ${line(document.allegiance)}`,
     posture.description.trim() === "" ? "" : `Autonomy: ${line(posture.description)}`,
-    `Allowed without asking: ${terms(posture.allowed_autonomous)}. Everything else requires approval.`,
-    `Always requires the owner's approval: ${terms(posture.requires_approval)}.`,
+    `Without asking you may do: ${terms(posture.allowed_autonomous)}. Anything else is asked first.`,
+    `The owner is asked every time before: ${terms(posture.requires_approval)}.`,
     list(
-      "These rules also require approval:",
+      "The owner is also asked where one of these rules applies:",
       rules.map((rule) => (rule.description.trim() === "" ? line(rule.name) : `${line(rule.name)}: ${line(rule.description)}`)),
     ),
-    list("Tone, always:", document.tone_invariants.map(line)),
-    list("Rules for memory:", document.memory_ethics.map(line)),
+    list("How you speak, always:", document.tone_invariants.map(line)),
+    list("What memory may not hold, and how it is kept:", document.memory_ethics.map(line)),
     list("About yourself:", (document.self_knowledge ?? []).map(line)),
   ];
   return sections.filter((section) => section !== "").join("\n");
@@ -33,7 +33,7 @@ export function soulLine({ document }: Pick<ActiveSoul, "document">): string {
   const requiring = document.autonomy_posture.requires_approval.map(line);
   let listed = "";
   for (const term of requiring) if (listed.length + term.length < 60) listed += listed === "" ? term : `, ${term}`;
-  return `Ask the owner before you ${listed}. Never hide a failure.`;
+  return `The owner is asked before you ${listed}. Never hide a failure.`;
 }
 
 function line(text: string): string {
@@ -53,7 +53,7 @@ function bounded(items: readonly string[], separator: string): string {
   for (const [index, item] of items.entries()) {
     if (text.length + item.length > listLength) {
       const remaining = items.length - index;
-      return `${text === "" ? item.slice(0, listLength) : text}${separator}… and ${remaining} more in the soul`;
+      return `${text === "" ? item.slice(0, listLength) : text}${separator}… and ${remaining} more in the soul itself`;
     }
     text += (index === 0 ? "" : separator) + item;
   }

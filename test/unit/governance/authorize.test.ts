@@ -205,7 +205,6 @@ describe("what is decided", () => {
   it("nothing before it has begun when it was stopped already", async () => {
     expect(await refusal(authorize(remove, { signal: AbortSignal.abort() }))).toMatchObject({
       code: "cancelled",
-      message: "Stopped before it was decided.",
     });
     expect(told).toEqual([]);
   });
@@ -219,10 +218,9 @@ describe("what is decided", () => {
     const error = await refusal(authorize(what));
     expect(error).toMatchObject({
       code: "denied",
-      message: "The gate failed, so this is refused. Try again; the log says what failed.",
       cause: expect.any(Error),
     });
-    expect(of("log")).toEqual([["log", "the gate failed and denies", error.cause]]);
+    expect(of("log")).toEqual([["log", expect.any(String), error.cause]]);
   });
 });
 
@@ -230,18 +228,17 @@ describe("what is asked", () => {
   it.each([
     ["allowed_once", undefined, null],
     ["allowed_quest", undefined, null],
-    ["denied", undefined, { code: "denied", message: "The owner said no.", data: { approvalId: "a1", reason: null } }],
-    ["denied", "Keep it.", { code: "denied", message: "The owner said no: Keep it.", data: { approvalId: "a1", reason: "Keep it." } }],
+    ["denied", undefined, { code: "denied", data: { approvalId: "a1", reason: null } }],
+    ["denied", "Keep it.", { code: "denied", data: { approvalId: "a1", reason: "Keep it." } }],
     [
       "expired",
       undefined,
       {
         code: "needs_approval",
-        message: "Nobody answered in time, so this was not done: Delete a.ts",
         data: { approvalId: "a1", expired: true, escalation: "stop_task" },
       },
     ],
-    ["cancelled", undefined, { code: "cancelled", message: "Stopped while waiting for the owner's approval.", data: { approvalId: "a1" } }],
+    ["cancelled", undefined, { code: "cancelled", data: { approvalId: "a1" } }],
     ["pending", undefined, { code: "cancelled", data: { approvalId: "a1" } }],
   ] as const)("answered with %s %s", async (status, reason, expected) => {
     answer = { status, ...(reason === undefined ? {} : { reason }) };
@@ -276,7 +273,6 @@ describe("what is asked", () => {
     gate.setCanAsk(false);
     expect(await refusal(authorize())).toMatchObject({
       code: "needs_approval",
-      message: "This needs the owner's approval, and nobody can be asked here: Delete a.ts",
       data: { approvalId: "a1", decision: judged("ask").decision },
     });
     expect(of("ask")[0]?.[2]).toBe(true);

@@ -198,7 +198,7 @@ describe("statistics of the gate", () => {
     host.stats.flush();
     count("T0", "allow", "tier.T0", 1);
     expect(host.stats.report(1, sources).decisions).toBe(4);
-    expect(host.logged).toEqual(["decisions could not be counted in the database yet"]);
+    expect(host.logged).toHaveLength(1);
   });
 
   it("do not grow with names a model makes up", () => {

@@ -20,7 +20,7 @@ export function git(call: Call): boolean {
       /pager/i.test(setting) === !/pager\w*(?:\.\w+)?=(?:cat|false|true|less)?$/i.test(setting)
     ) {
       call.findings.push(
-        alwaysAsks("git.setting", "A setting passed with -c can make git run other commands.", ["Omit -c."], ["execute", "settings"]),
+        alwaysAsks("git.setting", "A setting passed with -c can make git run other commands.", ["Omit the -c option."], ["execute", "settings"]),
       );
     }
     const alias = /^alias\.[^=]*=!?(.*)$/s.exec(setting ?? "");

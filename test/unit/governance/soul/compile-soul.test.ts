@@ -184,10 +184,10 @@ describe("what memory may not hold", () => {
     ["Never store secrets.", "the build takes two minutes", null],
     ["Never store secrets.", "write to anna@firma.de", null],
     ["Be kind.", `the token is ${token}`, null],
-    ["No personal data.", "write to anna.b+c@mail.firma.de please", /e-mail/],
-    ["No personal data.", "ａｎｎａ＠ｆｉｒｍａ.de", /e-mail/],
-    ["No personal data.", "call +49 (30) 123456-78", /telephone/],
-    ["No personal data.", "call 0049 30 12345678", /telephone/],
+    ["No personal data.", "write to anna.b+c@mail.firma.de please", /email/],
+    ["No personal data.", "ａｎｎａ＠ｆｉｒｍａ.de", /email/],
+    ["No personal data.", "call +49 (30) 123456-78", /phone/],
+    ["No personal data.", "call 0049 30 12345678", /phone/],
     ["No financial data.", "IBAN DE89 3704 0044 0532 0130 00", /IBAN/],
     ["No PII.", "GB29NWBK60161331926819", /IBAN/],
     ["No private data.", "card 4111 1111 1111 1111 exp 12/30", /card/],
@@ -204,20 +204,20 @@ describe("what memory may not hold", () => {
     ["No personal data.", "+123 and +12345 lines; offset +0x1234567890", null],
     // By length: a telephone number has 9 to 15 digits.
     ["No personal data.", "+12345678", null],
-    ["No personal data.", "+123456789", /telephone/],
-    ["No personal data.", "+123456789012345", /telephone/],
-    ["No personal data.", "001 212555123456", /telephone/],
+    ["No personal data.", "+123456789", /phone/],
+    ["No personal data.", "+123456789012345", /phone/],
+    ["No personal data.", "001 212555123456", /phone/],
     ["No personal data.", "001 2125551234567", null],
-    ["No personal data.", "+49 30 1\u200b2345678", /telephone/],
+    ["No personal data.", "+49 30 1\u200b2345678", /phone/],
     // By whose it is: remotes and addresses for examples are nobody's, what only looks like one is somebody's.
     ["No personal data.", "git@firma.de", null],
-    ["No personal data.", "legit@firma.de", /e-mail/],
+    ["No personal data.", "legit@firma.de", /email/],
     ["No personal data.", "a@mail.example.com, a@example, a@b.example, a@example.org", null],
-    ["No personal data.", "a@example.com.evil.de", /e-mail/],
-    ["No personal data.", "a@myexample.com", /e-mail/],
-    ["No personal data.", "a@b.test.de", /e-mail/],
+    ["No personal data.", "a@example.com.evil.de", /email/],
+    ["No personal data.", "a@myexample.com", /email/],
+    ["No personal data.", "a@b.test.de", /email/],
     ["No personal data.", "no-reply@firma.de, donotreply@firma.de", null],
-    ["No personal data.", "anna-noreply@firma.de", /e-mail/],
+    ["No personal data.", "anna-noreply@firma.de", /email/],
   ])("%s %s", (sentence, content, words) => {
     const found = soul({ memory_ethics: [sentence] }).forbidsMemory(content);
     if (words === null) expect(found).toBeNull();
@@ -393,12 +393,12 @@ describe("the table of words", () => {
     [
       "an example that does not match",
       "soul_terms: {names: [], words: [{words: [push], tags: [push], match: [pull], not_match: [x]}]}",
-      /"pull" is about push/,
+      /"pull"/,
     ],
     [
       "an example that must not match",
       "soul_terms: {names: [], words: [{words: [push], tags: [push], match: [push], not_match: [git push]}]}",
-      /"git push" is not about push/,
+      /"git push"/,
     ],
     ["a tag nobody knows", "soul_terms: {names: [], words: [{words: [push], tags: [shove], match: [push], not_match: [x]}]}", /malformed/],
     ["a name twice", `soul_terms: {names: [{kinds: [plan], terms: [a]}, {kinds: [push], terms: [A]}], words: [${row}]}`, /"A" twice/],
@@ -417,7 +417,7 @@ describe("the table of words", () => {
     expect(() => loadSoulTerms("/nowhere")).toThrow(
       expect.objectContaining({
         code: "internal",
-        message: expect.stringMatching(/cannot be read\. Restore the file, or reinstall Lancelot\.$/) as string,
+        message: expect.stringContaining("config/governance.yaml") as string,
         cause: expect.objectContaining({ code: "ENOENT" }) as Error,
       }) as Error,
     );

@@ -47,6 +47,6 @@ describe("setting the version", () => {
     ["no version", shippedSoul.replace("version: v1\n", "")],
     ["two versions", `${shippedSoul}version: v3\n`],
   ])("is refused for %s", (_name, yaml) => {
-    expect(() => withVersion(yaml, "v12")).toThrow(/cannot be set to v12/);
+    expect(() => withVersion(yaml, "v12")).toThrow(expect.objectContaining({ code: "conflict" }));
   });
 });

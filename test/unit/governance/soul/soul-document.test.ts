@@ -29,103 +29,102 @@ scheduling_boundaries:
 `;
 const change = (from: string | RegExp, to: string) => small.replace(from, to);
 const told = (yaml: string) =>
-  readSoul(yaml).issues.map(({ line, column, severity, rule, message }) => `${line}:${column} ${severity} ${rule}: ${message}`);
-const critical = (text: string) => {
-  const [place = "", ...words] = text.split(" ");
-  return `${place} critical schema: ${words.join(" ")}`;
-};
+  readSoul(yaml).issues.map(({ line, column, severity, rule }) => `${line}:${column} ${severity} ${rule}`);
+/** Position and the first quoted name of each issue. */
+const named = (yaml: string) =>
+  readSoul(yaml).issues.map(({ line, column, message }) => `${line}:${column} ${/"([^"]+)"/.exec(message)?.[1]}`);
 
 describe("a text that is no soul", () => {
   it.each<[what: string, yaml: string, issues: string[]]>([
-    ["nothing", "", ["1:1 A soul is a YAML map with version, mission, allegiance and so on."]],
-    ["a list", "- a", ["1:1 A soul is a YAML map with version, mission, allegiance and so on."]],
-    ["null", "null", ["1:1 A soul is a YAML map with version, mission, allegiance and so on."]],
-    ["a byte order mark", "\uFEFFa: 1", ["1:1 The text begins with a byte order mark. Save it as UTF-8 without one."]],
-    ["a lost character", "a: 1\nb: \uFFFD", ["2:4 The text holds characters that are not UTF-8. Save it as UTF-8."]],
-    ["half a character", "a: \ud800", ["1:1 The text holds characters that are not UTF-8. Save it as UTF-8."]],
-    ["a bell", "a: 1\nbc: x\u0007y", ["2:6 The text holds an invisible control character here. Remove it."]],
-    ["a direction override", "a: \u202e", ["1:4 The text holds an invisible control character here. Remove it."]],
-    ["a space of no width", "a: b\u200bc", ["1:5 The text holds an invisible control character here. Remove it."]],
-    ["a delete character", "a: \u007f", ["1:4 The text holds an invisible control character here. Remove it."]],
-    ["a lone carriage return", "a: 1\nb: 2\rc: 3", ["2:5 A line ends in a lone carriage return. Use ordinary line ends."]],
-    ["33 brackets in each other", `a: ${"[".repeat(33)}`, ["1:36 Brackets are nested too deeply here."]],
-    ["33 braces in each other", `a: ${"{".repeat(33)}`, ["1:36 Brackets are nested too deeply here."]],
-    ["32 brackets in each other", `a: ${"[".repeat(32)}${"]".repeat(32)}`, ["1:34 The text is nested too deeply here."]],
+    ["nothing", "", ["1:1"]],
+    ["a list", "- a", ["1:1"]],
+    ["null", "null", ["1:1"]],
+    ["a byte order mark", "\uFEFFa: 1", ["1:1"]],
+    ["a lost character", "a: 1\nb: \uFFFD", ["2:4"]],
+    ["half a character", "a: \ud800", ["1:1"]],
+    ["a bell", "a: 1\nbc: x\u0007y", ["2:6"]],
+    ["a direction override", "a: \u202e", ["1:4"]],
+    ["a space of no width", "a: b\u200bc", ["1:5"]],
+    ["a delete character", "a: \u007f", ["1:4"]],
+    ["a lone carriage return", "a: 1\nb: 2\rc: 3", ["2:5"]],
+    ["33 brackets in each other", `a: ${"[".repeat(33)}`, ["1:36"]],
+    ["33 braces in each other", `a: ${"{".repeat(33)}`, ["1:36"]],
+    ["32 brackets in each other", `a: ${"[".repeat(32)}${"]".repeat(32)}`, ["1:34"]],
     [
       "40 levels",
       `${Array.from({ length: 40 }, (_, level) => `${" ".repeat(level)}a:`).join("\n")} 1\n`,
-      ["16:16 The text is nested too deeply here."],
+      ["16:16"],
     ],
-    ["more than 20,000 parts", "- a\n".repeat(10_001), ["10001:1 The text has too many parts to be a soul."]],
-    ["more than 20,000 commas", `a: [${"1,".repeat(20_001)}]`, ["1:40004 The text has too many parts to be a soul."]],
-    ["a directive", "%YAML 1.2\n---\na: 1", ["1:1 YAML directives (%) are not used in a soul."]],
-    ["a field twice", `${small}mission: n\n`, ['25:1 The field "mission" stands here a second time.']],
-    ["a merge", `${small}<<: {a: 1}\n`, ["25:1 Merge keys (<<) are not used in a soul."]],
-    ["an anchor", change("mission: m", "mission: &x m"), ["2:13 Anchors (&name) are not used in a soul."]],
-    ["an anchor of a list", change("channels: [chat]", "channels: &c [chat]"), ["16:16 Anchors (&name) are not used in a soul."]],
+    ["more than 20,000 parts", "- a\n".repeat(10_001), ["10001:1"]],
+    ["more than 20,000 commas", `a: [${"1,".repeat(20_001)}]`, ["1:40004"]],
+    ["a directive", "%YAML 1.2\n---\na: 1", ["1:1"]],
+    ["a field twice", `${small}mission: n\n`, ["25:1"]],
+    ["a merge", `${small}<<: {a: 1}\n`, ["25:1"]],
+    ["an anchor", change("mission: m", "mission: &x m"), ["2:13"]],
+    ["an anchor of a list", change("channels: [chat]", "channels: &c [chat]"), ["16:16"]],
     [
       "an alias",
       change("mission: m", "mission: &x m").replace("allegiance: a", "allegiance: *x"),
-      ["2:13 Anchors (&name) are not used in a soul.", "3:13 Aliases (*name) are not used in a soul. Write the value out."],
+      ["2:13", "3:13"],
     ],
-    ["a tag of a map", change("approval_rules:", "approval_rules: !!map"), ["14:3 Tags (!name) are not used in a soul."]],
+    ["a tag of a map", change("approval_rules:", "approval_rules: !!map"), ["14:3"]],
     [
       "a tag that is not known",
       change("mission: m", "mission: !x m"),
-      ["2:10 Tags (!name) are not used in a soul.", "2:13 Tags (!name) are not used in a soul."],
+      ["2:10", "2:13"],
     ],
-    ["a tab", "a:\n\tb: 1\n", ["2:1 A tab stands where spaces belong. Indent with spaces."]],
-    ["two documents", "a: 1\n---\nb: 2\n", ["2:1 The text holds several documents (---). A soul is one."]],
-    ["a field that is a list", "? [a]\n: 1\n", ["1:3 The name of a field must be a text."]],
+    ["a tab", "a:\n\tb: 1\n", ["2:1"]],
+    ["two documents", "a: 1\n---\nb: 2\n", ["2:1"]],
+    ["a field that is a list", "? [a]\n: 1\n", ["1:3"]],
     [
       "a list that does not end",
       "a: [\n",
-      ["2:1 This is not valid YAML: Flow sequence in block collection must be sufficiently indented and end with a ]"],
+      ["2:1"],
     ],
-    ["a quote that does not end", change("mission: m", "mission: 'm"), ["25:1 This is not valid YAML: Missing closing 'quote"]],
+    ["a quote that does not end", change("mission: m", "mission: 'm"), ["25:1"]],
   ])("%s", (_, yaml, issues) => {
-    expect(told(yaml)).toEqual(issues.map(critical));
+    expect(told(yaml)).toEqual(issues.map((place) => `${place} critical schema`));
     const { document, raw, versionRange, placeOf } = readSoul(yaml);
     expect([document, raw, versionRange, placeOf(["version"])]).toEqual([null, null, null, {}]);
   });
 
   it.each<[what: string, yaml: string, issue: string]>([
-    ["a field that is missing", change("mission: m\n", ""), '1:1 The field "mission" is missing.'],
-    ["a field of a field that is missing", change("  level: supervised\n", ""), '5:3 The field "autonomy_posture.level" is missing.'],
-    ["a number for a text", change("mission: m", "mission: 7"), '2:10 "mission" must be a text (put it in quotes).'],
-    ["nothing for a text", change("mission: m", "mission:"), '2:9 "mission" must be a text (put it in quotes).'],
-    ["a text for a number", change("seconds: 60", "seconds: soon"), '14:28 "approval_rules.default_timeout_seconds" must be a number.'],
-    ["a fraction", change("jobs: 1", "jobs: 1.5"), '20:24 "scheduling_boundaries.max_concurrent_jobs" must be a whole number.'],
+    ["a field that is missing", change("mission: m\n", ""), "1:1 mission"],
+    ["a field of a field that is missing", change("  level: supervised\n", ""), "5:3 autonomy_posture.level"],
+    ["a number for a text", change("mission: m", "mission: 7"), "2:10 mission"],
+    ["nothing for a text", change("mission: m", "mission:"), "2:9 mission"],
+    ["a text for a number", change("seconds: 60", "seconds: soon"), "14:28 approval_rules.default_timeout_seconds"],
+    ["a fraction", change("jobs: 1", "jobs: 1.5"), "20:24 scheduling_boundaries.max_concurrent_jobs"],
     [
       "a text for a yes",
       change("irreversible: true", "irreversible: sure"),
-      '22:31 "scheduling_boundaries.no_autonomous_irreversible" must be true or false.',
+      "22:31 scheduling_boundaries.no_autonomous_irreversible",
     ],
-    ["a text for a list", change("[e]", "e"), '18:16 "memory_ethics" must be a list.'],
-    ["a text for a map", change(/approval_rules:\n(.*\n){3}/, "approval_rules: x\n"), '13:17 "approval_rules" must be a map of fields.'],
+    ["a text for a list", change("[e]", "e"), "18:16 memory_ethics"],
+    ["a text for a map", change(/approval_rules:\n(.*\n){3}/, "approval_rules: x\n"), "13:17 approval_rules"],
     [
       "a text for a map in a list",
       change(/risk_rules:\n(.*\n){3}/, "risk_rules:\n  - r\n"),
-      '10:5 "risk_rules[0]" must be a map of fields.',
+      "10:5 risk_rules[0]",
     ],
-    ["a number in a list of texts", change("[t]", "[t, 7]"), '17:22 "tone_invariants[1]" must be a text (put it in quotes).'],
-    ["a wrong field in a list", change("enforced: true", "enforced: maybe"), '12:15 "risk_rules[0].enforced" must be true or false.'],
+    ["a number in a list of texts", change("[t]", "[t, 7]"), "17:22 tone_invariants[1]"],
+    ["a wrong field in a list", change("enforced: true", "enforced: maybe"), "12:15 risk_rules[0].enforced"],
     [
       "a word that is none of those",
       change("level: supervised", "level: free"),
-      '5:10 "autonomy_posture.level" must be supervised or autonomous.',
+      "5:10 autonomy_posture.level",
     ],
-    ["an empty text", change("mission: m", 'mission: ""'), '2:10 "mission" must not be empty.'],
-    ["too small a number", change("seconds: 60", "seconds: 0"), '14:28 "approval_rules.default_timeout_seconds" must be at least 10.'],
+    ["an empty text", change("mission: m", 'mission: ""'), "2:10 mission"],
+    ["too small a number", change("seconds: 60", "seconds: 0"), "14:28 approval_rules.default_timeout_seconds"],
     [
       "too large a number",
       change("seconds: 60", "seconds: 99999999"),
-      '14:28 "approval_rules.default_timeout_seconds" must be at most 86400.',
+      "14:28 approval_rules.default_timeout_seconds",
     ],
-    ["too long a text", change("mission: m", `mission: ${"m".repeat(2_001)}`), '2:10 "mission" is longer than 2000 characters.'],
-    ["a version that is none", change("version: v1", "version: one"), '1:10 "version": A version is v and a number, such as v2.'],
+    ["too long a text", change("mission: m", `mission: ${"m".repeat(2_001)}`), "2:10 mission"],
+    ["a version that is none", change("version: v1", "version: one"), "1:10 version"],
   ])("for %s, which is placed", (_, yaml, issue) => {
-    expect(told(yaml)).toEqual([critical(issue)]);
+    expect(named(yaml)).toEqual([issue]);
     expect(readSoul(yaml)).toMatchObject({ document: null, raw: expect.objectContaining({ allegiance: "a" }) as object });
   });
 
@@ -175,25 +174,20 @@ describe("a text that is a soul", () => {
   });
 
   it("is warned of fields that are not known, at every depth, fifty times at most", () => {
-    const warning = (text: string) => critical(text).replace("critical", "warning");
-    expect(told(`${small}extra: 1\n`)).toEqual([warning('25:1 The field "extra" is not known and has no effect.')]);
-    expect(told(change("level: supervised", "level: supervised\n  mood: good"))).toEqual([
-      warning('6:3 The field "autonomy_posture.mood" is not known and has no effect.'),
-    ]);
-    expect(told(change("enforced: true", "enforced: true\n    color: red"))).toEqual([
-      warning('13:5 The field "risk_rules[0].color" is not known and has no effect.'),
-    ]);
+    expect(named(`${small}extra: 1\n`)).toEqual(["25:1 extra"]);
+    expect(named(change("level: supervised", "level: supervised\n  mood: good"))).toEqual(["6:3 autonomy_posture.mood"]);
+    expect(named(change("enforced: true", "enforced: true\n    color: red"))).toEqual(["13:5 risk_rules[0].color"]);
     const many = readSoul(small + Array.from({ length: 60 }, (_, index) => `x${index}: 1\n`).join(""));
     expect(many.issues).toHaveLength(50);
     expect(many.document).not.toBeNull();
-    expect(told(`${small}toString: 1\n`)).toEqual([warning('25:1 The field "toString" is not known and has no effect.')]);
+    expect(named(`${small}toString: 1\n`)).toEqual(["25:1 toString"]);
   });
 
   it("is as long as it may be, and no longer", () => {
     const long = `${small}#${"x".repeat(maxSoulBytes - small.length - 1)}`;
     expect(readSoul(long).document).not.toBeNull();
     for (const yaml of [`${long}x`, `${small}#${"ä".repeat(100_000)}`])
-      expect(readSoul(yaml).issues).toEqual([{ rule: "schema", severity: "critical", message: "A soul has at most 200 kB. Shorten it." }]);
+      expect(readSoul(yaml).issues).toEqual([{ rule: "schema", severity: "critical", message: expect.any(String) }]);
     expect(readSoul(`${small}#${":".repeat(19_000)}`).document).not.toBeNull();
   });
 
@@ -202,11 +196,11 @@ describe("a text that is a soul", () => {
     expect(decodeSoul(Buffer.from([0xff]))).toEqual({
       rule: "schema",
       severity: "critical",
-      message: "The file is not UTF-8. Save it as UTF-8.",
+      message: expect.any(String) as string,
       line: 1,
       column: 1,
     });
     expect(decodeSoul(Buffer.alloc(maxSoulBytes, "a"))).toHaveLength(maxSoulBytes);
-    expect(decodeSoul(Buffer.alloc(maxSoulBytes + 1, "a"))).toMatchObject({ message: "A soul has at most 200 kB. Shorten it." });
+    expect(decodeSoul(Buffer.alloc(maxSoulBytes + 1, "a"))).toMatchObject({ rule: "schema", severity: "critical" });
   });
 });

