@@ -82,9 +82,7 @@ describe("what the owner is told when the soul is not changed", () => {
     expect(issues[0]).toMatchObject({ severity: "critical", line });
     expect(refusal(() => soul.approve(id))).toEqual(["conflict"]);
     const without = soul.propose({ yaml: "[]", ...agent });
-    expect(refusal(() => soul.approve(without.id))).toEqual([
-      "conflict",
-      );
+    expect(refusal(() => soul.approve(without.id))).toEqual(["conflict"]);
     write("soul_versions/soul_v5.yaml", unsound.replace("version: v1", "version: v5"));
     expect(refusal(() => soul.rollback("v5"))).toEqual(["conflict"]);
     write("soul_versions/soul_v6.yaml", pushFree);

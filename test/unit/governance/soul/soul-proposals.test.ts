@@ -92,7 +92,7 @@ describe("a proposal", () => {
     const { soul } = room();
     const token = `ghp_${"a1B2".repeat(9)}`;
     expect(() => soul.propose({ yaml: pushFree.replace("Never mislead.", `Use ${token}.`), ...agent })).toThrow(
-      /holds a secret \(github-token\)/,
+      expect.objectContaining({ code: "invalid_params", message: expect.stringContaining("(github-token)") as string }) as Error,
     );
     expect(soul.propose({ yaml: pushFree, ...agent, reason: `use ${token}` }).reason).not.toContain(token);
   });
