@@ -2,9 +2,10 @@ import { randomUUID } from "node:crypto";
 import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
 import type { Approval, ApprovalDecision, ApprovalStatus, Decision, Intent } from "../contract/governance.ts";
-import type { Ledger, ReceiptClosing, ReceiptOpening } from "../receipts/receipts.ts";
+import type { Ledger } from "../receipts/receipts.ts";
 import type { Redactor } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
+import { createApprovalReceipts } from "./approval-receipts.ts";
 import { type ApprovalStore, createApprovalStore, type StoredApproval } from "./approval-store.ts";
 import { createApprovalWaiters } from "./approval-waiting.ts";
 
@@ -67,7 +68,8 @@ export function createApprovals(deps: {
   /** Milliseconds since 1970. */
   now: () => number;
 }): Approvals {
-  const { storage, ledger, redactor, emit } = deps;
+  const { storage, redactor, emit } = deps;
+  const receipts = createApprovalReceipts(deps.ledger);
   const store: ApprovalStore = createApprovalStore(storage, deps.workspace ?? "");
   const timeoutMs = (): number => deps.rules().timeoutSeconds * 1000;
 
@@ -76,13 +78,6 @@ export function createApprovals(deps: {
   function bounded(text: string, limit: number): string {
     const { text: clean } = redactor.text(text);
     return clean.length <= limit ? clean : `${clean.slice(0, limit)}\n… ${clean.length - limit} more characters`;
-  }
-
-  /** Opened and closed inside the running transaction, so that a rollback removes it too. */
-  function receipt(opening: ReceiptOpening, closing: ReceiptClosing): string {
-    const id = ledger.open(opening);
-    ledger.close(id, closing);
-    return id;
   }
 
   /** Ends an approval and writes its receipt; returns null when it has ended already. */
@@ -94,21 +89,7 @@ export function createApprovals(deps: {
     const settled = storage.transaction(() => {
       const at = time();
       if (!store.settle(approval.id, { ...to, at })) return null;
-      const allowed = to.status === "allowed_once" || to.status === "allowed_quest";
-      receipt(
-        {
-          actionType: "user_interaction",
-          actionName: to.name,
-          inputs: { approvalId: approval.id, intentHash: approval.intentHash, title: approval.title },
-          riskTier: approval.tier,
-          parentId: one.receiptId,
-          questId: approval.questId,
-        },
-        {
-          status: allowed || to.status === "denied" ? "success" : "cancelled",
-          outputs: { answer: to.status, ...(to.reason === null ? {} : { reason: to.reason }) },
-        },
-      );
+      receipts.ended(one, to);
       return store.get(approval.id)?.approval ?? null;
     });
     if (settled === null) return null;
@@ -176,24 +157,8 @@ export function createApprovals(deps: {
           );
         const id = open?.approval.id ?? randomUUID();
         const expiresAt = time(timeoutMs());
-        const receiptId = receipt(
-          {
-            actionType: "user_interaction",
-            actionName: "approval.ask",
-            inputs: {
-              approvalId: id,
-              intentHash: hash,
-              capability: intent.capability,
-              action: intent.action,
-              title,
-              detail: detail.slice(0, maxReason),
-            },
-            riskTier: decision.tier,
-            parentId,
-            questId,
-          },
-          { status: "success", outputs: { expiresAt, waits: !deferred, rules: decision.rules.map((rule) => rule.id) } },
-        );
+        const request = { approvalId: id, intentHash: hash, intent, decision, title, detail, parentId, questId, expiresAt, deferred };
+        const receiptId = receipts.asked(request);
         if (open === undefined || !store.adopt(id, { expiresAt, receiptId, deferred })) {
           store.insert(
             {

@@ -40,9 +40,9 @@ export interface Authorizer {
 
 /** Observes decisions and answers for statistics, trust and learning. It never changes the current decision. */
 export interface DecisionObserver {
-  readonly decided: (intent: Intent, judged: Evaluation) => void;
+  readonly decided: (intent: Intent, evaluation: Evaluation) => void;
   /** The owner allowed or denied. Called once for each answer that this host awaited or found. */
-  readonly answered: (judged: Evaluation, approval: Approval) => void;
+  readonly answered: (evaluation: Evaluation, approval: Approval) => void;
   /** Counts one use of a learned rule; false when the rule may no longer decide. */
   readonly countLearnedUse: (ruleId: string, context: { questId: string | null; parentId: string | null }) => boolean;
 }
@@ -97,25 +97,31 @@ export function createAuthorizer(deps: {
   }
 
   /** Evaluates the intent and counts the use of a learned rule; a rule that is used up allows nothing. */
-  function decideNow(intent: Intent, context: AuthorizeContext): { judged: Evaluation; mustAsk: boolean } {
-    let judged = evaluate(intent);
+  function decideNow(intent: Intent, context: AuthorizeContext): { evaluation: Evaluation; mustAsk: boolean } {
+    let evaluation = evaluate(intent);
     let mustAsk = false;
-    if (judged.learnedRule !== null && !observer.countLearnedUse(judged.learnedRule, context)) {
-      judged = evaluate(intent);
-      mustAsk = judged.learnedRule !== null;
+    if (evaluation.learnedRule !== null && !observer.countLearnedUse(evaluation.learnedRule, context)) {
+      evaluation = evaluate(intent);
+      mustAsk = evaluation.learnedRule !== null;
     }
-    observer.decided(intent, judged);
-    return { judged, mustAsk };
+    observer.decided(intent, evaluation);
+    return { evaluation, mustAsk };
   }
 
-  async function ask(intent: Intent, hash: string, judged: Evaluation, question: Question, context: AuthorizeContext): Promise<Authorization> {
-    const { decision } = judged;
+  async function ask(
+    intent: Intent,
+    hash: string,
+    evaluation: Evaluation,
+    question: Question,
+    context: AuthorizeContext,
+  ): Promise<Authorization> {
+    const { decision } = evaluation;
     const { questId, parentId, signal } = context;
     const existing = approvals.existingAnswer(hash, questId);
     // The same arguments can come to mean more, for example when a script that a command runs has changed since the approval.
     if (existing !== null && includesAll(existing.rules, decision.rules)) {
-      observer.answered(judged, existing);
-      return grant(judged, hash, existing);
+      observer.answered(evaluation, existing);
+      return grant(evaluation, hash, existing);
     }
     const asked = approvals.ask({ intent, hash, decision, question, questId, parentId }, !canAsk);
     if (!canAsk) {
@@ -133,11 +139,11 @@ export function createAuthorizer(deps: {
     }
     const data = { approvalId: answer.id, decision };
     if (answer.status === "allowed_once" || answer.status === "allowed_quest" || answer.status === "denied")
-      observer.answered(judged, answer);
+      observer.answered(evaluation, answer);
     switch (answer.status) {
       case "allowed_once":
       case "allowed_quest":
-        return grant(judged, hash, answer);
+        return grant(evaluation, hash, answer);
       case "denied":
         throw new LancelotError("denied", answer.reason === null ? "Approval denied." : `Approval denied: ${answer.reason}`, {
           data: { ...data, reason: answer.reason },
@@ -156,16 +162,18 @@ export function createAuthorizer(deps: {
     async authorize(intent, question, context) {
       if (context.signal.aborted) throw new LancelotError("cancelled", "Canceled before a decision.");
       try {
-        const { judged, mustAsk } = decideNow(intent, context);
-        const { decision } = judged;
+        const { evaluation, mustAsk } = decideNow(intent, context);
+        const { decision } = evaluation;
         if (decision.verdict === "deny") throw refuse(intent, decision, context);
         const hash = intentHash(intent);
-        if (decision.verdict === "allow" && !mustAsk) return grant(judged, hash, null);
-        return await ask(intent, hash, judged, question, context);
+        if (decision.verdict === "allow" && !mustAsk) return grant(evaluation, hash, null);
+        return await ask(intent, hash, evaluation, question, context);
       } catch (error) {
         if (error instanceof LancelotError && expected.has(error.code)) throw error;
         log("policy check failed; denying", error);
-        throw new LancelotError("denied", "The policy check failed, so this action is denied. Try again; the log has the cause.", { cause: error });
+        throw new LancelotError("denied", "The policy check failed, so this action is denied. Try again; the log has the cause.", {
+          cause: error,
+        });
       }
     },
 
@@ -187,9 +195,11 @@ export function createAuthorizer(deps: {
       const now = evaluate(intent);
       const { decision } = now;
       // The learned rule's use was counted when it granted this; that may have been its last one.
-      const lastUse = granted.learned && decision.verdict === "ask" && now.held === null && decision.tier <= authorization.decision.tier;
+      const lastUse = granted.learned && decision.verdict === "ask" && now.heldBy === null && decision.tier <= authorization.decision.tier;
       if (!lastUse && !covers(authorization, decision)) {
-        throw new LancelotError("denied", `The policy result changed after authorization: ${ruleMessages(decision)}`, { data: { decision } });
+        throw new LancelotError("denied", `The policy result changed after authorization: ${ruleMessages(decision)}`, {
+          data: { decision },
+        });
       }
       const { approvalId } = authorization;
       if (approvalId === null) return;

@@ -32,7 +32,7 @@ export interface Evaluation {
   /** The tier before trust changes it. */
   readonly defaultTier: Tier;
   /** Why neither trust nor a learned rule may lower the tier; null when they may. */
-  readonly held: string | null;
+  readonly heldBy: string | null;
   readonly changesFiles: boolean;
   /** The learned rule that decided. Its use is counted before the effect. */
   readonly learnedRule: string | null;
@@ -70,14 +70,14 @@ export function decideAssessed(assessed: AssessedIntent, facts: DecisionFacts): 
     decision,
     trustKey,
     defaultTier: known?.base.tier ?? "T3",
-    held: null,
+    heldBy: null,
     changesFiles: known !== null && changesFiles(known.base),
     learnedRule: null,
     ...more,
   });
   if (known === null) {
     const unknown = rule("tier.unknown", "Unknown action, treated as irreversible.", "tier");
-    return about(decision("ask", "T3", "high", [unknown], ["Use one of the listed tools.", askOwner]), { held: unknown.message });
+    return about(decision("ask", "T3", "high", [unknown], ["Use one of the listed tools.", askOwner]), { heldBy: unknown.message });
   }
 
   const { base, finding, subject } = known;
@@ -85,7 +85,9 @@ export function decideAssessed(assessed: AssessedIntent, facts: DecisionFacts): 
   // 1. Policy. No later step overrides a denial. Safe mode and a job's limits can only deny, so they are checked here too.
   const denial = finding.denial ?? modeDenial(assessed, base, facts);
   if (denial !== null) {
-    return about(decision("deny", denial.tier, denial.riskLevel, denial.rules, denial.alternatives), { held: ruleMessages(denial.rules) });
+    return about(decision("deny", denial.tier, denial.riskLevel, denial.rules, denial.alternatives), {
+      heldBy: ruleMessages(denial.rules),
+    });
   }
 
   // 2. Soul.
@@ -115,7 +117,7 @@ export function decideAssessed(assessed: AssessedIntent, facts: DecisionFacts): 
   const lost = earned > defaultTier;
   const tier: Tier = lost || holdReason === null ? floor(earned, base) : defaultTier;
   const graduated = tier < defaultTier;
-  const facing = { defaultTier, held: holdReason };
+  const facing = { defaultTier, heldBy: holdReason };
 
   if (lost) rules.push(rule("trust.lost", `You undid this action before, so it stays at tier ${tier} until it succeeds again.`, "trust"));
   if (tier === "T3" || soulRules.length > 0) {
@@ -182,7 +184,11 @@ function modeDenial({ intent }: AssessedIntent, base: BaseTier, facts: DecisionF
     );
   }
   if (job.elapsedSeconds > limits.max_job_duration_seconds) {
-    return refuse("duration", `Your soul limits a job to ${limits.max_job_duration_seconds} seconds, and this job has run longer.`, "Do less in one run.");
+    return refuse(
+      "duration",
+      `Your soul limits a job to ${limits.max_job_duration_seconds} seconds, and this job has run longer.`,
+      "Do less in one run.",
+    );
   }
   return null;
 }
@@ -265,7 +271,7 @@ export function failedEvaluation(): Evaluation {
     decision: decision("deny", "T3", "critical", [failed], ["Try a smaller step.", "Tell the owner; the log has the cause."]),
     trustKey: { capability: "unknown", action: "unknown", scope: "any" },
     defaultTier: "T3",
-    held: failed.message,
+    heldBy: failed.message,
     changesFiles: true,
     learnedRule: null,
   };

@@ -36,11 +36,11 @@ export function createCachedEvaluator(facts: () => DecisionFacts, log: Log = () 
   };
 }
 
-function freeze(judged: Evaluation): Evaluation {
-  const { decision } = judged;
+function freeze(evaluation: Evaluation): Evaluation {
+  const { decision } = evaluation;
   for (const rule of decision.rules) Object.freeze(rule);
   Object.freeze(decision.rules);
   Object.freeze(decision.alternatives);
   Object.freeze(decision);
-  return Object.freeze(judged);
+  return Object.freeze(evaluation);
 }

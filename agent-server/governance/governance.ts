@@ -139,7 +139,8 @@ export function createGovernance(deps: GovernanceDeps): Governance {
     }),
     authorize,
     redeem,
-    outcome: (report) => recordOutcome(report, (step) => evaluations.get(step.decision) ?? evaluateCached(step.intent), { trust, learning }),
+    outcome: (report) =>
+      recordOutcome(report, (step) => evaluations.get(step.decision) ?? evaluateCached(step.intent), { trust, learning }),
     rolledBack({ receiptIds }) {
       trust.rolledBack(receiptIds);
       for (const receiptId of receiptIds) learning.outcome({ receiptId, result: "rollback" });

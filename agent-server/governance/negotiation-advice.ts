@@ -135,7 +135,10 @@ const actions: Readonly<Record<string, readonly Suggestion[]>> = {
 /** By rule: the first match applies. */
 const byRule: readonly { readonly rule: RegExp; readonly suggestions: readonly Suggestion[] }[] = [
   { rule: /^secret\./, suggestions: [{ tool: "read_file", text: "Read a template beside it, such as .env.example, with read_file." }] },
-  { rule: /^protected\./, suggestions: [{ text: "Describe the change and let the owner make it: this file controls what programs may do." }] },
+  {
+    rule: /^protected\./,
+    suggestions: [{ text: "Describe the change and let the owner make it: this file controls what programs may do." }],
+  },
   { rule: /^own\./, suggestions: [{ text: "Describe the setting and let the owner change it by hand." }] },
   { rule: /^tier\.outside$|^path\./, suggestions: [{ text: "Use the path of a file inside the workspace." }] },
   {
@@ -160,7 +163,10 @@ const byRule: readonly { readonly rule: RegExp; readonly suggestions: readonly S
     suggestions: [{ text: "Explain in your answer what you would change; nothing is written until the owner trusts the workspace." }],
   },
   { rule: /^soul\.not-named$/, suggestions: [{ text: "Do the part that needs no approval first." }] },
-  { rule: /^soul\.|^mode\.|^learning\./, suggestions: [{ text: "Do the rest of the task without this step, and say that it is missing." }] },
+  {
+    rule: /^soul\.|^mode\.|^learning\./,
+    suggestions: [{ text: "Do the rest of the task without this step, and say that it is missing." }],
+  },
 ];
 
 const maxCommand = 4000;

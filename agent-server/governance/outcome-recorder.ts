@@ -13,16 +13,16 @@ interface Observers {
 /** Passes decisions and the owner's answers to statistics, learning and trust. */
 export function createOutcomeRecorder({ stats, trust, learning }: Observers & { readonly stats: Pick<Stats, "count"> }): DecisionObserver {
   return {
-    decided: (intent, judged) => stats.count(intent, judged.decision),
-    answered(judged, approval) {
-      const { decision, trustKey, defaultTier, held, changesFiles } = judged;
+    decided: (intent, evaluation) => stats.count(intent, evaluation.decision),
+    answered(evaluation, approval) {
+      const { decision, trustKey, defaultTier, heldBy, changesFiles } = evaluation;
       const denied = approval.status === "denied";
       learning.observe({
         key: trustKey,
         verdict: denied ? "deny" : "allow",
         tier: decision.tier,
         riskLevel: decision.riskLevel,
-        held,
+        heldBy,
         questId: approval.questId,
         approvalId: approval.id,
         at: approval.decidedAt ?? approval.createdAt,
@@ -32,7 +32,7 @@ export function createOutcomeRecorder({ stats, trust, learning }: Observers & { 
         key: trustKey,
         defaultTier,
         decidedTier: decision.tier,
-        held,
+        heldBy,
         changesFiles,
         result: "refused",
         questId: approval.questId,
@@ -52,8 +52,8 @@ export function recordOutcome(
   const { result, receiptId, questId } = report;
   if (result === "refused") return;
   for (const step of report.steps) {
-    const { trustKey, defaultTier, held, changesFiles, learnedRule } = evaluationOf(step);
-    trust.outcome({ key: trustKey, defaultTier, decidedTier: step.decision.tier, held, changesFiles, result, questId, receiptId });
+    const { trustKey, defaultTier, heldBy, changesFiles, learnedRule } = evaluationOf(step);
+    trust.outcome({ key: trustKey, defaultTier, decidedTier: step.decision.tier, heldBy, changesFiles, result, questId, receiptId });
     if (learnedRule !== null) learning.outcome({ receiptId, ruleId: learnedRule, result });
   }
 }

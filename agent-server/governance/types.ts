@@ -1,5 +1,14 @@
 import type { Emit } from "../contract/events.ts";
-import type { Approval, ApprovalDecision, ApprovalStatus, CommandPart, Decision, GovernanceStats, Intent, Posture } from "../contract/governance.ts";
+import type {
+  Approval,
+  ApprovalDecision,
+  ApprovalStatus,
+  CommandPart,
+  Decision,
+  GovernanceStats,
+  Intent,
+  Posture,
+} from "../contract/governance.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Log, Redactor } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";

@@ -28,7 +28,9 @@ export function judgedBlock({ verdict, tier, riskLevel, rules, alternatives, sco
     `${verdict} ${tier} ${riskLevel}, ${scope}; ${inOrder(tags)}`,
     ...rules.map(({ id, source }) => `${source}.${id}`),
     ...(alternatives.length === 0 ? [] : [`> ${alternatives.length}`]),
-    ...parts.map((part) => `${[...part.within, part.text].join(" | ")} => ${part.verdict} ${part.tier} ${part.rule.source}.${part.rule.id}`),
+    ...parts.map(
+      (part) => `${[...part.within, part.text].join(" | ")} => ${part.verdict} ${part.tier} ${part.rule.source}.${part.rule.id}`,
+    ),
   ];
   return lines.map((line) => `  ${line.replaceAll(base, "{base}").replaceAll("\n", "\\n")}`).join("\n");
 }

@@ -1,22 +1,21 @@
-import { randomUUID } from "node:crypto";
 import type { Tier } from "../../contract/common.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Emit } from "../../contract/events.ts";
 import type { Decision } from "../../contract/governance.ts";
 import type { Handlers } from "../../contract/table.ts";
-import type { LearnedPattern, LearnedRule, LearningProposal } from "../../contract/trust.ts";
+import type { LearnedRule, LearningProposal } from "../../contract/trust.ts";
 import type { Ledger } from "../../receipts/receipts.ts";
 import type { Log } from "../../security/security.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { LearnedView, SoulSubject, TrustKey } from "../decision-facts.ts";
 import { createSnapshot } from "../database-snapshot.ts";
-import { agreement } from "./evidence-agreement.ts";
 import { type LearningConfig, loadLearningConfig } from "./learning-config.ts";
 import { neverAutomate } from "./never-automate.ts";
 import { createLearningDecisions, type LearningDecision, type LearningReceipt } from "./learning-decision.ts";
 import { patternsOf, patternKey } from "./learned-patterns.ts";
-import { createLearningStore, type RuleRow, learnedRuleOf, type StoredProposal } from "./learning-store.ts";
-import { coverageMessage, ruleMessage, patternLabel } from "./learning-messages.ts";
+import { createLearningStore, type RuleRow, learnedRuleOf } from "./learning-store.ts";
+import { patternLabel, ruleMessage } from "./learning-messages.ts";
+import { createLearningProposals } from "./learning-proposals.ts";
 
 export { learningMigrations } from "./learning-migrations.ts";
 
@@ -28,7 +27,7 @@ export interface Observation {
   readonly tier: Tier;
   readonly riskLevel: Decision["riskLevel"];
   /** Why soul or policy require approval; null when they do not. */
-  readonly held: string | null;
+  readonly heldBy: string | null;
   readonly questId: string | null;
   readonly approvalId: string;
   /** ISO 8601. */
@@ -138,47 +137,7 @@ export function createLearning(deps: LearningDeps): Learning {
     changed();
   }
 
-  function withdraw({ proposal, receiptId }: StoredProposal, why: string): void {
-    if (!store.settle(proposal.id, "withdrawn", now(), null)) return;
-    receipt("withdraw", { pattern: proposal.pattern, id: proposal.id, verdict: proposal.verdict, parentId: receiptId, why });
-    changed();
-  }
-
-  /** The verdict that the answers about a pattern agree on, or null. */
-  function agreed(
-    pattern: LearnedPattern,
-    key: TrustKey,
-    of: LearningConfig,
-  ): { verdict: "allow" | "deny"; observations: number; consistency: number } | null {
-    const evidence = store.evidence(pattern, now() - of.evidence.days * dayMs, now());
-    const found = agreement(evidence, of);
-    if (found === null || (found.verdict === "allow" && never.key(key))) return null;
-    if (pattern.scope === null && (evidence.scopes < of.wide.scopes || of.wide.never.includes(pattern.capability))) return null;
-    return found;
-  }
-
-  /** Proposes a rule where the answers agree, most specific pattern first. */
-  function proposeRule(key: TrustKey, of: LearningConfig): void {
-    const { rules } = known.get();
-    for (const pattern of patternsOf(key)) {
-      if (rules.has(patternKey(pattern))) return;
-      const pending = store.pending(pattern);
-      const found = agreed(pattern, key, of);
-      if (pending !== null) {
-        if (found?.verdict === pending.proposal.verdict) return;
-        withdraw(pending, "Later answers disagree.");
-      }
-      if (found === null) continue;
-      const fresh = store.since(pattern);
-      if ((fresh !== null && fresh < of.evidence.again) || store.isPending(pattern)) return;
-      const id = randomUUID();
-      const scope = coverageMessage(pattern, found.verdict, of);
-      const receiptId = receipt("propose", { pattern, id, verdict: found.verdict, why: scope });
-      store.propose({ ...pattern, ...found, id, words: scope, receiptId, at: now() });
-      changed();
-      return;
-    }
-  }
+  const proposals = createLearningProposals({ store, config, never, now, receipt, changed });
 
   let prunedAt = 0;
   function prune(): void {
@@ -188,7 +147,7 @@ export function createLearning(deps: LearningDeps): Learning {
     store.forgetBefore(at - rememberDays * dayMs);
   }
 
-  function observe({ key, verdict, tier, riskLevel, held, questId, approvalId, at }: Observation): void {
+  function observe({ key, verdict, tier, riskLevel, heldBy, questId, approvalId, at }: Observation): void {
     const { capability, action, scope } = key;
     if ([capability, action, scope].some((part) => part.length > maxPart || part.includes("\0"))) return;
     const name = patternKey(key);
@@ -196,7 +155,7 @@ export function createLearning(deps: LearningDeps): Learning {
       storage.transaction(() => {
         prune();
         const answeredAt = Date.parse(at);
-        const counts = tier !== "T3" && held === null && riskLevel !== "critical" && !(verdict === "allow" && never.key(key));
+        const counts = tier !== "T3" && heldBy === null && riskLevel !== "critical" && !(verdict === "allow" && never.key(key));
         const seen = {
           capability,
           action,
@@ -215,7 +174,7 @@ export function createLearning(deps: LearningDeps): Learning {
           if (row !== undefined && row.verdict !== verdict)
             suspend(row, verdict === "deny" ? "You denied the same action." : "You allowed the same action.", null);
         }
-        if (counts && config !== null) proposeRule({ capability, action, scope }, config);
+        if (counts) proposals.propose({ capability, action, scope }, (pattern) => rules.has(patternKey(pattern)));
       });
     } catch (error) {
       unwritten.add(name);
@@ -223,7 +182,7 @@ export function createLearning(deps: LearningDeps): Learning {
     }
   }
 
-  const decisions = createLearningDecisions({ store, config, never, now, problem, receipt, changed, withdraw });
+  const decisions = createLearningDecisions({ store, config, never, now, problem, receipt, changed, withdraw: proposals.withdraw });
 
   return {
     find(key) {
@@ -242,7 +201,8 @@ export function createLearning(deps: LearningDeps): Learning {
           if (!store.use(ruleId, today())) return false;
           known.invalidate();
           const row = store.rule(ruleId);
-          if (row !== null && row.decided_in_all >= row.max_in_all) suspend(row, `The rule has decided ${row.max_in_all} times.`, receiptId);
+          if (row !== null && row.decided_in_all >= row.max_in_all)
+            suspend(row, `The rule has decided ${row.max_in_all} times.`, receiptId);
           return true;
         });
       } catch (error) {

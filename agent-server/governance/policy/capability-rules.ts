@@ -1,17 +1,17 @@
 import type { Tag } from "../action-vocabulary.ts";
 import { policyFinding, askOwner, type PolicyRule, denial, rule, textArgument } from "./policy-finding.ts";
 import { assessPaths, namedPaths } from "./file-rules.ts";
-import { shellRules } from "./shell-rules.ts";
+import { assessCommand } from "./shell-rules.ts";
 
 /** Policy for scaffolds: new files in a folder of the workspace. */
-export const scaffoldRules: PolicyRule = (intent, _base, facts) => {
+export const assessScaffold: PolicyRule = (intent, _base, facts) => {
   const target = intent.args["target"];
   const paths = [...namedPaths(intent), ...(target === undefined ? [] : [target])];
   return { ...assessPaths(intent, "write", facts, paths.length === 0 ? ["."] : paths), key: null };
 };
 
 /** Policy for builds, tests, packages and deployments. Runs the owner's declared targets; a command argument is checked like any command. */
-export const deploymentRules: PolicyRule = (intent, base, facts) => {
+export const assessDeployment: PolicyRule = (intent, base, facts) => {
   const target = textArgument(intent, "target") ?? "default";
   const common = policyFinding({
     scope: target.slice(0, 100),
@@ -32,7 +32,7 @@ export const deploymentRules: PolicyRule = (intent, base, facts) => {
     };
   }
   if (intent.args["command"] === undefined) return common;
-  const command = shellRules(intent, base, facts);
+  const command = assessCommand(intent, base, facts);
   return { ...command, scope: common.scope };
 };
 
@@ -40,7 +40,7 @@ const destructiveVerbs =
   /\b(?:delete|remove|destroy|drop|purchase|buy|pay|order|send|submit|publish|transfer|confirm|sign|accept|unsubscribe|cancel)\b/i;
 
 /** Policy for viewing and operating a screen: only pages that the network policy allows. */
-export const visionRules: PolicyRule = (intent, base, facts) => {
+export const assessScreen: PolicyRule = (intent, base, facts) => {
   const url = textArgument(intent, "url");
   const tags: Tag[] = [];
   if (
@@ -65,7 +65,7 @@ export const visionRules: PolicyRule = (intent, base, facts) => {
 const harmlessPermissions = new Set(["read_input", "write_output", "read_config"]);
 
 /** Policy for skills: permissions beyond input and output require approval. */
-export const skillRules: PolicyRule = (intent, base, facts) => {
+export const assessSkill: PolicyRule = (intent, base, facts) => {
   const name = textArgument(intent, "name");
   if (name === null || !/^[a-z][a-z0-9_]{0,63}$/.test(name)) {
     return policyFinding({
@@ -95,10 +95,10 @@ export const skillRules: PolicyRule = (intent, base, facts) => {
 };
 
 /** Policy for messages to people. */
-export const connectorRules: PolicyRule = (intent) => {
+export const assessConnector: PolicyRule = (intent) => {
   const connector = textArgument(intent, "connector") ?? textArgument(intent, "name") ?? "any";
   return policyFinding({ scope: connector.slice(0, 100), alternatives: ["Draft the message and let the owner send it."] });
 };
 
 /** Policy for actions inside the quest: its plan, questions, proposals. */
-export const questRules: PolicyRule = () => policyFinding({ scope: "quest", key: "" });
+export const assessQuest: PolicyRule = () => policyFinding({ scope: "quest", key: "" });

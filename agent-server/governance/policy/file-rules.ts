@@ -21,7 +21,7 @@ type Scope =
     };
 
 /** Policy for file paths: `path` (as requested, because its own name counts too), `paths` and the working folder. */
-export const fileRules: PolicyRule = (intent, base, facts) => assessPaths(intent, base.effect, facts, namedPaths(intent));
+export const assessFiles: PolicyRule = (intent, base, facts) => assessPaths(intent, base.effect, facts, namedPaths(intent));
 
 /**
  * Judges paths as they resolve now. The intent's `absolute`, if any, must equal where `path` leads.

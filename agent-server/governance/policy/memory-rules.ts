@@ -22,7 +22,7 @@ const skipWrite = "Skip the memory and say it in the answer.";
  * Policy for memory: the persona comes from the soul, the soul's memory ethics apply, and owner operations are the owner's alone.
  * Writes for every workspace and rollbacks of others' commits require approval. `author` is set by trusted code, never by a model.
  */
-export const memoryRules: PolicyRule = (intent, _base, facts) => {
+export const assessMemory: PolicyRule = (intent, _base, facts) => {
   if (intent.action !== "write") return policyFinding({ scope: "memory", key: "" });
   const op = textArgument(intent, "op") ?? "insert";
   const byOwner = intent.args["author"] === "owner";
@@ -32,7 +32,8 @@ export const memoryRules: PolicyRule = (intent, _base, facts) => {
   const no = (id: string, message: string, alternatives: readonly string[]): PolicyFinding =>
     policyFinding({ scope, denial: denial(id, message, alternatives, { tier: "T1" }) });
 
-  if (!edits.has(op) && !commitOperations.has(op) && !ownerOperations.has(op)) return no("memory.op", "Unknown memory operation.", [askOwner]);
+  if (!edits.has(op) && !commitOperations.has(op) && !ownerOperations.has(op))
+    return no("memory.op", "Unknown memory operation.", [askOwner]);
   if (ownerOperations.has(op) && !byOwner) return no("memory.owners", "Only you can perform this memory operation.", [askOwner]);
   if (target === "core:persona")
     return no("memory.persona", "The persona comes from the soul and cannot be edited.", [

@@ -100,8 +100,7 @@ export function createNetworkPolicy(deps: {
       if (deps.redactor.text(decoded(text)).findings.length > 0) {
         return denial("secret", "The address appears to contain a secret.", host, "Remove the secret.");
       }
-      if (deny.some((pattern) => covers(pattern, host)))
-        return denial("denied-host", `${host} is on your list of denied hosts.`, host);
+      if (deny.some((pattern) => covers(pattern, host))) return denial("denied-host", `${host} is on your list of denied hosts.`, host);
       const pattern = allow.find((one) => covers(one, host));
       if (pattern === undefined) {
         return denial(

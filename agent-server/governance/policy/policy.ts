@@ -2,34 +2,27 @@ import type { Intent } from "../../contract/governance.ts";
 import type { DecisionFacts } from "../decision-facts.ts";
 import type { BaseTier } from "../base-tiers.ts";
 import { type PolicyFinding, policyFinding, type PolicyRule, denial } from "./policy-finding.ts";
-import { shellRules } from "./shell-rules.ts";
-import { fileRules } from "./file-rules.ts";
-import { memoryRules } from "./memory-rules.ts";
-import { webRules } from "./web-rules.ts";
-import {
-  connectorRules,
-  deploymentRules,
-  questRules,
-  scaffoldRules,
-  skillRules,
-  visionRules,
-} from "./capability-rules.ts";
-import { repositoryRules } from "./repository-rules.ts";
+import { assessCommand } from "./shell-rules.ts";
+import { assessFiles } from "./file-rules.ts";
+import { assessMemory } from "./memory-rules.ts";
+import { assessWeb } from "./web-rules.ts";
+import { assessConnector, assessDeployment, assessQuest, assessScaffold, assessSkill, assessScreen } from "./capability-rules.ts";
+import { assessRepository } from "./repository-rules.ts";
 
 /** The policy of each capability of the contract. */
 export const capabilityPolicies: Readonly<Record<string, PolicyRule>> = {
-  shell_exec: shellRules,
-  repo_ops: repositoryRules,
-  file_ops: fileRules,
-  web_ops: webRules,
-  ui_builder: scaffoldRules,
-  deploy_ops: deploymentRules,
-  vision_control: visionRules,
-  memory: memoryRules,
-  skill: skillRules,
-  connector: connectorRules,
-  quest: questRules,
-  soul: questRules,
+  shell_exec: assessCommand,
+  repo_ops: assessRepository,
+  file_ops: assessFiles,
+  web_ops: assessWeb,
+  ui_builder: assessScaffold,
+  deploy_ops: assessDeployment,
+  vision_control: assessScreen,
+  memory: assessMemory,
+  skill: assessSkill,
+  connector: assessConnector,
+  quest: assessQuest,
+  soul: assessQuest,
 };
 
 /** Applies policy to an intent with a known capability and action. Rethrows errors of `facts`. */
@@ -41,7 +34,8 @@ export function assessPolicy(intent: Intent, base: BaseTier, facts: DecisionFact
     });
   const found = policy(intent, base, facts);
   if (found.denial !== null || facts.trusted) return found;
-  const acts = base.effect === "write" || base.effect === "delete" || intent.capability === "shell_exec" || repositoryChanges.has(intent.action);
+  const acts =
+    base.effect === "write" || base.effect === "delete" || intent.capability === "shell_exec" || repositoryChanges.has(intent.action);
   if (!acts) return found;
   return {
     ...found,

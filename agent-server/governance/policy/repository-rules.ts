@@ -8,7 +8,7 @@ import { assessPaths, namedPaths } from "./file-rules.ts";
 const names = ["name", "ref", "branch", "remote", "base", "from", "to", "tag"] as const;
 
 /** Policy for git: denies names that git would read as options or programs; sharing and losing work requires approval. */
-export const repositoryRules: PolicyRule = (intent, base, facts) => {
+export const assessRepository: PolicyRule = (intent, base, facts) => {
   for (const name of names) {
     const value = intent.args[name];
     if (value === undefined || value === null) continue;
@@ -30,9 +30,7 @@ export const repositoryRules: PolicyRule = (intent, base, facts) => {
       // A checkout names a ref or files; without files it changes the whole workspace.
       const files = assessPaths(intent, "write", facts, paths.length === 0 ? ["."] : paths);
       const lost = intent.args["force"] === true || intent.args["paths"] !== undefined || intent.args["path"] !== undefined;
-      return lost
-        ? { ...files, asks: [rule("repository.discard", "May discard uncommitted work.")], key: null }
-        : { ...files, key: null };
+      return lost ? { ...files, asks: [rule("repository.discard", "May discard uncommitted work.")], key: null } : { ...files, key: null };
     }
     case "commit": {
       const amend = intent.args["amend"] === true;
@@ -66,8 +64,7 @@ function push(intent: Intent, facts: DecisionFacts): PolicyFinding {
     });
   }
   const network = target === null || typeof target !== "string" ? null : facts.network(target, "write");
-  const folder =
-    target === null || typeof target === "string" ? null : assessPaths({ ...intent, args: {} }, "write", facts, [target.path]);
+  const folder = target === null || typeof target === "string" ? null : assessPaths({ ...intent, args: {} }, "write", facts, [target.path]);
   const branch = textArgument(intent, "branch") ?? "";
   const force = intent.args["force"] === true || branch.startsWith("+") || intent.args["delete"] === true || branch.startsWith(":");
   const remote = textArgument(intent, "remote") ?? "origin";
@@ -90,7 +87,9 @@ function push(intent: Intent, facts: DecisionFacts): PolicyFinding {
 function clone(intent: Intent, facts: DecisionFacts, paths: readonly unknown[]): PolicyFinding {
   const url = textArgument(intent, "url");
   if (url === null)
-    return policyFinding({ denial: denial("repository.url", "The repository address is missing.", ["Use the https address of the repository."]) });
+    return policyFinding({
+      denial: denial("repository.url", "The repository address is missing.", ["Use the https address of the repository."]),
+    });
   const remote = cloneTarget(url);
   if (remote === "program") {
     return policyFinding({

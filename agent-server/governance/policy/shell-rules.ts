@@ -2,20 +2,15 @@ import { CommandPlace } from "../../contract/providers.ts";
 import { policyFinding, askOwner, type PolicyRule, denial, rule, textArgument } from "./policy-finding.ts";
 
 const places: ReadonlySet<string> = new Set(CommandPlace.options);
-const hostRule = rule(
-  "command.host",
-  "Runs on this machine without a sandbox, with your access rights. This requires approval each time.",
-);
+const hostRule = rule("command.host", "Runs on this machine without a sandbox, with your access rights. This requires approval each time.");
 
-const networkRule = rule(
-  "command.network",
-  "Runs with network access: it can send data to the hosts on the network list.",
-);
+const networkRule = rule("command.network", "Runs with network access: it can send data to the hosts on the network list.");
 
 /** Policy for command lines: what the syntax tree would run, and where. */
-export const shellRules: PolicyRule = (intent, _base, facts) => {
+export const assessCommand: PolicyRule = (intent, _base, facts) => {
   const command = textArgument(intent, "command");
-  if (command === null) return policyFinding({ denial: denial("command.missing", "The command is missing.", ["Pass the command to run."]) });
+  if (command === null)
+    return policyFinding({ denial: denial("command.missing", "The command is missing.", ["Pass the command to run."]) });
   const cwd = intent.cwd ?? textArgument(intent, "cwd") ?? undefined;
   if (intent.args["cwd"] !== undefined && typeof intent.args["cwd"] !== "string") {
     return policyFinding({ denial: denial("command.folder", "The working folder must be a string.", ["Use a folder of the workspace."]) });

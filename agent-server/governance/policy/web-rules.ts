@@ -2,10 +2,12 @@ import { policyFinding, type PolicyRule, denial, textArgument } from "./policy-f
 import { assessPaths, namedPaths } from "./file-rules.ts";
 
 /** Policy for the web: the address and, for a download, the target file. */
-export const webRules: PolicyRule = (intent, base, facts) => {
+export const assessWeb: PolicyRule = (intent, base, facts) => {
   const url = textArgument(intent, "url");
   if (url === null)
-    return policyFinding({ denial: denial("network.address", "The address is missing.", ["Pass the https address."], { tier: base.tier }) });
+    return policyFinding({
+      denial: denial("network.address", "The address is missing.", ["Pass the https address."], { tier: base.tier }),
+    });
   const judgment = facts.network(url, intent.action === "post" ? "write" : "read");
   const common = { scope: judgment.host === "" ? "any" : judgment.host };
   if (judgment.verdict === "deny") {

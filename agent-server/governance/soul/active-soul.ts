@@ -190,8 +190,15 @@ export function createActiveSoulResolver(deps: {
 
   function activeFrom(text: SoulText, problem: string | null): ResolvedSoul {
     const problems = [deps.termsProblem, problem].filter((one) => one !== null).join(" ");
-    const unchanged = resolved?.usable === true && resolved.yaml === text.yaml && resolved.soul.version === text.version ? resolved.soul : null;
-    return { soul: unchanged ?? deps.compile(text), yaml: text.yaml, usable: true, shipped: false, problem: problems === "" ? null : problems };
+    const unchanged =
+      resolved?.usable === true && resolved.yaml === text.yaml && resolved.soul.version === text.version ? resolved.soul : null;
+    return {
+      soul: unchanged ?? deps.compile(text),
+      yaml: text.yaml,
+      usable: true,
+      shipped: false,
+      problem: problems === "" ? null : problems,
+    };
   }
 
   function check(pointerNow: Stats | undefined): ResolvedSoul {

@@ -16,10 +16,7 @@ export function withVersion(yaml: string, version: string): string {
     const next = yaml.slice(0, versionRange[0]) + version + end + yaml.slice(versionRange[1]);
     if (differsOnlyInVersion(yaml, next, version)) return next;
   }
-  throw new LancelotError(
-    "conflict",
-    `The version of this soul cannot be set to ${version}. Make "version: ${version}" its first field.`,
-  );
+  throw new LancelotError("conflict", `The version of this soul cannot be set to ${version}. Make "version: ${version}" its first field.`);
 }
 
 function differsOnlyInVersion(before: string, after: string, version: string): boolean {

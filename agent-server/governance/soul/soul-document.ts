@@ -157,7 +157,8 @@ function forbiddenNodes(source: Document.Parsed, at: (offset: number | undefined
         seen.add(name);
       }
     }
-    if ((isMap(node) || isSeq(node) || isScalar(node)) && node.anchor !== undefined) report("Anchors (&name) are not allowed in a soul.", node);
+    if ((isMap(node) || isSeq(node) || isScalar(node)) && node.anchor !== undefined)
+      report("Anchors (&name) are not allowed in a soul.", node);
     if ((isMap(node) || isSeq(node) || isScalar(node)) && node.tag !== undefined) report("Tags (!name) are not allowed in a soul.", node);
     return issues.length >= maxIssues ? visit.BREAK : undefined;
   });

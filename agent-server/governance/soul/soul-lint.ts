@@ -168,10 +168,7 @@ function unknownTerms(soul: ReadSoul, raw: Readonly<Record<string, unknown>>, te
     if (fields["enforced"] === false || typeof name !== "string") continue;
     if (!Array.isArray(appliesTo)) {
       if (terms.approvalCoverage(name) === null)
-        report(
-          ["risk_rules", index, "name"],
-          `"${name}" matches no action, so the rule has no effect. Name the actions in applies_to.`,
-        );
+        report(["risk_rules", index, "name"], `"${name}" matches no action, so the rule has no effect. Name the actions in applies_to.`);
       continue;
     }
     for (const { text, index: at } of textsAt(fields, "applies_to")) {

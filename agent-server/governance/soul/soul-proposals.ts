@@ -129,8 +129,7 @@ export function createSoulProposals(deps: {
       const cleanReason = redactor.text(reason).text.trim().slice(0, maxReason);
       // The text is displayed, stored permanently and sent to models.
       const secret = redactor.text(yaml).findings[0];
-      if (secret !== undefined)
-        throw new LancelotError("invalid_params", `The soul contains a secret (${secret.kind}). Remove it.`);
+      if (secret !== undefined) throw new LancelotError("invalid_params", `The soul contains a secret (${secret.kind}). Remove it.`);
       if (cleanReason === "") throw new LancelotError("invalid_params", "Give a reason for the change.");
       const base = requireBase();
       const issues = lint(yaml);
@@ -185,7 +184,8 @@ export function createSoulProposals(deps: {
 
     plan(id) {
       const one = stored(id);
-      if (one.proposal.status === "pending") throw new LancelotError("conflict", "The proposal is not approved yet. Approve it first.", { data: { status: "pending" } });
+      if (one.proposal.status === "pending")
+        throw new LancelotError("conflict", "The proposal is not approved yet. Approve it first.", { data: { status: "pending" } });
       requireStatus(one, ["approved"]);
       requireCurrentBase(one);
       const version = deps.nextVersion();

@@ -1,6 +1,6 @@
 import { LancelotError } from "../../contract/errors.ts";
 import { join } from "node:path";
-import type { SoulIssue, SoulStatus } from "../../contract/soul.ts";
+import type { SoulIssue } from "../../contract/soul.ts";
 import type { ReceiptClosing, ReceiptOpening } from "../../receipts/receipts.ts";
 import type { Log } from "../../security/security.ts";
 import type { ActiveSoul } from "../decision-facts.ts";
@@ -8,8 +8,11 @@ import { createActivation } from "./soul-activation.ts";
 import { createSoulProposals } from "./soul-proposals.ts";
 import { compileSoul, soulHash } from "./compile-soul.ts";
 import { readSoul } from "./soul-document.ts";
-import { createActiveSoulResolver } from "./active-soul.ts";
+import { type ActiveSoulResolver, createActiveSoulResolver } from "./active-soul.ts";
+import { installShippedSoul } from "./shipped-soul.ts";
 import { lintSoul } from "./soul-lint.ts";
+import { planRollback, versionText } from "./soul-rollback.ts";
+import { createSoulStatusReporter } from "./soul-status.ts";
 import { restrict } from "./soul-overlay.ts";
 import { soulLine, soulPrompt } from "./soul-prompt.ts";
 import { createProposalStore } from "./soul-proposal-store.ts";
@@ -37,8 +40,6 @@ export function createSoul(deps: SoulDeps): SoulService {
   const versions = createSoulVersionStore(storage);
   const proposalStore = createProposalStore(storage);
 
-  let isEmitting = false;
-  let fingerprint = "";
   let cachedPrompt: { soul: ActiveSoul; prompt: { text: string; line: string; version: string } } | null = null;
   let terms: SoulTerms;
   let termsProblem: string | null = null;
@@ -59,7 +60,15 @@ export function createSoul(deps: SoulDeps): SoulService {
     now,
     ...(deps.between === undefined ? {} : { between: deps.between }),
   });
-  const activeSoul = createActiveSoulResolver({
+  const { status, emitStatus, emitIfChanged, markEmitted } = createSoulStatusReporter({
+    activeSoul: () => activeSoul,
+    files,
+    proposals: proposalStore,
+    enabled,
+    emit: deps.emit,
+    log,
+  });
+  const activeSoul: ActiveSoulResolver = createActiveSoulResolver({
     storage,
     files,
     shipped,
@@ -100,7 +109,7 @@ export function createSoul(deps: SoulDeps): SoulService {
   });
 
   files.removeOrphans();
-  for (const start of [install, activation.recover]) {
+  for (const start of [() => installShippedSoul({ storage, files, shipped, versions, now, log }), activation.recover]) {
     try {
       start();
     } catch (error) {
@@ -109,29 +118,11 @@ export function createSoul(deps: SoulDeps): SoulService {
     }
   }
   activeSoul.refresh();
-  fingerprint = proposalStore.fingerprint();
+  markEmitted();
 
   /** Opened and closed inside the running transaction, so that a rollback removes it too. */
   function receipt(opening: ReceiptOpening, closing: ReceiptClosing): void {
     ledger.close(ledger.open(opening), closing);
-  }
-
-  function install(): void {
-    storage.transaction(() => {
-      if (files.list().length > 0 || versions.versions().length > 0 || files.readPointer().ok) return;
-      const pointer = shipped.readPointer();
-      if (!pointer.ok) return log(`shipped soul missing: ${pointer.problem}`);
-      const at = new Date(now()).toISOString();
-      for (const version of shipped.list()) {
-        const text = shipped.readVersion(version);
-        if (!text.ok) continue;
-        files.addVersion(version, text.value);
-        versions.add({ version, yaml: text.value, sha256: soulHash(text.value), origin: "shipped", at });
-      }
-      if (versions.get(pointer.value) === null) return;
-      versions.activate(pointer.value, at);
-      files.point(pointer.value);
-    });
   }
 
   /** Records a problem once, by the first host that finds it, and again only after it was resolved. */
@@ -153,42 +144,6 @@ export function createSoul(deps: SoulDeps): SoulService {
 
   function nextVersion(): string {
     return `v${Math.max(0, ...[...files.list(), ...versions.versions()].map(versionNumber)) + 1}`;
-  }
-
-  function status(): SoulStatus {
-    activeSoul.refresh();
-    const version = activeSoul.version();
-    const known = new Set([...files.list(), ...(version === null ? [] : [version])]);
-    return {
-      activeVersion: enabled() ? version : null,
-      versions: [...known].sort((one, other) => versionNumber(one) - versionNumber(other)),
-      pendingProposals: proposalStore.list({ status: ["pending", "approved"], limit: 200 }).map((one) => one.proposal),
-      problem: enabled() ? activeSoul.problem() : null,
-    };
-  }
-
-  function emitStatus(): void {
-    // `status` refreshes the soul, which can call this again.
-    if (isEmitting) return;
-    isEmitting = true;
-    try {
-      deps.emit("soul", status());
-      fingerprint = proposalStore.fingerprint();
-    } catch (error) {
-      log("soul event not sent", error);
-    } finally {
-      isEmitting = false;
-    }
-  }
-
-  /** The signed text of a version, or else the text of its file. */
-  function textOf(version: string): string {
-    const signed = versions.get(version);
-    if (signed !== null) return signed.yaml;
-    const onDisk = files.readVersion(version);
-    if (onDisk.ok) return onDisk.value;
-    if (!files.list().includes(version)) throw new LancelotError("not_found", `No soul has the version ${version}.`);
-    throw new LancelotError("conflict", onDisk.problem);
   }
 
   function requireEnabled(): void {
@@ -214,19 +169,12 @@ export function createSoul(deps: SoulDeps): SoulService {
     restricted: (overlay) => (enabled() ? restrict(activeSoul.current(), overlay, { terms, redactor }) : null),
     lint,
     status,
-    notice() {
-      try {
-        activeSoul.current();
-        if (proposalStore.fingerprint() !== fingerprint) emitStatus();
-      } catch (error) {
-        log("soul proposals not checked", error);
-      }
-    },
+    notice: emitIfChanged,
     get(version) {
       const active = activeSoul.version();
       const wanted = version ?? active;
       if (wanted === null) throw new LancelotError("not_found", "No soul is active. See soul.status for the reason.");
-      const yaml = wanted === active ? activeSoul.yaml() : textOf(wanted);
+      const yaml = wanted === active ? activeSoul.yaml() : versionText(wanted, versions, files);
       const { document, issues } = readSoul(yaml);
       if (document === null)
         throw new LancelotError("conflict", `Soul ${wanted} cannot be read: ${issues[0]?.message ?? "it is not a soul."}`);
@@ -261,17 +209,7 @@ export function createSoul(deps: SoulDeps): SoulService {
     rollback(version) {
       requireEnabled();
       activeSoul.refresh();
-      activation.run(() => {
-        const yaml = textOf(version);
-        const { document } = readSoul(yaml);
-        const refusal = lint(yaml).find((issue) => issue.severity === "critical");
-        if (refusal !== undefined) throw new LancelotError("conflict", `Soul ${version} cannot be activated: ${refusal.message}`);
-        if (document?.version !== version)
-          throw new LancelotError("conflict", `The file of soul ${version} declares version ${document?.version ?? "none"}.`);
-        const from = activeSoul.version();
-        if (from === version && activeSoul.problem() === null) throw new LancelotError("conflict", `Soul ${version} is already active.`);
-        return { version, yaml, proposalId: null, actionName: "soul.rollback", inputs: { from } };
-      });
+      activation.run(() => planRollback(version, versionText(version, versions, files), { activeSoul, lint }));
       activeSoul.refresh();
       emitStatus();
       return status();

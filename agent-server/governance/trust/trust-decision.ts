@@ -11,7 +11,12 @@ export type TrustDecision = "accept" | "decline" | "revoke";
  * Applies the owner's decision on a proposal inside the running transaction. Returns an error instead of throwing it, so that the
  * transaction keeps the withdrawal of a stale proposal.
  */
-export function decideTrustProposal(recorder: TrustRecorder, id: string, decision: TrustDecision, problem: string | null): TrustProposal | LancelotError {
+export function decideTrustProposal(
+  recorder: TrustRecorder,
+  id: string,
+  decision: TrustDecision,
+  problem: string | null,
+): TrustProposal | LancelotError {
   const { store, config } = recorder;
   const one = store.proposal(id);
   if (one === null) return new LancelotError("not_found", `No trust proposal has the id ${id.slice(0, 200)}.`);

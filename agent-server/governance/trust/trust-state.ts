@@ -21,7 +21,7 @@ export interface ObservedOutcome {
   readonly result: TrustResult;
   /** The tier of the decision. */
   readonly decidedTier: Tier;
-  readonly held: string | null;
+  readonly heldBy: string | null;
   readonly changesFiles: boolean;
 }
 
@@ -54,7 +54,7 @@ export function applyOutcome(state: TrustState, seen: ObservedOutcome, config: T
   const changesFiles = state.changesFiles || seen.changesFiles;
   const now: TrustState = {
     ...state,
-    heldBy: seen.held,
+    heldBy: seen.heldBy,
     changesFiles,
     tier: changesFiles ? stricterOf(state.tier, "T1") : state.tier,
   };

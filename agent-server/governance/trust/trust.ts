@@ -26,7 +26,7 @@ export interface TrustOutcome {
   /** The tier of the decision. */
   readonly decidedTier: Tier;
   /** Why soul or policy require approval; null when they do not. */
-  readonly held: string | null;
+  readonly heldBy: string | null;
   readonly changesFiles: boolean;
   /** `rollback`: the owner undid the action. `refused`: the owner denied it. */
   readonly result: TrustResult;
@@ -142,10 +142,10 @@ export function createTrust(deps: TrustDeps): Trust {
               if (result === "refused") continue;
               const record = store.record({ ...key, defaultTier });
               if (record === null) continue;
-              const { heldBy: held, changesFiles } = record;
+              const { heldBy, changesFiles } = record;
               // Only matters whether the decision's tier was below the default.
               const decidedTier = lifted ? "T0" : defaultTier;
-              countOutcome(recorder, { ...key, defaultTier }, { receiptId, result: "rollback", decidedTier, held, changesFiles });
+              countOutcome(recorder, { ...key, defaultTier }, { receiptId, result: "rollback", decidedTier, heldBy, changesFiles });
             }
           });
         } catch (error) {

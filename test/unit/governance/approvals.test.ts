@@ -373,9 +373,7 @@ describe("what is kept of a question", () => {
 
   it("nothing of one that was never asked", () => {
     expect(room.governance.approvals.get("none")).toBeNull();
-    expect(() => room.governance.approvals.decide("none", "deny")).toThrow(
-      expect.objectContaining({ code: "not_found" }) as Error,
-    );
+    expect(() => room.governance.approvals.decide("none", "deny")).toThrow(expect.objectContaining({ code: "not_found" }) as Error);
   });
 
   it("how it ended, for whoever answers it again", async () => {

@@ -247,15 +247,19 @@ describe("learned rules", () => {
     const facts = gateFacts(learnt("allow"));
     expect(decideAssessed(assessIntent(run("risky"), facts), facts)).toMatchObject({
       learnedRule: "L1",
-      held: null,
+      heldBy: null,
       defaultTier: "T2",
       changesFiles: true,
     });
-    expect(decideAssessed(assessIntent(run("grave"), facts), facts)).toMatchObject({ learnedRule: null, held: "It deletes." });
+    expect(decideAssessed(assessIntent(run("grave"), facts), facts)).toMatchObject({ learnedRule: null, heldBy: "It deletes." });
     const denied = gateFacts(learnt("deny"));
-    expect(decideAssessed(assessIntent(run("risky"), denied), denied)).toMatchObject({ learnedRule: "L1", held: null, defaultTier: "T2" });
+    expect(decideAssessed(assessIntent(run("risky"), denied), denied)).toMatchObject({
+      learnedRule: "L1",
+      heldBy: null,
+      defaultTier: "T2",
+    });
     const never = gateFacts({ neverAutomate: () => true });
-    expect(decideAssessed(assessIntent(run("risky"), never), never).held).toEqual(expect.any(String));
+    expect(decideAssessed(assessIntent(run("risky"), never), never).heldBy).toEqual(expect.any(String));
   });
 });
 
@@ -350,7 +354,8 @@ describe("whatever is asked", () => {
         const after = decide(one, now);
         if (bare.verdict === "deny") expect(after).toEqual(bare);
         const facts = { ...now, trust: { tier: () => null }, learned: { find: () => null } };
-        if (decideAssessed(assessIntent(one, facts), facts).held !== null) expect(order[after.verdict]).toBeGreaterThanOrEqual(order[bare.verdict]);
+        if (decideAssessed(assessIntent(one, facts), facts).heldBy !== null)
+          expect(order[after.verdict]).toBeGreaterThanOrEqual(order[bare.verdict]);
       }),
       { numRuns: 1500 },
     );

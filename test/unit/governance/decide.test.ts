@@ -424,13 +424,13 @@ describe("the gate", () => {
     expect(judged(intent("teleport", "home"))).toMatchObject({
       trustKey: { capability: "teleport", action: "home", scope: "any" },
       defaultTier: "T3",
-      held: expect.any(String),
+      heldBy: expect.any(String),
       changesFiles: false,
     });
     expect(judged(intent("file_ops", "read", { path: "secret" }))).toMatchObject({
       trustKey: { capability: "file_ops", action: "read", scope: "sensitive" },
       defaultTier: "T0",
-      held: expect.stringContaining("secret.env"),
+      heldBy: expect.stringContaining("secret.env"),
     });
     for (const [capability, action, changes] of [
       ["file_ops", "delete", true],

@@ -202,7 +202,7 @@ describe("whatever is decided", () => {
     expect(rest).toEqual({
       trustKey: { capability: "unknown", action: "unknown", scope: "any" },
       defaultTier: "T3",
-      held: decision.rules[0]?.message,
+      heldBy: decision.rules[0]?.message,
       changesFiles: true,
       learnedRule: null,
     });

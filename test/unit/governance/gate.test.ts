@@ -155,7 +155,7 @@ describe("the gate", () => {
     const key = { capability: "shell_exec", action: "run", scope: "make" };
     for (let index = 0; index < 20; index += 1)
       learning.observe({
-        ...{ key, verdict: "allow", tier: "T2", riskLevel: "low", held: null, questId: `q${index % 3}`, approvalId: `a${index}` },
+        ...{ key, verdict: "allow", tier: "T2", riskLevel: "low", heldBy: null, questId: `q${index % 3}`, approvalId: `a${index}` },
         at: new Date().toISOString(),
       });
     const id = learning.decide(learning.proposals("pending", 1)[0]?.id ?? "", "accept").rule?.id ?? "";

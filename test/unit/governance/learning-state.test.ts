@@ -21,7 +21,15 @@ function answers(times: number, verdict: "allow" | "deny" = "allow", more: Parti
     for (let index = 0; index < times; index += 1) {
       const number = room.next();
       at.learning.observe({
-        ...{ key, verdict, tier: "T2", riskLevel: "medium", held: null, questId: `quest-${number % 3}`, approvalId: `approval-${number}` },
+        ...{
+          key,
+          verdict,
+          tier: "T2",
+          riskLevel: "medium",
+          heldBy: null,
+          questId: `quest-${number % 3}`,
+          approvalId: `approval-${number}`,
+        },
         ...{ at: new Date(room.clock).toISOString(), ...more },
       });
     }
@@ -100,8 +108,7 @@ describe("what the owner is told", () => {
     expect(refusal(rule, "decline")).toEqual(["conflict"]);
     expect(refusal(rule, "confirm")).toEqual(["conflict", { status: "active" }]);
     host.learning.decide(rule, "revoke");
-    for (const late of ["confirm", "revoke"] as const)
-      expect(refusal(rule, late)).toEqual(["conflict", { status: "revoked" }]);
+    for (const late of ["confirm", "revoke"] as const) expect(refusal(rule, late)).toEqual(["conflict", { status: "revoked" }]);
     expect(refusal("x".repeat(300), "accept")).toEqual(["not_found"]);
   });
 
@@ -199,14 +206,7 @@ describe("the receipts of learning", () => {
       ["learning.suspend", "system", "T2", { ...pattern, id }, { why: expect.any(String) }, accept?.id],
       ["learning.revoke", "user_interaction", "T2", { ...pattern, id }, {}, accept?.id],
       ["learning.propose", "system", "T2", { ...pattern, id: expect.any(String) as string }, { why: words }, null],
-      [
-        "learning.withdraw",
-        "system",
-        "T2",
-        { ...pattern, id: all[6]?.inputs["id"] },
-        { why: expect.any(String) },
-        all[6]?.id,
-      ],
+      ["learning.withdraw", "system", "T2", { ...pattern, id: all[6]?.inputs["id"] }, { why: expect.any(String) }, all[6]?.id],
     ]);
     expect(host.events).toHaveLength(all.length);
   });
@@ -307,7 +307,7 @@ describe("what cannot be written", () => {
       throw new Error("disk full");
     });
     host.learning.observe({
-      ...{ key, verdict: "deny", tier: "T2", riskLevel: "medium", held: null, questId: null, approvalId: "x" },
+      ...{ key, verdict: "deny", tier: "T2", riskLevel: "medium", heldBy: null, questId: null, approvalId: "x" },
       at: "2026-11-20T10:00:00Z",
     });
     spy.mockRestore();

@@ -23,7 +23,7 @@ eachInEarningRoom((opened) => {
 function answer(verdict: "allow" | "deny", more: Partial<Observation> = {}, at = host): void {
   const number = room.next();
   at.learning.observe({
-    ...{ key, verdict, tier: "T2", riskLevel: "medium", held: null, questId: `quest-${number % 3}`, approvalId: `approval-${number}` },
+    ...{ key, verdict, tier: "T2", riskLevel: "medium", heldBy: null, questId: `quest-${number % 3}`, approvalId: `approval-${number}` },
     ...{ at: new Date(room.clock).toISOString(), ...more },
   });
 }
@@ -216,7 +216,7 @@ describe("what counts as an answer", () => {
 
   it.each([
     ["at T3", { tier: "T3" }],
-    ["held by soul or policy", { held: "The soul holds this." }],
+    ["held by soul or policy", { heldBy: "The soul holds this." }],
     ["critical", { riskLevel: "critical" }],
   ] as const)("learns nothing from answers about what is %s", (_what, more) => {
     answers(60, "allow", more);
@@ -413,16 +413,21 @@ describe("the owner's word", () => {
     answers(4, "deny");
     expect(pending()).toEqual([]);
     expect(host.learning.proposals("withdrawn", 10)).toMatchObject([{ id }]);
-    expect(() => host.learning.decide(id, "accept")).toThrow(expect.objectContaining({ code: "conflict", data: { status: expect.stringMatching(/^(?:withdrawn|revoked)$/) as string } }));
+    expect(() => host.learning.decide(id, "accept")).toThrow(
+      expect.objectContaining({ code: "conflict", data: { status: expect.stringMatching(/^(?:withdrawn|revoked)$/) as string } }),
+    );
     const rule = learn("allow", { ...key, scope: "make" });
     const [accepted] = host.learning.proposals("accepted", 10);
     expect(() => host.learning.decide(accepted?.id ?? "", "accept")).toThrow(expect.objectContaining({ code: "conflict" }));
-    for (const wrong of ["accept", "decline"] as const) expect(() => host.learning.decide(rule, wrong)).toThrow(expect.objectContaining({ code: "conflict" }));
+    for (const wrong of ["accept", "decline"] as const)
+      expect(() => host.learning.decide(rule, wrong)).toThrow(expect.objectContaining({ code: "conflict" }));
     expect(() => host.learning.decide(accepted?.id ?? "", "confirm")).toThrow(expect.objectContaining({ code: "conflict" }));
     expect(() => host.learning.decide(rule, "confirm")).toThrow(expect.objectContaining({ code: "conflict", data: { status: "active" } }));
     expect(() => host.learning.decide("nothing", "accept")).toThrow(expect.objectContaining({ code: "not_found" }));
     host.learning.decide(rule, "revoke");
-    expect(() => host.learning.decide(rule, "confirm")).toThrow(expect.objectContaining({ code: "conflict", data: { status: expect.stringMatching(/^(?:withdrawn|revoked)$/) as string } }));
+    expect(() => host.learning.decide(rule, "confirm")).toThrow(
+      expect.objectContaining({ code: "conflict", data: { status: expect.stringMatching(/^(?:withdrawn|revoked)$/) as string } }),
+    );
   });
 
   it("is a receipt each time, and an event", () => {
@@ -451,8 +456,8 @@ describe("the circuit breaker", () => {
     expect(host.learning.find(key)).toBeNull();
     expect(host.learning.rules("needs_confirmation", 10)).toMatchObject([{ id, waitsFor: expect.any(String) }]);
     host.learning.decide(id, "confirm");
-    // Also when this one was held: a no is a no.
-    answer("deny", { tier: "T3", held: "The soul holds this." });
+    // Also when this one was heldBy: a no is a no.
+    answer("deny", { tier: "T3", heldBy: "The soul holds this." });
     expect(host.learning.find(key)).toBeNull();
     // A yes changes nothing about a rule that allows.
     host.learning.decide(id, "confirm");
@@ -559,7 +564,7 @@ describe("whatever happens", () => {
       arbitrary: fc.record({
         do: fc.constantFrom("allow" as const, "deny" as const),
         times: fc.integer({ min: 1, max: 40 }),
-        held: fc.boolean(),
+        heldBy: fc.boolean(),
       }),
     },
     { weight: 4, arbitrary: fc.record({ do: fc.constant("use" as const), times: fc.integer({ min: 1, max: 80 }) }) },
@@ -600,7 +605,7 @@ describe("whatever happens", () => {
                         verdict: one.do,
                         tier: "T2",
                         riskLevel: "medium",
-                        held: one.held ? "held" : null,
+                        heldBy: one.heldBy ? "held" : null,
                       },
                       ...{ questId: `q${told % 4}`, approvalId: `a${told}`, at: new Date(own.clock).toISOString() },
                     });

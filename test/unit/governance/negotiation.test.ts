@@ -79,7 +79,7 @@ describe("what can be done instead", () => {
     ["web_ops.post", "tier.T3", "request"],
     ["deploy_ops.deploy", "tier.T3", "exact command"],
     ["vision_control.perform_action", "tier.T3", "what the screen shows"],
-    ["memory.write", "memory.size", "memory_insert"],
+    ["memory.write", "memory.size", "instead of storing"],
     ["skill.run", "skill.permissions", "tools"],
     ["connector.send", "tier.T3", "Draft the message"],
     ["shell_exec.run", "learning.7", "without this step"],
@@ -235,8 +235,7 @@ describe("in a task", () => {
     const { questId } = host.orchestrator.send({ text: "Delete a.txt" });
     await host.reaches(questId, "done");
     const told = JSON.stringify(host.scripted.requests[1]?.messages.at(-1));
-    for (const words of ["Keep it for the auditors.", "with edit_file", "ask_owner"])
-      expect(told).toContain(words);
+    for (const words of ["Keep it for the auditors.", "with edit_file", "ask_owner"]) expect(told).toContain(words);
     expect(cards(host, questId)[0]?.alternatives?.[0]).toContain("edit_file");
     expect(room.read("a.txt")).toBe("text\n");
   });

@@ -8,7 +8,7 @@ const judged: Evaluation = {
   decision: { verdict: "ask", tier: "T2", riskLevel: "medium", rules: [], alternatives: [], cached: false },
   trustKey: { capability: "skill", action: "run", scope: "formatter" },
   defaultTier: "T3",
-  held: "The soul holds it.",
+  heldBy: "The soul holds it.",
   changesFiles: true,
   learnedRule: null,
 };
@@ -58,7 +58,7 @@ describe("the witness", () => {
     verdict: "allow",
     tier: "T2",
     riskLevel: "medium",
-    held: judged.held,
+    heldBy: judged.heldBy,
     questId: "q",
     approvalId: "a1",
     at: "2026-11-20T10:00:30.000Z",
@@ -84,7 +84,7 @@ describe("the witness", () => {
           key: judged.trustKey,
           defaultTier: "T3",
           decidedTier: "T2",
-          held: judged.held,
+          heldBy: judged.heldBy,
           changesFiles: true,
           result: "refused",
           questId: "q",
@@ -118,8 +118,8 @@ describe("what came of it", () => {
       ({ intent: { capability } }) => ({ ...judged, learnedRule: capability === "skill" ? "L1" : null }),
       learners,
     );
-    const { trustKey: key, defaultTier, held, changesFiles } = judged;
-    const common = { key, defaultTier, held, changesFiles, result, questId: "q", receiptId: "r1" };
+    const { trustKey: key, defaultTier, heldBy, changesFiles } = judged;
+    const common = { key, defaultTier, heldBy, changesFiles, result, questId: "q", receiptId: "r1" };
     expect(told).toEqual([
       ["trust.outcome", { ...common, decidedTier: "T1" }],
       ["learning.outcome", { receiptId: "r1", ruleId: "L1", result }],

@@ -24,7 +24,7 @@ function tell(result: TrustOutcome["result"], more: Partial<TrustOutcome> = {}, 
     key: about,
     defaultTier,
     decidedTier: at.trust.tier(about, defaultTier) ?? defaultTier,
-    held: null,
+    heldBy: null,
     changesFiles: false,
     result,
     questId: "quest",
@@ -207,7 +207,7 @@ describe("the receipts of trust", () => {
 
   it("of a proposal that lost its reason say so", () => {
     many(50);
-    tell("success", { held: "The soul holds this." });
+    tell("success", { heldBy: "The soul holds this." });
     expect(receipts().at(-1)).toMatchObject({ name: "withdraw", step: "T3 T2", why: expect.any(String) });
     expect(pending()).toEqual([]);
   });

@@ -25,7 +25,7 @@ function tell(result: TrustOutcome["result"], more: Partial<TrustOutcome> = {}, 
     key: about,
     defaultTier,
     decidedTier: at.trust.tier(about, defaultTier) ?? defaultTier,
-    held: null,
+    heldBy: null,
     changesFiles: false,
     result,
     questId: "quest",
@@ -113,7 +113,7 @@ describe("the published numbers", () => {
   });
 
   it("is never proposed for what soul or policy hold", () => {
-    many(60, "success", { held: "The soul holds this." });
+    many(60, "success", { heldBy: "The soul holds this." });
     expect(pending()).toEqual([]);
     expect(record()).toMatchObject({ nextAt: null, heldBy: "The soul holds this.", successes: 0 });
     // What went well while it was held earned nothing.
@@ -306,7 +306,7 @@ describe("the owner's word", () => {
   it("cannot be given for a step whose reason has gone", () => {
     many(50);
     const [proposal] = pending();
-    tell("success", { held: "Policy asks for this." });
+    tell("success", { heldBy: "Policy asks for this." });
     expect(pending()).toEqual([]);
     expect(() => host.trust.decide(proposal?.id ?? "", "accept")).toThrow(expect.objectContaining({ code: "conflict" }));
     expect(host.trust.tier(key, "T3")).toBeNull();
@@ -329,7 +329,7 @@ describe("the owner's word", () => {
 
   it("does not hold while soul or policy hold the action", () => {
     graduate(50);
-    tell("success", { held: "The soul holds this." });
+    tell("success", { heldBy: "The soul holds this." });
     expect(host.trust.tier(key, "T3")).toBeNull();
     expect(record()).toMatchObject({ tier: "T3", heldBy: "The soul holds this." });
     tell("success");
@@ -544,7 +544,7 @@ describe("whatever happens", () => {
       arbitrary: fc.record({
         do: fc.constant("outcome" as const),
         result: fc.constantFrom("success" as const, "failure" as const, "rollback" as const, "refused" as const),
-        held: fc.boolean(),
+        heldBy: fc.boolean(),
         changesFiles: fc.boolean(),
         replay: fc.boolean(),
       }),
@@ -577,10 +577,10 @@ describe("whatever happens", () => {
               const say = (result: TrustOutcome["result"], more: Partial<TrustOutcome> = {}) => {
                 told += 1;
                 at.trust.outcome({
-                  ...{ key: about, defaultTier, decidedTier: decided(), held: null, changesFiles: false, result, questId: null },
+                  ...{ key: about, defaultTier, decidedTier: decided(), heldBy: null, changesFiles: false, result, questId: null },
                   ...{ receiptId: `r${told}`, ...more },
                 });
-                if (more.receiptId === undefined) held[which] = more.held !== undefined && more.held !== null;
+                if (more.receiptId === undefined) held[which] = more.heldBy !== undefined && more.heldBy !== null;
               };
               switch (one.do) {
                 case "successes":
@@ -602,7 +602,7 @@ describe("whatever happens", () => {
                     }
                     break;
                   }
-                  say(one.result, { held: one.held ? "held" : null, changesFiles: one.changesFiles });
+                  say(one.result, { heldBy: one.heldBy ? "held" : null, changesFiles: one.changesFiles });
                   if (one.result === "failure" || one.result === "rollback") lowest[which] = defaultTier;
                   break;
                 case "accept":

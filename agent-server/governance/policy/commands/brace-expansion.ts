@@ -1,4 +1,4 @@
-export const maxReadings = 200;
+export const maxExpansions = 200;
 
 /** The words of a brace expansion; null when it is not a simple one. */
 export function expandBraces(text: string): string[] | null {
@@ -26,7 +26,7 @@ function braceWord(text: string): string[] | null {
   if (close < 0) return null;
   const tails = braceWord(text.slice(close + 1));
   const heads = commas.length === 0 ? braceRange(text.slice(open + 1, close)) : choices(text, [open, ...commas, close]);
-  if (tails === null || heads === null || heads.length * tails.length > maxReadings) return null;
+  if (tails === null || heads === null || heads.length * tails.length > maxExpansions) return null;
   return heads.flatMap((head) => tails.map((tail) => text.slice(0, open) + head + tail));
 }
 
@@ -46,7 +46,7 @@ function braceRange(text: string): string[] | null {
   if (range === null || /^-?0\d|\.-?0\d/.test(text)) return null;
   const from = Number(range[1]);
   const to = Number(range[2]);
-  if (Math.abs(to - from) > maxReadings) return null;
+  if (Math.abs(to - from) > maxExpansions) return null;
   const low = Math.min(from, to);
   // Every number of the range, ignoring the step: more values can only be stricter.
   return Array.from({ length: Math.abs(to - from) + 1 }, (_, index) => String(low + index));

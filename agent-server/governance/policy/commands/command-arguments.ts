@@ -1,7 +1,7 @@
 import { dropStart, type Field, startOf, valueOf } from "./shell-fields.ts";
 import type { Program, ProgramRule, Use } from "./command-table.ts";
 
-export interface GivenFlag {
+interface GivenFlag {
   /** `-x`, `--long`, or `-long` in the single style; numbers are `-#`. */
   readonly name: string;
   readonly value: Field | null;
@@ -10,7 +10,7 @@ export interface GivenFlag {
 }
 
 /** A program's arguments, parsed as the program parses them. */
-export interface Arguments {
+export interface ParsedArguments {
   readonly flags: readonly GivenFlag[];
   readonly operands: readonly Field[];
   /** A word that may be a flag or a sub-command and is known only when it runs. */
@@ -18,7 +18,7 @@ export interface Arguments {
 }
 
 /** Splits a program's arguments into flags, values and operands. */
-export function readArguments(fields: readonly Field[], program: Program): Arguments {
+export function parseArguments(fields: readonly Field[], program: Program): ParsedArguments {
   if (!program.subcommands) return read(fields, program, program.values, program.stop);
   const head = read(fields, program, program.values, true);
   const [sub, ...rest] = head.operands;
@@ -47,7 +47,7 @@ export function useOfFlag(program: Program, sub: string | null, flag: string): U
   return null;
 }
 
-function read(fields: readonly Field[], program: Program, values: ReadonlyMap<string, Use>, stop: boolean): Arguments {
+function read(fields: readonly Field[], program: Program, values: ReadonlyMap<string, Use>, stop: boolean): ParsedArguments {
   const flags: GivenFlag[] = [];
   const operands: Field[] = [];
   let unclear: Field | null = null;
@@ -140,7 +140,7 @@ function cluster(
  * True when a flag was given. `loose` also accepts GNU abbreviations (`--comp` for `--compress-program`), for rules that raise a
  * verdict.
  */
-export function hasFlag(given: Arguments, wanted: string, loose: boolean): boolean {
+export function hasFlag(given: ParsedArguments, wanted: string, loose: boolean): boolean {
   return given.flags.some(({ name }) => sameFlag(name, wanted, loose));
 }
 
@@ -151,7 +151,7 @@ function sameFlag(name: string, wanted: string, loose: boolean): boolean {
 }
 
 /** The number of operands that a rule reads as its subcommand; -1 when the rule does not match. */
-export function fits(rule: ProgramRule, given: Arguments): number {
+export function fits(rule: ProgramRule, given: ParsedArguments): number {
   const taken = subLength(rule, given);
   if (taken < 0) return -1;
   const loose = rule.finding.verdict !== "allow";
@@ -171,7 +171,7 @@ export function fits(rule: ProgramRule, given: Arguments): number {
   return taken;
 }
 
-function subLength(rule: ProgramRule, given: Arguments): number {
+function subLength(rule: ProgramRule, given: ParsedArguments): number {
   if (rule.sub.length === 0) return 0;
   for (const sub of rule.sub) {
     if (sub.every((word, index) => word.test(valueOf(given.operands[index]) ?? "\0"))) return sub.length;

@@ -42,7 +42,12 @@ function judgeUnknown(prefix: string, use: PathUse, context: PathContext): Findi
       risk: "critical",
     };
   }
-  return alwaysAsks("unknown-target", "Writes or deletes a file whose name is known only at run time.", ["Name the file itself."], ["write"]);
+  return alwaysAsks(
+    "unknown-target",
+    "Writes or deletes a file whose name is known only at run time.",
+    ["Name the file itself."],
+    ["write"],
+  );
 }
 
 /** Every location of a path, for the possible working folders. */
@@ -133,7 +138,7 @@ function judgeRefused(path: string, refused: Extract<ResolvedPath, { ok: false }
   return isRead ? [asks("path", refused.message)] : [alwaysAsks("path", refused.message)];
 }
 
-export function secretRead(path: string, rule: string | null, context: PathContext): Finding {
+function secretRead(path: string, rule: string | null, context: PathContext): Finding {
   return denies(
     "secret",
     `${path} is a secret file: ${context.ruleMessage(rule ?? "")}${rule === null ? "" : ` (${rule})`}`,
@@ -218,9 +223,7 @@ function judgeGlob(pattern: string, use: PathUse, context: PathContext): Finding
     if (matches === null) {
       findings.push(
         use === "read" || use === "list" || use === "maybe" || use === "search"
-          ? asks("pattern", "The pattern matches too many files to check, or is invalid.", [
-              "Name the files, or a narrower pattern.",
-            ])
+          ? asks("pattern", "The pattern matches too many files to check, or is invalid.", ["Name the files, or a narrower pattern."])
           : alwaysAsks("pattern", "The pattern matches too many files to check, or is invalid.", [
               "Name the files, or a narrower pattern.",
             ]),

@@ -6,7 +6,7 @@ import type { CommandTable } from "./command-table.ts";
 import type { PathContext, Variables } from "./types.ts";
 
 /** The shell's state at a point of the command line. Walking the commands changes it. */
-export interface State {
+export interface ShellState {
   /** Folders a relative path may start from, as `resolve` takes them; null when that is not known. */
   cwds: readonly string[] | null;
   variables: Variables;
@@ -21,7 +21,7 @@ export type Input =
   | { readonly kind: "unknown" };
 
 /** A function of the command line: judges its body in the scope of the call. */
-export type FunctionBody = (scope: Scope) => void;
+type FunctionBody = (scope: Scope) => void;
 
 /** The deps of a judgement, the same for every command. */
 export interface Engine {
@@ -50,19 +50,19 @@ export interface Scope {
   readonly run: Run;
   readonly within: readonly string[];
   readonly depth: number;
-  readonly state: State;
+  readonly state: ShellState;
   readonly functions: Map<string, FunctionBody>;
   readonly input: Input;
 }
 
-export const maxCommands = 4000;
+const maxCommands = 4000;
 export const maxDepth = 24;
 
-export function inside(scope: Scope, label: string, more: Partial<Scope> = {}): Scope {
+export function nestedScope(scope: Scope, label: string, more: Partial<Scope> = {}): Scope {
   return { ...scope, within: [...scope.within, label], depth: scope.depth + 1, ...more };
 }
 
-export function cloneState(state: State): State {
+export function cloneState(state: ShellState): ShellState {
   return { cwds: state.cwds, variables: new Map(state.variables) };
 }
 
@@ -102,7 +102,7 @@ export const tooMany = alwaysAsks("too-many", "Too many commands to check.", ["R
 export const tooDeep = alwaysAsks("too-deep", "The commands are nested too deeply to check.", ["Run it in smaller steps."]);
 
 /** The state after any of several branches. A variable that one branch takes from the environment stays unknown. */
-export function mergeStates(states: readonly State[]): State {
+export function mergeStates(states: readonly ShellState[]): ShellState {
   const [first, ...rest] = states;
   if (first === undefined) return { cwds: null, variables: new Map() };
   const cwds = states.some((state) => state.cwds === null) ? null : [...new Set(states.flatMap((state) => state.cwds ?? []))];
@@ -118,7 +118,7 @@ export function mergeStates(states: readonly State[]): State {
   return { cwds: cwds === null || cwds.length > 4 ? null : cwds, variables };
 }
 
-export function takeState(target: State, source: State): void {
+export function takeState(target: ShellState, source: ShellState): void {
   target.cwds = source.cwds;
   target.variables = source.variables;
 }

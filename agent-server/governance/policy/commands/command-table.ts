@@ -181,7 +181,7 @@ export function parseCommandTable(files: readonly TableFile[]): CommandTable {
   return { programs, version: hash.digest("hex") };
 }
 
-export function brokenCommandRule(id: string, what: string): LancelotError {
+function brokenCommandRule(id: string, what: string): LancelotError {
   return new LancelotError("internal", `The command rule ${id} in config/commands ${what}. Restore the file, or reinstall Lancelot.`);
 }
 

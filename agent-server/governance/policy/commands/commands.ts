@@ -148,7 +148,11 @@ function refuse(command: string): Finding | null {
     }
     if (!command.isWellFormed()) return denies("encoding", "The command is not valid Unicode.", plainly);
     if (invisible.test(command.replaceAll(legitimateJoiners, ""))) {
-      return denies("invisible", "The command contains invisible or direction-changing characters, which can disguise what it does.", plainly);
+      return denies(
+        "invisible",
+        "The command contains invisible or direction-changing characters, which can disguise what it does.",
+        plainly,
+      );
     }
   }
   return null;

@@ -1,11 +1,11 @@
-import type { Call } from "./program-call.ts";
+import type { ProgramCall } from "./program-call.ts";
 import { dropStart, type Field, joined, literal, startOf, unknown, valueOf } from "./shell-fields.ts";
 import { asks, type Finding } from "./command-findings.ts";
 import type { Scope } from "./command-scope.ts";
 import { changesExecution, isHarmlessVariable, isPagerOff, isSensitiveVariable } from "./shell-variables.ts";
 
 /** `env` and its options: variables, working folder and the command that follows. */
-export function environment(call: Call): boolean {
+export function environment(call: ProgramCall): boolean {
   const words = [...call.args];
   let isCleared = false;
   let moved: Partial<Scope> = {};
@@ -56,7 +56,7 @@ export function environment(call: Call): boolean {
 }
 
 /** Another working folder: requires approval, and the command is judged there. */
-function movedTo(folder: Field, call: Call): Partial<Scope> {
+function movedTo(folder: Field, call: ProgramCall): Partial<Scope> {
   call.findings.push(asks("unknown-folder", "The program works in another folder.", ["Use cd before the command."]));
   const { cwds, variables } = call.scope.state;
   const path = valueOf(folder);
@@ -64,7 +64,7 @@ function movedTo(folder: Field, call: Call): Partial<Scope> {
   return { state: { cwds: path.startsWith("/") ? [path] : (cwds?.map((cwd) => `${cwd}/${path}`) ?? null), variables } };
 }
 
-function splitString(value: Field, rest: readonly Field[], call: Call): boolean {
+function splitString(value: Field, rest: readonly Field[], call: ProgramCall): boolean {
   const text = valueOf(value);
   if (text === null) call.judgeShell(value, "env -S");
   else
@@ -86,12 +86,7 @@ export function judgeSetting(word: Field, findings: Finding[], isPrefix: boolean
   if (isSensitiveVariable(name) && !isPagerOff(name, value)) findings.push(changesExecution(name));
   else if (isPrefix && !isHarmlessVariable(name) && !isPagerOff(name, value)) {
     findings.push(
-      asks(
-        "environment",
-        `Sets the variable ${name} for the program, with unknown effect.`,
-        ["Use the program's flags."],
-        ["settings"],
-      ),
+      asks("environment", `Sets the variable ${name} for the program, with unknown effect.`, ["Use the program's flags."], ["settings"]),
     );
   }
 }

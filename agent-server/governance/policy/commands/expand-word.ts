@@ -1,18 +1,13 @@
 import { expandBraces } from "./brace-expansion.ts";
 import { type Field, literal, unknown } from "./shell-fields.ts";
 import { asks, alwaysAsks } from "./command-findings.ts";
-import { appendChoices, appendField, appendText, appendUnknown, choiceField, finish, type Reading } from "./word-expansions.ts";
+import { appendChoices, appendField, appendText, appendUnknown, choiceField, finish, type Expansion } from "./word-expansions.ts";
 import { hasOpenSum, isOpenExpansion } from "./shell-source.ts";
 import { changesExecution, isSensitiveVariable, lookUp, number, numberNames } from "./shell-variables.ts";
 import type { WordContext } from "./types.ts";
 import type { ArithmeticExpression, DoubleQuotedChild, ParameterExpansionPart, Word, WordPart } from "unbash";
 
-const openExpansion = alwaysAsks(
-  "syntax",
-  "An expansion is unclosed, or only some shells support it.",
-  ["Simplify it."],
-  ["execute"],
-);
+const openExpansion = alwaysAsks("syntax", "An expansion is unclosed, or only some shells support it.", ["Simplify it."], ["execute"]);
 
 /** Expands a word to zero or more fields. Reports risks of the word itself to the context. */
 export function expandWord(word: Word, context: WordContext): Field[] {
@@ -23,21 +18,21 @@ export function expandWord(word: Word, context: WordContext): Field[] {
     if (hasLooseBraces(word.text)) return [unknown(word.text)];
     return [{ kind: "static", value: word.value, text: word.text, quoted: word.text !== word.value }];
   }
-  let readings: Reading[] = [{ value: "", pattern: "", isPattern: false, prefix: null, isNumber: false, isPresent: false }];
+  let expansions: Expansion[] = [{ value: "", pattern: "", isPattern: false, prefix: null, isNumber: false, isPresent: false }];
   let hasBraces = false;
   let loose = "";
   for (const [index, part] of parts.entries()) {
     hasBraces ||= part.type === "BraceExpansion";
     loose += part.type === "Literal" ? part.text : "q";
     if (index === 0 && part.type === "Literal" && part.text.startsWith("~")) {
-      appendField(readings, tilde(part.value, part.text, context), true);
+      appendField(expansions, tilde(part.value, part.text, context), true);
       continue;
     }
-    readings = appendPart(readings, part, context);
+    expansions = appendPart(expansions, part, context);
   }
   // Braces that the parser ignored but a shell may expand.
   if (!hasBraces && hasLooseBraces(loose)) return [unknown(word.text)];
-  return readings.flatMap((reading) => finish(reading, word));
+  return expansions.flatMap((expansion) => finish(expansion, word));
 }
 
 function hasLooseBraces(text: string): boolean {
@@ -52,36 +47,36 @@ function tilde(value: string, text: string, context: WordContext): Field {
   return unknown(text);
 }
 
-function appendPart(readings: Reading[], part: WordPart, context: WordContext): Reading[] {
+function appendPart(expansions: Expansion[], part: WordPart, context: WordContext): Expansion[] {
   switch (part.type) {
     case "Literal":
-      appendText(readings, part.value, false);
-      return readings;
+      appendText(expansions, part.value, false);
+      return expansions;
     case "SingleQuoted":
     case "AnsiCQuoted":
-      appendText(readings, part.value, true);
-      return readings;
+      appendText(expansions, part.value, true);
+      return expansions;
     case "DoubleQuoted":
-      appendText(readings, "", true);
-      return part.parts.reduce((before, child) => appendQuoted(before, child, context), readings);
+      appendText(expansions, "", true);
+      return part.parts.reduce((before, child) => appendQuoted(before, child, context), expansions);
     case "LocaleString":
-      part.parts.reduce((before, child) => appendQuoted(before, child, context), readings);
-      appendUnknown(readings, true);
-      return readings;
+      part.parts.reduce((before, child) => appendQuoted(before, child, context), expansions);
+      appendUnknown(expansions, true);
+      return expansions;
     case "Glob":
       if (part.parts?.some((child) => child.type !== "Literal" && child.type !== "SingleQuoted") === true) {
         // The text in brackets is expanded, and its commands run, before it becomes a pattern.
         for (const child of part.parts) appendPart([], child, context);
-        appendUnknown(readings, true);
-        return readings;
+        appendUnknown(expansions, true);
+        return expansions;
       }
-      for (const reading of readings) {
-        reading.value += part.text;
-        reading.pattern += part.text;
-        reading.isPattern = true;
-        reading.isPresent = true;
+      for (const expansion of expansions) {
+        expansion.value += part.text;
+        expansion.pattern += part.text;
+        expansion.isPattern = true;
+        expansion.isPresent = true;
       }
-      return readings;
+      return expansions;
     case "ExtendedGlob":
       // A shell without extglob rejects it.
       context.onFinding(
@@ -93,93 +88,93 @@ function appendPart(readings: Reading[], part: WordPart, context: WordContext): 
         ),
       );
       for (const child of part.parts ?? []) appendPart([], child, context);
-      for (const reading of readings) {
-        reading.value += part.text;
-        reading.pattern += part.text;
-        reading.isPattern = true;
-        reading.isPresent = true;
+      for (const expansion of expansions) {
+        expansion.value += part.text;
+        expansion.pattern += part.text;
+        expansion.isPattern = true;
+        expansion.isPresent = true;
       }
-      return readings;
+      return expansions;
     case "BraceExpansion": {
       for (const child of part.parts ?? []) appendPart([], child, context);
       const choices = expandBraces(part.text);
       if (choices !== null)
         return appendChoices(
-          readings,
+          expansions,
           choices.map((choice) => choiceField(choice)),
           false,
         );
-      appendUnknown(readings, true);
-      return readings;
+      appendUnknown(expansions, true);
+      return expansions;
     }
     case "ProcessSubstitution":
       context.onScript(part.script, part.operator === "<" ? "<(…)" : ">(…)");
       // The program gets /dev/fd/N.
-      appendText(readings, part.operator === "<" ? "/dev/fd/63" : "/dev/fd/64", true);
-      return readings;
+      appendText(expansions, part.operator === "<" ? "/dev/fd/63" : "/dev/fd/64", true);
+      return expansions;
     case "SimpleExpansion":
     case "ParameterExpansion":
     case "CommandExpansion":
     case "ArithmeticExpansion":
     default:
-      return appendExpansion(readings, part, false, context);
+      return appendExpansion(expansions, part, false, context);
   }
 }
 
-function appendQuoted(readings: Reading[], part: DoubleQuotedChild, context: WordContext): Reading[] {
-  if (part.type !== "Literal") return appendExpansion(readings, part, true, context);
-  appendText(readings, part.value, true);
-  return readings;
+function appendQuoted(expansions: Expansion[], part: DoubleQuotedChild, context: WordContext): Expansion[] {
+  if (part.type !== "Literal") return appendExpansion(expansions, part, true, context);
+  appendText(expansions, part.value, true);
+  return expansions;
 }
 
 function appendExpansion(
-  readings: Reading[],
+  expansions: Expansion[],
   part: Exclude<DoubleQuotedChild, { type: "Literal" }>,
   quoted: boolean,
   context: WordContext,
-): Reading[] {
+): Expansion[] {
   if (isOpenExpansion(part)) context.onFinding(openExpansion);
   switch (part.type) {
     case "SimpleExpansion":
-      return appendVariable(readings, part.text.slice(1), quoted, context);
+      return appendVariable(expansions, part.text.slice(1), quoted, context);
     case "ParameterExpansion":
-      return appendParameter(readings, part, quoted, context);
+      return appendParameter(expansions, part, quoted, context);
     case "CommandExpansion":
       context.onScript(part.script, "$(…)");
-      appendUnknown(readings, quoted);
-      return readings;
+      appendUnknown(expansions, quoted);
+      return expansions;
     case "ArithmeticExpansion":
     default:
       inspectArithmetic(part.expression, context);
-      appendUnknown(readings, true, true);
-      return readings;
+      appendUnknown(expansions, true, true);
+      return expansions;
   }
 }
 
-function appendVariable(readings: Reading[], name: string, quoted: boolean, context: WordContext): Reading[] {
+function appendVariable(expansions: Expansion[], name: string, quoted: boolean, context: WordContext): Expansion[] {
   const values = lookUp(name, context);
-  if (values === null) appendUnknown(readings, quoted);
-  else return appendChoices(readings, values, quoted);
-  return readings;
+  if (values === null) appendUnknown(expansions, quoted);
+  else return appendChoices(expansions, values, quoted);
+  return expansions;
 }
 
-function appendParameter(readings: Reading[], part: ParameterExpansionPart, quoted: boolean, context: WordContext): Reading[] {
+function appendParameter(expansions: Expansion[], part: ParameterExpansionPart, quoted: boolean, context: WordContext): Expansion[] {
   const { operation, index, parameter } = part;
   if (index !== undefined) inspectIndex(index, context);
   if (part.prefix === "!" || operation?.type === "Names") {
     context.onFinding(
       alwaysAsks("indirect", "The expansion ${!name} reads a variable named by another one.", ["Use the variable directly."], ["execute"]),
     );
-    appendUnknown(readings, quoted);
-    return readings;
+    appendUnknown(expansions, quoted);
+    return expansions;
   }
   if (operation === undefined) {
-    if (part.prefix === "#") appendUnknown(readings, true, true);
+    if (part.prefix === "#") appendUnknown(expansions, true, true);
     else if (index !== undefined) {
       if (!context.variables.has(parameter)) lookUp(parameter, context);
-      appendUnknown(readings, quoted);
-    } else return appendVariable(readings, parameter, quoted, context);
-    return readings;
+      appendUnknown(expansions, quoted);
+    } else return appendVariable(expansions, parameter, quoted, context);
+    return expansions;
   }
   switch (operation.type) {
     case "Transform":
@@ -215,8 +210,8 @@ function appendParameter(readings: Reading[], part: ParameterExpansionPart, quot
       if (operation.operand !== undefined) expandWord(operation.operand, context);
   }
   if (!context.variables.has(parameter)) lookUp(parameter, context);
-  appendUnknown(readings, quoted);
-  return readings;
+  appendUnknown(expansions, quoted);
+  return expansions;
 }
 
 /** A subscript or offset is evaluated as arithmetic, which can run commands. */

@@ -1,8 +1,8 @@
 import { type Field, literal, valueOf } from "./shell-fields.ts";
 import { alwaysAsks } from "./command-findings.ts";
 import { judgePath } from "./command-paths.ts";
-import { inside, pathContext, type Run } from "./command-scope.ts";
-import type { Call } from "./program-call.ts";
+import { nestedScope, pathContext, type Run } from "./command-scope.ts";
+import type { ProgramCall } from "./program-call.ts";
 
 const maxStrings = 200;
 
@@ -10,7 +10,7 @@ const maxStrings = 200;
  * Judges code of another language on the command line. It always requires approval. Its string literals are checked too, so that
  * the name of a secret file or a destructive shell command denies.
  */
-export function judgeInlineCode(field: Field, call: Call): void {
+export function judgeInlineCode(field: Field, call: ProgramCall): void {
   call.findings.push(
     alwaysAsks(
       "inline-code",
@@ -30,14 +30,14 @@ export function judgeInlineCode(field: Field, call: Call): void {
 }
 
 /** Denials for a string that code may use as a path or pass to a shell. */
-function judgeString(text: string, call: Call): void {
+function judgeString(text: string, call: ProgramCall): void {
   if (text.length > 2000 || /\p{Cc}/u.test(text)) return;
   const { scope } = call;
   call.findings.push(...judgePath(literal(text), "maybe", pathContext(scope)).filter((finding) => finding.verdict === "deny"));
   if (!/\s|\|/.test(text)) return;
   const run: Run = { ...scope.run, found: [] };
   const state = { cwds: scope.state.cwds, variables: new Map() };
-  run.judgeText(text, inside({ ...scope, run }, "text", { state, functions: new Map(), input: { kind: "none" } }));
+  run.judgeText(text, nestedScope({ ...scope, run }, "text", { state, functions: new Map(), input: { kind: "none" } }));
   scope.run.count = Math.max(scope.run.count, run.count);
   for (const { findings } of run.found) call.findings.push(...findings.filter((finding) => finding.verdict === "deny"));
 }

@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import * as nodePath from "node:path";
 import { asks, alwaysAsks } from "./command-findings.ts";
 import { valueOf } from "./shell-fields.ts";
-import { inside, type Run } from "./command-scope.ts";
+import { nestedScope, type Run } from "./command-scope.ts";
 import { isFarIn, isSerious, labelOf } from "./package-scripts.ts";
-import type { Call } from "./program-call.ts";
+import type { ProgramCall } from "./program-call.ts";
 
 const maxBytes = 256 * 1024;
 
@@ -17,7 +17,7 @@ interface Target {
  * Judges the recipes of the targets and their prerequisites. As with package scripts, only denials and effects outside the
  * workspace count. Text that make computes itself (`$(shell …)`, includes, patterns) is not followed.
  */
-export function judgeMakeTargets(call: Call): void {
+export function judgeMakeTargets(call: ProgramCall): void {
   const targets = call.operands.map(valueOf).filter((name): name is string => name !== null && !name.includes("="));
   for (const cwd of call.scope.state.cwds ?? []) {
     const folder = call.scope.run.engine.paths.resolve(cwd);
@@ -44,7 +44,7 @@ function readMakefile(folder: string): string | null {
   return null;
 }
 
-function judgeMakefile(text: string, wanted: readonly string[], call: Call): void {
+function judgeMakefile(text: string, wanted: readonly string[], call: ProgramCall): void {
   const { variables, targets, first, computed } = parseMakefile(text);
   const queue = wanted.length > 0 ? [...wanted] : first === null ? [] : [first];
   const label = labelOf("recipe ", queue.join(" "), call.scope);
@@ -96,11 +96,11 @@ const makeDeep = alwaysAsks(
   ["execute"],
 );
 
-function judgeLine(line: string, label: string, call: Call): void {
+function judgeLine(line: string, label: string, call: ProgramCall): void {
   const { scope } = call;
   const run: Run = { ...scope.run, found: [], fetches: false };
   const state = { cwds: scope.state.cwds, variables: new Map() };
-  run.judgeText(line, inside({ ...scope, run }, label, { state, functions: new Map(), input: { kind: "none" } }));
+  run.judgeText(line, nestedScope({ ...scope, run }, label, { state, functions: new Map(), input: { kind: "none" } }));
   scope.run.count = Math.max(scope.run.count, run.count);
   for (const { part, findings } of run.found) {
     for (const finding of findings.filter(isSerious)) {

@@ -1,8 +1,8 @@
 import { type Dirent, existsSync, readdirSync, readFileSync } from "node:fs";
 import * as nodePath from "node:path";
 import { asks, type Finding, alwaysAsks, severity } from "./command-findings.ts";
-import { inside, type Run, type Scope, tooDeep, tooMany } from "./command-scope.ts";
-import type { Call } from "./program-call.ts";
+import { nestedScope, type Run, type Scope, tooDeep, tooMany } from "./command-scope.ts";
+import type { ProgramCall } from "./program-call.ts";
 
 const maxManifestBytes = 512 * 1024;
 
@@ -10,14 +10,14 @@ const maxManifestBytes = 512 * 1024;
  * Judges a package.json script and its `pre` and `post` scripts. The workspace's own code is trusted, so unknown programs in it
  * need no approval; denials and findings that always ask count as in a command line.
  */
-export function judgePackageScript(name: string, call: Call): void {
+export function judgePackageScript(name: string, call: ProgramCall): void {
   const { cwds } = call.scope.state;
   for (const cwd of cwds ?? []) {
     const folder = call.scope.run.engine.paths.resolve(cwd);
     if (!folder.ok || !folder.inside) continue;
     const scripts = readScripts(nodePath.join(folder.absolute, "package.json"));
-    if (scripts === "unreadable") {
-      call.findings.push(asks("packages.unreadable", "package.json cannot be read, so its scripts cannot be checked."));
+    if (scripts === "syntaxError") {
+      call.findings.push(asks("packages.syntaxError", "package.json cannot be read, so its scripts cannot be checked."));
       continue;
     }
     for (const one of [`pre${name}`, name, `post${name}`]) {
@@ -28,16 +28,14 @@ export function judgePackageScript(name: string, call: Call): void {
 }
 
 /** Same as `judgePackageScript`, for the packages below that match a filter, or all of them. */
-export function judgeWorkspaceScripts(name: string, filter: string | null, call: Call): void {
+export function judgeWorkspaceScripts(name: string, filter: string | null, call: ProgramCall): void {
   const { cwds } = call.scope.state;
   for (const cwd of cwds ?? []) {
     const folder = call.scope.run.engine.paths.resolve(cwd);
     if (!folder.ok || !folder.inside) continue;
     const packages = findPackages(folder.absolute);
     if (packages === null) {
-      call.findings.push(
-        asks("packages.many", "Too many packages to check their scripts.", ["Run the script in one package."]),
-      );
+      call.findings.push(asks("packages.many", "Too many packages to check their scripts.", ["Run the script in one package."]));
       continue;
     }
     const named = filter === null ? [] : packages.filter((path) => isNamed(path, filter));
@@ -87,13 +85,13 @@ function findPackages(root: string): string[] | null {
   return found;
 }
 
-function judgeScript(name: string, text: string, call: Call): void {
+function judgeScript(name: string, text: string, call: ProgramCall): void {
   const { scope } = call;
   const label = labelOf("script ", name, scope);
   if (isFarIn(label, "script ", call)) return;
   const run: Run = { ...scope.run, found: [], fetches: false };
   const state = { cwds: scope.state.cwds, variables: new Map() };
-  run.judgeText(text, inside({ ...scope, run }, label, { state, functions: new Map(), input: { kind: "none" } }));
+  run.judgeText(text, nestedScope({ ...scope, run }, label, { state, functions: new Map(), input: { kind: "none" } }));
   scope.run.count = Math.max(scope.run.count, run.count);
   for (const { part, findings } of run.found) {
     const serious = findings.filter(isSerious);
@@ -110,7 +108,7 @@ function judgeScript(name: string, text: string, call: Call): void {
  * True when scripts are nested too deeply to follow. A cycle ends silently; a chain of different scripts requires approval, because
  * the next one may do anything.
  */
-export function isFarIn(label: string, kind: "script " | "recipe ", call: Call): boolean {
+export function isFarIn(label: string, kind: "script " | "recipe ", call: ProgramCall): boolean {
   const around = call.scope.within.filter((one) => one.startsWith(kind));
   if (around.length < 4) return false;
   if (new Set(around).size >= 4 && !around.includes(label)) call.findings.push(scriptsDeep);
@@ -143,14 +141,14 @@ export function isSerious(finding: Finding): boolean {
   );
 }
 
-function readScripts(path: string): ReadonlyMap<string, string> | "unreadable" {
+function readScripts(path: string): ReadonlyMap<string, string> | "syntaxError" {
   let text: string;
   try {
     text = readFileSync(path, "utf8");
   } catch {
     return new Map();
   }
-  if (text.length > maxManifestBytes) return "unreadable";
+  if (text.length > maxManifestBytes) return "syntaxError";
   try {
     const manifest: unknown = JSON.parse(text);
     if (typeof manifest !== "object" || manifest === null || !("scripts" in manifest)) return new Map();
@@ -158,6 +156,6 @@ function readScripts(path: string): ReadonlyMap<string, string> | "unreadable" {
     if (typeof scripts !== "object" || scripts === null) return new Map();
     return new Map(Object.entries(scripts).filter((entry): entry is [string, string] => typeof entry[1] === "string"));
   } catch {
-    return "unreadable";
+    return "syntaxError";
   }
 }

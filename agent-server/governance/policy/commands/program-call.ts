@@ -1,15 +1,15 @@
-import { type Arguments, hasFlag } from "./command-arguments.ts";
+import { type ParsedArguments, hasFlag } from "./command-arguments.ts";
 import type { Field } from "./shell-fields.ts";
 import type { Finding } from "./command-findings.ts";
 import type { Program, ProgramRule, Use } from "./command-table.ts";
 import type { Input, Scope } from "./command-scope.ts";
 
 /** One program call while it is judged. */
-export interface Call {
+export interface ProgramCall {
   readonly name: string;
   readonly program: Program;
   readonly args: readonly Field[];
-  readonly given: Arguments;
+  readonly parsed: ParsedArguments;
   readonly base: ProgramRule | null;
   /** Operands without the subcommand. */
   readonly operands: readonly Field[];
@@ -19,7 +19,7 @@ export interface Call {
   /** The shell's scope. */
   readonly outer: Scope;
   readonly findings: Finding[];
-  /** Runs after this call is recorded, so that the parts are in reading order. */
+  /** Runs after this call is recorded, so that the parts are in expansion order. */
   readonly later: (work: () => void) => void;
   readonly judgeWords: (words: readonly Field[], label: string, more?: Partial<Scope>) => void;
   /** `input`: the commands' standard input, when it differs from the shell's. */
@@ -31,9 +31,9 @@ export interface SpecialProgram {
   /** Rewrites the arguments before they are parsed. */
   readonly prepare?: (args: readonly Field[], name: string) => readonly Field[];
   /** Returns true when it has judged the operands. */
-  readonly judge?: (call: Call) => boolean;
+  readonly judge?: (call: ProgramCall) => boolean;
 }
 
-export function given(call: Call, ...flags: readonly string[]): boolean {
-  return flags.some((flag) => hasFlag(call.given, flag, true));
+export function hasAnyFlag(call: ProgramCall, ...flags: readonly string[]): boolean {
+  return flags.some((flag) => hasFlag(call.parsed, flag, true));
 }

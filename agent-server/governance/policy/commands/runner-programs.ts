@@ -1,5 +1,5 @@
 import { judgePath } from "./command-paths.ts";
-import { type Call, given } from "./program-call.ts";
+import { hasAnyFlag, type ProgramCall } from "./program-call.ts";
 import { type Field, literal, startOf, valueOf } from "./shell-fields.ts";
 import { allows, asks, type Finding, alwaysAsks } from "./command-findings.ts";
 import { judgeMakeTargets } from "./make-targets.ts";
@@ -27,8 +27,8 @@ function runsUnknownModule(module: Field): Finding {
   );
 }
 
-function runsModule(call: Call): boolean {
-  const module = call.given.flags.find(({ name }) => name === "-m")?.value ?? null;
+function runsModule(call: ProgramCall): boolean {
+  const module = call.parsed.flags.find(({ name }) => name === "-m")?.value ?? null;
   if (module === null) return false;
   if (!/^(?:python|pypy)/.test(call.name)) {
     // Otherwise it loads code in addition to the program, like `perl -mstrict x.pl`.
@@ -48,8 +48,8 @@ function runsModule(call: Call): boolean {
 }
 
 /** `npm test`, `npm run build`, `pnpm exec tsc`: also judges the package.json script. */
-export function packageScripts(call: Call): boolean {
-  if (call.name === "bun" && given(call, "-r", "--preload")) {
+export function packageScripts(call: ProgramCall): boolean {
+  if (call.name === "bun" && hasAnyFlag(call, "-r", "--preload")) {
     call.findings.push(alwaysAsks("packages.preload", "Loads other code first.", ["Omit the option."], ["execute"]));
   }
   if (call.base?.finding.id === "packages.exec") {
@@ -60,14 +60,14 @@ export function packageScripts(call: Call): boolean {
     return true;
   }
   if (call.base === null || !/^packages\.(?:test|build|script)$/.test(call.base.finding.id)) return false;
-  const [first, second] = call.given.operands.map(valueOf);
+  const [first, second] = call.parsed.operands.map(valueOf);
   const name = first === "run" || first === "run-script" ? second : first === "t" || first === "tst" ? "test" : first;
   if (name === undefined || name === null) return false;
   const isYarn = first === "workspace" || first === "workspaces";
-  const filters = call.given.flags.filter((flag) => /^(?:-w|-ws|--workspaces?|--filter|-F|-r|--recursive)$/.test(flag.name));
+  const filters = call.parsed.flags.filter((flag) => /^(?:-w|-ws|--workspaces?|--filter|-F|-r|--recursive)$/.test(flag.name));
   if (isYarn)
     judgeWorkspaceScripts(
-      valueOf(call.given.operands[first === "workspace" ? 2 : 3]) ?? "",
+      valueOf(call.parsed.operands[first === "workspace" ? 2 : 3]) ?? "",
       first === "workspace" ? (second ?? null) : null,
       call,
     );
@@ -76,7 +76,7 @@ export function packageScripts(call: Call): boolean {
   return false;
 }
 
-function runsTool(words: readonly Field[], call: Call): void {
+function runsTool(words: readonly Field[], call: ProgramCall): void {
   const [tool] = words;
   const name = valueOf(tool);
   const program = name === null ? undefined : call.scope.run.engine.table.programs.get(name);
@@ -94,7 +94,7 @@ function runsTool(words: readonly Field[], call: Call): void {
 }
 
 /** `npx tool …`: a tool of the project. */
-export function packageRunner(call: Call): boolean {
+export function packageRunner(call: ProgramCall): boolean {
   const [tool] = call.operands;
   const name = valueOf(tool);
   if (tool === undefined) return true;
@@ -106,7 +106,7 @@ export function packageRunner(call: Call): boolean {
 const runners = /^(?:poetry|pdm|uv|pipenv|hatch|rye|bundle|bundler|pyenv|rbenv)$/;
 
 /** `poetry run pytest`, `bundle exec rspec`: the rest is a program of the project. */
-export function projectRunner(call: Call): boolean {
+export function projectRunner(call: ProgramCall): boolean {
   const at = call.args.findIndex((field) => /^(?:run|exec)$/.test(valueOf(field) ?? ""));
   if (at < 0 || call.base?.finding.id !== "project.runs") return false;
   const words = call.args.slice(at + 1);
@@ -135,8 +135,8 @@ const harmlessSettings =
   /^(?:skipTests|skipITs|test|it\.test|maven\.test\.skip|failIfNoTests|surefire\.failIfNoSpecifiedTests|checkstyle\.skip|spring\.profiles\.active|style\.color)(?:=|$)/;
 
 /** Settings given to a build (`-Dname=value`, `-p:Name=value`) can name programs to start and places to write. */
-export function goals(call: Call): boolean {
-  for (const { name, value } of call.given.flags) {
+export function goals(call: ProgramCall): boolean {
+  for (const { name, value } of call.parsed.flags) {
     const isSetting =
       name === "-D" ||
       (name === "-P" && call.name.startsWith("gradle")) ||
@@ -156,24 +156,22 @@ export function goals(call: Call): boolean {
 }
 
 /** Judges the recipes of the Makefile too. */
-export function makeTargets(call: Call): boolean {
+export function makeTargets(call: ProgramCall): boolean {
   if ((call.name === "make" || call.name === "gmake") && call.base?.finding.verdict !== "deny") judgeMakeTargets(call);
   return false;
 }
 
-export function testRunner(call: Call): boolean {
+export function testRunner(call: ProgramCall): boolean {
   const [first] = call.operands;
   const sub = valueOf(first);
-  const isModule = call.given.flags.some(
+  const isModule = call.parsed.flags.some(
     ({ name, value }) => name === "-m" && /^(?:pytest|unittest|nose2)$/.test(valueOf(value ?? undefined) ?? ""),
   );
   if (call.name === "coverage" && sub === "run" && !isModule) {
     const file = call.operands[1];
-    call.findings.push(
-      asks("run-script", `Runs unreviewed code: ${file?.text ?? "a module"}.`, ["Run the tests with it."], ["execute"]),
-    );
+    call.findings.push(asks("run-script", `Runs unreviewed code: ${file?.text ?? "a module"}.`, ["Run the tests with it."], ["execute"]));
   }
-  if (call.name === "tox" && given(call, "-x", "--override")) {
+  if (call.name === "tox" && hasAnyFlag(call, "-x", "--override")) {
     call.findings.push(alwaysAsks("test.sets", "Gives tox other commands to run.", ["Use an environment of the project."], ["execute"]));
   }
   if ((call.name === "nyc" || call.name === "c8") && sub !== null && !/^(?:report|check-coverage|merge)$/.test(sub)) {
@@ -183,8 +181,8 @@ export function testRunner(call: Call): boolean {
   return false;
 }
 
-export function interpreter(call: Call): boolean {
-  const hasCode = call.given.flags.some(
+export function interpreter(call: ProgramCall): boolean {
+  const hasCode = call.parsed.flags.some(
     ({ name, value }) => value !== null && (call.program.values.get(name) === "code" || name === "-m" || name === "--test"),
   );
   if (runsModule(call)) return true;
@@ -209,7 +207,7 @@ export function interpreter(call: Call): boolean {
 }
 
 /** `manage.py test`, `artisan test`: not with a flag that loads other code, for which the rule asks every time. */
-function isProjectTask(file: Field, task: Field | undefined, call: Call): boolean {
+function isProjectTask(file: Field, task: Field | undefined, call: ProgramCall): boolean {
   const name = call.name === "php" ? /(?:^|\/)artisan$/ : /(?:^|\/)manage\.py$/;
   return (
     call.base?.finding.tier === "T2" &&

@@ -1,4 +1,4 @@
-import { type Call, given } from "./program-call.ts";
+import { hasAnyFlag, type ProgramCall } from "./program-call.ts";
 import { type Field, literal, startOf, valueOf } from "./shell-fields.ts";
 import { asks, denies, type Finding, alwaysAsks } from "./command-findings.ts";
 import { isGuarded, judgePath } from "./command-paths.ts";
@@ -8,9 +8,9 @@ import { pathContext, type Scope } from "./command-scope.ts";
 const harmlessGitSetting =
   /^(?:color\.[\w.]+|core\.(?:quotepath|abbrev|ignorecase)|log\.\w+|diff\.(?:noprefix|renames|context|algorithm|colormoved|mnemonicprefix)|status\.\w+|column\.\w+|advice\.\w+|grep\.\w+|blame\.\w+|core\.pager|pager\.\w+)=(?:[\w.-]*)$/i;
 
-export function git(call: Call): boolean {
+export function git(call: ProgramCall): boolean {
   const context = pathContext(call.scope);
-  for (const { name, value } of call.given.flags.slice(0, settingsEnd(call))) {
+  for (const { name, value } of call.parsed.flags.slice(0, settingsEnd(call))) {
     if (name !== "-c" || value === null) continue;
     const setting = valueOf(value);
     if (setting !== null && !setting.includes("=")) continue;
@@ -20,13 +20,18 @@ export function git(call: Call): boolean {
       /pager/i.test(setting) === !/pager\w*(?:\.\w+)?=(?:cat|false|true|less)?$/i.test(setting)
     ) {
       call.findings.push(
-        alwaysAsks("git.setting", "A setting passed with -c can make git run other commands.", ["Omit the -c option."], ["execute", "settings"]),
+        alwaysAsks(
+          "git.setting",
+          "A setting passed with -c can make git run other commands.",
+          ["Omit the -c option."],
+          ["execute", "settings"],
+        ),
       );
     }
     const alias = /^alias\.[^=]*=!?(.*)$/s.exec(setting ?? "");
     if (alias?.[1] !== undefined) call.judgeShell(literal(setting?.includes("=!") === true ? alias[1] : `git ${alias[1]}`), "git alias");
   }
-  const sub = valueOf(call.given.operands[0]);
+  const sub = valueOf(call.parsed.operands[0]);
   for (const field of call.args) {
     const word = startOf(field);
     if (!word.startsWith("-")) break;
@@ -35,13 +40,11 @@ export function git(call: Call): boolean {
         word,
       )
     ) {
-      call.findings.push(
-        alwaysAsks("git.global", `The global git flag ${word} changes how git works.`, ["Omit the flag."], ["settings"]),
-      );
+      call.findings.push(alwaysAsks("git.global", `The global git flag ${word} changes how git works.`, ["Omit the flag."], ["settings"]));
     }
     if (word === "-C" || word === "-c") break;
   }
-  for (const { name, value } of call.given.flags) {
+  for (const { name, value } of call.parsed.flags) {
     if (name !== "-L" || value === null) continue;
     const range = startOf(value);
     call.findings.push(
@@ -63,7 +66,7 @@ export function git(call: Call): boolean {
       call.findings.push(...judgePath(literal(value.slice(colon + 1)), "maybe", context).filter(({ verdict }) => verdict === "deny"));
     }
   }
-  if (sub === "checkout" && !given(call, "-b", "-B", "--orphan")) {
+  if (sub === "checkout" && !hasAnyFlag(call, "-b", "-B", "--orphan")) {
     const named = call.operands.some((operand) => operand.kind !== "static" || isExisting(operand.value, context));
     if (named || call.args.some((field) => valueOf(field) === "--")) {
       call.findings.push(
@@ -91,9 +94,9 @@ export function git(call: Call): boolean {
 }
 
 /** After `switch`, -c names a new branch; before it, and with every other subcommand, a setting. */
-function settingsEnd(call: Call): number {
-  const [sub] = call.given.operands;
-  if (sub === undefined || valueOf(sub) !== "switch") return call.given.flags.length;
+function settingsEnd(call: ProgramCall): number {
+  const [sub] = call.parsed.operands;
+  if (sub === undefined || valueOf(sub) !== "switch") return call.parsed.flags.length;
   const before = call.args.slice(0, call.args.indexOf(sub));
   return before.filter((word) => startOf(word).startsWith("-")).length;
 }
@@ -107,17 +110,15 @@ function isExisting(path: string, context: PathContext): boolean {
 
 const mountFlags = new Set(["-v", "--volume", "--mount"]);
 
-export function container(call: Call): boolean {
-  for (const { name, value } of call.given.flags) {
+export function container(call: ProgramCall): boolean {
+  for (const { name, value } of call.parsed.flags) {
     const text = value === null ? "" : value.kind === "static" ? value.value : startOf(value);
     if (mountFlags.has(name)) {
       const source = name === "--mount" ? (/(?:^|,)(?:source|src)=([^,]*)/.exec(text)?.[1] ?? "") : (text.split(":")[0] ?? "");
       if (/docker\.sock|podman\.sock|containerd\.sock/.test(text))
         call.findings.push(escapes("hands the container the engine that runs every other one"));
       else if (value?.kind === "dynamic" && source === text)
-        call.findings.push(
-          alwaysAsks("container-mount", "Mounts a folder known only at run time.", ["Name the folder."], ["container"]),
-        );
+        call.findings.push(alwaysAsks("container-mount", "Mounts a folder known only at run time.", ["Name the folder."], ["container"]));
       else if (/^[/~.]/.test(source)) {
         const context = pathContext(call.scope);
         if (isGuarded(source, context) && !isWorkspaceFolder(source, call.scope))
@@ -164,10 +165,10 @@ function escapes(what: string): Finding {
 }
 
 /** `curl`, `wget` and similar programs: sent data and written files. */
-export function transfer(call: Call): boolean {
+export function transfer(call: ProgramCall): boolean {
   call.outer.run.fetches = true;
   const context = pathContext(call.scope);
-  for (const { value } of call.given.flags) {
+  for (const { value } of call.parsed.flags) {
     if (value === null) continue;
     const text = startOf(value);
     const file = /^@(.*)$|=[@<](.*)$/s.exec(text);
@@ -210,13 +211,13 @@ export function transfer(call: Call): boolean {
 }
 
 /** `nc` and similar programs: piped input is sent, and received data may be run. */
-export function channel(call: Call): boolean {
+export function channel(call: ProgramCall): boolean {
   call.outer.run.fetches = true;
   return false;
 }
 
 /** `scp`, `rsync`: operands with a colon are on another machine. */
-export function remoteCopy(call: Call): boolean {
+export function remoteCopy(call: ProgramCall): boolean {
   const context = pathContext(call.scope);
   const isRemote = (field: Field) => /^[^/]*:/.test(startOf(field));
   for (const [index, operand] of call.operands.entries()) {
@@ -224,7 +225,7 @@ export function remoteCopy(call: Call): boolean {
     const isTarget = index === call.operands.length - 1 && index > 0;
     call.findings.push(...judgePath(operand, isTarget ? "write" : "search", context));
   }
-  if (given(call, "--delete*", "--delete", "--remove-source-files")) {
+  if (hasAnyFlag(call, "--delete*", "--delete", "--remove-source-files")) {
     for (const operand of call.operands.filter((field) => !isRemote(field)))
       call.findings.push(...judgePath(operand, "delete-tree", context));
   }
@@ -232,7 +233,7 @@ export function remoteCopy(call: Call): boolean {
 }
 
 /** A name lookup sends the name to its name server. */
-export function namesLookup(call: Call): boolean {
+export function namesLookup(call: ProgramCall): boolean {
   if (call.operands.some((operand) => operand.kind !== "static")) {
     call.findings.push(
       denies(

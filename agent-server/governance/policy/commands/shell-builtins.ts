@@ -1,6 +1,6 @@
 import { judgePath } from "./command-paths.ts";
 import * as nodePath from "node:path";
-import { type Call, given } from "./program-call.ts";
+import { hasAnyFlag, type ProgramCall } from "./program-call.ts";
 import { judgeInlineCode } from "./inline-code.ts";
 import { type Field, joined, literal, startOf, valueOf } from "./shell-fields.ts";
 import { judgeSetting } from "./env-program.ts";
@@ -8,7 +8,7 @@ import { asks, fetchedScript, alwaysAsks } from "./command-findings.ts";
 import { pathContext } from "./command-scope.ts";
 import { changesExecution, isHarmlessVariable, isSensitiveVariable } from "./shell-variables.ts";
 
-export function changeFolder(call: Call): boolean {
+export function changeFolder(call: ProgramCall): boolean {
   const { state, run } = call.outer;
   const [target] = call.operands;
   const path = target === undefined ? (call.name === "cd" ? run.engine.home : null) : valueOf(target);
@@ -39,7 +39,7 @@ export function changeFolder(call: Call): boolean {
   return true;
 }
 
-export function shell(call: Call): boolean {
+export function shell(call: ProgramCall): boolean {
   const { args, findings, scope } = call;
   let isCommand = false;
   let index = 0;
@@ -71,12 +71,12 @@ export function shell(call: Call): boolean {
     else call.judgeShell(operand, `${call.name} -c`);
     return true;
   }
-  if (given(call, "--version", "--help")) return true;
-  if (operand === undefined || given(call, "-s") || isStandardInput(operand)) {
+  if (hasAnyFlag(call, "--version", "--help")) return true;
+  if (operand === undefined || hasAnyFlag(call, "-s") || isStandardInput(operand)) {
     readsScript(call, operand);
     return true;
   }
-  if (given(call, "-n") && !given(call, "-i")) {
+  if (hasAnyFlag(call, "-n") && !hasAnyFlag(call, "-i")) {
     findings.push(...judgePath(operand, "read", pathContext(scope)));
     return true;
   }
@@ -90,7 +90,7 @@ export function isStandardInput(field: Field): boolean {
 }
 
 /** A shell or interpreter that reads its code from a pipe or a redirect. */
-export function readsScript(call: Call, operand: Field | undefined): void {
+export function readsScript(call: ProgramCall, operand: Field | undefined): void {
   const { input, run } = call.scope;
   if (input.kind === "text" && (operand === undefined || /^\/dev\/stdin$/.test(valueOf(operand) ?? ""))) {
     if (call.program.special === "shell") call.judgeShell(literal(input.text), `${call.name} <`, { kind: "unknown" });
@@ -111,7 +111,7 @@ export function readsScript(call: Call, operand: Field | undefined): void {
 }
 
 /** True for a file that may be outside the workspace. */
-export function isOutside(file: Field, call: Call): boolean {
+export function isOutside(file: Field, call: ProgramCall): boolean {
   const context = pathContext(call.scope);
   const path = valueOf(file);
   if (path === null) return true;
@@ -125,7 +125,7 @@ export function isOutside(file: Field, call: Call): boolean {
 }
 
 /** Judges a script file: its content is reviewed inside the workspace, unknown elsewhere. */
-export function runsFile(file: Field, call: Call): void {
+export function runsFile(file: Field, call: ProgramCall): void {
   call.findings.push(...judgePath(file, "read", pathContext(call.scope)));
   call.findings.push(
     isOutside(file, call)
@@ -144,7 +144,7 @@ export function runsFile(file: Field, call: Call): void {
   );
 }
 
-export function evaluate(call: Call): boolean {
+export function evaluate(call: ProgramCall): boolean {
   const text = joined(valueOf(call.args[0]) === "--" ? call.args.slice(1) : call.args);
   const value = valueOf(text);
   if (value === null) call.judgeShell(text, "eval");
@@ -156,7 +156,7 @@ export function evaluate(call: Call): boolean {
 }
 
 /** `let 'x = y + 1'`: each argument is an arithmetic expression. */
-export function sums(call: Call): boolean {
+export function sums(call: ProgramCall): boolean {
   const scope = { ...call.outer, within: [...call.outer.within, "let"], depth: call.outer.depth + 1 };
   for (const operand of call.operands) {
     const value = valueOf(operand);
@@ -167,24 +167,19 @@ export function sums(call: Call): boolean {
 }
 
 /** `command`, `builtin`, `exec`: a command follows the flags. */
-export function commandBuiltin(call: Call): boolean {
-  const flags = call.given.flags.map(({ name }) => name);
+export function commandBuiltin(call: ProgramCall): boolean {
+  const flags = call.parsed.flags.map(({ name }) => name);
   if (call.name === "command" && flags.some((name) => name === "-v" || name === "-V")) return true;
   if (call.operands.length > 0) call.judgeWords(call.operands, call.name);
   else if (call.name === "exec")
     call.findings.push(
-      asks(
-        "changes-shell.input",
-        "Redirects the input and output of later commands.",
-        ["Redirect only this command."],
-        ["settings"],
-      ),
+      asks("changes-shell.input", "Redirects the input and output of later commands.", ["Redirect only this command."], ["settings"]),
     );
   return true;
 }
 
-export function declare(call: Call): boolean {
-  const { findings, given: flags, operands, outer } = call;
+export function declare(call: ProgramCall): boolean {
+  const { findings, parsed: flags, operands, outer } = call;
   const isExport = call.name === "export" || flags.flags.some(({ name }) => name === "-x");
   for (const field of operands) {
     const start = startOf(field);
@@ -205,17 +200,15 @@ export function declare(call: Call): boolean {
   }
   // `-n` makes a reference, `-i` evaluates values as arithmetic, `-f` refers to functions.
   if (flags.flags.some(({ name }) => name === "-n" || name === "-i")) {
-    findings.push(
-      alwaysAsks("changes-execution", "A reference or integer variable can run commands in its value.", [], ["settings"]),
-    );
+    findings.push(alwaysAsks("changes-execution", "A reference or integer variable can run commands in its value.", [], ["settings"]));
   }
   return true;
 }
 
 /** Builtins that set the variables they name: `read`, `mapfile`, `unset`, `printf -v`, `getopts`. */
-export function variableNames(call: Call): boolean {
+export function variableNames(call: ProgramCall): boolean {
   const names =
-    call.name === "printf" ? call.given.flags.filter(({ name }) => name === "-v").map(({ value }) => value) : [...call.operands];
+    call.name === "printf" ? call.parsed.flags.filter(({ name }) => name === "-v").map(({ value }) => value) : [...call.operands];
   const format = call.name === "printf" ? call.operands[0] : undefined;
   if (
     format !== undefined &&
@@ -252,14 +245,14 @@ export function variableNames(call: Call): boolean {
 }
 
 /** `trap 'commands' EXIT`: judges the commands, although it always asks. */
-export function shellSettings(call: Call): boolean {
+export function shellSettings(call: ProgramCall): boolean {
   const [first] = call.operands;
   if (call.name === "trap" && first !== undefined && !startOf(first).startsWith("-")) call.judgeShell(first, "trap");
   return call.name === "trap";
 }
 
 /** `test`, `[`: `-v` and `-R` evaluate a subscript. */
-export function condition(call: Call): boolean {
+export function condition(call: ProgramCall): boolean {
   for (const [index, field] of call.args.entries()) {
     const value = valueOf(field);
     if ((value === "-v" || value === "-R") && valueOf(call.args[index + 1])?.includes("[") !== false) {

@@ -1,8 +1,19 @@
 import { judgeSum, judgeTest } from "./shell-conditions.ts";
 import { valueOf } from "./shell-fields.ts";
 import { allows, asks, denies, type Finding, alwaysAsks } from "./command-findings.ts";
-import { cloneState, count, inside, maxDepth, mergeStates, record, type Scope, type State, takeState, tooDeep } from "./command-scope.ts";
-import { assign, inputOf, judgeRedirects, judgeSimple, outputOf, unreadable, words } from "./simple-command.ts";
+import {
+  cloneState,
+  count,
+  nestedScope,
+  maxDepth,
+  mergeStates,
+  record,
+  type Scope,
+  type ShellState,
+  takeState,
+  tooDeep,
+} from "./command-scope.ts";
+import { assign, inputOf, judgeRedirects, judgeSimple, outputOf, syntaxError, words } from "./simple-command.ts";
 import { dropsCommands } from "./shell-source.ts";
 import { changesExecution, isSensitiveVariable } from "./shell-variables.ts";
 import {
@@ -29,20 +40,15 @@ export function judgeScript(script: ParsedScript | undefined, source: string, sc
     return;
   }
   if (script === undefined || (script.errors?.length ?? 0) > 0)
-    record(scope, script === undefined ? "…" : source.slice(script.pos, script.end), [unreadable]);
-  else if (dropsCommands(script, script.source ?? source)) record(scope, source.slice(script.pos, script.end), [unreadable]);
+    record(scope, script === undefined ? "…" : source.slice(script.pos, script.end), [syntaxError]);
+  else if (dropsCommands(script, script.source ?? source)) record(scope, source.slice(script.pos, script.end), [syntaxError]);
   for (const statement of script?.commands ?? []) judgeStatement(statement, script?.source ?? source, scope);
 }
 
 function judgeStatement(statement: Statement, source: string, scope: Scope): void {
   if (statement.background === true && scope.within.some((one) => one === "while" || one === "until")) {
     record(scope, source.slice(statement.pos, statement.end), [
-      asks(
-        "background-loop",
-        "A loop that starts background programs can overload the machine.",
-        ["Wait for each program."],
-        ["process"],
-      ),
+      asks("background-loop", "A loop that starts background programs can overload the machine.", ["Wait for each program."], ["process"]),
     ]);
   }
   if (statement.background === true) judgeNode(statement.command, source, { ...scope, state: cloneState(scope.state) });
@@ -50,7 +56,7 @@ function judgeStatement(statement: Statement, source: string, scope: Scope): voi
 }
 
 function judgeList(list: CompoundList, source: string, scope: Scope): void {
-  if (dropsCommands(list, source)) record(scope, source.slice(list.pos, list.end), [unreadable]);
+  if (dropsCommands(list, source)) record(scope, source.slice(list.pos, list.end), [syntaxError]);
   for (const statement of list.commands) judgeStatement(statement, source, scope);
 }
 
@@ -89,7 +95,7 @@ function judgeNode(node: PipelineNode | AndOr, source: string, scope: Scope): vo
 
 /** Any command may be the last to run, so the state after the chain merges all of them. */
 function judgeAndOr(node: AndOr, source: string, scope: Scope): void {
-  const after: State[] = [];
+  const after: ShellState[] = [];
   for (const [index, command] of node.commands.entries()) {
     if (node.operators[index - 1] === "||") takeState(scope.state, cloneState(mergeStates(after)));
     judgeNode(command, source, scope);
@@ -100,7 +106,7 @@ function judgeAndOr(node: AndOr, source: string, scope: Scope): void {
 
 function judgePipeline(node: Pipeline, source: string, scope: Scope): void {
   if (node.commands.length === 0) {
-    record(scope, source.slice(node.pos, node.end), [unreadable]);
+    record(scope, source.slice(node.pos, node.end), [syntaxError]);
     return;
   }
   if (node.commands.length === 1) {
@@ -109,7 +115,7 @@ function judgePipeline(node: Pipeline, source: string, scope: Scope): void {
   }
   let input = scope.input;
   for (const command of node.commands) {
-    const stage = inside(scope, "pipe", { depth: scope.depth, state: cloneState(scope.state), input });
+    const stage = nestedScope(scope, "pipe", { depth: scope.depth, state: cloneState(scope.state), input });
     const before = scope.run.found.length;
     judgeNode(command, source, stage);
     input = outputOf(command, stage, scope.run.found.length - before);
@@ -126,13 +132,13 @@ function judgeCompound(node: Exclude<CommandNode, Command>, source: string, scop
       return;
     }
     case "BraceGroup":
-      judgeList(node.body, source, inside(scope, "{ }"));
+      judgeList(node.body, source, nestedScope(scope, "{ }"));
       return;
     case "Subshell":
-      judgeList(node.body, source, inside(scope, "( )", { state: cloneState(scope.state) }));
+      judgeList(node.body, source, nestedScope(scope, "( )", { state: cloneState(scope.state) }));
       return;
     case "If": {
-      const inner = inside(scope, "if");
+      const inner = nestedScope(scope, "if");
       judgeList(node.clause, source, inner);
       const ways = [branch(node.then, source, inner)];
       for (const elif of node.elif) {
@@ -147,7 +153,7 @@ function judgeCompound(node: Exclude<CommandNode, Command>, source: string, scop
       const findings: Finding[] = [];
       words([node.word, ...node.items.flatMap((item) => item.pattern)], source, scope, findings);
       record(scope, "case", findings);
-      const inner = inside(scope, "case");
+      const inner = nestedScope(scope, "case");
       const ways = [cloneState(scope.state)];
       for (const item of node.items) {
         const from = mergeStates([scope.state, ...ways]);
@@ -194,7 +200,7 @@ function judgeCompound(node: Exclude<CommandNode, Command>, source: string, scop
       judgeFunction(node, source, scope);
       return;
     case "Coproc": {
-      const inner = inside(scope, "coproc", { state: cloneState(scope.state), input: { kind: "unknown" } });
+      const inner = nestedScope(scope, "coproc", { state: cloneState(scope.state), input: { kind: "unknown" } });
       if (node.name !== undefined) assign(node.name.value, null, scope);
       if (node.body.type === "CompoundList") judgeList(node.body, source, inner);
       else judgeNode(node.body, source, inner);
@@ -215,7 +221,7 @@ function judgeCompound(node: Exclude<CommandNode, Command>, source: string, scop
   }
 }
 
-function branch(list: CompoundList, source: string, scope: Scope): State {
+function branch(list: CompoundList, source: string, scope: Scope): ShellState {
   const way = { ...scope, state: cloneState(scope.state) };
   judgeList(list, source, way);
   return way.state;
@@ -225,7 +231,7 @@ function branch(list: CompoundList, source: string, scope: Scope): State {
 function judgeLoop(label: string, scope: Scope, walk: (inner: Scope) => void): void {
   const { run } = scope;
   const before = run.found.length;
-  const first = inside(scope, label, { state: cloneState(scope.state) });
+  const first = nestedScope(scope, label, { state: cloneState(scope.state) });
   walk(first);
   const merged = mergeStates([scope.state, first.state]);
   const isSteady = sameFolders(merged.cwds, scope.state.cwds) && sameVariables(first.state, scope.state);
@@ -233,7 +239,10 @@ function judgeLoop(label: string, scope: Scope, walk: (inner: Scope) => void): v
     takeState(scope.state, merged);
     return;
   }
-  const later: State = { cwds: sameFolders(merged.cwds, scope.state.cwds) ? merged.cwds : null, variables: new Map(scope.state.variables) };
+  const later: ShellState = {
+    cwds: sameFolders(merged.cwds, scope.state.cwds) ? merged.cwds : null,
+    variables: new Map(scope.state.variables),
+  };
   for (const [name, values] of first.state.variables) {
     const earlier = scope.state.variables.get(name);
     if (earlier === values) continue;
@@ -251,7 +260,7 @@ function judgeLoop(label: string, scope: Scope, walk: (inner: Scope) => void): v
   // Keeps a denial of the first iteration, because later iterations know less.
   const denied = run.found.splice(before).filter(({ part }) => part.verdict === "deny");
   run.found.push(...denied);
-  const second = inside(scope, label, { state: cloneState(later) });
+  const second = nestedScope(scope, label, { state: cloneState(later) });
   walk(second);
   takeState(scope.state, mergeStates([later, second.state]));
   if (!sameFolders(scope.state.cwds, later.cwds)) scope.state.cwds = null;
@@ -262,7 +271,7 @@ function sameFolders(one: readonly string[] | null, other: readonly string[] | n
   return one.length === other.length && one.every((folder, index) => folder === other[index]);
 }
 
-function sameVariables(one: State, other: State): boolean {
+function sameVariables(one: ShellState, other: ShellState): boolean {
   return [...other.variables].every(([name, values]) => one.variables.get(name) === values);
 }
 
@@ -287,13 +296,15 @@ function judgeFunction(node: Extract<CommandNode, { type: "Function" }>, source:
     ).test(body) ||
     selfInBackground(name, body)
   ) {
-    findings.push(denies("fork-bomb", "Fork bomb: the function starts itself endlessly and crashes the machine.", [], ["process", "destroy"]));
+    findings.push(
+      denies("fork-bomb", "Fork bomb: the function starts itself endlessly and crashes the machine.", [], ["process", "destroy"]),
+    );
   }
   record(scope, `${name}()`, findings);
   const label = `${name}()`;
   const walk = (from: Scope): void => {
     if (from.within.filter((one) => one === label).length > 1) return;
-    const inner = inside(from, label);
+    const inner = nestedScope(from, label);
     if (node.body.type === "CompoundList") judgeList(node.body, source, inner);
     else judgeNode(node.body, source, inner);
   };

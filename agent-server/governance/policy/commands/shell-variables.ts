@@ -55,12 +55,15 @@ export function lookUp(name: string, context: WordContext): readonly Field[] | n
   if (openNames.test(name)) return null;
   if (secretNames.test(name)) {
     context.onFinding(
-      alwaysAsks("secret-variable", `The variable ${name} may contain a password or key.`, ["Do not use secrets in commands."], ["credentials"]),
+      alwaysAsks(
+        "secret-variable",
+        `The variable ${name} may contain a password or key.`,
+        ["Do not use secrets in commands."],
+        ["credentials"],
+      ),
     );
   } else {
-    context.onFinding(
-      asks("variable", `The value of the variable ${name} is unknown.`, ["Write the value instead of the variable."]),
-    );
+    context.onFinding(asks("variable", `The value of the variable ${name} is unknown.`, ["Write the value instead of the variable."]));
   }
   return null;
 }

@@ -2,7 +2,7 @@ import { type Field, literal, valueOf } from "./shell-fields.ts";
 import { allows, asks, type Finding, alwaysAsks } from "./command-findings.ts";
 import { judgePath } from "./command-paths.ts";
 import { judgeProgram } from "./simple-program.ts";
-import { cloneState, count, type Input, inside, pathContext, record, type Scope } from "./command-scope.ts";
+import { cloneState, count, type Input, nestedScope, pathContext, record, type Scope } from "./command-scope.ts";
 import { dropsWords, isPlainMark } from "./shell-source.ts";
 import { changesExecution, isHarmlessVariable, isPagerOff, isSensitiveVariable } from "./shell-variables.ts";
 import { expandWord } from "./expand-word.ts";
@@ -10,9 +10,7 @@ import type { WordContext } from "./types.ts";
 import { namesOf } from "./wrapper-programs.ts";
 import type { Assignment, Command, CommandNode, Redirection, Word } from "unbash";
 
-export const unreadable = alwaysAsks("syntax", "The command has a syntax error.", [
-  "Simplify it, one command at a time.",
-]);
+export const syntaxError = alwaysAsks("syntax", "The command has a syntax error.", ["Simplify it, one command at a time."]);
 
 /** The output that a pipe passes on, when the command text contains it. */
 export function outputOf(node: CommandNode, scope: Scope, parts: number): Input {
@@ -59,9 +57,7 @@ function oddCharacters(word: Word): Finding | null {
   if (!/[^\0-\x7F]/.test(word.text)) return null;
   const bare = word.parts === undefined ? word.text : word.parts.map((part) => (part.type === "Literal" ? part.text : "")).join("");
   return lookalike.test(bare) || mixedScripts.test(word.value)
-    ? alwaysAsks("lookalike", "A word contains lookalike characters, which can disguise what it means.", [
-        "Use plain characters.",
-      ])
+    ? alwaysAsks("lookalike", "A word contains lookalike characters, which can disguise what it means.", ["Use plain characters."])
     : null;
 }
 
@@ -79,7 +75,7 @@ export function wordContext(scope: Scope, findings: Finding[], source = ""): Wor
       run.judgeScript(
         script,
         script?.source ?? source,
-        inside(scope, within, { state: cloneState(state), input: within === ">(…)" ? { kind: "unknown" } : scope.input }),
+        nestedScope(scope, within, { state: cloneState(state), input: within === ">(…)" ? { kind: "unknown" } : scope.input }),
       );
     },
     onFinding: (finding) => findings.push(finding),
@@ -91,7 +87,7 @@ export function judgeSimple(node: Command, source: string, scope: Scope): void {
   const findings: Finding[] = [];
   const text = source.slice(node.pos, node.end);
   // The grammar allows no parenthesis directly after a command; the parser drops it.
-  if (dropsWords(node, source) || /^[ \t]*\(/.test(source.slice(node.end, node.end + 100))) findings.push(unreadable);
+  if (dropsWords(node, source) || /^[ \t]*\(/.test(source.slice(node.end, node.end + 100))) findings.push(syntaxError);
   const assignments = node.prefix.filter((one): one is Assignment => one.type === "Assignment");
   for (const assignment of assignments) judgeAssignment(assignment, source, scope, findings, node.name !== undefined);
   judgeRedirects(node.redirects, source, scope, findings);
@@ -160,15 +156,15 @@ export function assign(name: string, values: readonly Field[] | null, scope: Sco
 export function judgeRedirects(redirects: readonly Redirection[], source: string, scope: Scope, findings: Finding[]): void {
   for (const redirect of redirects) {
     if (redirect.type === "HereDoc") {
-      if (redirect.closing === undefined) findings.push(unreadable);
-      if (redirect.delimiter === undefined || !isPlainMark(redirect.delimiter)) findings.push(unreadable);
+      if (redirect.closing === undefined) findings.push(syntaxError);
+      if (redirect.delimiter === undefined || !isPlainMark(redirect.delimiter)) findings.push(syntaxError);
       if (redirect.body.parts === undefined || redirect.delimiter?.quoted === true) continue;
       const { text, pos, end, parts } = redirect.body;
       expandWord({ type: "Word", text, value: text, pos, end, parts }, wordContext(scope, findings, source));
       continue;
     }
     if (redirect.target === undefined) {
-      findings.push(unreadable);
+      findings.push(syntaxError);
       continue;
     }
     const targets = words([redirect.target], source, scope, findings);

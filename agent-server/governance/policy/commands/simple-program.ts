@@ -1,12 +1,12 @@
 import * as nodePath from "node:path";
-import { type Arguments, fits, readArguments, useOfFlag } from "./command-arguments.ts";
+import { type ParsedArguments, fits, parseArguments, useOfFlag } from "./command-arguments.ts";
 import { type Field, joined, literal, valueOf } from "./shell-fields.ts";
 import { allows, asks, fetchedScript, type Finding, alwaysAsks } from "./command-findings.ts";
 import { judgeInlineCode } from "./inline-code.ts";
 import { judgePath } from "./command-paths.ts";
 import type { Program, Use } from "./command-table.ts";
-import { type Input, inside, maxDepth, pathContext, record, type Scope, tooDeep } from "./command-scope.ts";
-import type { Call } from "./program-call.ts";
+import { type Input, nestedScope, maxDepth, pathContext, record, type Scope, tooDeep } from "./command-scope.ts";
+import type { ProgramCall } from "./program-call.ts";
 import { specialPrograms } from "./special-programs.ts";
 
 /** Judges one simple command: a program's name and its arguments. `written` is the name as spelled in the source. */
@@ -123,27 +123,25 @@ function unknownProgram(name: string): Finding {
 function judgeKnown(name: string, program: Program, words: readonly Field[], text: string, scope: Scope, findings: Finding[]): void {
   const special = program.special === null ? undefined : specialPrograms[program.special];
   const args = special?.prepare?.(words, name) ?? words;
-  const given = readArguments(args, program);
-  const base = program.rules.find((rule) => !rule.raises && fits(rule, given) >= 0) ?? null;
-  const taken = base === null ? Math.min(program.subcommands ? 1 : 0, given.operands.length) : fits(base, given);
+  const parsed = parseArguments(args, program);
+  const base = program.rules.find((rule) => !rule.raises && fits(rule, parsed) >= 0) ?? null;
+  const taken = base === null ? Math.min(program.subcommands ? 1 : 0, parsed.operands.length) : fits(base, parsed);
   if (base === null) {
-    const what = [name, ...given.operands.slice(0, program.subcommands ? 1 : 0).map((field) => field.text)].join(" ");
-    findings.push(
-      alwaysAsks("unknown-use", `Unknown use of ${what}.`, ["Use plain flags, or another program."], ["execute"]),
-    );
+    const what = [name, ...parsed.operands.slice(0, program.subcommands ? 1 : 0).map((field) => field.text)].join(" ");
+    findings.push(alwaysAsks("unknown-use", `Unknown use of ${what}.`, ["Use plain flags, or another program."], ["execute"]));
   } else findings.push(base.finding);
-  for (const rule of program.rules) if (rule.raises && fits(rule, given) >= 0) findings.push(rule.finding);
+  for (const rule of program.rules) if (rule.raises && fits(rule, parsed) >= 0) findings.push(rule.finding);
 
   const later: (() => void)[] = [];
-  const call: Call = {
+  const call: ProgramCall = {
     name,
     program,
     args,
-    given,
+    parsed,
     base,
-    operands: given.operands.slice(taken),
+    operands: parsed.operands.slice(taken),
     text,
-    scope: moved(given, program, scope, findings),
+    scope: moved(parsed, program, scope, findings),
     outer: scope,
     findings,
     later: (work) => later.push(work),
@@ -152,16 +150,16 @@ function judgeKnown(name: string, program: Program, words: readonly Field[], tex
     apply: (field, use) => apply(field, use, call),
   };
   const usesOfOperands = base?.operands ?? program.operands;
-  if (given.unclear !== null && !usesOfOperands.every((use) => use === "text")) {
+  if (parsed.unclear !== null && !usesOfOperands.every((use) => use === "text")) {
     findings.push(
-      program.subcommands && given.operands[0] === given.unclear
+      program.subcommands && parsed.operands[0] === parsed.unclear
         ? alwaysAsks("computed-name", "The subcommand is known only at run time.", ["Write the subcommand."], ["execute"])
         : asks("unknown-argument", `An argument of ${name} is known only at run time, and may be a flag.`, ["Write the full argument."]),
     );
   }
-  for (const flag of given.flags) {
+  for (const flag of parsed.flags) {
     if (flag.value === null) continue;
-    const use = useOfFlag(program, valueOf(given.operands[0]), flag.name) ?? "maybe";
+    const use = useOfFlag(program, valueOf(parsed.operands[0]), flag.name) ?? "maybe";
     apply(flag.value, use, call);
     if (program.shared && flag.apart === true && use === "text" && flag.value.kind !== "dynamic") apply(flag.value, "maybe", call);
   }
@@ -179,7 +177,7 @@ function judgeKnown(name: string, program: Program, words: readonly Field[], tex
   for (const work of later) work();
 }
 
-/** Reading, building and testing outside the workspace, or in an unknown folder, requires approval. */
+/** Expansion, building and testing outside the workspace, or in an unknown folder, requires approval. */
 function judgeFolder(scope: Scope): Finding[] {
   const { cwds } = scope.state;
   if (cwds === null) return [asks("unknown-folder", "Runs in a folder known only at run time.", ["Name the folder."])];
@@ -194,8 +192,10 @@ function judgeFolder(scope: Scope): Finding[] {
 }
 
 /** The scope of a program that works in another folder (`git -C`, `make -C`). */
-function moved(given: Arguments, program: Program, scope: Scope, findings: Finding[]): Scope {
-  const folders = given.flags.filter(({ name, value }) => value !== null && useOfFlag(program, valueOf(given.operands[0]), name) === "cwd");
+function moved(parsed: ParsedArguments, program: Program, scope: Scope, findings: Finding[]): Scope {
+  const folders = parsed.flags.filter(
+    ({ name, value }) => value !== null && useOfFlag(program, valueOf(parsed.operands[0]), name) === "cwd",
+  );
   if (folders.length === 0) return scope;
   let { cwds } = scope.state;
   for (const { value } of folders) {
@@ -211,7 +211,7 @@ function moved(given: Arguments, program: Program, scope: Scope, findings: Findi
   return { ...scope, state: { cwds, variables: scope.state.variables } };
 }
 
-function runOperands(runs: NonNullable<Program["runs"]>, call: Call): void {
+function runOperands(runs: NonNullable<Program["runs"]>, call: ProgramCall): void {
   const words = call.operands.slice(runs.after);
   for (const operand of call.operands.slice(0, runs.after)) apply(operand, "text", call);
   if (words.length === 0) return;
@@ -221,14 +221,14 @@ function runOperands(runs: NonNullable<Program["runs"]>, call: Call): void {
 }
 
 function judgeInner(words: readonly Field[], label: string, scope: Scope, more: Partial<Scope> = {}): void {
-  const inner = inside(scope, label, more);
+  const inner = nestedScope(scope, label, more);
   inner.run.count += 1;
   const [first] = words;
   judgeProgram(words, words.map((word) => word.text).join(" "), inner, [], first?.kind === "static" ? "" : (first?.text ?? ""));
 }
 
 /** Judges text that another shell runs, with that shell's variables. */
-function judgeShell(field: Field, label: string, call: Call, input: Input = call.scope.input): void {
+function judgeShell(field: Field, label: string, call: ProgramCall, input: Input = call.scope.input): void {
   const text = valueOf(field);
   if (text === null) {
     call.findings.push(
@@ -238,7 +238,7 @@ function judgeShell(field: Field, label: string, call: Call, input: Input = call
     );
     return;
   }
-  const scope = inside(call.scope, label, {
+  const scope = nestedScope(call.scope, label, {
     state: { cwds: call.scope.state.cwds, variables: new Map() },
     functions: new Map(),
     input,
@@ -246,7 +246,7 @@ function judgeShell(field: Field, label: string, call: Call, input: Input = call
   call.later(() => scope.run.judgeText(text, scope));
 }
 
-function apply(field: Field, use: Use, call: Call): void {
+function apply(field: Field, use: Use, call: ProgramCall): void {
   if (use === "text" || use === "cwd") return;
   if (use === "shell") judgeShell(field, `${call.name} -c`, call);
   else if (use === "program") judgeShell(field, call.name, call);

@@ -1,26 +1,27 @@
 import { judgePath } from "./command-paths.ts";
-import { type Call, given } from "./program-call.ts";
+import { hasAnyFlag, type ProgramCall } from "./program-call.ts";
 import { dropStart, type Field, literal, patternOf, startOf, valueOf } from "./shell-fields.ts";
 import { asks, alwaysAsks } from "./command-findings.ts";
 import { stripAwkText } from "./awk-source.ts";
 import { pathContext } from "./command-scope.ts";
 
-export function grep(call: Call): boolean {
+export function grep(call: ProgramCall): boolean {
   const isRipgrep = call.name === "rg" || call.name === "ag" || call.name === "ack";
-  const hasPattern = given(call, "-e", "-f", "--regexp", "--file", "--files", "--type-list");
+  const hasPattern = hasAnyFlag(call, "-e", "-f", "--regexp", "--file", "--files", "--type-list");
   const files = hasPattern ? call.operands : call.operands.slice(1);
   const isRecursive =
     isRipgrep ||
-    given(call, "-r", "-R", "--recursive", "--dereference-recursive") ||
-    call.given.flags.some(({ value }) => valueOf(value ?? undefined) === "recurse");
+    hasAnyFlag(call, "-r", "-R", "--recursive", "--dereference-recursive") ||
+    call.parsed.flags.some(({ value }) => valueOf(value ?? undefined) === "recurse");
   const names = searchedNames(call);
   // rg also finds hidden files when it gets a pattern; ack skips none.
   const showsHidden =
     !isRipgrep ||
     call.name === "ack" ||
     (call.name === "rg" && names !== null) ||
-    call.given.flags.some(({ name }) => /^(?:-u|-\.|--hidden|--no-ignore.*|--unrestricted)$/.test(name));
-  const isList = given(call, "-l", "--files-with-matches", "-L", "-c", "--count", "-q", "--quiet", "--files") && !given(call, "-o");
+    call.parsed.flags.some(({ name }) => /^(?:-u|-\.|--hidden|--no-ignore.*|--unrestricted)$/.test(name));
+  const isList =
+    hasAnyFlag(call, "-l", "--files-with-matches", "-L", "-c", "--count", "-q", "--quiet", "--files") && !hasAnyFlag(call, "-o");
   const context = pathContext(call.scope);
   if (!isRecursive) {
     for (const file of files) call.findings.push(...judgePath(file, "read", context));
@@ -38,10 +39,10 @@ export function grep(call: Call): boolean {
 }
 
 /** The file names that a folder search is limited to; null for any name. */
-function searchedNames(call: Call): RegExp | null {
+function searchedNames(call: ProgramCall): RegExp | null {
   const isRg = call.name === "rg";
   if (!isRg && !call.name.endsWith("grep")) return null;
-  const given = call.given.flags.filter(({ name }) =>
+  const given = call.parsed.flags.filter(({ name }) =>
     (isRg ? /^(?:-g|--glob|--iglob)$/ : /^--(?:include|exclude|exclude-from)$/).test(name),
   );
   // grep reads files that match no pattern, unless the first pattern is an include.
@@ -60,9 +61,9 @@ function searchedNames(call: Call): RegExp | null {
   return sources.length === 0 ? null : new RegExp(sources.join("|"), "is");
 }
 
-export function sed(call: Call): boolean {
-  const scripts = call.given.flags.filter(({ name }) => name === "-e" || name === "--expression").map(({ value }) => value);
-  const hasScript = scripts.length > 0 || given(call, "-f", "--file");
+export function sed(call: ProgramCall): boolean {
+  const scripts = call.parsed.flags.filter(({ name }) => name === "-e" || name === "--expression").map(({ value }) => value);
+  const hasScript = scripts.length > 0 || hasAnyFlag(call, "-f", "--file");
   const [first, ...rest] = call.operands;
   if (!hasScript && first !== undefined) scripts.push(first);
   for (const script of scripts) {
@@ -70,9 +71,7 @@ export function sed(call: Call): boolean {
     if (text === null)
       call.findings.push(asks("sed-script", "The sed script is known only at run time.", ["Write the full script."], ["execute"]));
     else if (/\be\b|(?:^|[;{}\n\d$/!])\s*e(?:\s|$)|\/[a-z\d]*e[a-z\d]*(?:[;}\n]|$)/i.test(text) && !isPlainSed(text)) {
-      call.findings.push(
-        alwaysAsks("sed-runs", "The sed command e runs other commands.", ["Use plain substitutions."], ["execute"]),
-      );
+      call.findings.push(alwaysAsks("sed-runs", "The sed command e runs other commands.", ["Use plain substitutions."], ["execute"]));
     } else if (!isPlainSed(text)) {
       call.findings.push(
         asks(
@@ -84,7 +83,7 @@ export function sed(call: Call): boolean {
       );
     }
   }
-  const inPlace = given(call, "-i", "--in-place", "-I");
+  const inPlace = hasAnyFlag(call, "-i", "--in-place", "-I");
   for (const file of hasScript ? call.operands : rest) call.apply(file, inPlace ? "change" : "read");
   if (inPlace)
     for (const file of hasScript ? call.operands : rest)
@@ -107,8 +106,8 @@ function isPlainSed(text: string): boolean {
   );
 }
 
-export function awk(call: Call): boolean {
-  const hasFile = given(call, "-f", "--file", "-e", "--source", "-i", "--include", "-l", "--load", "-E", "--exec");
+export function awk(call: ProgramCall): boolean {
+  const hasFile = hasAnyFlag(call, "-f", "--file", "-e", "--source", "-i", "--include", "-l", "--load", "-E", "--exec");
   const [program, ...rest] = call.operands;
   if (!hasFile && program !== undefined) {
     const text = valueOf(program);
@@ -128,7 +127,7 @@ export function awk(call: Call): boolean {
         alwaysAsks("awk-writes", "The awk program writes files or prints the environment.", ["Print, and redirect the output."], ["write"]),
       );
     }
-  } else if (hasFile && !given(call, "-f", "--file"))
+  } else if (hasFile && !hasAnyFlag(call, "-f", "--file"))
     call.findings.push(alwaysAsks("awk-runs", "The awk program is loaded from another file.", [], ["execute"]));
   for (const file of hasFile ? call.operands : rest) {
     if (!/^[A-Za-z_]\w*=/.test(startOf(file))) call.apply(file, "read");
@@ -143,26 +142,28 @@ export function dashed(args: readonly Field[]): readonly Field[] {
   return value !== null && /^[a-zA-Z]+$/.test(value) ? [literal(`-${value}`), ...rest] : args;
 }
 
-export function dd(call: Call): boolean {
+export function dd(call: ProgramCall): boolean {
   for (const field of call.operands) {
     const start = startOf(field);
     if (start.startsWith("if=")) call.apply(dropStart(field, 3), "read");
     else if (start.startsWith("of=")) call.apply(dropStart(field, 3), "write");
     else if (field.kind !== "static")
-      call.findings.push(alwaysAsks("unknown-target", "dd writes a file whose name is known only at run time.", ["Name the file."], ["write"]));
+      call.findings.push(
+        alwaysAsks("unknown-target", "dd writes a file whose name is known only at run time.", ["Name the file."], ["write"]),
+      );
   }
   return true;
 }
 
-export function remove(call: Call): boolean {
-  const isTree = given(call, "-r", "-R", "--recursive");
+export function remove(call: ProgramCall): boolean {
+  const isTree = hasAnyFlag(call, "-r", "-R", "--recursive");
   for (const field of call.operands) call.apply(field, isTree ? "delete-tree" : "delete");
   return true;
 }
 
 /** `cp`, `mv`, `ln`, `install`: sources and then one target, or the target by `-t`. */
-export function copy(call: Call): boolean {
-  const folder = call.given.flags.find(({ name }) => name === "-t" || name === "--target-directory")?.value ?? null;
+export function copy(call: ProgramCall): boolean {
+  const folder = call.parsed.flags.find(({ name }) => name === "-t" || name === "--target-directory")?.value ?? null;
   const sources = folder === null ? call.operands.slice(0, -1) : call.operands;
   const target = folder ?? call.operands.at(-1);
   const context = pathContext(call.scope);

@@ -1,9 +1,9 @@
-import { maxReadings } from "./brace-expansion.ts";
+import { maxExpansions } from "./brace-expansion.ts";
 import type { Field } from "./shell-fields.ts";
 import type { Word } from "unbash";
 
 /** One possible expansion of a word, under construction. */
-export interface Reading {
+export interface Expansion {
   value: string;
   /** As `value`, with what was quoted escaped. */
   pattern: string;
@@ -15,68 +15,68 @@ export interface Reading {
   isPresent: boolean;
 }
 
-export function finish(reading: Reading, word: Word): Field[] {
-  if (reading.prefix !== null) {
-    const isNumber = reading.isNumber && /^[0-9+-]*$/.test(reading.value);
-    return [{ kind: "dynamic", prefix: reading.prefix, text: word.text, ...(isNumber && { number: true }) }];
+export function finish(expansion: Expansion, word: Word): Field[] {
+  if (expansion.prefix !== null) {
+    const isNumber = expansion.isNumber && /^[0-9+-]*$/.test(expansion.value);
+    return [{ kind: "dynamic", prefix: expansion.prefix, text: word.text, ...(isNumber && { number: true }) }];
   }
-  if (reading.isPattern) return [{ kind: "glob", value: reading.pattern, text: word.text }];
-  if (!reading.isPresent && reading.value === "") return [];
-  return [{ kind: "static", value: reading.value, text: word.text, quoted: reading.value !== word.text }];
+  if (expansion.isPattern) return [{ kind: "glob", value: expansion.pattern, text: word.text }];
+  if (!expansion.isPresent && expansion.value === "") return [];
+  return [{ kind: "static", value: expansion.value, text: word.text, quoted: expansion.value !== word.text }];
 }
 
-export function appendText(readings: readonly Reading[], text: string, quoted: boolean): void {
+export function appendText(expansions: readonly Expansion[], text: string, quoted: boolean): void {
   const pattern = text.replaceAll(/[*?[\]\\(){}!@+]/g, "\\$&");
-  for (const reading of readings) {
-    reading.value += text;
-    reading.pattern += pattern;
-    if (quoted || text !== "") reading.isPresent = true;
+  for (const expansion of expansions) {
+    expansion.value += text;
+    expansion.pattern += pattern;
+    if (quoted || text !== "") expansion.isPresent = true;
   }
 }
 
-export function appendUnknown(readings: readonly Reading[], quoted: boolean, isNumber = false): void {
-  for (const reading of readings) {
-    if (reading.prefix === null) reading.isNumber = isNumber;
-    else reading.isNumber &&= isNumber;
-    reading.prefix ??= reading.value;
-    if (quoted) reading.isPresent = true;
+export function appendUnknown(expansions: readonly Expansion[], quoted: boolean, isNumber = false): void {
+  for (const expansion of expansions) {
+    if (expansion.prefix === null) expansion.isNumber = isNumber;
+    else expansion.isNumber &&= isNumber;
+    expansion.prefix ??= expansion.value;
+    if (quoted) expansion.isPresent = true;
   }
 }
 
-export function appendField(readings: readonly Reading[], field: Field, quoted: boolean): void {
+export function appendField(expansions: readonly Expansion[], field: Field, quoted: boolean): void {
   switch (field.kind) {
     case "static":
-      if (!quoted && /[\s*?[\\]/.test(field.value)) appendUnknown(readings, quoted);
-      else appendText(readings, field.value, quoted);
+      if (!quoted && /[\s*?[\\]/.test(field.value)) appendUnknown(expansions, quoted);
+      else appendText(expansions, field.value, quoted);
       return;
     case "glob":
       // A loop variable has one matched name at a time, so quoting it makes no difference.
-      for (const reading of readings) {
-        reading.pattern += field.value;
-        reading.value += field.value;
-        reading.isPattern = true;
-        reading.isPresent = true;
+      for (const expansion of expansions) {
+        expansion.pattern += field.value;
+        expansion.value += field.value;
+        expansion.isPattern = true;
+        expansion.isPresent = true;
       }
       return;
     case "dynamic":
-      appendText(readings, field.prefix, quoted);
-      appendUnknown(readings, quoted, field.number === true);
+      appendText(expansions, field.prefix, quoted);
+      appendUnknown(expansions, quoted, field.number === true);
       return;
     case "tree":
     default:
-      appendUnknown(readings, quoted);
+      appendUnknown(expansions, quoted);
   }
 }
 
 /** Same as `appendField` for several values, which multiplies the expansions. */
-export function appendChoices(readings: readonly Reading[], choices: readonly Field[], quoted: boolean): Reading[] {
-  if (choices.length * readings.length > maxReadings) {
-    const one = readings.map((reading) => ({ ...reading }));
+export function appendChoices(expansions: readonly Expansion[], choices: readonly Field[], quoted: boolean): Expansion[] {
+  if (choices.length * expansions.length > maxExpansions) {
+    const one = expansions.map((expansion) => ({ ...expansion }));
     appendUnknown(one, quoted);
     return one;
   }
   return choices.flatMap((choice) => {
-    const copy = readings.map((reading) => ({ ...reading }));
+    const copy = expansions.map((expansion) => ({ ...expansion }));
     appendField(copy, choice, quoted);
     return copy;
   });

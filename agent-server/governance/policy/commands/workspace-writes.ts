@@ -37,9 +37,7 @@ export function judgeInsideWrite(path: string, type: EntryType, use: PathUse, di
       ];
     case "change":
     case "change-tree":
-      return [
-        asks("change", `Changes ${path} in place.`, ["Change files with edit_file, so that the change can be reviewed."], ["write"]),
-      ];
+      return [asks("change", `Changes ${path} in place.`, ["Change files with edit_file, so that the change can be reviewed."], ["write"])];
     case "write":
     case "read":
     case "list":

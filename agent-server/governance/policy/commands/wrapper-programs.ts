@@ -1,4 +1,4 @@
-import { type Call, given } from "./program-call.ts";
+import { hasAnyFlag, type ProgramCall } from "./program-call.ts";
 import { type Field, literal, patternOf, startOf, unknown, valueOf } from "./shell-fields.ts";
 import { alwaysAsks } from "./command-findings.ts";
 import { judgePath } from "./command-paths.ts";
@@ -7,7 +7,7 @@ import { hasDashNames } from "./folder-search.ts";
 import { judgeSetting } from "./env-program.ts";
 
 /** `timeout 5 ls`, `taskset -c 0 ls`: a number or a mask, then the command. */
-export function prefix(call: Call): boolean {
+export function prefix(call: ProgramCall): boolean {
   const words = [...call.operands];
   // Only skips words that look like numbers, because a wrong guess would hide the command.
   if (call.name.endsWith("timeout")) words.shift();
@@ -19,7 +19,7 @@ export function prefix(call: Call): boolean {
   return true;
 }
 
-export function elevate(call: Call): boolean {
+export function elevate(call: ProgramCall): boolean {
   const isSwitch = call.name === "su" || call.name === "sg" || call.name === "newgrp";
   const words = [...call.operands];
   while (words[0] !== undefined && startOf(words[0]).includes("=")) judgeSetting(words.shift() ?? literal(""), call.findings, true);
@@ -30,12 +30,12 @@ export function elevate(call: Call): boolean {
     const text = at < 0 ? undefined : words[at + 1];
     if (text !== undefined) call.judgeShell(text, `${call.name} -c`);
   }
-  if (call.name === "sudoedit" || given(call, "-e", "--edit")) for (const word of words) call.apply(word, "write");
+  if (call.name === "sudoedit" || hasAnyFlag(call, "-e", "--edit")) for (const word of words) call.apply(word, "write");
   else if (!isSwitch && words.length > 0) call.judgeWords(words, call.name);
   return true;
 }
 
-export function lock(call: Call): boolean {
+export function lock(call: ProgramCall): boolean {
   const [file, ...words] = call.operands;
   if (file !== undefined && !/^\d+$/.test(startOf(file))) call.apply(file, "create");
   const at = words.findIndex((word) => /^(?:-c|--command)$/.test(startOf(word)));
@@ -45,7 +45,7 @@ export function lock(call: Call): boolean {
   return true;
 }
 
-export function isolate(call: Call): boolean {
+export function isolate(call: ProgramCall): boolean {
   if (call.name === "crontab" || call.name === "at" || call.name === "batch") {
     if (call.scope.input.kind === "text")
       call.judgeShell(literal(call.scope.input.text.replaceAll(/^(?:\S+\s+){5}(?=\S)/gm, "")), call.name);
@@ -59,13 +59,13 @@ export function isolate(call: Call): boolean {
   return true;
 }
 
-export function xargs(call: Call): boolean {
+export function xargs(call: ProgramCall): boolean {
   const words = call.operands;
   const { input } = call.scope;
   const marker = markerOf(call);
   let handed: readonly Field[] = [unknown("input")];
   let lines: readonly string[] | null = null;
-  if (given(call, "-a", "--arg-file")) handed = [unknown("arguments")];
+  if (hasAnyFlag(call, "-a", "--arg-file")) handed = [unknown("arguments")];
   else if (input.kind === "names") {
     handed = input.fields;
     if (input.fields.some((field) => field.kind === "tree" && field.skipsHidden === true) && hasDashNames(pathContext(call.scope))) {
@@ -78,12 +78,12 @@ export function xargs(call: Call): boolean {
         ),
       );
     }
-  } else if (input.kind === "text" && !/["'\\]/.test(input.text) && !given(call, "-0", "-#", "--null", "-d", "--delimiter")) {
+  } else if (input.kind === "text" && !/["'\\]/.test(input.text) && !hasAnyFlag(call, "-0", "-#", "--null", "-d", "--delimiter")) {
     const found = (separator: RegExp) => input.text.split(separator).filter((one) => one !== "");
     handed = found(/\s+/).map((word) => literal(word));
     // A marker stands for a whole line.
     const each = found(/\s*\n\s*|^\s+/);
-    if (each.length <= maxLines && marker !== null && !given(call, "-J")) lines = each;
+    if (each.length <= maxLines && marker !== null && !hasAnyFlag(call, "-J")) lines = each;
   }
   if (words.length === 0) return true;
   if (marker === null) call.judgeWords([...words, ...handed], "xargs", { input: { kind: "none" } });
@@ -93,8 +93,8 @@ export function xargs(call: Call): boolean {
 }
 
 /** The marker for the input words; null without one. */
-function markerOf(call: Call): string | null {
-  const flag = call.given.flags.find(({ name }) => name === "-I" || name === "-J" || name === "-i" || name === "--replace");
+function markerOf(call: ProgramCall): string | null {
+  const flag = call.parsed.flags.find(({ name }) => name === "-I" || name === "-J" || name === "-i" || name === "--replace");
   if (flag === undefined) return null;
   if (flag.name !== "-i") return valueOf(flag.value ?? undefined) ?? "{}";
   // Its value directly follows the flag and is never a separate word.
@@ -171,9 +171,14 @@ function isNegation(value: string | null | undefined): boolean {
   return value === "!" || value === "-not";
 }
 
-const computedSearch = alwaysAsks("computed-name", "The find arguments are known only at run time.", ["Write the full arguments."], ["execute"]);
+const computedSearch = alwaysAsks(
+  "computed-name",
+  "The find arguments are known only at run time.",
+  ["Write the full arguments."],
+  ["execute"],
+);
 
-export function find(call: Call): boolean {
+export function find(call: ProgramCall): boolean {
   const { roots, rest, tree } = findPlan(call.args);
   const { findings, scope } = call;
   for (const root of roots) findings.push(...judgePath(root, "list", pathContext(scope)));
@@ -227,12 +232,12 @@ export function namesOf(name: string, args: readonly Field[]): readonly Field[] 
   }
 }
 
-export function fd(call: Call): boolean {
+export function fd(call: ProgramCall): boolean {
   const at = call.args.findIndex((field) => /^(?:-x|-X|--exec|--exec-batch)$/.test(valueOf(field) ?? ""));
   const before = at < 0 ? call.operands : call.args.slice(0, at).filter((field) => !startOf(field).startsWith("-"));
   const roots = before.slice(1);
   for (const root of roots) call.findings.push(...judgePath(root, "list", pathContext(call.scope)));
-  if (at < 0 && call.given.flags.some(({ name }) => /^(?:-x|-X|--exec|--exec-batch)$/.test(name))) {
+  if (at < 0 && call.parsed.flags.some(({ name }) => /^(?:-x|-X|--exec|--exec-batch)$/.test(name))) {
     call.findings.push(
       alwaysAsks(
         "computed-name",

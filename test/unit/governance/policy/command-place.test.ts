@@ -17,10 +17,10 @@ describe("a command on this machine itself", () => {
 
   it.each(["normal", "crusader"] as const)("is T3 and asked each time in %s mode, whatever was earned or learned", (mode) => {
     for (const facts of [{}, everythingEarned]) {
-      const { decision, held, learnedRule, trustKey } = run({ place: "host" }, facts, mode);
+      const { decision, heldBy, learnedRule, trustKey } = run({ place: "host" }, facts, mode);
       expect(decision).toMatchObject({ verdict: "ask", tier: "T3", riskLevel: "high", cached: false });
       expect(decision.rules.map(({ id }) => id)).toContain("command.host");
-      expect(held).not.toBeNull();
+      expect(heldBy).not.toBeNull();
       expect(learnedRule).toBeNull();
       // Nothing is earned for the same command in a sandbox.
       expect(trustKey.scope).toBe("host.harmless");

@@ -18,7 +18,12 @@ const ethical = soul({
         : null,
 });
 
-function look(action: "read" | "write", args: Record<string, unknown>, more: Partial<Intent> = {}, facts: Partial<DecisionFacts> = {}): PolicyFinding {
+function look(
+  action: "read" | "write",
+  args: Record<string, unknown>,
+  more: Partial<Intent> = {},
+  facts: Partial<DecisionFacts> = {},
+): PolicyFinding {
   const base = baseTier("memory", action);
   if (base === null) throw new Error("no row");
   return assessPolicy(intent("memory", action, args, more), base, gateFacts({ soul: ethical, ...facts }));

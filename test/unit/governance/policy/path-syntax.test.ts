@@ -142,7 +142,9 @@ describe("what policy says of a path", () => {
     ["proj", false],
     [null, false],
   ])("says that the workspace %s is broad: %s", (workspace, isBroad) => {
-    expect(policyOf({ workspace: workspace === null || workspace === "/" ? workspace : join(base, workspace) }).broad !== null).toBe(isBroad);
+    expect(policyOf({ workspace: workspace === null || workspace === "/" ? workspace : join(base, workspace) }).broad !== null).toBe(
+      isBroad,
+    );
   });
 
   it("with a table that cannot be used is that alone", () => {
@@ -224,7 +226,9 @@ describe("the rule table", () => {
     [`version: 1\nrules: [${rule.replace("[y]", "[y, a/x]")}]`, broken('"a/x"')],
     [`version: 1\nrules: [${rule}, ${rule}]`, broken("twice")],
   ])("is refused in words: %s", (text, message) => {
-    expect(() => parsePathRules(text)).toThrow(expect.objectContaining({ code: "internal", message: expect.stringMatching(message) as string }));
+    expect(() => parsePathRules(text)).toThrow(
+      expect.objectContaining({ code: "internal", message: expect.stringMatching(message) as string }),
+    );
   });
 
   it("says which example was wrong, the second or the first, in any of its forms", () => {

@@ -28,8 +28,7 @@ scheduling_boundaries:
   description: ""
 `;
 const change = (from: string | RegExp, to: string) => small.replace(from, to);
-const told = (yaml: string) =>
-  readSoul(yaml).issues.map(({ line, column, severity, rule }) => `${line}:${column} ${severity} ${rule}`);
+const told = (yaml: string) => readSoul(yaml).issues.map(({ line, column, severity, rule }) => `${line}:${column} ${severity} ${rule}`);
 /** Position and the first quoted name of each issue. */
 const named = (yaml: string) =>
   readSoul(yaml).issues.map(({ line, column, message }) => `${line}:${column} ${/"([^"]+)"/.exec(message)?.[1]}`);
@@ -50,11 +49,7 @@ describe("a text that is no soul", () => {
     ["33 brackets in each other", `a: ${"[".repeat(33)}`, ["1:36"]],
     ["33 braces in each other", `a: ${"{".repeat(33)}`, ["1:36"]],
     ["32 brackets in each other", `a: ${"[".repeat(32)}${"]".repeat(32)}`, ["1:34"]],
-    [
-      "40 levels",
-      `${Array.from({ length: 40 }, (_, level) => `${" ".repeat(level)}a:`).join("\n")} 1\n`,
-      ["16:16"],
-    ],
+    ["40 levels", `${Array.from({ length: 40 }, (_, level) => `${" ".repeat(level)}a:`).join("\n")} 1\n`, ["16:16"]],
     ["more than 20,000 parts", "- a\n".repeat(10_001), ["10001:1"]],
     ["more than 20,000 commas", `a: [${"1,".repeat(20_001)}]`, ["1:40004"]],
     ["a directive", "%YAML 1.2\n---\na: 1", ["1:1"]],
@@ -62,25 +57,13 @@ describe("a text that is no soul", () => {
     ["a merge", `${small}<<: {a: 1}\n`, ["25:1"]],
     ["an anchor", change("mission: m", "mission: &x m"), ["2:13"]],
     ["an anchor of a list", change("channels: [chat]", "channels: &c [chat]"), ["16:16"]],
-    [
-      "an alias",
-      change("mission: m", "mission: &x m").replace("allegiance: a", "allegiance: *x"),
-      ["2:13", "3:13"],
-    ],
+    ["an alias", change("mission: m", "mission: &x m").replace("allegiance: a", "allegiance: *x"), ["2:13", "3:13"]],
     ["a tag of a map", change("approval_rules:", "approval_rules: !!map"), ["14:3"]],
-    [
-      "a tag that is not known",
-      change("mission: m", "mission: !x m"),
-      ["2:10", "2:13"],
-    ],
+    ["a tag that is not known", change("mission: m", "mission: !x m"), ["2:10", "2:13"]],
     ["a tab", "a:\n\tb: 1\n", ["2:1"]],
     ["two documents", "a: 1\n---\nb: 2\n", ["2:1"]],
     ["a field that is a list", "? [a]\n: 1\n", ["1:3"]],
-    [
-      "a list that does not end",
-      "a: [\n",
-      ["2:1"],
-    ],
+    ["a list that does not end", "a: [\n", ["2:1"]],
     ["a quote that does not end", change("mission: m", "mission: 'm"), ["25:1"]],
   ])("%s", (_, yaml, issues) => {
     expect(told(yaml)).toEqual(issues.map((place) => `${place} critical schema`));
@@ -95,32 +78,16 @@ describe("a text that is no soul", () => {
     ["nothing for a text", change("mission: m", "mission:"), "2:9 mission"],
     ["a text for a number", change("seconds: 60", "seconds: soon"), "14:28 approval_rules.default_timeout_seconds"],
     ["a fraction", change("jobs: 1", "jobs: 1.5"), "20:24 scheduling_boundaries.max_concurrent_jobs"],
-    [
-      "a text for a yes",
-      change("irreversible: true", "irreversible: sure"),
-      "22:31 scheduling_boundaries.no_autonomous_irreversible",
-    ],
+    ["a text for a yes", change("irreversible: true", "irreversible: sure"), "22:31 scheduling_boundaries.no_autonomous_irreversible"],
     ["a text for a list", change("[e]", "e"), "18:16 memory_ethics"],
     ["a text for a map", change(/approval_rules:\n(.*\n){3}/, "approval_rules: x\n"), "13:17 approval_rules"],
-    [
-      "a text for a map in a list",
-      change(/risk_rules:\n(.*\n){3}/, "risk_rules:\n  - r\n"),
-      "10:5 risk_rules[0]",
-    ],
+    ["a text for a map in a list", change(/risk_rules:\n(.*\n){3}/, "risk_rules:\n  - r\n"), "10:5 risk_rules[0]"],
     ["a number in a list of texts", change("[t]", "[t, 7]"), "17:22 tone_invariants[1]"],
     ["a wrong field in a list", change("enforced: true", "enforced: maybe"), "12:15 risk_rules[0].enforced"],
-    [
-      "a word that is none of those",
-      change("level: supervised", "level: free"),
-      "5:10 autonomy_posture.level",
-    ],
+    ["a word that is none of those", change("level: supervised", "level: free"), "5:10 autonomy_posture.level"],
     ["an empty text", change("mission: m", 'mission: ""'), "2:10 mission"],
     ["too small a number", change("seconds: 60", "seconds: 0"), "14:28 approval_rules.default_timeout_seconds"],
-    [
-      "too large a number",
-      change("seconds: 60", "seconds: 99999999"),
-      "14:28 approval_rules.default_timeout_seconds",
-    ],
+    ["too large a number", change("seconds: 60", "seconds: 99999999"), "14:28 approval_rules.default_timeout_seconds"],
     ["too long a text", change("mission: m", `mission: ${"m".repeat(2_001)}`), "2:10 mission"],
     ["a version that is none", change("version: v1", "version: one"), "1:10 version"],
   ])("for %s, which is placed", (_, yaml, issue) => {

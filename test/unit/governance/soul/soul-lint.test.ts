@@ -170,8 +170,12 @@ describe("terms that match nothing", () => {
 
   it("are named by where they stand", () => {
     const said = (from: string, to: string) => lintSoul(small.replace(from, to), terms).map(({ message }) => message);
-    expect(said("  level: supervised", "  levle: autonomous\n  level: supervised")).toEqual([expect.stringContaining('"autonomy_posture.levle"')]);
-    expect(said("risk_rules: []", "risk_rules: [{name: No sudo}, {name: No sudo, colour: red}]")).toEqual([expect.stringContaining('"risk_rules[1].colour"')]);
+    expect(said("  level: supervised", "  levle: autonomous\n  level: supervised")).toEqual([
+      expect.stringContaining('"autonomy_posture.levle"'),
+    ]);
+    expect(said("risk_rules: []", "risk_rules: [{name: No sudo}, {name: No sudo, colour: red}]")).toEqual([
+      expect.stringContaining('"risk_rules[1].colour"'),
+    ]);
     expect(said("mission: Do", "mood: sunny\nmission: Do")).toEqual([expect.stringContaining('"mood"')]);
   });
 

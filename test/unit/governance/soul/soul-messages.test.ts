@@ -57,15 +57,12 @@ describe("what the owner is told when the soul is not changed", () => {
     adopt(numbered(1));
     expect(refusal(() => soul.activate(id))).toEqual(["conflict"]);
     soul.reject(id);
-    for (const act of [soul.approve, soul.activate, soul.reject])
-      expect(refusal(() => act(id))).toEqual(["conflict", "rejected"]);
+    for (const act of [soul.approve, soul.activate, soul.reject]) expect(refusal(() => act(id))).toEqual(["conflict", "rejected"]);
     const other = soul.propose({ yaml: numbered(2), ...owner });
     soul.approve(other.id);
     soul.activate(other.id);
-    for (const act of [soul.approve, soul.activate, soul.reject])
-      expect(refusal(() => act(other.id))).toEqual(["conflict", "activated"]);
-    for (const act of [soul.approve, soul.activate, soul.reject])
-      expect(refusal(() => act("x".repeat(300)))).toEqual(["not_found"]);
+    for (const act of [soul.approve, soul.activate, soul.reject]) expect(refusal(() => act(other.id))).toEqual(["conflict", "activated"]);
+    for (const act of [soul.approve, soul.activate, soul.reject]) expect(refusal(() => act("x".repeat(300)))).toEqual(["not_found"]);
   });
 
   it("because its own text was changed by somebody, with the same number", () => {
@@ -167,8 +164,8 @@ describe("what is wrong with the soul's folder", () => {
     const one = room();
     one.adopt(pushFree);
     harm(one);
-    expect(one.soul.problem()).toMatch(problem);
-    expect(one.soul.status().problem).toBe(one.soul.problem());
+    expect(one.soul.status().problem).toMatch(problem);
+    expect(one.soul.problem()).toBe(one.soul.status().problem);
     const [check] = one.ledger.search({ query: "soul.check", limit: 1 }).items;
     expect(check).toMatchObject({
       actionType: "system",

@@ -20,7 +20,8 @@ const pushFree = shippedSoul.replace("    - push\n", "");
 const unsound = shippedSoul.replace("no_autonomous_irreversible: true", "no_autonomous_irreversible: false");
 const owner = { by: "owner", questId: null, reason: "Pushing is fine." } as const;
 const agent = { by: "agent", questId: "q1", reason: "It would be handy." } as const;
-const conflict = (status?: string) => expect.objectContaining({ code: "conflict", ...(status === undefined ? {} : { data: { status } }) }) as Error;
+const conflict = (status?: string) =>
+  expect.objectContaining({ code: "conflict", ...(status === undefined ? {} : { data: { status } }) }) as Error;
 const numbered = (index: number) => shippedSoul.replace("Plain, brief", `Plain (${index}), brief`);
 
 describe("a proposal", () => {
@@ -60,9 +61,7 @@ describe("a proposal", () => {
   it("is refused when it says nothing new, is proposed already, or is too long", () => {
     const { soul } = room();
     expect(() => soul.propose({ yaml: shippedSoul, ...owner })).toThrow(conflict());
-    expect(() => soul.propose({ yaml: shippedSoul.replace("version: v1", "version: v9"), ...owner })).toThrow(
-      conflict(),
-    );
+    expect(() => soul.propose({ yaml: shippedSoul.replace("version: v1", "version: v9"), ...owner })).toThrow(conflict());
     soul.propose({ yaml: pushFree, ...agent });
     expect(() => soul.propose({ yaml: pushFree, ...owner })).toThrow(conflict());
     expect(() => soul.propose({ yaml: `#${"語".repeat(70_000)}`, ...owner })).toThrow(

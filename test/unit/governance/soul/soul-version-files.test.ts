@@ -61,11 +61,7 @@ describe("the pointer", () => {
     ["of 100 bytes", `v7${" ".repeat(98)}`, { ok: true, value: "v7" }],
     ["of 101 bytes", `v7${" ".repeat(99)}`, refused("soul/ACTIVE")],
     ["that is a folder", () => mkdirSync(at("ACTIVE")), refused("soul/ACTIVE")],
-    [
-      "that is a link",
-      () => symlinkSync("elsewhere", at("ACTIVE")),
-      refused("soul/ACTIVE"),
-    ],
+    ["that is a link", () => symlinkSync("elsewhere", at("ACTIVE")), refused("soul/ACTIVE")],
     ["that is a pipe", () => execFileSync("mkfifo", [at("ACTIVE")]), refused("soul/ACTIVE")],
   ])("%s is read so", (_, text, expected) => {
     mkdirSync(root, { recursive: true });
