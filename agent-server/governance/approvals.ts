@@ -11,7 +11,7 @@ import { createApprovalWaiters } from "./approval-waiting.ts";
 
 /** What an approval card shows. */
 export interface Question {
-  /** One line: what will happen, on what. */
+  /** One line: the action and its object. */
   title: string;
   /** The exact command, diff or arguments. */
   detail: string;

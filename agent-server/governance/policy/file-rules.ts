@@ -129,7 +129,7 @@ function pathRaises(scopes: readonly Scope[], changes: boolean, noTarget: boolea
 
 const alternatives: Record<FileEffect, readonly string[]> = {
   none: [askOwner],
-  read: ["Read a file inside the workspace instead.", "Ask the owner to attach what is needed."],
+  read: ["Read a file inside the workspace instead.", "Ask the owner to attach the file."],
   write: ["Make the change in a regular file inside the workspace.", "Show the owner the change and let them make it."],
   delete: ["Keep the file and say that it is no longer needed.", "Empty the file with an edit, which can be undone."],
 };

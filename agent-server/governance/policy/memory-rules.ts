@@ -50,7 +50,7 @@ export const assessMemory: PolicyRule = (intent, _base, facts) => {
   if (op === "set_aside" && !byOwner && (core || intent.args["owners"] !== false))
     return no("memory.set-aside", "Only you can quarantine your own statements and memories that are in every prompt.", [
       "Propose to delete it, with a reason.",
-      "Tell the owner what is wrong with it.",
+      "Tell the owner why it is wrong.",
     ]);
   const space = namespaceProblem(intent, byOwner);
   if (space !== null) return no(space.id, space.message, ["Omit the namespace.", skipWrite]);

@@ -83,7 +83,7 @@ export function createNetworkPolicy(deps: {
           "Search the workspace for the information.",
         );
       }
-      // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+      // oxlint-disable-next-line no-control-regex -- matches control characters
       if (text.length > maxUrl || /[\u0000-\u0020\u007f\\]/.test(text) || !URL.canParse(text)) {
         return denial("address", "The address is invalid or ambiguous.", "", "Write the address as https://host/path.");
       }

@@ -153,7 +153,7 @@ function isPlainRef(name: string): boolean {
     name.length <= 500 &&
     !bare.startsWith("-") &&
     !bare.includes("::") &&
-    // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+    // oxlint-disable-next-line no-control-regex -- matches control characters
     !/[\u0000-\u0020\u007f*?[\\]/.test(bare)
   );
 }

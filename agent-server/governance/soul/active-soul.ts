@@ -16,7 +16,7 @@ const fileCheckInterval = 1000;
 export interface ActiveSoulResolver {
   /** The soul for the next decision. Cheap while nothing changed: one `stat` of `ACTIVE`. Never throws. */
   readonly current: () => ActiveSoul;
-  /** Checks everything again, including what is otherwise checked only periodically. */
+  /** Checks everything again, including the version file that is otherwise checked periodically. */
   readonly refresh: () => void;
   /** The active version; null when none is usable and everything requires approval. */
   readonly version: () => string | null;

@@ -5,7 +5,7 @@ interface GivenFlag {
   /** `-x`, `--long`, or `-long` in the single style; numbers are `-#`. */
   readonly name: string;
   readonly value: Field | null;
-  /** The value is a word of its own. */
+  /** True when the value is a separate word. */
   readonly apart?: boolean;
 }
 
@@ -13,7 +13,7 @@ interface GivenFlag {
 export interface ParsedArguments {
   readonly flags: readonly GivenFlag[];
   readonly operands: readonly Field[];
-  /** A word that may be a flag or a sub-command and is known only when it runs. */
+  /** A word known only at run time, which may be a flag or subcommand. */
   readonly unclear: Field | null;
 }
 

@@ -11,7 +11,7 @@ export interface Finding {
   readonly risk: Decision["riskLevel"];
   /** One plain sentence. */
   readonly message: string;
-  /** Sentences: what could be done instead. */
+  /** Alternatives, as sentences. */
   readonly instead: readonly string[];
   readonly tags: readonly Tag[];
 }

@@ -7,7 +7,7 @@ import type { PathContext, Variables } from "./types.ts";
 
 /** The shell's state at a point of the command line. Walking the commands changes it. */
 export interface ShellState {
-  /** Folders a relative path may start from, as `resolve` takes them; null when that is not known. */
+  /** Possible working folders; null when they are unknown. */
   cwds: readonly string[] | null;
   variables: Variables;
 }
@@ -16,36 +16,36 @@ export interface ShellState {
 export type Input =
   | { readonly kind: "none" }
   | { readonly kind: "text"; readonly text: string }
-  /** File names, as `find` prints them. */
+  /** File names, as printed by `find`. */
   | { readonly kind: "names"; readonly fields: readonly Field[] }
   | { readonly kind: "unknown" };
 
 /** A function of the command line: judges its body in the scope of the call. */
 type FunctionBody = (scope: Scope) => void;
 
-/** The deps of a judgement, the same for every command. */
+/** The dependencies of a judgment, shared by all commands. */
 export interface Engine {
   readonly table: CommandTable;
   readonly home: string;
   readonly paths: Omit<PathContext, "cwds">;
 }
 
-/** One judgement in progress. */
+/** A judgment in progress. */
 export interface Run {
   readonly engine: Engine;
   /** Judges the text of a script inside a scope. */
   readonly judgeText: (text: string, scope: Scope) => void;
-  /** Judges a parsed script inside a scope; undefined when it could not be read. `source` is what its positions count. */
+  /** Judges a parsed script inside a scope; undefined when parsing failed. Its positions refer to `source`. */
   readonly judgeScript: (script: ParsedScript | undefined, source: string, scope: Scope) => void;
   found: { readonly part: CommandPart; readonly findings: readonly Finding[] }[];
-  /** Simple commands judged so far, those in loops that are walked twice counted twice. */
+  /** Simple commands judged so far; loops that are walked twice count twice. */
   count: number;
   isOver: boolean;
-  /** Programs that fetch from the network were seen. */
+  /** True after a program that downloads from the network. */
   fetches: boolean;
 }
 
-/** The position of a command and what is known there. */
+/** The position of a command and the state there. */
 export interface Scope {
   readonly run: Run;
   readonly within: readonly string[];

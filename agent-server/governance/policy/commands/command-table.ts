@@ -38,20 +38,20 @@ const words = z.array(z.string().min(1)).min(1);
 
 const RuleRow = z.strictObject({
   id: z.string().regex(/^[a-z0-9]+(?:[.-][a-z0-9]+)*$/),
-  /** First operands, such as `stash list`; `*` stands for any text. Without: any, or none. */
+  /** Subcommands, such as `stash list`; `*` matches any text. Without it: any subcommand, or none. */
   sub: words.optional(),
-  /** At least one of these flags is given. */
+  /** At least one of these flags is present. */
   any: z.array(Flag).min(1).optional(),
   none: z.array(Flag).min(1).optional(),
-  /** Every flag given is one of these. */
+  /** Every present flag is one of these. */
   only: z.array(Flag).optional(),
-  /** Some operand, or some flag's value, matches one of these; `*` stands for any text. */
+  /** An operand or flag value matches one of these; `*` matches any text. */
   operand: words.optional(),
   /** Every operand matches one of these. */
   operands_only: words.optional(),
   /** True: no operands; false: at least one. */
   bare: z.boolean().optional(),
-  /** Looked at beside the first rule that fits, and can only be stricter than it. */
+  /** Also applies beside the first matching rule, and can only be stricter. */
   raises: z.literal(true).optional(),
   verdict: z.enum(["allow", "ask", "deny"]),
   tier: z.enum(["T2", "T3"]).optional(),
@@ -70,15 +70,15 @@ const ProgramRow = z.strictObject({
   /** `single`: flags have one dash and a long name, as in `find -name`. */
   style: z.enum(["gnu", "single"]).default("gnu"),
   subcommands: z.boolean().default(false),
-  /** Flags end at the first operand: what follows is another program's. */
+  /** Flags end at the first operand; the rest belongs to another program. */
   stop: z.boolean().default(false),
-  /** A tool of a project, which `npx`, `python -m` and their like may start. */
+  /** A project tool, which `npx`, `python -m` and similar runners may start. */
   tool: z.boolean().default(false),
   values: Values.default({}),
   operands: Uses.default("maybe"),
-  /** Operands from this one on are a command: as words, or joined and given to a shell. */
+  /** Operands from this index on are a command, as words or as shell text. */
   runs: z.strictObject({ after: z.int().min(0), as: z.enum(["words", "shell"]) }).optional(),
-  /** A part of the engine that knows this program's own syntax. */
+  /** The entry in `special-programs.ts` that handles the program's syntax. */
   special: z.string().optional(),
   rules: z.array(RuleRow).min(1),
 });
@@ -87,7 +87,7 @@ const Table = z.strictObject({ version: z.literal(1), programs: z.array(ProgramR
 
 export interface ProgramRule {
   readonly finding: Finding;
-  /** Each a list of words; empty when any sub-command fits. */
+  /** Each is a list of words; empty when any subcommand matches. */
   readonly sub: readonly (readonly RegExp[])[];
   readonly any: readonly string[] | null;
   readonly none: readonly string[] | null;
@@ -111,7 +111,7 @@ export interface Program {
   readonly runs: { readonly after: number; readonly as: "words" | "shell" } | null;
   readonly special: string | null;
   readonly tool: boolean;
-  /** Described together with others, so a flag with a value may be one without for this program. */
+  /** True when the row describes several programs, so that a flag with a value may have none for this one. */
   readonly shared: boolean;
   readonly rules: readonly ProgramRule[];
 }
@@ -124,7 +124,7 @@ export interface TableFile {
 
 export interface CommandTable {
   readonly programs: ReadonlyMap<string, Program>;
-  /** SHA-256 over the files as they stand on the disk. */
+  /** SHA-256 of the files. */
   readonly version: string;
 }
 

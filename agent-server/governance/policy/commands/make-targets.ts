@@ -117,7 +117,7 @@ interface Makefile {
   readonly variables: ReadonlyMap<string, string>;
   readonly targets: ReadonlyMap<string, Target>;
   readonly first: string | null;
-  /** What make runs while it reads the file. */
+  /** Commands that make runs while it reads the file. */
   readonly computed: readonly string[];
 }
 

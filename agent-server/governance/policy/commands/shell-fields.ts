@@ -1,11 +1,11 @@
-/** A word after expansion, as the program would get it. */
+/** A word after expansion, as the program gets it. */
 export type Field = { readonly text: string } & (
   | { readonly kind: "static"; readonly value: string; readonly quoted?: boolean }
-  /** A file name pattern in shell syntax; quoted characters are escaped by a backslash. */
+  /** A glob in shell syntax, with quoted characters escaped by a backslash. */
   | { readonly kind: "glob"; readonly value: string }
-  /** Unknown until it runs; `prefix` is what stands before the unknown part. `number`: digits and a sign at most. */
+  /** Unknown before run time; `prefix` precedes the unknown part. `number`: only digits and a sign. */
   | { readonly kind: "dynamic"; readonly prefix: string; readonly number?: boolean }
-  /** Every file below a folder whose name matches: what `find` hands on. */
+  /** Every matching file below a folder, as passed on by `find`. */
   | { readonly kind: "tree"; readonly root: Field; readonly name: RegExp | null; readonly skipsHidden?: boolean }
 );
 

@@ -5,13 +5,13 @@ import type { Word } from "unbash";
 /** One possible expansion of a word, under construction. */
 export interface Expansion {
   value: string;
-  /** As `value`, with what was quoted escaped. */
+  /** Same as `value`, with quoted characters escaped. */
   pattern: string;
   isPattern: boolean;
-  /** What stood before the first unknown part. */
+  /** The text before the first unknown part. */
   prefix: string | null;
   isNumber: boolean;
-  /** Something stands here even if it is empty. */
+  /** True when the word is present even if it is empty. */
   isPresent: boolean;
 }
 
