@@ -142,7 +142,7 @@ it("an intent's hash is over its canonical JSON, with working folder and quest",
 });
 
 describe("what is decided", () => {
-  it("allowed: leave at once, for exactly this, without a question", async () => {
+  it("allowed: authorized at once, for exactly this intent, without a request", async () => {
     verdicts = [judged("allow")];
     const leave = await authorize();
     expect(leave).toEqual({ decision: judged("allow").decision, intentHash: intentHash(remove), approvalId: null });
@@ -261,7 +261,7 @@ describe("what is asked", () => {
     expect(recorded).toEqual([]);
   });
 
-  it("was answered before: that answer is leave, and nobody is asked again", async () => {
+  it("was answered before: that answer is used, and nobody is asked again", async () => {
     standing = approval("allowed_quest");
     expect(await authorize()).toMatchObject({ approvalId: "a1" });
     expect(of("existingAnswer")).toEqual([["existingAnswer", intentHash(remove), "q"]]);
@@ -295,7 +295,7 @@ describe("a learned rule", () => {
   const learned = judged("allow", { learnedRule: "L1" });
   const context = { questId: "q", parentId: "p" };
 
-  it("is counted before it gives leave", async () => {
+  it("is counted before it authorizes", async () => {
     verdicts = [learned];
     uses = [true];
     expect(await authorize()).toMatchObject({ approvalId: null });
@@ -321,7 +321,7 @@ describe("a learned rule", () => {
     expect(of("ask")).toEqual([]);
   });
 
-  it("may have been used for the last time by this leave", async () => {
+  it("may have been used for the last time by this authorization", async () => {
     verdicts = [learned];
     uses = [true];
     const leave = await authorize();
@@ -333,7 +333,7 @@ describe("a learned rule", () => {
     ["denied now", judged("deny")],
     ["held now", judged("ask", { heldBy: "The soul holds it." })],
     ["stricter now", judged("ask", { tier: "T3" })],
-  ])("gives no leave for what is %s", async (_name, now) => {
+  ])("does not authorize what is %s", async (_name, now) => {
     verdicts = [learned];
     uses = [true];
     const leave = await authorize();
@@ -341,7 +341,7 @@ describe("a learned rule", () => {
     expect(await refusal(() => gate.redeem(leave, remove))).toMatchObject({ code: "denied" });
   });
 
-  it("counts for nothing where the owner gave leave, or none was needed", async () => {
+  it("does not count where the owner approved, or no approval was needed", async () => {
     verdicts = [judged("allow")];
     const leave = await authorize();
     verdicts = [judged("ask")];
@@ -352,7 +352,7 @@ describe("a learned rule", () => {
   });
 });
 
-describe("leave", () => {
+describe("authorization", () => {
   /** The gate names the rules that speak now. */
   const changed = /Because of /;
 

@@ -127,7 +127,7 @@ describe("soul", () => {
     expect(decide({ ...read, job: { ...job, ready: false } }, gateFacts()).verdict).toBe("allow");
   });
 
-  it("with another soul a cached decision is made anew", () => {
+  it("with another soul a cached decision is recomputed", () => {
     let now = gateFacts({ soul: soul() });
     const evaluate = createCachedEvaluator(() => now);
     evaluate(read);
@@ -243,7 +243,7 @@ describe("learned rules", () => {
     expect(decide(run("harmless"), gateFacts(learnt("deny"))).verdict).toBe("allow");
   });
 
-  it("the judgement names the rule, so that its use is counted", () => {
+  it("the evaluation names the rule, so that its use is counted", () => {
     const facts = gateFacts(learnt("allow"));
     expect(decideAssessed(assessIntent(run("risky"), facts), facts)).toMatchObject({
       learnedRule: "L1",

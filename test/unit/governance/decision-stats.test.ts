@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Tier } from "../../../agent-server/contract/common.ts";
 import { GovernanceStats, type Verdict } from "../../../agent-server/contract/governance.ts";
 import type { StatsSources } from "../../../agent-server/governance/decision-stats.ts";
-import { createEarningRoom, type EarningHost, type EarningRoom } from "../../support/earning-fixture.ts";
+import { createEarningFixture, type EarningHost, type EarningFixture } from "../../support/earning-fixture.ts";
 
 const dayMs = 86_400_000;
 const sources: StatsSources = {
@@ -15,16 +15,16 @@ const sources: StatsSources = {
   problems: () => ["Something is wrong."],
 };
 
-let room: EarningRoom;
+let fixture: EarningFixture;
 let host: EarningHost;
 beforeEach(() => {
-  room = createEarningRoom();
-  host = room.open();
+  fixture = createEarningFixture();
+  host = fixture.open();
 });
 afterEach(() => {
   vi.useRealTimers();
   vi.unstubAllEnvs();
-  room.dispose();
+  fixture.dispose();
 });
 
 function count(tier: Tier, verdict: Verdict, rule: string, times = 1, at = host, capability = "file_ops"): void {
@@ -80,7 +80,7 @@ describe("statistics of the gate", () => {
         ["2026-10-25T23:59:59.999Z", "2026-10-25"],
         ["2026-10-26T00:00:00.000Z", "2026-10-26"],
       ] as const) {
-        room.clock = Date.parse(moment);
+        fixture.clock = Date.parse(moment);
         count("T0", "allow", `at.${day}`);
       }
       const report = host.stats.report(3, sources);
@@ -102,7 +102,7 @@ describe("statistics of the gate", () => {
     expect(rows()).toEqual([{ day: "2026-11-20", capability: "file_ops", tier: "T0", verdict: "allow", rule: "tier.T0", count: 3 }]);
     count("T0", "allow", "tier.T0", 2);
     host.close();
-    const again = room.open();
+    const again = fixture.open();
     expect(rows(again)).toMatchObject([{ count: 5 }]);
     expect(again.stats.report(1, sources).decisions).toBe(5);
   });
@@ -142,13 +142,13 @@ describe("statistics of the gate", () => {
   });
 
   it("tell of every day asked for, and of no other, whichever way the clock was set", () => {
-    const first = room.clock;
+    const first = fixture.clock;
     for (const day of [-1, 0, 2, 3]) {
-      room.clock = first + day * dayMs;
+      fixture.clock = first + day * dayMs;
       count("T2", "ask", `day.${day}`);
       host.stats.flush();
     }
-    room.clock = first + 2 * dayMs;
+    fixture.clock = first + 2 * dayMs;
     const report = host.stats.report(3, sources);
     expect(report.decisions).toBe(2);
     expect(report.byDay.map(({ byTier }) => byTier["T2"])).toEqual([1, 0, 1]);
@@ -156,7 +156,7 @@ describe("statistics of the gate", () => {
   });
 
   it("of several windows are added up", () => {
-    const other = room.open();
+    const other = fixture.open();
     count("T0", "allow", "tier.T0", 3);
     count("T0", "allow", "tier.T0", 4, other);
     host.stats.flush();
@@ -165,9 +165,9 @@ describe("statistics of the gate", () => {
   });
 
   it("are kept 90 days", () => {
-    const first = room.clock;
+    const first = fixture.clock;
     for (const day of [0, 1, 90]) {
-      room.clock = first + day * dayMs;
+      fixture.clock = first + day * dayMs;
       count("T0", "allow", `day.${day}`);
       host.stats.flush();
     }

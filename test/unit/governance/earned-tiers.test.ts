@@ -2,29 +2,29 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Approval, ApprovalDecision, Intent } from "../../../agent-server/contract/governance.ts";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { Authorization } from "../../../agent-server/governance/governance.ts";
-import { createGovernanceRoom, type GovernanceRoom, intent } from "../../support/governance-fixture.ts";
+import { createGovernanceFixture, type GovernanceFixture, intent } from "../../support/governance-fixture.ts";
 
 /** T2, asked because the soul does not name skills, and held by nothing. */
 const skill = (questId: string, name = "formatter"): Intent => intent("skill", "run", { name, permissions: ["read_input"] }, { questId });
 const remove = (questId: string): Intent => intent("file_ops", "delete", { path: "src/a.ts" }, { questId });
 
 let clock: number;
-let room: GovernanceRoom;
-let beside: GovernanceRoom | null;
+let fixture: GovernanceFixture;
+let beside: GovernanceFixture | null;
 let number: number;
 beforeEach(() => {
   clock = Date.parse("2026-11-20T10:00:00Z");
   number = 0;
-  room = createGovernanceRoom({ now: () => clock });
+  fixture = createGovernanceFixture({ now: () => clock });
   beside = null;
 });
 afterEach(() => {
   beside?.close();
-  room.dispose();
+  fixture.dispose();
 });
 
-function secondWindow(): GovernanceRoom {
-  beside = room.beside({ now: () => clock });
+function secondWindow(): GovernanceFixture {
+  beside = fixture.beside({ now: () => clock });
   return beside;
 }
 
@@ -32,7 +32,7 @@ function secondWindow(): GovernanceRoom {
 async function attempt(
   what: Intent,
   answer: ApprovalDecision = "allow_once",
-  at = room,
+  at = fixture,
 ): Promise<{ asked: Approval | null; leave: Authorization | null; error: LancelotError | null }> {
   let asked: Approval | null = null;
   try {
@@ -58,7 +58,7 @@ async function attempt(
 }
 
 /** Does it with leave, and tells how it went; the receipt. */
-async function carry(what: Intent, result: "success" | "failure" = "success", at = room): Promise<string> {
+async function carry(what: Intent, result: "success" | "failure" = "success", at = fixture): Promise<string> {
   const { leave } = await attempt(what, "allow_once", at);
   if (leave === null) throw new Error("It was refused.");
   number += 1;
@@ -75,18 +75,18 @@ async function answers(times: number, answer: ApprovalDecision, make: (questId: 
 describe("approval learning changes what is asked", () => {
   async function learn(answer: ApprovalDecision): Promise<string> {
     await answers(20, answer);
-    const [proposal] = room.governance.learning.proposals("pending", 10);
-    const { rule } = room.governance.learning.decide(proposal?.id ?? "", "accept");
+    const [proposal] = fixture.governance.learning.proposals("pending", 10);
+    const { rule } = fixture.governance.learning.decide(proposal?.id ?? "", "accept");
     return rule?.id ?? "";
   }
 
   it("after the owner accepts, and not before; in every window, and what the rule answers is no observation", async () => {
     await answers(20, "allow_once");
-    const [proposal] = room.governance.learning.proposals("pending", 10);
+    const [proposal] = fixture.governance.learning.proposals("pending", 10);
     expect(proposal).toMatchObject({ verdict: "allow", pattern: { capability: "skill", action: "run", scope: "formatter" } });
     expect((await attempt(skill("q"))).asked).not.toBeNull();
-    const { rule } = room.governance.learning.decide(proposal?.id ?? "", "accept");
-    for (const at of [room, secondWindow()]) {
+    const { rule } = fixture.governance.learning.decide(proposal?.id ?? "", "accept");
+    for (const at of [fixture, secondWindow()]) {
       const { asked, leave } = await attempt(skill("q"), "allow_once", at);
       expect(asked).toBeNull();
       expect(leave?.decision).toMatchObject({
@@ -95,8 +95,8 @@ describe("approval learning changes what is asked", () => {
         rules: [{ id: `learning.${rule?.id}`, source: "learning" }, {}],
       });
     }
-    expect(room.governance.learning.rules("active", 10)).toMatchObject([{ decidedInAll: 2 }]);
-    expect(room.storage.db.prepare("SELECT count(*) FROM learning_observations").pluck().get()).toBe(21);
+    expect(fixture.governance.learning.rules("active", 10)).toMatchObject([{ decidedInAll: 2 }]);
+    expect(fixture.storage.db.prepare("SELECT count(*) FROM learning_observations").pluck().get()).toBe(21);
     // Another skill is another question.
     expect((await attempt(skill("q", "linter"))).asked).not.toBeNull();
   });
@@ -114,11 +114,11 @@ describe("approval learning changes what is asked", () => {
     const id = await learn("allow_once");
     await carry(skill("a"), "failure");
     expect((await attempt(skill("b"))).asked).not.toBeNull();
-    room.governance.learning.decide(id, "confirm");
+    fixture.governance.learning.decide(id, "confirm");
     const done = await carry(skill("c"));
     expect((await attempt(skill("d"))).asked).toBeNull();
-    room.governance.rolledBack({ receiptIds: [done], questId: "c" });
-    expect(room.governance.learning.rules("needs_confirmation", 10)).toHaveLength(1);
+    fixture.governance.rolledBack({ receiptIds: [done], questId: "c" });
+    expect(fixture.governance.learning.rules("needs_confirmation", 10)).toHaveLength(1);
   });
 
   it("a learned no refuses without asking", async () => {
@@ -130,72 +130,72 @@ describe("approval learning changes what is asked", () => {
 
   it("never for what counts as irreversible, however often the owner allowed it", async () => {
     await answers(60, "allow_once", remove);
-    expect(room.governance.learning.proposals("pending", 10)).toEqual([]);
-    expect(room.governance.trust.proposals("pending", 10)).toEqual([]);
+    expect(fixture.governance.learning.proposals("pending", 10)).toEqual([]);
+    expect(fixture.governance.trust.proposals("pending", 10)).toEqual([]);
     expect((await attempt(remove("q"))).asked).not.toBeNull();
   });
 });
 
 describe("trust changes what is asked", () => {
   async function graduate(): Promise<string> {
-    room.storage.transaction(() => {
+    fixture.storage.transaction(() => {
       // What the gate tells of a hundred successes at T2; the leave of each is not the point here.
-      const decision = room.governance.evaluate(skill("q"));
+      const decision = fixture.governance.evaluate(skill("q"));
       for (let index = 0; index < 100; index += 1)
-        room.governance.outcome({
+        fixture.governance.outcome({
           receiptId: `earned-${index}`,
           questId: "q",
           steps: [{ intent: skill("q"), decision, approvalId: "a" }],
           result: "success",
         });
     });
-    const [proposal] = room.governance.trust.proposals("pending", 10);
+    const [proposal] = fixture.governance.trust.proposals("pending", 10);
     expect(proposal).toMatchObject({ capability: "skill", action: "run", scope: "formatter", from: "T2", to: "T1" });
     expect((await attempt(skill("q"))).asked).not.toBeNull();
-    room.governance.trust.decide(proposal?.id ?? "", "accept");
+    fixture.governance.trust.decide(proposal?.id ?? "", "accept");
     return proposal?.id ?? "";
   }
 
   it("after the owner accepts, in every window, until it fails", async () => {
     await graduate();
-    for (const at of [room, secondWindow()]) {
+    for (const at of [fixture, secondWindow()]) {
       const { asked, leave } = await attempt(skill("q"), "allow_once", at);
       expect(asked).toBeNull();
       expect(leave?.decision).toMatchObject({ verdict: "allow", tier: "T1" });
       expect(leave?.decision.rules.map(({ id }) => id)).toContain("trust.earned");
     }
     await carry(skill("q"), "failure");
-    for (const at of [room, beside ?? room]) expect(at.governance.evaluate(skill("q"))).toMatchObject({ verdict: "ask", tier: "T2" });
+    for (const at of [fixture, beside ?? fixture]) expect(at.governance.evaluate(skill("q"))).toMatchObject({ verdict: "ask", tier: "T2" });
   });
 
   it("until the owner withdraws it", async () => {
     const id = await graduate();
-    room.governance.trust.decide(id, "revoke");
-    expect(room.governance.evaluate(skill("q"))).toMatchObject({ verdict: "ask", tier: "T2" });
+    fixture.governance.trust.decide(id, "revoke");
+    expect(fixture.governance.evaluate(skill("q"))).toMatchObject({ verdict: "ask", tier: "T2" });
   });
 
   it("a rollback makes it stricter than it began", async () => {
     await graduate();
     const receiptId = await carry(skill("q"));
-    room.governance.rolledBack({ receiptIds: [receiptId], questId: "q" });
-    expect(room.governance.evaluate(skill("q"))).toMatchObject({ verdict: "ask", tier: "T3", rules: [{ id: "trust.lost" }] });
+    fixture.governance.rolledBack({ receiptIds: [receiptId], questId: "q" });
+    expect(fixture.governance.evaluate(skill("q"))).toMatchObject({ verdict: "ask", tier: "T3", rules: [{ id: "trust.lost" }] });
   });
 
   it("never past the soul: what it comes to hold is asked at T3 at the next decision, and a learned rule does not help", async () => {
     await graduate();
     await answers(20, "allow_once", (questId) => skill(questId, "linter"));
-    const [learned] = room.governance.learning.proposals("pending", 10);
-    room.governance.learning.decide(learned?.id ?? "", "accept");
-    const { soul } = room.governance;
+    const [learned] = fixture.governance.learning.proposals("pending", 10);
+    fixture.governance.learning.decide(learned?.id ?? "", "accept");
+    const { soul } = fixture.governance;
     const { yaml } = soul.get();
     const stricter = yaml
       .replace("version: v1", "version: v2")
       .replace("  requires_approval:\n", "  requires_approval:\n    - run_skills\n");
     const { id } = soul.propose({ yaml: stricter, reason: "Skills are asked about.", by: "owner", questId: null });
     soul.approve(id);
-    expect(room.governance.evaluate(skill("q"))).toMatchObject({ verdict: "allow", tier: "T1" });
+    expect(fixture.governance.evaluate(skill("q"))).toMatchObject({ verdict: "allow", tier: "T1" });
     soul.activate(id);
-    for (const at of [room, secondWindow()]) {
+    for (const at of [fixture, secondWindow()]) {
       for (const name of ["formatter", "linter"]) {
         const decision = at.governance.evaluate(skill("q", name));
         expect(decision).toMatchObject({ verdict: "ask", tier: "T3" });
@@ -203,12 +203,12 @@ describe("trust changes what is asked", () => {
       }
     }
     soul.rollback("v1");
-    expect(room.governance.evaluate(skill("q"))).toMatchObject({ verdict: "allow", tier: "T1" });
+    expect(fixture.governance.evaluate(skill("q"))).toMatchObject({ verdict: "allow", tier: "T1" });
   });
 
   it("a refusal by the owner starts its rest; one by the rules, or by nobody, teaches nothing", async () => {
     await carry(skill("q"));
-    const standing = () => room.governance.trust.list(10).map(({ coolDown }) => coolDown);
+    const standing = () => fixture.governance.trust.list(10).map(({ coolDown }) => coolDown);
     await attempt(intent("file_ops", "read", { path: ".env" }));
     expect(standing()).toEqual([0]);
     await attempt(skill("q"), "deny");
@@ -221,8 +221,8 @@ it("statistics count what the gate decided", async () => {
   await attempt(skill("q"), "deny");
   await attempt(intent("file_ops", "read", { path: ".env" }));
   // Looking is no decision.
-  room.governance.evaluate(skill("q"));
-  const stats = room.governance.stats(1, { waiting: 0, failed: 0 });
+  fixture.governance.evaluate(skill("q"));
+  const stats = fixture.governance.stats(1, { waiting: 0, failed: 0 });
   expect(stats).toMatchObject({
     decisions: 3,
     byVerdict: { allow: 1, ask: 1, deny: 1 },

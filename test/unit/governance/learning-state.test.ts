@@ -5,21 +5,21 @@ import type { SoulSubject } from "../../../agent-server/governance/decision-fact
 import { learningHandlers, type Observation } from "../../../agent-server/governance/learning/learning.ts";
 import { neverAutomate } from "../../../agent-server/governance/learning/never-automate.ts";
 import { createLearningStore } from "../../../agent-server/governance/learning/learning-store.ts";
-import { eachInEarningRoom, type EarningHost, type EarningRoom } from "../../support/earning-fixture.ts";
+import { useEarningFixture, type EarningHost, type EarningFixture } from "../../support/earning-fixture.ts";
 
 const key = { capability: "shell_exec", action: "run", scope: "npm.install" };
 const call = { owner: true, signal: new AbortController().signal };
 
-let room: EarningRoom;
+let fixture: EarningFixture;
 let host: EarningHost;
-eachInEarningRoom((opened) => {
-  ({ room, host } = opened);
+useEarningFixture((opened) => {
+  ({ fixture, host } = opened);
 });
 
 function answers(times: number, verdict: "allow" | "deny" = "allow", more: Partial<Observation> = {}, at = host): void {
   at.storage.transaction(() => {
     for (let index = 0; index < times; index += 1) {
-      const number = room.next();
+      const number = fixture.next();
       at.learning.observe({
         ...{
           key,
@@ -30,7 +30,7 @@ function answers(times: number, verdict: "allow" | "deny" = "allow", more: Parti
           questId: `quest-${number % 3}`,
           approvalId: `approval-${number}`,
         },
-        ...{ at: new Date(room.clock).toISOString(), ...more },
+        ...{ at: new Date(fixture.clock).toISOString(), ...more },
       });
     }
   });
@@ -71,7 +71,7 @@ describe("what the owner is told", () => {
       createdAt: "2026-11-20T10:00:00.000Z",
       decidedAt: null,
     });
-    room.clock += 60_000;
+    fixture.clock += 60_000;
     const { rule, proposal: accepted } = host.learning.decide(proposal?.id ?? "", "accept");
     expect(accepted).toEqual({ ...proposal, status: "accepted", decidedAt: "2026-11-20T10:01:00.000Z" });
     expect(rule).toEqual({
@@ -114,8 +114,8 @@ describe("what the owner is told", () => {
 
   it("when there are as many rules as there may be", () => {
     host.close();
-    room.configure("learning.yaml", numbers().replace("most: 50", "most: 1"));
-    host = room.open();
+    fixture.configure("learning.yaml", numbers().replace("most: 50", "most: 1"));
+    host = fixture.open();
     learn();
     answers(20, "allow", { key: { ...key, scope: "make" } });
     expect(refusal(pendingId(), "accept")).toEqual(["conflict"]);
@@ -125,13 +125,13 @@ describe("what the owner is told", () => {
     answers(20);
     const id = pendingId();
     host.close();
-    room.configure(
+    fixture.configure(
       "learning.yaml",
       numbers()
         .replace("words:\n", "words:\n    - npm\n")
         .replace(/words: \[/, "words: [npm, "),
     );
-    host = room.open();
+    host = fixture.open();
     expect(host.learning.problem()).toBeNull();
     expect(refusal(id, "accept")).toEqual(["conflict"]);
     expect(host.learning.proposals("withdrawn", 10)).toMatchObject([{ id }]);
@@ -145,8 +145,8 @@ describe("what the owner is told", () => {
     host.learning.outcome({ receiptId: "r", ruleId: accepted, result: "failure" });
     const id = pendingId();
     host.close();
-    rmSync(join(room.configDir, "learning.yaml"));
-    host = room.open();
+    rmSync(join(fixture.configDir, "learning.yaml"));
+    host = fixture.open();
     expect(host.learning.problem()).toContain("config/learning.yaml");
     expect(host.logged).toHaveLength(1);
     expect(refusal(id, "accept")).toEqual(["unavailable"]);
@@ -225,12 +225,12 @@ describe("the receipts of learning", () => {
 });
 
 describe("the contract's methods", () => {
-  it("show rules and proposals by state, newest first, and take the owner's word", async () => {
+  it("show rules and proposals by state, newest first, and take the owner's decision", async () => {
     const handlers = learningHandlers(host.learning);
     learn();
-    room.clock += 1_000;
+    fixture.clock += 1_000;
     answers(20, "deny", { key: { ...key, scope: "make" } });
-    room.clock += 1_000;
+    fixture.clock += 1_000;
     answers(20, "allow", { key: { ...key, scope: "cargo" } });
     const scopes = async (params: Parameters<(typeof handlers)["learning.proposals"]>[0]) =>
       (await handlers["learning.proposals"](params, call)).items.map(({ pattern }) => pattern.scope);
@@ -247,25 +247,25 @@ describe("the contract's methods", () => {
   });
 });
 
-describe("what is remembered", () => {
+describe("retention", () => {
   it("is forgotten after 90 days, at most once a day", () => {
     const store = createLearningStore(host.storage);
     const id = learn();
     host.learning.outcome({ receiptId: "old", ruleId: id, result: "success" });
     expect(store.usedBy("old")).toEqual([id]);
-    room.clock += 90 * 86_400_000;
+    fixture.clock += 90 * 86_400_000;
     answers(1);
     expect(store.usedBy("old")).toEqual([id]);
-    room.clock += 86_400_000 - 1;
+    fixture.clock += 86_400_000 - 1;
     answers(1);
     expect(store.usedBy("old")).toEqual([id]);
-    room.clock += 1;
+    fixture.clock += 1;
     answers(1);
     expect(store.usedBy("old")).toEqual([]);
   });
 });
 
-describe("keys nobody would write", () => {
+describe("invalid keys", () => {
   it.each([
     ["capability", { capability: "c".repeat(301) }],
     ["action", { action: "a".repeat(301) }],
@@ -283,7 +283,7 @@ describe("keys nobody would write", () => {
   });
 });
 
-describe("what cannot be written", () => {
+describe("failed writes", () => {
   const fail = () =>
     vi.spyOn(host.storage, "transaction").mockImplementationOnce(() => {
       throw new Error("disk full");
@@ -295,7 +295,7 @@ describe("what cannot be written", () => {
     host.learning.outcome({ receiptId: "r", ruleId: id, result: "success" });
     expect(host.learning.find(key)).toBeNull();
     expect(host.logged).toHaveLength(1);
-    expect(room.open().learning.find(key)).toMatchObject({ id });
+    expect(fixture.open().learning.find(key)).toMatchObject({ id });
   });
 
   it("of an answer, or of a decision, is told", () => {
@@ -322,7 +322,7 @@ describe("what cannot be written", () => {
   });
 });
 
-describe("a rule that refuses", () => {
+describe("a deny rule", () => {
   it("is not suspended by what fails, having done nothing", () => {
     const id = learn("deny");
     host.learning.outcome({ receiptId: "r", ruleId: id, result: "failure" });

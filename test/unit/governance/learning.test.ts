@@ -7,24 +7,24 @@ import type { Observation } from "../../../agent-server/governance/learning/lear
 import { agreement } from "../../../agent-server/governance/learning/evidence-agreement.ts";
 import { loadLearningConfig } from "../../../agent-server/governance/learning/learning-config.ts";
 import { neverAutomate } from "../../../agent-server/governance/learning/never-automate.ts";
-import { createEarningRoom, eachInEarningRoom, type EarningHost, type EarningRoom } from "../../support/earning-fixture.ts";
+import { createEarningFixture, useEarningFixture, type EarningHost, type EarningFixture } from "../../support/earning-fixture.ts";
 
 const config = join(import.meta.dirname, "../../../config");
 const key = { capability: "shell_exec", action: "run", scope: "npm.install" };
 const fetchKey = (scope: string) => ({ capability: "memory", action: "write", scope });
 
-let room: EarningRoom;
+let fixture: EarningFixture;
 let host: EarningHost;
-eachInEarningRoom((opened) => {
-  ({ room, host } = opened);
+useEarningFixture((opened) => {
+  ({ fixture, host } = opened);
 });
 
 /** An answer of the owner in one of three tasks. */
 function answer(verdict: "allow" | "deny", more: Partial<Observation> = {}, at = host): void {
-  const number = room.next();
+  const number = fixture.next();
   at.learning.observe({
     ...{ key, verdict, tier: "T2", riskLevel: "medium", heldBy: null, questId: `quest-${number % 3}`, approvalId: `approval-${number}` },
-    ...{ at: new Date(room.clock).toISOString(), ...more },
+    ...{ at: new Date(fixture.clock).toISOString(), ...more },
   });
 }
 
@@ -55,7 +55,7 @@ function use(ruleId: string, times: number, at = host): number {
   let let_ = 0;
   at.storage.transaction(() => {
     for (let index = 0; index < times; index += 1) {
-      if (at.learning.used(ruleId, { questId: null, receiptId: `use-${room.next()}` })) let_ += 1;
+      if (at.learning.used(ruleId, { questId: null, receiptId: `use-${fixture.next()}` })) let_ += 1;
     }
   });
   return let_;
@@ -92,7 +92,7 @@ describe("the published numbers", () => {
 
   it("looks at the last 30 days", () => {
     answers(10);
-    room.clock += 30 * 86_400_000;
+    fixture.clock += 30 * 86_400_000;
     answers(10);
     expect(pending()).toEqual([]);
     answers(10);
@@ -101,7 +101,7 @@ describe("the published numbers", () => {
 
   it("counts an answer that is exactly within them", () => {
     answers(10);
-    room.clock += 30 * 86_400_000 - 1;
+    fixture.clock += 30 * 86_400_000 - 1;
     answers(10);
     expect(pending()).toHaveLength(1);
   });
@@ -124,7 +124,7 @@ describe("the published numbers", () => {
   });
 
   it("a rule decides 50 times a day, and again on the next UTC day", () => {
-    room.clock = Date.parse("2026-11-20T23:59:00Z");
+    fixture.clock = Date.parse("2026-11-20T23:59:00Z");
     const id = learn();
     expect(host.learning.find(key)).toMatchObject({ id, verdict: "allow", message: expect.stringContaining("npm.install") });
     expect(use(id, 49)).toBe(49);
@@ -134,9 +134,9 @@ describe("the published numbers", () => {
     expect(host.learning.rules(undefined, 10)).toMatchObject([
       { status: "active", decidedToday: 50, decidedInAll: 50, maxPerDay: 50, maxInAll: 500 },
     ]);
-    room.clock += 59_999;
+    fixture.clock += 59_999;
     expect(use(id, 1)).toBe(0);
-    room.clock += 1;
+    fixture.clock += 1;
     expect(host.learning.find(key)).not.toBeNull();
     expect(host.learning.rules(undefined, 10)).toMatchObject([{ decidedToday: 0, decidedInAll: 50 }]);
     expect(use(id, 1)).toBe(1);
@@ -146,7 +146,7 @@ describe("the published numbers", () => {
     const id = learn();
     expect(use(id, 50)).toBe(50);
     for (const back of [86_400_000, 3 * 86_400_000]) {
-      room.clock -= back;
+      fixture.clock -= back;
       expect(host.learning.find(key)).toBeNull();
       expect(use(id, 1)).toBe(0);
     }
@@ -155,9 +155,9 @@ describe("the published numbers", () => {
   it("counts for the later day what is done while the clock is set back", () => {
     const id = learn();
     expect(use(id, 30)).toBe(30);
-    room.clock -= 86_400_000;
+    fixture.clock -= 86_400_000;
     expect(use(id, 10)).toBe(10);
-    room.clock += 86_400_000;
+    fixture.clock += 86_400_000;
     expect(use(id, 50)).toBe(10);
   });
 
@@ -165,7 +165,7 @@ describe("the published numbers", () => {
     const id = learn();
     for (let day = 0; day < 10; day += 1) {
       expect(use(id, 60)).toBe(50);
-      room.clock += 86_400_000;
+      fixture.clock += 86_400_000;
     }
     expect(host.learning.find(key)).toBeNull();
     expect(use(id, 5)).toBe(0);
@@ -384,7 +384,7 @@ describe("what is never automated", () => {
   });
 });
 
-describe("the owner's word", () => {
+describe("the owner's decision", () => {
   it("a declined proposal comes back after 20 new answers, not 19", () => {
     answers(25);
     host.learning.decide(proposalFor().id, "decline");
@@ -478,7 +478,7 @@ describe("the circuit breaker", () => {
     host.learning.outcome({ receiptId: "another", result });
     expect(host.learning.find(key)).not.toBeNull();
     // Told with the receipt alone, in another window.
-    room.open().learning.outcome({ receiptId: "done", result });
+    fixture.open().learning.outcome({ receiptId: "done", result });
     expect(host.learning.find(key)).toBeNull();
     expect(host.learning.rules(undefined, 10)).toMatchObject([{ id, status: "needs_confirmation", waitsFor: expect.any(String) }]);
     expect(use(id, 1)).toBe(0);
@@ -499,7 +499,7 @@ describe("the circuit breaker", () => {
 
 describe("windows, restarts and damage", () => {
   it("holds in another window at the next decision, with one count for both", () => {
-    const other = room.open();
+    const other = fixture.open();
     const id = learn();
     expect(other.learning.find(key)).toMatchObject({ id });
     let allowed = 0;
@@ -510,7 +510,7 @@ describe("windows, restarts and damage", () => {
     expect(other.learning.find(key)).toBeNull();
     other.learning.decide(id, "revoke");
     host.close();
-    expect(room.open().learning.find(key)).toBeNull();
+    expect(fixture.open().learning.find(key)).toBeNull();
   });
 
   it.each([
@@ -526,8 +526,8 @@ describe("windows, restarts and damage", () => {
     learn("deny", { ...key, scope: "make" });
     answers(20, "allow", { key: { ...key, scope: "ready" } });
     host.close();
-    room.configure("learning.yaml", text);
-    const broken = room.open();
+    fixture.configure("learning.yaml", text);
+    const broken = fixture.open();
     expect(broken.learning.problem()).toContain("config/learning.yaml");
     expect(broken.learning.find(key)).toBeNull();
     expect(broken.learning.find({ ...key, scope: "make" })).toMatchObject({ verdict: "deny" });
@@ -547,7 +547,7 @@ describe("windows, restarts and damage", () => {
     });
     expect(host.learning.used(id, { questId: null, receiptId: null })).toBe(false);
     expect(host.learning.find(key)).toBeNull();
-    const other = room.open();
+    const other = fixture.open();
     expect(other.learning.find(key)).not.toBeNull();
     vi.spyOn(other.storage, "transaction").mockImplementationOnce(() => {
       throw new Error("disk full");
@@ -579,7 +579,7 @@ describe("whatever happens", () => {
   it("nothing is decided without the owner's acceptance, and never more than a rule may", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(step, fc.nat({ max: 1 }), fc.nat({ max: 2 })), { minLength: 1, maxLength: 30 }), (steps) => {
-        const own = createEarningRoom();
+        const own = createEarningFixture();
         try {
           own.configure("learning.yaml", readFileSync(join(config, "learning.yaml"), "utf8").replace("most: 50", "most: 2"));
           const windows = [own.open(), own.open()];

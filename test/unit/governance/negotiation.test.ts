@@ -31,7 +31,7 @@ function ask(
 const command = (text: string, more: Parameters<typeof ask>[2] = {}): readonly string[] =>
   ask("shell_exec.run", ["command.x"], { ...more, args: { command: text } }).alternatives;
 
-describe("what can be done instead", () => {
+describe("alternatives", () => {
   it.each([
     ["cat src/a.ts", "read_file"],
     ["/bin/cat a", "read_file"],
@@ -186,25 +186,25 @@ describe("what can be done instead", () => {
 
 describe("in a task", () => {
   let folders: ReturnType<typeof makeFolders>;
-  let room: ToolsRoom;
+  let fixture: ToolsRoom;
   const open: { close(): Promise<void> }[] = [];
 
   beforeEach(() => {
     folders = makeFolders();
-    room = createToolsRoom({ base: folders.root, workspace: folders.workspace, dataDir: join(folders.root, "tools") });
-    room.write("a.txt", "text\n");
-    room.write(".env", "KEY=x\n");
-    room.write(".env.example", "KEY=\n");
+    fixture = createToolsRoom({ base: folders.root, workspace: folders.workspace, dataDir: join(folders.root, "tools") });
+    fixture.write("a.txt", "text\n");
+    fixture.write(".env", "KEY=x\n");
+    fixture.write(".env.example", "KEY=\n");
   });
   afterEach(async () => {
     for (const host of open.splice(0)) await host.close();
-    room.close();
+    fixture.close();
     folders.remove();
   });
 
   function start(script: Answer[]) {
     const scripted = scriptedModels(script);
-    const host = openHost(folders, scripted.models, room.tools);
+    const host = openHost(folders, scripted.models, fixture.tools);
     open.push(host);
     return { ...host, scripted };
   }
@@ -230,14 +230,14 @@ describe("in a task", () => {
   });
 
   it("the owner's no reaches the model with its reason and what else there is", async () => {
-    room.answer("deny", "Keep it for the auditors.");
+    fixture.answer("deny", "Keep it for the auditors.");
     const host = start([calls(["delete_file", { path: "a.txt" }]), says("It stays.")]);
     const { questId } = host.orchestrator.send({ text: "Delete a.txt" });
     await host.reaches(questId, "done");
     const told = JSON.stringify(host.scripted.requests[1]?.messages.at(-1));
     for (const words of ["Keep it for the auditors.", "with edit_file", "ask_owner"]) expect(told).toContain(words);
     expect(cards(host, questId)[0]?.alternatives?.[0]).toContain("edit_file");
-    expect(room.read("a.txt")).toBe("text\n");
+    expect(fixture.read("a.txt")).toBe("text\n");
   });
 
   it("a model that tries the same denied call again and again is stopped", async () => {

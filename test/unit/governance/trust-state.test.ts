@@ -5,21 +5,21 @@ import type { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { TrustProposal } from "../../../agent-server/contract/trust.ts";
 import { trustHandlers, type TrustOutcome } from "../../../agent-server/governance/trust/trust.ts";
 import { actionLabel } from "../../../agent-server/governance/trust/trust-messages.ts";
-import { eachInEarningRoom, type EarningHost, type EarningRoom } from "../../support/earning-fixture.ts";
+import { useEarningFixture, type EarningHost, type EarningFixture } from "../../support/earning-fixture.ts";
 
 const key = { capability: "shell_exec", action: "run", scope: "npm.install" };
 const call = { owner: true, signal: new AbortController().signal };
 
-let room: EarningRoom;
+let fixture: EarningFixture;
 let host: EarningHost;
-eachInEarningRoom((opened) => {
-  ({ room, host } = opened);
+useEarningFixture((opened) => {
+  ({ fixture, host } = opened);
 });
 
 function tell(result: TrustOutcome["result"], more: Partial<TrustOutcome> = {}, at = host): string {
   const defaultTier = more.defaultTier ?? "T3";
   const about = more.key ?? key;
-  const receiptId = more.receiptId ?? `receipt-${room.next()}`;
+  const receiptId = more.receiptId ?? `receipt-${fixture.next()}`;
   at.trust.outcome({
     key: about,
     defaultTier,
@@ -88,7 +88,7 @@ describe("what is proposed", () => {
         decidedAt: null,
       },
     ]);
-    room.clock += 1_000;
+    fixture.clock += 1_000;
     const accepted = host.trust.decide(pending()[0]?.id ?? "", "accept");
     expect(accepted).toMatchObject({ status: "accepted", decidedAt: "2026-11-20T10:00:01.000Z" });
   });
@@ -104,7 +104,7 @@ describe("the circuit breaker", () => {
     const scopes = ["a", "b", "c", "d"];
     for (const scope of scopes) graduate(50, { key: { ...key, scope } });
     tell("failure", { key: { ...key, scope: "a" } });
-    room.clock += 60 * 60_000 - 1;
+    fixture.clock += 60 * 60_000 - 1;
     tell("failure", { key: { ...key, scope: "b" } });
     expect(pending()).toEqual([]);
     const last = tell("failure", { key: { ...key, scope: "c" } });
@@ -116,7 +116,7 @@ describe("the circuit breaker", () => {
       successes: 0,
       nextAt: null,
       heldBy: expect.any(String),
-      updatedAt: new Date(room.clock).toISOString(),
+      updatedAt: new Date(fixture.clock).toISOString(),
     });
     expect(receipts().slice(-2)).toMatchObject([
       { name: "reset", by: "system", step: "T2 T3", why },
@@ -130,7 +130,7 @@ describe("the circuit breaker", () => {
   it("counts an hour, to the millisecond", () => {
     for (const scope of ["a", "b", "c", "d"]) graduate(50, { key: { ...key, scope } });
     tell("failure", { key: { ...key, scope: "a" } });
-    room.clock += 60 * 60_000;
+    fixture.clock += 60 * 60_000;
     tell("failure", { key: { ...key, scope: "b" } });
     tell("failure", { key: { ...key, scope: "c" } });
     expect(pending()).toEqual([]);
@@ -243,8 +243,8 @@ describe("what the owner is told", () => {
     many(50, { key: { ...key, scope: "make" } });
     const id = pending()[0]?.id ?? "";
     host.close();
-    rmSync(join(room.configDir, "trust.yaml"));
-    host = room.open();
+    rmSync(join(fixture.configDir, "trust.yaml"));
+    host = fixture.open();
     expect(host.trust.problem()).toContain("config/trust.yaml");
     expect(host.logged).toHaveLength(1);
     expect(refusal(id, "accept")).toEqual(["unavailable"]);
@@ -260,7 +260,7 @@ describe("what the owner is told", () => {
   });
 });
 
-describe("rest after the owner's no", () => {
+describe("cool-down after a denial", () => {
   const coolDown = (scope = key.scope) => host.trust.list(10).find((one) => one.scope === scope)?.coolDown;
 
   it.each([
@@ -281,7 +281,7 @@ describe("rest after the owner's no", () => {
   });
 });
 
-describe("what cannot be written", () => {
+describe("failed writes", () => {
   const fail = () =>
     vi.spyOn(host.storage, "transaction").mockImplementationOnce(() => {
       throw new Error("disk full");
@@ -296,7 +296,7 @@ describe("what cannot be written", () => {
     fail();
     tell("failure");
     expect(host.trust.tier(key, "T3")).toBeNull();
-    expect(room.open().trust.tier(key, "T3")).toBe("T2");
+    expect(fixture.open().trust.tier(key, "T3")).toBe("T2");
   });
 
   it("of a rollback is not lifted any more in this window, each kind of action of it", () => {
@@ -306,11 +306,11 @@ describe("what cannot be written", () => {
     host.trust.rolledBack([receiptId]);
     expect(host.logged).toHaveLength(1);
     expect(host.trust.tier(key, "T3")).toBeNull();
-    expect(room.open().trust.tier(key, "T3")).toBe("T2");
+    expect(fixture.open().trust.tier(key, "T3")).toBe("T2");
   });
 });
 
-describe("rollbacks told by their receipts", () => {
+describe("rollbacks by receipt", () => {
   it("count for what they were, each once, and leave refusals alone", () => {
     graduate(100, { defaultTier: "T2" });
     const done = tell("success", { defaultTier: "T2" });
@@ -338,7 +338,7 @@ describe("rollbacks told by their receipts", () => {
   });
 });
 
-describe("keys nobody would write", () => {
+describe("invalid keys", () => {
   it.each([
     [{ ...key, capability: "c".repeat(301) }, 0],
     [{ ...key, action: "a".repeat(301) }, 0],
@@ -352,27 +352,27 @@ describe("keys nobody would write", () => {
   });
 });
 
-describe("what was told", () => {
+describe("recorded outcomes", () => {
   it("is forgotten after 90 days, at most once a day", () => {
     const told = () => host.storage.db.prepare("SELECT count(*) FROM trust_outcomes").pluck().get();
     tell("success");
-    room.clock += 90 * 86_400_000;
+    fixture.clock += 90 * 86_400_000;
     tell("success");
     expect(told()).toBe(2);
-    room.clock += 86_400_000 - 1;
+    fixture.clock += 86_400_000 - 1;
     tell("success");
     expect(told()).toBe(3);
-    room.clock += 1;
+    fixture.clock += 1;
     tell("success");
     expect(told()).toBe(3);
   });
 });
 
 describe("the contract's methods", () => {
-  it("show records, proposals by state, newest first, and take the owner's word", async () => {
+  it("show records, proposals by state, newest first, and take the owner's decision", async () => {
     const handlers = trustHandlers(host.trust);
     many(50);
-    room.clock += 1_000;
+    fixture.clock += 1_000;
     many(50, { key: { ...key, scope: "make" } });
     const scopes = async (params: Parameters<(typeof handlers)["trust.proposals"]>[0]) =>
       (await handlers["trust.proposals"](params, call)).items.map(({ scope }) => scope);

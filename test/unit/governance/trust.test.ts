@@ -5,21 +5,21 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { Tier } from "../../../agent-server/contract/common.ts";
 import type { TrustProposal } from "../../../agent-server/contract/trust.ts";
 import type { TrustOutcome } from "../../../agent-server/governance/trust/trust.ts";
-import { createEarningRoom, eachInEarningRoom, type EarningHost, type EarningRoom } from "../../support/earning-fixture.ts";
+import { createEarningFixture, useEarningFixture, type EarningHost, type EarningFixture } from "../../support/earning-fixture.ts";
 
 const key = { capability: "shell_exec", action: "run", scope: "npm.install" };
 
-let room: EarningRoom;
+let fixture: EarningFixture;
 let host: EarningHost;
-eachInEarningRoom((opened) => {
-  ({ room, host } = opened);
+useEarningFixture((opened) => {
+  ({ fixture, host } = opened);
 });
 
 /** An outcome of a new action, decided at the tier that holds now. */
 function tell(result: TrustOutcome["result"], more: Partial<TrustOutcome> = {}, at = host): string {
   const defaultTier = more.defaultTier ?? "T3";
   const about = more.key ?? key;
-  const fresh = `receipt-${room.next()}`;
+  const fresh = `receipt-${fixture.next()}`;
   const receiptId = more.receiptId ?? fresh;
   at.trust.outcome({
     key: about,
@@ -293,7 +293,7 @@ describe("counting", () => {
   });
 });
 
-describe("the owner's word", () => {
+describe("the owner's decision", () => {
   it("is given once", () => {
     const { id } = graduate(50);
     for (const decision of ["accept", "decline"] as const)
@@ -348,7 +348,7 @@ describe("the circuit breaker", () => {
     tell("failure", { key: scopes[0] ?? key });
     tell("failure", { key: scopes[1] ?? key });
     expect(host.trust.tier(scopes[3] ?? key, "T3")).toBe("T2");
-    room.clock += 59 * 60_000;
+    fixture.clock += 59 * 60_000;
     tell("failure", { key: scopes[2] ?? key });
     expect(scopes.map((one) => host.trust.tier(one, "T3"))).toEqual([null, null, null, null]);
     expect(host.trust.list(10).find(({ scope }) => scope === "d")).toMatchObject({
@@ -374,7 +374,7 @@ describe("the circuit breaker", () => {
   it("lets failures that lie further apart be", () => {
     for (const one of scopes.slice(0, 3)) {
       tell("failure", { key: one });
-      room.clock += 30 * 60_000;
+      fixture.clock += 30 * 60_000;
     }
     expect(host.trust.tier(scopes[3] ?? key, "T3")).toBe("T2");
   });
@@ -409,7 +409,7 @@ describe("the circuit breaker", () => {
   it("does not sleep when the clock was set back after it tripped", () => {
     for (const one of scopes.slice(0, 3)) tell("failure", { key: one });
     host.trust.decide(pending()[0]?.id ?? "", "accept");
-    room.clock -= 30 * 86_400_000;
+    fixture.clock -= 30 * 86_400_000;
     for (const one of scopes.slice(0, 3)) graduate(50, { key: one });
     for (const one of scopes.slice(0, 3)) tell("failure", { key: one });
     expect(host.trust.tier(scopes[3] ?? key, "T3")).toBeNull();
@@ -435,7 +435,7 @@ describe("the circuit breaker", () => {
 
 describe("windows, restarts and damage", () => {
   it("holds in another window at the next decision, and after a restart", () => {
-    const other = room.open();
+    const other = fixture.open();
     expect(other.trust.tier(key, "T3")).toBeNull();
     const { id } = graduate(50);
     expect(other.trust.tier(key, "T3")).toBe("T2");
@@ -443,14 +443,14 @@ describe("windows, restarts and damage", () => {
     expect(host.trust.tier(key, "T3")).toBeNull();
     many(74);
     host.close();
-    const again = room.open();
+    const again = fixture.open();
     expect(pending(again)).toEqual([]);
     tell("success", {}, again);
     expect(pending(again)).toHaveLength(1);
   });
 
   it("counts outcomes of two windows in one row, without losing one", () => {
-    const other = room.open();
+    const other = fixture.open();
     for (let index = 0; index < 25; index += 1) {
       tell("success", {}, host);
       tell("success", {}, other);
@@ -472,8 +472,8 @@ describe("windows, restarts and damage", () => {
     many(50, "success", { key: { ...key, scope: "ready" } });
     const [ready] = pending();
     host.close();
-    room.configure("trust.yaml", text);
-    const broken = room.open();
+    fixture.configure("trust.yaml", text);
+    const broken = fixture.open();
     expect(broken.trust.problem()).toContain("config/trust.yaml");
     expect(broken.logged).toHaveLength(1);
     expect(broken.trust.tier(key, "T3")).toBeNull();
@@ -497,7 +497,7 @@ describe("windows, restarts and damage", () => {
     // What goes well later does not bring back what is not known.
     tell("success");
     expect(host.trust.tier(key, "T3")).toBeNull();
-    expect(room.open().trust.tier(key, "T3")).toBe("T2");
+    expect(fixture.open().trust.tier(key, "T3")).toBe("T2");
   });
 
   it("stops lifting in this window what was undone and could not be written", () => {
@@ -528,7 +528,7 @@ describe("windows, restarts and damage", () => {
 
   it("forgets what was told after 90 days, and nothing else", () => {
     tell("success", { receiptId: "old" });
-    room.clock += 91 * 86_400_000;
+    fixture.clock += 91 * 86_400_000;
     tell("success");
     expect(host.storage.db.prepare("SELECT receipt_id FROM trust_outcomes").pluck().all()).toEqual(["receipt-2"]);
     expect(record()).toMatchObject({ successes: 2 });
@@ -561,7 +561,7 @@ describe("whatever happens", () => {
         fc.constantFrom(...tiers),
         fc.array(fc.tuple(step, fc.nat({ max: 1 }), fc.nat({ max: 1 })), { minLength: 1, maxLength: 25 }),
         (defaultTier, steps) => {
-          const own = createEarningRoom();
+          const own = createEarningFixture();
           try {
             const windows = [own.open(), own.open()];
             const keys = [key, { ...key, scope: "other" }];

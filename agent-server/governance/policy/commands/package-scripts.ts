@@ -16,8 +16,8 @@ export function judgePackageScript(name: string, call: ProgramCall): void {
     const folder = call.scope.run.engine.paths.resolve(cwd);
     if (!folder.ok || !folder.inside) continue;
     const scripts = readScripts(nodePath.join(folder.absolute, "package.json"));
-    if (scripts === "syntaxError") {
-      call.findings.push(asks("packages.syntaxError", "package.json cannot be read, so its scripts cannot be checked."));
+    if (scripts === "unreadable") {
+      call.findings.push(asks("packages.unreadable", "package.json cannot be read, so its scripts cannot be checked."));
       continue;
     }
     for (const one of [`pre${name}`, name, `post${name}`]) {
@@ -141,14 +141,14 @@ export function isSerious(finding: Finding): boolean {
   );
 }
 
-function readScripts(path: string): ReadonlyMap<string, string> | "syntaxError" {
+function readScripts(path: string): ReadonlyMap<string, string> | "unreadable" {
   let text: string;
   try {
     text = readFileSync(path, "utf8");
   } catch {
     return new Map();
   }
-  if (text.length > maxManifestBytes) return "syntaxError";
+  if (text.length > maxManifestBytes) return "unreadable";
   try {
     const manifest: unknown = JSON.parse(text);
     if (typeof manifest !== "object" || manifest === null || !("scripts" in manifest)) return new Map();
@@ -156,6 +156,6 @@ function readScripts(path: string): ReadonlyMap<string, string> | "syntaxError" 
     if (typeof scripts !== "object" || scripts === null) return new Map();
     return new Map(Object.entries(scripts).filter((entry): entry is [string, string] => typeof entry[1] === "string"));
   } catch {
-    return "syntaxError";
+    return "unreadable";
   }
 }

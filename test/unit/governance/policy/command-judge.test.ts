@@ -383,7 +383,7 @@ describe("scripts of the project", () => {
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, "package.json"), '{ "scripts": ');
     expect(judge("npm test", "packages/torn").verdict).toBe("ask");
-    expect(ids("npm test", "packages/torn")).toContain("packages.syntaxError");
+    expect(ids("npm test", "packages/torn")).toContain("packages.unreadable");
     writeFileSync(join(folder, "package.json"), '{ "scripts": { "test": "npm test", "pretest": "npm run test" } }');
     expect(judge("npm test", "packages/torn").verdict).toBe("allow");
   });

@@ -21,7 +21,7 @@ const context: PathContext = {
   cwds: ["."],
 };
 
-describe("folders whose loss is never wanted", () => {
+describe("guarded folders", () => {
   it.each([
     "C:\\",
     "c:\\windows",

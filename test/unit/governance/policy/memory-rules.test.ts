@@ -155,7 +155,7 @@ describe("memory", () => {
     ["memory.size", "memory_insert"],
     ["memory.rollback-foreign", "Memory panel"],
     ["memory.set-aside", "Memory panel"],
-  ])("%s is answered with what can be done instead: %s", (id, words) => {
+  ])("%s is answered with alternatives: %s", (id, words) => {
     const rules = [{ id, source: "policy" as const, message: "No." }];
     const usable = new Set(["memory_insert", "soul_propose_amendment"]);
     const offers = (tools: ReadonlySet<string>) => adviceFor({ capability: "memory", action: "write", args: {} }, rules, tools).join("\n");

@@ -24,7 +24,7 @@ const refusal = (path: string, more: Partial<PathPolicyDeps> = {}) => {
   return resolved.ok ? resolved : resolved.rule;
 };
 
-describe("a path that is refused is refused in words", () => {
+describe("a rejected path names its rule", () => {
   it.each([
     ["", "path.empty"],
     ["a\0b", "path.nul"],
@@ -225,7 +225,7 @@ describe("the rule table", () => {
     [`version: 1\nrules: [${rule.replace("match: [x]", "match: [z]")}]`, broken('"z"')],
     [`version: 1\nrules: [${rule.replace("[y]", "[y, a/x]")}]`, broken('"a/x"')],
     [`version: 1\nrules: [${rule}, ${rule}]`, broken("twice")],
-  ])("is refused in words: %s", (text, message) => {
+  ])("is rejected: %s", (text, message) => {
     expect(() => parsePathRules(text)).toThrow(
       expect.objectContaining({ code: "internal", message: expect.stringMatching(message) as string }),
     );

@@ -4,16 +4,16 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { LancelotError } from "../../../../agent-server/contract/errors.ts";
 import type { SoulProposal } from "../../../../agent-server/contract/soul.ts";
 import { soulHash } from "../../../../agent-server/governance/soul/compile-soul.ts";
-import { createSoulTestRoom, shippedSoul, type SoulTestRoom } from "../../../support/soul-fixture.ts";
+import { createSoulFixture, shippedSoul, type SoulFixture } from "../../../support/soul-fixture.ts";
 
-const rooms: SoulTestRoom[] = [];
-function room(...args: Parameters<typeof createSoulTestRoom>): SoulTestRoom {
-  const made = createSoulTestRoom(...args);
-  rooms.push(made);
+const fixtures: SoulFixture[] = [];
+function fixture(...args: Parameters<typeof createSoulFixture>): SoulFixture {
+  const made = createSoulFixture(...args);
+  fixtures.push(made);
   return made;
 }
 afterEach(() => {
-  for (const one of rooms.splice(0)) one.dispose();
+  for (const one of fixtures.splice(0)) one.dispose();
 });
 
 const pushFree = shippedSoul.replace("    - push\n", "");
@@ -35,7 +35,7 @@ const v2 = (yaml: string) => yaml.replace("version: v1", "version: v2");
 
 describe("what the owner is told when the soul is not changed", () => {
   it("because of the text, or of what waits", () => {
-    const { soul } = room();
+    const { soul } = fixture();
     expect(refusal(() => soul.propose({ yaml: "#".repeat(200_001), ...owner }))).toEqual(["too_large"]);
     expect(refusal(() => soul.propose({ yaml: `#${"語".repeat(66_667)}`, ...owner }))).toEqual(["too_large"]);
     const long = soul.propose({ yaml: `${pushFree}#${"x".repeat(200_000 - Buffer.byteLength(pushFree) - 1)}`, ...owner });
@@ -48,8 +48,8 @@ describe("what the owner is told when the soul is not changed", () => {
     expect(refusal(() => soul.propose({ yaml: numbered(20), ...agent }))).toEqual(["rate_limited"]);
   });
 
-  it("because of the answer that was given, or of what is in force by now", () => {
-    const { soul, adopt } = room();
+  it("because of the answer that was given, or of what is active by now", () => {
+    const { soul, adopt } = fixture();
     const { id } = soul.propose({ yaml: pushFree, ...owner });
     expect(refusal(() => soul.activate(id))).toEqual(["conflict", "pending"]);
     soul.approve(id);
@@ -66,14 +66,14 @@ describe("what the owner is told when the soul is not changed", () => {
   });
 
   it("because its own text was changed by somebody, with the same number", () => {
-    const { soul, storage } = room();
+    const { soul, storage } = fixture();
     const { id } = soul.propose({ yaml: pushFree, ...owner });
     storage.db.prepare("UPDATE soul_proposals SET from_sha256 = 'x' WHERE id = ?").run(id);
     expect(refusal(() => soul.approve(id))).toMatchObject(["conflict"]);
   });
 
   it("because of the lint, with the line", () => {
-    const { soul, write } = room();
+    const { soul, write } = fixture();
     const line = unsound.split("\n").findIndex((text) => text.includes("no_autonomous_irreversible")) + 1;
     const { id, issues } = soul.propose({ yaml: unsound, ...agent });
     expect(issues[0]).toMatchObject({ severity: "critical", line });
@@ -86,14 +86,14 @@ describe("what the owner is told when the soul is not changed", () => {
     expect(refusal(() => soul.rollback("v6"))).toEqual(["conflict"]);
     expect(refusal(() => soul.rollback("v1"))).toEqual(["conflict"]);
     expect(refusal(() => soul.rollback("v9"))).toEqual(["not_found"]);
-    mkdirSync(join(rooms[0]?.folder ?? "", "soul_versions/soul_v8.yaml"));
+    mkdirSync(join(fixtures[0]?.folder ?? "", "soul_versions/soul_v8.yaml"));
     expect(refusal(() => soul.rollback("v8"))).toEqual(["conflict"]);
     write("soul_versions/soul_v7.yaml", "a: [");
     expect(refusal(() => soul.get("v7"))).toMatchObject(["conflict"]);
   });
 
   it("because the flag is off", () => {
-    const { soul } = room({ enabled: () => false });
+    const { soul } = fixture({ enabled: () => false });
     const words = ["disabled"];
     expect(refusal(() => soul.rollback("v1"))).toEqual(words);
     expect(refusal(() => soul.propose({ yaml: pushFree, ...owner }))).toEqual(words);
@@ -102,13 +102,13 @@ describe("what the owner is told when the soul is not changed", () => {
     expect(soul.restricted({} as never)).toBeNull();
   });
 
-  it("because no soul is in force", () => {
-    const first = room();
+  it("because no soul is active", () => {
+    const first = fixture();
     first.close();
     rmSync(join(first.base, "data"), { recursive: true });
     rmSync(join(first.base, "product/soul"), { recursive: true });
     mkdirSync(join(first.base, "data"));
-    const { soul, logged } = room({}, first.base);
+    const { soul, logged } = fixture({}, first.base);
     expect(refusal(() => soul.propose({ yaml: pushFree, ...owner }))).toEqual(["unavailable"]);
     expect(refusal(() => soul.get())).toEqual(["not_found"]);
     expect(soul.status()).toEqual({
@@ -138,8 +138,8 @@ describe("what the owner is told when the soul is not changed", () => {
   });
 });
 
-describe("what is wrong with the soul's folder", () => {
-  it.each<[string, (one: SoulTestRoom) => void, RegExp]>([
+describe("problems of the soul folder", () => {
+  it.each<[string, (one: SoulFixture) => void, RegExp]>([
     ["a version changed by hand", (one) => one.write("soul_versions/soul_v2.yaml", "x"), /^soul_v2\.yaml/],
     ["a version that is gone", (one) => rmSync(join(one.folder, "soul_versions/soul_v2.yaml")), /^soul_v2\.yaml/],
     ["ACTIVE that is gone", (one) => rmSync(join(one.folder, "ACTIVE")), /^soul\/ACTIVE.*v2/],
@@ -161,7 +161,7 @@ describe("what is wrong with the soul's folder", () => {
       /^soul_v8\.yaml.*\(line \d+\): \S.*v2/,
     ],
   ])("%s", (_, harm, problem) => {
-    const one = room();
+    const one = fixture();
     one.adopt(pushFree);
     harm(one);
     expect(one.soul.status().problem).toMatch(problem);
@@ -176,26 +176,26 @@ describe("what is wrong with the soul's folder", () => {
     });
     // After a restart it is the same, from what the database holds.
     const again = one.beside();
-    rooms.push(again);
+    fixtures.push(again);
     expect(again.soul.problem()).toBe(one.soul.problem());
     expect(again.soul.active()?.version).toBe("v2");
   });
 
   it("where an earlier one is used, or the one that ships", () => {
-    const one = room();
+    const one = fixture();
     one.adopt(pushFree);
     one.adopt(numbered(3));
     one.close();
-    const storage = room({}, one.base);
+    const storage = fixture({}, one.base);
     storage.storage.db.exec("DROP TABLE soul_activating");
     expect(storage.soul.active()?.version).toBe("v3");
     storage.close();
-    const base = room();
+    const base = fixture();
     base.close();
     rmSync(join(base.base, "data"), { recursive: true });
     mkdirSync(join(base.base, "data/soul"), { recursive: true });
     writeFileSync(join(base.base, "data/soul/ACTIVE"), "v1");
-    const other = room({}, base.base);
+    const other = fixture({}, base.base);
     expect(other.soul.problem()).toContain("soul_v1.yaml");
     // The last fall-back does not stay when there is something better.
     other.write("ACTIVE", "v4");
@@ -207,10 +207,10 @@ describe("what is wrong with the soul's folder", () => {
   });
 
   it("with words of the soul that cannot be read", () => {
-    const base = room();
+    const base = fixture();
     base.close();
     writeFileSync(join(base.base, "product/config/governance.yaml"), "x: 1\n");
-    const { soul, logged } = room({}, base.base);
+    const { soul, logged } = fixture({}, base.base);
     expect(soul.problem()).toContain("governance.yaml");
     expect(logged).not.toEqual([]);
     expect(soul.lint(pushFree)).toEqual([]);
@@ -219,7 +219,7 @@ describe("what is wrong with the soul's folder", () => {
 
 describe("the receipts of the soul", () => {
   it("say what was done, by whom and why", () => {
-    const one = room();
+    const one = fixture();
     const first: SoulProposal = one.soul.propose({ yaml: pushFree, ...agent, reason: `Because. ${"x".repeat(300)}`, parentId: "the turn" });
     one.soul.approve(first.id);
     one.soul.activate(first.id);
@@ -303,7 +303,7 @@ describe("the receipts of the soul", () => {
   });
 
   it("of a version put there by hand name its hash", () => {
-    const one = room();
+    const one = fixture();
     const mine = pushFree.replace("version: v1", "version: v4");
     one.write("soul_versions/soul_v4.yaml", mine);
     one.write("ACTIVE", "v4");
@@ -320,10 +320,10 @@ describe("the receipts of the soul", () => {
   });
 });
 
-describe("a host that dies while a soul is put in force", () => {
+describe("a host that dies during an activation", () => {
   function dying(at: "prepared" | "written" | "pointed"): { base: string; id: string } {
-    let storage: SoulTestRoom["storage"] | null = null;
-    const one = room({
+    let storage: SoulFixture["storage"] | null = null;
+    const one = fixture({
       between: (step) => {
         if (step !== at) return;
         // From here on nothing of this host reaches the database any more.
@@ -340,7 +340,7 @@ describe("a host that dies while a soul is put in force", () => {
 
   it.each(["prepared", "written"] as const)("after it was %s has it taken back by the next one", (step) => {
     const { base, id } = dying(step);
-    const next = room({}, base);
+    const next = fixture({}, base);
     expect(next.soul.status()).toMatchObject({ activeVersion: "v1", versions: ["v1"], problem: null });
     expect(readdirSync(join(next.folder, "soul_versions"))).toEqual(["soul_v1.yaml"]);
     const [receipt] = next.ledger.search({ query: "soul.activate", limit: 1 }).items;
@@ -350,7 +350,7 @@ describe("a host that dies while a soul is put in force", () => {
 
   it("after the pointer moved has it completed by the next one", () => {
     const { base, id } = dying("pointed");
-    const next = room({}, base);
+    const next = fixture({}, base);
     expect(next.soul.status()).toMatchObject({ activeVersion: "v2", versions: ["v1", "v2"], pendingProposals: [], problem: null });
     expect(next.soul.proposals({ limit: 1 })[0]).toMatchObject({ id, status: "activated", toVersion: "v2" });
     const [receipt] = next.ledger.search({ query: "soul.activate", limit: 1 }).items;
@@ -361,15 +361,15 @@ describe("a host that dies while a soul is put in force", () => {
   it("leaves a version file that somebody changed meanwhile where it is", () => {
     const { base } = dying("written");
     writeFileSync(join(base, "data/soul/soul_versions/soul_v2.yaml"), "mine");
-    const next = room({}, base);
+    const next = fixture({}, base);
     expect(next.read("soul_versions/soul_v2.yaml")).toBe("mine");
     expect(next.soul.status()).toMatchObject({ activeVersion: "v1" });
   });
 });
 
-describe("a disk that refuses", () => {
+describe("a disk that rejects writes", () => {
   it("leaves the soul as it was, in words, and a version that was in force before where it is", () => {
-    const one = room();
+    const one = fixture();
     one.adopt(pushFree);
     rmSync(join(one.folder, "ACTIVE"));
     mkdirSync(join(one.folder, "ACTIVE/in-the-way"), { recursive: true });
@@ -383,7 +383,7 @@ describe("a disk that refuses", () => {
   });
 
   it("when it is full, says so", () => {
-    const one = room({
+    const one = fixture({
       between: (step) => {
         if (step === "written") throw Object.assign(new Error("full"), { code: "ENOSPC" });
       },
@@ -395,7 +395,7 @@ describe("a disk that refuses", () => {
   });
 
   it("or a version file that is in the way, does", () => {
-    const one = room();
+    const one = fixture();
     one.adopt(pushFree);
     one.write("soul_versions/soul_v1.yaml", "mine");
     expect(refusal(() => one.soul.rollback("v1"))).toEqual(["conflict"]);
@@ -405,11 +405,11 @@ describe("a disk that refuses", () => {
   });
 });
 
-describe("what is told", () => {
+describe("status events", () => {
   it("of a hand's change is told once, with the state it left", () => {
-    const one = room();
+    const one = fixture();
     const there = one.beside();
-    rooms.push(there);
+    fixtures.push(there);
     expect(one.events).toEqual([]);
     one.adopt(pushFree);
     there.soul.notice();
@@ -418,7 +418,7 @@ describe("what is told", () => {
   });
 
   it("does not stop what was done when nobody can be told", () => {
-    const one = room({
+    const one = fixture({
       emit: () => {
         throw new Error("closed");
       },
@@ -428,7 +428,7 @@ describe("what is told", () => {
   });
 
   it("of proposals that cannot be looked at is nothing, and is logged", () => {
-    const one = room();
+    const one = fixture();
     one.storage.db.exec("DROP TABLE soul_proposals");
     one.soul.notice();
     expect(one.logged).not.toEqual([]);

@@ -4,16 +4,16 @@ import { applyPatch } from "diff";
 import { afterEach, describe, expect, it } from "vitest";
 import { methods } from "../../../../agent-server/contract/table.ts";
 import { soulHandlers } from "../../../../agent-server/governance/soul/soul.ts";
-import { createSoulTestRoom, shippedSoul, type SoulTestRoom } from "../../../support/soul-fixture.ts";
+import { createSoulFixture, shippedSoul, type SoulFixture } from "../../../support/soul-fixture.ts";
 
-const rooms: SoulTestRoom[] = [];
-function room(...args: Parameters<typeof createSoulTestRoom>): SoulTestRoom {
-  const made = createSoulTestRoom(...args);
-  rooms.push(made);
+const fixtures: SoulFixture[] = [];
+function fixture(...args: Parameters<typeof createSoulFixture>): SoulFixture {
+  const made = createSoulFixture(...args);
+  fixtures.push(made);
   return made;
 }
 afterEach(() => {
-  for (const one of rooms.splice(0)) one.dispose();
+  for (const one of fixtures.splice(0)) one.dispose();
 });
 
 const pushFree = shippedSoul.replace("    - push\n", "");
@@ -26,7 +26,7 @@ const numbered = (index: number) => shippedSoul.replace("Plain, brief", `Plain (
 
 describe("a proposal", () => {
   it("is kept as it was made, with the difference it would make, and changes nothing", () => {
-    const { soul, events, receipts } = room();
+    const { soul, events, receipts } = fixture();
     const before = soul.active();
     const proposal = soul.propose({ yaml: pushFree, ...agent });
     expect(proposal).toMatchObject({
@@ -50,7 +50,7 @@ describe("a proposal", () => {
   });
 
   it("that is unsound is kept with its issues, and cannot be approved", () => {
-    const { soul } = room();
+    const { soul } = fixture();
     const proposal = soul.propose({ yaml: unsound, ...agent });
     expect(proposal.issues).toEqual([expect.objectContaining({ rule: "scheduling_no_autonomous_irreversible", severity: "critical" })]);
     expect(() => soul.approve(proposal.id)).toThrow(conflict());
@@ -59,7 +59,7 @@ describe("a proposal", () => {
   });
 
   it("is refused when it says nothing new, is proposed already, or is too long", () => {
-    const { soul } = room();
+    const { soul } = fixture();
     expect(() => soul.propose({ yaml: shippedSoul, ...owner })).toThrow(conflict());
     expect(() => soul.propose({ yaml: shippedSoul.replace("version: v1", "version: v9"), ...owner })).toThrow(conflict());
     soul.propose({ yaml: pushFree, ...agent });
@@ -71,7 +71,7 @@ describe("a proposal", () => {
   });
 
   it("of the agent waits with at most nineteen others, and does not keep the owner from proposing", () => {
-    const { soul } = room();
+    const { soul } = fixture();
     const made = Array.from({ length: 20 }, (_, index) => soul.propose({ yaml: numbered(index), ...agent }));
     expect(() => soul.propose({ yaml: numbered(20), ...agent })).toThrow(expect.objectContaining({ code: "rate_limited" }) as Error);
     expect(soul.propose({ yaml: numbered(21), ...owner }).status).toBe("pending");
@@ -88,7 +88,7 @@ describe("a proposal", () => {
   });
 
   it("hides a secret in its reason, and is refused with one in its text", () => {
-    const { soul } = room();
+    const { soul } = fixture();
     const token = `ghp_${"a1B2".repeat(9)}`;
     expect(() => soul.propose({ yaml: pushFree.replace("Never mislead.", `Use ${token}.`), ...agent })).toThrow(
       expect.objectContaining({ code: "invalid_params", message: expect.stringContaining("(github-token)") as string }) as Error,
@@ -99,7 +99,7 @@ describe("a proposal", () => {
 
 describe("the owner's answer", () => {
   it("goes from pending to approved to activated, each a receipt in this order", () => {
-    const { soul, events, receipts } = room();
+    const { soul, events, receipts } = fixture();
     const { id } = soul.propose({ yaml: pushFree, ...owner });
     expect(() => soul.activate(id)).toThrow(conflict("pending"));
     expect(soul.approve(id)).toMatchObject({ status: "approved", decidedAt: expect.any(String) as string });
@@ -114,7 +114,7 @@ describe("the owner's answer", () => {
   });
 
   it("may be no, also after a yes", () => {
-    const { soul, receipts } = room();
+    const { soul, receipts } = fixture();
     const first = soul.propose({ yaml: pushFree, ...owner });
     soul.approve(first.id);
     expect(soul.reject(first.id, "On second thought.")).toMatchObject({ status: "rejected" });
@@ -126,9 +126,9 @@ describe("the owner's answer", () => {
   });
 
   it("is given once, in whichever window it is given first", () => {
-    const here = room();
+    const here = fixture();
     const there = here.beside();
-    rooms.push(there);
+    fixtures.push(there);
     const { id } = here.soul.propose({ yaml: pushFree, ...agent });
     expect(there.soul.status().pendingProposals.map((one) => one.id)).toEqual([id]);
     there.soul.reject(id);
@@ -137,7 +137,7 @@ describe("the owner's answer", () => {
   });
 
   it("counts for the soul it was proposed against, and for no other", () => {
-    const { soul, adopt } = room();
+    const { soul, adopt } = fixture();
     const pending = soul.propose({ yaml: pushFree, ...owner });
     const approved = soul.propose({ yaml: numbered(1), ...owner });
     soul.approve(approved.id);
@@ -150,11 +150,11 @@ describe("the owner's answer", () => {
   });
 
   it("survives a restart", () => {
-    const one = room();
+    const one = fixture();
     const { id } = one.soul.propose({ yaml: pushFree, ...agent });
     one.soul.approve(id);
     one.close();
-    const { soul } = room({}, one.base);
+    const { soul } = fixture({}, one.base);
     expect(soul.proposals({ limit: 10 })).toEqual([
       expect.objectContaining({ id, status: "approved", proposedBy: "agent", questId: "q1" }),
     ]);
@@ -164,7 +164,7 @@ describe("the owner's answer", () => {
 
 describe("the lint", () => {
   it("is asked again when a proposal is activated", () => {
-    const { soul, storage } = room();
+    const { soul, storage } = fixture();
     const { id } = soul.propose({ yaml: pushFree, ...owner });
     soul.approve(id);
     // As it is when a newer Lancelot knows of a rule that the one before did not.
@@ -174,7 +174,7 @@ describe("the lint", () => {
   });
 
   it("is asked again when a version comes back", () => {
-    const { soul, write } = room();
+    const { soul, write } = fixture();
     write("soul_versions/soul_v5.yaml", unsound.replace("version: v1", "version: v5"));
     expect(() => soul.rollback("v5")).toThrow(conflict());
     write("soul_versions/soul_v6.yaml", pushFree);
@@ -192,14 +192,14 @@ describe("the text that is activated", () => {
     ["with a comment", "version: v1   # the first", "version: v2   # the first"],
     ["another number", "version: v999", "version: v2"],
   ])("has its own number, %s, and is otherwise as it was proposed", (_name, from, to) => {
-    const { adopt, read } = room();
+    const { adopt, read } = fixture();
     const yaml = pushFree.replace("version: v1", from);
     expect(adopt(yaml)).toBe("v2");
     expect(read("soul_versions/soul_v2.yaml")).toBe(pushFree.replace("version: v1", to));
   });
 
   it("keeps Windows line ends and a mapping in braces", () => {
-    const { adopt, read, soul } = room();
+    const { adopt, read, soul } = fixture();
     const windows = pushFree.replaceAll("\n", "\r\n");
     adopt(windows);
     expect(read("soul_versions/soul_v2.yaml")).toBe(windows.replace("version: v1", "version: v2"));
@@ -213,7 +213,7 @@ describe("the text that is activated", () => {
 describe("the contract's methods", () => {
   const signal = new AbortController().signal;
   it("answer as the table says", async () => {
-    const { soul } = room();
+    const { soul } = fixture();
     const handlers = soulHandlers(soul);
     const call = async (name: keyof typeof handlers, params: unknown, isOwner = true): Promise<unknown> => {
       const method = methods[name];
@@ -244,9 +244,9 @@ describe("the contract's methods", () => {
 
 describe("two windows at once", () => {
   it("the other one sends the event for what was proposed, decided and activated here, once each", () => {
-    const here = room();
+    const here = fixture();
     const there = here.beside();
-    rooms.push(there);
+    fixtures.push(there);
     const seen = (): number => {
       const before = there.events.length;
       there.soul.notice();
@@ -272,9 +272,9 @@ describe("two windows at once", () => {
 
   it("of two activations one is refused, and the one under way is not mistaken for a change by hand", () => {
     let meanwhile: (step: string) => void = () => undefined;
-    const here = room({ between: (step) => meanwhile(step) });
-    const there = createSoulTestRoom({}, here.base);
-    rooms.push(there);
+    const here = fixture({ between: (step) => meanwhile(step) });
+    const there = createSoulFixture({}, here.base);
+    fixtures.push(there);
     const first = here.soul.propose({ yaml: pushFree, ...owner });
     const second = here.soul.propose({ yaml: numbered(1), ...owner });
     here.soul.approve(first.id);
@@ -302,7 +302,7 @@ describe("an activation that fails between its steps", () => {
   const steps = ["prepared", "written"] as const;
   it.each(steps)("is taken back when the disk refuses after it was %s", (step) => {
     let fail = true;
-    const one = room({
+    const one = fixture({
       between: (at) => {
         if (at === step && fail) {
           // What a folder that cannot be written does to the next step.

@@ -1,21 +1,21 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { createSoulTestRoom, shippedSoul, type SoulTestRoom } from "../../../support/soul-fixture.ts";
+import { createSoulFixture, shippedSoul, type SoulFixture } from "../../../support/soul-fixture.ts";
 
-const rooms: SoulTestRoom[] = [];
-function room(...args: Parameters<typeof createSoulTestRoom>): SoulTestRoom {
-  const made = createSoulTestRoom(...args);
-  rooms.push(made);
+const fixtures: SoulFixture[] = [];
+function fixture(...args: Parameters<typeof createSoulFixture>): SoulFixture {
+  const made = createSoulFixture(...args);
+  fixtures.push(made);
   return made;
 }
-const beside = (one: SoulTestRoom): SoulTestRoom => {
+const beside = (one: SoulFixture): SoulFixture => {
   const made = one.beside();
-  rooms.push(made);
+  fixtures.push(made);
   return made;
 };
 afterEach(() => {
-  for (const one of rooms.splice(0)) one.dispose();
+  for (const one of fixtures.splice(0)) one.dispose();
 });
 
 const pushFree = shippedSoul.replace("    - push\n", "");
@@ -24,7 +24,7 @@ const pushing = { kind: "push", capability: "repo_ops", action: "push", tags: ["
 
 describe("the first start", () => {
   it("copies the soul that ships and is ruled by it", () => {
-    const { soul, read, folder } = room();
+    const { soul, read, folder } = fixture();
     expect(read("ACTIVE")).toBe("v1\n");
     expect(read("soul_versions/soul_v1.yaml")).toBe(shippedSoul);
     expect(readdirSync(folder).sort()).toEqual(["ACTIVE", "soul_versions"]);
@@ -34,20 +34,20 @@ describe("the first start", () => {
   });
 
   it("takes a soul that is there already, and leaves it as it is", () => {
-    const first = room();
+    const first = fixture();
     first.close();
     rmSync(join(first.base, "data"), { recursive: true });
     mkdirSync(join(first.base, "data/soul/soul_versions"), { recursive: true });
     const mine = pushFree.replace("version: v1", "version: v7");
     writeFileSync(join(first.base, "data/soul/soul_versions/soul_v7.yaml"), mine);
     writeFileSync(join(first.base, "data/soul/ACTIVE"), "v7");
-    const { soul } = room({}, first.base);
+    const { soul } = fixture({}, first.base);
     expect(soul.status()).toMatchObject({ activeVersion: "v7", versions: ["v7"], problem: null });
     expect(soul.active()?.requiresApproval(pushing)).toBeNull();
   });
 
   it("of two hosts at once is the same for both", () => {
-    const first = room();
+    const first = fixture();
     const second = beside(first);
     expect(second.soul.active()?.sha256).toBe(first.soul.active()?.sha256);
     expect(second.receipts()).toEqual([]);
@@ -56,7 +56,7 @@ describe("the first start", () => {
 
 describe("a soul that is activated", () => {
   it("is a new file with its own number, and rules the next decision in every window", () => {
-    const here = room();
+    const here = fixture();
     const there = beside(here);
     expect(there.soul.active()?.requiresApproval(pushing)).toBe("push");
     expect(here.adopt(pushFree)).toBe("v2");
@@ -71,7 +71,7 @@ describe("a soul that is activated", () => {
   });
 
   it("is seen by number: v10 after v9", () => {
-    const one = room();
+    const one = fixture();
     for (let index = 0; index < 10; index += 1) one.adopt(shippedSoul.replace("Plain, brief", `Plain (${index}), brief`));
     expect(one.soul.status()).toMatchObject({
       activeVersion: "v11",
@@ -80,14 +80,14 @@ describe("a soul that is activated", () => {
   });
 
   it("survives a restart", () => {
-    const one = room();
+    const one = fixture();
     one.adopt(pushFree);
     one.close();
-    expect(room({}, one.base).soul.active()?.requiresApproval(pushing)).toBeNull();
+    expect(fixture({}, one.base).soul.active()?.requiresApproval(pushing)).toBeNull();
   });
 
   it("goes back to an earlier version, and on from there to a new number", () => {
-    const one = room();
+    const one = fixture();
     one.adopt(pushFree);
     expect(one.soul.rollback("v1")).toMatchObject({ activeVersion: "v1", versions: ["v1", "v2"] });
     expect(one.soul.active()?.requiresApproval(pushing)).toBe("push");
@@ -99,8 +99,8 @@ describe("a soul that is activated", () => {
   });
 });
 
-describe("a soul folder that is not as it was left", () => {
-  const broken: readonly (readonly [string, (room: SoulTestRoom) => void, RegExp])[] = [
+describe("a changed soul folder", () => {
+  const broken: readonly (readonly [string, (fixture: SoulFixture) => void, RegExp])[] = [
     ["a version file edited by hand", (one) => one.write("soul_versions/soul_v2.yaml", shippedSoul), /soul_v2\.yaml/],
     ["a version file that is gone", (one) => rmSync(join(one.folder, "soul_versions/soul_v2.yaml")), /soul_v2\.yaml is missing/],
     ["a version file that is no YAML", (one) => one.write("soul_versions/soul_v2.yaml", "a: [\n"), /soul_v2\.yaml/],
@@ -157,27 +157,30 @@ describe("a soul folder that is not as it was left", () => {
     ["a soul folder that is gone", (one) => rmSync(one.folder, { recursive: true }), /ACTIVE is missing/],
   ];
 
-  it.each(broken)("%s: the soul before stays in force, here and after a restart, and it is told once", (_name, harm, words) => {
-    const one = room();
-    one.adopt(pushFree);
-    const before = one.soul.active();
-    const told = one.events.length;
-    harm(one);
-    expect(one.soul.status()).toMatchObject({ activeVersion: "v2" });
-    expect(one.soul.status().problem).toMatch(words);
-    expect(one.soul.active()).toBe(before);
-    expect(one.events.slice(told)).toHaveLength(1);
-    expect(one.receipts().filter((name) => name === "soul.check failure")).toHaveLength(1);
+  it.each(broken)(
+    "%s: the previous soul stays active, here and after a restart, and the problem is recorded once",
+    (_name, harm, words) => {
+      const one = fixture();
+      one.adopt(pushFree);
+      const before = one.soul.active();
+      const told = one.events.length;
+      harm(one);
+      expect(one.soul.status()).toMatchObject({ activeVersion: "v2" });
+      expect(one.soul.status().problem).toMatch(words);
+      expect(one.soul.active()).toBe(before);
+      expect(one.events.slice(told)).toHaveLength(1);
+      expect(one.receipts().filter((name) => name === "soul.check failure")).toHaveLength(1);
 
-    const again = beside(one);
-    expect(again.soul.active()?.requiresApproval(pushing)).toBeNull();
-    expect(again.soul.status().problem).toMatch(words);
-    expect(again.receipts().filter((name) => name === "soul.check failure")).toHaveLength(1);
-    expect(again.logged).toEqual([]);
-  });
+      const again = beside(one);
+      expect(again.soul.active()?.requiresApproval(pushing)).toBeNull();
+      expect(again.soul.status().problem).toMatch(words);
+      expect(again.receipts().filter((name) => name === "soul.check failure")).toHaveLength(1);
+      expect(again.logged).toEqual([]);
+    },
+  );
 
   it("a change of ACTIVE rules the very next decision, without anybody calling status", () => {
-    const one = room();
+    const one = fixture();
     one.adopt(pushFree);
     one.write("ACTIVE", "v1\n");
     expect(one.soul.active()?.requiresApproval(pushing)).toBe("push");
@@ -191,7 +194,7 @@ describe("a soul folder that is not as it was left", () => {
   });
 
   it("unfinished files of hosts that died are removed, when they are old enough to be nobody's", () => {
-    const one = room();
+    const one = fixture();
     const name = (digit: string) => `.${digit.repeat(8)}-0000-4000-8000-000000000000.tmp`;
     for (const at of [name("a"), `soul_versions/${name("b")}`, name("c"), "notes.tmp"]) one.write(at, "x");
     const old = new Date(Date.now() - 3_600_000);
@@ -201,20 +204,20 @@ describe("a soul folder that is not as it was left", () => {
     expect(readdirSync(join(one.folder, "soul_versions"))).toEqual(["soul_v1.yaml"]);
   });
 
-  it("where the folder cannot be made, the host starts, and the soul that ships is in force", () => {
-    const first = room();
+  it("where the folder cannot be made, the host starts, and the soul that ships is active", () => {
+    const first = fixture();
     first.close();
     rmSync(join(first.base, "data"), { recursive: true });
     mkdirSync(join(first.base, "data"));
     writeFileSync(join(first.base, "data/soul"), "a file");
-    const one = room({}, first.base);
+    const one = fixture({}, first.base);
     expect(one.soul.active()?.requiresApproval(pushing)).toBe("push");
     expect(one.soul.status().problem).toEqual(expect.any(String));
     expect(one.logged).not.toEqual([]);
   });
 
   it("a version put there by hand is signed when ACTIVE first names it, and cannot be changed after", () => {
-    const one = room();
+    const one = fixture();
     const mine = pushFree.replace("version: v1", "version: v4");
     one.write("soul_versions/soul_v4.yaml", mine);
     one.write("ACTIVE", "v4");
@@ -227,7 +230,7 @@ describe("a soul folder that is not as it was left", () => {
   });
 
   it("a lost file comes back when its version is activated again; one that says something else is not overwritten", () => {
-    const one = room();
+    const one = fixture();
     one.adopt(pushFree);
     rmSync(join(one.folder, "soul_versions/soul_v2.yaml"));
     expect(one.soul.rollback("v2")).toMatchObject({ activeVersion: "v2", problem: null });
@@ -238,34 +241,34 @@ describe("a soul folder that is not as it was left", () => {
     expect(one.soul.active()?.version).toBe("v2");
   });
 
-  it("with nothing that can be used, the soul that ships is in force", () => {
-    const base = room();
+  it("with nothing that can be used, the soul that ships is active", () => {
+    const base = fixture();
     base.close();
     rmSync(join(base.base, "data"), { recursive: true });
     mkdirSync(join(base.base, "data/soul/soul_versions"), { recursive: true });
     writeFileSync(join(base.base, "data/soul/soul_versions/soul_v1.yaml"), "nonsense");
     writeFileSync(join(base.base, "data/soul/ACTIVE"), "v1");
-    const { soul } = room({}, base.base);
+    const { soul } = fixture({}, base.base);
     expect(soul.active()?.requiresApproval(pushing)).toBe("push");
     expect(soul.status().problem).toEqual(expect.any(String));
   });
 
   it("without even that, everything is asked and nothing is thrown", () => {
-    const base = room();
+    const base = fixture();
     base.close();
     rmSync(join(base.base, "data"), { recursive: true });
     rmSync(join(base.base, "product/soul"), { recursive: true });
     mkdirSync(join(base.base, "data"));
-    const { soul } = room({}, base.base);
+    const { soul } = fixture({}, base.base);
     const active = soul.active();
     expect(active?.requiresApproval({ kind: "read_files", capability: "file_ops", action: "read", tags: ["read"] })).toBe("everything");
     expect(active?.allows({ kind: "read_files", capability: "file_ops", action: "read", tags: ["read"] })).toBeNull();
     expect(soul.status()).toMatchObject({ activeVersion: null, problem: expect.any(String) as string });
   });
 
-  it("while the database does not answer, what is in force stays, and it is looked at again by itself", () => {
+  it("while the database does not answer, what is active stays, and it is looked at again by itself", () => {
     let at = Date.now();
-    const one = room({ now: () => at });
+    const one = fixture({ now: () => at });
     one.adopt(pushFree);
     one.storage.db.exec("ALTER TABLE soul_versions RENAME TO away");
     one.write("ACTIVE", "v1\n");
@@ -280,10 +283,10 @@ describe("a soul folder that is not as it was left", () => {
   });
 
   it("with a broken table of words, everything is asked and nothing is permitted", () => {
-    const base = room();
+    const base = fixture();
     base.close();
     writeFileSync(join(base.base, "product/config/governance.yaml"), "soul_terms: {names: [], words: []}\n");
-    const { soul } = room({}, base.base);
+    const { soul } = fixture({}, base.base);
     expect(soul.active()?.requiresApproval({ kind: "plan", capability: "quest", action: "plan", tags: [] })).not.toBeNull();
     expect(soul.active()?.allows({ kind: "read_files", capability: "file_ops", action: "read", tags: ["read"] })).toBeNull();
     expect(soul.status().problem).toMatch(/governance\.yaml/);
@@ -291,9 +294,9 @@ describe("a soul folder that is not as it was left", () => {
 });
 
 describe("with the flag off", () => {
-  it("no soul is in force, its state can be read, and nothing can be changed", () => {
+  it("no soul is active, its state can be read, and nothing can be changed", () => {
     let on = false;
-    const { soul } = room({ enabled: () => on });
+    const { soul } = fixture({ enabled: () => on });
     expect(soul.active()).toBeNull();
     expect(soul.status()).toEqual({ activeVersion: null, versions: ["v1"], pendingProposals: [], problem: null });
     expect(soul.get().active).toBe(false);
