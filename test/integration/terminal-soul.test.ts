@@ -100,6 +100,6 @@ describe("lancelot soul status and diff", () => {
     expect(lancelot("soul", "diff", "v7")).toMatchObject({ status: 1, stderr: expect.stringContaining("v7") as string });
     expect(lancelot("soul", "diff", "zzz")).toMatchObject({ status: 1, stderr: expect.stringContaining("no proposal zzz") as string });
     writeFileSync(join(folder, "data/soul/ACTIVE"), "nonsense");
-    expect(lancelot("soul", "status")).toMatchObject({ status: 1, stdout: expect.stringContaining("Soul v2 stays in force") as string });
+    expect(lancelot("soul", "status")).toMatchObject({ status: 1, stdout: expect.stringContaining("Soul v2 stays active") as string });
   });
 });
