@@ -263,7 +263,11 @@ describe("a redirect", () => {
   });
 
   it.each<[string, string, RegExp]>([
-    ["a host that is not listed", "https://other.example.org/x", /sends on to other\.example\.org, which is refused: .*not on the network list/],
+    [
+      "a host that is not listed",
+      "https://other.example.org/x",
+      /sends on to other\.example\.org, which is refused: .*not on the network list/,
+    ],
     ["a host the owner refuses", "https://bad.example.org/x", /refused/],
     ["http", "http://docs.example.org/x", /Only https/],
     ["this machine", "https://127.0.0.1/x", /always blocked/],
