@@ -10,7 +10,7 @@ export default {
   mutate: [
     "agent-server/governance/**/*.ts",
     "agent-server/receipts/**/*.ts",
-    "!agent-server/{governance,receipts}/**/{migrations,schema}.ts",
+    "!agent-server/{governance,receipts}/**/*{migrations,schema}.ts",
   ],
   ignorePatterns: [
     ".cache",

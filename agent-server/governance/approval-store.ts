@@ -27,7 +27,7 @@ interface Row {
   used_at: string | null;
 }
 
-/** An approval with what only this room needs of it. */
+/** An approval with its internal fields. */
 export interface StoredApproval {
   readonly approval: Approval;
   readonly hostId: string;
@@ -39,19 +39,19 @@ export interface ApprovalStore {
   insert(approval: Approval, of: { receiptId: string; deferred: boolean }): void;
   get(id: string): StoredApproval | null;
   list(filter: { status: ApprovalStatus; questId?: string; limit: number }): Approval[];
-  /** Every question of this workspace and quest that still waits. */
+  /** Pending approvals of this workspace and quest. */
   pending(questId: string): StoredApproval[];
-  /** Questions, of any workspace, whose time is over. */
+  /** Pending approvals of any workspace that have expired. */
   due(now: string): StoredApproval[];
-  /** Answers of one intent that may still serve it, newest first. */
+  /** Approvals that may still cover an intent, newest first. */
   ofIntent(hash: string, questId: string | null): StoredApproval[];
-  /** Moves a question from `pending`, once and for all; false when another was quicker. `notAfter` refuses what has expired. */
+  /** Ends a pending approval; false when it has ended already. `notAfter` skips one that has expired. */
   settle(id: string, to: { status: ApprovalStatus; reason: string | null; at: string; expiresAt?: string; notAfter?: string }): boolean;
-  /** Takes over a question that nobody waits for any more, to ask it again; false when it was answered meanwhile. */
+  /** Reopens a pending approval that no host waits for; false when it has been answered. */
   adopt(id: string, of: { expiresAt: string; receiptId: string; deferred: boolean }): boolean;
-  /** Uses an answer for one time up; false when it was used. */
+  /** Marks a one-time approval as used; false when it was used already. */
   use(id: string, at: string): boolean;
-  /** Questions asked since a moment (ISO 8601), by how they ended; and all that wait. */
+  /** Approvals created since a time (ISO 8601), by status, and all pending ones. */
   counts(since: string): { pending: number; allowed: number; denied: number; expired: number };
 }
 

@@ -1,66 +1,66 @@
 import type { Approval } from "../contract/governance.ts";
 
-/** How soon a host notices an answer that was given in another window, in ms; it looks only while something waits. */
+/** Milliseconds between checks for answers given in another window; runs only while an approval is awaited. */
 const pollInterval = 500;
 
-/** Those who wait for an answer to a question. */
-export interface Waiting {
-  /** Resolves when `ended` gives the question back. Aborting withdraws it. */
+/** The callers that wait for approvals. */
+export interface ApprovalWaiters {
+  /** Resolves with the ended approval. Aborting cancels it. */
   readonly wait: (id: string, signal: AbortSignal) => Promise<Approval>;
-  /** Looks at once, because the question was answered here. */
+  /** Checks at once, because the approval was answered in this host. */
   readonly wake: (id: string) => void;
   readonly has: (id: string) => boolean;
 }
 
-/** `ended` looks whether a question has ended (null while it is open); what it throws ends the wait. */
-export function createWaiting(deps: { ended: (id: string) => Approval | null; withdraw: (id: string) => void }): Waiting {
-  const looks = new Map<string, Set<() => void>>();
+/** `ended` returns the approval once it has ended, else null; an error it throws ends the wait. */
+export function createApprovalWaiters(deps: { ended: (id: string) => Approval | null; cancel: (id: string) => void }): ApprovalWaiters {
+  const checks = new Map<string, Set<() => void>>();
   let poll: NodeJS.Timeout | null = null;
 
   const wake = (id: string): void => {
-    for (const look of looks.get(id) ?? []) look();
+    for (const check of checks.get(id) ?? []) check();
   };
 
   return {
     wake,
-    has: (id) => looks.has(id),
+    has: (id) => checks.has(id),
     wait: (id, signal) =>
       new Promise((resolve, reject) => {
         const attempt = (work: () => void): void => {
           try {
             work();
           } catch (error) {
-            leave();
+            stop();
             reject(error instanceof Error ? error : new Error(String(error)));
           }
         };
-        const look = (): void =>
+        const check = (): void =>
           attempt(() => {
             const approval = deps.ended(id);
             if (approval === null) return;
-            leave();
+            stop();
             resolve(approval);
           });
         const onAbort = (): void => {
-          attempt(() => deps.withdraw(id));
-          look();
+          attempt(() => deps.cancel(id));
+          check();
         };
-        const leave = (): void => {
+        const stop = (): void => {
           signal.removeEventListener("abort", onAbort);
-          const mine = looks.get(id);
-          mine?.delete(look);
-          if (mine?.size === 0) looks.delete(id);
-          if (looks.size > 0 || poll === null) return;
+          const mine = checks.get(id);
+          mine?.delete(check);
+          if (mine?.size === 0) checks.delete(id);
+          if (checks.size > 0 || poll === null) return;
           clearInterval(poll);
           poll = null;
         };
-        looks.set(id, (looks.get(id) ?? new Set()).add(look));
+        checks.set(id, (checks.get(id) ?? new Set()).add(check));
         signal.addEventListener("abort", onAbort, { once: true });
         poll ??= setInterval(() => {
-          for (const each of looks.keys()) wake(each);
+          for (const each of checks.keys()) wake(each);
         }, pollInterval);
         if (signal.aborted) onAbort();
-        else look();
+        else check();
       }),
   };
 }

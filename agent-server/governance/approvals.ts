@@ -2,21 +2,22 @@ import { randomUUID } from "node:crypto";
 import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
 import type { Approval, ApprovalDecision, ApprovalStatus, Decision, Intent } from "../contract/governance.ts";
-import type { Ledger, ReceiptClosing, ReceiptOpening } from "../receipts/receipts.ts";
+import type { Ledger } from "../receipts/receipts.ts";
 import type { Redactor } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
+import { createApprovalReceipts } from "./approval-receipts.ts";
 import { type ApprovalStore, createApprovalStore, type StoredApproval } from "./approval-store.ts";
-import { createWaiting } from "./approval-waiting.ts";
+import { createApprovalWaiters } from "./approval-waiting.ts";
 
 /** What an approval card shows. */
 export interface Question {
-  /** One line: what will happen, on what. */
+  /** One line: the action and its object. */
   title: string;
   /** The exact command, diff or arguments. */
   detail: string;
 }
 
-interface Asking {
+interface ApprovalRequest {
   readonly intent: Intent;
   readonly hash: string;
   readonly decision: Decision;
@@ -26,25 +27,25 @@ interface Asking {
 }
 
 export interface Approvals {
-  /** An answer that already covers the intent: leave for the quest, or one given after a refusal for want of somebody to ask. */
-  readonly standing: (hash: string, questId: string | null) => Approval | null;
-  /** Puts a question; a deferred one is not waited for. The same question left open by a host that died is taken up again. */
-  readonly ask: (asking: Asking, deferred: boolean) => Approval;
-  /** Waits until the question is answered, cancelled or expired, here or in another window. Aborting cancels it. */
+  /** An answer that already covers the intent: one for the whole quest, or a late answer to a deferred request. */
+  readonly existingAnswer: (hash: string, questId: string | null) => Approval | null;
+  /** Creates an approval; nobody waits for a deferred one. Reuses the pending approval that a dead host left for the same intent. */
+  readonly ask: (request: ApprovalRequest, deferred: boolean) => Approval;
+  /** Waits until the approval is answered, cancelled or expired, here or in another window. Aborting cancels it. */
   readonly wait: (id: string, signal: AbortSignal) => Promise<Approval>;
-  /** Ends a question nobody waits for; nothing happens when it has ended. */
+  /** Cancels a pending approval; does nothing when it has ended. */
   readonly cancel: (id: string) => void;
-  /** Uses up an answer given for one time; false when it is not there or was used. */
+  /** Uses up a one-time approval; false when it is missing or was used. */
   readonly use: (id: string) => boolean;
   readonly list: (filter: { status?: ApprovalStatus; questId?: string; limit: number }) => Approval[];
   readonly get: (id: string) => Approval | null;
   readonly decide: (id: string, decision: ApprovalDecision, reason?: string) => Approval;
   readonly cancelQuest: (questId: string) => void;
-  /** Answers of this workspace since a moment (ISO 8601), by status; and those that wait. */
+  /** Approvals of this workspace since a time (ISO 8601), by status, and all pending ones. */
   readonly counts: (since: string) => { pending: number; allowed: number; denied: number; expired: number };
 }
 
-/** How the owner is asked: by the soul, bounded by the owner's settings. */
+/** How the owner is asked: set by the soul, bounded by the owner's settings. */
 export interface ApprovalRules {
   readonly timeoutSeconds: number;
   readonly channels: readonly string[];
@@ -55,19 +56,20 @@ const maxDetail = 100_000;
 const maxReason = 4000;
 const answers: Record<ApprovalDecision, ApprovalStatus> = { allow_once: "allowed_once", allow_quest: "allowed_quest", deny: "denied" };
 
-/** Questions to the owner: persisted, answered once, bound to one exact intent. Each question and each answer is a receipt. */
+/** Approval requests: persisted, answered once, bound to one exact intent. Each request and each answer writes a receipt. */
 export function createApprovals(deps: {
   storage: Storage;
   ledger: Ledger;
   redactor: Redactor;
   workspace: string | null;
-  /** Asked with each question. */
+  /** Read for each request. */
   rules: () => ApprovalRules;
   emit: Emit;
   /** Milliseconds since 1970. */
   now: () => number;
 }): Approvals {
-  const { storage, ledger, redactor, emit } = deps;
+  const { storage, redactor, emit } = deps;
+  const receipts = createApprovalReceipts(deps.ledger);
   const store: ApprovalStore = createApprovalStore(storage, deps.workspace ?? "");
   const timeoutMs = (): number => deps.rules().timeoutSeconds * 1000;
 
@@ -78,14 +80,7 @@ export function createApprovals(deps: {
     return clean.length <= limit ? clean : `${clean.slice(0, limit)}\n… ${clean.length - limit} more characters`;
   }
 
-  /** Opened and closed inside the running transaction, so that it is undone with it. */
-  function receipt(opening: ReceiptOpening, closing: ReceiptClosing): string {
-    const id = ledger.open(opening);
-    ledger.close(id, closing);
-    return id;
-  }
-
-  /** Ends a question with its receipt, or does nothing when another was quicker. */
+  /** Ends an approval and writes its receipt; returns null when it has ended already. */
   function settle(
     one: StoredApproval,
     to: { status: ApprovalStatus; reason: string | null; name: string; expiresAt?: string; notAfter?: string },
@@ -94,31 +89,17 @@ export function createApprovals(deps: {
     const settled = storage.transaction(() => {
       const at = time();
       if (!store.settle(approval.id, { ...to, at })) return null;
-      const allowed = to.status === "allowed_once" || to.status === "allowed_quest";
-      receipt(
-        {
-          actionType: "user_interaction",
-          actionName: to.name,
-          inputs: { approvalId: approval.id, intentHash: approval.intentHash, title: approval.title },
-          riskTier: approval.tier,
-          parentId: one.receiptId,
-          questId: approval.questId,
-        },
-        {
-          status: allowed || to.status === "denied" ? "success" : "cancelled",
-          outputs: { answer: to.status, ...(to.reason === null ? {} : { reason: to.reason }) },
-        },
-      );
+      receipts.ended(one, to);
       return store.get(approval.id)?.approval ?? null;
     });
     if (settled === null) return null;
-    if (waiting.has(settled.id)) told.add(settled.id);
+    if (waiters.has(settled.id)) announced.add(settled.id);
     emit("approval", settled);
-    waiting.wake(settled.id);
+    waiters.wake(settled.id);
     return settled;
   }
 
-  /** Ends what nobody answered in time. */
+  /** Ends the approvals that nobody answered in time. */
   function expire(): void {
     const now = time();
     for (const one of store.due(now)) settle(one, { status: "expired", reason: null, name: "approval.expire" });
@@ -126,13 +107,13 @@ export function createApprovals(deps: {
 
   function get(id: string): StoredApproval {
     const one = store.get(id);
-    if (one === null) throw new LancelotError("not_found", `There is no approval ${id}.`);
+    if (one === null) throw new LancelotError("not_found", `No approval has the id ${id}.`);
     return one;
   }
 
-  /** Questions somebody waits for whose end was told; an answer from another window is told when it is noticed. */
-  const told = new Set<string>();
-  const waiting = createWaiting({
+  /** Awaited approvals whose end this host has emitted; an answer from another window is emitted when it is noticed. */
+  const announced = new Set<string>();
+  const waiters = createApprovalWaiters({
     ended(id) {
       let one = get(id);
       if (one.approval.status === "pending" && one.approval.expiresAt <= time()) {
@@ -140,19 +121,19 @@ export function createApprovals(deps: {
         one = get(id);
       }
       if (one.approval.status === "pending") return null;
-      if (!told.has(id)) {
-        told.add(id);
+      if (!announced.has(id)) {
+        announced.add(id);
         emit("approval", one.approval);
       }
       return one.approval;
     },
-    withdraw(id) {
+    cancel(id) {
       settle(get(id), { status: "cancelled", reason: null, name: "approval.cancel" });
     },
   });
 
   return {
-    standing(hash, questId) {
+    existingAnswer(hash, questId) {
       const now = time();
       for (const { approval, deferred } of store.ofIntent(hash, questId)) {
         if (approval.status === "allowed_quest" && questId !== null) return approval;
@@ -171,29 +152,13 @@ export function createApprovals(deps: {
           .find(
             (one) =>
               one.approval.status === "pending" &&
-              !waiting.has(one.approval.id) &&
+              !waiters.has(one.approval.id) &&
               (one.deferred || !storage.hostAlive(one.hostId) || one.hostId === storage.hostId),
           );
         const id = open?.approval.id ?? randomUUID();
         const expiresAt = time(timeoutMs());
-        const receiptId = receipt(
-          {
-            actionType: "user_interaction",
-            actionName: "approval.ask",
-            inputs: {
-              approvalId: id,
-              intentHash: hash,
-              capability: intent.capability,
-              action: intent.action,
-              title,
-              detail: detail.slice(0, maxReason),
-            },
-            riskTier: decision.tier,
-            parentId,
-            questId,
-          },
-          { status: "success", outputs: { expiresAt, waits: !deferred, rules: decision.rules.map((rule) => rule.id) } },
-        );
+        const request = { approvalId: id, intentHash: hash, intent, decision, title, detail, parentId, questId, expiresAt, deferred };
+        const receiptId = receipts.asked(request);
         if (open === undefined || !store.adopt(id, { expiresAt, receiptId, deferred })) {
           store.insert(
             {
@@ -222,7 +187,7 @@ export function createApprovals(deps: {
       return asked;
     },
 
-    wait: (id, signal) => waiting.wait(id, signal).finally(() => told.delete(id)),
+    wait: (id, signal) => waiters.wait(id, signal).finally(() => announced.delete(id)),
 
     cancel(id) {
       const one = store.get(id);
@@ -244,7 +209,7 @@ export function createApprovals(deps: {
     decide(id, decision, reason) {
       const one = get(id);
       if (decision === "allow_quest" && one.approval.questId === null) {
-        throw new LancelotError("conflict", "This question belongs to no task. Allow it once, or deny it.");
+        throw new LancelotError("conflict", "This request does not belong to a task. Allow it once, or deny it.");
       }
       const words = reason === undefined || reason.trim() === "" ? null : bounded(reason.trim(), maxReason);
       const settled = settle(one, {
@@ -252,21 +217,21 @@ export function createApprovals(deps: {
         reason: words,
         name: "approval.answer",
         notAfter: time(),
-        // Nobody waits for it: the answer serves the next identical intent for as long as a question would have been open.
+        // Nobody waits for it, so the answer covers the next identical intent for one approval timeout.
         ...(one.deferred ? { expiresAt: time(timeoutMs()) } : {}),
       });
       if (settled !== null) return settled;
       expire();
       const { status } = get(id).approval;
-      const what: Record<ApprovalStatus, string> = {
+      const state: Record<ApprovalStatus, string> = {
         pending: "is being answered",
         allowed_once: "was already allowed",
         allowed_quest: "was already allowed for this task",
         denied: "was already denied",
-        expired: "has expired; what asked for it was refused",
-        cancelled: "was withdrawn, because what asked for it stopped",
+        expired: "has expired, so the action was denied",
+        cancelled: "was canceled, because its task stopped",
       };
-      throw new LancelotError("conflict", `This question ${what[status]}.`, { data: { status } });
+      throw new LancelotError("conflict", `This request ${state[status]}.`, { data: { status } });
     },
 
     cancelQuest(questId) {

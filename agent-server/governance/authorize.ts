@@ -4,27 +4,27 @@ import type { ActionType } from "../contract/receipts.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Log, Redactor } from "../security/security.ts";
 import type { Approvals, Question } from "./approvals.ts";
-import type { Judged } from "./decide.ts";
+import type { Evaluation } from "./decide.ts";
 import { intentHash } from "./intent-hash.ts";
 
-/** Leave to do one exact thing: the intent with this hash, once. */
+/** A grant for the intent with this hash, to be used once. */
 export interface Authorization {
   readonly decision: Decision;
   readonly intentHash: string;
   readonly approvalId: string | null;
 }
 
-/** Who asks for leave, and how the asking is told. */
+/** Who requests authorization, and how a pending approval is reported. */
 export interface AuthorizeContext {
   questId: string | null;
   parentId: string | null;
   signal: AbortSignal;
   onWaiting?: (approval: Approval) => void;
-  /** What a denial's receipt is named and shows; the gate's own words for the intent without it. */
+  /** Name and inputs of a denial's receipt; the gate describes the intent itself without it. */
   receipt?: RefusedAction;
 }
 
-/** The action a denial is recorded as, so that it leaves one receipt and not one of the gate and one of the tool. */
+/** The action a denial is recorded as, so that gate and tool share one receipt. */
 export interface RefusedAction {
   readonly actionType: ActionType;
   readonly actionName: string;
@@ -38,34 +38,34 @@ export interface Authorizer {
   readonly setCanAsk: (canAsk: boolean) => void;
 }
 
-/** Who learns from what was decided and answered. None of it changes the decision at hand. */
-export interface Witness {
-  readonly decided: (intent: Intent, judged: Judged) => void;
-  /** The owner allowed or denied; told once for each answer this host waited for or found standing. */
-  readonly answered: (judged: Judged, approval: Approval) => void;
-  /** Counts one use of a learned rule; false when it may not decide any more. */
-  readonly useLearned: (ruleId: string, context: { questId: string | null; parentId: string | null }) => boolean;
+/** Observes decisions and answers for statistics, trust and learning. It never changes the current decision. */
+export interface DecisionObserver {
+  readonly decided: (intent: Intent, evaluation: Evaluation) => void;
+  /** The owner allowed or denied. Called once for each answer that this host awaited or found. */
+  readonly answered: (evaluation: Evaluation, approval: Approval) => void;
+  /** Counts one use of a learned rule; false when the rule may no longer decide. */
+  readonly countLearnedUse: (ruleId: string, context: { questId: string | null; parentId: string | null }) => boolean;
 }
 
-/** Turns decisions into leave that can be used once, and asks the owner in between. */
+/** Turns decisions into one-time authorizations, asking the owner where the verdict is `ask`. */
 export function createAuthorizer(deps: {
-  evaluate: (intent: Intent) => Judged;
-  /** What the soul does when nobody answers in time: `skip_and_log` or `stop_task`. */
+  evaluate: (intent: Intent) => Evaluation;
+  /** The soul's escalation when an approval expires: `skip_and_log` or `stop_task`. */
   escalation: () => string;
-  witness: Witness;
+  observer: DecisionObserver;
   approvals: Approvals;
   ledger: Ledger;
   redactor: Redactor;
   log: Log;
 }): Authorizer {
-  const { evaluate, witness, approvals, ledger, redactor, log } = deps;
+  const { evaluate, observer, approvals, ledger, redactor, log } = deps;
   let canAsk = true;
-  /** What this gate gave out, and whether it was used; anything else is not an authorization. */
-  const given = new WeakMap<Authorization, { used: boolean; once: boolean; learned: boolean }>();
+  /** Every authorization of this gate; an object that is not in here is not an authorization. */
+  const grants = new WeakMap<Authorization, { used: boolean; once: boolean; learned: boolean }>();
 
-  function grant({ decision, learnedRule }: Judged, hash: string, approval: Approval | null): Authorization {
+  function grant({ decision, learnedRule }: Evaluation, hash: string, approval: Approval | null): Authorization {
     const authorization: Authorization = Object.freeze({ decision, intentHash: hash, approvalId: approval?.id ?? null });
-    given.set(authorization, {
+    grants.set(authorization, {
       used: false,
       once: approval?.status === "allowed_once",
       learned: approval === null && learnedRule !== null,
@@ -73,53 +73,59 @@ export function createAuthorizer(deps: {
     return authorization;
   }
 
-  /** The one receipt of a denial; its id is in the error. */
+  /** Writes the one receipt of a denial; its id is in the error's data. */
   function refuse(intent: Intent, decision: Decision, context: AuthorizeContext): LancelotError {
-    const intended = { capability: intent.capability, action: intent.action, mode: intent.mode, args: redactor.value(intent.args, 8192) };
-    const named: RefusedAction = context.receipt ?? { actionType: "system", actionName: "governance.deny", inputs: intended };
+    const requested = { capability: intent.capability, action: intent.action, mode: intent.mode, args: redactor.value(intent.args, 8192) };
+    const recorded: RefusedAction = context.receipt ?? { actionType: "system", actionName: "governance.deny", inputs: requested };
     const receiptId = ledger.record(
       {
-        actionType: named.actionType,
-        actionName: named.actionName,
-        inputs: named.inputs,
+        actionType: recorded.actionType,
+        actionName: recorded.actionName,
+        inputs: recorded.inputs,
         riskTier: decision.tier,
         parentId: context.parentId,
         questId: context.questId,
-        metadata: { ...named.metadata, gate: context.receipt === undefined ? {} : intended },
+        metadata: { ...recorded.metadata, gate: context.receipt === undefined ? {} : requested },
       },
       {
         status: "failure",
-        errorMessage: words(decision),
+        errorMessage: ruleMessages(decision),
         outputs: { verdict: decision.verdict, rules: decision.rules, alternatives: decision.alternatives },
       },
     );
-    return new LancelotError("denied", words(decision), { data: { decision, receiptId } });
+    return new LancelotError("denied", ruleMessages(decision), { data: { decision, receiptId } });
   }
 
-  /** The judgement, with the use of a learned rule counted; one that is used up does not allow anything. */
-  function decideNow(intent: Intent, context: AuthorizeContext): { judged: Judged; mustAsk: boolean } {
-    let judged = evaluate(intent);
+  /** Evaluates the intent and counts the use of a learned rule; a rule that is used up allows nothing. */
+  function decideNow(intent: Intent, context: AuthorizeContext): { evaluation: Evaluation; mustAsk: boolean } {
+    let evaluation = evaluate(intent);
     let mustAsk = false;
-    if (judged.learnedRule !== null && !witness.useLearned(judged.learnedRule, context)) {
-      judged = evaluate(intent);
-      mustAsk = judged.learnedRule !== null;
+    if (evaluation.learnedRule !== null && !observer.countLearnedUse(evaluation.learnedRule, context)) {
+      evaluation = evaluate(intent);
+      mustAsk = evaluation.learnedRule !== null;
     }
-    witness.decided(intent, judged);
-    return { judged, mustAsk };
+    observer.decided(intent, evaluation);
+    return { evaluation, mustAsk };
   }
 
-  async function ask(intent: Intent, hash: string, judged: Judged, question: Question, context: AuthorizeContext): Promise<Authorization> {
-    const { decision } = judged;
+  async function ask(
+    intent: Intent,
+    hash: string,
+    evaluation: Evaluation,
+    question: Question,
+    context: AuthorizeContext,
+  ): Promise<Authorization> {
+    const { decision } = evaluation;
     const { questId, parentId, signal } = context;
-    const standing = approvals.standing(hash, questId);
-    // The same words can come to mean more: a script that a command runs was changed since the owner said yes to it.
-    if (standing !== null && namesAll(standing.rules, decision.rules)) {
-      witness.answered(judged, standing);
-      return grant(judged, hash, standing);
+    const existing = approvals.existingAnswer(hash, questId);
+    // The same arguments can come to mean more, for example when a script that a command runs has changed since the approval.
+    if (existing !== null && includesAll(existing.rules, decision.rules)) {
+      observer.answered(evaluation, existing);
+      return grant(evaluation, hash, existing);
     }
     const asked = approvals.ask({ intent, hash, decision, question, questId, parentId }, !canAsk);
     if (!canAsk) {
-      throw new LancelotError("needs_approval", `This needs the owner's approval, and nobody can be asked here: ${asked.title}`, {
+      throw new LancelotError("needs_approval", `Requires approval, and nobody can be asked here: ${asked.title}`, {
         data: { approvalId: asked.id, decision },
       });
     }
@@ -133,68 +139,72 @@ export function createAuthorizer(deps: {
     }
     const data = { approvalId: answer.id, decision };
     if (answer.status === "allowed_once" || answer.status === "allowed_quest" || answer.status === "denied")
-      witness.answered(judged, answer);
+      observer.answered(evaluation, answer);
     switch (answer.status) {
       case "allowed_once":
       case "allowed_quest":
-        return grant(judged, hash, answer);
+        return grant(evaluation, hash, answer);
       case "denied":
-        throw new LancelotError("denied", answer.reason === null ? "The owner said no." : `The owner said no: ${answer.reason}`, {
+        throw new LancelotError("denied", answer.reason === null ? "Approval denied." : `Approval denied: ${answer.reason}`, {
           data: { ...data, reason: answer.reason },
         });
       case "expired":
-        throw new LancelotError("needs_approval", `Nobody answered in time, so this was not done: ${answer.title}`, {
+        throw new LancelotError("needs_approval", `The approval request expired: ${answer.title}`, {
           data: { ...data, expired: true, escalation: deps.escalation() },
         });
       case "cancelled":
       case "pending":
-        throw new LancelotError("cancelled", "Stopped while waiting for the owner's approval.", { data });
+        throw new LancelotError("cancelled", "Canceled while waiting for approval.", { data });
     }
   }
 
   return {
     async authorize(intent, question, context) {
-      if (context.signal.aborted) throw new LancelotError("cancelled", "Stopped before it was decided.");
+      if (context.signal.aborted) throw new LancelotError("cancelled", "Canceled before a decision.");
       try {
-        const { judged, mustAsk } = decideNow(intent, context);
-        const { decision } = judged;
+        const { evaluation, mustAsk } = decideNow(intent, context);
+        const { decision } = evaluation;
         if (decision.verdict === "deny") throw refuse(intent, decision, context);
         const hash = intentHash(intent);
-        if (decision.verdict === "allow" && !mustAsk) return grant(judged, hash, null);
-        return await ask(intent, hash, judged, question, context);
+        if (decision.verdict === "allow" && !mustAsk) return grant(evaluation, hash, null);
+        return await ask(intent, hash, evaluation, question, context);
       } catch (error) {
         if (error instanceof LancelotError && expected.has(error.code)) throw error;
-        log("the gate failed and denies", error);
-        throw new LancelotError("denied", "The gate failed, so this is refused. Try again; the log says what failed.", { cause: error });
+        log("policy check failed; denying", error);
+        throw new LancelotError("denied", "The policy check failed, so this action is denied. Try again; the log has the cause.", {
+          cause: error,
+        });
       }
     },
 
     redeem(authorization, intent) {
-      const leave = given.get(authorization);
-      if (leave === undefined) throw new LancelotError("denied", "This was not authorized.");
-      if (leave.used) throw new LancelotError("denied", "This authorization was already used. Ask again.");
-      // Whatever comes of it, an authorization is tried once.
-      leave.used = true;
+      const granted = grants.get(authorization);
+      if (granted === undefined) throw new LancelotError("denied", "This action was not authorized.");
+      if (granted.used) throw new LancelotError("denied", "This authorization was already used. Request a new one.");
+      // An authorization is used up even when the checks below fail.
+      granted.used = true;
       let hash: string;
       try {
         hash = intentHash(intent);
       } catch (error) {
-        throw new LancelotError("denied", "What is about to be done cannot be compared with what was authorized.", { cause: error });
+        throw new LancelotError("denied", "The action cannot be compared with the authorized one.", { cause: error });
       }
       if (hash !== authorization.intentHash) {
-        throw new LancelotError("denied", "What is about to be done is not what was authorized. Ask again for exactly this.");
+        throw new LancelotError("denied", "The action differs from the authorized one. Request approval for exactly this action.");
       }
       const now = evaluate(intent);
       const { decision } = now;
-      // The use of a learned rule was counted when it gave leave; it may have been its last.
-      const lastUse = leave.learned && decision.verdict === "ask" && now.held === null && decision.tier <= authorization.decision.tier;
+      // The learned rule's use was counted when it granted this; that may have been its last one.
+      const lastUse = granted.learned && decision.verdict === "ask" && now.heldBy === null && decision.tier <= authorization.decision.tier;
       if (!lastUse && !covers(authorization, decision)) {
-        throw new LancelotError("denied", `Since this was authorized, things have changed: ${words(decision)}`, { data: { decision } });
+        throw new LancelotError("denied", `The policy result changed after authorization: ${ruleMessages(decision)}`, {
+          data: { decision },
+        });
       }
       const { approvalId } = authorization;
       if (approvalId === null) return;
-      const valid = leave.once ? approvals.use(approvalId) : approvals.get(approvalId)?.status === "allowed_quest";
-      if (!valid) throw new LancelotError("denied", "The approval for this was already used or withdrawn. Ask again.");
+      const valid = granted.once ? approvals.use(approvalId) : approvals.get(approvalId)?.status === "allowed_quest";
+      if (!valid) throw new LancelotError("denied", "The approval was already used or canceled. Request a new one.");
     },
 
     setCanAsk(can) {
@@ -205,18 +215,18 @@ export function createAuthorizer(deps: {
 
 const expected: ReadonlySet<string> = new Set(["denied", "needs_approval", "cancelled"]);
 
-/** True while leave given for one decision is enough for the decision of now: nothing has been added that would have to be asked. */
+/** True while an authorization suffices for the current decision: no rule was added that would have to be asked. */
 function covers(authorization: Authorization, now: Decision): boolean {
   if (now.verdict === "allow") return true;
   if (now.verdict === "deny" || authorization.approvalId === null) return false;
-  return namesAll(authorization.decision.rules, now.rules);
+  return includesAll(authorization.decision.rules, now.rules);
 }
 
-/** True when every rule that speaks now is among those the owner was shown. */
-function namesAll(shown: readonly Rule[], now: readonly Rule[]): boolean {
+/** True when the owner was shown every rule of the current decision. */
+function includesAll(shown: readonly Rule[], now: readonly Rule[]): boolean {
   return now.every((rule) => shown.some((asked) => asked.id === rule.id));
 }
 
-function words(decision: Decision): string {
+function ruleMessages(decision: Decision): string {
   return decision.rules.map((rule) => rule.message).join(" ");
 }

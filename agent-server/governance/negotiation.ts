@@ -1,35 +1,35 @@
 import type { Decision, Intent, Rule } from "../contract/governance.ts";
-import { advice } from "./negotiation-advice.ts";
+import { adviceFor } from "./negotiation-advice.ts";
 
-/** What was blocked, by which rules, and what can be done instead: for the model and for the owner (requirement A6). */
+/** A denied action, the rules behind the denial and the alternatives, for the model and the owner (requirement A6). */
 export interface GovernanceFeedback {
-  /** What was not done: `delete_file (file_ops.delete)`. */
+  /** The denied action: `delete_file (file_ops.delete)`. */
   readonly action: string;
   readonly rules: readonly Rule[];
-  /** Sentences, best first: a tool with less risk by its name, a smaller step, the owner. Never empty. */
+  /** Sentences, best first: a less risky tool by name, a smaller step, the owner. Never empty. */
   readonly alternatives: readonly string[];
   /**
-   * `never`: it stays refused. `after_approval`: it waits for the owner's yes. `changed`: something else of the same kind may pass.
+   * `never`: it stays denied. `after_approval`: it requires approval. `changed`: the same action with other arguments may pass.
    */
   readonly retry: "never" | "after_approval" | "changed";
 }
 
 export interface NegotiationContext {
-  /** The tool that was called; absent for what no tool did. */
+  /** The called tool; absent when no tool was involved. */
   readonly tool?: string;
-  /** Names of the tools that can be used now: nothing else is advised. */
+  /** Names of the available tools; only these are suggested. */
   readonly tools: readonly string[];
-  /** The rules refused; the owner said no; or nobody said yes. */
+  /** Denied by the rules, by the owner, or because nobody answered. */
   readonly refusal: "rules" | "owner" | "unanswered";
-  /** The owner's words with a no. */
+  /** The reason the owner gave with a denial. */
   readonly reason: string | null;
 }
 
-const most = 6;
+const maxAlternatives = 6;
 
 /**
- * The answer to something that was not done. Its texts come from tables and code alone, so that nothing a model, a file or a page wrote
- * is repeated as advice.
+ * The feedback for a denied action. Its texts come from tables and code alone, so that text from a model, a file or a page is never
+ * repeated as advice.
  */
 export function feedbackFor(
   intent: Pick<Intent, "capability" | "action" | "args">,
@@ -39,9 +39,9 @@ export function feedbackFor(
   const name = `${intent.capability}.${intent.action}`;
   const usable = new Set(context.tools);
   const retry = retryOf(decision, context);
-  const offered = [...advice(intent, decision.rules, usable), ...decision.alternatives.filter((sentence) => !justAsk.has(sentence))];
-  // The last resort has its place, however much else there is.
-  const alternatives = [...new Set(offered)].slice(0, most - 1);
+  const offered = [...adviceFor(intent, decision.rules, usable), ...decision.alternatives.filter((sentence) => !justAsk.has(sentence))];
+  // Leaves room for the owner sentence, which always comes last.
+  const alternatives = [...new Set(offered)].slice(0, maxAlternatives - 1);
   return {
     action: context.tool === undefined ? name : `${context.tool} (${name})`,
     rules: decision.rules,
@@ -50,29 +50,29 @@ export function feedbackFor(
   };
 }
 
-/** What tables say where nothing is left but the owner; `ownerSentence` says it better. */
+/** Table sentences that `ownerSentence` replaces. */
 const justAsk: ReadonlySet<string> = new Set(["Ask the owner.", "Ask the owner to do it."]);
 
 function ownerSentence({ refusal }: NegotiationContext, usable: ReadonlySet<string>): string {
   const how = usable.has("ask_owner") ? "Ask the owner with ask_owner" : "Tell the owner in your answer";
   switch (refusal) {
     case "owner":
-      return `${how} what they would accept instead.`;
+      return `${how} which alternative they would accept.`;
     case "unanswered":
-      return `Go on with what needs no approval; ${usable.has("ask_owner") ? "ask the owner with ask_owner" : "tell the owner in your answer"} what is left and why.`;
+      return `Continue with steps that need no approval; ${usable.has("ask_owner") ? "ask the owner with ask_owner" : "tell the owner in your answer"} what remains and why.`;
     case "rules":
-      return `${how} what you wanted to do and why, so that they can do it themselves or change the rule.`;
+      return `${how} what you wanted to do and why, so that they can do it or change the rule.`;
   }
 }
 
-/** Rules about what was named, not about the kind of action: with another name the same may pass. */
+/** Rules about the arguments rather than the kind of action: other arguments may pass. */
 const aboutArguments =
   /^(?:path|secret|protected|command|repository|network|memory|skill|connector|vision)\.|^tier\.(?:outside|no-target)$|^policy\.destructive$/;
-/** Of these, the ones no change of the arguments gets around. */
-const whatever = /^(?:network\.off|network\.table|command\.table|memory\.off|policy\.gate-failed)$/;
+/** Of these, the rules that apply to all arguments. */
+const anyArguments = /^(?:network\.off|network\.table|command\.table|memory\.off|policy\.gate-failed)$/;
 
 function retryOf({ verdict, rules }: Pick<Decision, "verdict" | "rules">, context: NegotiationContext): GovernanceFeedback["retry"] {
   if (context.refusal === "owner") return context.reason === null ? "never" : "changed";
   if (context.refusal === "unanswered" || verdict === "ask") return "after_approval";
-  return rules.length > 0 && rules.every(({ id }) => aboutArguments.test(id) && !whatever.test(id)) ? "changed" : "never";
+  return rules.length > 0 && rules.every(({ id }) => aboutArguments.test(id) && !anyArguments.test(id)) ? "changed" : "never";
 }

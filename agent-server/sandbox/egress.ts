@@ -20,7 +20,7 @@ export interface EgressConnection {
   readonly reason: string | null;
 }
 
-/** What the network policy says of an address; `NetworkJudgement` of governance is one. */
+/** What the network policy says of an address; `NetworkJudgment` of governance is one. */
 export interface EgressJudgement {
   readonly verdict: "allow" | "deny";
   readonly rule: { readonly message: string };

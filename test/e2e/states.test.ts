@@ -170,7 +170,7 @@ describe("with a model", () => {
     await newTask(chat);
     await send(chat, "Read the secrets");
     await said(chat, "I may not read them.").waitFor();
-    expect(told()).toContain("Environment files hold keys and passwords");
+    expect(told()).toContain("Environment files contain keys and passwords");
     expect(JSON.stringify(server.requests)).not.toContain("TOKEN=1234");
   });
 

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { connect as connectTls } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createNetworkPolicy } from "../../agent-server/governance/policy/network.ts";
+import { createNetworkPolicy } from "../../agent-server/governance/policy/network-policy.ts";
 import { checkedLookup, createRedactor } from "../../agent-server/security/security.ts";
 import { createEgressProxy, type EgressConnection, type EgressProxy } from "../../agent-server/sandbox/egress.ts";
 import { openOsShell } from "../support/sandbox/os-shell.ts";
@@ -139,16 +139,16 @@ describe.skipIf(process.getuid?.() !== 0)("the way to the network", () => {
   });
 
   it.each([
-    ["another host", "other.example:443", 403, "not on the list"],
+    ["another host", "other.example:443", 403, "not on the network list"],
     ["another port", "listed.example:8443", 403, "port"],
     ["port 80", "listed.example:80", 403, "port"],
-    ["loopback", "127.0.0.1:443", 403, "never reached"],
-    ["this machine by name", "localhost:443", 403, "never reached"],
-    ["cloud metadata", "169.254.169.254:443", 403, "never reached"],
-    ["a private network", "10.0.0.1:443", 403, "never reached"],
-    ["a number for an address", "2130706433:443", 403, "never reached"],
-    ["IPv6 loopback", "[::1]:443", 403, "never reached"],
-    ["a listed name that leads into this machine", "rebound.example:443", 403, "private network or on this machine"],
+    ["loopback", "127.0.0.1:443", 403, "always blocked"],
+    ["this machine by name", "localhost:443", 403, "always blocked"],
+    ["cloud metadata", "169.254.169.254:443", 403, "always blocked"],
+    ["a private network", "10.0.0.1:443", 403, "always blocked"],
+    ["a number for an address", "2130706433:443", 403, "always blocked"],
+    ["IPv6 loopback", "[::1]:443", 403, "always blocked"],
+    ["a listed name that leads into this machine", "rebound.example:443", 403, "private network or this machine"],
     ["a name with a password", "listed.example@evil.example:443", 403, ""],
     ["a path", "listed.example:443/x", 400, ""],
     ["nothing", ":443", 400, ""],
@@ -168,7 +168,7 @@ describe.skipIf(process.getuid?.() !== 0)("the way to the network", () => {
   it("tells how a host is added, beside the number and in the text", async () => {
     const grant = await proxy.grant();
     const answer = await tunnel(grant.socketPath, grant.proxyUrl("x:1"), "other.example:443");
-    expect(answer.words).toContain("other.example is not on the list");
+    expect(answer.words).toContain("other.example is not on the network list");
     expect(answer.body).toContain("Ask the owner to add other.example.");
     await grant.revoke();
   });

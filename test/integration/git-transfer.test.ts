@@ -360,8 +360,8 @@ describe("git_push", () => {
   it.each<[string, string, string]>([
     ["ext", "ext::sh -c touch% pwned", "https only"],
     ["ssh", "git@example.invalid:o/p.git", "https only"],
-    ["a host that is not listed", "https://example.invalid/o/p.git", "not on the list"],
-    ["metadata", "https://169.254.169.254/o/p.git", "never reached"],
+    ["a host that is not listed", "https://example.invalid/o/p.git", "not on the network list"],
+    ["metadata", "https://169.254.169.254/o/p.git", "always blocked"],
     ["http elsewhere", "http://example.invalid/o/p.git", "https only"],
     ["an option", "--receive-pack=x", "https only"],
   ])("is refused for %s", async (_what, url, words) => {

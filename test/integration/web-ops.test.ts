@@ -217,13 +217,13 @@ describe("fetch_url", () => {
   });
 
   it.each<[string, string, RegExp]>([
-    ["a host that is not listed", "https://other.example.org/", /not on the list/],
-    ["a host the owner refuses", "https://bad.example.org/", /list of hosts to refuse/],
+    ["a host that is not listed", "https://other.example.org/", /not on the network list/],
+    ["a host the owner refuses", "https://bad.example.org/", /denied hosts/],
     ["http", "http://docs.example.org/", /Only https/],
     ["another port", "https://docs.example.org:8443/", /port/],
-    ["a name and a password", "https://me:pw@docs.example.org/", /name or a password/],
-    ["this machine", "https://127.0.0.1/", /never reached/],
-    ["cloud metadata", "https://169.254.169.254/latest", /never reached/],
+    ["a name and a password", "https://me:pw@docs.example.org/", /user name or password/],
+    ["this machine", "https://127.0.0.1/", /always blocked/],
+    ["cloud metadata", "https://169.254.169.254/latest", /always blocked/],
     ["a file", "file:///etc/passwd", /Only https/],
     ["a secret in the address", "https://docs.example.org/?key=sk-ant-api03-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", /secret/],
   ])("refuses %s before anything is sent", async (_, url, words) => {
@@ -267,11 +267,15 @@ describe("a redirect", () => {
   });
 
   it.each<[string, string, RegExp]>([
-    ["a host that is not listed", "https://other.example.org/x", /sends on to other\.example\.org, which is refused: .*not on the list/],
+    [
+      "a host that is not listed",
+      "https://other.example.org/x",
+      /sends on to other\.example\.org, which is refused: .*not on the network list/,
+    ],
     ["a host the owner refuses", "https://bad.example.org/x", /refused/],
     ["http", "http://docs.example.org/x", /Only https/],
-    ["this machine", "https://127.0.0.1/x", /never reached/],
-    ["a private address written as a number", "https://2130706433/x", /never reached/],
+    ["this machine", "https://127.0.0.1/x", /always blocked/],
+    ["a private address written as a number", "https://2130706433/x", /always blocked/],
     ["another port", "https://docs.example.org:444/x", /port/],
     ["a name and a password", "https://a:b@docs.example.org/x", /password/],
   ])("to %s is not followed", async (_, location, words) => {

@@ -1,15 +1,15 @@
-import type { CommandJudgement } from "../../agent-server/governance/facts.ts";
+import type { CommandJudgment } from "../../agent-server/governance/decision-facts.ts";
 
 const sentence = /^\S.{8,}[.!?)]$/s;
 
 const shortId = (id: string): string => id.replace("command.", "");
 
-function inOrder(tags: CommandJudgement["tags"]): string {
+function inOrder(tags: CommandJudgment["tags"]): string {
   return [...tags].toSorted().join(" ");
 }
 
-/** A judgement on one line: verdict, tier and risk, scope, rules, tags, how many alternatives there are, and the parts. */
-export function judgedLine({ verdict, tier, riskLevel, rules, alternatives, scope, tags, parts }: CommandJudgement): string {
+/** A judgment on one line: verdict, tier, risk, scope, rules, tags, number of alternatives, and the parts. */
+export function judgedLine({ verdict, tier, riskLevel, rules, alternatives, scope, tags, parts }: CommandJudgment): string {
   const consists = parts.map(({ within, rule, verdict: own }) => [...within, `${own} ${shortId(rule.id)}`].join(">"));
   const worded = [...rules.map(({ message }) => message), ...parts.map(({ rule }) => rule.message), ...alternatives];
   return [
@@ -17,23 +17,19 @@ export function judgedLine({ verdict, tier, riskLevel, rules, alternatives, scop
     scope,
     rules.map(({ id }) => shortId(id)).join(" "),
     inOrder(tags),
-    `${alternatives.length}${worded.every((words) => sentence.test(words)) ? "" : " without words"}`,
+    `${alternatives.length}${worded.every((words) => sentence.test(words)) ? "" : " malformed message"}`,
     consists.length > 12 ? `${consists.slice(0, 12).join(", ")} … ${consists.length}` : consists.join(", "),
   ].join(" | ");
 }
 
-/** A judgement in full, a line each: each rule with its sentence, each alternative, each simple command with where it stands. */
-export function judgedBlock(judgement: CommandJudgement, base: string): string {
-  const { verdict, tier, riskLevel, rules, alternatives, scope, tags, parts } = judgement;
-  const sentences = new Set(rules.map(({ message }) => message));
+/** A judgment in full: each rule id, the number of alternatives, and each simple command with its position. */
+export function judgedBlock({ verdict, tier, riskLevel, rules, alternatives, scope, tags, parts }: CommandJudgment, base: string): string {
   const lines = [
     `${verdict} ${tier} ${riskLevel}, ${scope}; ${inOrder(tags)}`,
-    ...rules.map(({ id, source, message }) => `${source}.${id}: ${message}`),
-    ...alternatives.map((one) => `> ${one}`),
+    ...rules.map(({ id, source }) => `${source}.${id}`),
+    ...(alternatives.length === 0 ? [] : [`> ${alternatives.length}`]),
     ...parts.map(
-      (part) =>
-        `${[...part.within, part.text].join(" | ")} => ${part.verdict} ${part.tier} ${part.rule.source}.${part.rule.id}` +
-        (sentences.has(part.rule.message) ? "" : `: ${part.rule.message}`),
+      (part) => `${[...part.within, part.text].join(" | ")} => ${part.verdict} ${part.tier} ${part.rule.source}.${part.rule.id}`,
     ),
   ];
   return lines.map((line) => `  ${line.replaceAll(base, "{base}").replaceAll("\n", "\\n")}`).join("\n");

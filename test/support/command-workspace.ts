@@ -1,14 +1,14 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { CommandJudgement } from "../../agent-server/governance/facts.ts";
+import type { CommandJudgment } from "../../agent-server/governance/decision-facts.ts";
 import { createCommandPolicy } from "../../agent-server/governance/policy/commands/commands.ts";
-import { createPathPolicy } from "../../agent-server/governance/policy/paths.ts";
+import { createPathPolicy } from "../../agent-server/governance/policy/path-policy.ts";
 import { createPathWorkspace, type PathWorkspace } from "./path-workspace.ts";
 
 /** The path workspace as a project that is built and tested: package scripts, a Makefile, packages, one of them hostile. */
 export interface CommandWorkspace extends PathWorkspace {
   /** Through the command policy, over the real path policy and the shipped tables. */
-  judge(command: string, cwd?: string): CommandJudgement;
+  judge(command: string, cwd?: string): CommandJudgment;
 }
 
 /** `more`: further files, by their path in the workspace. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Topic } from "../../agent-server/contract/events.ts";
 import { afterEach, beforeEach } from "vitest";
 import { createLearning, type Learning, learningMigrations } from "../../agent-server/governance/learning/learning.ts";
-import { createStats, type Stats, statsMigrations } from "../../agent-server/governance/stats.ts";
+import { createStats, type Stats, statsMigrations } from "../../agent-server/governance/decision-stats.ts";
 import { createTrust, type Trust, trustMigrations } from "../../agent-server/governance/trust/trust.ts";
 import { createLedger, type Ledger, receiptsMigrations } from "../../agent-server/receipts/receipts.ts";
 import { createRedactor } from "../../agent-server/security/security.ts";
@@ -24,7 +24,7 @@ export interface EarningHost {
   close(): void;
 }
 
-export interface EarningRoom {
+export interface EarningFixture {
   /** The clock of all hosts, in milliseconds since 1970. */
   clock: number;
   readonly configDir: string;
@@ -37,7 +37,7 @@ export interface EarningRoom {
 }
 
 /** A data folder and a configuration of their own; every host opened on them is a window of the same owner. */
-export function createEarningRoom(): EarningRoom {
+export function createEarningFixture(): EarningFixture {
   const base = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-earning-")));
   const dataDir = join(base, "data");
   const configDir = join(base, "config");
@@ -45,7 +45,7 @@ export function createEarningRoom(): EarningRoom {
   cpSync(join(import.meta.dirname, "../../config"), configDir, { recursive: true });
   const hosts = new Set<EarningHost>();
   let last = 0;
-  const room: EarningRoom = {
+  const fixture: EarningFixture = {
     clock: Date.parse("2026-11-20T10:00:00Z"),
     configDir,
     next: () => ++last,
@@ -54,7 +54,7 @@ export function createEarningRoom(): EarningRoom {
         dataDir,
         migrations: [...receiptsMigrations, ...trustMigrations, ...learningMigrations, ...statsMigrations],
       });
-      const now = () => room.clock;
+      const now = () => fixture.clock;
       const ledger = createLedger({ storage, redactor: createRedactor(), now });
       const events: Topic[] = [];
       const logged: string[] = [];
@@ -94,15 +94,15 @@ export function createEarningRoom(): EarningRoom {
       rmSync(base, { recursive: true, force: true });
     },
   };
-  return room;
+  return fixture;
 }
 
-/** A room of its own for each test of a file, with one window open. */
-export function eachInEarningRoom(use: (opened: { room: EarningRoom; host: EarningHost }) => void): void {
-  let room: EarningRoom;
+/** A fixture of its own for each test of a file, with one window open. */
+export function useEarningFixture(use: (opened: { fixture: EarningFixture; host: EarningHost }) => void): void {
+  let fixture: EarningFixture;
   beforeEach(() => {
-    room = createEarningRoom();
-    use({ room, host: room.open() });
+    fixture = createEarningFixture();
+    use({ fixture, host: fixture.open() });
   });
-  afterEach(() => room.dispose());
+  afterEach(() => fixture.dispose());
 }

@@ -1,6 +1,6 @@
-import type { ActiveSoul, CommandJudgement, Facts, NetworkJudgement } from "../../agent-server/governance/facts.ts";
+import type { ActiveSoul, CommandJudgment, DecisionFacts, NetworkJudgment } from "../../agent-server/governance/decision-facts.ts";
 
-const harmless: CommandJudgement = {
+const harmless: CommandJudgment = {
   verdict: "allow",
   tier: "T2",
   riskLevel: "medium",
@@ -12,7 +12,7 @@ const harmless: CommandJudgement = {
 };
 
 /** Commands by the word that stands for their judgement. */
-export const commands: Record<string, CommandJudgement> = {
+export const commands: Record<string, CommandJudgment> = {
   harmless,
   risky: {
     ...harmless,
@@ -44,7 +44,7 @@ export const commands: Record<string, CommandJudgement> = {
   },
 };
 
-export function network(url: string): NetworkJudgement {
+export function network(url: string): NetworkJudgment {
   const listed = url.includes("listed.example");
   return {
     verdict: listed ? "allow" : "deny",
@@ -85,8 +85,8 @@ export function soul(more: Partial<ActiveSoul> = {}, level: "supervised" | "auto
   };
 }
 
-/** Facts of a trusted workspace in supervised posture, without a soul and with nothing earned; every path is an ordinary file in it. */
-export function gateFacts(more: Partial<Facts> = {}): Facts {
+/** DecisionFacts of a trusted workspace in supervised posture, without a soul and with nothing earned; every path is an ordinary file in it. */
+export function gateFacts(more: Partial<DecisionFacts> = {}): DecisionFacts {
   return {
     resolve: (path) => ({ ok: true, absolute: `/w/${path}`, display: path, inside: true, type: "file", sensitive: null, rule: null }),
     ruleMessage: (rule) => `Because of ${rule}.`,

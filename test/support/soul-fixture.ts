@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, wri
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SoulStatus } from "../../agent-server/contract/soul.ts";
-import { createSoulRoom, type SoulDeps, soulMigrations, type SoulRoom } from "../../agent-server/governance/soul/soul.ts";
+import { createSoul, type SoulDeps, soulMigrations, type SoulService } from "../../agent-server/governance/soul/soul.ts";
 import { createLedger, type Ledger, receiptsMigrations } from "../../agent-server/receipts/receipts.ts";
 import { createRedactor } from "../../agent-server/security/security.ts";
 import { openStorage, type Storage } from "../../agent-server/storage/storage.ts";
@@ -13,8 +13,8 @@ const product = join(import.meta.dirname, "../..");
 export const shippedSoul = readFileSync(join(product, "soul/soul_versions/soul_v1.yaml"), "utf8");
 export const configDir = join(product, "config");
 
-export interface SoulTestRoom {
-  readonly soul: SoulRoom;
+export interface SoulFixture {
+  readonly soul: SoulService;
   readonly storage: Storage;
   readonly ledger: Ledger;
   readonly base: string;
@@ -29,20 +29,20 @@ export interface SoulTestRoom {
   /** Proposes, approves and activates. */
   adopt(yaml: string): string;
   /** Another host on the same data folder, as a second window is. */
-  beside(more?: Partial<SoulDeps>): SoulTestRoom;
+  beside(more?: Partial<SoulDeps>): SoulFixture;
   close(): void;
   dispose(): void;
 }
 
 /** The soul over its real neighbours: SQLite, ledger, redactor, files. `base` is kept when it is given. */
-export function createSoulTestRoom(more: Partial<SoulDeps> = {}, base = newBase()): SoulTestRoom {
+export function createSoulFixture(more: Partial<SoulDeps> = {}, base = newBase()): SoulFixture {
   const dataDir = join(base, "data");
   const storage = openStorage({ dataDir, migrations: [...receiptsMigrations, ...soulMigrations] });
   const redactor = createRedactor();
   const ledger = createLedger({ storage, redactor });
   const events: SoulStatus[] = [];
   const logged: unknown[] = [];
-  const soul = createSoulRoom({
+  const soul = createSoul({
     storage,
     ledger,
     redactor,
@@ -78,7 +78,7 @@ export function createSoulTestRoom(more: Partial<SoulDeps> = {}, base = newBase(
       soul.approve(id);
       return soul.activate(id).toVersion;
     },
-    beside: (other) => createSoulTestRoom({ ...more, ...other }, base),
+    beside: (other) => createSoulFixture({ ...more, ...other }, base),
     close: () => storage.close(),
     dispose: () => {
       storage.close();

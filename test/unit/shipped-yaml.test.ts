@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { readSoul } from "../../agent-server/governance/soul/document.ts";
+import { readSoul } from "../../agent-server/governance/soul/soul-document.ts";
 import { parseShipped, shippedValue } from "../../agent-server/shipped-yaml.ts";
 
 const root = join(import.meta.dirname, "../..");

@@ -1,64 +1,64 @@
-import { randomUUID } from "node:crypto";
 import type { Tier } from "../../contract/common.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Emit } from "../../contract/events.ts";
 import type { Decision } from "../../contract/governance.ts";
 import type { Handlers } from "../../contract/table.ts";
-import type { LearnedPattern, LearnedRule, LearningProposal } from "../../contract/trust.ts";
+import type { LearnedRule, LearningProposal } from "../../contract/trust.ts";
 import type { Ledger } from "../../receipts/receipts.ts";
 import type { Log } from "../../security/security.ts";
 import type { Storage } from "../../storage/storage.ts";
-import type { LearnedView, SoulSubject, TrustKey } from "../facts.ts";
-import { createSnapshot } from "../snapshot.ts";
-import { agreement } from "./agreement.ts";
-import { loadLearningNumbers, type LearningNumbers, neverAutomate } from "./numbers.ts";
-import { createOwnersWord, type LearningDecision, type LearningReceipt } from "./owners-word.ts";
-import { patternsOf, patternText } from "./patterns.ts";
-import { createLearningStore, type RuleRow, shownRule, type StoredProposal } from "./store.ts";
-import { coverageWords, decidedWords, patternName } from "./words.ts";
+import type { LearnedView, SoulSubject, TrustKey } from "../decision-facts.ts";
+import { createSnapshot } from "../database-snapshot.ts";
+import { type LearningConfig, loadLearningConfig } from "./learning-config.ts";
+import { neverAutomate } from "./never-automate.ts";
+import { createLearningDecisions, type LearningDecision, type LearningReceipt } from "./learning-decision.ts";
+import { patternsOf, patternKey } from "./learned-patterns.ts";
+import { createLearningStore, type RuleRow, learnedRuleOf } from "./learning-store.ts";
+import { patternLabel, ruleMessage } from "./learning-messages.ts";
+import { createLearningProposals } from "./learning-proposals.ts";
 
-export { learningMigrations } from "./schema.ts";
+export { learningMigrations } from "./learning-migrations.ts";
 
-/** One answer of the owner to a question of the gate. What a rule answered, and what expired or was withdrawn, is none. */
+/** One answer of the owner to an approval request. Expired and canceled requests and answers by a rule are not observations. */
 export interface Observation {
   readonly key: TrustKey;
-  /** `allow` for one time or for the task; both are one answer. */
+  /** `allow` stands for once and for the whole task. */
   readonly verdict: "allow" | "deny";
   readonly tier: Tier;
   readonly riskLevel: Decision["riskLevel"];
-  /** Why soul or policy hold this; null when they do not. */
-  readonly held: string | null;
+  /** Why soul or policy require approval; null when they do not. */
+  readonly heldBy: string | null;
   readonly questId: string | null;
   readonly approvalId: string;
   /** ISO 8601. */
   readonly at: string;
 }
 
-/** Approval learning: rules from the owner's own answers. It proposes; the owner accepts. */
+/** Approval learning: proposes rules from the owner's answers, which only the owner can accept. */
 export interface Learning extends LearnedView {
-  /** Counts an answer, once for each approval. Never throws: where it cannot be written, no rule allows that any more in this window. */
+  /** Counts an answer once per approval. Never throws: when it cannot be written, no rule allows that action in this window. */
   observe(observation: Observation): void;
   /**
-   * Counts a decision of a rule, each call one; `receiptId` is what it happens under. False when it may not decide any more, or that
+   * Counts one decision of a rule under the parent receipt `receiptId`. False when the rule may no longer decide or the count
    * cannot be written: then the owner is asked. Never throws.
    */
   used(ruleId: string, of: { questId: string | null; receiptId: string | null }): boolean;
   /**
-   * What came of an action that a rule allowed. With `ruleId` the action's receipt is remembered with its rule, so that a rollback needs
-   * the receipt alone. A failure, and a rollback by the owner, suspend the rule until the owner confirms it. Never throws.
+   * The outcome of an action that a rule allowed. With `ruleId` it stores the receipt with its rule, so that a later rollback needs
+   * only the receipt. A failure or a rollback suspends the rule until the owner confirms it. Never throws.
    */
   outcome(of: { receiptId: string; ruleId?: string | null; result: "success" | "failure" | "rollback" }): void;
-  /** True for a kind of action that is never automated, by trust neither. */
+  /** True for an action that neither a rule nor trust may automate. */
   neverAutomate(subject: SoulSubject): boolean;
   /** Newest first. */
   rules(status: LearnedRule["status"] | undefined, limit: number): LearnedRule[];
   proposals(status: LearningProposal["status"], limit: number): LearningProposal[];
   /**
-   * The owner's answer to a proposal (accept, decline) or about a rule (confirm, revoke).
-   * @throws LancelotError `not_found`, `conflict` (decided already, too many rules, its reason has gone), `unavailable`.
+   * Applies the owner's decision on a proposal (accept, decline) or a rule (confirm, revoke).
+   * @throws LancelotError `not_found`, `conflict` (decided already, too many rules, no longer applicable), `unavailable`.
    */
   decide(id: string, decision: LearningDecision): { rule: LearnedRule | null; proposal: LearningProposal | null };
-  /** What is wrong with its numbers, in words for the owner; null when all is well. */
+  /** Why its configuration is unusable; null when all is well. */
   problem(): string | null;
 }
 
@@ -73,40 +73,40 @@ export interface LearningDeps {
 }
 
 const dayMs = 86_400_000;
-/** Answers and uses are remembered this long, so that one that is told again is known. */
+/** Days that answers and uses are kept, so that a repeated report is recognized. */
 const rememberDays = 90;
 const maxPart = 300;
 
-/** With numbers or lists that cannot be used nothing is allowed and nothing proposed; rules that deny go on. */
+/** With an unusable configuration it allows and proposes nothing; deny rules stay active. */
 export function createLearning(deps: LearningDeps): Learning {
   const { storage, ledger, emit, log } = deps;
   const now = deps.now ?? Date.now;
   const today = (): string => new Date(now()).toISOString().slice(0, 10);
   const store = createLearningStore(storage);
-  let numbers: LearningNumbers | null = null;
+  let config: LearningConfig | null = null;
   let problem: string | null = null;
   try {
-    numbers = loadLearningNumbers(deps.configDir);
+    config = loadLearningConfig(deps.configDir);
   } catch (error) {
-    problem = `No learned rule allows anything: ${error instanceof Error ? error.message : String(error)}`;
-    log("learned rules allow nothing", error);
+    problem = `Learned rules allow nothing: ${error instanceof Error ? error.message : String(error)}`;
+    log("learning configuration unusable; learned rules allow nothing", error);
   }
-  const never = neverAutomate(numbers);
+  const never = neverAutomate(config);
 
   const known = createSnapshot(storage, () => ({
-    rules: new Map(store.standing().map((row) => [patternText(row), row])),
-    unwanted: new Set(store.unwanted().map(patternText)),
+    rules: new Map(store.unrevokedRules().map((row) => [patternKey(row), row])),
+    declined: new Set(store.declinedScopes().map(patternKey)),
   }));
-  /** Keys and rules about which something could not be written. */
+  /** Keys and rules with an update that could not be written. */
   const unwritten = new Set<string>();
 
-  /** Opened and closed inside the running transaction, so that it is undone with it. */
+  /** Opened and closed inside the running transaction, so that a rollback removes it too. */
   const receipt: LearningReceipt = (name, of) => {
     const { capability, action, scope } = of.pattern;
     const id = ledger.open({
       actionType: of.byOwner === true ? "user_interaction" : "system",
       actionName: `learning.${name}`,
-      inputs: { title: patternName(of.pattern), id: of.id, capability, action, scope, verdict: of.verdict },
+      inputs: { title: patternLabel(of.pattern), id: of.id, capability, action, scope, verdict: of.verdict },
       riskTier: "T2",
       parentId: of.parentId ?? null,
     });
@@ -115,20 +115,20 @@ export function createLearning(deps: LearningDeps): Learning {
   };
 
   function changed(): void {
-    known.touched();
+    known.invalidate();
     storage.afterTransaction((committed) => {
       if (committed) emit("learning", {});
     });
   }
 
-  /** The rule that speaks for a key: the most specific one, whatever its state. */
+  /** The most specific rule for a key, whatever its status. */
   function ruleFor(key: TrustKey): RuleRow | null {
-    const { rules, unwanted } = known.get();
-    const exact = rules.get(patternText(key));
+    const { rules, declined } = known.get();
+    const exact = rules.get(patternKey(key));
     if (exact !== undefined) return exact;
-    const wide = rules.get(patternText({ ...key, scope: null }));
+    const wide = rules.get(patternKey({ ...key, scope: null }));
     if (wide === undefined) return null;
-    return wide.verdict === "allow" && unwanted.has(patternText(key)) ? null : wide;
+    return wide.verdict === "allow" && declined.has(patternKey(key)) ? null : wide;
   }
 
   function suspend(row: RuleRow, why: string, parentId: string | null): void {
@@ -137,65 +137,25 @@ export function createLearning(deps: LearningDeps): Learning {
     changed();
   }
 
-  function withdraw({ proposal, receiptId }: StoredProposal, why: string): void {
-    if (!store.settle(proposal.id, "withdrawn", now(), null)) return;
-    receipt("withdraw", { pattern: proposal.pattern, id: proposal.id, verdict: proposal.verdict, parentId: receiptId, why });
-    changed();
-  }
+  const proposals = createLearningProposals({ store, config, never, now, receipt, changed });
 
-  /** What the answers about a pattern agree on; null when they do not. */
-  function agreed(
-    pattern: LearnedPattern,
-    key: TrustKey,
-    of: LearningNumbers,
-  ): { verdict: "allow" | "deny"; observations: number; consistency: number } | null {
-    const evidence = store.evidence(pattern, now() - of.evidence.days * dayMs, now());
-    const found = agreement(evidence, of);
-    if (found === null || (found.verdict === "allow" && never.key(key))) return null;
-    if (pattern.scope === null && (evidence.scopes < of.wide.scopes || of.wide.never.includes(pattern.capability))) return null;
-    return found;
-  }
-
-  /** Looks for something to propose, the most specific pattern first. */
-  function look(key: TrustKey, of: LearningNumbers): void {
-    const { rules } = known.get();
-    for (const pattern of patternsOf(key)) {
-      if (rules.has(patternText(pattern))) return;
-      const pending = store.pending(pattern);
-      const found = agreed(pattern, key, of);
-      if (pending !== null) {
-        if (found?.verdict === pending.proposal.verdict) return;
-        withdraw(pending, "Later answers no longer agree.");
-      }
-      if (found === null) continue;
-      const fresh = store.since(pattern);
-      if ((fresh !== null && fresh < of.evidence.again) || store.isPending(pattern)) return;
-      const id = randomUUID();
-      const words = coverageWords(pattern, found.verdict, of);
-      const receiptId = receipt("propose", { pattern, id, verdict: found.verdict, why: words });
-      store.propose({ ...pattern, ...found, id, words, receiptId, at: now() });
-      changed();
-      return;
-    }
-  }
-
-  let forgotAt = 0;
-  function forget(): void {
+  let prunedAt = 0;
+  function prune(): void {
     const at = now();
-    if (Math.abs(at - forgotAt) < dayMs) return;
-    forgotAt = at;
+    if (Math.abs(at - prunedAt) < dayMs) return;
+    prunedAt = at;
     store.forgetBefore(at - rememberDays * dayMs);
   }
 
-  function observe({ key, verdict, tier, riskLevel, held, questId, approvalId, at }: Observation): void {
+  function observe({ key, verdict, tier, riskLevel, heldBy, questId, approvalId, at }: Observation): void {
     const { capability, action, scope } = key;
     if ([capability, action, scope].some((part) => part.length > maxPart || part.includes("\0"))) return;
-    const name = patternText(key);
+    const name = patternKey(key);
     try {
       storage.transaction(() => {
-        forget();
-        const told = Date.parse(at);
-        const counts = tier !== "T3" && held === null && riskLevel !== "critical" && !(verdict === "allow" && never.key(key));
+        prune();
+        const answeredAt = Date.parse(at);
+        const counts = tier !== "T3" && heldBy === null && riskLevel !== "critical" && !(verdict === "allow" && never.key(key));
         const seen = {
           capability,
           action,
@@ -204,33 +164,33 @@ export function createLearning(deps: LearningDeps): Learning {
           verdict,
           counts,
           questId,
-          at: Number.isNaN(told) ? now() : Math.min(told, now()),
+          at: Number.isNaN(answeredAt) ? now() : Math.min(answeredAt, now()),
         };
         if (!store.observe(seen)) return;
-        // Whatever it was about, an answer against a rule is one.
+        // An answer that contradicts a rule suspends it, even when the answer itself does not count.
         const { rules } = known.get();
         for (const pattern of patternsOf(key)) {
-          const row = rules.get(patternText(pattern));
+          const row = rules.get(patternKey(pattern));
           if (row !== undefined && row.verdict !== verdict)
-            suspend(row, verdict === "deny" ? "You said no to the same." : "You allowed the same.", null);
+            suspend(row, verdict === "deny" ? "You denied the same action." : "You allowed the same action.", null);
         }
-        if (counts && numbers !== null) look({ capability, action, scope }, numbers);
+        if (counts) proposals.propose({ capability, action, scope }, (pattern) => rules.has(patternKey(pattern)));
       });
     } catch (error) {
       unwritten.add(name);
-      log("an answer could not be learned from", error);
+      log("answer not recorded for learning", error);
     }
   }
 
-  const owner = createOwnersWord({ store, numbers, never, now, problem, receipt, changed, withdraw });
+  const decisions = createLearningDecisions({ store, config, never, now, problem, receipt, changed, withdraw: proposals.withdraw });
 
   return {
     find(key) {
       const row = ruleFor(key);
       if (row?.status !== "active" || row.decided_in_all >= row.max_in_all || unwritten.has(row.id)) return null;
       if (row.decided_today >= row.max_per_day && today() <= row.day) return null;
-      if (row.verdict === "allow" && (unwritten.has(patternText(key)) || never.key(key))) return null;
-      return { id: row.id, verdict: row.verdict, message: decidedWords(row, row.verdict) };
+      if (row.verdict === "allow" && (unwritten.has(patternKey(key)) || never.key(key))) return null;
+      return { id: row.id, verdict: row.verdict, message: ruleMessage(row, row.verdict) };
     },
 
     observe,
@@ -239,21 +199,22 @@ export function createLearning(deps: LearningDeps): Learning {
       try {
         return storage.transaction(() => {
           if (!store.use(ruleId, today())) return false;
-          known.touched();
+          known.invalidate();
           const row = store.rule(ruleId);
-          if (row !== null && row.decided_in_all >= row.max_in_all) suspend(row, `It has decided ${row.max_in_all} times.`, receiptId);
+          if (row !== null && row.decided_in_all >= row.max_in_all)
+            suspend(row, `The rule has decided ${row.max_in_all} times.`, receiptId);
           return true;
         });
       } catch (error) {
         unwritten.add(ruleId);
-        log("a decision of a learned rule could not be counted", error);
+        log("use of a learned rule not counted", error);
         return false;
       }
     },
 
     outcome({ receiptId, ruleId, result }) {
       const ids = new Set(ruleId === undefined || ruleId === null ? [] : [ruleId]);
-      // What no rule decided costs nothing.
+      // A success without a rule needs no database access.
       if (result === "success" && ids.size === 0) return;
       try {
         storage.transaction(() => {
@@ -261,33 +222,33 @@ export function createLearning(deps: LearningDeps): Learning {
           if (result === "success") return;
           for (const id of store.usedBy(receiptId)) {
             const row = store.rule(id);
-            // A rule that refuses has done nothing that could fail.
+            // A deny rule runs nothing that could fail.
             if (row?.verdict === "allow")
-              suspend(row, result === "failure" ? "What it allowed failed." : "You undid what it had allowed.", receiptId);
+              suspend(row, result === "failure" ? "An action it allowed failed." : "You undid an action it allowed.", receiptId);
           }
         });
       } catch (error) {
         for (const id of ids) unwritten.add(id);
-        log("what came of a learned rule could not be written", error);
+        log("outcome of a learned rule not recorded", error);
       }
     },
 
     neverAutomate: never.subject,
-    rules: (status, limit) => store.rules(status, limit).map((row) => shownRule(row, today())),
+    rules: (status, limit) => store.rules(status, limit).map((row) => learnedRuleOf(row, today())),
     proposals: (status, limit) => store.proposals(status, limit),
 
     decide(id, decision) {
-      const decided = storage.transaction(() => owner.decide(id, decision));
+      const decided = storage.transaction(() => decisions.decide(id, decision));
       if (decided instanceof LancelotError) throw decided;
       const { rule, proposal } = decided;
-      return { rule: rule === null ? null : shownRule(rule, today()), proposal };
+      return { rule: rule === null ? null : learnedRuleOf(rule, today()), proposal };
     },
 
     problem: () => problem,
   };
 }
 
-/** What was learned from the owner's answers, and the owner's word on it. */
+/** The contract's learning methods. */
 export function learningHandlers(learning: Learning): Pick<Handlers, "learning.rules" | "learning.proposals" | "learning.decide"> {
   return {
     "learning.rules": ({ status, limit }) => ({ items: learning.rules(status, limit) }),

@@ -1,29 +1,29 @@
 import type { Redactor } from "../../security/security.ts";
 
-/** Finds in a text what a sentence of `memory_ethics` forbids; null when it finds nothing. `personal`: the owner may ask for it. */
+/** Finds content that `memory_ethics` forbids, or returns null. `personal`: the owner may request to store it. */
 export type MemoryCheck = (content: string) => { readonly rule: string; readonly message: string; readonly personal: boolean } | null;
 
-const aboutSecrets = /secret|credential|password|passphrase|\bkeys?\b|\btokens?\b/i;
-const aboutPeople = /personal|\bpii\b|private|privacy|e-?mail|address|telephone|phone|financial|bank|account|card|\biban\b/i;
-/** What a sentence leaves to the owner: "unless the owner asks for it", "without my consent". */
-const leftToOwner =
+const mentionsSecrets = /secret|credential|password|passphrase|\bkeys?\b|\btokens?\b/i;
+const mentionsPersonalData = /personal|\bpii\b|private|privacy|e-?mail|address|telephone|phone|financial|bank|account|card|\biban\b/i;
+/** A sentence that leaves the choice to the owner: "unless the owner asks for it", "without my consent". */
+const allowsOwnerRequest =
   /\b(?:unless|until|except|without)\b[^.;]*\b(?:owner|user|i|my|me|they|he|she)\b[^.;]*?(?:\bask|\bwant|\bwish|\bsay|\btell|\brequest|\bconsent|\bagree|\bpermi|\ballow|\bapprov)/i;
 
 /**
- * The check for the sentences of a soul. A sentence on secrets forbids whatever the redactor finds; one on personal or financial
- * data forbids e-mail addresses, telephone numbers in international form, IBANs and card numbers. It does not know names, postal
- * addresses, dates of birth or what somebody says about health or belief: of those only the model is told. What it finds of people is
- * `personal` only where the sentence itself leaves it to the owner.
+ * Compiles the `memory_ethics` of a soul into a check. A sentence about secrets forbids everything the redactor finds; one about
+ * personal or financial data forbids email addresses, international phone numbers, IBANs and card numbers. The check does not
+ * recognize names, postal addresses, birth dates, health or beliefs: those sentences only reach the model. Personal data is
+ * `personal` only where the sentence leaves the choice to the owner.
  */
 export function compileMemoryEthics(sentences: readonly string[], redactor: Pick<Redactor, "text">): MemoryCheck {
-  const onSecrets = sentences.find((sentence) => aboutSecrets.test(sentence)) ?? null;
-  const people = sentences.filter((sentence) => aboutPeople.test(sentence));
-  // The strictest is the one that is told, and the one that counts.
-  const onPeople = people.find((sentence) => !leftToOwner.test(sentence)) ?? people[0] ?? null;
-  const personal = onPeople !== null && leftToOwner.test(onPeople);
+  const onSecrets = sentences.find((sentence) => mentionsSecrets.test(sentence)) ?? null;
+  const people = sentences.filter((sentence) => mentionsPersonalData.test(sentence));
+  // The strictest sentence applies.
+  const onPeople = people.find((sentence) => !allowsOwnerRequest.test(sentence)) ?? people[0] ?? null;
+  const personal = onPeople !== null && allowsOwnerRequest.test(onPeople);
   const forbidden = (what: string, sentence: string, ask: boolean) => ({
     rule: "soul.memory-ethics",
-    message: `This holds ${what}. The soul says: ${sentence}`,
+    message: `The text contains ${what}. Your soul says: ${sentence}`,
     personal: ask,
   });
   return (content) => {
@@ -34,34 +34,34 @@ export function compileMemoryEthics(sentences: readonly string[], redactor: Pick
   };
 }
 
-/** The kind of personal data a text holds; null when none of those that can be told by their form. */
+/** The kind of personal data in a text; null when no known format matches. */
 function personalData(content: string): string | null {
-  // As people write them to hide them from machines, and as machines do.
+  // Normalizes spellings that disguise the data.
   const text = content.normalize("NFKC").replaceAll(/[\u200b-\u200d\u2060\u00ad]/g, "");
-  for (const [address] of text.matchAll(email)) if (!isMachineAddress(address)) return "an e-mail address";
+  for (const [address] of text.matchAll(email)) if (!isMachineAddress(address)) return "an email address";
   for (const [number] of text.matchAll(iban)) if (isIban(number.replaceAll(/[ -]/g, ""))) return "an account number (IBAN)";
   for (const [number] of text.matchAll(card)) if (isCard(number.replaceAll(/[ -]/g, ""))) return "a card number";
   for (const [number] of text.matchAll(phone)) {
     const digits = number.replaceAll(/\D/g, "").length;
-    if (digits >= 9 && digits <= 15) return "a telephone number";
+    if (digits >= 9 && digits <= 15) return "a phone number";
   }
   return null;
 }
 
 const email = /(?<![\w.+-])[A-Za-z0-9][\w.+-]{0,63}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,5}\.[A-Za-z]{2,24}(?![\w-])/g;
-/** With a plus sign or two zeros and a country: national numbers look like any other number. */
+/** International form only: national numbers look like any other number. */
 const phone = /(?<![\w.+-])(?:\+[1-9]|00 ?[1-9]\d{0,2}[ ./()-])(?:[ ./()-]{0,2}\d){6,14}(?![\w-])/g;
 const iban = /(?<!\w)[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]){11,30}(?!\w)/g;
 const card = /(?<![\w.-])[2-6]\d{3}(?:[ -]?\d){9,15}(?![\w-]|\.\d)/g;
 
-/** Remotes of repositories and addresses kept for examples belong to nobody. */
+/** Repository remotes and reserved example addresses are not personal. */
 function isMachineAddress(address: string): boolean {
   return /^git@|(?:@|\.)example(?:\.(?:com|org|net))?$|\.(?:example|test|invalid|localhost)$|^(?:no-?reply|donotreply)[@+]|@users\.noreply\./i.test(
     address,
   );
 }
 
-/** The check of the digits; the form found it with 15 to 34 of them. */
+/** Verifies the IBAN checksum of 15 to 34 characters. */
 function isIban(text: string): boolean {
   let remainder = 0;
   for (const char of text.slice(4) + text.slice(0, 4)) {
@@ -71,7 +71,7 @@ function isIban(text: string): boolean {
   return remainder === 1;
 }
 
-/** Luhn's check, with the lengths and first digits of cards that are issued. */
+/** Luhn checksum, with the lengths and prefixes of issued cards. */
 function isCard(digits: string): boolean {
   if (
     !/^(?:4\d{12}(?:\d{3}){0,2}|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}|6(?:011|4[4-9]\d|5\d\d)\d{12}|35\d{14})$/.test(

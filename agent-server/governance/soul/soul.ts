@@ -1,122 +1,78 @@
 import { LancelotError } from "../../contract/errors.ts";
 import { join } from "node:path";
-import type { Emit } from "../../contract/events.ts";
-import type { SoulDocument, SoulIssue, SoulProposal, SoulStatus } from "../../contract/soul.ts";
-import type { Ledger, ReceiptClosing, ReceiptOpening } from "../../receipts/receipts.ts";
-import type { Log, Redactor } from "../../security/security.ts";
-import type { Storage } from "../../storage/storage.ts";
-import type { ActiveSoul } from "../facts.ts";
-import { createActivation } from "./activation.ts";
-import { createAmendments, type Proposing } from "./amendments.ts";
-import { compileSoul, soulHash } from "./compile.ts";
-import { readSoul } from "./document.ts";
-import { createInForce } from "./in-force.ts";
-import { lintSoul } from "./lint.ts";
-import { restrict, type SoulOverlay } from "./overlay.ts";
-import { soulLine, soulPrompt } from "./prompt.ts";
-import { createProposalStore } from "./proposal-store.ts";
-import { createSoulRecords } from "./records.ts";
-import { closedTerms, loadSoulTerms, type SoulTerms } from "./terms.ts";
-import { createVersionFiles, versionNumber } from "./version-files.ts";
+import type { SoulIssue } from "../../contract/soul.ts";
+import type { ReceiptClosing, ReceiptOpening } from "../../receipts/receipts.ts";
+import type { Log } from "../../security/security.ts";
+import type { ActiveSoul } from "../decision-facts.ts";
+import { createActivation } from "./soul-activation.ts";
+import { createSoulProposals } from "./soul-proposals.ts";
+import { compileSoul, soulHash } from "./compile-soul.ts";
+import { readSoul } from "./soul-document.ts";
+import { type ActiveSoulResolver, createActiveSoulResolver } from "./active-soul.ts";
+import { installShippedSoul } from "./shipped-soul.ts";
+import { lintSoul } from "./soul-lint.ts";
+import { planRollback, versionText } from "./soul-rollback.ts";
+import { createSoulStatusReporter } from "./soul-status.ts";
+import { restrict } from "./soul-overlay.ts";
+import { soulLine, soulPrompt } from "./soul-prompt.ts";
+import { createProposalStore } from "./soul-proposal-store.ts";
+import { createSoulVersionStore } from "./soul-version-store.ts";
+import { failClosedTerms, loadSoulTerms, type SoulTerms } from "./soul-terms.ts";
+import type { SoulDeps, SoulService } from "./types.ts";
+import { createVersionFiles, versionNumber } from "./soul-version-files.ts";
 
-export { soulHandlers } from "./handlers.ts";
-export { lintSoul } from "./lint.ts";
-export { decodeSoul } from "./document.ts";
-export { diffSouls } from "./amendment.ts";
-export type { SoulOverlay } from "./overlay.ts";
-export { loadSoulTerms } from "./terms.ts";
-export { soulMigrations } from "./schema.ts";
+export { soulHandlers } from "./soul-handlers.ts";
+export { lintSoul } from "./soul-lint.ts";
+export { decodeSoul } from "./soul-document.ts";
+export { diffSouls } from "./soul-diff.ts";
+export type { SoulDeps, SoulService } from "./types.ts";
+export type { SoulOverlay } from "./soul-overlay.ts";
+export { loadSoulTerms } from "./soul-terms.ts";
+export { soulMigrations } from "./soul-migrations.ts";
 
-export interface SoulDeps {
-  storage: Storage;
-  ledger: Ledger;
-  redactor: Redactor;
-  /** The soul lives in `soul/` of it. */
-  dataDir: string;
-  /** `soul/` of the product. */
-  shippedDir: string;
-  /** With governance.yaml. */
-  configDir: string;
-  /** The flag SOUL. */
-  enabled: () => boolean;
-  emit: Emit;
-  /** Milliseconds since 1970. */
-  now?: () => number;
-  log?: Log;
-  /** Called between the steps of an activation; tests stop the host there. */
-  between?: (step: "prepared" | "written" | "pointed") => void;
-}
-
-/** The constitution: which version is in force, what it says, and how it is changed (requirements S1, S2). */
-export interface SoulRoom {
-  /** The soul of the next decision, null while its flag is off. About 2 µs when nothing changed. Never throws. */
-  active(): ActiveSoul | null;
-  /** Why the soul that should be in force is not, or why its words cannot be used; null when all is well, or the flag is off. Cheap. */
-  problem(): string | null;
-  /** The soul in force for a prompt, whole and in one line; null while its flag is off. */
-  prompt(): { readonly text: string; readonly line: string; readonly version: string } | null;
-  /**
-   * The soul in force with an overlay on it; null while the flag is off.
-   * @throws LancelotError `conflict`, naming what would be wider than the soul.
-   */
-  restricted(overlay: SoulOverlay): ActiveSoul | null;
-  /** Issues of a text. Never throws. */
-  lint(yaml: string): SoulIssue[];
-  status(): SoulStatus;
-  /** Sends the event for what another window proposed, decided or activated since the last one. Cheap; call it now and then. Never throws. */
-  notice(): void;
-  /** @throws LancelotError `not_found`, or `conflict` when its text cannot be read as a soul. */
-  get(version?: string): { version: string; yaml: string; document: SoulDocument; active: boolean };
-  /** @throws LancelotError `too_large`, `rate_limited` (too many wait), `conflict` (proposed already, or nothing would change). */
-  propose(proposing: Proposing): SoulProposal;
-  proposals(filter: { status?: SoulProposal["status"] | undefined; limit: number }): SoulProposal[];
-  /** @throws LancelotError `not_found`, or `conflict`: answered already, the base moved on, or the lint refuses it. */
-  approve(id: string): SoulProposal;
-  /** @throws LancelotError `not_found`, `conflict`. */
-  reject(id: string, reason?: string): SoulProposal;
-  /** In force from the next decision on, in every window. @throws LancelotError as `approve`; `unavailable` (disk). */
-  activate(id: string): SoulProposal;
-  /** Puts an earlier version in force again. @throws LancelotError `not_found`, `conflict`, `unavailable`. */
-  rollback(version: string): SoulStatus;
-}
-
-/** The soul of one data folder. On its first start the versions that ship are copied into it. */
-export function createSoulRoom(deps: SoulDeps): SoulRoom {
+/** The soul of one data folder. The first start copies the shipped versions into it. */
+export function createSoul(deps: SoulDeps): SoulService {
   const { storage, ledger, redactor, enabled } = deps;
   const now = deps.now ?? Date.now;
   const log: Log = deps.log ?? (() => undefined);
   const files = createVersionFiles(join(deps.dataDir, "soul"));
   const shipped = createVersionFiles(deps.shippedDir);
-  const records = createSoulRecords(storage);
-  const proposals = createProposalStore(storage);
+  const versions = createSoulVersionStore(storage);
+  const proposalStore = createProposalStore(storage);
 
-  let telling = false;
-  let fingerprint = "";
-  let told: { soul: ActiveSoul; prompt: { text: string; line: string; version: string } } | null = null;
+  let cachedPrompt: { soul: ActiveSoul; prompt: { text: string; line: string; version: string } } | null = null;
   let terms: SoulTerms;
   let termsProblem: string | null = null;
   try {
     terms = loadSoulTerms(deps.configDir);
   } catch (error) {
-    terms = closedTerms;
-    termsProblem = `${error instanceof LancelotError ? error.message : "The words of the soul could not be read."} Until then everything is asked.`;
-    log("the words of the soul could not be read", error);
+    terms = failClosedTerms;
+    termsProblem = `${error instanceof LancelotError ? error.message : "The soul terms could not be read."} Until then everything requires approval.`;
+    log("soul terms unusable; everything requires approval", error);
   }
 
   const activation = createActivation({
     storage,
     ledger,
     files,
-    records,
-    proposals,
+    versions,
+    proposals: proposalStore,
     now,
     ...(deps.between === undefined ? {} : { between: deps.between }),
   });
-  const inForce = createInForce({
+  const { status, emitStatus, emitIfChanged, markEmitted } = createSoulStatusReporter({
+    activeSoul: () => activeSoul,
+    files,
+    proposals: proposalStore,
+    enabled,
+    emit: deps.emit,
+    log,
+  });
+  const activeSoul: ActiveSoulResolver = createActiveSoulResolver({
     storage,
     files,
     shipped,
-    records,
+    versions,
     terms,
     termsProblem,
     compile: (soul) => compileSoul(soul, terms, redactor),
@@ -132,67 +88,49 @@ export function createSoulRoom(deps: SoulDeps): SoulRoom {
         { status: "success" },
       ),
     changed: ({ before, problem }) => {
-      noteProblem(problem);
-      if (before !== null || problem !== null) tell();
+      recordProblem(problem);
+      if (before !== null || problem !== null) emitStatus();
     },
     log,
   });
-  const amendments = createAmendments({
+  const proposals = createSoulProposals({
     storage,
     redactor,
-    proposals,
+    proposals: proposalStore,
     now,
     lint,
     base: () => {
-      inForce.refresh();
-      const version = inForce.version();
-      return version === null ? null : { version, yaml: inForce.yaml(), sha256: soulHash(inForce.yaml()) };
+      activeSoul.refresh();
+      const version = activeSoul.version();
+      return version === null ? null : { version, yaml: activeSoul.yaml(), sha256: soulHash(activeSoul.yaml()) };
     },
     nextVersion,
     receipt,
   });
 
-  files.sweep();
-  for (const start of [install, activation.recover]) {
+  files.removeOrphans();
+  for (const start of [() => installShippedSoul({ storage, files, shipped, versions, now, log }), activation.recover]) {
     try {
       start();
     } catch (error) {
-      // A folder that cannot be written: what is in force is found without it, and `problem` says so.
-      log("the soul's folder could not be put in order", error);
+      // The folder is not writable. The active soul is found without it, and `problem` reports it.
+      log("soul folder not writable", error);
     }
   }
-  inForce.refresh();
-  fingerprint = proposals.fingerprint();
+  activeSoul.refresh();
+  markEmitted();
 
-  /** Opened and closed inside the running transaction, so that it is undone with it. */
+  /** Opened and closed inside the running transaction, so that a rollback removes it too. */
   function receipt(opening: ReceiptOpening, closing: ReceiptClosing): void {
     ledger.close(ledger.open(opening), closing);
   }
 
-  function install(): void {
+  /** Records a problem once, by the first host that finds it, and again only after it was resolved. */
+  function recordProblem(problem: string | null): void {
+    if (versions.problem() === problem) return;
     storage.transaction(() => {
-      if (files.list().length > 0 || records.versions().length > 0 || files.readPointer().ok) return;
-      const pointer = shipped.readPointer();
-      if (!pointer.ok) return log(`the soul that ships is not there: ${pointer.problem}`);
-      const at = new Date(now()).toISOString();
-      for (const version of shipped.list()) {
-        const text = shipped.readVersion(version);
-        if (!text.ok) continue;
-        files.addVersion(version, text.value);
-        records.add({ version, yaml: text.value, sha256: soulHash(text.value), origin: "shipped", at });
-      }
-      if (records.get(pointer.value) === null) return;
-      records.activate(pointer.value, at);
-      files.point(pointer.value);
-    });
-  }
-
-  /** A problem is recorded once, by the first host that meets it, and again only after it was gone. */
-  function noteProblem(problem: string | null): void {
-    if (records.problem() === problem) return;
-    storage.transaction(() => {
-      if (records.problem() === problem) return;
-      records.setProblem(problem);
+      if (versions.problem() === problem) return;
+      versions.setProblem(problem);
       receipt(
         { actionType: "system", actionName: "soul.check", inputs: { title: "soul/ACTIVE" }, riskTier: "T0" },
         problem === null ? { status: "success" } : { status: "failure", errorMessage: problem },
@@ -205,128 +143,75 @@ export function createSoulRoom(deps: SoulDeps): SoulRoom {
   }
 
   function nextVersion(): string {
-    return `v${Math.max(0, ...[...files.list(), ...records.versions()].map(versionNumber)) + 1}`;
+    return `v${Math.max(0, ...[...files.list(), ...versions.versions()].map(versionNumber)) + 1}`;
   }
 
-  function status(): SoulStatus {
-    inForce.refresh();
-    const version = inForce.version();
-    const known = new Set([...files.list(), ...(version === null ? [] : [version])]);
-    return {
-      activeVersion: enabled() ? version : null,
-      versions: [...known].sort((one, other) => versionNumber(one) - versionNumber(other)),
-      pendingProposals: proposals.list({ status: ["pending", "approved"], limit: 200 }).map((one) => one.proposal),
-      problem: enabled() ? inForce.problem() : null,
-    };
-  }
-
-  function tell(): void {
-    // What `status` finds is part of what is being told.
-    if (telling) return;
-    telling = true;
-    try {
-      deps.emit("soul", status());
-      fingerprint = proposals.fingerprint();
-    } catch (error) {
-      log("the soul's event could not be sent", error);
-    } finally {
-      telling = false;
-    }
-  }
-
-  /** The text of a version: as it was signed, else as its file says. */
-  function textOf(version: string): string {
-    const signed = records.get(version);
-    if (signed !== null) return signed.yaml;
-    const onDisk = files.readVersion(version);
-    if (onDisk.ok) return onDisk.value;
-    if (!files.list().includes(version)) throw new LancelotError("not_found", `There is no soul ${version}.`);
-    throw new LancelotError("conflict", onDisk.problem);
-  }
-
-  function needEnabled(): void {
+  function requireEnabled(): void {
     if (!enabled()) {
-      throw new LancelotError("disabled", "The soul is switched off (flag SOUL), so it is not changed. Switch the flag on first.", {
+      throw new LancelotError("disabled", "The soul is turned off and cannot be changed. Turn on the SOUL flag first.", {
         data: { flag: "SOUL" },
       });
     }
   }
 
   return {
-    active: () => (enabled() ? inForce.current() : null),
-    problem: () => (enabled() ? inForce.problem() : null),
+    active: () => (enabled() ? activeSoul.current() : null),
+    problem: () => (enabled() ? activeSoul.problem() : null),
     prompt() {
       if (!enabled()) return null;
-      const soul = inForce.current();
-      if (told?.soul !== soul) {
+      const soul = activeSoul.current();
+      if (cachedPrompt?.soul !== soul) {
         const safe = (text: string): string => redactor.text(text).text;
-        told = { soul, prompt: { text: safe(soulPrompt(soul)), line: safe(soulLine(soul)), version: soul.version } };
+        cachedPrompt = { soul, prompt: { text: safe(soulPrompt(soul)), line: safe(soulLine(soul)), version: soul.version } };
       }
-      return told.prompt;
+      return cachedPrompt.prompt;
     },
-    restricted: (overlay) => (enabled() ? restrict(inForce.current(), overlay, { terms, redactor }) : null),
+    restricted: (overlay) => (enabled() ? restrict(activeSoul.current(), overlay, { terms, redactor }) : null),
     lint,
     status,
-    notice() {
-      try {
-        inForce.current();
-        if (proposals.fingerprint() !== fingerprint) tell();
-      } catch (error) {
-        log("the soul's proposals could not be looked at", error);
-      }
-    },
+    notice: emitIfChanged,
     get(version) {
-      const active = inForce.version();
+      const active = activeSoul.version();
       const wanted = version ?? active;
-      if (wanted === null) throw new LancelotError("not_found", "No soul is in force. See soul.status for the reason.");
-      const yaml = wanted === active ? inForce.yaml() : textOf(wanted);
+      if (wanted === null) throw new LancelotError("not_found", "No soul is active. See soul.status for the reason.");
+      const yaml = wanted === active ? activeSoul.yaml() : versionText(wanted, versions, files);
       const { document, issues } = readSoul(yaml);
       if (document === null)
         throw new LancelotError("conflict", `Soul ${wanted} cannot be read: ${issues[0]?.message ?? "it is not a soul."}`);
       return { version: wanted, yaml, document, active: enabled() && wanted === active };
     },
-    propose(proposing) {
-      needEnabled();
-      const proposal = amendments.propose(proposing);
-      tell();
+    propose(request) {
+      requireEnabled();
+      const proposal = proposals.propose(request);
+      emitStatus();
       return proposal;
     },
     proposals: ({ status: wanted, limit }) =>
-      proposals.list({ limit, ...(wanted === undefined ? {} : { status: [wanted] }) }).map((one) => one.proposal),
+      proposalStore.list({ limit, ...(wanted === undefined ? {} : { status: [wanted] }) }).map((one) => one.proposal),
     approve(id) {
-      needEnabled();
-      const proposal = amendments.approve(id);
-      tell();
+      requireEnabled();
+      const proposal = proposals.approve(id);
+      emitStatus();
       return proposal;
     },
     reject(id, reason) {
-      const proposal = amendments.reject(id, reason);
-      tell();
+      const proposal = proposals.reject(id, reason);
+      emitStatus();
       return proposal;
     },
     activate(id) {
-      needEnabled();
-      activation.carry(() => amendments.plan(id));
-      inForce.refresh();
-      tell();
-      return amendments.get(id);
+      requireEnabled();
+      activation.run(() => proposals.plan(id));
+      activeSoul.refresh();
+      emitStatus();
+      return proposals.get(id);
     },
     rollback(version) {
-      needEnabled();
-      inForce.refresh();
-      activation.carry(() => {
-        const yaml = textOf(version);
-        const { document } = readSoul(yaml);
-        const refusal = lint(yaml).find((issue) => issue.severity === "critical");
-        if (refusal !== undefined) throw new LancelotError("conflict", `Soul ${version} cannot be activated: ${refusal.message}`);
-        if (document?.version !== version)
-          throw new LancelotError("conflict", `The text of soul ${version} says that it is ${document?.version ?? "none"}.`);
-        const from = inForce.version();
-        if (from === version && inForce.problem() === null) throw new LancelotError("conflict", `Soul ${version} is active already.`);
-        return { version, yaml, proposalId: null, actionName: "soul.rollback", inputs: { from } };
-      });
-      inForce.refresh();
-      tell();
+      requireEnabled();
+      activeSoul.refresh();
+      activation.run(() => planRollback(version, versionText(version, versions, files), { activeSoul, lint }));
+      activeSoul.refresh();
+      emitStatus();
       return status();
     },
   };

@@ -6,53 +6,53 @@ import type { TrustProposal, TrustRecord } from "../../contract/trust.ts";
 import type { Ledger } from "../../receipts/receipts.ts";
 import type { Log } from "../../security/security.ts";
 import type { Storage } from "../../storage/storage.ts";
-import type { TrustKey, TrustView } from "../facts.ts";
-import { createSnapshot } from "../snapshot.ts";
-import { createBook } from "./book.ts";
-import { countOutcome } from "./counting.ts";
-import { loadTrustNumbers, type TrustNumbers } from "./numbers.ts";
-import { decideStep, type TrustDecision } from "./owners-word.ts";
-import { isStricter, nextStep, type TrustResult } from "./standing.ts";
-import { createTrustStore, type StoredRecord } from "./store.ts";
-import { suspendedWords } from "./words.ts";
+import type { TrustKey, TrustView } from "../decision-facts.ts";
+import { createSnapshot } from "../database-snapshot.ts";
+import { createTrustRecorder } from "./trust-recorder.ts";
+import { countOutcome } from "./trust-outcomes.ts";
+import { loadTrustConfig, type TrustConfig } from "./trust-config.ts";
+import { decideTrustProposal, type TrustDecision } from "./trust-decision.ts";
+import { isStricter, nextStep, type TrustResult } from "./trust-state.ts";
+import { createTrustStore, type StoredRecord } from "./trust-store.ts";
+import { suspendedMessage } from "./trust-messages.ts";
 
-export { trustMigrations } from "./schema.ts";
+export { trustMigrations } from "./trust-migrations.ts";
 
-/** What came of one action, as the gate tells it. */
+/** The outcome of one action, as reported by the gate. */
 export interface TrustOutcome {
   readonly key: TrustKey;
-  /** Without trust. */
+  /** The tier before trust changes it. */
   readonly defaultTier: Tier;
-  /** The tier it was decided at. */
+  /** The tier of the decision. */
   readonly decidedTier: Tier;
-  /** Why soul or policy hold this; null when they do not. */
-  readonly held: string | null;
+  /** Why soul or policy require approval; null when they do not. */
+  readonly heldBy: string | null;
   readonly changesFiles: boolean;
-  /** `rollback`: the owner undid it. `refused`: the owner said no. */
+  /** `rollback`: the owner undid the action. `refused`: the owner denied it. */
   readonly result: TrustResult;
   readonly questId: string | null;
   readonly receiptId: string;
 }
 
-/** The trust ledger: what each kind of action has earned. It proposes; the owner accepts. */
+/** The trust ledger: counts outcomes per kind of action and proposes lower tiers, which only the owner can accept. */
 export interface Trust extends TrustView {
   /**
-   * Counts an outcome, once for each receipt and key (a worse result that comes later replaces the better one). T0 is not counted.
-   * Never throws: where a bad outcome cannot be written, this window stops lifting that kind of action.
+   * Counts an outcome once per receipt and key; a later, more severe result replaces an earlier one. Ignores T0.
+   * Never throws: when a bad outcome cannot be written, this window no longer lowers the tier of that kind of action.
    */
   outcome(outcome: TrustOutcome): void;
-  /** The owner undid these actions: what was told of them becomes a rollback. Receipts that were never told are passed over. */
+  /** The owner undid these actions: their outcomes become rollbacks. Skips unknown receipts. */
   rolledBack(receiptIds: readonly string[]): void;
   /** Most recently seen first. */
   list(limit: number): TrustRecord[];
   /** Newest first. */
   proposals(status: TrustProposal["status"], limit: number): TrustProposal[];
   /**
-   * The owner's answer.
-   * @throws LancelotError `not_found`, `conflict` (decided already, or its reason has gone), `unavailable` (the numbers cannot be used).
+   * Applies the owner's decision.
+   * @throws LancelotError `not_found`, `conflict` (decided already, or no longer applicable), `unavailable` (unusable configuration).
    */
   decide(id: string, decision: TrustDecision): TrustProposal;
-  /** What is wrong with its numbers, in words for the owner; null when all is well. */
+  /** Why its configuration is unusable; null when all is well. */
   problem(): string | null;
 }
 
@@ -66,23 +66,23 @@ export interface TrustDeps {
   readonly log: Log;
 }
 
-/** Longest part of a key that is kept; longer ones are never trusted. */
+/** Maximum length of a key part; actions with longer ones are never trusted. */
 const maxPart = 300;
-/** With numbers that cannot be used nothing is lifted and nothing proposed; what was lost stays lost. */
+/** With an unusable configuration it lowers and proposes no tiers, and keeps the stricter ones. */
 export function createTrust(deps: TrustDeps): Trust {
   const { storage, ledger, emit, log } = deps;
   const now = deps.now ?? Date.now;
   const store = createTrustStore(storage);
-  let numbers: TrustNumbers | null = null;
+  let config: TrustConfig | null = null;
   let problem: string | null = null;
   try {
-    numbers = loadTrustNumbers(deps.configDir);
+    config = loadTrustConfig(deps.configDir);
   } catch (error) {
-    problem = `Trust lifts nothing: ${error instanceof Error ? error.message : String(error)}`;
-    log("trust lifts nothing", error);
+    problem = `Trust lowers no tiers: ${error instanceof Error ? error.message : String(error)}`;
+    log("trust configuration unusable; no tier is lowered", error);
   }
 
-  /** Tiers that differ from the default, by key. Kinds of action that stand only at their default are not in it. */
+  /** Records of every action with a tier that differs from its default, by key. */
   const moved = createSnapshot(storage, () => {
     const byKey = new Map<string, StoredRecord[]>();
     for (const record of store.moved()) {
@@ -91,30 +91,30 @@ export function createTrust(deps: TrustDeps): Trust {
     }
     return byKey;
   });
-  /** Keys whose bad outcome could not be written: they are not lifted any more while this window is open. */
+  /** Keys with a bad outcome that could not be written: this window no longer lowers their tier. */
   const unwritten = new Set<string>();
 
-  const book = createBook({ storage, ledger, emit, store, numbers, now, touched: moved.touched });
+  const recorder = createTrustRecorder({ storage, ledger, emit, store, config, now, onSaved: moved.invalidate });
 
-  let forgotAt = 0;
-  function forget(): void {
+  let prunedAt = 0;
+  function prune(): void {
     const at = now();
-    if (numbers === null || Math.abs(at - forgotAt) < 86_400_000) return;
-    forgotAt = at;
-    store.forgetBefore(at - numbers.remember_days * 86_400_000);
+    if (config === null || Math.abs(at - prunedAt) < 86_400_000) return;
+    prunedAt = at;
+    store.forgetBefore(at - config.remember_days * 86_400_000);
   }
 
   function outcome({ key, defaultTier, ...seen }: TrustOutcome): void {
-    if (defaultTier === "T0" || !isKept(key)) return;
+    if (defaultTier === "T0" || !isTracked(key)) return;
     const { capability, action, scope } = key;
     try {
       storage.transaction(() => {
-        forget();
-        countOutcome(book, { capability, action, scope, defaultTier }, seen);
+        prune();
+        countOutcome(recorder, { capability, action, scope, defaultTier }, seen);
       });
     } catch (error) {
       if (seen.result !== "success") unwritten.add(keyText(key));
-      log("an outcome could not be counted", error);
+      log("outcome not counted", error);
     }
   }
 
@@ -126,7 +126,7 @@ export function createTrust(deps: TrustDeps): Trust {
       const record = records.find((one) => one.defaultTier === defaultTier);
       if (record === undefined || record.tier === defaultTier) return null;
       const isLifted = isStricter(defaultTier, record.tier);
-      if (isLifted && (numbers === null || record.heldBy !== null || unwritten.has(name))) return null;
+      if (isLifted && (config === null || record.heldBy !== null || unwritten.has(name))) return null;
       return record.tier;
     },
 
@@ -134,23 +134,23 @@ export function createTrust(deps: TrustDeps): Trust {
 
     rolledBack(receiptIds) {
       for (const receiptId of receiptIds) {
-        let told: ReturnType<typeof store.ofReceipt> = [];
+        let outcomes: ReturnType<typeof store.ofReceipt> = [];
         try {
-          told = store.ofReceipt(receiptId);
+          outcomes = store.ofReceipt(receiptId);
           storage.transaction(() => {
-            for (const { defaultTier, result, lifted, ...key } of told) {
+            for (const { defaultTier, result, lifted, ...key } of outcomes) {
               if (result === "refused") continue;
               const record = store.record({ ...key, defaultTier });
               if (record === null) continue;
-              const { heldBy: held, changesFiles } = record;
-              // Of the tier it was decided at only whether it was lifted matters now.
+              const { heldBy, changesFiles } = record;
+              // Only matters whether the decision's tier was below the default.
               const decidedTier = lifted ? "T0" : defaultTier;
-              countOutcome(book, { ...key, defaultTier }, { receiptId, result: "rollback", decidedTier, held, changesFiles });
+              countOutcome(recorder, { ...key, defaultTier }, { receiptId, result: "rollback", decidedTier, heldBy, changesFiles });
             }
           });
         } catch (error) {
-          for (const key of told) unwritten.add(keyText(key));
-          log("a rollback could not be counted", error);
+          for (const key of outcomes) unwritten.add(keyText(key));
+          log("rollback not counted", error);
         }
       }
     },
@@ -158,14 +158,14 @@ export function createTrust(deps: TrustDeps): Trust {
     list(limit) {
       const suspended = new Set(store.confirmations().map((one) => `${keyText(one.proposal)}\0${one.defaultTier}`));
       return store.list(limit).map((record): TrustRecord => {
-        const step = suspended.has(`${keyText(record)}\0${record.defaultTier}`) ? { heldBy: suspendedWords } : nextStep(record, numbers);
+        const step = suspended.has(`${keyText(record)}\0${record.defaultTier}`) ? { heldBy: suspendedMessage } : nextStep(record, config);
         const isLifted = isStricter(record.defaultTier, record.tier);
         return {
           capability: record.capability,
           action: record.action,
           scope: record.scope,
           defaultTier: record.defaultTier,
-          tier: isLifted && (numbers === null || record.heldBy !== null) ? record.defaultTier : record.tier,
+          tier: isLifted && (config === null || record.heldBy !== null) ? record.defaultTier : record.tier,
           successes: record.successes,
           failures: record.failures,
           rollbacks: record.rollbacks,
@@ -180,7 +180,7 @@ export function createTrust(deps: TrustDeps): Trust {
     proposals: (status, limit) => store.proposals(status, limit),
 
     decide(id, decision) {
-      const decided = storage.transaction(() => decideStep(book, id, decision, problem));
+      const decided = storage.transaction(() => decideTrustProposal(recorder, id, decision, problem));
       if (decided instanceof LancelotError) throw decided;
       return decided;
     },
@@ -193,11 +193,11 @@ function keyText({ capability, action, scope }: TrustKey): string {
   return `${capability}\0${action}\0${scope}`;
 }
 
-function isKept({ capability, action, scope }: TrustKey): boolean {
+function isTracked({ capability, action, scope }: TrustKey): boolean {
   return [capability, action, scope].every((part) => part.length <= maxPart && !part.includes("\0"));
 }
 
-/** What each kind of action has earned, and the owner's word on it. */
+/** The contract's trust methods. */
 export function trustHandlers(trust: Trust): Pick<Handlers, "trust.list" | "trust.proposals" | "trust.decide"> {
   return {
     "trust.list": ({ limit }) => ({ items: trust.list(limit) }),

@@ -1,25 +1,25 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Approval } from "../../../agent-server/contract/governance.ts";
-import { createWaiting, type Waiting } from "../../../agent-server/governance/approval-waiting.ts";
+import { createApprovalWaiters, type ApprovalWaiters } from "../../../agent-server/governance/approval-waiting.ts";
 
 /** Questions that have ended, by id. */
 let ended: Map<string, Approval | Error>;
 let looked: string[];
 let withdrawn: string[];
-let waiting: Waiting;
+let waiting: ApprovalWaiters;
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   ended = new Map();
   looked = [];
   withdrawn = [];
-  waiting = createWaiting({
+  waiting = createApprovalWaiters({
     ended(id) {
       looked.push(id);
       const one = ended.get(id);
       if (one instanceof Error) throw one;
       return one ?? null;
     },
-    withdraw(id) {
+    cancel(id) {
       withdrawn.push(id);
       ended.set(id, answer(id));
     },

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod";
-import { createGovernanceRoom, type GovernanceRoom, intent } from "../../support/governance-fixture.ts";
+import { createGovernanceFixture, type GovernanceFixture, intent } from "../../support/governance-fixture.ts";
 import { createPathWorkspace, type PathWorkspace } from "../../support/path-workspace.ts";
 
 const Row = z.strictObject({
@@ -22,20 +22,20 @@ const Row = z.strictObject({
 const rows = z.array(Row).parse(parse(readFileSync(join(import.meta.dirname, "../../fixtures/capabilities.yaml"), "utf8")));
 
 let tree: PathWorkspace;
-const rooms = new Map<string, GovernanceRoom>();
+const fixtures = new Map<string, GovernanceFixture>();
 
 beforeAll(async () => {
   tree = await createPathWorkspace();
   const { workspace, dataDir, home } = tree;
-  const first = createGovernanceRoom({ workspace, dataDir, home, networkEnabled: () => true });
-  rooms.set("true true", first);
-  rooms.set("false true", first.beside({ networkEnabled: () => false }));
-  rooms.set("true false", first.beside({ trusted: false }));
+  const first = createGovernanceFixture({ workspace, dataDir, home, networkEnabled: () => true });
+  fixtures.set("true true", first);
+  fixtures.set("false true", first.beside({ networkEnabled: () => false }));
+  fixtures.set("true false", first.beside({ trusted: false }));
 });
 afterAll(() => {
-  rooms.get("false true")?.close();
-  rooms.get("true false")?.close();
-  rooms.get("true true")?.dispose();
+  fixtures.get("false true")?.close();
+  fixtures.get("true false")?.close();
+  fixtures.get("true true")?.dispose();
   tree.dispose();
 });
 
@@ -53,11 +53,11 @@ describe("the gate obeys the table of capabilities", () => {
   it.each(
     rows.map((row) => [`${row.capability}.${row.action} ${JSON.stringify(row.args).slice(0, 70)}`, row.expect, row.why, row] as const),
   )("%s: %s, %s", (_title, _expect, _why, row) => {
-    const room = rooms.get(`${row.network} ${row.trusted}`);
-    if (room === undefined) throw new Error("no room for this row");
+    const fixture = fixtures.get(`${row.network} ${row.trusted}`);
+    if (fixture === undefined) throw new Error("no fixture for this row");
     const args = Object.fromEntries(Object.entries(row.args).map(([name, value]) => [name, expanded(value)]));
     const verdicts = (["normal", "crusader"] as const).map((mode) =>
-      room.governance.evaluate(intent(row.capability, row.action, args, { mode })),
+      fixture.governance.evaluate(intent(row.capability, row.action, args, { mode })),
     );
     for (const decision of verdicts) {
       if (row.expect === "not_allow") expect(decision.verdict).not.toBe("allow");

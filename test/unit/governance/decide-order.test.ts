@@ -2,9 +2,9 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Tier } from "../../../agent-server/contract/common.ts";
 import type { Decision, Intent } from "../../../agent-server/contract/governance.ts";
-import { decide, effectivePosture, type Facts, judge, situate } from "../../../agent-server/governance/decide.ts";
-import { createEvaluate } from "../../../agent-server/governance/evaluate.ts";
-import { baseTiers } from "../../../agent-server/governance/tiers.ts";
+import { decide, effectivePosture, type DecisionFacts, decideAssessed, assessIntent } from "../../../agent-server/governance/decide.ts";
+import { createCachedEvaluator } from "../../../agent-server/governance/decision-cache.ts";
+import { baseTiers } from "../../../agent-server/governance/base-tiers.ts";
 import { commands, gateFacts, soul } from "../../support/gate-facts.ts";
 import { intent } from "../../support/governance-fixture.ts";
 import { runs } from "../../support/soak.ts";
@@ -15,8 +15,8 @@ const read = intent("file_ops", "read", { path: "src/a.ts" });
 const remove = intent("file_ops", "delete", { path: "src/a.ts" });
 const run = (command: string) => intent("shell_exec", "run", { command });
 const operate = intent("vision_control", "perform_action", { description: "click" });
-const earned = (tier: Tier): Partial<Facts> => ({ trust: { tier: () => tier } });
-const learnt = (verdict: "allow" | "deny"): Partial<Facts> => ({
+const earned = (tier: Tier): Partial<DecisionFacts> => ({ trust: { tier: () => tier } });
+const learnt = (verdict: "allow" | "deny"): Partial<DecisionFacts> => ({
   learned: { find: () => ({ id: "L1", verdict, message: "You always say so." }) },
 });
 
@@ -121,16 +121,16 @@ describe("soul", () => {
     expect(decision.tier === "T3" ? decision.verdict : "ask").toBe("ask");
     const risky = gateFacts({ soul: soul({ riskRules: () => [{ name: "r", description: "" }] }) });
     expect(decide({ ...run("harmless"), job }, risky).rules).toEqual([
-      { id: "soul.risk.r", source: "soul", message: 'The soul\'s rule "r" asks for your approval.' },
+      { id: "soul.risk.r", source: "soul", message: expect.stringContaining('"r"') as string },
     ]);
     expect(ids(decide(remove, gateFacts({ soul: soul() })))).toEqual(["tier.T3"]);
     // Without a soul there are no limits of its making.
     expect(decide({ ...read, job: { ...job, ready: false } }, gateFacts()).verdict).toBe("allow");
   });
 
-  it("with another soul a cached decision is made anew", () => {
+  it("with another soul a cached decision is recomputed", () => {
     let now = gateFacts({ soul: soul() });
-    const evaluate = createEvaluate(() => now);
+    const evaluate = createCachedEvaluator(() => now);
     evaluate(read);
     expect(evaluate(read).decision).toMatchObject({ verdict: "allow", cached: true });
     now = gateFacts({ soul: soul({ sha256: "1".repeat(64), requiresApproval: () => "reading" }) });
@@ -196,7 +196,7 @@ describe("trust", () => {
 
   it("what was earned is looked up each time, cached or not", () => {
     let tier: Tier | null = null;
-    const evaluate = createEvaluate(() => gateFacts({ trust: { tier: () => tier } }));
+    const evaluate = createCachedEvaluator(() => gateFacts({ trust: { tier: () => tier } }));
     const write = intent("memory", "write", { target: "working", content: "x" });
     expect(evaluate(write).decision.tier).toBe("T1");
     expect(evaluate(edit).decision.tier).toBe("T1");
@@ -244,19 +244,23 @@ describe("learned rules", () => {
     expect(decide(run("harmless"), gateFacts(learnt("deny"))).verdict).toBe("allow");
   });
 
-  it("the judgement names the rule, so that its use is counted", () => {
+  it("the evaluation names the rule, so that its use is counted", () => {
     const facts = gateFacts(learnt("allow"));
-    expect(judge(situate(run("risky"), facts), facts)).toMatchObject({
+    expect(decideAssessed(assessIntent(run("risky"), facts), facts)).toMatchObject({
       learnedRule: "L1",
-      held: null,
+      heldBy: null,
       defaultTier: "T2",
       changesFiles: true,
     });
-    expect(judge(situate(run("grave"), facts), facts)).toMatchObject({ learnedRule: null, held: "It deletes." });
+    expect(decideAssessed(assessIntent(run("grave"), facts), facts)).toMatchObject({ learnedRule: null, heldBy: "It deletes." });
     const denied = gateFacts(learnt("deny"));
-    expect(judge(situate(run("risky"), denied), denied)).toMatchObject({ learnedRule: "L1", held: null, defaultTier: "T2" });
+    expect(decideAssessed(assessIntent(run("risky"), denied), denied)).toMatchObject({
+      learnedRule: "L1",
+      heldBy: null,
+      defaultTier: "T2",
+    });
     const never = gateFacts({ neverAutomate: () => true });
-    expect(judge(situate(run("risky"), never), never).held).toBe("This kind of action is on the list of what is never automated.");
+    expect(decideAssessed(assessIntent(run("risky"), never), never).heldBy).toEqual(expect.any(String));
   });
 });
 
@@ -298,7 +302,7 @@ const anyIntent: fc.Arbitrary<Intent> = fc
       })
       .map((args) => intent(capability, action === "*" ? "run" : action, args)),
   );
-const anyFacts: fc.Arbitrary<Facts> = fc
+const anyFacts: fc.Arbitrary<DecisionFacts> = fc
   .record({
     trusted: fc.boolean(),
     posture: fc.constantFrom("supervised" as const, "autonomous" as const),
@@ -351,7 +355,8 @@ describe("whatever is asked", () => {
         const after = decide(one, now);
         if (bare.verdict === "deny") expect(after).toEqual(bare);
         const facts = { ...now, trust: { tier: () => null }, learned: { find: () => null } };
-        if (judge(situate(one, facts), facts).held !== null) expect(order[after.verdict]).toBeGreaterThanOrEqual(order[bare.verdict]);
+        if (decideAssessed(assessIntent(one, facts), facts).heldBy !== null)
+          expect(order[after.verdict]).toBeGreaterThanOrEqual(order[bare.verdict]);
       }),
       { numRuns: runs(375, 1500) },
     );

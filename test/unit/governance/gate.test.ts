@@ -8,22 +8,22 @@ import type { Approval } from "../../../agent-server/contract/governance.ts";
 import { methods } from "../../../agent-server/contract/table.ts";
 import { governanceHandlers, type OutcomeStep } from "../../../agent-server/governance/governance.ts";
 import { intentHash } from "../../../agent-server/governance/intent-hash.ts";
-import { createSnapshot } from "../../../agent-server/governance/snapshot.ts";
-import { readTable } from "../../../agent-server/governance/table-file.ts";
-import { createGovernanceRoom, type GovernanceRoom, intent } from "../../support/governance-fixture.ts";
+import { createSnapshot } from "../../../agent-server/governance/database-snapshot.ts";
+import { readTable } from "../../../agent-server/governance/config-table.ts";
+import { createGovernanceFixture, type GovernanceFixture, intent } from "../../support/governance-fixture.ts";
 
 const product = join(import.meta.dirname, "../../..");
-let room: GovernanceRoom;
-const others: GovernanceRoom[] = [];
+let fixture: GovernanceFixture;
+const others: GovernanceFixture[] = [];
 beforeEach(() => {
-  room = createGovernanceRoom();
+  fixture = createGovernanceFixture();
 });
 afterEach(() => {
   for (const one of others.splice(0)) one.close();
-  room.dispose();
+  fixture.dispose();
 });
-const beside = (more: Parameters<GovernanceRoom["beside"]>[0] = {}): GovernanceRoom => {
-  const made = room.beside(more);
+const beside = (more: Parameters<GovernanceFixture["beside"]>[0] = {}): GovernanceFixture => {
+  const made = fixture.beside(more);
   others.push(made);
   return made;
 };
@@ -50,9 +50,9 @@ function ownConfig(change: (configDir: string) => void): string {
 describe("the gate", () => {
   it("explains a command part by part, without the secrets in it", () => {
     const token = ["ghp", "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0fXaB3d"].join("_");
-    const { decision, parts } = room.governance.explain(`ls && curl -H "authorization: ${token}" https://example.com`, undefined);
+    const { decision, parts } = fixture.governance.explain(`ls && curl -H "authorization: ${token}" https://example.com`, undefined);
     expect(decision).toEqual(
-      room.governance.evaluate(intent("shell_exec", "run", { command: `ls && curl -H "authorization: ${token}" https://example.com` })),
+      fixture.governance.evaluate(intent("shell_exec", "run", { command: `ls && curl -H "authorization: ${token}" https://example.com` })),
     );
     expect(parts.map(({ text }) => text)).toHaveLength(2);
     expect(parts[0]?.text).toBe("ls");
@@ -61,71 +61,71 @@ describe("the gate", () => {
   });
 
   it("judges a command in the folder it is run in", () => {
-    mkdirSync(join(room.workspace, "sub"));
-    writeFileSync(join(room.workspace, "sub/.env"), "KEY=x");
-    const rules = (cwd: string | undefined) => room.governance.explain("cat .env.example", cwd).decision.verdict;
+    mkdirSync(join(fixture.workspace, "sub"));
+    writeFileSync(join(fixture.workspace, "sub/.env"), "KEY=x");
+    const rules = (cwd: string | undefined) => fixture.governance.explain("cat .env.example", cwd).decision.verdict;
     expect(rules(undefined)).toBe("allow");
     expect(rules("/etc")).not.toBe("allow");
-    expect(room.governance.evaluate(intent("shell_exec", "run", { command: "cat .env.example" }, { cwd: "/etc" })).verdict).not.toBe(
+    expect(fixture.governance.evaluate(intent("shell_exec", "run", { command: "cat .env.example" }, { cwd: "/etc" })).verdict).not.toBe(
       "allow",
     );
   });
 
   it("tells which commands need the network", () => {
-    expect(room.governance.commandNeeds("npm install left-pad", undefined)).toEqual({ network: true });
-    expect(room.governance.commandNeeds("ls", undefined)).toEqual({ network: false });
+    expect(fixture.governance.commandNeeds("npm install left-pad", undefined)).toEqual({ network: true });
+    expect(fixture.governance.commandNeeds("ls", undefined)).toEqual({ network: false });
   });
 
   it("has the posture the owner set, unless the soul is stricter", () => {
-    expect(room.governance.posture()).toBe("supervised");
-    room.governance.setPosture("autonomous");
-    expect(room.governance.posture()).toBe("autonomous");
-    const folder = join(room.dataDir, "soul/soul_versions");
-    const text = room.governance.soul.get().yaml;
+    expect(fixture.governance.posture()).toBe("supervised");
+    fixture.governance.setPosture("autonomous");
+    expect(fixture.governance.posture()).toBe("autonomous");
+    const folder = join(fixture.dataDir, "soul/soul_versions");
+    const text = fixture.governance.soul.get().yaml;
     writeFileSync(
       join(folder, "soul_v2.yaml"),
       text.replace("version: v1", "version: v2").replace("level: autonomous", "level: supervised"),
     );
-    writeFileSync(join(room.dataDir, "soul/ACTIVE"), "v2\n");
-    expect(room.governance.posture()).toBe("supervised");
-    expect(room.governance.stats(1, { waiting: 0, failed: 0 }).posture).toBe("supervised");
+    writeFileSync(join(fixture.dataDir, "soul/ACTIVE"), "v2\n");
+    expect(fixture.governance.posture()).toBe("supervised");
+    expect(fixture.governance.stats(1, { waiting: 0, failed: 0 }).posture).toBe("supervised");
   });
 
   it("says what tone the soul asks for; none without one", () => {
-    expect(room.governance.tone()).toEqual({ noSilentFailure: true, sourcesRequired: true });
+    expect(fixture.governance.tone()).toEqual({ noSilentFailure: true, sourcesRequired: true });
     expect(beside({ soulEnabled: () => false }).governance.tone()).toBeNull();
   });
 
   it("asks where the soul says, no longer than the owner's setting or the soul allow", async () => {
-    const asked = async (host: GovernanceRoom): Promise<Approval | undefined> => {
+    const asked = async (host: GovernanceFixture): Promise<Approval | undefined> => {
       host.governance.setCanAsk(false);
       await host.governance.authorize(pushing, question, context()).catch(() => undefined);
       return host.governance.approvals.list({ limit: 1 })[0];
     };
     const seconds = (one: Approval | undefined) => (Date.parse(one?.expiresAt ?? "") - Date.parse(one?.createdAt ?? "")) / 1000;
-    const here = await asked(room);
+    const here = await asked(fixture);
     expect(here?.channels).toEqual(["war_room", "chat", "notification", "terminal"]);
     expect(seconds(here)).toBeCloseTo(60, 0);
-    room.governance.setApprovalTimeout(100_000);
+    fixture.governance.setApprovalTimeout(100_000);
     // The soul that ships says an hour.
-    await room.governance
+    await fixture.governance
       .authorize(intent("shell_exec", "run", { command: "git push -u origin x" }), question, context())
       .catch(() => undefined);
-    expect(seconds(room.governance.approvals.list({ limit: 1 })[0])).toBeCloseTo(3_600, 0);
-    const text = room.governance.soul.get().yaml;
+    expect(seconds(fixture.governance.approvals.list({ limit: 1 })[0])).toBeCloseTo(3_600, 0);
+    const text = fixture.governance.soul.get().yaml;
     writeFileSync(
-      join(room.dataDir, "soul/soul_versions/soul_v2.yaml"),
+      join(fixture.dataDir, "soul/soul_versions/soul_v2.yaml"),
       text
         .replace("version: v1", "version: v2")
         .replace("default_timeout_seconds: 3600", "default_timeout_seconds: 30")
         .replace("channels: [war_room, chat, notification, terminal]", "channels: [terminal]"),
     );
-    writeFileSync(join(room.dataDir, "soul/ACTIVE"), "v2\n");
-    await room.governance.authorize(intent("shell_exec", "run", { command: "git push -f" }), question, context()).catch(() => undefined);
-    expect(room.governance.approvals.list({ limit: 1 })[0]?.channels).toEqual(["terminal"]);
-    expect(seconds(room.governance.approvals.list({ limit: 1 })[0])).toBeCloseTo(30, 0);
+    writeFileSync(join(fixture.dataDir, "soul/ACTIVE"), "v2\n");
+    await fixture.governance.authorize(intent("shell_exec", "run", { command: "git push -f" }), question, context()).catch(() => undefined);
+    expect(fixture.governance.approvals.list({ limit: 1 })[0]?.channels).toEqual(["terminal"]);
+    expect(seconds(fixture.governance.approvals.list({ limit: 1 })[0])).toBeCloseTo(30, 0);
     // Without a soul the owner's setting alone holds.
-    const free = beside({ soulEnabled: () => false, approvalTimeoutSeconds: 100_000, workspace: join(room.workspace, "src") });
+    const free = beside({ soulEnabled: () => false, approvalTimeoutSeconds: 100_000, workspace: join(fixture.workspace, "src") });
     const loose = await asked(free);
     expect(loose?.channels).toEqual(["war_room", "chat", "notification", "terminal"]);
     expect(seconds(loose)).toBeCloseTo(100_000, 0);
@@ -134,64 +134,66 @@ describe("the gate", () => {
   it("tells learning and trust of what was undone", () => {
     const step = (): OutcomeStep => {
       const one = intent("repo_ops", "commit", { message: "x" });
-      return { intent: one, decision: room.governance.evaluate(one), approvalId: null };
+      return { intent: one, decision: fixture.governance.evaluate(one), approvalId: null };
     };
-    room.governance.outcome({ receiptId: "done", questId: null, steps: [step()], result: "success" });
-    expect(room.governance.trust.list(5)).toMatchObject([{ capability: "repo_ops", action: "commit", successes: 1, rollbacks: 0 }]);
+    fixture.governance.outcome({ receiptId: "done", questId: null, steps: [step()], result: "success" });
+    expect(fixture.governance.trust.list(5)).toMatchObject([{ capability: "repo_ops", action: "commit", successes: 1, rollbacks: 0 }]);
     // A step that was not given out by this window is judged anew.
-    room.governance.outcome({
+    fixture.governance.outcome({
       receiptId: "other",
       questId: null,
       steps: [{ ...step(), decision: { ...step().decision } }],
       result: "success",
     });
-    expect(room.governance.trust.list(5)).toMatchObject([{ successes: 2 }]);
-    room.governance.rolledBack({ receiptIds: ["done", "never told"], questId: null });
-    expect(room.governance.trust.list(5)).toMatchObject([{ successes: 0, rollbacks: 1 }]);
+    expect(fixture.governance.trust.list(5)).toMatchObject([{ successes: 2 }]);
+    fixture.governance.rolledBack({ receiptIds: ["done", "never told"], questId: null });
+    expect(fixture.governance.trust.list(5)).toMatchObject([{ successes: 0, rollbacks: 1 }]);
   });
 
   it("suspends the learned rule whose action was undone", () => {
-    const { learning } = room.governance;
+    const { learning } = fixture.governance;
     const key = { capability: "shell_exec", action: "run", scope: "make" };
     for (let index = 0; index < 20; index += 1)
       learning.observe({
-        ...{ key, verdict: "allow", tier: "T2", riskLevel: "low", held: null, questId: `q${index % 3}`, approvalId: `a${index}` },
+        ...{ key, verdict: "allow", tier: "T2", riskLevel: "low", heldBy: null, questId: `q${index % 3}`, approvalId: `a${index}` },
         at: new Date().toISOString(),
       });
     const id = learning.decide(learning.proposals("pending", 1)[0]?.id ?? "", "accept").rule?.id ?? "";
     learning.outcome({ receiptId: "done", ruleId: id, result: "success" });
-    room.governance.rolledBack({ receiptIds: ["done"], questId: null });
-    expect(learning.rules(undefined, 1)).toMatchObject([{ status: "needs_confirmation", waitsFor: "You undid what it had allowed." }]);
+    fixture.governance.rolledBack({ receiptIds: ["done"], questId: null });
+    expect(learning.rules(undefined, 1)).toMatchObject([{ status: "needs_confirmation", waitsFor: expect.any(String) }]);
   });
 
   it("resolves and judges paths", () => {
-    const resolved = room.governance.resolvePath("src/a.ts");
+    const resolved = fixture.governance.resolvePath("src/a.ts");
     expect(resolved).toMatchObject({ ok: true, display: "src/a.ts" });
-    expect(room.governance.stillSame(resolved)).toBe(true);
-    expect(room.governance.judgeName(".env")).toBe("secret");
+    expect(fixture.governance.stillSame(resolved)).toBe(true);
+    expect(fixture.governance.judgeName(".env")).toBe("secret");
   });
 
   it("denies what leaves this machine in safe mode, writing in a restricted workspace, and the network while its flag is off", () => {
     const write = intent("file_ops", "write", { path: "src/a.ts", content: "x" });
     const fetching = intent("web_ops", "fetch", { url: "https://example.com/" });
-    expect(room.governance.evaluate(write).verdict).not.toBe("deny");
+    expect(fixture.governance.evaluate(write).verdict).not.toBe("deny");
     expect(
       beside({ safeMode: () => true }).governance.evaluate(intent("repo_ops", "push", { remote: "origin", branch: "main" })).rules[0]?.id,
     ).toBe("mode.safe");
-    expect(room.governance.evaluate(intent("repo_ops", "push", { remote: "origin", branch: "main" })).rules[0]?.id).not.toBe("mode.safe");
+    expect(fixture.governance.evaluate(intent("repo_ops", "push", { remote: "origin", branch: "main" })).rules[0]?.id).not.toBe(
+      "mode.safe",
+    );
     expect(beside({ trusted: false }).governance.evaluate(write).verdict).toBe("deny");
-    expect(room.governance.evaluate(fetching).verdict).toBe("deny");
+    expect(fixture.governance.evaluate(fetching).verdict).toBe("deny");
     expect(
       beside({ networkEnabled: () => true })
         .governance.evaluate(fetching)
         .rules.map(({ id }) => id),
-    ).not.toEqual(room.governance.evaluate(fetching).rules.map(({ id }) => id));
+    ).not.toEqual(fixture.governance.evaluate(fetching).rules.map(({ id }) => id));
   });
 });
 
 describe("the state of the safeguards", () => {
   it("names the tables in use by one hash, and what is wrong with none", () => {
-    const stats = room.governance.stats(7, { waiting: 2, failed: 1 });
+    const stats = fixture.governance.stats(7, { waiting: 2, failed: 1 });
     expect(stats).toMatchObject({
       approvals: { pending: 0, allowed: 0, denied: 0, expired: 0 },
       verifications: { waiting: 2, failed: 1 },
@@ -206,7 +208,7 @@ describe("the state of the safeguards", () => {
   });
 
   it.each(["paths.yaml", "network.yaml"])("changes its hash with %s, which is none when the table cannot be used", (name) => {
-    const before = room.governance.stats(1, { waiting: 0, failed: 0 }).policyVersion;
+    const before = fixture.governance.stats(1, { waiting: 0, failed: 0 }).policyVersion;
     const changed = ownConfig((configDir) => writeFileSync(join(configDir, name), "# another\n", { flag: "a" }));
     const broken = ownConfig((configDir) => writeFileSync(join(configDir, name), "nonsense: ["));
     try {
@@ -235,7 +237,7 @@ describe("the state of the safeguards", () => {
 });
 
 describe("the contract's methods", () => {
-  const handlers = () => governanceHandlers(room.governance, () => ({ waiting: 3, failed: 4 }));
+  const handlers = () => governanceHandlers(fixture.governance, () => ({ waiting: 3, failed: 4 }));
   const call = async (name: keyof ReturnType<typeof handlers> & keyof typeof methods, params: unknown): Promise<unknown> => {
     const method = methods[name];
     const handler = handlers()[name] as (params: unknown, call: { owner: boolean; signal: AbortSignal }) => unknown;
@@ -244,25 +246,25 @@ describe("the contract's methods", () => {
 
   it("evaluate and explain as the gate does", async () => {
     const args = { command: "git push" };
-    expect(await call("policy.evaluate", { capability: "shell_exec", action: "run", args })).toEqual(room.governance.evaluate(pushing));
+    expect(await call("policy.evaluate", { capability: "shell_exec", action: "run", args })).toEqual(fixture.governance.evaluate(pushing));
     expect(await call("policy.evaluate", { capability: "shell_exec", action: "run", args: { command: "ls" }, cwd: "/etc" })).toEqual(
-      room.governance.evaluate(intent("shell_exec", "run", { command: "ls" }, { cwd: "/etc" })),
+      fixture.governance.evaluate(intent("shell_exec", "run", { command: "ls" }, { cwd: "/etc" })),
     );
     expect(
       await call("policy.evaluate", { capability: "file_ops", action: "delete", args: { path: "src/a.ts" }, mode: "crusader" }),
-    ).toEqual(room.governance.evaluate(intent("file_ops", "delete", { path: "src/a.ts" }, { mode: "crusader" })));
-    expect(await call("policy.explain", { command: "cat .env", cwd: room.workspace })).toEqual(
-      room.governance.explain("cat .env", room.workspace),
+    ).toEqual(fixture.governance.evaluate(intent("file_ops", "delete", { path: "src/a.ts" }, { mode: "crusader" })));
+    expect(await call("policy.explain", { command: "cat .env", cwd: fixture.workspace })).toEqual(
+      fixture.governance.explain("cat .env", fixture.workspace),
     );
   });
 
   it("list what waits unless a state is named, of a quest if one is, and take the owner's answer", async () => {
-    room.governance.setCanAsk(false);
+    fixture.governance.setCanAsk(false);
     for (const [questId, command] of [
       ["q1", "git push"],
       ["q2", "git push -f"],
     ] as const)
-      await room.governance
+      await fixture.governance
         .authorize(intent("shell_exec", "run", { command }, { questId }), question, context(questId))
         .catch(() => undefined);
     const ids = async (params: unknown) =>
@@ -271,7 +273,7 @@ describe("the contract's methods", () => {
     expect(await ids({ limit: 1 })).toEqual(["q2"]);
     expect(await ids({ questId: "q1" })).toEqual(["q1"]);
     expect(await ids({ status: "denied" })).toEqual([]);
-    const [one] = room.governance.approvals.list({ limit: 1 });
+    const [one] = fixture.governance.approvals.list({ limit: 1 });
     expect(await call("approvals.decide", { id: one?.id, decision: "deny", reason: "No." })).toMatchObject({
       status: "denied",
       reason: "No.",
@@ -323,26 +325,26 @@ describe("a table of the product", () => {
 
 describe("a part of the database that is kept in memory", () => {
   it("is read again after a write of this or another window, and after one that was undone", () => {
-    room.storage.db.exec("CREATE TABLE t (n INTEGER)");
+    fixture.storage.db.exec("CREATE TABLE t (n INTEGER)");
     const other = beside().storage;
     let loads = 0;
-    const kept = createSnapshot(room.storage, () => {
+    const kept = createSnapshot(fixture.storage, () => {
       loads += 1;
-      return room.storage.db.prepare("SELECT count(*) FROM t").pluck().get();
+      return fixture.storage.db.prepare("SELECT count(*) FROM t").pluck().get();
     });
     expect([kept.get(), kept.get(), loads]).toEqual([0, 0, 1]);
     other.db.exec("INSERT INTO t VALUES (1)");
     expect([kept.get(), kept.get(), loads]).toEqual([1, 1, 2]);
-    room.storage.transaction(() => {
-      room.storage.db.exec("INSERT INTO t VALUES (2)");
-      kept.touched();
+    fixture.storage.transaction(() => {
+      fixture.storage.db.exec("INSERT INTO t VALUES (2)");
+      kept.invalidate();
       expect([kept.get(), kept.get(), loads]).toEqual([2, 2, 3]);
     });
     expect([kept.get(), kept.get(), loads]).toEqual([2, 2, 4]);
     expect(() =>
-      room.storage.transaction(() => {
-        room.storage.db.exec("INSERT INTO t VALUES (3)");
-        kept.touched();
+      fixture.storage.transaction(() => {
+        fixture.storage.db.exec("INSERT INTO t VALUES (3)");
+        kept.invalidate();
         expect(kept.get()).toBe(3);
         throw new Error("undone");
       }),

@@ -4,26 +4,27 @@ import * as fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import type { LearningProposal } from "../../../agent-server/contract/trust.ts";
 import type { Observation } from "../../../agent-server/governance/learning/learning.ts";
-import { agreement } from "../../../agent-server/governance/learning/agreement.ts";
-import { loadLearningNumbers, neverAutomate } from "../../../agent-server/governance/learning/numbers.ts";
-import { createEarningRoom, eachInEarningRoom, type EarningHost, type EarningRoom } from "../../support/earning-fixture.ts";
+import { agreement } from "../../../agent-server/governance/learning/evidence-agreement.ts";
+import { loadLearningConfig } from "../../../agent-server/governance/learning/learning-config.ts";
+import { neverAutomate } from "../../../agent-server/governance/learning/never-automate.ts";
+import { createEarningFixture, useEarningFixture, type EarningHost, type EarningFixture } from "../../support/earning-fixture.ts";
 
 const config = join(import.meta.dirname, "../../../config");
 const key = { capability: "shell_exec", action: "run", scope: "npm.install" };
 const fetchKey = (scope: string) => ({ capability: "memory", action: "write", scope });
 
-let room: EarningRoom;
+let fixture: EarningFixture;
 let host: EarningHost;
-eachInEarningRoom((opened) => {
-  ({ room, host } = opened);
+useEarningFixture((opened) => {
+  ({ fixture, host } = opened);
 });
 
 /** An answer of the owner in one of three tasks. */
 function answer(verdict: "allow" | "deny", more: Partial<Observation> = {}, at = host): void {
-  const number = room.next();
+  const number = fixture.next();
   at.learning.observe({
-    ...{ key, verdict, tier: "T2", riskLevel: "medium", held: null, questId: `quest-${number % 3}`, approvalId: `approval-${number}` },
-    ...{ at: new Date(room.clock).toISOString(), ...more },
+    ...{ key, verdict, tier: "T2", riskLevel: "medium", heldBy: null, questId: `quest-${number % 3}`, approvalId: `approval-${number}` },
+    ...{ at: new Date(fixture.clock).toISOString(), ...more },
   });
 }
 
@@ -54,7 +55,7 @@ function use(ruleId: string, times: number, at = host): number {
   let let_ = 0;
   at.storage.transaction(() => {
     for (let index = 0; index < times; index += 1) {
-      if (at.learning.used(ruleId, { questId: null, receiptId: `use-${room.next()}` })) let_ += 1;
+      if (at.learning.used(ruleId, { questId: null, receiptId: `use-${fixture.next()}` })) let_ += 1;
     }
   });
   return let_;
@@ -86,14 +87,12 @@ describe("the published numbers", () => {
   it("says exactly what would no longer be asked, and how far it goes", () => {
     answers(20);
     expect(proposalFor()).toMatchObject({ observations: 20, consistency: 1 });
-    expect(proposalFor().scope).toBe(
-      "You would no longer be asked about shell_exec.run on npm.install: it is allowed, at most 50 times a day and 500 in all, then you are asked to confirm it. What the soul or policy holds, what counts as irreversible and what is never automated is still asked.",
-    );
+    expect(proposalFor().scope).toMatch(/shell_exec\.run on npm\.install.* 50 times .* 500 /);
   });
 
   it("looks at the last 30 days", () => {
     answers(10);
-    room.clock += 30 * 86_400_000;
+    fixture.clock += 30 * 86_400_000;
     answers(10);
     expect(pending()).toEqual([]);
     answers(10);
@@ -102,7 +101,7 @@ describe("the published numbers", () => {
 
   it("counts an answer that is exactly within them", () => {
     answers(10);
-    room.clock += 30 * 86_400_000 - 1;
+    fixture.clock += 30 * 86_400_000 - 1;
     answers(10);
     expect(pending()).toHaveLength(1);
   });
@@ -125,7 +124,7 @@ describe("the published numbers", () => {
   });
 
   it("a rule decides 50 times a day, and again on the next UTC day", () => {
-    room.clock = Date.parse("2026-11-20T23:59:00Z");
+    fixture.clock = Date.parse("2026-11-20T23:59:00Z");
     const id = learn();
     expect(host.learning.find(key)).toMatchObject({ id, verdict: "allow", message: expect.stringContaining("npm.install") });
     expect(use(id, 49)).toBe(49);
@@ -135,9 +134,9 @@ describe("the published numbers", () => {
     expect(host.learning.rules(undefined, 10)).toMatchObject([
       { status: "active", decidedToday: 50, decidedInAll: 50, maxPerDay: 50, maxInAll: 500 },
     ]);
-    room.clock += 59_999;
+    fixture.clock += 59_999;
     expect(use(id, 1)).toBe(0);
-    room.clock += 1;
+    fixture.clock += 1;
     expect(host.learning.find(key)).not.toBeNull();
     expect(host.learning.rules(undefined, 10)).toMatchObject([{ decidedToday: 0, decidedInAll: 50 }]);
     expect(use(id, 1)).toBe(1);
@@ -147,7 +146,7 @@ describe("the published numbers", () => {
     const id = learn();
     expect(use(id, 50)).toBe(50);
     for (const back of [86_400_000, 3 * 86_400_000]) {
-      room.clock -= back;
+      fixture.clock -= back;
       expect(host.learning.find(key)).toBeNull();
       expect(use(id, 1)).toBe(0);
     }
@@ -156,9 +155,9 @@ describe("the published numbers", () => {
   it("counts for the later day what is done while the clock is set back", () => {
     const id = learn();
     expect(use(id, 30)).toBe(30);
-    room.clock -= 86_400_000;
+    fixture.clock -= 86_400_000;
     expect(use(id, 10)).toBe(10);
-    room.clock += 86_400_000;
+    fixture.clock += 86_400_000;
     expect(use(id, 50)).toBe(10);
   });
 
@@ -166,11 +165,11 @@ describe("the published numbers", () => {
     const id = learn();
     for (let day = 0; day < 10; day += 1) {
       expect(use(id, 60)).toBe(50);
-      room.clock += 86_400_000;
+      fixture.clock += 86_400_000;
     }
     expect(host.learning.find(key)).toBeNull();
     expect(use(id, 5)).toBe(0);
-    expect(host.learning.rules("needs_confirmation", 10)).toMatchObject([{ id, decidedInAll: 500, waitsFor: "It has decided 500 times." }]);
+    expect(host.learning.rules("needs_confirmation", 10)).toMatchObject([{ id, decidedInAll: 500, waitsFor: expect.any(String) }]);
     expect(host.learning.decide(id, "confirm")).toMatchObject({
       rule: { status: "active", decidedInAll: 0, waitsFor: null },
       proposal: null,
@@ -186,7 +185,7 @@ describe("the published numbers", () => {
     );
     answers(20);
     const { id } = proposalFor();
-    expect(() => host.learning.decide(id, "accept")).toThrow(/There are 50 learned rules.*Withdraw one/);
+    expect(() => host.learning.decide(id, "accept")).toThrow(expect.objectContaining({ code: "conflict" }));
     expect(proposalFor().id).toBe(id);
     // One that waits to be confirmed still counts, so that confirming it never makes 51.
     host.learning.outcome({ receiptId: "r", ruleId: ids[0] ?? "", result: "failure" });
@@ -203,7 +202,7 @@ describe("the published numbers", () => {
     { evidence: { observations: 100, allows: 15, allowQuests: 9, denyQuests: 3 }, of: "deny" },
     { evidence: { observations: 0, allows: 0, allowQuests: 0, denyQuests: 0 }, of: null },
   ] as const)("agreement of $evidence", ({ evidence, of }) => {
-    expect(agreement({ ...evidence, scopes: 1 }, loadLearningNumbers(config))?.verdict ?? null).toBe(of);
+    expect(agreement({ ...evidence, scopes: 1 }, loadLearningConfig(config))?.verdict ?? null).toBe(of);
   });
 });
 
@@ -217,7 +216,7 @@ describe("what counts as an answer", () => {
 
   it.each([
     ["at T3", { tier: "T3" }],
-    ["held by soul or policy", { held: "The soul holds this." }],
+    ["held by soul or policy", { heldBy: "The soul holds this." }],
     ["critical", { riskLevel: "critical" }],
   ] as const)("learns nothing from answers about what is %s", (_what, more) => {
     answers(60, "allow", more);
@@ -253,7 +252,7 @@ describe("patterns", () => {
     expect(pending()).toEqual([]);
     answer("allow", { key: fetchKey("tools") });
     expect(proposalFor(null)).toMatchObject({ pattern: { capability: "memory", action: "write", scope: null }, observations: 20 });
-    expect(proposalFor(null).scope).toContain("whatever it is about");
+    expect(proposalFor(null).scope).toContain("on anything");
     host.learning.decide(proposalFor(null).id, "accept");
     expect(host.learning.find(fetchKey("anything else"))).toMatchObject({ verdict: "allow" });
     expect(host.learning.find({ ...fetchKey("x"), action: "read" })).toBeNull();
@@ -314,7 +313,7 @@ describe("patterns", () => {
 });
 
 describe("what is never automated", () => {
-  const never = neverAutomate(loadLearningNumbers(config));
+  const never = neverAutomate(loadLearningConfig(config));
 
   it.each([
     "shell_exec.run on rm.recursive",
@@ -385,7 +384,7 @@ describe("what is never automated", () => {
   });
 });
 
-describe("the owner's word", () => {
+describe("the owner's decision", () => {
   it("a declined proposal comes back after 20 new answers, not 19", () => {
     answers(25);
     host.learning.decide(proposalFor().id, "decline");
@@ -414,16 +413,21 @@ describe("the owner's word", () => {
     answers(4, "deny");
     expect(pending()).toEqual([]);
     expect(host.learning.proposals("withdrawn", 10)).toMatchObject([{ id }]);
-    expect(() => host.learning.decide(id, "accept")).toThrow(/already withdrawn/);
+    expect(() => host.learning.decide(id, "accept")).toThrow(
+      expect.objectContaining({ code: "conflict", data: { status: expect.stringMatching(/^(?:withdrawn|revoked)$/) as string } }),
+    );
     const rule = learn("allow", { ...key, scope: "make" });
     const [accepted] = host.learning.proposals("accepted", 10);
     expect(() => host.learning.decide(accepted?.id ?? "", "accept")).toThrow(expect.objectContaining({ code: "conflict" }));
-    for (const wrong of ["accept", "decline"] as const) expect(() => host.learning.decide(rule, wrong)).toThrow(/A rule is confirmed/);
-    expect(() => host.learning.decide(accepted?.id ?? "", "confirm")).toThrow(/A proposal is accepted/);
-    expect(() => host.learning.decide(rule, "confirm")).toThrow(/nothing to confirm/);
+    for (const wrong of ["accept", "decline"] as const)
+      expect(() => host.learning.decide(rule, wrong)).toThrow(expect.objectContaining({ code: "conflict" }));
+    expect(() => host.learning.decide(accepted?.id ?? "", "confirm")).toThrow(expect.objectContaining({ code: "conflict" }));
+    expect(() => host.learning.decide(rule, "confirm")).toThrow(expect.objectContaining({ code: "conflict", data: { status: "active" } }));
     expect(() => host.learning.decide("nothing", "accept")).toThrow(expect.objectContaining({ code: "not_found" }));
     host.learning.decide(rule, "revoke");
-    expect(() => host.learning.decide(rule, "confirm")).toThrow(/already withdrawn/);
+    expect(() => host.learning.decide(rule, "confirm")).toThrow(
+      expect.objectContaining({ code: "conflict", data: { status: expect.stringMatching(/^(?:withdrawn|revoked)$/) as string } }),
+    );
   });
 
   it("is a receipt each time, and an event", () => {
@@ -439,7 +443,7 @@ describe("the owner's word", () => {
 
   it("a learned no refuses, and asks again once its limit is reached", () => {
     const id = learn("deny");
-    expect(host.learning.find(key)).toMatchObject({ id, verdict: "deny", message: expect.stringContaining("refuses") });
+    expect(host.learning.find(key)).toMatchObject({ id, verdict: "deny" });
     use(id, 50);
     expect(host.learning.find(key)).toBeNull();
   });
@@ -450,10 +454,10 @@ describe("the circuit breaker", () => {
     const id = learn();
     answer("deny");
     expect(host.learning.find(key)).toBeNull();
-    expect(host.learning.rules("needs_confirmation", 10)).toMatchObject([{ id, waitsFor: "You said no to the same." }]);
+    expect(host.learning.rules("needs_confirmation", 10)).toMatchObject([{ id, waitsFor: expect.any(String) }]);
     host.learning.decide(id, "confirm");
-    // Also when this one was held: a no is a no.
-    answer("deny", { tier: "T3", held: "The soul holds this." });
+    // Also when this one was heldBy: a no is a no.
+    answer("deny", { tier: "T3", heldBy: "The soul holds this." });
     expect(host.learning.find(key)).toBeNull();
     // A yes changes nothing about a rule that allows.
     host.learning.decide(id, "confirm");
@@ -467,19 +471,16 @@ describe("the circuit breaker", () => {
     expect(host.learning.find(key)).toBeNull();
   });
 
-  it.each([
-    ["failure", "What it allowed failed."],
-    ["rollback", "You undid what it had allowed."],
-  ] as const)("suspends a rule after a %s of what it allowed", (result, waitsFor) => {
+  it.each(["failure", "rollback"] as const)("suspends a rule after a %s of what it allowed", (result) => {
     const id = learn();
     host.learning.used(id, { questId: "q", receiptId: "turn" });
     host.learning.outcome({ receiptId: "done", ruleId: id, result: "success" });
     host.learning.outcome({ receiptId: "another", result });
     expect(host.learning.find(key)).not.toBeNull();
     // Told with the receipt alone, in another window.
-    room.open().learning.outcome({ receiptId: "done", result });
+    fixture.open().learning.outcome({ receiptId: "done", result });
     expect(host.learning.find(key)).toBeNull();
-    expect(host.learning.rules(undefined, 10)).toMatchObject([{ id, status: "needs_confirmation", waitsFor }]);
+    expect(host.learning.rules(undefined, 10)).toMatchObject([{ id, status: "needs_confirmation", waitsFor: expect.any(String) }]);
     expect(use(id, 1)).toBe(0);
   });
 
@@ -498,7 +499,7 @@ describe("the circuit breaker", () => {
 
 describe("windows, restarts and damage", () => {
   it("holds in another window at the next decision, with one count for both", () => {
-    const other = room.open();
+    const other = fixture.open();
     const id = learn();
     expect(other.learning.find(key)).toMatchObject({ id });
     let allowed = 0;
@@ -509,7 +510,7 @@ describe("windows, restarts and damage", () => {
     expect(other.learning.find(key)).toBeNull();
     other.learning.decide(id, "revoke");
     host.close();
-    expect(room.open().learning.find(key)).toBeNull();
+    expect(fixture.open().learning.find(key)).toBeNull();
   });
 
   it.each([
@@ -525,8 +526,8 @@ describe("windows, restarts and damage", () => {
     learn("deny", { ...key, scope: "make" });
     answers(20, "allow", { key: { ...key, scope: "ready" } });
     host.close();
-    room.configure("learning.yaml", text);
-    const broken = room.open();
+    fixture.configure("learning.yaml", text);
+    const broken = fixture.open();
     expect(broken.learning.problem()).toContain("config/learning.yaml");
     expect(broken.learning.find(key)).toBeNull();
     expect(broken.learning.find({ ...key, scope: "make" })).toMatchObject({ verdict: "deny" });
@@ -546,7 +547,7 @@ describe("windows, restarts and damage", () => {
     });
     expect(host.learning.used(id, { questId: null, receiptId: null })).toBe(false);
     expect(host.learning.find(key)).toBeNull();
-    const other = room.open();
+    const other = fixture.open();
     expect(other.learning.find(key)).not.toBeNull();
     vi.spyOn(other.storage, "transaction").mockImplementationOnce(() => {
       throw new Error("disk full");
@@ -563,7 +564,7 @@ describe("whatever happens", () => {
       arbitrary: fc.record({
         do: fc.constantFrom("allow" as const, "deny" as const),
         times: fc.integer({ min: 1, max: 40 }),
-        held: fc.boolean(),
+        heldBy: fc.boolean(),
       }),
     },
     { weight: 4, arbitrary: fc.record({ do: fc.constant("use" as const), times: fc.integer({ min: 1, max: 80 }) }) },
@@ -578,7 +579,7 @@ describe("whatever happens", () => {
   it("nothing is decided without the owner's acceptance, and never more than a rule may", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(step, fc.nat({ max: 1 }), fc.nat({ max: 2 })), { minLength: 1, maxLength: 30 }), (steps) => {
-        const own = createEarningRoom();
+        const own = createEarningFixture();
         try {
           own.configure("learning.yaml", readFileSync(join(config, "learning.yaml"), "utf8").replace("most: 50", "most: 2"));
           const windows = [own.open(), own.open()];
@@ -604,7 +605,7 @@ describe("whatever happens", () => {
                         verdict: one.do,
                         tier: "T2",
                         riskLevel: "medium",
-                        held: one.held ? "held" : null,
+                        heldBy: one.heldBy ? "held" : null,
                       },
                       ...{ questId: `q${told % 4}`, approvalId: `a${told}`, at: new Date(own.clock).toISOString() },
                     });

@@ -31,7 +31,7 @@ function ask(
 const command = (text: string, more: Parameters<typeof ask>[2] = {}): readonly string[] =>
   ask("shell_exec.run", ["command.x"], { ...more, args: { command: text } }).alternatives;
 
-describe("what can be done instead", () => {
+describe("alternatives", () => {
   it.each([
     ["cat src/a.ts", "read_file"],
     ["/bin/cat a", "read_file"],
@@ -54,33 +54,33 @@ describe("what can be done instead", () => {
   });
 
   it.each([
-    ["git push --force", "let the owner push"],
-    ["git reset --hard", "new branch"],
-    ["git rebase main", "new commit"],
-    ["curl https://example.org", "Ask the owner to paste"],
-    ["sudo apt install x", "without other rights"],
-    ["bash -c 'ls'", "written out"],
-    ["npm install x", "installed already"],
+    ["git push --force", "push"],
+    ["git reset --hard", "branch"],
+    ["git rebase main", "commit"],
+    ["curl https://example.org", "paste"],
+    ["sudo apt install x", "privileges"],
+    ["bash -c 'ls'", "inner command"],
+    ["npm install x", "installed"],
     ["make && make test", "one command at a time"],
-    ["echo $(id)", "Write values out"],
+    ["echo $(id)", "literal"],
   ])("says a smaller step for %s", (text, words) => {
     expect(command(text).join("\n")).toContain(words);
   });
 
   it.each([
-    ["file_ops.delete", "own.config", "let the owner change it by hand"],
-    ["file_ops.delete", "soul.requires-approval", "Take the content out with edit_file"],
-    ["file_ops.read", "secret.env", "template beside it"],
-    ["file_ops.write", "protected.git-hooks", "let the owner make it"],
+    ["file_ops.delete", "own.config", "setting"],
+    ["file_ops.delete", "soul.requires-approval", "edit_file"],
+    ["file_ops.read", "secret.env", "template"],
+    ["file_ops.write", "protected.git-hooks", "owner"],
     ["file_ops.write", "tier.outside", "inside the workspace"],
     ["repo_ops.push", "policy.x", "exact git push command"],
-    ["web_ops.fetch", "network.off", "turn it on in the settings"],
+    ["web_ops.fetch", "network.off", "settings"],
     ["web_ops.fetch", "network.unlisted", "which host you need"],
-    ["web_ops.post", "tier.T3", "let the owner send it"],
+    ["web_ops.post", "tier.T3", "request"],
     ["deploy_ops.deploy", "tier.T3", "exact command"],
     ["vision_control.perform_action", "tier.T3", "what the screen shows"],
-    ["memory.write", "memory.size", "instead of keeping it"],
-    ["skill.run", "skill.permissions", "tools that are listed"],
+    ["memory.write", "memory.size", "instead of storing"],
+    ["skill.run", "skill.permissions", "tools"],
     ["connector.send", "tier.T3", "Draft the message"],
     ["shell_exec.run", "learning.7", "without this step"],
   ])("for %s, refused by %s: …%s…", (name, rule, words) => {
@@ -88,9 +88,9 @@ describe("what can be done instead", () => {
   });
 
   it.each([
-    ["LC_ALL=C  /usr/bin/cat a", ["Read the file with read_file."]],
-    [" ; cat a", ["Read the file with read_file."]],
-    ["git status", ["Look with git_status."]],
+    ["LC_ALL=C  /usr/bin/cat a", ["read_file"]],
+    [" ; cat a", ["read_file"]],
+    ["git status", ["git_status"]],
     ["git frobnicate", []],
     ["hg log", []],
     ["make 2>&1", []],
@@ -98,13 +98,13 @@ describe("what can be done instead", () => {
     ["make > /dev/null", []],
     ["make >> /dev/null", []],
     ["make => x", []],
-    ["make >out", ["Write the file with write_file, which can be undone."]],
-    ["make >>out", ["Write the file with write_file, which can be undone."]],
-    ["diff <(ls)", ["Write values out instead of computing them inside the command."]],
+    ["make >out", ["write_file"]],
+    ["make >>out", ["write_file"]],
+    ["diff <(ls)", ["literal"]],
     [`make ${"x".repeat(4000)}; rm x`, []],
     ["", []],
   ])("for %s says this alone", (text, offered) => {
-    expect(command(text).slice(0, -1)).toEqual(offered);
+    expect(command(text).slice(0, -1)).toEqual(offered.map((part) => expect.stringContaining(part) as string));
   });
 
   it("takes for a command only what would be run as one", () => {
@@ -113,16 +113,12 @@ describe("what can be done instead", () => {
   });
 
   it.each([
-    ["unanswered", allTools, "Go on with what needs no approval; ask the owner with ask_owner what is left and why."],
-    ["unanswered", [], "Go on with what needs no approval; tell the owner in your answer what is left and why."],
-    ["owner", allTools, "Ask the owner with ask_owner what they would accept instead."],
-    [
-      "rules",
-      allTools,
-      "Ask the owner with ask_owner what you wanted to do and why, so that they can do it themselves or change the rule.",
-    ],
+    ["unanswered", allTools, "ask_owner"],
+    ["unanswered", [], "in your answer"],
+    ["owner", allTools, "ask_owner"],
+    ["rules", allTools, "ask_owner"],
   ] as const)("where the answer was %s, ends with what is left to the owner", (refusal, tools, sentence) => {
-    expect(ask("x.y", [], { refusal, tools }).alternatives).toEqual([sentence]);
+    expect(ask("x.y", [], { refusal, tools }).alternatives).toEqual([expect.stringContaining(sentence)]);
   });
 
   it("names only tools that can be used", () => {
@@ -190,25 +186,25 @@ describe("what can be done instead", () => {
 
 describe("in a task", () => {
   let folders: ReturnType<typeof makeFolders>;
-  let room: ToolsRoom;
+  let fixture: ToolsRoom;
   const open: { close(): Promise<void> }[] = [];
 
   beforeEach(() => {
     folders = makeFolders();
-    room = createToolsRoom({ base: folders.root, workspace: folders.workspace, dataDir: join(folders.root, "tools") });
-    room.write("a.txt", "text\n");
-    room.write(".env", "KEY=x\n");
-    room.write(".env.example", "KEY=\n");
+    fixture = createToolsRoom({ base: folders.root, workspace: folders.workspace, dataDir: join(folders.root, "tools") });
+    fixture.write("a.txt", "text\n");
+    fixture.write(".env", "KEY=x\n");
+    fixture.write(".env.example", "KEY=\n");
   });
   afterEach(async () => {
     for (const host of open.splice(0)) await host.close();
-    room.close();
+    fixture.close();
     folders.remove();
   });
 
   function start(script: Answer[]) {
     const scripted = scriptedModels(script);
-    const host = openHost(folders, scripted.models, room.tools);
+    const host = openHost(folders, scripted.models, fixture.tools);
     open.push(host);
     return { ...host, scripted };
   }
@@ -234,15 +230,14 @@ describe("in a task", () => {
   });
 
   it("the owner's no reaches the model with its reason and what else there is", async () => {
-    room.answer("deny", "Keep it for the auditors.");
+    fixture.answer("deny", "Keep it for the auditors.");
     const host = start([calls(["delete_file", { path: "a.txt" }]), says("It stays.")]);
     const { questId } = host.orchestrator.send({ text: "Delete a.txt" });
     await host.reaches(questId, "done");
     const told = JSON.stringify(host.scripted.requests[1]?.messages.at(-1));
-    for (const words of ["Keep it for the auditors.", "Take the content out with edit_file", "what they would accept instead"])
-      expect(told).toContain(words);
+    for (const words of ["Keep it for the auditors.", "with edit_file", "ask_owner"]) expect(told).toContain(words);
     expect(cards(host, questId)[0]?.alternatives?.[0]).toContain("edit_file");
-    expect(room.read("a.txt")).toBe("text\n");
+    expect(fixture.read("a.txt")).toBe("text\n");
   });
 
   it("a model that tries the same denied call again and again is stopped", async () => {

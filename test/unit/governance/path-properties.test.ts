@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createPathPolicy, type PathPolicy, type ResolvedPath } from "../../../agent-server/governance/policy/paths.ts";
+import { createPathPolicy, type PathPolicy, type ResolvedPath } from "../../../agent-server/governance/policy/path-policy.ts";
 import { pathCases } from "../../support/path-cases.ts";
 import { createPathWorkspace, type PathWorkspace } from "../../support/path-workspace.ts";
 import { runs } from "../../support/soak.ts";

@@ -2,25 +2,25 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
 import type { Decision, Intent } from "../../../agent-server/contract/governance.ts";
 import { SoulDocument } from "../../../agent-server/contract/soul.ts";
-import { createGovernanceRoom, type GovernanceRoom, intent } from "../../support/governance-fixture.ts";
+import { createGovernanceFixture, type GovernanceFixture, intent } from "../../support/governance-fixture.ts";
 
-let room: GovernanceRoom;
-let beside: GovernanceRoom;
+let fixture: GovernanceFixture;
+let beside: GovernanceFixture;
 let clock: number;
 beforeEach(() => {
   clock = Date.now();
   const now = () => clock;
-  room = createGovernanceRoom({ now, approvalTimeoutSeconds: 86_400 });
-  beside = room.beside({ now, approvalTimeoutSeconds: 86_400 });
+  fixture = createGovernanceFixture({ now, approvalTimeoutSeconds: 86_400 });
+  beside = fixture.beside({ now, approvalTimeoutSeconds: 86_400 });
 });
 afterEach(() => {
   beside.close();
-  room.dispose();
+  fixture.dispose();
 });
 
 /** Puts a changed copy of the active soul in force, in this window; decisions are then looked at in the other one. */
 function amend(edit: (soul: SoulDocument) => void): void {
-  const { soul } = room.governance;
+  const { soul } = fixture.governance;
   const document = SoulDocument.parse(parse(soul.get().yaml));
   edit(document);
   const { id } = soul.propose({ yaml: stringify(document), reason: "A test of its effect.", by: "owner", questId: null });
@@ -39,7 +39,7 @@ const job = { id: "j1", running: 1, elapsedSeconds: 1, ready: true };
 
 describe("each section of the soul changes what happens, by itself and in the other window", () => {
   it("autonomy_posture.level: supervised holds edits for review, whatever the setting says", () => {
-    room.governance.setPosture("autonomous");
+    fixture.governance.setPosture("autonomous");
     beside.governance.setPosture("autonomous");
     expect(beside.governance.posture()).toBe("autonomous");
     expect(ids(decide(edit))).toContain("mode.autonomous");
@@ -159,7 +159,7 @@ describe("each section of the soul changes what happens, by itself and in the ot
   });
 });
 
-describe("what cannot be put in force", () => {
+describe("what cannot be activated", () => {
   it("a soul that lets jobs act irreversibly, hides failures or deletes without asking", () => {
     for (const edit of [
       (soul: SoulDocument) => {
@@ -188,6 +188,6 @@ it("activation in one window governs the next action in the other, and rolling b
   });
   expect(decide(read)).toMatchObject({ verdict: "ask", tier: "T3", cached: false });
   expect(beside.governance.soul.status().activeVersion).toBe("v2");
-  room.governance.soul.rollback("v1");
+  fixture.governance.soul.rollback("v1");
   expect(decide(read)).toMatchObject({ verdict: "allow", tier: "T0" });
 });

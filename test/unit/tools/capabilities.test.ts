@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { baseTiers } from "../../../agent-server/governance/tiers.ts";
+import { baseTiers } from "../../../agent-server/governance/base-tiers.ts";
 import { createAttempt, isFault } from "../../../agent-server/tools/routing/provider-failover.ts";
 import {
   type ActionOf,

@@ -1,24 +1,24 @@
-import { dropStart, type Field, startOf, valueOf } from "./command-fields.ts";
-import type { Program, ProgramRule, Use } from "./command-rules.ts";
+import { dropStart, type Field, startOf, valueOf } from "./shell-fields.ts";
+import type { Program, ProgramRule, Use } from "./command-table.ts";
 
-export interface GivenFlag {
+interface GivenFlag {
   /** `-x`, `--long`, or `-long` in the single style; numbers are `-#`. */
   readonly name: string;
   readonly value: Field | null;
-  /** The value is a word of its own. */
+  /** True when the value is a separate word. */
   readonly apart?: boolean;
 }
 
-/** A program's words, read as the program reads them. */
-export interface Arguments {
+/** A program's arguments, parsed as the program parses them. */
+export interface ParsedArguments {
   readonly flags: readonly GivenFlag[];
   readonly operands: readonly Field[];
-  /** A word that may be a flag or a sub-command and is known only when it runs. */
+  /** A word known only at run time, which may be a flag or subcommand. */
   readonly unclear: Field | null;
 }
 
-/** Splits a program's words into flags, their values and operands. */
-export function readArguments(fields: readonly Field[], program: Program): Arguments {
+/** Splits a program's arguments into flags, values and operands. */
+export function parseArguments(fields: readonly Field[], program: Program): ParsedArguments {
   if (!program.subcommands) return read(fields, program, program.values, program.stop);
   const head = read(fields, program, program.values, true);
   const [sub, ...rest] = head.operands;
@@ -29,7 +29,7 @@ export function readArguments(fields: readonly Field[], program: Program): Argum
   return { flags: [...head.flags, ...tail.flags], operands: [sub, ...tail.operands], unclear: head.unclear ?? tail.unclear };
 }
 
-/** The flags with values of a sub-command: those its rules name, and the program's own. */
+/** A subcommand's flags with values: those of its rules and of the program. */
 function valuesFor(program: Program, sub: string): ReadonlyMap<string, Use> {
   const rules = program.rules.filter(
     (rule) => rule.values.size > 0 && (rule.sub.length === 0 || rule.sub.some(([first]) => first?.test(sub) === true)),
@@ -38,7 +38,7 @@ function valuesFor(program: Program, sub: string): ReadonlyMap<string, Use> {
   return new Map([...program.values, ...rules.flatMap((rule) => [...rule.values])]);
 }
 
-/** How a flag's value is used; null for a flag that is not described. */
+/** How a flag's value is used; null for an unknown flag. */
 export function useOfFlag(program: Program, sub: string | null, flag: string): Use | null {
   const found = (program.subcommands && sub !== null ? valuesFor(program, sub) : program.values).get(flag);
   if (found !== undefined) return found;
@@ -47,7 +47,7 @@ export function useOfFlag(program: Program, sub: string | null, flag: string): U
   return null;
 }
 
-function read(fields: readonly Field[], program: Program, values: ReadonlyMap<string, Use>, stop: boolean): Arguments {
+function read(fields: readonly Field[], program: Program, values: ReadonlyMap<string, Use>, stop: boolean): ParsedArguments {
   const flags: GivenFlag[] = [];
   const operands: Field[] = [];
   let unclear: Field | null = null;
@@ -80,7 +80,7 @@ function read(fields: readonly Field[], program: Program, values: ReadonlyMap<st
         flags.push({ name, value: next ?? null, apart: true });
         if (takesNext(next, program)) index += 1;
       } else if (whole !== null) {
-        // Perhaps shortened, perhaps another flag: the next word is looked at as both.
+        // An abbreviated or another flag: the next word is read as both.
         flags.push({ name: whole, value: next ?? null }, { name, value: null });
       } else flags.push({ name, value: null });
       continue;
@@ -93,14 +93,14 @@ function read(fields: readonly Field[], program: Program, values: ReadonlyMap<st
 }
 
 /**
- * Where flags are described for several programs at once, one that takes a word there may take none here: a word that looks like
- * a flag, or is not known, is looked at by itself as well.
+ * A table row may describe several programs, so a flag with a value in one may have none in another: a word that looks like a
+ * flag, or is unknown, is also read on its own.
  */
 function takesNext(next: Field | undefined, program: Program): boolean {
   return !(program.shared && next !== undefined && (next.kind !== "static" || next.value.startsWith("-")));
 }
 
-/** The flag a shortened one may stand for. */
+/** The flag that an abbreviation may stand for. */
 function lengthened(name: string, values: ReadonlyMap<string, Use>): string | null {
   if (name.length < 4 || !name.startsWith("--")) return null;
   for (const flag of values.keys()) if (flag.startsWith(name)) return flag;
@@ -137,10 +137,10 @@ function cluster(
 }
 
 /**
- * True when a flag was given. `loose` takes the shortened forms GNU programs accept (`--comp` for `--compress-program`), so it is
- * for rules that raise a verdict.
+ * True when a flag was given. `loose` also accepts GNU abbreviations (`--comp` for `--compress-program`), for rules that raise a
+ * verdict.
  */
-export function hasFlag(given: Arguments, wanted: string, loose: boolean): boolean {
+export function hasFlag(given: ParsedArguments, wanted: string, loose: boolean): boolean {
   return given.flags.some(({ name }) => sameFlag(name, wanted, loose));
 }
 
@@ -150,8 +150,8 @@ function sameFlag(name: string, wanted: string, loose: boolean): boolean {
   return loose && name.length >= 4 && name.startsWith("--") && wanted.startsWith(name);
 }
 
-/** How many operands a rule takes as its sub-command; -1 when the rule does not fit. */
-export function fits(rule: ProgramRule, given: Arguments): number {
+/** The number of operands that a rule reads as its subcommand; -1 when the rule does not match. */
+export function fits(rule: ProgramRule, given: ParsedArguments): number {
   const taken = subLength(rule, given);
   if (taken < 0) return -1;
   const loose = rule.finding.verdict !== "allow";
@@ -171,7 +171,7 @@ export function fits(rule: ProgramRule, given: Arguments): number {
   return taken;
 }
 
-function subLength(rule: ProgramRule, given: Arguments): number {
+function subLength(rule: ProgramRule, given: ParsedArguments): number {
   if (rule.sub.length === 0) return 0;
   for (const sub of rule.sub) {
     if (sub.every((word, index) => word.test(valueOf(given.operands[index]) ?? "\0"))) return sub.length;
@@ -179,7 +179,7 @@ function subLength(rule: ProgramRule, given: Arguments): number {
   return -1;
 }
 
-/** What is not known for certain fits only rules that ask. */
+/** An uncertain value matches only rules that ask. */
 function matches(field: Field, wanted: readonly RegExp[], loose: boolean): boolean {
   if (field.kind !== "static" && !loose) return false;
   const text = field.kind === "static" ? field.value : startOf(field);

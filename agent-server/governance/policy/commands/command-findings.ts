@@ -1,8 +1,8 @@
 import type { Tier } from "../../../contract/common.ts";
 import type { Decision, Verdict } from "../../../contract/governance.ts";
-import type { Tag } from "../../vocabulary.ts";
+import type { Tag } from "../../action-vocabulary.ts";
 
-/** One thing policy says about a simple command; the strictest decides. */
+/** One rule that applies to a simple command. The strictest finding decides. */
 export interface Finding {
   /** Without the leading `command.`. */
   readonly id: string;
@@ -11,14 +11,14 @@ export interface Finding {
   readonly risk: Decision["riskLevel"];
   /** One plain sentence. */
   readonly message: string;
-  /** Sentences: what could be done instead. */
+  /** Alternatives, as sentences. */
   readonly instead: readonly string[];
   readonly tags: readonly Tag[];
 }
 
 const risks = ["low", "medium", "high", "critical"] as const;
 
-/** Larger is stricter: deny, then what is asked and never lifted, then what is asked, then allow. */
+/** Larger is stricter: deny, ask at T3, ask at T2, allow. */
 export function severity(finding: Finding): number {
   const verdict = finding.verdict === "deny" ? 200 : finding.verdict === "ask" ? 100 : 0;
   return verdict + (finding.tier === "T3" ? 10 : 0) + risks.indexOf(finding.risk);
@@ -30,17 +30,17 @@ export function strictest(findings: readonly Finding[]): Finding | null {
   return found;
 }
 
-export function allowed(id: string, message: string, tags: readonly Tag[] = []): Finding {
+export function allows(id: string, message: string, tags: readonly Tag[] = []): Finding {
   return { id, verdict: "allow", tier: "T2", risk: "low", message, instead: [], tags };
 }
 
-/** Asked; trust and learning may lift it later. */
+/** Requires approval at T2, which trust and learned rules may waive. */
 export function asks(id: string, message: string, instead: readonly string[] = [], tags: readonly Tag[] = []): Finding {
   return { id, verdict: "ask", tier: "T2", risk: "medium", message, instead, tags };
 }
 
-/** Asked every time. */
-export function holds(id: string, message: string, instead: readonly string[] = [], tags: readonly Tag[] = []): Finding {
+/** Requires approval at T3, each time. */
+export function alwaysAsks(id: string, message: string, instead: readonly string[] = [], tags: readonly Tag[] = []): Finding {
   return { id, verdict: "ask", tier: "T3", risk: "high", message, instead, tags };
 }
 
@@ -50,7 +50,7 @@ export function denies(id: string, message: string, instead: readonly string[] =
 
 export const fetchedScript = denies(
   "runs-fetched",
-  "This runs commands that come straight from the network.",
+  "Runs commands downloaded from the network.",
   ["Fetch the script with fetch_url, read it, and propose its steps."],
   ["execute", "network", "download"],
 );

@@ -1,35 +1,12 @@
 import * as nodePath from "node:path";
-import { type Field, startOf } from "./command-fields.ts";
-import { asks, denies, type Finding, holds } from "./command-findings.ts";
-import { expandGlob, findSecret, openFolders } from "./command-walk.ts";
-import { deleteOne, judgeInsideWrite } from "./command-writes.ts";
-import type { ResolvedPath } from "../paths.ts";
+import { type Field, startOf } from "./shell-fields.ts";
+import { asks, denies, type Finding, alwaysAsks } from "./command-findings.ts";
+import { expandGlob, findSecret, openFolders } from "./folder-search.ts";
+import { deleteOne, judgeInsideWrite } from "./workspace-writes.ts";
+import type { ResolvedPath } from "../path-policy.ts";
+import type { PathContext, PathUse } from "./types.ts";
 
-/** What a program does with a path: reads it, everything below it, writes or makes or deletes it. `maybe`: reads it if it is one. */
-export type PathUse =
-  | "read"
-  | "list"
-  | "search"
-  | "write"
-  | "output"
-  | "create"
-  | "delete"
-  | "delete-tree"
-  | "change"
-  | "change-tree"
-  | "maybe";
-
-export interface PathContext {
-  readonly resolve: (path: string) => ResolvedPath;
-  /** By name alone, quickly; null to ask `resolve`. */
-  readonly judgeName: ((relative: string) => "secret" | "protected" | null) | null;
-  readonly ruleMessage: (rule: string) => string;
-  readonly home: string;
-  /** The folders a relative path may start from; null when that is not known. */
-  readonly cwds: readonly string[] | null;
-}
-
-/** Judges what a program does with one of its words as a path. Empty when nothing is wrong with it. */
+/** Judges a program's use of an argument as a path. Empty when no rule applies. */
 export function judgePath(field: Field, use: PathUse, context: PathContext): Finding[] {
   switch (field.kind) {
     case "static":
@@ -48,7 +25,7 @@ function judgeUnknown(prefix: string, use: PathUse, context: PathContext): Findi
   if (use === "read" || use === "list" || use === "search" || use === "maybe") {
     return asks(
       "unknown-file",
-      "Which file this reads is known only when it runs.",
+      "Reads a file whose name is known only at run time.",
       ["Name the file itself, or read it with read_file."],
       ["read"],
     );
@@ -56,19 +33,24 @@ function judgeUnknown(prefix: string, use: PathUse, context: PathContext): Findi
   const isTree = use === "delete-tree" || use === "change-tree";
   if (isTree && isGuarded(prefix === "" ? "/" : prefix, context)) {
     return {
-      ...holds(
+      ...alwaysAsks(
         "unknown-tree",
-        "What this deletes or changes with all its content is known only when it runs, and may be a whole disk or home.",
+        "Recursively deletes or changes a folder known only at run time, possibly a whole disk or home.",
         ["Name the folder itself.", deleteOne],
         ["delete", "destroy"],
       ),
       risk: "critical",
     };
   }
-  return holds("unknown-target", "Which file this writes or deletes is known only when it runs.", ["Name the file itself."], ["write"]);
+  return alwaysAsks(
+    "unknown-target",
+    "Writes or deletes a file whose name is known only at run time.",
+    ["Name the file itself."],
+    ["write"],
+  );
 }
 
-/** Every place the path may mean, given the folders it may start from. */
+/** Every location of a path, for the possible working folders. */
 function places(path: string, context: PathContext): string[] | null {
   if (nodePath.isAbsolute(path)) return [path];
   if (context.cwds === null) return null;
@@ -82,7 +64,7 @@ function judgeStatic(path: string, use: PathUse, context: PathContext, quoted: b
     if (where === null) return [];
     return where.flatMap((place) => judgePlace(path, context.resolve(place), "maybe", context));
   }
-  // A quoted tilde is a file of that name; the path policy would read it as the home folder, which is stricter.
+  // A quoted tilde is a literal file name. The path policy would read it as the home folder.
   const where = places(quoted && path.startsWith("~") ? `./${path}` : path, context);
   if (where === null) return [judgeUnknown("", use, context)];
   return where.flatMap((place) => judgePlace(path, context.resolve(place), use, context));
@@ -101,7 +83,7 @@ function judgePlace(path: string, resolved: ResolvedPath, use: PathUse, context:
   if (!resolved.ok) return judgeRefused(path, resolved, use, isRead);
   const isOwn = resolved.rule?.startsWith("own.") === true;
   if (isRead) {
-    // Names, sizes and dates of files are not their content.
+    // A listing shows names, sizes and dates, not content.
     const isListed = use === "list" && resolved.inside;
     if (resolved.sensitive === "secret" && !isListed) return [secretRead(path, resolved.rule, context)];
     if (use === "search" && resolved.type === "directory") {
@@ -119,7 +101,7 @@ function judgePlace(path: string, resolved: ResolvedPath, use: PathUse, context:
   if (guarded !== null) return [guarded];
   if (resolved.sensitive !== null) {
     return [
-      holds(
+      alwaysAsks(
         resolved.sensitive,
         `${context.ruleMessage(resolved.rule ?? "")} (${path})`,
         ["Ask the owner to change this file."],
@@ -128,7 +110,7 @@ function judgePlace(path: string, resolved: ResolvedPath, use: PathUse, context:
     ];
   }
   if (!resolved.inside) {
-    return [holds("outside-write", `${path} lies outside the workspace.`, ["Work inside the workspace."], ["outside", "write"])];
+    return [alwaysAsks("outside-write", `${path} is outside the workspace.`, ["Work inside the workspace."], ["outside", "write"])];
   }
   return judgeInsideWrite(path, resolved.type, use, resolved.display);
 }
@@ -139,24 +121,24 @@ function judgeRefused(path: string, refused: Extract<ResolvedPath, { ok: false }
     return [
       denies(
         "socket",
-        "Writing to or reading from /dev/tcp opens a connection past every network rule.",
+        "/dev/tcp opens a connection that bypasses the network rules.",
         ["Fetch pages with fetch_url."],
         ["network", "upload"],
       ),
     ];
   }
   if (refused.rule === "path.system") {
-    if (isRead) return [holds("system-read", refused.message, ["Read files of the workspace."], ["system", "read"])];
-    return [denies("device", `${path} is a device or a view into the system, and is never written.`, [], ["system", "destroy"])];
+    if (isRead) return [alwaysAsks("system-read", refused.message, ["Read files of the workspace."], ["system", "read"])];
+    return [denies("device", `${path} is a device or system path, which must not be written.`, [], ["system", "destroy"])];
   }
-  // A word that only might be a path, such as a URL or a test's name with an odd character.
+  // A word that may not be a path, such as a URL or a test name with an unusual character.
   if (use === "maybe" && !(path.startsWith("/") || path.startsWith("~") || /^file:/i.test(path) || path.includes(".."))) {
     return refused.rule === "path.scheme" || !looksLikePath(path) ? [] : [asks("path", refused.message)];
   }
-  return isRead ? [asks("path", refused.message)] : [holds("path", refused.message)];
+  return isRead ? [asks("path", refused.message)] : [alwaysAsks("path", refused.message)];
 }
 
-export function secretRead(path: string, rule: string | null, context: PathContext): Finding {
+function secretRead(path: string, rule: string | null, context: PathContext): Finding {
   return denies(
     "secret",
     `${path} is a secret file: ${context.ruleMessage(rule ?? "")}${rule === null ? "" : ` (${rule})`}`,
@@ -167,10 +149,10 @@ export function secretRead(path: string, rule: string | null, context: PathConte
 
 function outsideRead(absolute: string, path: string): Finding[] {
   if (openFolders.test(absolute)) return [];
-  return [asks("outside-read", `${path} lies outside the workspace.`, ["Read files of the workspace."], ["outside", "read"])];
+  return [asks("outside-read", `${path} is outside the workspace.`, ["Read files of the workspace."], ["outside", "read"])];
 }
 
-/** Folders whose loss is never wanted: a disk, a home, a system's folder, the workspace itself and what it lies in. */
+/** True for folders that must not be lost: a disk, a home, a system folder, the workspace and its parents. */
 export function isGuarded(path: string, context: PathContext): boolean {
   return guardedName(path, context) !== null;
 }
@@ -186,12 +168,12 @@ function guardedName(path: string, context: PathContext): string | null {
 function guardedPlace(absolute: string, context: PathContext): string | null {
   const root = context.resolve(".");
   if (root.ok && isAtOrAbove(absolute, root.absolute))
-    return absolute === root.absolute ? "the whole workspace" : "a folder the workspace lies in";
-  if (isAtOrAbove(absolute, nodePath.resolve(context.home))) return "a whole home";
-  if (/^\/(?:[^/]+\/?)?$/.test(absolute)) return "a folder of the system";
-  if (/^\/(?:usr|etc|var|System|Library|Applications|private)\/[^/]+$/.test(absolute)) return "a folder of the system";
-  if (/^\/(?:home|Users)\/[^/]+$/.test(absolute)) return "a whole home";
-  return /^[a-z]:\\(?:windows|users|program files[^\\]*)?\\?$/i.test(absolute) ? "a folder of the system" : null;
+    return absolute === root.absolute ? "the whole workspace" : "a folder that contains the workspace";
+  if (isAtOrAbove(absolute, nodePath.resolve(context.home))) return "a home folder";
+  if (/^\/(?:[^/]+\/?)?$/.test(absolute)) return "a system folder";
+  if (/^\/(?:usr|etc|var|System|Library|Applications|private)\/[^/]+$/.test(absolute)) return "a system folder";
+  if (/^\/(?:home|Users)\/[^/]+$/.test(absolute)) return "a home folder";
+  return /^[a-z]:\\(?:windows|users|program files[^\\]*)?\\?$/i.test(absolute) ? "a system folder" : null;
 }
 
 function isAtOrAbove(path: string, below: string): boolean {
@@ -204,11 +186,11 @@ function guardedTree(path: string, absolute: string, use: PathUse, context: Path
 }
 
 function destroys(path: string, what: string, use: PathUse): Finding {
-  const verb = use === "change-tree" ? "changes" : "deletes";
+  const verb = use === "change-tree" ? "Changes" : "Deletes";
   return denies(
     "destroys",
-    `This ${verb} everything below ${path}, ${what}.`,
-    [deleteOne, "Name the one folder that should go."],
+    `${verb} everything below ${path}, ${what}.`,
+    [deleteOne, "Name the specific folder to delete."],
     ["delete", "destroy"],
   );
 }
@@ -218,20 +200,20 @@ function judgeGlob(pattern: string, use: PathUse, context: PathContext): Finding
   const folder = start.slice(0, start.lastIndexOf("/") + 1);
   const rest = pattern.slice(folder.length).split("/");
   const isTree = use === "delete-tree" || use === "change-tree";
-  // `*` and `.*` mean the folder itself.
+  // `*` and `.*` match the whole folder.
   if (isTree && /^(?:\*+|\.\*|\.\[!?\^?[^\]]*\]\*|\.\?\*|\{[^}]*\})$/.test(rest[0] ?? "") && rest.length <= 2) {
     const name = guardedName(folder === "" ? "." : folder, context);
     if (name !== null) return [destroys(pattern, name, use)];
   }
   if (isTree && guardedName(folder === "" ? "." : folder, context)?.startsWith("the whole workspace") === false) {
-    return [destroys(pattern, "folders of the system", use)];
+    return [destroys(pattern, "system folders", use)];
   }
   const where = places(folder === "" ? "." : folder, context);
   if (where === null) return [judgeUnknown("", use, context)];
   const findings: Finding[] = [];
   for (const place of where) {
     const resolved = context.resolve(place);
-    if (!resolved.ok) return [asks("pattern", "Which files this pattern means is known only when it runs.", ["Name the files."])];
+    if (!resolved.ok) return [asks("pattern", "The files that this pattern matches are known only at run time.", ["Name the files."])];
     if (!resolved.inside) {
       const outside = openFolders.test(resolved.absolute) && (use === "read" || use === "list" || use === "maybe");
       if (!outside) findings.push(...judgePlace(pattern, resolved, use === "maybe" ? "read" : use, context));
@@ -241,10 +223,8 @@ function judgeGlob(pattern: string, use: PathUse, context: PathContext): Finding
     if (matches === null) {
       findings.push(
         use === "read" || use === "list" || use === "maybe" || use === "search"
-          ? asks("pattern", "The pattern stands for too many files to look at each, or cannot be read.", [
-              "Name the files, or a narrower pattern.",
-            ])
-          : holds("pattern", "The pattern stands for too many files to look at each, or cannot be read.", [
+          ? asks("pattern", "The pattern matches too many files to check, or is invalid.", ["Name the files, or a narrower pattern."])
+          : alwaysAsks("pattern", "The pattern matches too many files to check, or is invalid.", [
               "Name the files, or a narrower pattern.",
             ]),
       );
@@ -253,9 +233,9 @@ function judgeGlob(pattern: string, use: PathUse, context: PathContext): Finding
     for (const match of matches) {
       if (folder === "" && match.relative.startsWith("-")) {
         findings.push(
-          holds(
+          alwaysAsks(
             "pattern-flag",
-            `The pattern matches a file called ${match.relative}, which the program would take for a flag.`,
+            `The pattern matches the file ${match.relative}, which the program would read as a flag.`,
             [`Write ./${pattern}.`],
             ["execute"],
           ),
@@ -263,7 +243,7 @@ function judgeGlob(pattern: string, use: PathUse, context: PathContext): Finding
       }
       findings.push(...judgePlace(folder + match.relative, context.resolve(match.absolute), use, context));
     }
-    // No match: the shell hands the pattern on as it is, which names nothing.
+    // Without a match, the shell passes the pattern unchanged, which names no file.
   }
   return findings;
 }
@@ -288,11 +268,11 @@ function judgeTree(root: Field, name: RegExp | null, skipsHidden: boolean, use: 
     if (isRoot && (name === null || !context.resolve(value).ok || !isWorkspace(value, context))) return own;
     return own.map((finding) =>
       finding.id === "destroys"
-        ? holds("delete-many", `This deletes or changes every file that is found below ${value}.`, [deleteOne], ["delete", "destroy"])
+        ? alwaysAsks("delete-many", `Deletes or changes every matching file below ${value}.`, [deleteOne], ["delete", "destroy"])
         : finding,
     );
   }
-  return [holds("write-many", `This writes to every file that is found below ${value}.`, ["Change files with edit_file."], ["write"])];
+  return [alwaysAsks("write-many", `Writes to every matching file below ${value}.`, ["Change files with edit_file."], ["write"])];
 }
 
 function isWorkspace(path: string, context: PathContext): boolean {

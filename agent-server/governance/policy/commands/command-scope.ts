@@ -1,14 +1,13 @@
 import type { ParsedScript } from "unbash";
 import type { CommandPart } from "../../../contract/governance.ts";
-import type { Field } from "./command-fields.ts";
-import { type Finding, holds, strictest } from "./command-findings.ts";
-import type { PathContext } from "./command-paths.ts";
-import type { CommandTable } from "./command-rules.ts";
-import type { Variables } from "./command-variables.ts";
+import type { Field } from "./shell-fields.ts";
+import { type Finding, alwaysAsks, strictest } from "./command-findings.ts";
+import type { CommandTable } from "./command-table.ts";
+import type { PathContext, Variables } from "./types.ts";
 
-/** What the shell knows at a point of the command line; commands change it as it is walked. */
-export interface State {
-  /** Folders a relative path may start from, as `resolve` takes them; null when that is not known. */
+/** The shell's state at a point of the command line. Walking the commands changes it. */
+export interface ShellState {
+  /** Possible working folders; null when they are unknown. */
   cwds: readonly string[] | null;
   variables: Variables;
 }
@@ -17,53 +16,53 @@ export interface State {
 export type Input =
   | { readonly kind: "none" }
   | { readonly kind: "text"; readonly text: string }
-  /** File names, as `find` prints them. */
+  /** File names, as printed by `find`. */
   | { readonly kind: "names"; readonly fields: readonly Field[] }
   | { readonly kind: "unknown" };
 
-/** A function of the command line: judges its body as it runs where it is called. */
-export type FunctionBody = (scope: Scope) => void;
+/** A function of the command line: judges its body in the scope of the call. */
+type FunctionBody = (scope: Scope) => void;
 
-/** The deps of a judgement, the same for every command. */
+/** The dependencies of a judgment, shared by all commands. */
 export interface Engine {
   readonly table: CommandTable;
   readonly home: string;
   readonly paths: Omit<PathContext, "cwds">;
 }
 
-/** One judgement in progress. */
+/** A judgment in progress. */
 export interface Run {
   readonly engine: Engine;
   /** Judges the text of a script inside a scope. */
   readonly judgeText: (text: string, scope: Scope) => void;
-  /** Judges a parsed script inside a scope; undefined when it could not be read. `source` is what its positions count. */
+  /** Judges a parsed script inside a scope; undefined when parsing failed. Its positions refer to `source`. */
   readonly judgeScript: (script: ParsedScript | undefined, source: string, scope: Scope) => void;
   found: { readonly part: CommandPart; readonly findings: readonly Finding[] }[];
-  /** Simple commands judged so far, those in loops that are walked twice counted twice. */
+  /** Simple commands judged so far; loops that are walked twice count twice. */
   count: number;
   isOver: boolean;
-  /** Programs that fetch from the network were seen. */
+  /** True after a program that downloads from the network. */
   fetches: boolean;
 }
 
-/** Where a command stands. */
+/** The position of a command and the state there. */
 export interface Scope {
   readonly run: Run;
   readonly within: readonly string[];
   readonly depth: number;
-  readonly state: State;
+  readonly state: ShellState;
   readonly functions: Map<string, FunctionBody>;
   readonly input: Input;
 }
 
-export const maxCommands = 4000;
+const maxCommands = 4000;
 export const maxDepth = 24;
 
-export function inside(scope: Scope, label: string, more: Partial<Scope> = {}): Scope {
+export function nestedScope(scope: Scope, label: string, more: Partial<Scope> = {}): Scope {
   return { ...scope, within: [...scope.within, label], depth: scope.depth + 1, ...more };
 }
 
-export function cloneState(state: State): State {
+export function cloneState(state: ShellState): ShellState {
   return { cwds: state.cwds, variables: new Map(state.variables) };
 }
 
@@ -71,7 +70,7 @@ export function pathContext(scope: Scope): PathContext {
   return { ...scope.run.engine.paths, cwds: scope.state.cwds };
 }
 
-/** Records what was found about one simple command. */
+/** Records the findings of one simple command. */
 export function record(scope: Scope, text: string, findings: readonly Finding[]): void {
   const worst = strictest(findings);
   if (worst === null) return;
@@ -87,7 +86,7 @@ export function record(scope: Scope, text: string, findings: readonly Finding[])
   });
 }
 
-/** Counts one simple command; false once there are too many to look at, which is recorded. */
+/** Counts one simple command; false beyond the limit, which it records. */
 export function count(scope: Scope): boolean {
   const { run } = scope;
   run.count += 1;
@@ -99,11 +98,11 @@ export function count(scope: Scope): boolean {
   return false;
 }
 
-export const tooMany = holds("too-many", "The command line holds too many commands to look at each.", ["Run it in smaller steps."]);
-export const tooDeep = holds("too-deep", "The commands are nested too deeply to be judged.", ["Run it in smaller steps."]);
+export const tooMany = alwaysAsks("too-many", "Too many commands to check.", ["Run it in smaller steps."]);
+export const tooDeep = alwaysAsks("too-deep", "The commands are nested too deeply to check.", ["Run it in smaller steps."]);
 
-/** What holds whichever of several ways was taken. A variable that one of them left to the outside stays of the outside. */
-export function mergeStates(states: readonly State[]): State {
+/** The state after any of several branches. A variable that one branch takes from the environment stays unknown. */
+export function mergeStates(states: readonly ShellState[]): ShellState {
   const [first, ...rest] = states;
   if (first === undefined) return { cwds: null, variables: new Map() };
   const cwds = states.some((state) => state.cwds === null) ? null : [...new Set(states.flatMap((state) => state.cwds ?? []))];
@@ -119,7 +118,7 @@ export function mergeStates(states: readonly State[]): State {
   return { cwds: cwds === null || cwds.length > 4 ? null : cwds, variables };
 }
 
-export function takeState(target: State, source: State): void {
+export function takeState(target: ShellState, source: ShellState): void {
   target.cwds = source.cwds;
   target.variables = source.variables;
 }

@@ -3,22 +3,22 @@ import { homedir } from "node:os";
 import * as nodePath from "node:path";
 import type { Rule } from "../../../contract/governance.ts";
 import { LancelotError } from "../../../contract/errors.ts";
-import type { CommandJudgement } from "../../facts.ts";
-import { denies, type Finding, holds, severity, strictest } from "./command-findings.ts";
-import { type CommandTable, parseCommandTable, readCommandTable, type TableFile } from "./command-rules.ts";
+import type { CommandJudgment } from "../../decision-facts.ts";
+import { denies, type Finding, alwaysAsks, severity, strictest } from "./command-findings.ts";
+import { type CommandTable, parseCommandTable, readCommandTable, type TableFile } from "./command-table.ts";
 import type { Engine, Run, Scope } from "./command-scope.ts";
-import { judgeScript, judgeText } from "./command-tree.ts";
-import type { ResolvedPath } from "../paths.ts";
+import { judgeScript, judgeText } from "./shell-script.ts";
+import type { ResolvedPath } from "../path-policy.ts";
 
 export interface CommandPolicy {
   /**
-   * Judges a command line as it would run in `cwd` (the workspace without one). Never throws: what fails is denied.
-   * Pure apart from looking up paths; a few tens of microseconds for an ordinary command.
+   * Judges a command line as it would run in `cwd` (by default the workspace). Never throws: a failure denies.
+   * Pure except for path lookups; takes tens of microseconds for an ordinary command.
    */
-  readonly judge: (command: string, cwd: string | undefined) => CommandJudgement;
-  /** SHA-256 over the tables; empty when they cannot be used. */
+  readonly judge: (command: string, cwd: string | undefined) => CommandJudgment;
+  /** SHA-256 of the tables; empty when they are unusable. */
   readonly version: string;
-  /** Why the tables cannot be used, and then every command is denied; null when they can. */
+  /** Why the tables are unusable, which denies every command; null when they are usable. */
   readonly problem: string | null;
 }
 
@@ -28,9 +28,9 @@ export interface CommandPolicyDeps {
   workspace: string | null;
   /** The path policy. */
   resolvePath: (path: string) => ResolvedPath;
-  /** The path policy's look at a name alone; makes searches through folders quick. */
+  /** The path policy's verdict by name alone, which makes folder searches fast. */
   judgeName?: (relative: string) => "secret" | "protected" | null;
-  /** The sentence of a path rule. */
+  /** The message of a path rule. */
   ruleMessage?: (rule: string) => string;
   home?: string;
 }
@@ -38,8 +38,8 @@ export interface CommandPolicyDeps {
 const maxCommandLength = 50_000;
 
 /**
- * The command policy of one workspace. Its table is read and tried when it is first needed, which takes a tenth of a second or two;
- * with an unusable one it denies every command.
+ * The command policy of one workspace. Loads and validates its table on first use, which takes 0.1 to 0.2 s. With an unusable
+ * table it denies every command.
  */
 export function createCommandPolicy(deps: CommandPolicyDeps): CommandPolicy {
   const home = deps.home ?? homedir();
@@ -51,7 +51,7 @@ export function createCommandPolicy(deps: CommandPolicyDeps): CommandPolicy {
       const paths = {
         resolve: deps.resolvePath,
         judgeName: deps.judgeName ?? null,
-        ruleMessage: deps.ruleMessage ?? (() => "The path policy calls this file sensitive."),
+        ruleMessage: deps.ruleMessage ?? (() => "Sensitive file."),
         home,
       };
       return { engine: { table, home, paths } };
@@ -68,7 +68,7 @@ export function createCommandPolicy(deps: CommandPolicyDeps): CommandPolicy {
         return judge(command, cwd ?? (deps.workspace === null ? null : "."), loaded.engine);
       } catch {
         return verdictOf(
-          [[denies("failed", "The command policy failed on this command, so it is denied.", ["Write the command more simply."])]],
+          [[denies("failed", "The command check failed, so this command is denied.", ["Write the command more simply."])]],
           [],
         );
       }
@@ -84,27 +84,27 @@ export function createCommandPolicy(deps: CommandPolicyDeps): CommandPolicy {
   };
 }
 
-/** Tables that passed, by their text: what several workspaces of one process share. They are never changed. */
-const passed = new Map<string, CommandTable>();
+/** Validated tables by their text, shared by the workspaces of a process. Immutable. */
+const validatedTables = new Map<string, CommandTable>();
 
-/** The table, with every example in it tried. @throws LancelotError `internal` that names the rule which does not hold. */
+/** The table, with all examples validated. @throws LancelotError `internal`, naming the failing rule. */
 function checkedTable(files: readonly TableFile[]): CommandTable {
   const key = hash("sha256", JSON.stringify(files), "base64");
-  const known = passed.get(key);
+  const known = validatedTables.get(key);
   if (known !== undefined) return known;
   const table = parseCommandTable(files);
   const [fault] = commandTableFaults(table);
   if (fault !== undefined)
     throw new LancelotError("internal", `The command rule ${fault} (config/commands). Restore the file, or reinstall Lancelot.`);
-  passed.set(key, table);
+  validatedTables.set(key, table);
   return table;
 }
 
-function judge(command: string, cwd: string | null, engine: Engine): CommandJudgement {
+function judge(command: string, cwd: string | null, engine: Engine): CommandJudgment {
   const refused = refuse(command);
   if (refused !== null) return verdictOf([[refused]], []);
   const run = walkCommand(command, cwd, engine);
-  if (run.found.length === 0) return verdictOf([[holds("empty", "There is no command here.", ["Write the command to run."])]], []);
+  if (run.found.length === 0) return verdictOf([[alwaysAsks("empty", "The command is empty.", ["Write the command to run."])]], []);
   return verdictOf(
     run.found.map(({ findings }) => findings),
     run.found.map(({ part }) => part),
@@ -126,15 +126,15 @@ function walkCommand(command: string, cwd: string | null, engine: Engine): Run {
 }
 
 const invisible = /\p{Default_Ignorable_Code_Point}|\p{Bidi_Control}|\p{Cf}|\p{Zl}|\p{Zp}/u;
-// Joiners between letters of scripts that need them, and inside emoji, are spelling.
-const spelling =
+// Joiners are legitimate between letters of scripts that need them, and inside emoji.
+const legitimateJoiners =
   /(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\u{FE0F}\p{Script=Arabic}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Malayalam}\p{Script=Sinhala}])[\u200C\u200D]|(?<=[^ -~])[\u{FE0E}\u{FE0F}]/gu;
 
-/** What is not even parsed: characters that a reader does not see, or that a shell and a parser take differently. */
+/** Rejects text before parsing: characters that are invisible, or that shell and parser read differently. */
 function refuse(command: string): Finding | null {
   const plainly = ["Write the command again in plain characters."];
   if (command.length > maxCommandLength) {
-    return holds("too-large", `The command is longer than ${maxCommandLength} characters.`, [
+    return alwaysAsks("too-large", `The command is longer than ${maxCommandLength} characters.`, [
       "Put the content into a file with write_file, and run shorter commands.",
     ]);
   }
@@ -142,22 +142,26 @@ function refuse(command: string): Finding | null {
     if (/[^\P{Cc}\n\t]/u.test(command)) {
       return denies(
         "control-character",
-        "The command holds a control character, such as a carriage return, which a shell reads differently.",
+        "The command contains a control character, such as a carriage return, which shells read differently.",
         plainly,
       );
     }
     if (!command.isWellFormed()) return denies("encoding", "The command is not valid Unicode.", plainly);
-    if (invisible.test(command.replaceAll(spelling, ""))) {
-      return denies("invisible", "The command holds invisible or direction-changing characters, which disguise what it does.", plainly);
+    if (invisible.test(command.replaceAll(legitimateJoiners, ""))) {
+      return denies(
+        "invisible",
+        "The command contains invisible or direction-changing characters, which can disguise what it does.",
+        plainly,
+      );
     }
   }
   return null;
 }
 
-/** The judgement over every simple command: the strictest decides. */
-function verdictOf(found: readonly (readonly Finding[])[], parts: CommandJudgement["parts"]): CommandJudgement {
+/** Combines the findings of all simple commands. The strictest decides. */
+function verdictOf(found: readonly (readonly Finding[])[], parts: CommandJudgment["parts"]): CommandJudgment {
   const all = found.flat();
-  const worst = strictest(all) ?? denies("failed", "Nothing was found out about this command.");
+  const worst = strictest(all) ?? denies("failed", "No rule matched this command.");
   const deciding = all.filter(({ verdict }) => verdict === worst.verdict).toSorted((one, other) => severity(other) - severity(one));
   const rules = new Map<string, Rule>();
   for (const { id, message } of deciding) {
@@ -179,8 +183,8 @@ function verdictOf(found: readonly (readonly Finding[])[], parts: CommandJudgeme
 const riskOrder = ["low", "medium", "high", "critical"] as const;
 
 /**
- * Tries each rule's examples in a workspace where every path is an ordinary missing file.
- * @returns what is wrong, a sentence each
+ * Checks each rule's examples in a workspace where every path is a missing regular file.
+ * @returns one sentence per failing example
  */
 export function commandTableFaults(table: CommandTable): string[] {
   const faults: string[] = [];

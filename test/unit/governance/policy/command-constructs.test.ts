@@ -8,7 +8,7 @@ import { type CommandWorkspace, createCommandWorkspace } from "../../../support/
 
 /**
  * What each construct of a command line is judged, in full: verdict, tier, risk, scope and tags, each rule with its sentence, each
- * alternative, each simple command with where it stands. Written anew with
+ * alternative, each simple command with where it stands. Regenerate with
  * `UPDATE_COMMANDS=1 npx vitest run --project unit test/unit/governance/policy/command-constructs.test.ts`, and reviewed as such.
  */
 const file = join(import.meta.dirname, "../../../fixtures/command-judgements-constructs.txt");

@@ -8,7 +8,7 @@ import { type CommandWorkspace, createCommandWorkspace } from "../../../support/
 /**
  * What each row of the command table is judged, with its rules: verdict, tier and risk, scope, rules, tags, how many alternatives are
  * offered, and what the command line consists of. A change of the rules shows here in full and is reviewed as such; what must hold
- * whatever the rules say is in command-table.test.ts. Written anew with
+ * whatever the rules say is in command-table.test.ts. Regenerate with
  * `UPDATE_COMMANDS=1 npx vitest run --project unit test/unit/governance/policy/command-judgements.test.ts`.
  */
 const file = join(import.meta.dirname, "../../../fixtures/command-judgements.txt");

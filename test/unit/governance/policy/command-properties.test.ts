@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { forEachChild, parse, type SyntaxNode } from "unbash";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Verdict } from "../../../../agent-server/contract/governance.ts";
-import type { CommandJudgement } from "../../../../agent-server/governance/facts.ts";
+import type { CommandJudgment } from "../../../../agent-server/governance/decision-facts.ts";
 import { type CommandCase, commandCases, dangerousCases } from "../../../support/command-cases.ts";
 import { type CommandWorkspace, createCommandWorkspace } from "../../../support/command-workspace.ts";
 import { prefixes, spelled, wrappers } from "../../../support/shell-quoting.ts";
@@ -207,7 +207,7 @@ describe("every command that stands anywhere in the tree", () => {
 
 describe("anything at all", () => {
   /** Answers, explains, is the same twice, and never allows what does not parse. */
-  function expectSane(command: string, cwd?: string): CommandJudgement {
+  function expectSane(command: string, cwd?: string): CommandJudgment {
     const judged = tree.judge(command, cwd);
     expect(judged).toEqual(tree.judge(command, cwd));
     expect(judged.rules.length).toBeGreaterThan(0);

@@ -3,9 +3,9 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writ
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { parseCommandTable, readCommandTable } from "../../../../agent-server/governance/policy/commands/command-rules.ts";
+import { parseCommandTable, readCommandTable } from "../../../../agent-server/governance/policy/commands/command-table.ts";
 import { commandTableFaults, createCommandPolicy } from "../../../../agent-server/governance/policy/commands/commands.ts";
-import { createPathPolicy } from "../../../../agent-server/governance/policy/paths.ts";
+import { createPathPolicy } from "../../../../agent-server/governance/policy/path-policy.ts";
 
 const shipped = join(import.meta.dirname, "../../../../config");
 

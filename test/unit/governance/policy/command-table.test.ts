@@ -3,7 +3,7 @@ import type { Tier } from "../../../../agent-server/contract/common.ts";
 import type { Rule, Verdict } from "../../../../agent-server/contract/governance.ts";
 import { type CommandCase, commandCases, titleOf } from "../../../support/command-cases.ts";
 import { type CommandWorkspace, createCommandWorkspace } from "../../../support/command-workspace.ts";
-import { createGovernanceRoom, type GovernanceRoom, intent } from "../../../support/governance-fixture.ts";
+import { createGovernanceFixture, type GovernanceFixture, intent } from "../../../support/governance-fixture.ts";
 
 /** The rows go through the whole gate as well, with the shipped tables. */
 const throughTheGate = true;
@@ -20,15 +20,15 @@ interface Judged {
 }
 
 let tree: CommandWorkspace;
-let room: GovernanceRoom;
+let fixture: GovernanceFixture;
 
 beforeAll(async () => {
   tree = await createCommandWorkspace();
   const { workspace, dataDir, configDir, home } = tree;
-  if (throughTheGate) room = createGovernanceRoom({ workspace, dataDir, configDir, home });
+  if (throughTheGate) fixture = createGovernanceFixture({ workspace, dataDir, configDir, home });
 });
 afterAll(() => {
-  if (throughTheGate) room.dispose();
+  if (throughTheGate) fixture.dispose();
   tree.dispose();
 });
 
@@ -37,7 +37,7 @@ const judges: readonly (readonly [string, (one: CommandCase) => Judged])[] = [
   [
     "the gate",
     (one) =>
-      room.governance.evaluate(
+      fixture.governance.evaluate(
         intent("shell_exec", "run", { command: tree.expand(one.command) }, one.cwd === undefined ? {} : { cwd: tree.expand(one.cwd) }),
       ),
   ],

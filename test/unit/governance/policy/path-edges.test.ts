@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync,
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { refuseText, refuseWindows } from "../../../../agent-server/governance/policy/path-names.ts";
-import { forms, parsePathRules } from "../../../../agent-server/governance/policy/path-rules.ts";
-import { isSameEntry, walk } from "../../../../agent-server/governance/policy/path-walk.ts";
-import { createPathPolicy, type PathPolicyDeps } from "../../../../agent-server/governance/policy/paths.ts";
+import { refuseText, refuseWindows } from "../../../../agent-server/governance/policy/path-syntax.ts";
+import { forms, parsePathRules } from "../../../../agent-server/governance/policy/path-table.ts";
+import { isSameEntry, walk } from "../../../../agent-server/governance/policy/path-resolution.ts";
+import { createPathPolicy, type PathPolicyDeps } from "../../../../agent-server/governance/policy/path-policy.ts";
 
 const configDir = join(import.meta.dirname, "../../../../config");
 let base: string;

@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { readSoul } from "../../../../agent-server/governance/soul/document.ts";
-import { soulPrompt } from "../../../../agent-server/governance/soul/prompt.ts";
+import { readSoul } from "../../../../agent-server/governance/soul/soul-document.ts";
+import { soulPrompt } from "../../../../agent-server/governance/soul/soul-prompt.ts";
 import { anEntry, anItem, type CompilerRoom, day, noon, openCompilerRoom } from "../../../support/memory/compiler-fixture.ts";
 
 let dataDir: string;

@@ -1,0 +1,152 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import * as z from "zod";
+import { isLoopbackHost, reachOf, type Redactor } from "../../security/security.ts";
+import type { NetworkJudgment, NetworkUse } from "../decision-facts.ts";
+import { parseShipped } from "../../shipped-yaml.ts";
+
+/** A host, or `*.` followed by a host, with DNS labels. */
+const HostPattern = z
+  .string()
+  .regex(/^(?:\*\.)?(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z0-9-]{2,63}$/, "Write a host such as example.org or *.example.org.");
+
+const NetworkTable = z.strictObject({
+  version: z.literal(1),
+  allow: z.array(HostPattern).default([]),
+  deny: z.array(HostPattern).default([]),
+});
+
+export interface NetworkPolicy {
+  /** Judges a URL before anything is resolved or sent. The egress check repeats it for addresses and each redirect. Never throws. */
+  readonly judge: (url: string, use: NetworkUse) => NetworkJudgment;
+  /** SHA-256 of the loaded tables. */
+  readonly version: string;
+  /** Why the tables are unusable; then every host is denied. */
+  readonly problem: string | null;
+}
+
+const maxUrl = 8192;
+
+/**
+ * The host allowlist: the shipped `network.yaml` plus the owner's, read once. An unusable file denies every host.
+ * @param deps.enabled the TOOLS_NETWORK flag, read each time.
+ */
+export function createNetworkPolicy(deps: {
+  configDir: string;
+  dataDir: string;
+  enabled: () => boolean;
+  redactor: Redactor;
+}): NetworkPolicy {
+  const allow: string[] = [];
+  const deny: string[] = [];
+  const digest = createHash("sha256");
+  let problem: string | null = null;
+  for (const { file, label, required } of [
+    { file: join(deps.configDir, "network.yaml"), label: "config/network.yaml", required: true },
+    { file: join(deps.dataDir, "config", "network.yaml"), label: "your config/network.yaml", required: false },
+  ]) {
+    try {
+      const text = readFileSync(file, "utf8");
+      digest.update(text);
+      const table = NetworkTable.parse(parseShipped(text).value);
+      allow.push(...table.allow);
+      deny.push(...table.deny);
+    } catch (error) {
+      if (!required && (error as { code?: string }).code === "ENOENT") continue;
+      problem = `The network list (${label}) is invalid, so every host is denied. Correct the file: ${errorMessage(error)}`;
+    }
+  }
+  const version = digest.digest("hex");
+
+  function denial(id: string, message: string, host: string, ...alternatives: string[]): NetworkJudgment {
+    return {
+      verdict: "deny",
+      host,
+      rule: { id: `network.${id}`, source: "policy", message },
+      alternatives: [...alternatives, ownerPastes],
+    };
+  }
+
+  return {
+    version,
+    get problem() {
+      return problem;
+    },
+    judge(text, use) {
+      if (problem !== null) return denial("table-failed", problem, "");
+      if (!deps.enabled()) {
+        return denial(
+          "off",
+          "The network is off. Turn on the TOOLS_NETWORK flag in the settings to use it.",
+          "",
+          "Search the workspace for the information.",
+        );
+      }
+      // oxlint-disable-next-line no-control-regex -- matches control characters
+      if (text.length > maxUrl || /[\u0000-\u0020\u007f\\]/.test(text) || !URL.canParse(text)) {
+        return denial("address", "The address is invalid or ambiguous.", "", "Write the address as https://host/path.");
+      }
+      const url = new URL(text);
+      const host = url.hostname.replace(/\.$/, "");
+      if (url.protocol !== "https:") return denial("scheme", "Only https addresses are allowed.", host, "Use the https address.");
+      if (url.username !== "" || url.password !== "") {
+        return denial("credentials", "The address contains a user name or password.", host, "Remove the user name and password.");
+      }
+      if (host === "" || isLoopbackHost(host) || isPrivateAddress(host)) {
+        return denial("private", "Addresses of this machine, private networks and cloud metadata are always blocked.", host);
+      }
+      if (url.port !== "") return denial("port", "Only the default https port is allowed.", host, "Remove the port.");
+      if (deps.redactor.text(decoded(text)).findings.length > 0) {
+        return denial("secret", "The address appears to contain a secret.", host, "Remove the secret.");
+      }
+      if (deny.some((pattern) => covers(pattern, host))) return denial("denied-host", `${host} is on your list of denied hosts.`, host);
+      const pattern = allow.find((one) => covers(one, host));
+      if (pattern === undefined) {
+        return denial(
+          "host-not-listed",
+          `${host} is not on the network list. To allow it, add it to config/network.yaml in the data folder.`,
+          host,
+          "Use a listed host.",
+          `Ask the owner to add ${host}.`,
+        );
+      }
+      return {
+        verdict: "allow",
+        host,
+        rule: {
+          id: "network.listed",
+          source: "policy",
+          message: use === "read" ? `${host} is on the network list.` : `${host} is on the network list and may receive data.`,
+        },
+        alternatives: [],
+      };
+    },
+  };
+}
+
+const ownerPastes = "Ask the owner to paste the content.";
+
+function covers(pattern: string, host: string): boolean {
+  return pattern.startsWith("*.") ? host.endsWith(pattern.slice(1)) : host === pattern;
+}
+
+/** True for a non-public IP address or local name. URL has already normalized hex, octal and single-number notations. */
+function isPrivateAddress(host: string): boolean {
+  const bare = host.startsWith("[") && host.endsWith("]") ? host.slice(1, -1) : host;
+  if (/^[\d.]+$/.test(bare) || bare.includes(":")) return reachOf(bare) !== "public";
+  return /(?:^|\.)(?:internal|local|localdomain|lan|home\.arpa|intranet|corp)$/.test(host) || !host.includes(".");
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function errorMessage(error: unknown): string {
+  if (error instanceof z.ZodError) return z.prettifyError(error);
+  return error instanceof Error ? error.message : String(error);
+}

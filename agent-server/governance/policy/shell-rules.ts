@@ -1,0 +1,44 @@
+import { CommandPlace } from "../../contract/providers.ts";
+import { policyFinding, askOwner, type PolicyRule, denial, rule, textArgument } from "./policy-finding.ts";
+
+const places: ReadonlySet<string> = new Set(CommandPlace.options);
+const hostRule = rule("command.host", "Runs on this machine without a sandbox, with your access rights. This requires approval each time.");
+
+const networkRule = rule("command.network", "Runs with network access: it can send data to the hosts on the network list.");
+
+/** Policy for command lines: what the syntax tree would run, and where. */
+export const assessCommand: PolicyRule = (intent, _base, facts) => {
+  const command = textArgument(intent, "command");
+  if (command === null)
+    return policyFinding({ denial: denial("command.missing", "The command is missing.", ["Pass the command to run."]) });
+  const cwd = intent.cwd ?? textArgument(intent, "cwd") ?? undefined;
+  if (intent.args["cwd"] !== undefined && typeof intent.args["cwd"] !== "string") {
+    return policyFinding({ denial: denial("command.folder", "The working folder must be a string.", ["Use a folder of the workspace."]) });
+  }
+  if (cwd !== undefined) {
+    const folder = facts.resolve(cwd);
+    if (!folder.ok) return policyFinding({ denial: denial(folder.rule, folder.message, ["Use a folder of the workspace."]) });
+    if (folder.type !== "directory")
+      return policyFinding({ denial: denial("command.folder", "The working folder is not a folder.", ["Use a folder of the workspace."]) });
+  }
+  const place = intent.args["place"];
+  if (place !== undefined && (typeof place !== "string" || !places.has(place)))
+    return policyFinding({ denial: denial("command.place", "Unknown place to run a command.", ["Omit the place."]) });
+  const judgment = facts.command(command, cwd);
+  const { alternatives, riskLevel, rules } = judgment;
+  const onHost = place === "host";
+  // Success in a sandbox says nothing about this machine, so each has a separate trust scope.
+  const networked = intent.args["network"] !== undefined && intent.args["network"] !== false;
+  const scope = `${onHost ? "host." : ""}${networked ? "network." : ""}${judgment.scope}`;
+  const tags: typeof judgment.tags = networked && !judgment.tags.includes("network") ? [...judgment.tags, "network"] : judgment.tags;
+  const common = { scope, tags, alternatives: alternatives.length > 0 ? alternatives : [askOwner], riskLevel };
+  if (judgment.verdict === "deny")
+    return policyFinding({ ...common, denial: { tier: judgment.tier, riskLevel, rules, alternatives: common.alternatives } });
+  if (onHost) {
+    const asked = judgment.verdict === "allow" ? [] : rules;
+    return policyFinding({ ...common, riskLevel: riskLevel === "critical" ? riskLevel : "high", raises: [hostRule, ...asked] });
+  }
+  const asks = [...(networked ? [networkRule] : []), ...(judgment.verdict === "allow" ? [] : rules)];
+  if (judgment.verdict === "ask" && judgment.tier === "T3") return policyFinding({ ...common, raises: asks });
+  return asks.length > 0 ? policyFinding({ ...common, asks }) : policyFinding({ ...common, notes: rules });
+};

@@ -1,0 +1,116 @@
+import type { Emit } from "../contract/events.ts";
+import type {
+  Approval,
+  ApprovalDecision,
+  ApprovalStatus,
+  CommandPart,
+  Decision,
+  GovernanceStats,
+  Intent,
+  Posture,
+} from "../contract/governance.ts";
+import type { Ledger } from "../receipts/receipts.ts";
+import type { Log, Redactor } from "../security/security.ts";
+import type { Storage } from "../storage/storage.ts";
+import type { Question } from "./approvals.ts";
+import type { Authorization, AuthorizeContext } from "./authorize.ts";
+import type { NetworkJudgment } from "./decision-facts.ts";
+import type { Learning } from "./learning/learning.ts";
+import type { OutcomeReport, RolledBackReport } from "./outcome-report.ts";
+import type { ResolvedPath } from "./policy/path-policy.ts";
+import type { SoulService } from "./soul/soul.ts";
+import type { Trust } from "./trust/trust.ts";
+
+/** The one gate (governance.md): every action asks it before its first effect. */
+export interface Governance {
+  /** The decision alone, without asking the owner. Pure; never throws. The object is shared and frozen. */
+  evaluate(intent: Intent): Decision;
+  /**
+   * Decides, and waits for the owner when the verdict is `ask`.
+   * A denial by the rules writes one receipt, named by `context.receipt`; the error's data has its id.
+   * @throws LancelotError `denied` (by policy or by the owner; data: decision, receiptId or approvalId, reason),
+   *   `needs_approval` (nobody can be asked, or the request expired; data: approvalId), `cancelled` (signal). A gate that fails denies.
+   */
+  authorize(intent: Intent, question: Question, context: AuthorizeContext): Promise<Authorization>;
+  /**
+   * Checks right before the effect that the intent is the authorized one and is still allowed. Uses up the authorization in every case.
+   * @throws LancelotError `denied` when the intent's hash differs, the authorization was used, or the decision is stricter now.
+   */
+  redeem(authorization: Authorization, intent: Intent): void;
+  /** Passes the outcome of an evaluated action to trust and learning. Never throws. */
+  outcome(report: OutcomeReport): void;
+  /** The owner rolled back the effects of these receipts. Never throws. */
+  rolledBack(report: RolledBackReport): void;
+  /** What a command needs to work, as far as its syntax tree shows. */
+  commandNeeds(command: string, cwd: string | undefined): { readonly network: boolean };
+  /** Whether a command with network access may reach an address. */
+  judgeUrl(url: string): NetworkJudgment;
+  /** Why a command gets its decision, part by part. */
+  explain(command: string, cwd: string | undefined): { decision: Decision; parts: CommandPart[] };
+  readonly soul: SoulService;
+  readonly trust: Trust;
+  readonly learning: Learning;
+  /** Decisions of the last days and the state of the safeguards. `verifications` come from the execution pipeline. */
+  stats(days: number, verifications: GovernanceStats["verifications"]): GovernanceStats;
+  /** Resolves a path as the system would and judges it. Tools may use only the returned path. Never throws. */
+  resolvePath(path: string): ResolvedPath;
+  /**
+   * True while a resolved path leads to the same place, has the same type and gets the same verdict. Call it right before
+   * the effect, use `absolute` alone, and open files without following a link in the last part: then a path that is
+   * swapped after the decision is not followed.
+   */
+  stillSame(resolved: ResolvedPath): boolean;
+  /**
+   * Judges a workspace entry by its name alone, for walks that follow no links (a search skips `secret` entries).
+   * Strict: every `.pem` counts as secret, because its content is not read.
+   */
+  judgeName(relative: string): "secret" | "protected" | null;
+  /** The effective posture: the owner's, unless the soul is stricter. */
+  posture(): Posture;
+  /** What the soul's tone invariants require of answers; null without a soul. */
+  tone(): { readonly noSilentFailure: boolean; readonly sourcesRequired: boolean } | null;
+  setPosture(posture: Posture): void;
+  setApprovalTimeout(seconds: number): void;
+  /** False while nobody can answer (headless without a terminal): then `ask` fails at once instead of waiting. */
+  setCanAsk(canAsk: boolean): void;
+  approvals: {
+    /** Approvals of this workspace, newest first; the pending ones without a status. */
+    list(filter: { status?: ApprovalStatus; questId?: string; limit: number }): Approval[];
+    get(id: string): Approval | null;
+    /**
+     * Records the owner's answer. `allow_quest` covers the identical intent (same capability, action, arguments, folder) for the
+     * rest of its quest, and nothing else.
+     * @throws LancelotError `not_found`, or `conflict` when it was answered or has expired (data: status).
+     */
+    decide(id: string, decision: ApprovalDecision, reason?: string): Approval;
+    /** Cancels the pending approvals of a quest that stopped. */
+    cancelQuest(questId: string): void;
+  };
+}
+
+export interface GovernanceDeps {
+  storage: Storage;
+  ledger: Ledger;
+  redactor: Redactor;
+  /** Absolute; null without a workspace. */
+  workspace: string | null;
+  dataDir: string;
+  configDir: string;
+  /** False in a restricted workspace, where nothing is written. */
+  trusted: boolean;
+  posture: Posture;
+  approvalTimeoutSeconds: number;
+  emit: Emit;
+  /** The TOOLS_NETWORK flag; off by default. */
+  networkEnabled?: () => boolean;
+  /** The SOUL flag; on by default. */
+  soulEnabled?: () => boolean;
+  /** Off by default. */
+  safeMode?: () => boolean;
+  /** The owner's home folder; the system's by default. */
+  home?: string;
+  /** Receives failures of the gate itself, which then denies. */
+  log?: Log;
+  /** Milliseconds since 1970. */
+  now?: () => number;
+}
