@@ -6,9 +6,15 @@ import { LancelotError } from "../../contract/errors.ts";
 
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const FileName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*\.gguf$/, "a plain .gguf file name");
+const taskNames = ["classify_intent", "extract_json", "summarize", "redact"] as const;
 /** The tasks of the local lanes, by their published names. */
-export const taskNames = ["classify_intent", "verify_intent", "extract_json", "summarize", "redact", "rag_rewrite"] as const;
 export type TaskName = (typeof taskNames)[number];
+/** Names that a user's catalog may still list although no task has them anymore. */
+const retiredTaskNames = ["verify_intent", "rag_rewrite"];
+const TaskNames = z
+  .array(z.string())
+  .transform((names) => names.filter((name) => !retiredTaskNames.includes(name)))
+  .pipe(z.array(z.enum(taskNames)));
 
 const model = {
   id: z.string(),
@@ -24,7 +30,7 @@ const model = {
   context: z.int().min(512),
   small: z.boolean(),
   /** Tasks of the local lanes it does better than the rules of the host; all of them unless said. */
-  tasks: z.array(z.enum(taskNames)).optional(),
+  tasks: TaskNames.optional(),
 };
 
 const HubModel = z.strictObject({

@@ -5,10 +5,9 @@ import type { Embedder } from "../local/embedding.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { TaskModel } from "./ask-model.ts";
 import { extractTask } from "./extract.ts";
-import { classifyTask, verifyTask } from "./intent.ts";
+import { classifyTask } from "./intent.ts";
 import { type IntentWeights, readIntentWeights } from "./intent-classifier.ts";
 import { redactTask } from "./redact.ts";
-import { rewriteTask } from "./rewrite.ts";
 import { createRun, type RunDeps } from "./run.ts";
 import { summarizeTask } from "./summarize.ts";
 import { createParts } from "./task-parts.ts";
@@ -28,8 +27,6 @@ export type TaskMethod = "embedding" | "model" | "rules";
 /** The tasks of the local lanes (M5). None of them fails for want of a model: each has its rules. */
 export interface LocalTasks {
   classifyIntent(request: Params<"intent.classify">, context: TaskContext): Promise<IntentResult>;
-  /** What a step really asks for. */
-  verifyIntent(text: string, context: TaskContext): Promise<{ kind: "plan" | "action" | "question"; method: TaskMethod }>;
   /**
    * What a JSON Schema asks for, taken from a text. Checked against the schema before it is given back.
    * @throws LancelotError `unavailable` when neither model nor rules find it.
@@ -39,8 +36,6 @@ export interface LocalTasks {
   summarize(text: string, maxTokens: number, context: TaskContext): Promise<{ text: string; method: TaskMethod }>;
   /** Personal data in a text: what rules find, and names and places a model finds besides. */
   redact(text: string, context: TaskContext): Promise<{ matches: PiiMatch[]; method: TaskMethod }>;
-  /** A question as a search for text: what stands in documents rather than what people ask. */
-  ragRewrite(query: string, context: TaskContext): Promise<{ query: string; method: TaskMethod }>;
 }
 
 export interface TasksDeps extends RunDeps {
@@ -72,10 +67,6 @@ export function createTasks(deps: TasksDeps): LocalTasks {
   });
   return {
     classifyIntent: async (request, context) => (await run(classifyTask(parts, request), context)).value,
-    async verifyIntent(text, context) {
-      const { value: kind, method } = await run(verifyTask(parts, text), context);
-      return { kind, method };
-    },
     async extractJson(text, schema, context) {
       const { value, method } = await run(extractTask(parts, text, schema), context);
       return { value: value.found, method };
@@ -87,10 +78,6 @@ export function createTasks(deps: TasksDeps): LocalTasks {
     async redact(text, context) {
       const { value: matches, method } = await run(redactTask(parts, text), context);
       return { matches, method };
-    },
-    async ragRewrite(query, context) {
-      const { value, method } = await run(rewriteTask(parts, query), context);
-      return { query: value, method };
     },
   };
 }

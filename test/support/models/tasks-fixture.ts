@@ -34,7 +34,7 @@ export const ableModel: TaskModel = {
   file: "able.gguf",
   loaded: true,
   contextWindow: 8_192,
-  tasks: ["classify_intent", "verify_intent", "extract_json", "summarize", "redact", "rag_rewrite"],
+  tasks: ["classify_intent", "extract_json", "summarize", "redact"],
 };
 
 /** The tasks over a ledger of their own; without a model and without the intent lane unless given. */

@@ -77,7 +77,7 @@ describe("who did a task", () => {
     ["too long", { ...ableModel, contextWindow: 512 }],
   ])("is the rules where the model %s", async (reason, model) => {
     const { tasks, receipts, context } = open({ model: () => model });
-    expect(await tasks.ragRewrite("where is the login handled?", context)).toMatchObject({ method: "rules" });
+    expect(await tasks.classifyIntent({ text: "where is the login handled?" }, context)).toMatchObject({ method: "rules" });
     expect(receipts()[0]?.metadata["reason"]).toContain(reason);
   });
 
@@ -194,10 +194,5 @@ describe("a model's word is not taken for what it is not", () => {
     expect(found).not.toContain("Date");
     expect(found).not.toContain("fetchUser");
     for (const [index, match] of matches.entries()) expect(match.start).toBeGreaterThanOrEqual(matches[index - 1]?.end ?? 0);
-  });
-
-  it("search words without what was quoted", async () => {
-    const { tasks, context } = open({ model: () => ableModel, stream: scripted(['{"query": "login code"}']) });
-    expect(await tasks.ragRewrite('where is "session expired" shown in LoginForm?', context)).toMatchObject({ method: "rules" });
   });
 });
