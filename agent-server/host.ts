@@ -20,21 +20,14 @@ import {
   localDoctorLine,
   modelsHandlers,
   oauthHandlers,
-  onThisMachineHandlers,
+  localHandlers,
   routerHandlers,
   routerMigrations,
   tasksHandlers,
   usageHandlers,
   usageMigrations,
 } from "./models/models.ts";
-import {
-  chatHandlers,
-  contextHandlers,
-  createEvidence,
-  createQuests,
-  createTimeline,
-  questsMigrations,
-} from "./quests/quests.ts";
+import { chatHandlers, contextHandlers, createEvidence, createQuests, createTimeline, questsMigrations } from "./quests/quests.ts";
 import type { ProductPaths } from "./paths.ts";
 import { createRest } from "./rest.ts";
 import {
@@ -367,7 +360,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
         return null;
       });
       degradedReasons.push(...tools.routing.degraded(), ...models.router.degraded());
-      for (const reason of [ledger.degraded(), telemetry.state().problem, models.machine.localProblem(), detector.problem()])
+      for (const reason of [ledger.degraded(), telemetry.state().problem, models.localOperations.localProblem(), detector.problem()])
         if (reason !== null && !degradedReasons.includes(reason)) degradedReasons.push(reason);
       const local = models.local().status;
       return {
@@ -385,7 +378,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     ...contextHandlers(quests),
     ...oauthHandlers(oauth, { ledger, onChange: () => (emit("oauth", {}), emit("models", {})) }),
     ...modelsHandlers(models, ledger),
-    ...onThisMachineHandlers(models.machine),
+    ...localHandlers(models.localOperations),
     ...keysHandlers(secrets, { ledger, onChange: () => emit("models", {}) }),
     ...governanceHandlers(governance, tools.verifications.stats),
     ...receiptsHandlers({ ledger, emit }),

@@ -7,7 +7,7 @@ import type { TurnDeps } from "../quests/turn-deps.ts";
 import { type Notice, notice } from "../quests/notices.ts";
 import { fail, type Outcome } from "../quests/run-outcome.ts";
 import type { Run } from "../quests/quest-run.ts";
-import { askStronger } from "./turn-routing.ts";
+import { escalate } from "./turn-routing.ts";
 import { isUnfinished } from "../quests/settle.ts";
 import { maxSameFailures } from "../quests/stop-rules.ts";
 import { keepTone } from "./tone.ts";
@@ -75,7 +75,7 @@ export async function useAnswer(
 async function acceptSilence(deps: TurnDeps, run: Run, message: Message): Promise<Outcome | null> {
   const asked = deps.store.messages(run.questId).findLast((stored) => stored.message.role === "user");
   if (!run.answered && asked?.message.parts.some((part) => part.type === "text") === true) {
-    const stronger = await askStronger(deps, run, "It gave no answer.");
+    const stronger = await escalate(run, "returned no answer");
     if (stronger !== null) return goOn(deps, message, stronger);
     return fail(deps, run, notice("warning", "The model gave no answer. Resume to ask again, or choose another model.", "resume"), message);
   }
@@ -113,7 +113,7 @@ async function makeCalls(
 
 /** The same failure three times over: a stronger model takes over once, else the task stops. */
 async function stopRepeated(deps: TurnDeps, run: Run, message: Message, part: ToolPart): Promise<Outcome | null> {
-  const stronger = await askStronger(deps, run, `${part.tool} failed three times in the same way.`);
+  const stronger = await escalate(run, `failed three times with the same error (${part.tool})`);
   return stronger === null ? fail(deps, run, repeatedNotice(part), message) : goOn(deps, message, stronger);
 }
 

@@ -14,7 +14,7 @@ import type { RunMemory } from "../quests/memory/recall.ts";
 import type { QuestStore } from "../quests/quest-store.ts";
 import { hasOpenChanges } from "../quests/open-changes.ts";
 import { tellReview } from "./review-wait.ts";
-import { goOnElsewhere, routeStep } from "./turn-routing.ts";
+import { failOver, routeStep } from "./turn-routing.ts";
 import { partialTurn } from "../quests/settle.ts";
 import { readForSmallModel } from "./small-model-turn.ts";
 import { maxQuestTokens, maxTurns } from "../quests/stop-rules.ts";
@@ -130,7 +130,7 @@ async function takeTurn(deps: TurnDeps, run: Run, around: Surroundings, memory: 
   let status: "success" | "failure" | "cancelled" = "failure";
   try {
     const outcome = await answerOnce(deps, run, surroundings, route, turnId);
-    status = outcome?.status === "failed" || run.routing?.next !== null ? "failure" : "success";
+    status = outcome?.status === "failed" || run.routing?.routes.isRerouted() !== false ? "failure" : "success";
     return outcome;
   } catch (error) {
     if (signal.aborted) status = "cancelled";
@@ -153,7 +153,7 @@ async function answerOnce(deps: TurnDeps, run: Run, surroundings: Surroundings, 
   run.prompted = { tokens: prompted.tokens, window: prompted.window };
   if (problem !== null) {
     const tooLong = new LancelotError("too_large", problem, { data: { reason: "too_long" } });
-    if ((await goOnElsewhere(deps, run, route, tooLong)) === null) return null;
+    if ((await failOver(deps, run, tooLong)) === null) return null;
     return fail(deps, run, notice("error", problem, "choose_model"));
   }
   const quest = store.quest(questId);
@@ -171,7 +171,7 @@ async function answerOnce(deps: TurnDeps, run: Run, surroundings: Surroundings, 
     });
   } catch (error) {
     if (run.ended) throw error;
-    const final = await goOnElsewhere(deps, run, route, error, message);
+    const final = await failOver(deps, run, error, message);
     if (final === null) return null;
     store.saveMessage(message, partialTurn({ message, turn: null, attachments: null }, "failed"));
     return fail(deps, run, noticeOf(final), message);

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { freeBytes } from "../../agent-server/models/local/disk.ts";
+import { freeBytes } from "../../agent-server/models/local/disk-space.ts";
 import { createFetch, download } from "../../agent-server/models/local/download.ts";
 import type { Local } from "../../agent-server/models/local/local.ts";
 import { hubFile } from "../../agent-server/models/local/model-files.ts";

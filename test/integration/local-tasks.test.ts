@@ -9,7 +9,7 @@ import { LancelotError } from "../../agent-server/contract/errors.ts";
 import { readCatalog } from "../../agent-server/models/local/catalog.ts";
 import type { Embedder } from "../../agent-server/models/local/embedding.ts";
 import { createVerifier } from "../../agent-server/models/local/verify.ts";
-import type { Provider } from "../../agent-server/models/providers/provider.ts";
+import type { Provider } from "../../agent-server/models/providers/types.ts";
 import { decide } from "../../agent-server/models/tasks/intent.ts";
 import { readIntentWeights } from "../../agent-server/models/tasks/intent-classifier.ts";
 import { cuesOf } from "../../agent-server/models/tasks/intent-cues.ts";

@@ -227,7 +227,7 @@ describe("failover", () => {
     const made = roomOf(`  work: { kind: xai, display_name: Work, fast: { model: quick } }\n${spare(second)}`, {
       router: "failover: [spare]\n",
     });
-    const route = await made.models.route(chat);
+    const route = await made.models.routes().next(chat);
     expect(route.notice).toContain("Work has no API key (XAI_API_KEY).");
     expect((await run(made)).text).toBe("spare words");
   });
@@ -235,10 +235,12 @@ describe("failover", () => {
   it("stays with the provider it went to as long as the task runs", async () => {
     const [first, second] = [await start(inOrder({ fault: "http500" })), await start(inOrder({ text: "spare words" }))];
     const made = roomOf(work(first) + spare(second), { router: `${down}failover: [spare]\n` });
-    const route = await made.models.route(chat);
-    const next = await made.models.reroute(route, await failure(ask(made.models, {}, undefined, { route })));
-    expect(await made.models.route(chat, next)).toMatchObject({ rule: "failover", model: { provider: "spare" } });
-    expect(await made.models.route({ ...chat, override: { provider: "work" } }, next)).toMatchObject({
+    const routes = made.models.routes();
+    const route = await routes.next(chat);
+    const next = await routes.failover(await failure(ask(made.models, {}, undefined, { route })));
+    expect(await routes.next(chat)).toBe(next);
+    expect(await routes.next(chat)).toMatchObject({ rule: "failover", model: { provider: "spare" } });
+    expect(await routes.next({ ...chat, override: { provider: "work" } })).toMatchObject({
       rule: "override",
       model: { provider: "work" },
     });

@@ -334,23 +334,29 @@ describe("a tool loop that goes on", () => {
   it("keeps the strong model, goes up to it, and never down", async () => {
     const server = await start(inOrder({ text: "ok" }));
     const { models } = room(server);
-    const up = await models.route(plan);
-    const kept = await models.route(chat, up);
+    const routes = models.routes();
+    const up = await routes.next(plan);
+    const kept = await routes.next(chat);
     expect([kept.lane, kept.rule, kept.rationale]).toEqual([up.lane, up.rule, up.rationale]);
-    const low = await models.route(chat);
-    expect((await models.route(plan, low)).lane).toBe("flagship_deep");
-    expect((await models.route(chat, low)).lane).toBe("flagship_fast");
-    expect((await models.route({ ...chat, override: { lane: "flagship_fast" } }, up)).lane).toBe("flagship_fast");
+    expect((await routes.next({ ...chat, override: { lane: "flagship_fast" } })).lane).toBe("flagship_fast");
+    const others = models.routes();
+    expect((await others.next(chat)).lane).toBe("flagship_fast");
+    expect((await others.next(chat)).lane).toBe("flagship_fast");
+    expect((await others.next(plan)).lane).toBe("flagship_deep");
   });
 
   it("stays with the strong model after the fast one failed", async () => {
     const server = await start(byModel({ quick: { fault: "http404" } }));
     const { models } = room(server);
-    const first = await models.route(chat);
+    const routes = models.routes();
+    const first = await routes.next(chat);
     const error = await failure(ask(models, {}, undefined, { route: first }));
-    const next = await models.reroute(first, error);
+    const next = await routes.failover(error);
     expect(next).toMatchObject({ lane: "flagship_deep", rule: "failure" });
-    expect(await models.route(chat, next)).toMatchObject({ lane: "flagship_deep", rule: "failure" });
+    expect(routes.isRerouted()).toBe(true);
+    expect(await routes.next(chat)).toBe(next);
+    expect(routes.isRerouted()).toBe(false);
+    expect(await routes.next(chat)).toMatchObject({ lane: "flagship_deep", rule: "failure" });
   });
 });
 
@@ -372,14 +378,14 @@ describe("router.yaml while it is used", () => {
   it("that is broken is said in the chat, in the state and in a receipt, once, and the shipped rules hold", async () => {
     const server = await start(inOrder({ text: "ok" }));
     const made = room(server, { router: "failover: [local]\noffline: nowhere\n" });
-    const route = await made.models.route(chat);
+    const route = await made.models.routes().next(chat);
     expect(route.model.notice).toContain("config/router.yaml in the data folder, line 2: offline must be one of local, wait");
     await ask(made.models, {}, undefined, { task: plan });
     expect(asked(server)).toEqual(["strong"]);
     expect(made.models.router.stats().problem).toContain("line 2");
     expect(made.ledger.search({ query: "router_config_rejected", limit: 10 }).items).toHaveLength(1);
     made.writeRouter("offline: wait\n");
-    expect((await made.models.route(chat)).model.notice).toBeUndefined();
+    expect((await made.models.routes().next(chat)).model.notice).toBeUndefined();
     expect(made.models.router.stats().problem).toBeNull();
   });
 

@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { diskError, diskFull, freeBytes } from "./disk.ts";
+import { diskError, diskFull, freeBytes } from "./disk-space.ts";
 
 /** A file whose size and checksum are known before the first byte arrives. */
 export interface RemoteFile {
@@ -44,7 +44,7 @@ interface FetchResponse {
 export function createFetch(env: Readonly<Record<string, string | undefined>>): { fetch: Fetch; close(): Promise<void> } {
   const named = (name: string) => env[name] ?? env[name.toUpperCase()] ?? "";
   const load = async () => {
-    const { EnvHttpProxyAgent, fetch } = await import("./network.ts");
+    const { EnvHttpProxyAgent, fetch } = await import("./http-client.ts");
     const agent = new EnvHttpProxyAgent({
       httpProxy: named("http_proxy"),
       httpsProxy: named("https_proxy"),

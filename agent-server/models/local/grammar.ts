@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { ToolSchema } from "../models.ts";
+import type { ToolSchema } from "../request.ts";
 
 /** What the grammar can follow of JSON Schema; the rest (ranges, patterns, long lengths) is checked where the tool is called. */
 interface Schema {

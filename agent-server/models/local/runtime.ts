@@ -5,7 +5,7 @@ import { join, relative } from "node:path";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import { type DownloadOptions, download } from "./download.ts";
-import { tarballUrl } from "./registry.ts";
+import { tarballUrl } from "./npm-registry.ts";
 
 const Package = z.strictObject({
   /** Where it goes, as npm would put it. */

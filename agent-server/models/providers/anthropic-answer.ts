@@ -1,7 +1,7 @@
 import type { RawMessageStreamEvent } from "@anthropic-ai/sdk/resources/messages";
 import { noUsage, type Usage } from "../../contract/chat.ts";
 import type { AssistantContent, ModelEvent, StopReason } from "../request.ts";
-import { CutStreamError } from "./failures.ts";
+import { CutStreamError } from "./stream-errors.ts";
 import { toolCall, type MalformedCall } from "./tool-arguments.ts";
 
 type Block =

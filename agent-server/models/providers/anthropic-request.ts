@@ -11,8 +11,8 @@ import type { ModelMessage, ModelRequest } from "../request.ts";
 import { markConversation, marked } from "./anthropic-caching.ts";
 import { isAdaptive, knowsOutputFormat, preservesThinking, thinksBetweenTools, thinksUnlessDisabled } from "./anthropic-models.ts";
 import { effortOf } from "./effort.ts";
-import type { ProviderCall } from "./provider.ts";
-import { adaptSchema, anthropicDialect } from "./schema.ts";
+import type { ProviderCall } from "./types.ts";
+import { adaptSchema, anthropicDialect } from "./tool-schema.ts";
 import type { MaySend } from "./server-memory.ts";
 import { inWords, schemaName } from "./response-schema.ts";
 

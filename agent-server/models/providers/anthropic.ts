@@ -3,11 +3,12 @@ import type { RawMessageStreamEvent } from "@anthropic-ai/sdk/resources/messages
 import type { ModelEvent } from "../request.ts";
 import { readAnswer } from "./anthropic-answer.ts";
 import { optionalParts, toRequest, type AnthropicRequest } from "./anthropic-request.ts";
-import { sdkTimeoutMs, watchFetch, type Connection } from "./connection.ts";
-import { wordError, wordErrors } from "./errors.ts";
-import { ReportedError } from "./failures.ts";
-import type { Provider } from "./provider.ts";
-import { asText, isRecord } from "./records.ts";
+import { sdkTimeoutMs, watchFetch } from "./connection.ts";
+import type { Connection } from "./types.ts";
+import { wordError, wordErrors } from "./error-mapping.ts";
+import { ReportedError } from "./stream-errors.ts";
+import type { Provider } from "./types.ts";
+import { asText, isRecord } from "./is-record.ts";
 import { askJson, openEvents, parseEvent } from "./rest.ts";
 import type { ServerSentEvent } from "./server-sent-events.ts";
 import { withoutRefused } from "./server-memory.ts";

@@ -1,24 +1,4 @@
-import type { AskEditor } from "../../contract/editor.ts";
-import type { ProviderKind } from "../../contract/models.ts";
-import { ReportedError, UnusableAnswerError } from "./failures.ts";
-import type { ServerMemory } from "./server-memory.ts";
-
-/** What a provider needs to know of its server. */
-export interface Connection {
-  readonly kind: ProviderKind;
-  readonly displayName: string;
-  readonly baseUrl: string;
-  /** Null where the server needs none. */
-  readonly key: string | null;
-  /** Reaches the server's origin and nothing else. */
-  readonly fetch: typeof fetch;
-  /** By the official SDK, loaded with the first request, or by plain REST without it; `sdk` unless said. Both send and read the same. */
-  readonly mode?: "sdk" | "api";
-  /** The editor whose language models answer; of kind `vscode` alone. */
-  readonly editor?: AskEditor;
-  /** What was learned of servers; without it every request learns anew. */
-  readonly memory?: ServerMemory;
-}
+import { ReportedError, UnusableAnswerError } from "./stream-errors.ts";
 
 /** No SDK gives up by itself within a day: timeouts are the room's (ms). */
 export const sdkTimeoutMs = 86_400_000;

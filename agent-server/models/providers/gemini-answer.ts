@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { FinishReason, GenerateContentResponse, Part } from "@google/genai/web";
 import { addUsage, noUsage, type Usage } from "../../contract/chat.ts";
 import type { AssistantContent, ModelEvent, StopReason } from "../request.ts";
-import { CutStreamError, ReportedError } from "./failures.ts";
+import { CutStreamError, ReportedError } from "./stream-errors.ts";
 import type { Replay } from "./gemini-request.ts";
 
 /** A chunk of a streamed answer, as REST gives it and the SDK passes it on. */

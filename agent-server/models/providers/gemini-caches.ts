@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import type { Usage } from "../../contract/chat.ts";
-import type { Connection } from "./connection.ts";
-import { statusOf } from "./errors.ts";
+import type { Connection } from "./types.ts";
+import { statusOf } from "./error-mapping.ts";
 import type { GeminiRequest } from "./gemini-request.ts";
 import { askJson } from "./rest.ts";
-import type { ServerMemory } from "./server-memory.ts";
+import type { ServerMemory } from "./types.ts";
 
 /**
  * Explicit caches of Gemini (cachedContents): tools and system prompt of a task, kept by the server, paid by the hour. The server

@@ -1,8 +1,8 @@
 import type { Content, FunctionDeclaration, FunctionResponsePart, Part, ThinkingConfig, ThinkingLevel } from "@google/genai/web";
 import type { AssistantContent, ModelMessage, ModelRequest, ToolResult } from "../request.ts";
 import { effortOf } from "./effort.ts";
-import type { ProviderCall } from "./provider.ts";
-import { adaptSchema, geminiDialect } from "./schema.ts";
+import type { ProviderCall } from "./types.ts";
+import { adaptSchema, geminiDialect } from "./tool-schema.ts";
 import type { MaySend } from "./server-memory.ts";
 import { inWords } from "./response-schema.ts";
 

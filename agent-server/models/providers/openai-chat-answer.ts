@@ -3,7 +3,7 @@ import type { ChatCompletionChunk } from "openai/resources/chat/completions";
 import { noUsage, type Usage } from "../../contract/chat.ts";
 import type { ProviderKind } from "../../contract/models.ts";
 import type { AssistantContent, ModelEvent, StopReason } from "../request.ts";
-import { CutStreamError } from "./failures.ts";
+import { CutStreamError } from "./stream-errors.ts";
 import type { ReasoningField } from "./openai-chat-request.ts";
 import { wholeOutput } from "./openai-responses-answer.ts";
 import { toolCall, type MalformedCall } from "./tool-arguments.ts";

@@ -2,7 +2,7 @@ import type { Response, ResponseOutputItem, ResponseStreamEvent } from "openai/r
 import { noUsage, type Usage } from "../../contract/chat.ts";
 import type { ProviderKind } from "../../contract/models.ts";
 import type { AssistantContent, ModelEvent, StopReason } from "../request.ts";
-import { CutStreamError, ReportedError } from "./failures.ts";
+import { CutStreamError, ReportedError } from "./stream-errors.ts";
 import { toolCall, type MalformedCall } from "./tool-arguments.ts";
 
 /** An answer of the Responses API, event by event. @throws CutStreamError, ReportedError */

@@ -7,8 +7,8 @@ import type {
 import type { ProviderKind } from "../../contract/models.ts";
 import type { ModelMessage, ModelRequest } from "../request.ts";
 import { effortOf } from "./effort.ts";
-import type { ProviderCall } from "./provider.ts";
-import { adaptSchema, strictDialect } from "./schema.ts";
+import type { ProviderCall } from "./types.ts";
+import { adaptSchema, strictDialect } from "./tool-schema.ts";
 import type { MaySend } from "./server-memory.ts";
 import { inWords, schemaName } from "./response-schema.ts";
 

@@ -1,11 +1,12 @@
 import type { OpenAI } from "openai";
 import type { ChatCompletionChunk, ChatCompletionCreateParamsStreaming } from "openai/resources/chat/completions";
 import type { ResponseCreateParamsStreaming, ResponseStreamEvent } from "openai/resources/responses/responses";
-import { sdkTimeoutMs, type Connection } from "./connection.ts";
-import { wordError } from "./errors.ts";
-import { ReportedError } from "./failures.ts";
-import type { Provider } from "./provider.ts";
-import { asText, isRecord } from "./records.ts";
+import { sdkTimeoutMs } from "./connection.ts";
+import type { Connection } from "./types.ts";
+import { wordError } from "./error-mapping.ts";
+import { ReportedError } from "./stream-errors.ts";
+import type { Provider } from "./types.ts";
+import { asText, isRecord } from "./is-record.ts";
 import { askJson, openEvents, parseEvent } from "./rest.ts";
 
 /** How OpenAI, and every server that speaks its formats, is reached; each call resolves when the server has agreed to answer. */

@@ -1,5 +1,5 @@
 import type { ModelEvent, ModelRequest } from "../request.ts";
-import { withoutFillers } from "./schema.ts";
+import { withoutFillers } from "./tool-schema.ts";
 
 type ResponseSchema = NonNullable<ModelRequest["responseSchema"]>;
 type Done = Extract<ModelEvent, { type: "done" }>;

@@ -1,5 +1,5 @@
 import { maxErrorText, readBounded } from "./connection.ts";
-import { CutStreamError, StatusError, UnusableAnswerError } from "./failures.ts";
+import { CutStreamError, StatusError, UnusableAnswerError } from "./stream-errors.ts";
 import { EventTooLongError, readServerSentEvents, type ServerSentEvent } from "./server-sent-events.ts";
 
 interface RestRequest {

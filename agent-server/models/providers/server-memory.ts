@@ -1,17 +1,5 @@
-import type { Connection } from "./connection.ts";
-import { statusOf, wordsOf } from "./errors.ts";
-
-/** What was learned of the servers while this host runs: shared by all requests, so that nothing is asked twice in vain. */
-export interface ServerMemory {
-  /** Parts of a request that a server refused, by address, model and name. */
-  readonly refused: Set<string>;
-  /** State of one provider's caches, kept by that provider under its own name. */
-  readonly caches: Map<string, unknown>;
-  /** Does what leaves something at a server, with a receipt of it. */
-  readonly record: RecordEffect;
-}
-
-type RecordEffect = <T>(what: "create" | "delete", inputs: Record<string, string>, work: () => Promise<T>) => Promise<T>;
+import { statusOf, wordsOf } from "./error-mapping.ts";
+import type { Connection, RecordEffect, ServerMemory } from "./types.ts";
 
 export function createServerMemory(record: RecordEffect = (_what, _inputs, work) => work()): ServerMemory {
   return { refused: new Set(), caches: new Map(), record };

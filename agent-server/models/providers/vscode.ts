@@ -3,7 +3,7 @@ import { noUsage } from "../../contract/chat.ts";
 import type { AskEditor, EditorModelMessage, EditorResult } from "../../contract/editor.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import type { AssistantContent, ModelEvent, ModelMessage, ModelRequest } from "../request.ts";
-import type { Provider } from "./provider.ts";
+import type { Provider } from "./types.ts";
 
 type Next = EditorResult<"languageModelNext">;
 

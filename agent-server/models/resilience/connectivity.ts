@@ -1,4 +1,4 @@
-import type { Candidate } from "../selection.ts";
+import type { Candidate } from "../provider-selection.ts";
 
 /** `refused`: none of them answers, but something on the way refused, so it need not be the network. */
 export type Reach = "reachable" | "refused" | "offline";

@@ -1,10 +1,10 @@
 import { LancelotError } from "../../contract/errors.ts";
 import type { Lane, RouterDecision } from "../../contract/router.ts";
-import type { LoadedConfig } from "../config.ts";
+import type { LoadedConfig } from "../models-config.ts";
 import type { Breakers } from "../resilience/breakers.ts";
-import type { LoadedRouter } from "./config.ts";
+import type { LoadedRouter } from "./router-config.ts";
 import { lanesInUse } from "./lanes.ts";
-import type { Route } from "./router.ts";
+import type { Route } from "./types.ts";
 import type { Targets } from "./targets.ts";
 
 type Alternatives = RouterDecision["alternatives"];

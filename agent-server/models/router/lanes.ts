@@ -1,20 +1,7 @@
-import type { Lane, ModelOverride, RouterDecision } from "../../contract/router.ts";
-import type { RouterConfig } from "./config.ts";
-import { findPhrase, sizeOf, withoutCode } from "./words.ts";
-
-/** What a call of a model is for. */
-export interface CallTask {
-  /** `plan`, `review`, `debug`, `edit`, `chat`, … or a local task such as `summarize`. */
-  readonly type: string;
-  /** The owner's words: risk and size are looked for in them. */
-  readonly text: string;
-  /** The owner's choice for this task. */
-  readonly override?: ModelOverride | undefined;
-  /** A profile the caller wants whatever the words say. */
-  readonly profile?: "fast" | "deep" | "cache" | undefined;
-}
-
-export type RoutingRule = RouterDecision["rule"];
+import type { Lane } from "../../contract/router.ts";
+import type { RouterConfig } from "./router-config.ts";
+import type { CallTask, RoutingRule } from "./types.ts";
+import { findPhrase, sizeOf, withoutCode } from "./request-features.ts";
 
 /** A lane with the rule that chose it and why, in a sentence. */
 export interface LaneChoice {

@@ -1,7 +1,7 @@
 import { LancelotError } from "../../contract/errors.ts";
 import type { ModelOverride } from "../../contract/router.ts";
-import type { LoadedConfig } from "../config.ts";
-import type { Selection } from "../selection.ts";
+import type { LoadedConfig } from "../models-config.ts";
+import type { Selection } from "../provider-selection.ts";
 import { isOnThisMachine } from "./targets.ts";
 
 /**

@@ -1,11 +1,11 @@
 import { LancelotError } from "../../contract/errors.ts";
 import type { Lane, ModelOverride } from "../../contract/router.ts";
-import type { LoadedConfig, Profile } from "../config.ts";
-import type { createListing } from "../listing.ts";
+import type { LoadedConfig, Profile } from "../models-config.ts";
+import type { createListing } from "../model-list.ts";
 import type { Local } from "../local/local.ts";
 import type { ActiveModel } from "../request.ts";
-import type { Candidate, Selection } from "../selection.ts";
-import type { RouterConfig } from "./config.ts";
+import type { Candidate, Selection } from "../provider-selection.ts";
+import type { RouterConfig } from "./router-config.ts";
 
 /** Where a call goes: a provider, and the profile of it with the model that answers. */
 export interface Target {

@@ -1,5 +1,5 @@
 import type { IntentResult } from "../../contract/intent.ts";
-import { withoutCode } from "./words.ts";
+import { withoutCode } from "./request-features.ts";
 
 /** What a request of the owner is. None of them is a local task: those are the host's own. */
 export type TaskType = "plan" | "analyze" | "architect" | "review" | "debug" | "test" | "edit" | "explain" | "commit" | "question" | "chat";

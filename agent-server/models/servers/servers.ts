@@ -2,9 +2,9 @@ import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import type { LocalServer } from "../../contract/models.ts";
 import type { GatedFetch } from "../../security/security.ts";
-import { createAsk } from "./ask.ts";
-import { displayNames, ModelList, recognise } from "./kinds.ts";
-import { holdsSchema } from "./structured.ts";
+import { createAsk } from "./server-request.ts";
+import { displayNames, ModelList, recognise } from "./server-kinds.ts";
+import { holdsSchema } from "./structured-output-probe.ts";
 
 export interface ServersDeps {
   gatedFetch: GatedFetch;

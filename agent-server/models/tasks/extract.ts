@@ -1,9 +1,10 @@
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { askModel, readSchema } from "./ask-model.ts";
+import { readSchema } from "../structured-output.ts";
+import { askModel } from "./ask-model.ts";
 import { extractByRules } from "./extract-rules.ts";
-import type { Task } from "./run.ts";
-import type { TaskParts } from "./task-parts.ts";
+import type { Task } from "./task-runner.ts";
+import type { TaskParts } from "./task-deps.ts";
 
 /** What a schema asks for, taken from a text: by a model whose answer the grammar holds to the schema, else by rules. */
 export function extractTask(parts: TaskParts, text: string, schema: Record<string, unknown>): Task<{ found: unknown }> {

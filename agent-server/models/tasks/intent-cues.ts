@@ -1,6 +1,6 @@
 import { clausesOf, requestPart } from "./intent-text.ts";
-import type { WordList } from "./intent-words.ts";
-import { listNames, listsAt, tokensOf, unspacedLists } from "./word-index.ts";
+import type { WordList } from "./intent-vocabulary.ts";
+import { listNames, listsAt, tokensOf, unspacedLists } from "./vocabulary-index.ts";
 
 /** What can be seen of a request without understanding it: the input of the rules, and beside the embedding of the classifier. */
 export interface Cues {

@@ -6,8 +6,8 @@ import { askModel } from "./ask-model.ts";
 import { classify, featuresOf, type IntentWeights } from "./intent-classifier.ts";
 import { cuesOf } from "./intent-cues.ts";
 import { factsOf, intentByRules, riskOf } from "./intent-rules.ts";
-import type { Task, Way } from "./run.ts";
-import type { TaskParts } from "./task-parts.ts";
+import type { Task, Way } from "./task-runner.ts";
+import type { TaskParts } from "./task-deps.ts";
 
 type Request = Params<"intent.classify">;
 

@@ -1,8 +1,8 @@
 import * as z from "zod";
 import type { PiiMatch } from "../../security/security.ts";
 import { askModel } from "./ask-model.ts";
-import type { Task } from "./run.ts";
-import type { TaskParts } from "./task-parts.ts";
+import type { Task } from "./task-runner.ts";
+import type { TaskParts } from "./task-deps.ts";
 
 const Found = z.object({ people: z.array(z.string()).max(20), places: z.array(z.string()).max(20) });
 

@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { askModel } from "./ask-model.ts";
 import { estimateTokens } from "./estimate.ts";
-import type { Task } from "./run.ts";
+import type { Task } from "./task-runner.ts";
 import { summarizeByRules } from "./summary-rules.ts";
-import type { TaskParts } from "./task-parts.ts";
+import type { TaskParts } from "./task-deps.ts";
 
 const Summary = z.object({ summary: z.string().min(1) });
 

@@ -1,5 +1,5 @@
 import { estimateTokens } from "./estimate.ts";
-import { isStopWord } from "./stop-words.ts";
+import { isStopWord } from "./summary-stop-words.ts";
 import { type Unit, unitsOf } from "./summary-units.ts";
 
 interface Scored {

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { LancelotError } from "../../contract/errors.ts";
 import type { CapsFile } from "./caps.ts";
-import { fromUsd, mostOf, type Nanos, toUsd } from "./cost.ts";
+import { fromUsd, mostOf, type Nanos, toUsd } from "./call-cost.ts";
 import type { Prices } from "./prices.ts";
-import type { UsageStore } from "./store.ts";
-import type { Admission, NextCall } from "./usage.ts";
+import type { UsageStore } from "./usage-store.ts";
+import type { Admission, NextCall } from "./types.ts";
 
 interface AdmissionDeps {
   store: UsageStore;

@@ -4,8 +4,8 @@ import { type Document, isMap, parseDocument } from "yaml";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import type { UsageCaps } from "../../contract/usage.ts";
-import { readOwners, writeWhole } from "../owners-yaml.ts";
-import { createOwnersSettings, parseSettings } from "./owners-settings.ts";
+import { readOwners, writeWhole } from "../config-yaml.ts";
+import { createOwnersSettings, parseSettings } from "./settings-file.ts";
 
 const Usd = z
   .number()

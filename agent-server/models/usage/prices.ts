@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import { providerKinds, type ProviderKind } from "../../contract/models.ts";
-import { type Price, rateOf, type Rates } from "./cost.ts";
-import { createOwnersSettings, parseSettings } from "./owners-settings.ts";
+import { type Price, rateOf, type Rates } from "./call-cost.ts";
+import { createOwnersSettings, parseSettings } from "./settings-file.ts";
 
 const Day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/, "must be a day, YYYY-MM-DD");
 /** US dollars per million tokens. */

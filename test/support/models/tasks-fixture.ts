@@ -6,7 +6,7 @@ import { noUsage } from "../../../agent-server/contract/chat.ts";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { Receipt } from "../../../agent-server/contract/receipts.ts";
 import type { RouterDecision } from "../../../agent-server/contract/router.ts";
-import type { Provider } from "../../../agent-server/models/providers/provider.ts";
+import type { Provider } from "../../../agent-server/models/providers/types.ts";
 import {
   createTasks,
   type LocalTasks,

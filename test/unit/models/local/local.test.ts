@@ -7,7 +7,7 @@ import { readCatalog } from "../../../../agent-server/models/local/catalog.ts";
 import { createLocal, type LocalDeps } from "../../../../agent-server/models/local/local.ts";
 import { chooseModel, type Machine } from "../../../../agent-server/models/local/machine.ts";
 import { createRuntime } from "../../../../agent-server/models/local/runtime.ts";
-import { createSettings } from "../../../../agent-server/models/local/settings.ts";
+import { createSettings } from "../../../../agent-server/models/local/local-settings.ts";
 
 const configDir = fileURLToPath(new URL("../../../../config", import.meta.url));
 let dataDir: string;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import type { RouterDecision } from "../../../../agent-server/contract/router.ts";
 import { createDecisions } from "../../../../agent-server/models/router/decisions.ts";
-import { routerMigrations } from "../../../../agent-server/models/router/schema.ts";
+import { routerMigrations } from "../../../../agent-server/models/router/router-migrations.ts";
 import { openStorage, type Storage } from "../../../../agent-server/storage/storage.ts";
 
 const open: { close(): void }[] = [];

@@ -3,8 +3,9 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { lanes } from "../../../../agent-server/contract/router.ts";
-import { loadRouter, type RouterConfig } from "../../../../agent-server/models/router/config.ts";
-import { type CallTask, chooseLane, lanesInUse } from "../../../../agent-server/models/router/lanes.ts";
+import { loadRouter, type RouterConfig } from "../../../../agent-server/models/router/router-config.ts";
+import { chooseLane, lanesInUse } from "../../../../agent-server/models/router/lanes.ts";
+import type { CallTask } from "../../../../agent-server/models/router/types.ts";
 
 const shippedText = readFileSync(join(import.meta.dirname, "../../../../config/router.yaml"), "utf8");
 const shipped = loadRouter(shippedText, null, []).config;

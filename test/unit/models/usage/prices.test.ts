@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { loadConfig } from "../../../../agent-server/models/config.ts";
+import { loadConfig } from "../../../../agent-server/models/models-config.ts";
 import { createPrices } from "../../../../agent-server/models/usage/prices.ts";
 import { type Books, openBooks } from "./book.ts";
 
