@@ -196,7 +196,7 @@ describe.skipIf(missing !== null)("the process of the model", () => {
 
   it("takes so many requests and no more; one that waits can be taken back", async () => {
     makeDataDir(dataDir, { here: true });
-    open({ process: { waiting: 2 } });
+    open({ process: { maxQueued: 2 } });
     await answers();
     // It holds still, so that the others wait.
     const pid = local.pid() ?? 0;

@@ -36,7 +36,7 @@ export interface LocalDeps {
   retryMs?: number;
   /** What a test holds still. */
   machine?: () => Machine;
-  process?: Partial<Pick<ModelProcessDeps, "entry" | "watch" | "waiting">>;
+  process?: Partial<Pick<ModelProcessDeps, "entry" | "watch" | "maxQueued">>;
   free?: InstallerDeps["free"];
 }
 

@@ -1,7 +1,6 @@
 import * as z from "zod";
-import { errorCodes } from "../../contract/errors.ts";
 
-/** A turn as the model process is told it: text only, calls already in the layout of the grammar. */
+/** A turn of the conversation: text only, with tool calls already in the layout of the grammar. */
 export const Turn = z.discriminatedUnion("role", [
   z.object({ role: z.literal("user"), text: z.string() }),
   z.object({ role: z.literal("assistant"), text: z.string() }),
@@ -14,7 +13,7 @@ export const Load = z.object({
   /** The module of the runtime, an absolute path. */
   runtime: z.string(),
   model: z.string(),
-  /** State of the file: another one is loaded anew. */
+  /** State of the file; a change reloads it. */
   stamp: z.string(),
   /** Tokens. */
   contextSize: z.int(),
@@ -29,38 +28,32 @@ export const Generate = z.object({
   type: z.literal("generate"),
   id: z.int(),
   system: z.string(),
-  /** Turns that are always there: an example of how to use tools. */
+  /** Turns that precede every conversation: an example of how to use tools. */
   example: z.array(Turn),
   turns: z.array(Turn),
   /** GBNF; null for free text. */
   grammar: z.string().nullable(),
   maxTokens: z.int(),
   temperature: z.number(),
-  /** Data may hold the same passage many times; words that do are stopped. */
+  /** Structured data may repeat a passage; free text that does is stopped. */
   mayRepeat: z.boolean(),
 });
 export type Generate = z.infer<typeof Generate>;
 
-/** What the host tells the model process. One `load` first; then one `generate` at a time. A `ping` wants its `pong` at once. */
-export const ToModel = z.discriminatedUnion("type", [
-  Load,
-  Generate,
-  z.object({ type: z.literal("abort"), id: z.int() }),
-  z.object({ type: z.literal("ping") }),
-]);
-export type ToModel = z.infer<typeof ToModel>;
+/** Messages to the generative model's worker, besides the control messages: one `load`, then one `generate` at a time. */
+export const ModelRequestMessage = z.discriminatedUnion("type", [Load, Generate]);
 
-/** What had to be left out of the prompt for the context to hold it. */
+/** What was left out of the prompt to fit the context. */
 export const LeftOut = z.object({ toolOutputs: z.int(), turns: z.int() });
 export type LeftOut = z.infer<typeof LeftOut>;
 
 export const Done = z.object({
   type: z.literal("done"),
   id: z.int(),
-  /** `circles`: it repeated itself and was stopped. */
+  /** `circles`: it was stopped because it repeated itself. */
   stop: z.enum(["end", "max_tokens", "aborted", "circles"]),
   inputTokens: z.int(),
-  /** Of the input, those that were in the model's memory already. */
+  /** Input tokens that were in the KV cache. */
   cachedTokens: z.int(),
   outputTokens: z.int(),
   /** Milliseconds to the first token. */
@@ -68,7 +61,7 @@ export const Done = z.object({
   /** From the first token to the last. */
   generateMs: z.number(),
   leftOut: LeftOut,
-  /** Bytes this process holds. */
+  /** Bytes this process uses. */
   memoryBytes: z.int(),
 });
 export type Done = z.infer<typeof Done>;
@@ -78,25 +71,12 @@ export const Loaded = z.object({
   /** Tokens. */
   contextSize: z.int(),
   gpuLayers: z.int(),
-  /** What computes besides the processor (`metal`), and its memory in bytes; null without one. */
+  /** The GPU backend (`metal`) and its memory in bytes; null without one. */
   gpu: z.object({ name: z.string(), bytes: z.int() }).nullable(),
   memoryBytes: z.int(),
 });
 export type Loaded = z.infer<typeof Loaded>;
 
-/** What the model process tells the host. */
-export const FromModel = z.discriminatedUnion("type", [
-  Loaded,
-  z.object({ type: z.literal("text"), id: z.int(), text: z.string() }),
-  Done,
-  z.object({ type: z.literal("pong") }),
-  /** Without an id the model could not be loaded. */
-  z.object({
-    type: z.literal("failed"),
-    id: z.int().nullable(),
-    code: z.enum(errorCodes),
-    message: z.string(),
-    data: z.record(z.string(), z.unknown()).optional(),
-  }),
-]);
-export type FromModel = z.infer<typeof FromModel>;
+/** Replies to a `generate`: text, then `done`. */
+export const GenerateReply = z.discriminatedUnion("type", [z.object({ type: z.literal("text"), id: z.int(), text: z.string() }), Done]);
+export type GenerateReply = z.infer<typeof GenerateReply>;

@@ -1,18 +1,18 @@
 import { LancelotError } from "../../contract/errors.ts";
 
-/** Requests of one model, one at a time in the order they came. */
-export interface Turns {
+/** Runs the requests of one model one at a time, first in, first out. */
+export interface RequestQueue {
   /**
-   * Resolves when it is the caller's turn, with what ends it.
-   * @throws LancelotError `cancelled` when the signal fires first, `rate_limited` when too many wait already.
+   * Resolves when it is the caller's turn, with a function that ends the turn.
+   * @throws LancelotError `cancelled` when the signal fires first, `rate_limited` when the queue is full
    */
   take(signal: AbortSignal): Promise<() => void>;
-  /** How many wait. */
+  /** Number of waiting requests. */
   waiting(): number;
 }
 
-/** @param most how many may wait */
-export function createTurns(most: number): Turns {
+/** @param maxWaiting number of requests that may wait */
+export function createRequestQueue(maxWaiting: number): RequestQueue {
   const waiters: (() => void)[] = [];
   let taken = false;
 
@@ -35,20 +35,20 @@ export function createTurns(most: number): Turns {
         taken = true;
         return Promise.resolve(turn());
       }
-      if (waiters.length >= most) {
-        const message = `${most} requests wait for the local model already. Try again when some of them are answered.`;
+      if (waiters.length >= maxWaiting) {
+        const message = `${maxWaiting} requests are already waiting for the local model. Try again when some of them are answered.`;
         return Promise.reject(new LancelotError("rate_limited", message, { data: { retryable: true, retryAfterMs: 5_000 } }));
       }
       return new Promise((resolve, reject) => {
         const begin = () => {
-          signal.removeEventListener("abort", leave);
+          signal.removeEventListener("abort", cancel);
           resolve(turn());
         };
-        const leave = () => {
+        const cancel = () => {
           waiters.splice(waiters.indexOf(begin), 1);
           reject(stopped());
         };
-        signal.addEventListener("abort", leave, { once: true });
+        signal.addEventListener("abort", cancel, { once: true });
         waiters.push(begin);
       });
     },

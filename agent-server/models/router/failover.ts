@@ -34,8 +34,6 @@ interface FailedCall {
   /** An error, or its message. */
   error: unknown;
   tried: readonly string[];
-  /** Absent where no provider was resolved: the error names it then. */
-  displayName?: string;
 }
 
 export interface Failover {
@@ -80,8 +78,7 @@ export function createFailover(deps: FailoverDeps): Failover {
     }
     // A provider takes over the local model's call in its fast lane, unless the task must stay on this machine.
     const lane = failed.lane === "local_utility" && failed.rule !== "local_task" ? "flagship_fast" : failed.lane;
-    const { displayName } = target.model;
-    const provider = (): Promise<Route | null> => toNextProvider({ task: failed.task, lane, error, tried, displayName });
+    const provider = (): Promise<Route | null> => toNextProvider({ task: failed.task, lane, error, tried });
     const strongModel = (): Promise<Route | null> => escalate(failed, target, error, tried);
     const reason = error.data?.["reason"];
     // An unusable answer is no reason to send the task to another provider.
@@ -104,23 +101,22 @@ export function createFailover(deps: FailoverDeps): Failover {
     if ((!isOtherProvider && !hasOwnDeep(next.candidate)) || breakers.isOpen(next.candidate.name)) return null;
     if (error.data?.["reason"] === "too_long" && next.model.contextWindow <= target.model.contextWindow) return null;
     const problem = error.data?.["problem"];
-    const retrying = `retrying with ${next.model.model}.`;
     const notice =
       typeof problem === "string"
-        ? `${target.model.model} ${problem}; ${retrying}`
-        : `${target.model.model} failed: ${messageOf(error)} Lancelot is ${retrying}`;
+        ? `${target.model.model} ${problem}; retrying with ${next.model.model}.`
+        : `${target.model.model} failed: ${messageOf(error)} Retrying with ${next.model.model}.`;
     return makeRoute(failed.task, next, { rule: "failure", rationale: notice }, { tried, notice });
   }
 
   async function toNextProvider(failed: FailedCall, isLocalOnly = connectivity.isOffline()): Promise<Route | null> {
-    const { task, lane, error, tried, displayName } = failed;
+    const { task, lane, error, tried } = failed;
     const { config } = deps.rules();
     if (task.override?.provider !== undefined || (error instanceof LancelotError && !mayFailOver(error))) return null;
     for (const name of config.failover) {
       if (tried.some((one) => one.startsWith(`${name} `)) || breakers.isOpen(name)) continue;
       const next = await targets.resolve({ lane, profile: task.profile, provider: name }, deps.models(), config).catch(() => null);
       if (next === null || (isLocalOnly && !isOnThisMachine(next.candidate))) continue;
-      const problem = displayName === undefined ? messageOf(error) : `${displayName} failed: ${messageOf(error)}`;
+      const problem = messageOf(error);
       return makeRoute(
         task,
         next,
@@ -135,7 +131,7 @@ export function createFailover(deps: FailoverDeps): Failover {
     const { provider, displayName } = route.model;
     if (!breakers.isOpen(provider)) return null;
     const state = breakers.states().find((one) => one.provider === provider);
-    return toNextProvider({ task: route.task, lane, error: state?.reason ?? "It failed several times.", tried: [tag(route)], displayName });
+    return toNextProvider({ task: route.task, lane, error: state?.reason ?? `${displayName} failed several times.`, tried: [tag(route)] });
   }
 
   async function offline(route: Route, error: LancelotError | null, why = noNetwork): Promise<Route> {

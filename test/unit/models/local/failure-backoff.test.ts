@@ -1,15 +1,15 @@
 import { beforeEach, expect, it, vi } from "vitest";
 import { LancelotError } from "../../../../agent-server/contract/errors.ts";
-import { endingError, loadError } from "../../../../agent-server/models/local/exit-errors.ts";
-import type { Ending } from "../../../../agent-server/models/local/model-child.ts";
+import { exitError, loadError } from "../../../../agent-server/models/local/exit-errors.ts";
+import type { WorkerExit } from "../../../../agent-server/models/local/worker-child.ts";
 import { createTroubles } from "../../../../agent-server/models/local/failure-backoff.ts";
 
 let now = 0;
 beforeEach(() => {
   now = 0;
 });
-const crash = (over: Partial<Ending> = {}) =>
-  endingError({ why: "itself", code: null, signal: "SIGSEGV", failure: null, lastWords: "", ...over }, 1);
+const crash = (over: Partial<WorkerExit> = {}) =>
+  exitError({ why: "crashed", code: null, signal: "SIGSEGV", spawnError: null, stderr: "", ...over }, 1);
 const troubles = () => createTroubles({ onChange: vi.fn(), now: () => now });
 
 it("holds requests back after three crashes in a row, for longer each time, and not after an answer", () => {
@@ -42,31 +42,31 @@ it("holds back at once what cannot be loaded, until what is loaded changes", () 
   it.close();
 });
 
-it.each<[Partial<Ending>, RegExp, RegExp]>([
-  [{ signal: "SIGKILL" }, /SIGKILL\)\. Systems do that when memory runs out/, /starts it again.*smaller model \(local\.model\)/],
-  [{ signal: "SIGABRT" }, /want of memory/, /smaller model/],
-  [{ signal: null, code: 134 }, /code 134/, /smaller model/],
-  [{ signal: "SIGBUS" }, /file changed or could not be read/, /starts it again/],
-  [{ signal: "SIGILL" }, /processor lacks/, /model server such as Ollama/],
-  [{ signal: null, code: 1 }, /unexpectedly \(code 1\)/, /starts it again/],
-  [{ signal: null, failure: "EAGAIN" }, /could not be started \(EAGAIN\)/, /Close other programs/],
-  [{ why: "hung", signal: "SIGKILL" }, /did not answer any more/, /starts it again/],
-  [{ why: "garbage", signal: "SIGKILL" }, /no answer/, /starts it again/],
-  [{ why: "unloaded", signal: "SIGKILL" }, /was unloaded/, /Ask again/],
-])("says how a process ended and what to do: %j", (ending, problem, nextStep) => {
+it.each<[Partial<WorkerExit>, reason: string, detail: string]>([
+  [{ signal: "SIGKILL" }, "out_of_memory", "local.model"],
+  [{ signal: "SIGABRT" }, "out_of_memory", "local.model"],
+  [{ signal: null, code: 134 }, "out_of_memory", "code 134"],
+  [{ signal: "SIGBUS" }, "file_changed", "SIGBUS"],
+  [{ signal: "SIGILL" }, "unsupported_processor", "SIGILL"],
+  [{ signal: null, code: 1 }, "crashed", "code 1"],
+  [{ signal: null, spawnError: "EAGAIN" }, "start_failed", "EAGAIN"],
+  [{ why: "hung", signal: "SIGKILL" }, "hung", ""],
+  [{ why: "invalid_output", signal: "SIGKILL" }, "invalid_output", ""],
+  [{ why: "unloaded", signal: "SIGKILL" }, "unloaded", ""],
+])("names the reason of an exit and the next step: %j", (exit, reason, detail) => {
   const it = troubles();
-  const error = crash(ending);
+  const error = crash(exit);
   expect(error).toBeInstanceOf(LancelotError);
-  expect(error.data?.["retryable"] === true).toBe(ending.why !== "unloaded");
+  expect(error.data).toMatchObject({ reason, next: expect.any(String) });
+  expect(error.data?.["retryable"] === true).toBe(exit.why !== "unloaded");
+  expect(error.message).toContain(detail);
   it.failed(error, "a");
-  expect(it.now("a")).toMatchObject({ problem: expect.stringMatching(problem), nextStep: expect.stringMatching(nextStep) });
   expect(error.message).toBe(`${it.now("a")?.problem} ${it.now("a")?.nextStep}`);
   it.close();
 });
 
-it.each([
-  ["failed to allocate 900 MB", /Close other programs/],
-  ["unknown model architecture: 'x'", /Download it again, or name another file/],
-])("says what to do about a model that cannot be loaded: %s", (message, next) => {
-  expect(loadError(message).data?.["next"]).toMatch(next);
+it("asks for a smaller model where memory is short, otherwise for another file", () => {
+  const nextOf = (message: string) => loadError(message).data?.["next"];
+  expect(nextOf("failed to allocate 900 MB")).toContain("local.context");
+  expect(nextOf("unknown model architecture: 'x'")).not.toContain("local.context");
 });

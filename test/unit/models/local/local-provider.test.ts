@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { noUsage } from "../../../../agent-server/contract/chat.ts";
-import type { Done } from "../../../../agent-server/models/local/model-protocol.ts";
-import type { GenerateEvent, ModelProcess } from "../../../../agent-server/models/local/model-process.ts";
+import type { Done, GenerateReply } from "../../../../agent-server/models/local/model-protocol.ts";
+import type { ModelProcess } from "../../../../agent-server/models/local/model-process.ts";
 import { createLocalProvider } from "../../../../agent-server/models/local/local-provider.ts";
 import type { ModelEvent, ToolSchema } from "../../../../agent-server/models/models.ts";
 
@@ -21,7 +21,7 @@ async function answer(pieces: string[], done: Partial<Done> = {}, withTools = tr
     unload: () => Promise.resolve(),
     pid: () => undefined,
     close: () => Promise.resolve(),
-    async *generate(): AsyncGenerator<GenerateEvent, void> {
+    async *generate(): AsyncGenerator<GenerateReply, void> {
       for (const text of pieces) yield { type: "text", text };
       yield {
         type: "done",

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { createTurns } from "../../../../agent-server/models/local/request-queue.ts";
+import { createRequestQueue } from "../../../../agent-server/models/local/request-queue.ts";
 
 const never = () => new AbortController().signal;
 const settle = () => new Promise((resolve) => setImmediate(resolve));
@@ -8,7 +8,7 @@ const settle = () => new Promise((resolve) => setImmediate(resolve));
 it("lets one in at a time, in the order they came, whoever leaves the queue", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.boolean(), { maxLength: 12 }), async (leaves) => {
-      const turns = createTurns(20);
+      const turns = createRequestQueue(20);
       const first = await turns.take(never());
       const order: number[] = [];
       let inside = 1;
@@ -38,7 +38,7 @@ it("lets one in at a time, in the order they came, whoever leaves the queue", as
 });
 
 it("lets so many wait and no more", async () => {
-  const turns = createTurns(1);
+  const turns = createRequestQueue(1);
   const release = await turns.take(never());
   const second = turns.take(never());
   await expect(turns.take(never())).rejects.toMatchObject({ code: "rate_limited", data: { retryable: true } });
@@ -48,5 +48,5 @@ it("lets so many wait and no more", async () => {
 });
 
 it("gives no turn to who has stopped already", async () => {
-  await expect(createTurns(1).take(AbortSignal.abort())).rejects.toMatchObject({ code: "cancelled" });
+  await expect(createRequestQueue(1).take(AbortSignal.abort())).rejects.toMatchObject({ code: "cancelled" });
 });
