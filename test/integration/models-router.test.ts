@@ -74,8 +74,7 @@ describe.each(kinds)("%s", (kind) => {
     expect(text).toBe("The strong one.");
     expect(asked(server).at(-1)).toBe("strong");
     const retry = events.find((event) => event.type === "retry");
-    expect(retry?.reason).toContain("quick did not manage: Our cluster has no model named quick");
-    expect(retry?.reason).toContain("The stronger model strong tries instead.");
+    expect(retry?.reason).toMatch(/^quick .*strong/);
     expect(decisionsOf(made).map(({ rule, lane, model, success }) => [rule, lane, model, success])).toEqual([
       ["failure", "flagship_deep", "strong", true],
       ["default", "flagship_fast", "quick", false],
@@ -99,7 +98,7 @@ describe("escalation", () => {
     const server = await start(inOrder({ fault: "http529" }));
     const made = room(server);
     const error = await failure(ask(made.models, {}, undefined, { task: chat }));
-    expect(error.message).toBe("Our cluster is overloaded (529). Tried 4 times; try again in a minute.");
+    expect(error.data).toMatchObject({ reason: "overloaded", tries: 4 });
     expect(asked(server)).toEqual([...Array.from({ length: 4 }, () => "quick"), ...Array.from({ length: 4 }, () => "strong")]);
     expect(made.receipts().map(({ status, metadata }) => [status, metadata["model"], metadata["attempt"]])).toEqual(
       ["quick", "strong"].flatMap((model) => [1, 2, 3, 4].map((attempt) => ["failure", model, attempt])),
@@ -423,8 +422,8 @@ describe("an answer in a schema", () => {
     const made = room(server, { kind, lanes: real });
     const { text, events } = await ask(made.models, { responseSchema }, undefined, { task: chat });
     expect(text).toBe('{"ok":true}');
-    expect(events.find((event) => event.type === "retry")?.reason).toContain("The answer is not what was asked for");
-    expect(server.requests[1]?.messages.at(-1)?.text).toContain("does not hold the schema verdict");
+    expect(events.filter((event) => event.type === "retry")).toHaveLength(1);
+    expect(server.requests[1]?.messages.at(-1)?.text).toContain("schema verdict");
     expect(decisionsOf(made)).toMatchObject([{ success: true }]);
   });
 
@@ -432,7 +431,7 @@ describe("an answer in a schema", () => {
     const server = await start(inOrder({ text: "Surely." }));
     const made = room(server, { lanes: real });
     const error = await failure(ask(made.models, { responseSchema }, undefined, { task: chat }));
-    expect(error.message).toBe("The answer is not what was asked for: it is not JSON.");
+    expect(error).toMatchObject({ code: "unavailable", data: { reason: "answer" } });
     expect(asked(server)).toEqual(["claude-sonnet-5-5", "claude-sonnet-5-5", "claude-opus-5-5", "claude-opus-5-5"]);
   });
 

@@ -1,23 +1,22 @@
 import { LancelotError } from "../../contract/errors.ts";
 import type { LeftOut, Turn } from "./model-protocol.ts";
 
-/** Message of a chat as the model's own template renders it. */
+/** A chat message as the model's own template renders it. */
 export interface ChatItem {
   role: "system" | "user" | "assistant";
   text: string;
 }
 
-/** What stays of a tool output that had to give way. Characters. */
+/** Kept length of a truncated tool output (characters). */
 const stub = 240;
 
-/** Once something must give way, make room for the next turns too: every cut costs the memory of all that follows it. */
+/** When something must be cut, room is made for the next turns too: every cut invalidates the KV cache behind it. */
 const roomAfterCut = 0.85;
 
 /**
- * The chat that fits in `limit` tokens. What gives way, in this order, until it does: tool outputs but the newest, oldest first (their
- * beginning stays); whole turns, oldest first, but the owner's first and last words and the newest tool call; the newest tool outputs,
- * by what is too much. Each cut is marked where it was made. The owner's last words are never cut.
- * @throws LancelotError `too_large` with the figures when even that does not fit.
+ * Fits a chat into `limit` tokens. Cut in this order: older tool outputs, oldest first (their beginning stays); whole turns, oldest first,
+ * except the user's first and last messages and the newest tool call; the newest tool outputs. Each cut is marked where it was made.
+ * @throws LancelotError `too_large` with the figures when even that does not fit
  */
 export function fitChat(
   { system, example, turns }: { system: string; example: readonly Turn[]; turns: readonly Turn[] },
@@ -39,7 +38,7 @@ export function fitChat(
   const firstUser = kept.findIndex((turn) => turn.role === "user");
   const lastUser = kept.findLastIndex((turn) => turn.role === "user");
   const lastTool = kept.findLastIndex((turn) => turn.role === "tool");
-  /** The results the model is to go on from, where it is its turn because of them. */
+  /** The tool results that the model continues from. */
   const fresh = lastTool > lastUser ? lastTool : -1;
   for (let index = 0; index < kept.length && exceeds(target); index++) {
     const turn = kept[index];
@@ -49,12 +48,12 @@ export function fitChat(
     measure();
   }
 
-  // The newest call and its results; the words after them, where the owner spoke last.
+  // The newest call and its results, and the user's message after them.
   const newest = fresh >= 0 ? fresh - 1 : lastUser;
   for (let index = 0; index < newest && exceeds(target); index++) {
     if (index === firstUser || index === lastUser) continue;
     dropped.add(index);
-    // Results mean nothing without the call before them.
+    // Results are meaningless without their call.
     while (index + 1 < newest && kept[index + 1]?.role === "tool") dropped.add(++index);
     measure();
   }
@@ -78,7 +77,7 @@ export function fitChat(
   if (tokens > limit) {
     throw new LancelotError(
       "too_large",
-      `This needs ${tokens} tokens, and the local model can take ${limit}. Ask about less at once, begin a new task, or choose a larger model.`,
+      `This needs ${tokens} tokens, but the local model's context holds ${limit}. Ask for less at once, start a new task, or choose a larger model.`,
       { data: { tokens, limit } },
     );
   }
@@ -95,7 +94,7 @@ function shorten(turn: Extract<Turn, { role: "tool" }>, characters: number): Tur
   return { role: "tool", results };
 }
 
-/** Chat templates know users and assistants that take turns: results become the user's words, and neighbours are joined. */
+/** Chat templates expect alternating user and assistant messages: results become user messages, and neighbors are joined. */
 function toChat(system: string, example: readonly Turn[], turns: readonly Turn[], dropped: ReadonlySet<number>): ChatItem[] {
   const chat: ChatItem[] = system === "" ? [] : [{ role: "system", text: system }];
   const add = (role: "user" | "assistant", text: string) => {

@@ -3,8 +3,8 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 
 /**
- * Cores that compute for this process: what the system lets it run on, within the quota of its control groups (containers have one),
- * and no more than there are cores of their own: two threads on one core compute no faster and get in each other's way.
+ * Cores this process can use: within its CPU affinity and control group quotas, and at most the physical cores, since two threads on
+ * one core compute no faster.
  * @param at folder that holds `proc/` and `sys/`
  */
 export function measuredCores(at = "/"): number {
@@ -12,7 +12,7 @@ export function measuredCores(at = "/"): number {
   return Math.max(1, Math.min(...limits));
 }
 
-/** Whole cores of the tightest quota; null without one. The runtime of JavaScript knows those of version 2 alone. */
+/** Whole cores of the lowest quota; null without one. Node reads quotas of cgroup version 2 only. */
 function quota(at: string): number | null {
   const groups = (read(join(at, "proc/self/cgroup")) ?? "").trim().split("\n");
   const found = groups.flatMap((line) => {
@@ -28,19 +28,19 @@ function quota(at: string): number | null {
   return limits.length === 0 ? null : Math.max(1, Math.floor(Math.min(...limits)));
 }
 
-/** `max 100000` and `-1 100000` are no limit. */
+/** `max 100000` and `-1 100000` mean no limit. */
 function ratio(text: string): number | null {
   const [allowed, period] = text.trim().split(/\s+/).map(Number);
   return allowed !== undefined && period !== undefined && allowed > 0 && period > 0 ? allowed / period : null;
 }
 
-/** `/a/b`, `/a`, `/`. Inside a container its own group may be the root of what is seen. */
+/** `/a/b`, `/a`, `/`. Inside a container, the process's own group may appear as the root. */
 function ancestors(path: string): string[] {
   const names = path.split("/").filter((name) => name !== "" && name !== "..");
   return Array.from({ length: names.length + 1 }, (_, dropped) => names.slice(0, names.length - dropped).join("/"));
 }
 
-/** Linux tells; elsewhere null. */
+/** Null where the system is not Linux. */
 function physicalCores(at: string): number | null {
   const cores = new Set<string>();
   for (const processor of (read(join(at, "proc/cpuinfo")) ?? "").split("\n\n")) {

@@ -2,20 +2,20 @@ import { mkdir, statfs } from "node:fs/promises";
 import { LancelotError } from "../../contract/errors.ts";
 import { gigabytes } from "./machine.ts";
 
-/** Free bytes for the owner on the disk of a folder. */
+/** Free bytes on the disk of a folder. */
 export async function freeBytes(folder: string): Promise<number> {
   await mkdir(folder, { recursive: true });
   const { bavail, bsize } = await statfs(folder);
   return bavail * bsize;
 }
 
-/** @param missing bytes that are still to come */
+/** @param missing bytes still to be downloaded */
 export function diskFull(missing: number, cause?: unknown): LancelotError {
-  const next = `Free ${gigabytes(Math.max(missing, 100_000_000))} and download it again: what is here is kept.`;
+  const next = `Free ${gigabytes(Math.max(missing, 100_000_000))} and download it again. The download resumes where it stopped.`;
   return new LancelotError("unavailable", `The disk is full. ${next}`, { data: { next, reason: "disk_full" }, cause });
 }
 
-/** An error of the file system in words for the owner; undefined for any other error. */
+/** The user's error for a file system error; undefined for any other error. */
 export function diskError(error: unknown, missing: number): LancelotError | undefined {
   const code = codeOf(error) ?? (error instanceof Error ? codeOf(error.cause) : undefined);
   switch (code) {
@@ -25,7 +25,7 @@ export function diskError(error: unknown, missing: number): LancelotError | unde
     case "EACCES":
     case "EPERM":
     case "EROFS": {
-      const next = "Check the owner and permissions of Lancelot's data folder, then download it again.";
+      const next = "Check the permissions of Lancelot's data folder, then download it again.";
       return new LancelotError("unavailable", `The data folder cannot be written (${code}). ${next}`, { data: { next }, cause: error });
     }
     case "EBUSY":

@@ -7,13 +7,13 @@ import { registryOf } from "./npm-registry.ts";
 
 export interface IntentLane {
   embedder: Embedder;
-  /** Fetches its model. A failure is told by its state and fails nothing else: rules stand in. */
+  /** Downloads its model. A failure appears in its state and fails nothing else, since rules are the fallback. */
   download(): Promise<void>;
   cancel(): void;
   close(): Promise<void>;
 }
 
-/** The intent lane as part of the local model: fetched with it, run beside it. */
+/** The intent classifier's model as part of the local model: downloaded with it and run beside it. */
 export function createIntentLane(
   deps: Omit<EmbedderDeps, "entry"> & { distDir: string | null; fetch: Fetch; retryMs: number | undefined },
 ): IntentLane {

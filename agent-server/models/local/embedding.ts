@@ -11,47 +11,47 @@ import type { Verifier } from "./verify.ts";
 import { createWorker } from "./worker.ts";
 
 export interface Embedded {
-  /** Of length one. */
+  /** Normalized. */
   vector: Float32Array;
   tokens: number;
 }
 
 export interface EmbedderDeps {
-  /** Of the catalog; undefined where an owner's names none. */
+  /** From the catalog; undefined where the user's catalog has none. */
   model: IntentModel | undefined;
-  /** Where models lie. */
+  /** The models folder. */
   folder: string;
   runtime: { installed(): boolean; entry: string };
   verifier: Verifier;
-  /** File to run. */
+  /** The file to run. */
   entry: string;
   env: Readonly<Record<string, string | undefined>>;
   threads: () => number;
-  /** A change of the state. */
+  /** Called when the state changes. */
   onChange: () => void;
-  /** Unload after so long without a request. Milliseconds; ten minutes unless said. */
+  /** Unload after so long without a request (ms); ten minutes by default. */
   idleMs?: number;
-  /** After a crash nothing is started for so long; doubles with each in a row. Milliseconds; a second unless said. */
+  /** Delay before a restart after a crash; doubles with each in a row (ms); one second by default. */
   backoffMs?: number;
-  /** How long an answer may take, the start of the process among it; what asks has rules to go on with. Milliseconds; five seconds unless said. */
+  /** Time limit of an answer, including the start of the process (ms); five seconds by default. The caller has rules to fall back on. */
   timeoutMs?: number;
 }
 
-/** The embedding model of the intent lane: texts as points, near each other where they mean the same (M5). */
+/** The embedding model of the intent classifier: maps texts to vectors, close together for similar meaning (M5). */
 export interface Embedder {
   state(): NonNullable<LocalModel["intent"]>;
-  /** SHA-256 of the model's file; null where there is none. */
+  /** SHA-256 of the model file; null where there is none. */
   readonly sha256: string | null;
-  /** Bytes to fetch; 0 when it is here. */
+  /** Bytes to download; 0 when it is installed. */
   missingBytes(): number;
-  /** @throws LancelotError worded for the owner, `cancelled`. */
+  /** @throws LancelotError `cancelled`, or one with a message for the user */
   install(registry: string, options: DownloadOptions): Promise<void>;
   /**
-   * The vector of a text; of a long one only the beginning counts (254 tokens). Starts the process if need be.
-   * @throws LancelotError `unavailable` without a model, for a while after a crash, and when it takes too long; `cancelled`.
+   * The vector of a text; only the first 254 tokens count. Starts the process if necessary.
+   * @throws LancelotError `unavailable` without a model, for a while after a crash, and after a timeout; `cancelled`
    */
   embed(text: string, signal: AbortSignal): Promise<Embedded>;
-  /** Whether it is in memory and answers within milliseconds; begins to load it where it is not. Waits for nothing. */
+  /** Whether it is loaded and answers within milliseconds; starts to load it otherwise. Does not wait. */
   warm(): boolean;
   pid(): number | undefined;
   remove(): Promise<void>;

@@ -1,21 +1,21 @@
 import { LancelotError } from "../../contract/errors.ts";
 
-/** What went wrong with the model last, as the owner is told it. */
+/** The last problem with the model, for the user. */
 export interface Trouble {
   problem: string;
   nextStep: string | null;
-  /** Until it is tried again requests are turned away at once. */
+  /** Requests fail at once until the next attempt is allowed. */
   held: boolean;
 }
 
-/** Crashes in a row after which the next request does not start the process again. */
+/** After so many crashes in a row, requests fail for a while instead of restarting the process. */
 const crashesHeld = 3;
 const firstHoldMs = 30_000;
 const longestHoldMs = 600_000;
 
 /**
- * Remembers the last failure until the model is loaded again, and holds requests back from a model that cannot be loaded or ends again
- * and again: each would wait for the same failure. A hold ends after half a minute, doubling, or when what is loaded changes.
+ * Remembers the last failure until the model is loaded again. Requests for a model that cannot be loaded or crashes repeatedly fail at once,
+ * for half a minute at first and twice as long each time, or until something else is to be loaded.
  */
 export function createTroubles(deps: { onChange: () => void; now?: () => number }) {
   const now = deps.now ?? Date.now;
@@ -32,13 +32,13 @@ export function createTroubles(deps: { onChange: () => void; now?: () => number 
   }
 
   return {
-    /** @param key what was loaded: a change of it makes the failure a thing of the past */
+    /** @param key identifies what was loaded: another key clears the failure */
     failed(error: LancelotError, key: string): void {
       const retryable = error.data?.["retryable"] === true;
       failures = retryable ? failures + 1 : Math.max(failures + 1, crashesHeld);
       last = { error, key, until: failures >= crashesHeld ? hold() : 0 };
     },
-    /** It was loaded: what was wrong is over, but a crash after it counts on until an answer came. */
+    /** Clears the problem after a load. Crashes are counted until an answer is complete. */
     loaded(): void {
       last = null;
     },
@@ -46,7 +46,7 @@ export function createTroubles(deps: { onChange: () => void; now?: () => number 
       failures = 0;
       last = null;
     },
-    /** The owner tries again. */
+    /** The user tries again. */
     release(): void {
       if (last !== null) last.until = 0;
     },
@@ -57,9 +57,9 @@ export function createTroubles(deps: { onChange: () => void; now?: () => number 
   };
 }
 
-/** An error as problem and next step, apart. */
+/** Splits an error into problem and next step. */
 export function troubleOf(error: unknown): Trouble {
-  if (!(error instanceof LancelotError)) return { problem: "It failed. The log says why.", nextStep: "Try again.", held: false };
+  if (!(error instanceof LancelotError)) return { problem: "It failed. See the log for details.", nextStep: "Try again.", held: false };
   const next = error.data?.["next"];
   const nextStep = typeof next === "string" ? next : null;
   const { message } = error;

@@ -1,2 +1,2 @@
-// Loaded with the first download. A file of its own, because a bundled CommonJS package gives an `import()` of it no names.
+// Loaded with the first download. A separate file, because an `import()` of a bundled CommonJS package has no named exports.
 export { EnvHttpProxyAgent, fetch } from "undici";

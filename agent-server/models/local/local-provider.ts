@@ -16,12 +16,12 @@ export interface LocalModelCard {
 }
 
 /**
- * The local model as a provider. One call of a tool in a reply; images and thinking it has not. An answer in a schema is held to it
- * by the grammar, without tools; one that was cut off says so by its `stop`.
+ * The local model as a provider: one tool call per reply, no images and no thinking. The grammar enforces the schema of a structured answer,
+ * which then calls no tools; `stop` tells a truncated one.
  */
 export function createLocalProvider(deps: {
   process: ModelProcess;
-  /** The model that is here. @throws LancelotError `unavailable` with the next step. */
+  /** The installed model. @throws LancelotError `unavailable` with the next step */
   card: () => Promise<LocalModelCard>;
   newCallId: () => string;
 }): Provider {
@@ -83,7 +83,7 @@ export function createLocalProvider(deps: {
   };
 }
 
-/** What the owner must know about how the answer came about, in the product's words. */
+/** Notes for the user about how the answer came about. */
 function noteOf({ stop, leftOut }: Done, text: string): string {
   const notes: string[] = [];
   if (text.trim() === "") notes.push("the model gave no answer");

@@ -4,17 +4,17 @@ import * as yaml from "yaml";
 import * as z from "zod";
 import { measuredCores } from "./cpu-cores.ts";
 
-/** What the owner says about the local model, in the environment and in models.yaml; the environment counts first. */
+/** The user's settings of the local model. The environment overrides models.yaml. */
 export interface LocalSettings {
   enabled: boolean;
-  /** A .gguf of the owner's, absolute; null for one of the catalog. */
+  /** Absolute path of the user's own .gguf file; null for one of the catalog. */
   ownModel: string | null;
-  /** Tokens; null for the model's own. */
+  /** Tokens; null for the model's default. */
   contextSize: number | null;
   threads: number;
-  /** Null leaves it to the runtime. */
+  /** Null: the runtime chooses. */
   gpuLayers: number | null;
-  /** What is wrong with the settings, in words. */
+  /** The problem with the settings; null when they are valid. */
   problem: string | null;
 }
 
@@ -23,7 +23,7 @@ const threads = z.coerce.number().int().min(1).max(1_024).optional();
 const gpuLayers = z.coerce.number().int().min(0).max(10_000).optional();
 const Environment = z.object({ LOCAL_MODEL_CTX: context, LOCAL_MODEL_THREADS: threads, LOCAL_MODEL_GPU_LAYERS: gpuLayers });
 
-/** The part of models.yaml that is this room's; the rest is checked where it is used. */
+/** The part of models.yaml for the local model; the rest is validated elsewhere. */
 const LocalPart = z.object({
   enabled: z.boolean().optional(),
   model: z.string().optional(),
@@ -34,7 +34,7 @@ const LocalPart = z.object({
 const ModelsFile = z.object({ local: LocalPart.optional() });
 type LocalPart = z.infer<typeof LocalPart>;
 
-/** Reads the settings anew where a file of them changed, so that what the owner writes counts from the next request on. */
+/** Reads the settings again when a file changed, so that an edit applies from the next request on. */
 export function createSettings(configDir: string, dataDir: string, env: Readonly<Record<string, string | undefined>>): () => LocalSettings {
   const shipped = createReader(join(configDir, "models.yaml"));
   const owners = createReader(join(dataDir, "config", "models.yaml"));
@@ -46,7 +46,7 @@ export function createSettings(configDir: string, dataDir: string, env: Readonly
   return () => {
     const part: LocalPart = { ...shipped(), ...owners() };
     const model = env["LANCELOT_LOCAL_MODEL"] || part.model || "auto";
-    // One core stays for the editor; more threads than cores bring generation to a halt.
+    // One core stays free for the editor; more threads than cores slow generation down.
     const spare = () => Math.max(1, (cores ??= measuredCores()) - 1);
     return {
       enabled: part.enabled ?? true,
@@ -54,7 +54,7 @@ export function createSettings(configDir: string, dataDir: string, env: Readonly
       contextSize: numbers.LOCAL_MODEL_CTX ?? part.context ?? null,
       threads: numbers.LOCAL_MODEL_THREADS ?? part.threads ?? spare(),
       gpuLayers: numbers.LOCAL_MODEL_GPU_LAYERS ?? part.gpu_layers ?? null,
-      problem: wrong.length === 0 ? null : `The environment has a value that cannot be used: ${wrong.join(", ")}.`,
+      problem: wrong.length === 0 ? null : `The environment has an invalid value: ${wrong.join(", ")}.`,
     };
   };
 }
@@ -78,7 +78,7 @@ function localPart(file: string): LocalPart {
     const { local = {} } = ModelsFile.parse(yaml.parse(readFileSync(file, "utf8")));
     return Object.fromEntries(Object.entries(local).filter(([, value]) => value !== undefined));
   } catch {
-    // The models room reads the whole file and says what is wrong with it.
+    // models-config.ts reads the whole file and reports its problems.
     return {};
   }
 }

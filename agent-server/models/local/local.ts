@@ -26,44 +26,45 @@ export interface LocalDeps {
   /** The shipped `config/` folder. */
   configDir: string;
   env: Readonly<Record<string, string | undefined>>;
-  /** Told of every change, and of progress five times a second at most. */
+  /** Called for every change; progress at most five times a second. */
   onState: (state: LocalModel) => void;
-  /** Unload after so long without a request. Milliseconds; ten minutes unless said. */
+  /** Unload after so long without a request (ms); ten minutes by default. */
   idleMs?: number;
-  /** How files are fetched; over the network, through the environment's proxy, unless said. */
+  /** How files are downloaded; over the network and the environment's proxy by default. */
   fetch?: Fetch;
-  /** Wait before the second try of a download, and before a start after a crash; doubles with each. Milliseconds; a second and half of one unless said. */
+  /** Delay before a retry of a download (one second by default) and a restart after a crash (half a second); doubles with each (ms). */
   retryMs?: number;
-  /** What a test holds still. */
+  /** Replaced by tests. */
   machine?: () => Machine;
   process?: Partial<Pick<ModelProcessDeps, "entry" | "watch" | "maxQueued">>;
   free?: InstallerDeps["free"];
 }
 
-/** The embedded default: a model on this machine, in a process of its own, without any key (M5). */
+/** The embedded default: a model on this machine, in its own process, without an API key (M5). */
 export interface Local {
   provider: Provider;
   state(): LocalModel;
   /**
-   * Fetches what is missing of runtime, model and intent lane (or all but the model), or damaged; goes on where an earlier try stopped. The states on the way come by `onState`.
-   * @throws LancelotError worded for the owner, `cancelled` after `cancelDownload`.
+   * Downloads what is missing or damaged: runtime, model and intent classifier, or all but the model. Resumes an interrupted download. `onState`
+   * reports progress.
+   * @throws LancelotError with a message for the user; `cancelled` after `cancelDownload`
    */
   download(only?: "intent"): Promise<LocalModel>;
-  /** Stops a running download and keeps what is here. */
+  /** Stops a running download, which can be resumed. */
   cancelDownload(): LocalModel;
-  /** Loads it now, also after failures that hold requests back. @throws LancelotError `unavailable` with the next step. */
+  /** Loads it now, even after repeated failures. @throws LancelotError `unavailable` with the next step */
   load(signal: AbortSignal): Promise<LocalModel>;
   /** Ends its process; the next request loads it again. */
   unload(): Promise<LocalModel>;
-  /** Deletes what was downloaded of models, finished or not; a file of the owner's stays. @throws LancelotError `conflict` while another window fetches it. */
+  /** Deletes downloaded models, complete or not, but not the user's own file. @throws LancelotError `conflict` while another window downloads */
   remove(): Promise<LocalModel>;
-  /** What is wrong with it and what to do, in words; null while nothing is, and where there is no local model. */
+  /** Its problem and the next step; null without a problem, and where there is no local model. */
   degraded(): string | null;
-  /** May load an owner's file to learn its size. @throws LancelotError `unavailable` while nothing is here. */
+  /** May load a user's own file to measure its context. @throws LancelotError `unavailable` without a model */
   model(): Promise<{ name: string; contextWindow: number; small: boolean }>;
-  /** The small embedding model of the intent lane, in a process of its own. */
+  /** The embedding model of the intent classifier, in its own process. */
   embedder: Embedder;
-  /** The model that could do tasks of the local lanes, and which of them it does better than rules; null while none is ready. */
+  /** The model that could do local tasks, and the tasks it does better than rules; null while none is ready. */
   taskModel(): { file: string; loaded: boolean; contextWindow: number; tasks: readonly TaskName[] } | null;
   /** Process id of the loaded model. */
   pid(): number | undefined;
@@ -85,10 +86,10 @@ export function createLocal(deps: LocalDeps): Local {
   const { gpu } = machine();
   let offered = chooseModel(catalog, machine());
   let loading: "loading" | "loaded" | "unloaded" = "unloaded";
-  /** Why the last download failed. */
+  /** The problem of the last download. */
   let downloadProblem: Trouble | null = null;
   let told = "";
-  /** Measured size of an owner's file's context, by path and what it is loaded with. */
+  /** Measured context size of a user's own file, by path and load settings. */
   const measured = new Map<string, number>();
 
   const troubles = createTroubles({ onChange: () => emit() });
@@ -141,32 +142,32 @@ export function createLocal(deps: LocalDeps): Local {
 
   function emit(): void {
     const current = state();
-    // Time passes without being news.
+    // Elapsed time alone is no change.
     const news = JSON.stringify({ ...current, fit: "", loaded: current.loaded && { ...current.loaded, idleMs: 0 } });
     if (news === told) return;
     told = news;
     deps.onState(current);
   }
 
-  /** The model that answers: the owner's, else one of the catalog that is here. */
+  /** The model that answers: the user's own, otherwise an installed one of the catalog. */
   function chosen(): Candidate | undefined {
     const { ownModel } = settings();
     return ownModel === null ? present(catalog, offered.model, folder, verifier) : ownFile(ownModel);
   }
 
-  /** What is loaded, and how: a failure of one says nothing about another. */
+  /** Identifies what is loaded: a failure of one says nothing about another. */
   function key(): string {
     const { contextSize, threads, gpuLayers } = settings();
     const path = chosen()?.path ?? "";
     return JSON.stringify([path, stampOf(path), contextSize, threads, gpuLayers, runtime.installed()]);
   }
 
-  /** What no waiting would mend. */
+  /** A problem that only the user can solve. */
   function blockedBy(): Trouble | null {
     const { enabled, ownModel, problem: wrong } = settings();
     const held = true;
     if (!enabled) return { problem: "The local model is turned off (local.enabled in models.yaml).", nextStep: null, held };
-    if (wrong !== null) return { problem: wrong, nextStep: "Correct it and start Lancelot again.", held };
+    if (wrong !== null) return { problem: wrong, nextStep: "Correct it and restart Lancelot.", held };
     if (ownModel !== null) {
       const problem = ownFileProblem(ownModel);
       return problem === null ? null : { problem, nextStep: "Correct local.model in models.yaml.", held };
@@ -189,7 +190,7 @@ export function createLocal(deps: LocalDeps): Local {
     return model;
   }
 
-  /** What may not be used any more need not hold memory. */
+  /** Unloads a model that may no longer be used. */
   async function usableOrUnloaded(): Promise<Candidate> {
     try {
       return usable();
@@ -204,7 +205,7 @@ export function createLocal(deps: LocalDeps): Local {
     return trouble?.held === true ? trouble : null;
   }
 
-  /** What is to be loaded now, its checksum looked at where its content is not known. */
+  /** What to load now. Verifies the checksum of a file that is not verified yet. */
   async function prepare(signal: AbortSignal): Promise<Load> {
     const { contextSize, threads, gpuLayers } = settings();
     const model = await usableOrUnloaded();
@@ -237,7 +238,7 @@ export function createLocal(deps: LocalDeps): Local {
     emit();
     try {
       if (await verifier.verify(path, sha256, signal)) return;
-      // One that was loaded before it changed is not asked again.
+      // A model that was loaded before its file changed is unloaded.
       await modelProcess.unload();
       throw inWords(blockedBy() ?? { problem: `${basename(path)} is damaged.`, nextStep: again, held: true });
     } catch (error) {
@@ -262,7 +263,7 @@ export function createLocal(deps: LocalDeps): Local {
     const underway = installer.progress();
     const model = chosen();
     if (underway !== null) {
-      // Where a model is here, only the runtime is fetched.
+      // Only the runtime is downloaded when a model is installed.
       const own = model === undefined ? {} : { name: model.name, license: model.license, file: basename(model.path), source: model.source };
       return { status: "downloading", problem: null, nextStep: null, paused: false, fit: offered.fit, ...underway, ...own };
     }
@@ -310,10 +311,10 @@ export function createLocal(deps: LocalDeps): Local {
     async download(only) {
       const before = downloadProblem;
       downloadProblem = null;
-      // What is half here goes on; else the machine may have changed since.
+      // A partial download is resumed; otherwise the machine may have changed since.
       if (installer.progress() === null && installer.partial(offered.model) === 0) offered = chooseModel(catalog, machine());
       try {
-        // The files are whole and it cannot be loaded nevertheless: what loads it is fetched anew.
+        // The files are complete but cannot be loaded, so the runtime is downloaded again.
         const broken = troubles.now(key()) !== null;
         troubles.release();
         if (broken) await modelProcess.unload();

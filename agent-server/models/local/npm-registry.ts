@@ -1,4 +1,4 @@
-/** The npm registry to fetch from: the owner's where the environment names one. */
+/** The npm registry: the environment's, otherwise the public one. */
 export function registryOf(env: Readonly<Record<string, string | undefined>>): string {
   return (env["npm_config_registry"] ?? env["NPM_CONFIG_REGISTRY"] ?? "https://registry.npmjs.org").replace(/\/+$/, "");
 }

@@ -3,7 +3,7 @@ import type { LocalModel } from "../../contract/models.ts";
 import { createLocal, type Local, type LocalDeps } from "./local.ts";
 import type { ModelEvent } from "../request.ts";
 
-/** The embedded model; where its own files are broken the rest of the room works on and says so. */
+/** Starts the embedded model. When its own files are broken, everything else keeps working and its state shows the problem. */
 export function startLocal(create: typeof createLocal, deps: LocalDeps): Local {
   try {
     return create(deps);
