@@ -7,7 +7,7 @@ import type { ModelEvent, ModelRequest } from "./request.ts";
 
 const summaryLength = 500;
 
-/** What the receipt of a call says of it. */
+/** The part of a call's settings that its receipt contains. */
 export interface CallSettings {
   /** Name in models.yaml. */
   provider: string;
@@ -20,7 +20,7 @@ export interface CallSettings {
   hidden?: Readonly<Record<string, number>>;
 }
 
-/** Opens the receipt of one try, before its request. */
+/** Opens the receipt of one attempt, before its request. */
 export function openCallReceipt(
   { ledger, redactor }: { ledger: Pick<Ledger, "open">; redactor: Redactor },
   attempt: CallSettings,
@@ -53,7 +53,7 @@ export function openCallReceipt(
   });
 }
 
-/** What an answer was, bounded. */
+/** A bounded summary of an answer. */
 export function summarizeAnswer(done: Extract<ModelEvent, { type: "done" }>): Record<string, unknown> {
   const text = done.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
   const calls = done.content.flatMap((part) =>

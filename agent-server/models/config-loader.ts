@@ -3,25 +3,25 @@ import { type ConfigFile, createConfigFile, type LoadedConfig } from "./models-c
 import type { ConfigIssue } from "./config-yaml.ts";
 import { createRouterFile, type LoadedRouter } from "./router/router-config.ts";
 
-/** models.yaml and router.yaml as they are now: a call reads what stands in them when it is made. */
+/** Reads models.yaml and router.yaml; every call uses their current content. */
 export interface ConfigFiles {
   models(): LoadedConfig;
   rules(): LoadedRouter;
-  /** Names of models.yaml, and `local`. */
+  /** Provider names of models.yaml, and `local`. */
   providers(): string[];
   readonly file: ConfigFile;
-  /** What is wrong with a text for one of them, as it would be read. */
+  /** The problems of a text for one of the files. */
   lint(file: "models" | "router", text: string): ConfigIssue[];
 }
 
-/** @param deps.onChange told when one of them was edited by hand: what was shown of it holds no more */
+/** @param deps.onChange called when one of them was edited, since displayed state is then outdated */
 export function createConfigFiles(deps: {
   configDir: string;
   dataDir: string;
   ledger: Pick<Ledger, "record">;
   onChange: () => void;
 }): ConfigFiles {
-  /** A file of the owner's that is not in use leaves a receipt, once for each text. */
+  /** A rejected user file is recorded as a receipt, once for each text. */
   const noticing = <T extends { readonly problem: string | null }>(name: "models" | "router", read: () => T): (() => T) => {
     let known: T | undefined;
     return () => {

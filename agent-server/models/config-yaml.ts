@@ -7,19 +7,19 @@ import { LancelotError } from "../contract/errors.ts";
 
 const maxBytes = 1_000_000;
 
-/** What the owner wrote in a YAML file, with the lines of its parts; or the line that cannot be read, and why. */
+/** A user's YAML file with the line of each value; or the invalid line and its problem. */
 export type OwnersYaml =
   | { readonly broken: null; readonly value: Record<string, unknown>; lineOf(path: readonly string[]): number }
   | { readonly broken: { readonly line: number; readonly what: string } };
 
-/** Something to say of a text of the owner's, at its line (from 1). */
+/** A problem in a user's file, with its line (from 1). */
 export interface ConfigIssue {
   readonly severity: "critical" | "warning";
   readonly line: number;
   readonly message: string;
 }
 
-/** Reads the owner's text. An empty one says nothing. @param example keys such a file has, for its wording */
+/** Parses a user's file; an empty one is valid. @param example keys of such a file, for the error message */
 export function parseOwnersYaml(text: string, example: string): OwnersYaml {
   const broken = (line: number, what: string): OwnersYaml => ({ broken: { line, what } });
   if (text.length > maxBytes) return broken(1, "the file is larger than 1 MB");
@@ -37,7 +37,7 @@ export function parseOwnersYaml(text: string, example: string): OwnersYaml {
   return {
     broken: null,
     value: withoutEmpty(toRecord(value)),
-    /** The line of the node at a path, or of the nearest one above it that exists. */
+    /** The line of the node at a path, or of its nearest existing ancestor. */
     lineOf(path) {
       for (let length = path.length; length > 0; length--) {
         const node = document.getIn(path.slice(0, length), true);
@@ -48,7 +48,7 @@ export function parseOwnersYaml(text: string, example: string): OwnersYaml {
   };
 }
 
-/** What is wrong, in words that follow the name of the setting. */
+/** The problem, as a predicate that follows the name of the setting. */
 export function wordIssue(issue: z.core.$ZodIssue): string {
   if (issue.code === "invalid_value") return `must be one of ${issue.values.map(String).join(", ")}`;
   if (issue.code === "invalid_type") return issue.input === undefined ? `is missing (${issue.expected})` : `must be ${issue.expected}`;
@@ -58,13 +58,13 @@ export function wordIssue(issue: z.core.$ZodIssue): string {
   return issue.message;
 }
 
-/** A key without a value says nothing. */
+/** A key without a value counts as absent. */
 function withoutEmpty(value: Record<string, unknown>): Record<string, unknown> {
   const filled = Object.entries(value).filter(([key, inner]) => inner !== null && key !== "__proto__");
   return Object.fromEntries(filled.map(([key, inner]) => [key, isRecord(inner) ? withoutEmpty(inner) : inner]));
 }
 
-/** Writes a file so that it is there whole or not at all. @throws LancelotError `unavailable` */
+/** Writes a file atomically. @throws LancelotError `unavailable` */
 export function writeWhole(path: string, fileName: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true });
   const draft = `${path}.${randomUUID()}.tmp`;
@@ -79,7 +79,7 @@ export function writeWhole(path: string, fileName: string, text: string): void {
   }
 }
 
-/** Null where there is no such file. @throws LancelotError `unavailable` */
+/** Null without a file. @throws LancelotError `unavailable` */
 export function readOwners(path: string, fileName: string): string | null {
   try {
     return readFileSync(path, "utf8");
@@ -89,7 +89,7 @@ export function readOwners(path: string, fileName: string): string | null {
   }
 }
 
-/** Another stamp: another text, as far as can be seen without reading it. */
+/** Changes with the file's content, as far as its metadata shows. */
 export function fileStamp(path: string): string {
   const stat = statSync(path, { throwIfNoEntry: false });
   return stat === undefined ? "none" : `${stat.mtimeMs}:${stat.size}:${stat.ino}`;

@@ -2,7 +2,7 @@ import type { Handlers } from "../contract/table.ts";
 import { type Ledger, recorded } from "../receipts/receipts.ts";
 import { isReservedSecret, refuseReservedSecret, type Secrets } from "../security/security.ts";
 
-/** Keys by the owner's hand. Receipts and lists have their names alone: a value never reaches the ledger. */
+/** API keys set by the user. Receipts and lists contain only their names, never a value. */
 export function keysHandlers(
   secrets: Secrets,
   deps: { ledger: Pick<Ledger, "open" | "close">; onChange: () => void },

@@ -8,19 +8,19 @@ import type { ConfigFile, LoadedConfig } from "./models-config.ts";
 import type { Local } from "./local/local.ts";
 import { createServers } from "./servers/servers.ts";
 
-/** What runs models on this machine: the embedded one, and servers of the owner's. Each act leaves a receipt. */
+/** User operations on the embedded model and on model servers of this machine. Each one creates a receipt. */
 export interface LocalOperations {
   /** @throws LancelotError `unavailable` with the next step */
   loadLocal(signal: AbortSignal): Promise<LocalModel>;
   unloadLocal(): Promise<LocalModel>;
-  /** @throws LancelotError `conflict` while another window fetches it */
+  /** @throws LancelotError `conflict` while another window downloads it */
   deleteLocal(): Promise<LocalModel>;
-  /** What is wrong with the local model and what to do; null when nothing is. */
+  /** The problem of the local model and the next step; null without one. */
   localProblem(): string | null;
   servers(signal: AbortSignal): Promise<LocalServer[]>;
   /**
-   * Writes a server that was found into the owner's models.yaml and makes it the active provider.
-   * @throws LancelotError `not_found` when it does not answer or has no such model, `conflict` when LANCELOT_PROVIDER decides
+   * Adds a discovered server to the user's models.yaml and makes it the active provider.
+   * @throws LancelotError `not_found` when it does not respond or lacks the model; `conflict` when LANCELOT_PROVIDER overrides it
    */
   useServer(url: string, model: string, signal: AbortSignal): Promise<{ provider: string; model: string }>;
 }
@@ -33,13 +33,13 @@ export function createLocalOperations(deps: {
   configFile: Pick<ConfigFile, "choose" | "addServer">;
   /** LANCELOT_PROVIDER. */
   chosen: string | undefined;
-  /** The model of an address does not answer in a JSON schema. */
+  /** Called when a model does not support JSON schemas. */
   onUnstructured: (url: string, model: string) => void;
   onChange: () => void;
   ports?: readonly number[];
 }): LocalOperations {
   const { local, ledger } = deps;
-  /** Addresses of models.yaml that speak the OpenAI API. */
+  /** Servers of models.yaml with an OpenAI-compatible API. */
   const configured = () => {
     const { local: embedded, providers } = deps.config().config;
     const named = Object.entries(providers).flatMap(([name, { kind, base_url: baseUrl }]) =>
@@ -91,7 +91,7 @@ export function localHandlers(models: LocalOperations): Pick<Handlers, Names> {
   };
 }
 
-/** The local model as a line of what this machine has. */
+/** The local model's line of Lancelot Doctor. */
 export function localDoctorLine(state: LocalModel): DoctorLine {
   const about = { id: "local-model", title: "Local model", action: null };
   const { status, name, problem, nextStep = null, fit = "", loaded } = state;

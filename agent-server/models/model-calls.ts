@@ -75,7 +75,7 @@ export function createCalls(deps: CallDeps) {
     }
   }
 
-  /** The events of one model's answer, with the request prepared for where it goes. */
+  /** The events of one model's answer. The request is redacted for its destination first. */
   async function openAnswer(
     { candidate, profile }: Target,
     decisionId: string,

@@ -10,7 +10,7 @@ type Offer = Awaited<ReturnType<Provider["listModels"]>>;
 const keptMs = 5 * 60_000;
 const patienceMs = 15_000;
 
-/** What providers offer, asked of them and kept for five minutes. */
+/** The models of each provider, cached for five minutes. */
 export function createListing(deps: { now: () => number }) {
   const offers = new Map<string, { key: string | null; baseUrl: string; at: number; offer: Offer }>();
 
@@ -19,7 +19,7 @@ export function createListing(deps: { now: () => number }) {
     return known !== undefined && known.baseUrl === connection?.baseUrl && known.key === connection.key ? known : undefined;
   };
 
-  /** @throws LancelotError worded for the owner. */
+  /** @throws LancelotError with a message for the user */
   async function ask(candidate: Candidate, signal: AbortSignal): Promise<Offer> {
     const { name, connection, displayName } = candidate;
     if (connection === null) return [];
@@ -61,7 +61,7 @@ export function createListing(deps: { now: () => number }) {
 
   return {
     ask,
-    /** Tokens, where the provider told. */
+    /** Context window in tokens, where the provider reports it. */
     window: (candidate: Candidate, model: string): number | null =>
       kept(candidate)?.offer.find((one) => one.model === model)?.contextWindow ?? null,
     async list(candidates: readonly Candidate[], active: ActiveModel | null, local: Local, signal: AbortSignal) {

@@ -85,25 +85,25 @@ export type ModelsConfig = z.infer<typeof ModelsConfig>;
 
 export interface LoadedConfig {
   readonly config: ModelsConfig;
-  /** Why the owner's file is not in use, with file and line; null when it is (or there is none). */
+  /** Why the user's file is not used, with file and line; null when it is used or absent. */
   readonly problem: string | null;
-  /** What in the owner's file has no effect. */
+  /** Settings of the user's file that have no effect. */
   readonly notices: readonly string[];
-  /** Both, each at its line. */
+  /** Problem and notices, each with its line. */
   readonly issues: readonly ConfigIssue[];
 }
 
-/** `config/models.yaml`: the owner's, in the data folder, laid over the shipped one; read again when either file changed. */
+/** `config/models.yaml`: the user's file over the shipped one, read again when either changed. */
 export interface ConfigFile {
   read(): LoadedConfig;
-  /** What a text of the owner's would come to. */
+  /** The result of a user's text. */
   check(text: string): LoadedConfig;
   /**
-   * Writes the active provider, and the model of its fast and deep profiles, into the owner's file; comments stay.
-   * @throws LancelotError `conflict` while the owner's file cannot be read as it is.
+   * Writes the active provider, and the model of its fast and deep profiles, into the user's file. Comments stay.
+   * @throws LancelotError `conflict` while the user's file is invalid
    */
   choose(provider: string, model: { name: string; contextWindow: number | null } | undefined): void;
-  /** Adds a server that speaks the OpenAI API to the owner's file, and makes it the active provider. @throws LancelotError as `choose` */
+  /** Adds an OpenAI-compatible server to the user's file and makes it the active provider. @throws LancelotError as `choose` */
   addServer(provider: string, server: { displayName: string; url: string; model: string; contextWindow: number | null }): void;
 }
 
@@ -160,7 +160,7 @@ export function createConfigFile(deps: { configDir: string; dataDir: string }): 
   return { read, choose, addServer, check: (text) => loadConfig(readFileSync(shippedPath, "utf8"), text) };
 }
 
-/** The shipped text with the owner's laid over it. A broken owner's text leaves the shipped one, and says why. */
+/** The user's text over the shipped one. With an invalid user's text, the shipped one applies and `problem` says why. */
 export function loadConfig(shippedText: string, ownerText: string | null): LoadedConfig {
   const shipped = toRecord(parseDocument(shippedText).toJS());
   const shippedOnly = (problem: string | null): LoadedConfig => ({
@@ -220,7 +220,7 @@ function mergeConfig(shipped: Record<string, unknown>, owner: Record<string, unk
   if (owner["providers"] !== undefined && !isRecord(owner["providers"])) return { ...shipped, ...owner };
   for (const [name, mine] of Object.entries(toRecord(owner["providers"]))) {
     const theirs = Object.hasOwn(providers, name) ? providers[name] : undefined;
-    // Another kind under a shipped name is another provider: nothing of the shipped one holds for it.
+    // A different kind under a shipped name is a different provider and inherits nothing.
     const sameKind = isRecord(theirs) && isRecord(mine) && (mine["kind"] === undefined || mine["kind"] === theirs["kind"]);
     providers[name] = sameKind ? mergeProvider(theirs, mine) : mine;
   }
@@ -234,14 +234,14 @@ function mergeProvider(shipped: Record<string, unknown>, owner: Record<string, u
     const [theirs, mine] = [shipped[lane], owner[lane]];
     if (!isRecord(theirs) || !isRecord(mine)) continue;
     merged[lane] = { ...theirs, ...mine };
-    // The window of the shipped model says nothing about another one.
+    // The context window of the shipped model does not apply to another model.
     if (mine["model"] !== undefined && mine["model"] !== theirs["model"] && mine["context_window"] === undefined)
       merged[lane] = { ...theirs, ...mine, context_window: undefined };
   }
   return merged;
 }
 
-/** Sets a value, making the maps above it where they are missing or empty. */
+/** Sets a value and creates missing or empty maps above it. */
 function setIn(document: Document, path: string[], value: unknown): void {
   for (let length = 1; length < path.length; length++) {
     const above = path.slice(0, length);

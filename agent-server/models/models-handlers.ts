@@ -2,7 +2,7 @@ import type { Handlers } from "../contract/table.ts";
 import { type Ledger, recorded } from "../receipts/receipts.ts";
 import type { Models } from "./types.ts";
 
-/** Listing and choosing models, and the download of the local one. Choosing and downloading write their own receipts. */
+/** Lists and selects models, and downloads the local one. Selecting and downloading record their own receipts. */
 export function modelsHandlers(
   models: Models,
   ledger: Pick<Ledger, "open" | "close">,

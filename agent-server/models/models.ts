@@ -50,7 +50,7 @@ export { oauthHandlers } from "./oauth-handlers.ts";
 export { type LocalTasks, type TaskContext, tasksHandlers } from "./tasks/tasks.ts";
 export { createUsage, PriceTable, type UsageBook, usageHandlers, usageMigrations, UsageSettings } from "./usage/usage.ts";
 
-/** The room of models: which one answers, its providers, retries and receipts. */
+/** Models: routing, providers, retries, failover, usage and the local model. */
 export function createModels(deps: ModelsDeps): Models {
   const now = deps.now ?? Date.now;
   const listeners = new Set<(change: ModelsChange) => void>();
@@ -78,7 +78,7 @@ export function createModels(deps: ModelsDeps): Models {
       wasReady = isReady;
     },
   });
-  /** The state shown: a server that the owner named stands for the embedded model. */
+  /** The displayed state: a server named by `local.url` replaces the embedded model. */
   const localState = (): LocalModel => {
     const { local: configured } = readConfig().config;
     if (!configured.enabled || configured.url === undefined) return local.state();
@@ -118,7 +118,7 @@ export function createModels(deps: ModelsDeps): Models {
     onChange(offline) {
       const opening = { actionType: "system", actionName: offline ? "network_lost" : "network_back", inputs: {}, riskTier: "T0" } as const;
       deps.ledger.record(opening, { status: offline ? "failure" : "success" });
-      // What failed for want of a network says nothing about the providers.
+      // Failures without a network say nothing about the providers.
       if (!offline) for (const { provider } of breakers.states()) breakers.forget(provider);
       notify({ models: true });
     },
@@ -150,7 +150,7 @@ export function createModels(deps: ModelsDeps): Models {
     providerOf: ({ connection }) => (connection === null ? local.provider : createProvider(connection)),
     outbound: (request, candidate, { questId, parentId, signal }) => {
       const { redactor, placeholders, personal } = deps;
-      // Names it finds besides are hidden too, where a model is loaded anyway: no call waits for one to load.
+      // A loaded local model also finds names; no call waits for it to load.
       const byModel: OutboundDeps["more"] = async (text, stop) => (await tasks.redact(text, { questId, parentId, signal: stop })).matches;
       const more = deps.more ?? (local.state().status === "loaded" ? byModel : undefined);
       return prepareOutbound(
@@ -162,7 +162,7 @@ export function createModels(deps: ModelsDeps): Models {
     onDecision: tell,
     closing: closing.signal,
   });
-  /** What answers when nothing asks for more: no rule of words, no breaker, no network. */
+  /** The model for a simple request, regardless of breakers and the network. */
   const active = async (): Promise<ActiveModel> =>
     (await targets.resolve({ lane: "flagship_fast" }, readConfig(), readRules().config)).model;
 

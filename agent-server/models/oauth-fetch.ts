@@ -3,17 +3,17 @@ import type { OAuthProvider } from "../contract/oauth.ts";
 import type { ProviderKind } from "../contract/models.ts";
 import type { OAuth } from "../security/security.ts";
 
-/** Whose sign-in serves which kind of provider. */
+/** The sign-in provider of each provider kind. */
 export const signInOf: Partial<Record<ProviderKind, OAuthProvider>> = { anthropic: "anthropic", gemini: "google" };
 
-/** Stands where a key would; never sent. */
+/** Placeholder for a key; never sent. */
 export const noKey = "signed-in";
 
 const keyHeaders = ["x-api-key", "x-goog-api-key", "authorization"];
 
 /**
- * A `fetch` that carries the token of a sign-in in place of a key, renewed when it must be. Providers and SDKs need not know.
- * @throws LancelotError `unavailable` when the sign-in has ended meanwhile
+ * A `fetch` that sends the access token of a sign-in instead of a key, renewed when necessary. Providers and SDKs are not aware of it.
+ * @throws LancelotError `unavailable` when the sign-in has ended
  */
 export function signedInFetch(
   inner: typeof fetch,

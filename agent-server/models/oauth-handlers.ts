@@ -2,7 +2,7 @@ import type { Handlers } from "../contract/table.ts";
 import { type Ledger, recorded } from "../receipts/receipts.ts";
 import type { OAuth } from "../security/security.ts";
 
-/** Each act of the owner is a receipt; neither a token nor the address with its code stands in one. */
+/** Each user action is a receipt, without tokens or authorization codes. */
 export function oauthHandlers(
   oauth: OAuth,
   deps: { ledger: Ledger; onChange: () => void },

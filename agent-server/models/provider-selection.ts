@@ -15,7 +15,7 @@ import { createXai } from "./providers/xai.ts";
 import { createEditorModels } from "./providers/vscode.ts";
 import { noKey, signedInFetch, signInOf } from "./oauth-fetch.ts";
 
-/** A provider of models.yaml, or the local model, as it stands now. */
+/** The current state of a provider of models.yaml, or of the local model. */
 export interface Candidate {
   readonly name: string;
   readonly kind: ProviderKind;
@@ -23,7 +23,7 @@ export interface Candidate {
   /** Null for the embedded local model. */
   readonly config: ProviderConfig | null;
   readonly hasKey: boolean;
-  /** Why it cannot be used now and what to do; null when it can. */
+  /** Why it cannot be used now, with the next step; null when it can. */
   readonly problem: string | null;
   /** Null where it cannot be used. */
   readonly connection: Connection | null;
@@ -33,13 +33,13 @@ interface SelectionDeps {
   secrets: Secrets;
   gatedFetch: GatedFetch;
   localState: () => LocalModel;
-  /** Signing in instead of a key; without it keys alone count. */
+  /** Sign-in instead of a key; without it, only keys are used. */
   oauth?: Pick<OAuth, "token"> | undefined;
-  /** The editor that offers language models of its own; null or absent without one. */
+  /** The editor with language models of its own; null or absent without one. */
   askEditor?: AskEditor | null | undefined;
-  /** What is learned of servers; of its own unless given. */
+  /** What requests learned about servers; a new one by default. */
   memory?: ServerMemory | undefined;
-  /** Off: every provider is reached by plain REST, whatever its mode. */
+  /** Off: every provider is used over plain REST, regardless of its mode. */
   sdkEnabled?: (() => boolean) | undefined;
 }
 
@@ -64,7 +64,7 @@ const displayNames: Record<ProviderKind, string> = {
   vscode: "Models of the editor",
   local: "Local model",
 };
-/** Where nothing is chosen, the first of these with a key answers. */
+/** Without a choice, the first of these with a key is used. */
 const keyOrder: readonly ProviderKind[] = ["anthropic", "openai", "gemini", "xai"];
 
 const localName = "local";
@@ -80,7 +80,7 @@ export function createSelection(deps: SelectionDeps) {
     return known;
   };
 
-  /** An address that nothing may be sent to is a problem of that provider alone. */
+  /** An address that requests are not allowed to reach is a problem of that provider only. */
   function connect(
     kind: ProviderKind,
     displayName: string,
@@ -118,7 +118,7 @@ export function createSelection(deps: SelectionDeps) {
     return { ...about, hasKey: true, ...connect(config.kind, displayName, baseUrl, key, config.mode) };
   }
 
-  /** The models of the editor: nothing of this room reaches the network for them. */
+  /** The editor's models: this process sends nothing over the network for them. */
   function connectEditor(displayName: string): Pick<Candidate, "problem" | "connection"> {
     const editor = deps.askEditor ?? undefined;
     if (editor === undefined) return { problem: needsEditor, connection: null };
@@ -127,7 +127,7 @@ export function createSelection(deps: SelectionDeps) {
     return { problem: null, connection: { kind: "vscode", displayName, baseUrl: "editor:", key: null, fetch: noFetch, editor } };
   }
 
-  /** Over a sign-in, which goes before a key; null where nobody is signed in. An address of the owner's own is never given its token. */
+  /** A sign-in has priority over a key; null without one. A custom address never receives its token. */
   async function connectSignedIn(
     { kind, mode, base_url, api_key_name }: ProviderConfig,
     displayName: string,
@@ -143,7 +143,7 @@ export function createSelection(deps: SelectionDeps) {
     return { problem, connection: { ...connection, fetch: signedInFetch(connection.fetch, oauth, provider, displayName) } };
   }
 
-  /** The local model: embedded, or the server that `local.url` names. */
+  /** The local model: embedded, or the server of `local.url`. */
   function inspectLocal(name: string, { local }: ModelsConfig): Candidate {
     const about = { name, kind: "local" as const, displayName: displayNames.local, config: null, hasKey: true };
     if (!local.enabled)
@@ -175,9 +175,9 @@ export function createSelection(deps: SelectionDeps) {
   }
 
   /**
-   * The one that answers now: LANCELOT_PROVIDER, else `active`, else the first with a key, else the local model.
-   * While the owner's file is broken nothing is chosen for them: their words could go to a provider they did not mean.
-   * @throws LancelotError `unavailable` with the next step.
+   * The active provider: LANCELOT_PROVIDER, otherwise `active`, otherwise the first with a key, otherwise the local model. While the user's
+   * file is invalid, nothing is selected, since the request could reach a provider that the user does not want.
+   * @throws LancelotError `unavailable` with the next step
    */
   async function select({ config, problem }: LoadedConfig, override: string | undefined): Promise<Candidate> {
     if (problem !== null && (override === undefined || override === ""))
@@ -210,8 +210,8 @@ export function createSelection(deps: SelectionDeps) {
   }
 
   /**
-   * The one with this name, as `select` would take it: while the owner's file is broken nothing but what LANCELOT_PROVIDER names.
-   * @throws LancelotError `unavailable` with the next step.
+   * A provider by name. While the user's file is invalid, only the one that LANCELOT_PROVIDER names.
+   * @throws LancelotError `unavailable` with the next step
    */
   async function named(name: string, { config, problem }: LoadedConfig, override: string | undefined): Promise<Candidate> {
     const chosen = await candidate(name, config);

@@ -17,15 +17,15 @@ import type { RouteSequence } from "./router/types.ts";
 import type { LocalTasks } from "./tasks/types.ts";
 import type { UsageBook } from "./usage/types.ts";
 
-/** What changed: told to the world by the composition root. */
+/** A change that the composition root emits as an event. */
 export type ModelsChange = { localModel: LocalModel } | { routed: RouterDecision } | { models: true };
 
 export interface Models {
-  /** What answers when nothing asks for more. @throws LancelotError `unavailable` with the next step when nothing can answer. */
+  /** The model for a simple request. @throws LancelotError `unavailable` with the next step when no model is available */
   active(): Promise<ActiveModel>;
   /** The routes of one task's calls, with failover and escalation. Nothing is sent. */
   routes(): RouteSequence;
-  /** @throws LancelotError `invalid_params` or `not_found` when the choice is none that models.yaml knows. */
+  /** @throws LancelotError `invalid_params` or `not_found` for a choice that models.yaml does not have */
   checkOverride(override: ModelOverride): Promise<void>;
   /**
    * Streams one answer. Each attempt is a receipt (`llm_call`), and a `retry` event discards what a failed attempt streamed. With
@@ -33,37 +33,37 @@ export interface Models {
    * over by itself. Aborting closes the connection. @throws LancelotError with a message for the user
    */
   stream(request: ModelRequest, context: CallContext): AsyncIterable<ModelEvent>;
-  /** Decisions, their counts, and the breakers. */
+  /** Decisions, their statistics, and the circuit breakers. */
   readonly router: RouterView;
-  /** The tasks of the local lanes: by a model on this machine, else by rules. */
+  /** The local tasks: done by a model on this machine, otherwise by rules. */
   readonly tasks: LocalTasks;
-  /** What is wrong with a text for models.yaml or router.yaml, as it would be read. */
+  /** The problems of a text for models.yaml or router.yaml. */
   lint(file: "models" | "router", text: string): ConfigIssue[];
-  /** What each provider offers (kept for five minutes), with the configured names; `problem` is what is wrong with the owner's models.yaml. */
+  /** The models of each provider (cached for five minutes) and the configured ones; `problem` is that of the user's models.yaml. */
   list(
     provider: string | undefined,
     signal: AbortSignal,
   ): Promise<{ items: ModelInfo[]; providers: ProviderState[]; problem: string | null }>;
   /**
-   * Writes the provider, and the model of its fast and deep profiles, into the owner's models.yaml.
-   * @throws LancelotError `not_found`, or `conflict` when LANCELOT_PROVIDER decides or the file cannot be read as it is.
+   * Writes the provider, and the model of its fast and deep profiles, into the user's models.yaml.
+   * @throws LancelotError `not_found`; `conflict` when LANCELOT_PROVIDER overrides it or the file is invalid
    */
   choose(provider: string, model?: string): Promise<{ provider: string; model: string }>;
   local(): LocalModel;
-  /** `intent`: the small model of the intent lane and the runtime alone. */
+  /** `intent`: only the runtime and the intent classifier's model. */
   downloadLocal(only?: "intent"): Promise<LocalModel>;
   cancelDownload(): LocalModel;
   readonly localOperations: LocalOperations;
   onChange(listener: (change: ModelsChange) => void): () => void;
-  /** A task has ended its turn: what providers keep for it alone under its cache key is taken away. */
+  /** Deletes what providers cache under a task's cache key, after its turn. */
   release(cacheKey: string): Promise<void>;
-  /** Ends the local process and open streams. */
+  /** Ends the local model's process and open streams. */
   close(): Promise<void>;
 }
 
 export interface ModelsDeps {
   storage: Storage;
-  /** Off (PROVIDER_SDK): every provider by plain REST. */
+  /** Off (PROVIDER_SDK): every provider is used over plain REST. */
   sdkEnabled?: () => boolean;
   /** The shipped `config/` folder. */
   configDir: string;
@@ -74,18 +74,18 @@ export interface ModelsDeps {
   gatedFetch: GatedFetch;
   ledger: Ledger;
   redactor: Redactor;
-  /** What stands for secrets and personal data in requests; without them secrets are taken out for good, and nothing else is. */
+  /** Placeholders for secrets and personal data in requests. Without them, secrets are removed irreversibly, and nothing else. */
   placeholders?: OutboundDeps["placeholders"];
   personal?: OutboundDeps["personal"];
   more?: OutboundDeps["more"];
-  /** Counts what calls cost and holds the caps; without one nothing is counted. */
+  /** Counts usage and enforces caps; without it, nothing is counted. */
   usage?: Pick<UsageBook, "admit" | "count"> | undefined;
-  /** Signing in instead of a key. */
+  /** Sign-in instead of an API key. */
   oauth?: Pick<OAuth, "token"> | undefined;
-  /** The editor that offers language models of its own. */
+  /** The editor with language models of its own. */
   askEditor?: AskEditor | null | undefined;
   env: Readonly<Record<string, string | undefined>>;
-  /** What a test holds still. */
+  /** Replaced by tests. */
   local?: typeof createLocal;
   limits?: Partial<Limits>;
   sleep?: NonNullable<AttemptDeps["sleep"]>;

@@ -1,5 +1,6 @@
 // Entry of the process that holds the embedding model of the intent classifier, beside the generative one so that neither waits.
 import { pathToFileURL } from "node:url";
+import { LancelotError } from "../../contract/errors.ts";
 import {
   type Embed,
   type EmbeddingLoad,
@@ -55,7 +56,7 @@ serveWorker<EmbeddingLoad, Embed, EmbeddingLoaded, EmbeddingReply>({
   async handle({ id, text }) {
     if (loaded === undefined) throw new Error("no model is loaded");
     const input = loaded.model.tokenize(text).slice(0, maxTokens - 2);
-    if (input.length === 0) throw new Error("the text has no words");
+    if (input.length === 0) throw new LancelotError("unavailable", "The text has no words.");
     const { vector } = await loaded.context.getEmbeddingFor(input);
     // Normalized, so that dot products are cosines.
     const length = Math.hypot(...vector);

@@ -109,8 +109,8 @@ export function createEmbedder(deps: EmbedderDeps): Embedder {
     return { type: "load", runtime: runtime.entry, model: path, threads: deps.threads() };
   }
 
-  async function embed(text: string, caller: AbortSignal, limitMs = timeoutMs): Promise<Embedded> {
-    const timeout = AbortSignal.timeout(limitMs);
+  async function embed(text: string, caller: AbortSignal): Promise<Embedded> {
+    const timeout = AbortSignal.timeout(timeoutMs);
     try {
       // The caller has rules to fall back on, so it does not wait for a restart.
       if (worker.restartDelayMs() > 0) throw unavailable("The intent classifier's process ended unexpectedly and restarts in a moment.");
@@ -153,13 +153,14 @@ export function createEmbedder(deps: EmbedderDeps): Embedder {
         deps.onChange();
       }
     },
-    embed: (text, signal) => embed(text, signal),
+    embed,
     warm() {
       if (worker.loaded() !== null) return true;
       // A failure is shown by the state, and the next request reports it.
-      if (!isWarming) {
+      if (!isWarming && worker.restartDelayMs() === 0) {
         isWarming = true;
-        void embed("warm", closing.signal, warmTimeoutMs)
+        void worker
+          .ready(AbortSignal.any([closing.signal, AbortSignal.timeout(warmTimeoutMs)]))
           .catch(() => undefined)
           .finally(() => {
             isWarming = false;

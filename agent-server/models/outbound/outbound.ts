@@ -12,39 +12,39 @@ import { restoreEvents } from "./restore.ts";
 import { asWritten, mapTexts, textsOf } from "./texts.ts";
 import type { Candidate } from "../provider-selection.ts";
 
-/** A request as a model may be told it, and the way back. */
+/** A request prepared for a model, and how to restore its answer. */
 export interface Outbound {
   readonly request: ModelRequest;
-  /** How many values of each kind it hides; on the receipt of the call. */
+  /** Number of hidden values by kind, for the receipt of the call. */
   readonly hidden: Readonly<Record<string, number>>;
-  /** The model's answer with personal data in its place, in words, thoughts and arguments of tools. Secrets stay hidden. */
+  /** Restores personal data in the model's text, reasoning and tool arguments. Secrets stay hidden. */
   restore(events: AsyncIterable<ModelEvent>): AsyncIterable<ModelEvent>;
 }
 
 export interface OutboundDeps {
-  /** Without them secrets are taken out for good, and personal data is not looked for. */
+  /** Without them, secrets are removed irreversibly, and personal data is not searched. */
   placeholders: Placeholders | undefined;
   redactor: Redactor;
-  /** What is looked for in what leaves this machine; nothing where absent. */
+  /** Rules for personal data in requests that leave this machine; none when absent. */
   personal: PersonalRules | undefined;
-  /** Personal data in the owner's words that rules do not find, such as names a model on this machine finds. */
+  /** Finds personal data in the user's text that rules miss, such as names found by a local model. */
   more?: ((text: string, signal: AbortSignal) => Promise<PiiMatch[]>) | undefined;
 }
 
 export interface Destination {
   questId: string | null;
-  /** False for the local model and for servers of this machine. */
+  /** False for the local model and for servers on this machine. */
   leavesMachine: boolean;
   signal: AbortSignal;
 }
 
-/** What the model is told of them, where there are any. */
+/** Explains placeholders to the model, where there are any. */
 const rule =
   "Words like EMAIL_k482p137f or HIDDEN_t905b221m stand for values that are kept from you: use each exactly as it is written, whole, as if it were the value; it is put back here. The value of a HIDDEN_… is a secret: it is put back in files alone, never in commands, addresses or messages.";
 
 /**
- * A request made ready for where it goes (requirement M6): secrets are hidden from every model, personal data from those that are not on
- * this machine. Images and the providers' own blocks go as they are.
+ * Prepares a request for its destination (requirement M6): secrets are hidden from every model, personal data from those that are not on this
+ * machine. Images and the providers' own blocks are sent unchanged.
  */
 export async function prepareOutbound(request: ModelRequest, deps: OutboundDeps, to: Destination): Promise<Outbound> {
   const { placeholders, redactor } = deps;
@@ -71,10 +71,10 @@ function ownersTexts({ messages }: ModelRequest): string[] {
   );
 }
 
-/** Texts of a quest that were looked at once: a conversation is sent again with each step, and what was found is known. */
+/** Texts of a quest that were already searched, since each step sends the conversation again. */
 const lookedAt = new WeakMap<QuestPlaceholders, Set<string>>();
 
-/** A value that shows for what it is in one text is hidden in all of them, those before it too. */
+/** A value found in one text is hidden in all texts, including earlier ones. */
 async function hideAll(
   request: ModelRequest,
   quest: QuestPlaceholders,
@@ -100,7 +100,7 @@ async function hideAll(
   }
 }
 
-/** The embedded model and servers of this machine see personal data as it is. A provider's own API may go on to anywhere, whatever its address. */
+/** The embedded model and servers on this machine get personal data unchanged. Any other API may forward it, whatever its address. */
 export function leavesMachine({ kind, connection }: Pick<Candidate, "kind" | "connection">): boolean {
   if (connection === null) return kind !== "local";
   if (kind !== "local" && kind !== "openai_compatible") return true;

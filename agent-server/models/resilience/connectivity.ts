@@ -1,15 +1,15 @@
 import type { Candidate } from "../provider-selection.ts";
 
-/** `refused`: none of them answers, but something on the way refused, so it need not be the network. */
+/** `refused`: no provider answers, but a host refused the connection, so there may be a network. */
 export type Reach = "reachable" | "refused" | "offline";
 
-/** Whether the providers' servers can be reached at all (M9, offline detection). */
+/** Detects whether there is a network, by the providers' servers (M9). */
 export interface Connectivity {
-  /** There seemed to be no network when it was last looked. */
+  /** Whether the last check found no network. */
   isOffline(): boolean;
-  /** After a connection to one of them failed: tries the others. */
+  /** Checks the other providers after a connection to one failed. */
   lookAfter(failed: string, error: unknown, candidates: readonly Candidate[]): Promise<Reach>;
-  /** While offline: looks again, unless that was done a moment ago. True when there is still no network. */
+  /** Checks again while offline, unless it was checked just before. Returns true while there is no network. */
   lookAgain(): Promise<boolean>;
   close(): void;
 }
@@ -18,7 +18,7 @@ const patienceMs = 2_500;
 const freshMs = 3_000;
 const againMs = 15_000;
 
-/** What a system says when a server cannot be reached: its name is not found, or no connection comes about. */
+/** System errors for an unreachable server: no name resolution, or no connection. */
 const noWay: ReadonlySet<string> = new Set([
   "ENOTFOUND",
   "EAI_AGAIN",
@@ -32,7 +32,7 @@ const noWay: ReadonlySet<string> = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
-/** How a failure came about, where it is that no connection did; `reachable` for every other. */
+/** Classifies an error; `reachable` for every error that is not a failed connection. */
 export function reachOfFailure(error: unknown): Reach {
   const codes = new Set<string>();
   const seen = new Set<unknown>();
@@ -49,8 +49,8 @@ export function reachOfFailure(error: unknown): Reach {
 }
 
 /**
- * @param deps.isCloud a provider that is reached over the network
- * @param deps.onChange told of each change, with whether it is offline now
+ * @param deps.isCloud whether a provider is reached over the network
+ * @param deps.onChange called for each change
  */
 export function createConnectivity(deps: {
   isCloud: (candidate: Candidate) => boolean;
@@ -69,12 +69,12 @@ export function createConnectivity(deps: {
     if (value === offline || closed) return;
     offline = value;
     if (timer !== null) clearInterval(timer);
-    // What is shown turns by itself, also while nobody asks a model.
+    // Keeps the displayed state current while no model is called.
     timer = value ? setInterval(() => void look([], deps.candidates).catch(() => undefined), againMs).unref() : null;
     deps.onChange(value);
   }
 
-  /** Several requests that fail at once look once. @param known what is known of one already, by name */
+  /** Concurrent failures share one check. @param known results that are known already, by name */
   function look(known: readonly [string, Reach][], candidates: () => Promise<readonly Candidate[]>): Promise<Reach> {
     looking ??= (async () => {
       try {
@@ -109,7 +109,7 @@ export function createConnectivity(deps: {
   };
 }
 
-/** Any answer at all will do, also one that says no. */
+/** Any response counts, even a rejection. */
 async function reach({ connection }: Candidate): Promise<Reach> {
   if (connection === null) return "offline";
   try {

@@ -1,20 +1,20 @@
 import type { ProviderKind } from "../../contract/models.ts";
 import { LancelotError } from "../../contract/errors.ts";
 
-/** Limits of one try, in ms. */
+/** Time limits of one attempt (ms). */
 export interface Limits {
-  /** Silence allowed before the first words (or thoughts). */
+  /** Until the first token of text or reasoning. */
   firstTokenMs: number;
-  /** Silence allowed after them. */
+  /** Between tokens. */
   idleMs: number;
-  /** The whole try, however much it says. */
+  /** For the whole attempt. */
   totalMs: number;
 }
 
-/** A server that only ever says that it lives does not answer. */
+/** Limit for a server that sends keep-alives but no token. */
 const firstTokenCapMs = 900_000;
 
-/** Aborts its signal when nothing was heard for too long, or the answer takes too long as a whole. */
+/** Aborts its signal after too long a silence, or when the whole answer takes too long. */
 export function watchTimeouts(
   about: { provider: string; displayName: string; kind: ProviderKind; model: string; limits: Limits },
   hasToken: () => boolean,
@@ -35,7 +35,7 @@ export function watchTimeouts(
     heard: (): void => {
       if (controller.signal.aborted) return;
       const wanted = hasToken() ? idleMs : firstTokenMs;
-      // `refresh` costs nothing, and this is called for every piece of a stream.
+      // `refresh` is cheap, and this is called for every chunk of a stream.
       if (wanted === limit) timer.refresh();
       else {
         clearTimeout(timer);
@@ -53,7 +53,7 @@ export function watchTimeouts(
       const data = { provider: about.displayName, model: about.model, reason: "timeout" };
       if (over) {
         const message = `${about.displayName} was not done after ${inWords(totalMs)}, so it was stopped.`;
-        // As long again would most likely end the same way.
+        // A second attempt would most likely end the same way.
         return new LancelotError("unavailable", message, { data: { ...data, retryable: false } });
       }
       const message = began

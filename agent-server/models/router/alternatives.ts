@@ -8,13 +8,13 @@ import type { Route } from "./types.ts";
 import type { Targets } from "./targets.ts";
 
 type Alternatives = RouterDecision["alternatives"];
-/** Where a lane would lead; empty where it leads nowhere, and why. */
+/** The target of a lane, or why it has none. */
 type Place = { lane: Lane; provider: string; model: string } | { problem: string };
 
-/** What would answer besides may be this old (ms): it is read by people, and asking keys and disks for it takes longer than deciding. */
+/** How long alternatives are cached (ms). People read them, and reading keys and disks for them takes longer than the decision. */
 const keptMs = 5_000;
 
-/** What was possible besides a route, and why it was not taken: the other lanes, then the owner's chain. */
+/** The alternatives to a route, and why they were not chosen: the other lanes, then the user's failover list. */
 export function createAlternatives(deps: {
   targets: Targets;
   breakers: Pick<Breakers, "isOpen">;

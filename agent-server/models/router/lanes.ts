@@ -3,14 +3,14 @@ import type { RouterConfig } from "./router-config.ts";
 import type { CallTask, RoutingRule } from "./types.ts";
 import { findPhrase, sizeOf, withoutCode } from "./request-features.ts";
 
-/** A lane with the rule that chose it and why, in a sentence. */
+/** A lane, the rule that chose it, and the reason for the user. */
 export interface LaneChoice {
   readonly lane: Lane;
   readonly rule: RoutingRule;
   readonly rationale: string;
 }
 
-/** Longer texts are looked at so far (characters). */
+/** Only the beginning of longer texts is examined (characters). */
 const lookedAt = 100_000;
 
 /**
@@ -60,12 +60,12 @@ function isLarge(config: RouterConfig, words: string): string | null {
   return null;
 }
 
-/** The trigger of a type; undefined where the owner left it out. */
+/** The trigger of a type; undefined where the user removed it. */
 export function trigger(config: RouterConfig, type: "risk" | "complexity" | "failure") {
   return config.escalation.triggers.find((one) => one.type === type);
 }
 
-/** The lanes in use, in the owner's order. */
+/** The lanes in use, in the user's order. */
 export function lanesInUse(config: RouterConfig): Lane[] {
   const order = config.routing_order.toSorted((one, other) => one.priority - other.priority).map(({ lane }) => lane);
   return [...new Set(order)];
@@ -82,7 +82,7 @@ function inUse(config: RouterConfig, choice: LaneChoice): LaneChoice {
   if (choice.rule === "override") return choice;
   const used = lanesInUse(config);
   const lane = nearest[choice.lane].find((one) => used.includes(one));
-  // Local tasks have no other place; and with no lane at all the local model is what sends nothing anywhere.
+  // Local tasks have no replacement; without any lane, the local model is used because it sends nothing.
   if (lane === choice.lane || (lane === undefined && choice.lane.startsWith("local"))) return choice;
   const instead = lane ?? "local_utility";
   return {
@@ -99,7 +99,7 @@ const names: Record<Lane, string> = {
   flagship_deep: "the strong model",
 };
 
-/** A lane as people read it. */
+/** The display name of a lane. */
 export function named(lane: Lane): string {
   return names[lane];
 }

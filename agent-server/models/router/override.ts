@@ -5,8 +5,8 @@ import type { Selection } from "../provider-selection.ts";
 import { isOnThisMachine } from "./targets.ts";
 
 /**
- * Whether an owner's choice for a task can be followed: its provider is one of models.yaml and can be used, and a local lane is not asked
- * of a provider that is elsewhere. Which models a provider takes it says itself.
+ * Checks whether a user's choice for a task can be used: its provider is in models.yaml and available, and a local lane is not combined with
+ * a remote provider. The provider itself checks the model.
  * @throws LancelotError `not_found`, `unavailable` or `invalid_params`
  */
 export async function checkOverride(override: ModelOverride, deps: { selection: Selection; config: () => LoadedConfig }): Promise<void> {

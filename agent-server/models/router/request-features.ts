@@ -1,4 +1,4 @@
-/** Code says nothing of what is asked: fenced blocks and inline code are left out. */
+/** Removes fenced blocks and inline code, which say nothing about the kind of request. */
 export function withoutCode(text: string): string {
   return text.replaceAll(/```[\s\S]*?(?:```|$)/g, " ").replaceAll(/`[^`\n]{1,200}`/g, " ");
 }
@@ -6,8 +6,8 @@ export function withoutCode(text: string): string {
 const patterns = new Map<string, RegExp>();
 
 /**
- * A phrase of the owner's as a pattern: whole words in any case; `*` stands for the rest of a word, `..` for up to four words
- * between, a space for any space.
+ * Compiles a configured phrase: whole words, case-insensitive; `*` matches the rest of a word, `..` up to four words, a space any
+ * whitespace.
  */
 export function phrasePattern(phrase: string): RegExp {
   const known = patterns.get(phrase);
@@ -23,7 +23,7 @@ export function phrasePattern(phrase: string): RegExp {
   return pattern;
 }
 
-/** The first of the phrases that stands in a text, as it stands there; null when none does. */
+/** The first phrase that occurs in a text, as written there; null without one. */
 export function findPhrase(text: string, phrases: readonly string[]): string | null {
   for (const phrase of phrases) {
     const found = phrasePattern(phrase).exec(text);
@@ -39,9 +39,9 @@ function escape(text: string): string {
 /** How much work a request describes. */
 export interface RequestSize {
   readonly words: number;
-  /** Lines that are items of a list, or the parts of a sequence told in words, whichever are more. */
+  /** List items, or steps of a sequence in prose, whichever are more. */
   readonly steps: number;
-  /** Files it names, each once. */
+  /** Number of different files it names. */
   readonly files: number;
 }
 

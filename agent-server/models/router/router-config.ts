@@ -21,7 +21,7 @@ const LaneChoice = z.looseObject({
   model: z.string().min(1).max(300).optional().describe("Instead of the one in the provider's profile."),
 });
 
-/** `config/router.yaml`: the published schema, and ours beside it. */
+/** `config/router.yaml`: the published schema with Lancelot's additions. */
 export const RouterConfig = z.looseObject({
   version: z.union([z.string(), z.number()]).optional(),
   routing_order: z
@@ -63,20 +63,20 @@ export type RouterConfig = z.infer<typeof RouterConfig>;
 
 export interface LoadedRouter {
   readonly config: RouterConfig;
-  /** Why the owner's file is not in use, with file and line; null when it is (or there is none). */
+  /** Why the user's file is not used, with file and line; null when it is used or absent. */
   readonly problem: string | null;
-  /** What in the owner's file has no effect. */
+  /** Settings of the user's file that have no effect. */
   readonly notices: readonly string[];
-  /** Both, each at its line. */
+  /** Problem and notices, each with its line. */
   readonly issues: readonly ConfigIssue[];
 }
 
 const fileName = "config/router.yaml";
 
-/** The owner's `router.yaml` over the shipped one; read again when either file, or the names of models.yaml, changed. */
+/** The user's `router.yaml` over the shipped one, read again when either file, or the names of models.yaml, changed. */
 export function createRouterFile(deps: { configDir: string; dataDir: string; providers: () => readonly string[] }): {
   read(): LoadedRouter;
-  /** What a text of the owner's would come to. */
+  /** The result of a user's text. */
   check(text: string): LoadedRouter;
 } {
   const shippedPath = join(deps.configDir, "router.yaml");
@@ -98,7 +98,7 @@ export function createRouterFile(deps: { configDir: string; dataDir: string; pro
 }
 
 /**
- * The shipped text with the owner's laid over it. A broken owner's text leaves the shipped one, and says why.
+ * The user's text over the shipped one. With an invalid user's text, the shipped one applies and `problem` says why.
  * @param providers the names of models.yaml
  */
 export function loadRouter(shippedText: string, ownerText: string | null, providers: readonly string[]): LoadedRouter {
@@ -151,7 +151,7 @@ function merge(shipped: Record<string, unknown>, owner: Record<string, unknown>)
     merged[key] = isRecord(theirs) && isRecord(mine) ? merge(theirs, mine) : mine;
   }
   const [theirs, mine] = [shipped["triggers"], owner["triggers"]];
-  // A trigger that is only named keeps what the shipped one of its type says.
+  // A trigger without settings keeps those of the shipped trigger of its type.
   if (Array.isArray(theirs) && Array.isArray(mine))
     merged["triggers"] = mine.map((one: unknown) =>
       isRecord(one) ? { ...toRecord(theirs.find((other: unknown) => isRecord(other) && other["type"] === one["type"])), ...one } : one,
@@ -159,7 +159,7 @@ function merge(shipped: Record<string, unknown>, owner: Record<string, unknown>)
   return merged;
 }
 
-/** Paths of the owner's keys that no schema knows. Lists are looked into one by one. */
+/** Paths of the user's keys that are not in the schema. List items are checked one by one. */
 function unknownKeys(value: unknown, schema: unknown = RouterConfig, path: string[] = []): string[][] {
   const inner = unwrap(schema);
   if (inner instanceof z.ZodArray)

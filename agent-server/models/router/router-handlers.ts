@@ -12,13 +12,13 @@ import { chooseLane } from "./lanes.ts";
 import type { CallTask } from "./types.ts";
 import type { Router } from "./router.ts";
 
-/** What is shown of the router. */
+/** The router's state for display. */
 export interface RouterView {
-  /** Where a text would go. Nothing is executed, kept or recorded. */
+  /** The route of a text. Nothing is executed, stored or recorded. */
   decide(params: Params<"router.decide">, override: ModelOverride | undefined): Promise<RouterDecision>;
   decisions(params: Params<"router.decisions">): Result<"router.decisions">;
   stats(): Result<"router.stats">;
-  /** What of the models cannot be used now, in words; empty while nothing is wrong. */
+  /** The current problems of providers; empty without any. */
   degraded(): string[];
 }
 
@@ -83,7 +83,7 @@ export function createRouterView(deps: {
   };
 }
 
-/** @param overrideOf the owner's choice for a task */
+/** @param overrideOf the user's choice for a task */
 export function routerHandlers(
   { router: view, lint }: { router: RouterView; lint(file: "models" | "router", text: string): ConfigIssue[] },
   overrideOf: (questId: string) => ModelOverride | undefined,

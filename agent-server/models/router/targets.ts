@@ -7,22 +7,22 @@ import type { ActiveModel } from "../request.ts";
 import type { Candidate, Selection } from "../provider-selection.ts";
 import type { RouterConfig } from "./router-config.ts";
 
-/** Where a call goes: a provider, and the profile of it with the model that answers. */
+/** The target of a call: a provider, its profile, and the model. */
 export interface Target {
   readonly lane: Lane;
   readonly candidate: Candidate;
   readonly profile: Profile;
   readonly model: ActiveModel;
-  /** What should be said of this choice beside the rule: the strong model is the fast one, for example. */
+  /** A note for the rationale, for example that the strong model is the fast one. */
   readonly note: string | null;
 }
 
-/** Which provider and model a lane means now. */
+/** A lane to resolve to its provider and model. */
 export interface Wanted {
   readonly lane: Lane;
   readonly profile?: "fast" | "deep" | "cache" | undefined;
   readonly override?: ModelOverride | undefined;
-  /** Name in models.yaml that goes before the configured one. */
+  /** Name in models.yaml that overrides the configured one. */
   readonly provider?: string | undefined;
 }
 
@@ -40,8 +40,8 @@ const patienceMs = 15_000;
 
 export function createTargets({ selection, listing, local, chosen }: TargetsDeps) {
   /**
-   * @param loaded models.yaml as it is
-   * @throws LancelotError `unavailable` with the next step when what is wanted cannot answer now.
+   * @param loaded the current models.yaml
+   * @throws LancelotError `unavailable` with the next step when there is no usable target
    */
   async function resolve(wanted: Wanted, loaded: LoadedConfig, router: RouterConfig): Promise<Target> {
     const { lane, override } = wanted;
@@ -54,7 +54,7 @@ export function createTargets({ selection, listing, local, chosen }: TargetsDeps
         `${candidate.displayName} is not on this machine, so it cannot do what belongs to ${lane}. Name a local one in config/router.yaml.`,
         { data: { what: "model", action: "choose_model" } },
       );
-    // A model that the owner named for the lane's provider says nothing about another one.
+    // A model configured for the lane's provider is never sent to another provider.
     const ownModel = configured?.provider === undefined || configured.provider === candidate.name ? configured?.model : undefined;
     const sameProvider = override?.provider === undefined || override.provider === configured?.provider;
     const model = override?.model ?? (sameProvider ? ownModel : undefined);
@@ -77,7 +77,7 @@ export function createTargets({ selection, listing, local, chosen }: TargetsDeps
 
   async function ofLocal(candidate: Candidate, loaded: LoadedConfig, lane: Lane, wanted: string | undefined): Promise<Target> {
     const note = lane === "flagship_deep" ? "The local model is the only one of its provider: it has no stronger one." : null;
-    // Whatever it is asked for, what it does is done here.
+    // The local model runs on this machine, whatever lane it answers for.
     const own: Lane = lane === "local_redaction" ? lane : "local_utility";
     const { name: provider, kind, displayName } = candidate;
     if (candidate.connection === null) {
@@ -106,7 +106,7 @@ export function createTargets({ selection, listing, local, chosen }: TargetsDeps
     return { provider, kind, model: profile.model, displayName, contextWindow, small: candidate.config?.small ?? false, ...notice };
   }
 
-  /** The model of a local server: the one named, else the first it offers. */
+  /** The model of a local server: the configured one, otherwise the first that it lists. */
   async function serverModel(candidate: Candidate, named: string): Promise<string> {
     if (named !== "auto") return named;
     const [first] = await listing.ask(candidate, AbortSignal.timeout(patienceMs));
@@ -117,7 +117,7 @@ export function createTargets({ selection, listing, local, chosen }: TargetsDeps
     );
   }
 
-  /** The first model the editor offers. */
+  /** The first model that the editor offers. */
   async function editorsModel(candidate: Candidate): Promise<string> {
     const [first] = await listing.ask(candidate, AbortSignal.timeout(patienceMs));
     if (first !== undefined) return first.model;
@@ -129,21 +129,21 @@ export function createTargets({ selection, listing, local, chosen }: TargetsDeps
   return { resolve };
 }
 
-/** The profile of a provider; what it does not have is its fast one. @throws LancelotError `unavailable` */
+/** The profile of a provider; the fast one where it is missing. @throws LancelotError `unavailable` */
 export function profileOf(candidate: Candidate, lane: "fast" | "deep" | "cache"): Profile {
   const profile = candidate.config?.[lane] ?? candidate.config?.fast;
   if (profile === undefined) throw new LancelotError("unavailable", `${candidate.displayName} has no fast profile in config/models.yaml.`);
   return profile;
 }
 
-/** The deep profile asks something else than the fast one: another model, or thinking. */
+/** Whether the deep profile differs from the fast one: another model, or thinking. */
 export function hasOwnDeep(candidate: Candidate): boolean {
   const { fast, deep } = candidate.config ?? {};
   if (deep === undefined || fast === undefined) return deep !== undefined;
   return deep.model !== fast.model || (deep.thinking?.enabled ?? false) !== (fast.thinking?.enabled ?? false);
 }
 
-/** A model computed here: nothing leaves the machine, and it may read a long prompt for minutes before its first word. */
+/** Whether the model runs on this machine: nothing leaves it, and a long prompt may take minutes before the first token. */
 export function isOnThisMachine(candidate: Candidate): boolean {
   if (candidate.connection === null) return candidate.kind === "local";
   const { hostname } = new URL(candidate.connection.baseUrl);

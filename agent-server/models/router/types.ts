@@ -1,35 +1,35 @@
 import type { Lane, ModelOverride, RouterDecision } from "../../contract/router.ts";
 import type { ActiveModel } from "../request.ts";
 
-/** What a call of a model is for. */
+/** The purpose of a model call. */
 export interface CallTask {
   /** `plan`, `review`, `debug`, `edit`, `chat`, … or a local task such as `summarize`. */
   readonly type: string;
-  /** The owner's words: risk and size are looked for in them. */
+  /** The user's request, which is examined for risk and size. */
   readonly text: string;
-  /** The owner's choice for this task. */
+  /** The user's choice for this task. */
   readonly override?: ModelOverride | undefined;
-  /** A profile the caller wants whatever the words say. */
+  /** A profile that the caller requires. */
   readonly profile?: "fast" | "deep" | "cache" | undefined;
 }
 
 export type RoutingRule = RouterDecision["rule"];
 
-/** Where a call goes and why. Nothing is sent yet. */
+/** Where a call goes, and why. Nothing is sent yet. */
 export interface Route {
   readonly task: CallTask;
   readonly lane: Lane;
   readonly rule: RoutingRule;
-  /** In sentences for the owner. */
+  /** The reason, in sentences for the user. */
   readonly rationale: string;
-  /** What answers. */
+  /** The model that answers. */
   readonly model: ActiveModel;
   readonly alternatives: RouterDecision["alternatives"];
-  /** What the owner should read in the answer: what could not be used, and what is used instead. */
+  /** A message for the user about a failover or escalation: what failed, and what is used instead. */
   readonly notice: string | null;
-  /** What was tried for this call before, as `provider lane`. */
+  /** Routes that failed for this call, as `provider lane`. */
   readonly tried: readonly string[];
-  /** How long the decision took (ms). */
+  /** Duration of the decision (ms). */
   readonly decidedMs: number;
 }
 
@@ -49,7 +49,7 @@ export interface RouteSequence {
    */
   failover(error: unknown): Promise<Route>;
   /**
-   * Chooses the strong model after an answer that was of no use. Null: there is none, and the last route stays.
+   * Chooses the strong model after an unusable answer. Null: there is none, and the last route stays.
    * @param problem completes a sentence that begins with the model's name, such as "returned no answer"
    */
   escalate(problem: string): Promise<Route | null>;

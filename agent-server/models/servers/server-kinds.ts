@@ -13,7 +13,7 @@ export const displayNames: Record<Kind, string> = {
   other: "Model server",
 };
 
-/** The list that all of them give; each adds what it knows of a model's window in its own way. */
+/** The list that all of them provide; each has its own field for the context window. */
 export const ModelList = z.object({
   data: z.array(
     z.object({
@@ -31,7 +31,7 @@ export type ModelList = z.infer<typeof ModelList>;
 const OllamaTags = z.object({ models: z.array(z.object({ name: z.string(), details: z.unknown().optional() })) });
 const OllamaModel = z.object({
   model_info: z.record(z.string(), z.unknown()).optional(),
-  /** Lines such as `num_ctx 8192`, where its owner set one. */
+  /** Lines such as `num_ctx 8192`, where the user configured one. */
   parameters: z.string().optional(),
 });
 const LlamaProps = z.object({
@@ -50,14 +50,14 @@ const LmStudioModels = z.object({
 });
 const VllmVersion = z.object({ version: z.string() });
 
-/** Models of an Ollama that are asked for their window, one request each. */
+/** Number of Ollama models whose context window is requested, one request each. */
 const asked = 20;
-/** What Ollama computes with where nobody set another size. Tokens. */
+/** Ollama's default context size (tokens). */
 const ollamaWindow = 4_096;
 
 /**
- * Which server it is and what it offers, by what only that one answers. `ask` reaches this server alone and gives null for anything
- * but JSON of the shape asked for.
+ * Detects the kind of a server and its models by its specific endpoints. `ask` reaches this server only and returns null for anything but JSON
+ * of the requested shape.
  */
 export async function recognise(ask: Ask, list: ModelList): Promise<{ kind: Kind; models: Models }> {
   const [tags, props, studio, version] = await Promise.all([
@@ -96,7 +96,7 @@ async function ollamaModels(ask: Ask, models: { name: string }[]): Promise<Model
   );
 }
 
-/** Ollama cuts what is longer without a word, so what it computes with counts, not what the model could. */
+/** Ollama truncates longer prompts silently, so its configured context counts, not the model's maximum. */
 function ollamaContext({ model_info: info = {}, parameters = "" }: z.infer<typeof OllamaModel>): number | null {
   const set = Number(/^num_ctx\s+(\d+)/m.exec(parameters)?.[1] ?? Number.NaN);
   if (Number.isInteger(set)) return set;

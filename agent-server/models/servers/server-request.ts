@@ -1,12 +1,12 @@
 import type * as z from "zod";
 
-/** Asks a server for JSON of a shape: by GET, or by POST of a body. Null for anything else that comes, or nothing in time. */
+/** Requests JSON of a shape from a server: GET, or POST with a body. Null for any other response, or none in time. */
 export type Ask = <T>(path: string, shape: z.ZodType<T>, body?: unknown) => Promise<T | null>;
 
-/** Characters; no list of models is longer. */
+/** Characters; longer than any list of models. */
 const longest = 4_000_000;
 
-/** @param fetch reaches the origin and nothing else */
+/** @param fetch reaches only the origin */
 export function createAsk(origin: string, fetch: typeof globalThis.fetch, signal: AbortSignal): Ask {
   return async (path, shape, body) => {
     try {
@@ -21,20 +21,20 @@ export function createAsk(origin: string, fetch: typeof globalThis.fetch, signal
       const parsed = shape.safeParse(JSON.parse(text));
       return parsed.success ? parsed.data : null;
     } catch {
-      // Nobody there, somebody else, or too slow: no server that could be used.
+      // No server, a different one, or one that is too slow.
       return null;
     }
   };
 }
 
-/** The body; null when it is longer than anything that is asked for. */
+/** The body; null when it exceeds the limit. */
 export async function readText(response: Response): Promise<string | null> {
   if (response.body === null) return "";
   const decoder = new TextDecoder();
   let text = "";
   for await (const piece of response.body as unknown as AsyncIterable<Uint8Array>) {
     text += decoder.decode(piece, { stream: true });
-    // Leaving the loop ends the connection.
+    // Leaving the loop closes the connection.
     if (text.length > longest) return null;
   }
   return text + decoder.decode();

@@ -8,20 +8,20 @@ import { holdsSchema } from "./structured-output-probe.ts";
 
 export interface ServersDeps {
   gatedFetch: GatedFetch;
-  /** Providers of models.yaml that speak the OpenAI API, with their addresses. */
+  /** Providers of models.yaml with an OpenAI-compatible API, with their addresses. */
   configured: () => readonly { name: string; baseUrl: string }[];
-  /** Where they are looked for besides; the ports they come with, unless said. */
+  /** Further ports to check; the default ports of known servers when absent. */
   ports?: readonly number[];
-  /** Silence after which a port counts as empty. Milliseconds. */
+  /** Timeout of a port check (ms). */
   patienceMs?: number;
 }
 
-/** Model servers on this machine (M2): looked for when asked, used by the owner's act alone. */
+/** Model servers on this machine (M2): searched on request, used only by the user's choice. */
 export interface Servers {
   find(signal: AbortSignal): Promise<LocalServer[]>;
   /**
-   * A server and model the owner chose, as it is now, with whether the model answers in a JSON schema.
-   * @throws LancelotError `not_found` when it does not answer there any more or does not offer the model
+   * A server and model that the user chose, and whether the model supports JSON schemas.
+   * @throws LancelotError `not_found` when it no longer responds or does not offer the model
    */
   choose(url: string, model: string, signal: AbortSignal): Promise<LocalServer & { name: string; contextWindow: number | null }>;
 }
@@ -31,7 +31,7 @@ const knownPorts = { 11_434: "ollama", 8_080: "llama-server", 1_234: "lm-studio"
 const Refusal = z.object({ error: z.unknown() });
 
 export function createServers(deps: ServersDeps): Servers {
-  /** Whether a model holds a schema, by address and model: asked once while this host runs. */
+  /** Whether a model supports JSON schemas, by address and model; tested once per host process. */
   const structured = new Map<string, boolean>();
   const { patienceMs = 1_500 } = deps;
 
@@ -41,7 +41,7 @@ export function createServers(deps: ServersDeps): Servers {
     const patience = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
     const ask = createAsk(origin, fetch, patience);
     const provider = deps.configured().find(({ baseUrl }) => sameAddress(baseUrl, url))?.name ?? null;
-    // All of them give this list, and it does no harm to whatever else may listen there; only then it is asked more.
+    // All of them provide this list, and the request harms no other program; only then more is requested.
     const list = await ask("/v1/models", ModelList);
     if (list === null) return refused(origin, fetch, patience, provider);
     const { kind, models } = await recognise(ask, list);
@@ -60,7 +60,7 @@ export function createServers(deps: ServersDeps): Servers {
     };
   }
 
-  /** A server that is known by its port and its refusal: still loading, or it wants a key. */
+  /** A server known by its port and its rejection: it is still loading, or requires an API key. */
   async function refused(
     origin: string,
     fetch: typeof globalThis.fetch,
@@ -113,7 +113,7 @@ export function createServers(deps: ServersDeps): Servers {
   };
 }
 
-/** A name no other provider has. */
+/** A name that no other provider has. */
 function freeName(kind: LocalServer["kind"], taken: readonly { name: string }[]): string {
   const base = kind === "other" ? "local-server" : kind;
   for (let number = 1; ; number++) {

@@ -1,15 +1,15 @@
 import * as z from "zod";
 import { readText } from "./server-request.ts";
 
-/** The first answer of a model that is not loaded yet comes late. Milliseconds. */
+/** Includes loading the model (ms). */
 const patienceMs = 30_000;
 
 const Completion = z.object({ choices: z.array(z.object({ message: z.object({ content: z.string().nullish() }) })).min(1) });
 const Sample = z.strictObject({ city: z.string(), inhabitants: z.number() });
 
 /**
- * Whether a model of a server answers in a JSON schema when told to. Some refuse it, some templates fail, and some servers take it and
- * pay no heed. Null where that could not be told: no answer in time, or a failure of another kind.
+ * Whether a model of a server supports JSON schemas. Some servers reject them, some templates fail, and some servers ignore them. Null when
+ * unknown: no answer in time, or a different failure.
  */
 export async function holdsSchema(
   url: string,

@@ -13,15 +13,15 @@ interface AdmissionDeps {
   today(): string;
 }
 
-/** What a call that is refused says in its `data.cap`. */
+/** `data.cap` of the error for a rejected call. */
 type Why = "quest" | "day" | "unpriced" | "settings";
 
 const nothingHeld: Admission = { id: "", release: () => undefined };
 
 /**
- * Lets a call pass that cannot pass a cap, whatever it turns out to cost, and holds that much until it is counted: two calls at
- * once, also of two windows, cannot pass the cap together.
- * @throws LancelotError `denied`, `data.reason: "cap"`.
+ * Admits a call only if it cannot exceed a cap whatever it costs, and reserves that amount until it is counted, so that concurrent calls, also
+ * of two windows, cannot exceed the cap together.
+ * @throws LancelotError `denied`, `data.reason: "cap"`
  */
 export function admitCall({ store, prices, caps, today }: AdmissionDeps, next: NextCall): Admission {
   const onThisMachine = next.onThisMachine === true || next.kind === "local";
@@ -95,7 +95,7 @@ function refused(cap: Why, message: string, spent: Nanos | null, limitUsd: numbe
   });
 }
 
-/** Cents, and as many places more as a small amount needs to be seen. */
+/** Two decimal places, or as many as a small amount needs. */
 function usd(nanos: Nanos): string {
   const value = toUsd(nanos);
   const places = value === 0 || value >= 0.1 ? 2 : Math.min(9, 1 - Math.floor(Math.log10(value)));

@@ -1,6 +1,6 @@
-/** Which day an instant belongs to, where this machine (or `timeZone`, an IANA name) is: YYYY-MM-DD. */
+/** The date of an instant in the machine's time zone, or in `timeZone` (an IANA name): YYYY-MM-DD. */
 export function createCalendar(timeZone?: string): (at: Date) => string {
-  // A formatter brings megabytes of the system's tables into memory; the machine's own zone needs none.
+  // A formatter loads megabytes of system tables; the machine's own zone needs none.
   if (timeZone === undefined) return (at) => `${pad(at.getFullYear(), 4)}-${pad(at.getMonth() + 1, 2)}-${pad(at.getDate(), 2)}`;
   const format = new Intl.DateTimeFormat("en-CA", {
     timeZone,
@@ -20,7 +20,7 @@ function pad(number: number, digits: number): string {
   return String(number).padStart(digits, "0");
 }
 
-/** The day `count` days before; days of a calendar, so that a day of 23 or 25 hours is one too. */
+/** The date `count` days earlier, by the calendar, so that a day of 23 or 25 hours counts as one. */
 export function daysBefore(day: string, count: number): string {
   const [year = 0, month = 1, date = 1] = day.split("-").map(Number);
   return new Date(Date.UTC(year, month - 1, date - count)).toISOString().slice(0, 10);

@@ -1,18 +1,18 @@
 import type { Usage } from "../../contract/chat.ts";
 
-/** Pico-dollars a token, whole: a dollar per million tokens is 1,000,000 of them. */
+/** Whole pico-dollars per token: a dollar per million tokens is 1,000,000 of them. */
 export interface Rates {
   readonly input: number;
   readonly cachedInput: number;
   readonly cacheWrite: number;
-  /** Of what the provider is asked to keep longer than it usually does. */
+  /** For content with an extended cache lifetime. */
   readonly longCacheWrite: number;
   readonly output: number;
 }
 
-/** What a model's tokens cost. A prompt of more than `above` tokens pays the rates of that tier for all of its tokens. */
+/** The price of a model's tokens. A prompt of more than `above` tokens pays the rates of that tier for all its tokens. */
 export interface Price extends Rates {
-  /** From the lowest `above` to the highest. */
+  /** In ascending order of `above`. */
   readonly tiers: readonly (Rates & { readonly above: number })[];
 }
 
@@ -20,8 +20,8 @@ export interface Price extends Rates {
 export type Nanos = number;
 
 /**
- * What a call cost, in nano-dollars rounded once. `usage` is as the contract has it: what was cached and what was written to a cache are
- * parts of the input and pay their own rate instead of the plain one; thinking is part of the output; tokens of tools are part of the input.
+ * The cost of a call in nano-dollars, rounded once. Cached and cache-write tokens are part of the input and have their own rates; reasoning
+ * tokens are part of the output.
  */
 export function costOf(price: Price, usage: Usage): Nanos {
   const { plain, cached, writes, longWrites, output } = partsOf(usage);
@@ -35,12 +35,12 @@ export function costOf(price: Price, usage: Usage): Nanos {
   );
 }
 
-/** What the same call would have cost had the provider no cache. */
+/** The cost of the same call without a cache. */
 export function costWithoutCache(price: Price, usage: Usage): Nanos {
   return costOf(price, { ...usage, cachedInputTokens: 0, cacheWriteTokens: 0, longCacheWriteTokens: 0 });
 }
 
-/** The most a call can cost: every token of the prompt at the dearest rate an input token has, and the longest answer. */
+/** The maximum cost of a call: every input token at the highest rate, and the longest answer. */
 export function mostOf(price: Price, inputTokens: number, maxTokens: number): Nanos {
   const rates = ratesFor(price, inputTokens);
   const dearest = Math.max(rates.input, rates.cachedInput, rates.cacheWrite, rates.longCacheWrite);
@@ -51,7 +51,7 @@ export function toUsd(nanos: Nanos): number {
   return nanos / 1e9;
 }
 
-/** Nano-dollars of an amount a person wrote. */
+/** Nano-dollars of an amount in US dollars. */
 export function fromUsd(usd: number): Nanos {
   return Math.round(usd * 1e9);
 }
@@ -65,7 +65,7 @@ function ratesFor(price: Price, promptTokens: number): Rates {
   return price.tiers.findLast(({ above }) => promptTokens > above) ?? price;
 }
 
-/** A server that counts wrongly (more cached than there was) is not paid less than nothing for it. */
+/** A server that reports more cached than input tokens must not cause a negative cost. */
 function partsOf(usage: Usage) {
   const cached = Math.min(usage.cachedInputTokens, usage.inputTokens);
   const allWrites = Math.min(usage.cacheWriteTokens, usage.inputTokens - cached);

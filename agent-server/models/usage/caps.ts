@@ -15,16 +15,16 @@ export const UsageSettings = z.strictObject({
   version: z.literal("1.0").optional(),
   /** US dollars; null: no cap. */
   caps: z.strictObject({ quest_usd: Usd.nullable().optional(), day_usd: Usd.nullable().optional() }).nullable().optional(),
-  /** While a cap is set: may models be called whose price nobody knows? */
+  /** Whether models without a known price may be called while a cap is set. */
   allow_unpriced: z.boolean().optional(),
 });
 type UsageSettings = z.infer<typeof UsageSettings>;
 
-/** `config/usage.yaml`: the owner's laid over the shipped one. */
+/** `config/usage.yaml`: the user's file over the shipped one. */
 export interface CapsFile {
-  /** `problem`: the owner's file cannot be used, and what they meant to allow is not known. */
+  /** `problem`: the user's file is invalid, so the intended limits are unknown. */
   read(): { caps: UsageCaps; allowUnpriced: boolean; problem: string | null };
-  /** Writes the caps into the owner's file; comments stay. @throws LancelotError `conflict`, `unavailable`. */
+  /** Writes the caps into the user's file; comments stay. @throws LancelotError `conflict`, `unavailable` */
   write(caps: UsageCaps): void;
   changed(): boolean;
 }

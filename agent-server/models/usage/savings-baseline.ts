@@ -3,10 +3,10 @@ import type { LoadedConfig } from "../models-config.ts";
 import type { Price } from "./call-cost.ts";
 import type { Prices } from "./prices.ts";
 
-/** Where nothing is chosen, the first of these that has a price is compared with. */
+/** Without an active provider, the first of these with a price. */
 const order: readonly ProviderKind[] = ["anthropic", "openai", "gemini", "xai"];
 
-/** The fast lane of the active provider, or of the first one with a price: what local work is compared with. */
+/** The fast lane of the active provider, or of the first one with a price: the baseline for savings of local work. */
 export function fastLaneWithPrice(
   { config }: LoadedConfig,
   wanted: string | undefined,

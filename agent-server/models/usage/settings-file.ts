@@ -1,15 +1,15 @@
 import type * as z from "zod";
 import { fileStamp, parseOwnersYaml, readOwners, wordIssue } from "../config-yaml.ts";
 
-/** A YAML file the owner may have written, read again when it is another one. */
+/** A user's YAML file, read again when it changed. */
 export interface OwnersSettings<T> {
-  /** What it says, null where there is none or it cannot be used; why it cannot be, with its line. */
+  /** The value (null for a missing or invalid file) and the problem with its line. */
   read(): { readonly value: T | null; readonly problem: string | null };
-  /** True when the file is another one than `read` saw; false before the first `read`. */
+  /** Whether the file changed since `read`; false before the first `read`. */
   changed(): boolean;
 }
 
-/** @param of.name as people know it, such as `config/usage.yaml`; `example` keys such a file has. */
+/** @param of.name display name, such as `config/usage.yaml`; `example` keys of such a file */
 export function createOwnersSettings<S extends z.ZodType>(of: {
   path: string;
   name: string;
@@ -22,7 +22,7 @@ export function createOwnersSettings<S extends z.ZodType>(of: {
     try {
       return fileStamp(of.path);
     } catch (error) {
-      // It cannot even be looked at: reading it will say why.
+      // The file is inaccessible: reading it reports why.
       return `unreadable:${String(error)}`;
     }
   };
@@ -48,7 +48,7 @@ export function createOwnersSettings<S extends z.ZodType>(of: {
   };
 }
 
-/** @throws Error with the file, the line and what is wrong there. */
+/** @throws Error with the file, the line and the problem */
 export function parseSettings<S extends z.ZodType>(text: string, of: { name: string; example: string; schema: S }): z.output<S> {
   const problem = (line: number, what: string): Error => new Error(`${of.name} in the data folder, line ${line}: ${what}.`);
   const document = parseOwnersYaml(text, of.example);

@@ -72,7 +72,7 @@ describe("who did a task", () => {
   });
 
   it.each([
-    ["does it no better", { ...ableModel, tasks: [] }],
+    ["not suitable", { ...ableModel, tasks: [] }],
     ["is not loaded", { ...ableModel, loaded: false }],
     ["too long", { ...ableModel, contextWindow: 512 }],
   ])("is the rules where the model %s", async (reason, model) => {
@@ -94,8 +94,8 @@ describe("who did a task", () => {
   it.each<[string, Parameters<typeof scripted>[0], RegExp]>([
     ["fails", [new LancelotError("unavailable", "The local model's process ended unexpectedly.")], /ended unexpectedly/],
     ["answers what is no JSON, twice", ["no", "still no"], /not JSON/],
-    ["answers against the schema, twice", ['{"port": 0}', '{"port": 99999999}'], /does not hold the schema/],
-    ["is cut off, twice", [{ cut: '{"port": 80' }, { cut: '{"port": 80' }], /cut off/],
+    ["answers against the schema, twice", ['{"port": 0}', '{"port": 99999999}'], /schema/],
+    ["is cut off, twice", [{ cut: '{"port": 80' }, { cut: '{"port": 80' }], /truncated/],
   ])("is the rules after a model that %s; its receipt is a failure", async (_, answers, why) => {
     const { tasks, receipts, decisions, context } = open({ model: () => ableModel, stream: scripted(answers) });
     expect(await tasks.extractJson("The port is 8080.", schema, context)).toEqual({ value: { port: 8080 }, method: "rules" });
