@@ -68,7 +68,10 @@ export function createLocalOperations(deps: {
         const found = await servers.choose(url, model, signal);
         const { name: provider, displayName, contextWindow } = found;
         if (deps.chosen !== undefined && deps.chosen !== "" && deps.chosen !== provider)
-          throw new LancelotError("conflict", `LANCELOT_PROVIDER=${deps.chosen} decides here. Unset it to choose another provider.`);
+          throw new LancelotError(
+            "conflict",
+            `LANCELOT_PROVIDER=${deps.chosen} overrides this choice. Unset it to choose another provider.`,
+          );
         if (found.structured === false) deps.onUnstructured(found.url, model);
         if (found.provider === null) deps.configFile.addServer(provider, { displayName, url: found.url, model, contextWindow });
         else deps.configFile.choose(provider, { name: model, contextWindow });
@@ -101,9 +104,9 @@ export function localDoctorLine(state: LocalModel): DoctorLine {
       ...about,
       status: "warning",
       message: `It is not on this machine. ${fit}`,
-      nextStep: "Download it, or use a provider or server of yours.",
+      nextStep: "Download it, or use a provider or a server of your own.",
     };
-  if (status === "downloading") return { ...about, status: "warning", message: `${name} is being fetched.`, nextStep: null };
-  const speed = loaded?.tokensPerSecond ? ` and wrote ${loaded.tokensPerSecond.toFixed(0)} tokens a second last` : "";
-  return { ...about, status: "ok", message: `${name} is ${loaded ? `loaded${speed}` : "here"}. ${fit}`.trim(), nextStep: null };
+  if (status === "downloading") return { ...about, status: "warning", message: `${name} is downloading.`, nextStep: null };
+  const speed = loaded?.tokensPerSecond ? ` (last answer: ${loaded.tokensPerSecond.toFixed(0)} tokens/s)` : "";
+  return { ...about, status: "ok", message: `${name} is ${loaded ? `loaded${speed}` : "installed"}. ${fit}`.trim(), nextStep: null };
 }

@@ -47,7 +47,7 @@ export function createCalls(deps: CallDeps) {
     for (;;) {
       const route = context.route ?? (await routes.next(task));
       const target = deps.router.target(route);
-      if (target === undefined) throw new LancelotError("internal", "A call without the router's decision was refused.");
+      if (target === undefined) throw new LancelotError("internal", "A call requires a decision of the router.");
       const decision = begin(route, target, context);
       const startedAt = performance.now();
       let hasEnded = false;

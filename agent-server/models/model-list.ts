@@ -32,7 +32,7 @@ export function createListing(deps: { now: () => number }) {
       return offer;
     } catch (cause) {
       if (patience.aborted && !signal.aborted)
-        throw new LancelotError("unavailable", `${displayName} did not answer within ${patienceMs / 1000} s.`, { cause });
+        throw new LancelotError("unavailable", `${displayName} did not respond within ${patienceMs / 1000} s.`, { cause });
       throw cause;
     }
   }
@@ -47,7 +47,7 @@ export function createListing(deps: { now: () => number }) {
         offer = kind === "local" && candidate.connection === null ? await describeLocal(local) : await ask(candidate, signal);
       } catch (cause) {
         if (signal.aborted) throw cause;
-        problem = cause instanceof LancelotError ? cause.message : `${displayName} could not be asked.`;
+        problem = cause instanceof LancelotError ? cause.message : `${displayName} could not be reached.`;
       }
     const names = new Set(offer.map(({ model }) => model));
     for (const profile of [config?.fast, config?.deep, config?.cache]) {

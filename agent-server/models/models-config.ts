@@ -8,41 +8,36 @@ import { type ConfigIssue, fileStamp, isRecord, parseOwnersYaml, readOwners, toR
 
 const Thinking = z.looseObject({
   enabled: z.boolean(),
-  budget_tokens: z.int().min(1).max(1_000_000).default(10_000).describe("Tokens. Providers that know levels get the one nearest to it."),
+  budget_tokens: z.int().min(1).max(1_000_000).default(10_000).describe("Tokens. Providers with effort levels get the nearest one."),
 });
 const Profile = z.looseObject({
-  model: z.string().min(1).max(300).describe("As the provider names it."),
+  model: z.string().min(1).max(300).describe("The name that the provider uses."),
   max_tokens: z.int().min(1).max(1_000_000).default(8192).describe("Of one answer."),
-  temperature: z.number().min(0).max(2).optional().describe("0 to 2. Models that take none are not sent one."),
-  thinking: Thinking.optional().describe("Thinking before the answer, where the model can."),
-  context_window: z
-    .int()
-    .min(512)
-    .max(100_000_000)
-    .optional()
-    .describe("Tokens. The provider's own figure, or a guess, where it is absent."),
+  temperature: z.number().min(0).max(2).optional().describe("0 to 2. Not sent to models that do not support it."),
+  thinking: Thinking.optional().describe("Thinking before the answer, if the model supports it."),
+  context_window: z.int().min(512).max(100_000_000).optional().describe("Tokens. The provider's own figure, or an estimate, by default."),
 });
 export type Profile = z.infer<typeof Profile>;
 
 const BaseUrl = z
   .url({ protocol: /^https?$/, error: "must be an http or https address" })
-  .refine((value) => !URL.canParse(value) || new URL(value).username === "", "must not carry a user name or key; use api_key_name");
+  .refine((value) => !URL.canParse(value) || new URL(value).username === "", "must not contain a user name or key; use api_key_name");
 
 const ProviderConfig = z
   .looseObject({
-    kind: ProviderKind.describe("Which kind of provider. openai_compatible: a server of your own or of others."),
-    display_name: z.string().min(1).max(100).optional().describe("As it is shown."),
+    kind: ProviderKind.describe("Which kind of provider. openai_compatible: your own or a hosted server."),
+    display_name: z.string().min(1).max(100).optional().describe("Display name."),
     mode: z.enum(["sdk", "api"]).default("sdk").describe("sdk: the provider's own library. api: plain requests, without loading it."),
-    base_url: BaseUrl.optional().describe("Address of the server; the provider's own where it is absent."),
+    base_url: BaseUrl.optional().describe("Address of the server; the provider's own by default."),
     api_key_name: z
       .string()
       .regex(/^[A-Z][A-Z0-9_]{1,99}$/, "must be capital letters, digits and underscores")
       .optional()
       .describe("Name of the stored key. Never the key itself."),
     small: z.boolean().optional().describe("A small model behind the address: short prompts, few tools."),
-    fast: Profile.optional().describe("Does the work (lane flagship_fast)."),
+    fast: Profile.optional().describe("The fast model (lane flagship_fast)."),
     deep: Profile.optional().describe(
-      "The strong model (lane flagship_deep): plans, reviews, risky and large requests, and what the fast one fails at.",
+      "The strong model (lane flagship_deep): plans, reviews, risky and large requests, and retries after the fast model failed.",
     ),
     cache: Profile.optional().describe("A cheap model for small steps."),
   })
@@ -61,23 +56,18 @@ export type ProviderConfig = z.infer<typeof ProviderConfig>;
 const LocalConfig = z.looseObject({
   enabled: z.boolean().default(true),
   model: z.string().min(1).max(4096).default("auto").describe("auto, the path of a .gguf file, or the model's name at url."),
-  url: BaseUrl.optional().describe("Address of a local OpenAI-compatible server that stands for the embedded model."),
+  url: BaseUrl.optional().describe("Address of a local OpenAI-compatible server to use instead of the embedded model."),
   small: z.boolean().default(true).describe("Short prompts, few tools."),
   context_window: z.int().min(512).max(100_000_000).optional(),
-  context: z.int().min(512).max(1_000_000).optional().describe("Tokens the embedded model is loaded with."),
-  threads: z
-    .int()
-    .min(1)
-    .max(1_024)
-    .optional()
-    .describe("Threads the embedded model computes with; one less than there are cores unless said."),
+  context: z.int().min(512).max(1_000_000).optional().describe("Context size of the embedded model (tokens)."),
+  threads: z.int().min(1).max(1_024).optional().describe("Threads of the embedded model; one fewer than the number of cores by default."),
   gpu_layers: z.int().min(0).max(10_000).optional().describe("Layers of the embedded model on the GPU."),
 });
 
 const ProviderName = z.string().regex(/^[A-Za-z0-9_.-]{1,100}$/, "must be letters, digits, dots, dashes and underscores");
 export const ModelsConfig = z.looseObject({
   version: z.union([z.string(), z.number()]).optional(),
-  active: z.string().min(1).max(100).optional().describe("The provider that answers: a name under providers, or local."),
+  active: z.string().min(1).max(100).optional().describe("The active provider: a name under providers, or local."),
   local: LocalConfig.prefault({}).describe("The model on this machine."),
   providers: z.record(ProviderName, ProviderConfig).default({}).describe("By a name of your choice."),
 });
@@ -128,7 +118,7 @@ export function createConfigFile(deps: { configDir: string; dataDir: string }): 
 
   function rewrite(change: (document: Document) => void): void {
     const { problem } = read();
-    if (problem !== null) throw new LancelotError("conflict", `${problem} Then choose again.`);
+    if (problem !== null) throw new LancelotError("conflict", `${problem} Then try again.`);
     const document = parseDocument(readOwners(ownerPath, fileName) ?? 'version: "1.0"\n');
     if (!isMap(document.contents)) document.setIn([], document.createNode({ version: "1.0" }));
     change(document);
@@ -181,7 +171,7 @@ export function loadConfig(shippedText: string, ownerText: string | null): Loade
   if (!merged.success) {
     const [issue] = merged.error.issues;
     const path = issue?.path.map(String) ?? [];
-    const message = issue === undefined ? "is not as it should be" : wordIssue(issue);
+    const message = issue === undefined ? "is invalid" : wordIssue(issue);
     return broken(owner.lineOf(path), `${path.join(".") || "the file"} ${message}`);
   }
   const config = merged.data;

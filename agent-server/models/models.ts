@@ -186,7 +186,7 @@ export function createModels(deps: ModelsDeps): Models {
     },
     async choose(provider, model) {
       if (chosen !== undefined && chosen !== "" && chosen !== provider)
-        throw new LancelotError("conflict", `LANCELOT_PROVIDER=${chosen} decides here. Unset it to choose another provider.`);
+        throw new LancelotError("conflict", `LANCELOT_PROVIDER=${chosen} overrides this choice. Unset it to choose another provider.`);
       const candidate = await selection.candidate(provider, readConfig().config);
       if (candidate === null) throw new LancelotError("not_found", `config/models.yaml has no provider named "${provider}".`);
       if (candidate.kind === "vscode" && candidate.problem !== null) throw new LancelotError("unavailable", candidate.problem);
@@ -204,14 +204,14 @@ export function createModels(deps: ModelsDeps): Models {
     local: localState,
     async downloadLocal(only) {
       if (!readConfig().config.local.enabled)
-        throw new LancelotError("disabled", "The local model is switched off (local.enabled in config/models.yaml).", {
+        throw new LancelotError("disabled", "The local model is turned off (local.enabled in config/models.yaml).", {
           data: { flag: "local.enabled" },
         });
       const { name, totalBytes } = local.state();
       const opening = {
         actionType: "system",
         actionName: "models.local.download",
-        inputs: only === undefined ? { title: name, bytes: totalBytes } : { title: "the intent lane's model" },
+        inputs: only === undefined ? { title: name, bytes: totalBytes } : { title: "intent classifier" },
         riskTier: "T2",
       } as const;
       return recorded(deps.ledger, opening, () => local.download(only));

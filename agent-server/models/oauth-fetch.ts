@@ -24,7 +24,7 @@ export function signedInFetch(
   return async (input, init) => {
     const token = await oauth.token(provider);
     if (token === null) {
-      const message = `The sign-in to ${displayName} has ended. Sign in again (*Lancelot: Sign in*), or set a key.`;
+      const message = `The sign-in to ${displayName} has ended. Sign in again (*Lancelot: Sign in*), or set an API key.`;
       throw new LancelotError("unavailable", message, { data: { reason: "key", action: "set_key", retryable: false } });
     }
     const headers = new Headers(input instanceof Request ? input.headers : undefined);

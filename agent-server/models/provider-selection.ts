@@ -61,14 +61,14 @@ const displayNames: Record<ProviderKind, string> = {
   gemini: "Google Gemini",
   xai: "xAI",
   openai_compatible: "OpenAI-compatible server",
-  vscode: "Models of the editor",
+  vscode: "VS Code language models",
   local: "Local model",
 };
 /** Without a choice, the first of these with a key is used. */
 const keyOrder: readonly ProviderKind[] = ["anthropic", "openai", "gemini", "xai"];
 
 const localName = "local";
-const needsEditor = "The editor's language models answer inside the editor only. Choose another provider here.";
+const needsEditor = "The editor's language models are available only within VS Code. Choose another provider.";
 
 export function createSelection(deps: SelectionDeps) {
   const fetches = new Map<string, typeof fetch>();
@@ -123,7 +123,7 @@ export function createSelection(deps: SelectionDeps) {
     const editor = deps.askEditor ?? undefined;
     if (editor === undefined) return { problem: needsEditor, connection: null };
     const noFetch = (): Promise<Response> =>
-      Promise.reject(new LancelotError("denied", "The editor's models are not reached by the network."));
+      Promise.reject(new LancelotError("denied", "The editor's models are not reachable over the network."));
     return { problem: null, connection: { kind: "vscode", displayName, baseUrl: "editor:", key: null, fetch: noFetch, editor } };
   }
 
@@ -147,7 +147,7 @@ export function createSelection(deps: SelectionDeps) {
   function inspectLocal(name: string, { local }: ModelsConfig): Candidate {
     const about = { name, kind: "local" as const, displayName: displayNames.local, config: null, hasKey: true };
     if (!local.enabled)
-      return { ...about, problem: "The local model is switched off (local.enabled in config/models.yaml).", connection: null };
+      return { ...about, problem: "The local model is turned off (local.enabled in config/models.yaml).", connection: null };
     if (local.url !== undefined) return { ...about, ...connect("local", about.displayName, local.url, null) };
     const state = deps.localState();
     if (isReady(state)) return { ...about, problem: null, connection: null };
@@ -181,7 +181,7 @@ export function createSelection(deps: SelectionDeps) {
    */
   async function select({ config, problem }: LoadedConfig, override: string | undefined): Promise<Candidate> {
     if (problem !== null && (override === undefined || override === ""))
-      throw unavailable(`${problem} Until then nothing is sent to a model.`, "choose_model");
+      throw unavailable(`${problem} Until it is corrected, nothing is sent to a model.`, "choose_model");
     const wanted = override === undefined || override === "" ? config.active : override;
     if (wanted !== undefined) {
       const chosen = await candidate(wanted, config);
@@ -203,10 +203,10 @@ export function createSelection(deps: SelectionDeps) {
     const local = inspectLocal(localName, config);
     if (local.problem === null) return local;
     const state = deps.localState();
-    if (!config.local.enabled) throw unavailable("Choose a model: add a key.", "choose_model");
+    if (!config.local.enabled) throw unavailable("Choose a model: add an API key.", "choose_model");
     const size = state.totalBytes > 0 ? ` (${megabytes(state.totalBytes)})` : "";
     const why = state.status === "absent" ? "" : ` ${local.problem}`;
-    throw unavailable(`Choose a model: add a key or download the local one${size}.${why}`, "choose_model");
+    throw unavailable(`Choose a model: add an API key or download the local one${size}.${why}`, "choose_model");
   }
 
   /**
@@ -216,7 +216,7 @@ export function createSelection(deps: SelectionDeps) {
   async function named(name: string, { config, problem }: LoadedConfig, override: string | undefined): Promise<Candidate> {
     const chosen = await candidate(name, config);
     if (problem !== null && chosen?.kind !== "local" && name !== override)
-      throw unavailable(`${problem} Until then nothing is sent to a model.`, "choose_model");
+      throw unavailable(`${problem} Until it is corrected, nothing is sent to a model.`, "choose_model");
     if (chosen === null)
       throw unavailable(
         `There is no provider named "${name}" in config/models.yaml (${[...Object.keys(config.providers), localName].join(", ")}).`,

@@ -46,7 +46,7 @@ describe("without a key and a local model", () => {
 
   it("keeps a message that was sent all the same", async () => {
     await send(chat, "Fix the duration test.");
-    await said(chat, "Choose a model: add a key or download the local one").waitFor();
+    await said(chat, "Choose a model: add an API key or download the local one").waitFor();
     await said(chat, "Fix the duration test.").waitFor();
     await chat.getByRole("button", { name: "Resume" }).waitFor();
   });

@@ -179,7 +179,7 @@ describe("a server the owner chooses", () => {
     open.splice(open.indexOf(server), 1);
     expect(await use(`${server.origin}/v1`, "m")).toMatchObject({
       code: "not_found",
-      message: expect.stringContaining("No model server answers"),
+      
     });
     expect(readFileSync(join(room.dataDir, "config/models.yaml"), "utf8")).toBe(owners);
   });

@@ -72,8 +72,7 @@ describe.skipIf(missing !== null)("the intent lane", () => {
   it("takes a text of any length", async () => {
     for (const text of ["a", "word ".repeat(20_000), "日本語".repeat(500)])
       expect((await embedder.embed(text, signal)).vector).toHaveLength(weights.embedding);
-    for (const text of ["", "\u0000\ud800"])
-      await expect(embedder.embed(text, signal)).rejects.toMatchObject({ code: "unavailable" });
+    for (const text of ["", "\u0000\ud800"]) await expect(embedder.embed(text, signal)).rejects.toMatchObject({ code: "unavailable" });
   });
 
   it("classifies with a receipt of its own", async () => {

@@ -70,7 +70,7 @@ describe("a provider's circuit breaker", () => {
     ]);
     const refused = await failure(run(made));
     expect(refused).toMatchObject({ code: "unavailable", data: { reason: "breaker" } });
-    expect(refused.message).toBe("Work failed 3 times in a row, so it is left alone for 1 s. Work failed on its side (500).");
+    expect(refused.data).toMatchObject({ reason: "breaker" });
     expect(server.requests.length).toBe(3);
     // What was not sent is no call, but it was decided.
     expect(made.receipts()).toHaveLength(3);
@@ -110,7 +110,7 @@ describe("a provider's circuit breaker", () => {
       return server.requests.length === 4;
     });
     expect(made.models.router.stats().breakers).toMatchObject([{ state: "half_open" }]);
-    expect((await failure(run(made))).message).toContain("being tried again by another request");
+    expect((await failure(run(made))).data?.["reason"]).toBe("breaker");
     (answer as (() => void) | null)?.();
     await trying;
     expect(server.requests.length).toBe(4);
@@ -144,7 +144,7 @@ describe("a provider's circuit breaker", () => {
   it("opens in the middle of the tries of one call and ends them", async () => {
     const server = await start(inOrder({ fault: "http529" }));
     const made = roomOf(work(server), { router: "retries: { tries: 9 }\nbreaker: { failures: 3, open_seconds: 60 }\n" });
-    expect((await failure(run(made))).message).toContain("left alone for 60 s");
+    expect((await failure(run(made))).message).toContain("60 s");
     expect(server.requests.length).toBe(3);
   });
 });
@@ -270,20 +270,20 @@ describe("failover", () => {
     const second = await start(inOrder({ text: "spare words" }));
     const made = roomOf(spare(second), { router: "failover: [spare]\n" });
     made.writeConfig("active: [\n");
-    expect((await failure(run(made))).message).toContain("Until then nothing is sent to a model.");
+    expect((await failure(run(made))).data?.["action"]).toBe("choose_model");
     expect(second.requests).toEqual([]);
   });
 });
 
 describe("timeouts of router.yaml", () => {
   it.each([
-    ["first_token_seconds: 0.15", { fault: "hang" }, "did not begin to answer"],
-    ["idle_seconds: 0.15", { text: "word ".repeat(30), fault: "hang_midway" }, "fell silent"],
-    ["total_seconds: 0.4", { text: "word ".repeat(300), fault: "slow", delayMs: 20 }, "was not done after"],
-  ] as const)("%s ends a try", async (timeout, turn, said) => {
+    ["first_token_seconds: 0.15", { fault: "hang" }],
+    ["idle_seconds: 0.15", { text: "word ".repeat(30), fault: "hang_midway" }],
+    ["total_seconds: 0.4", { text: "word ".repeat(300), fault: "slow", delayMs: 20 }],
+  ] as const)("%s ends a try", async (timeout, turn) => {
     const server = await start(inOrder(turn));
     const made = roomOf(work(server), { router: `timeouts: { ${timeout} }\nretries: { tries: 1 }\n` });
-    expect((await failure(run(made))).message).toContain(said);
+    expect((await failure(run(made))).data?.["reason"]).toBe("timeout");
     await server.closed(1);
     expect(made.receipts()).toMatchObject([{ status: "failure" }]);
   });
@@ -446,7 +446,7 @@ describe("without a network", () => {
     const port = await freePort();
     const refusing = `  work: { kind: anthropic, display_name: Work, base_url: "http://127.0.0.1:${port}", fast: { model: quick } }\n`;
     const alone = roomOf(refusing, { local: localIn({ status: "absent" }) });
-    expect((await failure(run(alone))).message).toContain(`Nothing answers at 127.0.0.1:${port}`);
+    expect((await failure(run(alone))).message).toContain(`127.0.0.1:${port}`);
     const made = roomOf(refusing, { local: ready });
     expect((await run(made)).text).toBe("local words");
     expect(made.models.router.stats().offline).toBe(false);

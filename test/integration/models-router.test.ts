@@ -58,7 +58,7 @@ describe.each(kinds)("%s", (kind) => {
       by: { provider: "work", model: "quick", displayName: "Our cluster", lane: "flagship_fast" },
     });
     expect(routed(second.events)).toMatchObject([
-      { model: "strong", lane: "flagship_deep", rationale: "“plan” is work for the strong model." },
+      { model: "strong", lane: "flagship_deep", rationale: expect.stringContaining("“plan”") },
     ]);
     expect(made.receipts().map(({ metadata }) => [metadata["model"], metadata["lane"]])).toEqual([
       ["quick", "flagship_fast"],
@@ -148,7 +148,7 @@ describe("a deep profile that is none of its own", () => {
     const made = room(server, { lanes });
     const { events } = await ask(made.models, {}, undefined, { task: plan });
     expect(routed(events)[0]?.rationale).toBe(
-      "“plan” is work for the strong model. Our cluster has no deep profile of its own in models.yaml: its fast model answers.",
+      expect.stringMatching(/“plan”.*no deep profile/),
     );
     expect(asked(server)).toEqual(["quick"]);
   });
@@ -176,8 +176,8 @@ describe("a decision", () => {
     });
     expect(kept?.elapsedMs).toBeGreaterThan(0);
     expect(kept?.alternatives).toEqual([
-      { lane: "flagship_fast", provider: "work", model: "quick", reason: "The request asks for the strong model." },
-      { lane: "local_utility", provider: "local", model: "Small model", reason: "For local tasks, and when there is no network." },
+      { lane: "flagship_fast", provider: "work", model: "quick", reason: expect.any(String) },
+      { lane: "local_utility", provider: "local", model: "Small model", reason: expect.any(String) },
     ]);
     const receipt = made.ledger.get(kept?.receiptId ?? "");
     expect(receipt).toMatchObject({
@@ -231,7 +231,7 @@ describe("a decision", () => {
     expect(await made.models.router.decide({ taskType: "chat", text: "Hi" }, undefined)).toMatchObject({
       lane: "flagship_fast",
       provider: "none",
-      error: "Choose a model: add a key or download the local one (322 MB).",
+      error: expect.stringContaining("322 MB"),
       success: null,
     });
     expect(await made.models.router.decide({ taskType: "summarize", text: "Hi" }, undefined)).toMatchObject({
@@ -258,7 +258,7 @@ describe("a decision", () => {
     const { text, events } = await ask(made.models, {}, undefined, { task: plan });
     expect(text).toBe("local words");
     expect(routed(events)).toMatchObject([
-      { lane: "local_utility", provider: "local", rationale: expect.stringContaining("no stronger one") },
+      { lane: "local_utility", provider: "local", rationale: expect.stringContaining("only one model") },
     ]);
     expect(made.models.router.stats().localShare).toBe(1);
   });
@@ -297,7 +297,7 @@ providers:
     const made = createModelsRoom({ local: localIn({ status: "ready" }) });
     open.push(made);
     const error = await failure(ask(made.models, {}, undefined, { task: { ...chat, override: { model: "large" } } }));
-    expect(error.message).toContain("The local model is Small model; large is none of its own.");
+    expect(error).toMatchObject({ code: "unavailable", data: { action: "choose_model" } });
   });
 
   it("that cannot be followed fails with what to do, and nothing else answers", async () => {

@@ -251,7 +251,8 @@ class Damaged extends Error {
 }
 
 function changed(url: string, how = "checksum mismatch"): LancelotError {
-  const next = "Update Lancelot, correct your own config/local-models.yaml, or set local.model in config/models.yaml to a file of your own.";
+  const next =
+    "Update Lancelot, correct your own config/local-models.yaml, or set local.model in config/models.yaml to a file of your own.";
   return new LancelotError("unavailable", `${hostOf(url)} offers a different file than the catalog (${how}). ${next}`, {
     data: { next },
   });

@@ -96,8 +96,7 @@ export function createInstaller(deps: InstallerDeps): Installer {
           onProgress: (bytes) => report({ doneBytes: runtime.bytes + bytes }),
         });
     } catch (error) {
-      if (signal.aborted)
-        throw new LancelotError("cancelled", "The download was stopped. It resumes where it stopped.", { cause: error });
+      if (signal.aborted) throw new LancelotError("cancelled", "The download was stopped. It resumes where it stopped.", { cause: error });
       throw (error instanceof LancelotError ? undefined : diskError(error, missing)) ?? error;
     } finally {
       await release();
@@ -150,7 +149,10 @@ export function createInstaller(deps: InstallerDeps): Installer {
     partial,
     async remove(catalog) {
       if (await isLocked(folder))
-        throw new LancelotError("conflict", "Another window is downloading the local model. Stop the download there, or wait until it is finished.");
+        throw new LancelotError(
+          "conflict",
+          "Another window is downloading the local model. Stop the download there, or wait until it is finished.",
+        );
       const files = [...[...catalog.hub, catalog.npm].map(({ file }) => file), ...unfinished(catalog, folder)];
       try {
         for (const file of files) await rm(join(folder, file), { force: true });

@@ -14,9 +14,9 @@ import type { ServerSentEvent } from "./server-sent-events.ts";
 import { withoutRefused } from "./server-memory.ts";
 import { bareAnswer } from "./response-schema.ts";
 
-/** How the two modes reach the server. */
+/** The transport of a mode. */
 interface Transport {
-  /** Resolves when the server has agreed to answer. */
+  /** Resolves when the server begins its answer. */
   open(request: AnthropicRequest, fetcher: typeof fetch, signal: AbortSignal): Promise<AsyncIterable<RawMessageStreamEvent>>;
   listModels(signal: AbortSignal): AsyncIterable<ListedModel>;
 }
@@ -57,7 +57,7 @@ export function createAnthropic(connection: Connection): Provider {
   };
 }
 
-/** The SDK adds /v1 itself; people write the address either way. */
+/** The SDK adds /v1 itself; users enter the address with or without it. */
 function rootOf(connection: Connection): string {
   return connection.baseUrl.replace(/\/+$/, "").replace(/\/v1$/, "");
 }
@@ -87,7 +87,7 @@ function overSdk(connection: Connection): Transport {
   };
 }
 
-/** The version of the API that the SDK asks for, so that both modes get the same answers. */
+/** The API version of the SDK, so that both modes get the same answers. */
 const apiVersion = "2026-10-21";
 
 function overRest(connection: Connection): Transport {

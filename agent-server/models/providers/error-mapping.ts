@@ -4,7 +4,7 @@ import type { Connection } from "./types.ts";
 import { isRecord } from "./is-record.ts";
 import { CutStreamError, ReportedError, UnusableAnswerError } from "./stream-errors.ts";
 
-/** Why a try failed; `action` is what the chat offers beside the sentence. */
+/** Why an attempt failed; `action` is the button that the chat shows with the message. */
 type FailureReason =
   | "key"
   | "refused"
@@ -26,7 +26,7 @@ interface Failure {
   action?: "set_key" | "choose_model";
 }
 
-/** Passes a provider's events on and words whatever it throws for the owner. */
+/** Passes a provider's events through and converts its errors to messages for the user. */
 export async function* wordErrors(
   events: () => AsyncIterable<ModelEvent>,
   about: { connection: Connection; model: string; signal: AbortSignal; retryAfterMs?: () => number | undefined },
@@ -38,7 +38,7 @@ export async function* wordErrors(
   }
 }
 
-/** A provider's failure as the owner reads it, with `data.retryable` where a second try may help. */
+/** The user's error for a provider's failure, with `data.retryable` where a retry may help. */
 export function wordError(
   cause: unknown,
   about: { connection: Connection; model: string; signal: AbortSignal; retryAfterMs?: () => number | undefined },
@@ -79,7 +79,7 @@ function classify(cause: unknown, connection: Connection, model: string): Failur
       code: "unavailable",
       reason: "cut",
       retryable: true,
-      message: `The connection to ${name} broke off in the middle of an answer.`,
+      message: `The connection to ${name} was lost during an answer.`,
     };
   const unusable = causes(cause).find((error) => error instanceof UnusableAnswerError);
   if (unusable !== undefined) return unusableAnswer(unusable, name);
@@ -88,15 +88,15 @@ function classify(cause: unknown, connection: Connection, model: string): Failur
   if (status === 401 || badKey.test(all)) {
     const message =
       connection.key === null
-        ? `${name} wants a key. Name one with api_key_name in config/models.yaml, then set it.`
-        : `${name} refused the API key. Set a valid one.`;
+        ? `${name} requires an API key. Set api_key_name in config/models.yaml, then set the key.`
+        : `${name} rejected the API key. Set a valid one.`;
     return { code: "unavailable", reason: "key", action: "set_key", message };
   }
   if (tooLong.test(all) || status === 413)
     return {
       code: "too_large",
       reason: "too_long",
-      message: `The conversation is too long for ${model}. Start a new task, or choose a model with a larger window.`,
+      message: `The conversation is too long for ${model}. Start a new task, or choose a model with a larger context window.`,
       action: "choose_model",
     };
   if (status === 402 || noCredit.test(all))
@@ -104,7 +104,7 @@ function classify(cause: unknown, connection: Connection, model: string): Failur
       code: "unavailable",
       reason: "credit",
       action: "choose_model",
-      message: `${name} will not answer until its account has credit. Check the plan and billing there, or choose another model.${said}`,
+      message: `Your ${name} account has no credit. Check its plan and billing, or choose another model.${said}`,
     };
   if (status === 429 || /rate_limit/.test(type))
     return { code: "rate_limited", reason: "rate_limited", retryable: true, message: `${name} is limiting requests (429).` };
@@ -113,7 +113,7 @@ function classify(cause: unknown, connection: Connection, model: string): Failur
       code: "unavailable",
       reason: "refused",
       action: "choose_model",
-      message: `${name} refused access to ${model} (403). Check what the key may use, or choose another model.${said}`,
+      message: `${name} denied access to ${model} (403). Check the permissions of the key, or choose another model.${said}`,
     };
   if (status === 404)
     return {
@@ -128,20 +128,20 @@ function classify(cause: unknown, connection: Connection, model: string): Failur
     status === 408 ||
     (status === undefined ? /\b(api_error|server_error|internal|unavailable|timeout_error)\b/i.test(type) : status >= 500)
   )
-    return { code: "unavailable", reason: "server", retryable: true, message: `${name} failed on its side (${status ?? type}).` };
+    return { code: "unavailable", reason: "server", retryable: true, message: `${name} had an internal error (${status ?? type}).` };
   return {
     code: "unavailable",
     reason: "request",
     action: "choose_model",
-    message: `${name} did not accept the request${status === undefined ? "" : ` (${status})`}.${said}`,
+    message: `${name} rejected the request${status === undefined ? "" : ` (${status})`}.${said}`,
   };
 }
 
 function unusableAnswer({ what }: UnusableAnswerError, name: string): Failure {
   const message = {
-    page: `${name} answered with a web page, not as a model does. Check base_url in config/models.yaml; a proxy or a sign-in page may stand in between.`,
-    no_stream: `${name} does not answer in the way it was asked to. Check base_url and kind in config/models.yaml.`,
-    too_long: `${name} sent more at once than any model says.`,
+    page: `${name} returned a web page instead of an answer. Check base_url in config/models.yaml; a proxy or a sign-in page may be in between.`,
+    no_stream: `${name} does not use the expected format. Check base_url and kind in config/models.yaml.`,
+    too_long: `${name} sent an event that is too long.`,
   }[what];
   return { code: "unavailable", reason: "server", action: "choose_model", message };
 }
@@ -170,7 +170,7 @@ function network(cause: unknown, connection: Connection): Failure {
       code: "unavailable",
       reason: "network",
       action: "choose_model",
-      message: `Nothing answers at ${host}. Is the server running? Check base_url in config/models.yaml.`,
+      message: `No server responds at ${host}. Is the server running? Check base_url in config/models.yaml.`,
     };
   if (codes.some((code) => ["ENOTFOUND", "ENETUNREACH", "EHOSTUNREACH", "ENETDOWN"].includes(code)))
     return { code: "unavailable", reason: "network", message: `Cannot reach ${host}: no network?` };
@@ -178,18 +178,18 @@ function network(cause: unknown, connection: Connection): Failure {
     codes.some((code) => brokenConnection.has(code)) ||
     /terminated|socket hang up|other side closed|fetch failed|Premature close|Incomplete JSON segment|Connection error/i.test(text)
   )
-    return { code: "unavailable", reason: "cut", retryable: true, message: `The connection to ${host} broke off.` };
+    return { code: "unavailable", reason: "cut", retryable: true, message: `The connection to ${host} was lost.` };
   if (codes.some((code) => /CERT|TLS|SSL/.test(code)))
     return {
       code: "unavailable",
       reason: "network",
-      message: `The certificate of ${host} is not trusted here. Behind a proxy that inspects traffic, its certificate must be trusted by this machine.`,
+      message: `The certificate of ${host} is not trusted here. Behind a proxy that inspects traffic, add its certificate to the trusted certificates of this machine.`,
     };
   const words = wordsOf(cause);
   return {
     code: "unavailable",
     reason: "server",
-    message: `${connection.displayName} sent an answer that cannot be used.${words === "" ? "" : ` ${words}`}`,
+    message: `${connection.displayName} sent an invalid answer.${words === "" ? "" : ` ${words}`}`,
   };
 }
 
@@ -205,13 +205,13 @@ function causes(error: unknown): Error[] {
   return chain;
 }
 
-/** The HTTP status of a refusal, by whichever way it came. */
+/** The HTTP status of a rejection, from any of its representations. */
 export function statusOf(error: unknown): number | undefined {
   const status: unknown = error instanceof Error ? Reflect.get(error, "status") : undefined;
   return typeof status === "number" ? status : undefined;
 }
 
-/** The provider's own name for the failure; empty for what no provider said. */
+/** The provider's error code; empty for an error that is not the provider's. */
 function typeOf(error: unknown): string {
   if (!(error instanceof Error)) return "";
   const body = bodyOf(error);
@@ -220,7 +220,7 @@ function typeOf(error: unknown): string {
   return isApiError ? names.filter((value) => typeof value === "string").join(" ") : "";
 }
 
-/** What the provider said, in one bounded line; nothing of a web page. */
+/** The provider's error message in one bounded line, without web pages. */
 export function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return "";
   const said = bodyOf(error)?.["message"];
@@ -242,7 +242,7 @@ function bodyOf(error: Error): Record<string, unknown> | undefined {
   while (isRecord(body) && isRecord(body["error"])) body = body["error"];
   if (typeof body === "string") return { message: body };
   if (!isRecord(body)) return undefined;
-  // Ollama says it in `error`, FastAPI in `detail`.
+  // Ollama uses `error`, FastAPI `detail`.
   const said = [body["message"], body["error"], body["detail"]].find((value) => typeof value === "string");
   return said === undefined ? body : { ...body, message: said };
 }

@@ -16,14 +16,14 @@ import { bareAnswer } from "./response-schema.ts";
 
 interface Sent {
   request: GeminiRequest;
-  /** The name of the cache that stands for tools and system prompt. */
+  /** The name of the cache that replaces tools and system prompt. */
   cached: string | null;
   continuationToken?: string;
 }
 
-/** How the two modes reach the server. */
+/** The transport of a mode. */
 interface Transport {
-  /** Resolves when the server has agreed to answer. */
+  /** Resolves when the server begins its answer. */
   open(sent: Sent, fetcher: typeof fetch, signal: AbortSignal): Promise<AsyncIterable<GeminiChunk>>;
   listModels(signal: AbortSignal): AsyncIterable<ListedModel>;
 }
@@ -32,7 +32,7 @@ interface ListedModel {
   name?: string | undefined;
   displayName?: string | undefined;
   inputTokenLimit?: number | undefined;
-  /** What it can be asked for. */
+  /** The supported methods. */
   actions?: readonly string[] | undefined;
 }
 
@@ -50,7 +50,7 @@ export function createGemini(connection: Connection): Provider {
           const used = caches.use(connection, built, request.cacheKey);
           written += used?.writtenTokens ?? 0;
           const isKnown = used !== null && may("cached");
-          // The server does not know it any more.
+          // The server no longer has the cache.
           if (used !== null && !isKnown) caches.forget(used.name);
           const cached = isKnown ? used.name : null;
           return { first: await transport.open({ request: built, cached }, watched.fetch, signal), built, cached };
@@ -81,7 +81,7 @@ export function createGemini(connection: Connection): Provider {
 
 type Done = Extract<ModelEvent, { type: "done" }>;
 
-/** What making the cache took is counted with the first answer it served. */
+/** The tokens of a cache's creation are counted with the first answer that used it. */
 function withWritten(done: Done, written: number): Done {
   const { usage } = done;
   return written === 0
@@ -96,7 +96,7 @@ function overSdk(connection: Connection): Transport {
     return new sdk.GoogleGenAI({
       apiKey: connection.key ?? "",
       vertexai: false,
-      // The SDK adds the API's version itself; one that stands in the address counts. It retries nothing unless told to.
+      // The SDK adds the API version itself, unless the address contains one. It does not retry by default.
       httpOptions: { baseUrl: hostRoot(connection), fetch: fetcher, ...(version === undefined ? {} : { apiVersion: version }) },
     });
   }
@@ -106,7 +106,7 @@ function overSdk(connection: Connection): Transport {
         ...request.generation,
         ...(cached === null ? request.prefix : { cachedContent: cached }),
         abortSignal: signal,
-        // Going on is the reader's, so that both modes do it alike.
+        // gemini-answer.ts continues a truncated answer, so that both modes do it alike.
         automaticContinuation: false,
         ...(continuationToken === undefined ? {} : { continuationToken }),
       };
@@ -124,7 +124,7 @@ function overSdk(connection: Connection): Transport {
   };
 }
 
-/** The SDK understands events of one `data` line alone: others of the format are given to it as such. */
+/** The SDK supports only events with one `data` line, so others are converted. */
 function plainEvents(inner: typeof fetch): typeof fetch {
   return async (input, init) => {
     const response = await inner(input, init);

@@ -9,7 +9,7 @@ import type { Provider } from "./types.ts";
 import { withoutRefused } from "./server-memory.ts";
 import { bareAnswer } from "./response-schema.ts";
 
-/** OpenAI through the Responses API, nothing stored there: reasoning is replayed from its encrypted content. */
+/** OpenAI through the Responses API without storage: reasoning is replayed from its encrypted content. */
 export function createOpenAIResponses(connection: Connection): Provider {
   const transport = openAITransport(connection);
   return {

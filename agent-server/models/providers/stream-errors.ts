@@ -1,4 +1,4 @@
-/** A stream that ended before the provider said that it was done. */
+/** A stream that ended before the provider's last event. */
 export class CutStreamError extends Error {
   constructor() {
     super("the stream ended early");
@@ -6,7 +6,7 @@ export class CutStreamError extends Error {
   }
 }
 
-/** A failure that a provider reported inside a stream that began well. */
+/** A failure that a provider reported within a stream. */
 export class ReportedError extends Error {
   readonly type: string;
 
@@ -17,7 +17,7 @@ export class ReportedError extends Error {
   }
 }
 
-/** An answer with another status than 200, as plain REST meets it. */
+/** A response with a status other than 200, over plain REST. */
 export class StatusError extends Error {
   readonly status: number;
   /** The parsed body, or its text. */
@@ -31,7 +31,7 @@ export class StatusError extends Error {
   }
 }
 
-/** An answer with status 200 that no model gave: the web page of a proxy or a sign-in, or one text in place of a stream. */
+/** A response with status 200 that is not a model's: the web page of a proxy or a sign-in, or a text instead of a stream. */
 export class UnusableAnswerError extends Error {
   readonly what: "page" | "no_stream" | "too_long";
 

@@ -3,13 +3,13 @@ import { isRecord } from "./is-record.ts";
 /** A JSON Schema. */
 export type Schema = Record<string, unknown>;
 
-/** What a provider's structured output understands of JSON Schema. */
+/** The subset of JSON Schema that a provider's structured output supports. */
 export interface SchemaDialect {
-  /** Keywords it takes, beside the structural ones. */
+  /** Supported keywords besides the structural ones. */
   keywords: readonly string[];
   /** Every property must be required: optional ones become nullable, see `withoutFillers`. */
   requireAll: boolean;
-  /** Objects must say that they hold nothing else; objects with free keys cannot be told. */
+  /** Objects must be closed; objects with arbitrary keys are not supported. */
   closed: boolean;
 }
 
@@ -30,8 +30,8 @@ export const anthropicDialect: SchemaDialect = {
 export const geminiDialect: SchemaDialect = { keywords: annotations, requireAll: false, closed: false };
 
 /**
- * A schema as a dialect takes it: the same shape, without the limits it does not know (those are checked when the answer is here).
- * Null where the shape itself cannot be told, such as an object with any keys or a root that is no object.
+ * A schema in a provider's dialect: the same shape, without unsupported constraints, which are checked in the answer. Null for an unsupported
+ * shape, such as an object with arbitrary keys or a root that is not an object.
  */
 export function adaptSchema(schema: Schema, dialect: SchemaDialect): Schema | null {
   try {
@@ -67,7 +67,7 @@ function adapt(schema: Schema, dialect: SchemaDialect): Schema {
 function adaptObject(schema: Schema, dialect: SchemaDialect): Schema {
   const properties = Object.entries(isRecord(schema["properties"]) ? schema["properties"] : {});
   const free = schema["additionalProperties"];
-  // Free keys beside the named ones are lost in a closed dialect; an object of nothing but free keys would be empty.
+  // A closed dialect drops arbitrary keys beside named ones; an object of arbitrary keys only would be empty.
   if (dialect.closed && (isRecord(free) || properties.length === 0)) throw new Untellable();
   const required = Array.isArray(schema["required"]) ? schema["required"].map(String) : [];
   const told = properties.map(([name, inner]) => {
@@ -87,7 +87,7 @@ function orNull(schema: Schema): Schema {
   return { anyOf: [schema, { type: "null" }] };
 }
 
-/** The answer without the nulls that stand for optional properties in a strict dialect. */
+/** The answer without the nulls of optional properties in a strict dialect. */
 export function withoutFillers(value: unknown, schema: Schema): unknown {
   return strip(value, resolveRoot(schema), definitionsOf(schema));
 }

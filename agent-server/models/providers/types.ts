@@ -9,44 +9,44 @@ export interface ProviderCall {
   maxTokens: number;
   temperature: number | undefined;
   thinking: { enabled: boolean; budgetTokens: number } | undefined;
-  /** To be called whenever the provider shows that it lives (bytes came), text or not: silence is what times out. */
+  /** Must be called for every sign of life of the provider, text or not: a timeout measures silence. */
   onActivity?: () => void;
 }
 
-/** One provider of models: one try of one answer. Retries, timeouts and receipts are the room's, not the provider's. */
+/** A provider of models: one attempt at one answer. Retries, timeouts and receipts are handled by attempts.ts. */
 export interface Provider {
   /**
-   * Streams one try. Ends with a `done` event.
-   * @throws LancelotError worded for the owner; `data.retryable: true` and `data.retryAfterMs` where a second try may help.
+   * Streams one attempt. Ends with a `done` event.
+   * @throws LancelotError with a message for the user; `data.retryable: true` and `data.retryAfterMs` where a retry may help
    */
   stream(request: ModelRequest, call: ProviderCall, signal: AbortSignal): AsyncIterable<ModelEvent>;
   listModels(signal: AbortSignal): Promise<Pick<ModelInfo, "model" | "displayName" | "contextWindow">[]>;
 }
 
-/** What a provider needs to know of its server. */
+/** How to reach a provider's server. */
 export interface Connection {
   readonly kind: ProviderKind;
   readonly displayName: string;
   readonly baseUrl: string;
-  /** Null where the server needs none. */
+  /** Null where the server requires none. */
   readonly key: string | null;
-  /** Reaches the server's origin and nothing else. */
+  /** Reaches only the server's origin. */
   readonly fetch: typeof fetch;
-  /** By the official SDK, loaded with the first request, or by plain REST without it; `sdk` unless said. Both send and read the same. */
+  /** The official SDK, loaded with the first request, or plain REST; `sdk` by default. Both send and read the same. */
   readonly mode?: "sdk" | "api";
-  /** The editor whose language models answer; of kind `vscode` alone. */
+  /** The editor whose language models answer; for kind `vscode` only. */
   readonly editor?: AskEditor;
-  /** What was learned of servers; without it every request learns anew. */
+  /** What earlier requests learned about servers; without it, each request learns again. */
   readonly memory?: ServerMemory;
 }
 
-/** What was learned of the servers while this host runs: shared by all requests, so that nothing is asked twice in vain. */
+/** What was learned about servers since the host started, shared by all requests. */
 export interface ServerMemory {
-  /** Parts of a request that a server refused, by address, model and name. */
+  /** Parts of a request that a server rejected, by address, model and name. */
   readonly refused: Set<string>;
-  /** State of one provider's caches, kept by that provider under its own name. */
+  /** State of a provider's caches, kept by that provider under its own name. */
   readonly caches: Map<string, unknown>;
-  /** Does what leaves something at a server, with a receipt of it. */
+  /** Records a receipt of an effect at a server. */
   readonly record: RecordEffect;
 }
 

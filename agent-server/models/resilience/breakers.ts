@@ -71,7 +71,7 @@ export function createBreakers(deps: { numbers: () => BreakerNumbers; ledger: Pi
     async enter({ name, displayName }) {
       const circuit = circuitOf(name);
       if (circuit.policy.state === CircuitState.HalfOpen)
-        throw leftAlone(`${displayName} failed and is being tried again by another request right now.`);
+        throw leftAlone(`${displayName} is paused after repeated failures, and another request is testing it now.`);
       const over = Promise.withResolvers<void>();
       const begun = Promise.withResolvers<void>();
       const run = circuit.policy.execute(() => {
@@ -86,7 +86,7 @@ export function createBreakers(deps: { numbers: () => BreakerNumbers; ledger: Pi
         if (!(cause instanceof BrokenCircuitError)) throw cause;
         const seconds = Math.max(1, Math.ceil((waitsUntil(circuit) - Date.now()) / 1000));
         throw leftAlone(
-          `${displayName} failed ${circuit.numbers.failures} times in a row, so it is left alone for ${seconds} s. ${circuit.reason}`,
+          `${displayName} failed ${circuit.numbers.failures} times in a row, so it is paused for ${seconds} s. ${circuit.reason}`,
           cause,
         );
       }

@@ -52,13 +52,13 @@ export function watchTimeouts(
     error: (began: boolean): LancelotError => {
       const data = { provider: about.displayName, model: about.model, reason: "timeout" };
       if (over) {
-        const message = `${about.displayName} was not done after ${inWords(totalMs)}, so it was stopped.`;
+        const message = `${about.displayName} did not finish within ${inWords(totalMs)}.`;
         // A second attempt would most likely end the same way.
         return new LancelotError("unavailable", message, { data: { ...data, retryable: false } });
       }
       const message = began
-        ? `${about.displayName} fell silent for ${inWords(idleMs)} in the middle of an answer.`
-        : `${about.displayName} did not begin to answer within ${inWords(firstTokenMs)}.`;
+        ? `${about.displayName} stopped responding for ${inWords(idleMs)} during an answer.`
+        : `${about.displayName} did not respond within ${inWords(firstTokenMs)}.`;
       return new LancelotError("unavailable", message, { data: { ...data, retryable: about.kind !== "local" } });
     },
   };

@@ -32,7 +32,7 @@ export function createAlternatives(deps: {
       known.places.get(key) ??
       deps.targets.resolve({ lane, provider }, models, rules.config).then(
         (target): Place => ({ lane: target.lane, provider: target.candidate.name, model: target.model.model }),
-        (error: unknown): Place => ({ problem: error instanceof LancelotError ? error.message : "It cannot be used." }),
+        (error: unknown): Place => ({ problem: error instanceof LancelotError ? error.message : "It is unavailable." }),
       );
     known.places.set(key, found);
     return found;
@@ -59,14 +59,14 @@ export function createAlternatives(deps: {
 }
 
 function reasonAgainst(lane: Lane, route: Route): string {
-  if (route.rule === "override") return "You chose another for this task.";
-  if (route.tried.some((one) => one.endsWith(` ${lane}`))) return "Tried before, and failed.";
-  if (lane === "flagship_deep") return "Nothing in the request asks for it; it takes over when the fast one fails.";
-  if (lane === "flagship_fast") return "The request asks for the strong model.";
-  return "For local tasks, and when there is no network.";
+  if (route.rule === "override") return "You chose another model for this task.";
+  if (route.tried.some((one) => one.endsWith(` ${lane}`))) return "It failed.";
+  if (lane === "flagship_deep") return "Simple request; used when the fast model fails.";
+  if (lane === "flagship_fast") return "The request requires the strong model.";
+  return "Used for local tasks, and without a network.";
 }
 
 function reasonAgainstProvider(name: string, route: Route, breakers: Pick<Breakers, "isOpen">): string {
-  if (route.tried.some((one) => one.startsWith(`${name} `))) return "Tried before, and failed.";
-  return breakers.isOpen(name) ? "Left alone for a while after failures." : "In your failover chain.";
+  if (route.tried.some((one) => one.startsWith(`${name} `))) return "It failed.";
+  return breakers.isOpen(name) ? "Paused after repeated failures." : "In your failover list.";
 }

@@ -22,7 +22,7 @@ interface Row {
   decision: string;
 }
 
-const endedWords = "The agent host ended while this ran.";
+const endedWords = "The agent host ended during the call.";
 
 export function createDecisions(storage: Storage): Decisions {
   const { db } = storage;

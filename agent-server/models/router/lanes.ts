@@ -14,8 +14,8 @@ export interface LaneChoice {
 const lookedAt = 100_000;
 
 /**
- * The published algorithm (M1): every task gets one lane, the same for the same words. A lane that the owner's routing_order
- * leaves out is not used; the nearest that is in use takes its place and the rationale says so.
+ * The published algorithm (M1): every task gets one lane, always the same for the same text. A lane that the user's routing_order omits is
+ * replaced with the nearest lane in use, and the rationale says so.
  */
 export function chooseLane(config: RouterConfig, task: CallTask): LaneChoice {
   return inUse(config, chosenLane(config, task));
@@ -26,26 +26,25 @@ function chosenLane(config: RouterConfig, task: CallTask): LaneChoice {
   if (override?.lane !== undefined)
     return { lane: override.lane, rule: "override", rationale: `You chose ${named(override.lane)} for this task.` };
   const type = task.type.trim().toLowerCase();
-  if (type === "redact") return { lane: "local_redaction", rule: "redact", rationale: "Redaction is done on this machine." };
+  if (type === "redact") return { lane: "local_redaction", rule: "redact", rationale: "Redaction runs on this machine." };
   if (config.local_utility_tasks.includes(type))
-    return { lane: "local_utility", rule: "local_task", rationale: `${quote(type)} is a task for this machine.` };
-  if (task.profile === "deep")
-    return { lane: "flagship_deep", rule: "deep_task", rationale: "This step of the work asks for the strong model." };
+    return { lane: "local_utility", rule: "local_task", rationale: `${quote(type)} is a local task.` };
+  if (task.profile === "deep") return { lane: "flagship_deep", rule: "deep_task", rationale: "Strong model: this step requires it." };
   if (task.profile !== undefined)
-    return { lane: "flagship_fast", rule: "default", rationale: `This step of the work asks for the profile ${task.profile}.` };
+    return { lane: "flagship_fast", rule: "default", rationale: `Fast model: this step uses the profile ${task.profile}.` };
   if (config.deep_task_types.includes(type))
-    return { lane: "flagship_deep", rule: "deep_task", rationale: `${quote(type)} is work for the strong model.` };
+    return { lane: "flagship_deep", rule: "deep_task", rationale: `Strong model: ${quote(type)} is a complex task type.` };
   const words = withoutCode(task.text.slice(0, lookedAt));
   const risk = trigger(config, "risk");
   const found = risk === undefined ? null : findPhrase(words, risk.words ?? []);
   if (found !== null)
-    return { lane: "flagship_deep", rule: "risk", rationale: `${quote(found)} in the request means risk, so the strong model does it.` };
+    return { lane: "flagship_deep", rule: "risk", rationale: `Strong model: ${quote(found)} in the request indicates risk.` };
   const large = isLarge(config, words);
-  if (large !== null) return { lane: "flagship_deep", rule: "complexity", rationale: `The request ${large}, so the strong model does it.` };
+  if (large !== null) return { lane: "flagship_deep", rule: "complexity", rationale: `Strong model: the request ${large}.` };
   return {
     lane: "flagship_fast",
     rule: "default",
-    rationale: `Nothing in it asks for more than the fast model (${type === "" ? "chat" : type}).`,
+    rationale: "Fast model: simple request.",
   };
 }
 
@@ -88,7 +87,7 @@ function inUse(config: RouterConfig, choice: LaneChoice): LaneChoice {
   return {
     ...choice,
     lane: instead,
-    rationale: `${choice.rationale} ${choice.lane} is not in your routing_order: ${named(instead)} does it.`,
+    rationale: `${choice.rationale} ${choice.lane} is not in your routing_order, so ${named(instead)} is used.`,
   };
 }
 

@@ -23,10 +23,10 @@ export async function checkOverride(override: ModelOverride, deps: { selection: 
   if (candidate.problem !== null)
     throw new LancelotError("unavailable", candidate.problem, { data: { what: "model", action: "choose_model" } });
   if (lane === "local_utility" && !isOnThisMachine(candidate))
-    throw new LancelotError("invalid_params", `${candidate.displayName} is not on this machine. Choose local, or another lane.`);
-  if (model !== undefined && candidate.kind === "local" && candidate.connection === null)
     throw new LancelotError(
       "invalid_params",
-      "The local model is chosen with Lancelot: Choose model, not for one task. Leave the model out.",
+      `${candidate.displayName} is not on this machine. Choose the provider local, or another lane.`,
     );
+  if (model !== undefined && candidate.kind === "local" && candidate.connection === null)
+    throw new LancelotError("invalid_params", "Set the local model with *Lancelot: Choose model*, not for one task. Omit the model.");
 }

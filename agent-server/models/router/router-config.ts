@@ -10,10 +10,10 @@ const Names = z.array(z.string().min(1).max(200)).max(1000);
 
 const Trigger = z.looseObject({
   type: z.enum(["risk", "complexity", "failure"]).describe("risk: words of the request. complexity: its size. failure: of the fast lane."),
-  words: Names.optional().describe("Of risk: whole words in any case; * stands for the rest of a word, .. for up to four words between."),
-  words_at_least: z.int().min(1).optional().describe("Of complexity: a request of this many words goes to the deep lane."),
-  steps_at_least: z.int().min(1).optional().describe("Of complexity: a request that lists this many steps goes to the deep lane."),
-  files_at_least: z.int().min(1).optional().describe("Of complexity: a request that names this many files goes to the deep lane."),
+  words: Names.optional().describe("For risk: whole words, case-insensitive; * matches the rest of a word, .. up to four words."),
+  words_at_least: z.int().min(1).optional().describe("For complexity: a request of this many words goes to the deep lane."),
+  steps_at_least: z.int().min(1).optional().describe("For complexity: a request that lists this many steps goes to the deep lane."),
+  files_at_least: z.int().min(1).optional().describe("For complexity: a request that names this many files goes to the deep lane."),
 });
 
 const LaneChoice = z.looseObject({
@@ -26,32 +26,36 @@ export const RouterConfig = z.looseObject({
   version: z.union([z.string(), z.number()]).optional(),
   routing_order: z
     .array(z.looseObject({ lane: Lane, priority: z.int().describe("The lowest number comes first.") }))
-    .describe("The lanes in use. One that is left out is not used; without the flagship lanes nothing leaves this machine."),
-  local_utility_tasks: Names.describe("Task types that are done on this machine."),
+    .describe("The lanes in use. Omitted lanes are not used; without the flagship lanes nothing leaves this machine."),
+  local_utility_tasks: Names.describe("Task types for this machine."),
   deep_task_types: Names.describe("Task types that go to the deep lane."),
   escalation: z.looseObject({
-    triggers: z.array(Trigger).describe("What sends a call to the deep lane. One that is left out does not fire."),
+    triggers: z.array(Trigger).describe("Conditions that send a call to the deep lane. Omitted ones do not apply."),
   }),
   lanes: z
     .looseObject({ flagship_fast: LaneChoice.optional(), flagship_deep: LaneChoice.optional(), local_utility: LaneChoice.optional() })
     .describe("Another provider or model for a lane."),
-  failover: Names.describe("Providers that go on when the chosen one fails, in this order. Empty: nothing is sent to another provider."),
-  offline: z.enum(["local", "wait"]).describe("With no network: local lets the local model go on, wait does nothing."),
+  failover: Names.describe("Providers to use when the selected one fails, in this order. Empty: nothing is sent to another provider."),
+  offline: z.enum(["local", "wait"]).describe("Without a network: local uses the local model, wait pauses."),
   timeouts: z.looseObject({
-    first_token_seconds: Seconds.describe("Silence allowed before the first words."),
-    idle_seconds: Seconds.describe("Silence allowed after the first words."),
-    total_seconds: Seconds.describe("For one try in all."),
-    local_first_token_seconds: Seconds.describe("first_token_seconds for models that are computed on this machine."),
-    local_total_seconds: Seconds.describe("total_seconds for models that are computed on this machine."),
+    first_token_seconds: Seconds.describe("Timeout for the first token."),
+    idle_seconds: Seconds.describe("Timeout between tokens."),
+    total_seconds: Seconds.describe("Timeout for a whole attempt."),
+    local_first_token_seconds: Seconds.describe("first_token_seconds for models on this machine."),
+    local_total_seconds: Seconds.describe("total_seconds for models on this machine."),
   }),
   retries: z.looseObject({
-    tries: z.int().min(1).max(20).describe("Of one call, in all."),
-    base_seconds: z.number().min(0).max(60).describe("The longest first wait; doubled with each try, and a random part of it is waited."),
-    max_wait_seconds: z.number().min(0).max(3600).describe("A provider that asks to wait longer is not waited for."),
+    tries: z.int().min(1).max(20).describe("Maximum attempts of a call."),
+    base_seconds: z
+      .number()
+      .min(0)
+      .max(60)
+      .describe("Maximum delay before the first retry; doubles with each, and a random part of it is used."),
+    max_wait_seconds: z.number().min(0).max(3600).describe("Longest delay that a provider may request; otherwise the call fails."),
   }),
   breaker: z.looseObject({
-    failures: z.int().min(1).max(1000).describe("In a row, after which nothing is sent to a provider for a while."),
-    open_seconds: Seconds.describe("How long; then one call tries it again."),
+    failures: z.int().min(1).max(1000).describe("Failures in a row that pause a provider."),
+    open_seconds: Seconds.describe("Duration of the pause; then one call tests the provider."),
   }),
   receipts: z.looseObject({
     enabled: z.boolean().describe("A receipt for every decision. Calls have theirs in any case."),

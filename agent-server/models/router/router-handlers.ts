@@ -46,7 +46,7 @@ export function createRouterView(deps: {
           provider: "none",
           model: isLocal ? "rules" : "",
           rationale: isLocal
-            ? `${rationale} There is no local model (${error.message}): the rules of the host do it.`
+            ? `${rationale} Rules are used, since no local model is available (${error.message}).`
             : `${rationale} ${error.message}`,
           rule,
           alternatives: [],
@@ -73,10 +73,8 @@ export function createRouterView(deps: {
       const open = deps.breakers.states().filter(({ state }) => state !== "closed");
       const { problem } = deps.rules();
       return [
-        ...(deps.connectivity.isOffline() ? ["No provider of models can be reached: there seems to be no network."] : []),
-        ...open.map(({ provider, reason }) =>
-          `Nothing is sent to ${provider} for a while, since it failed several times in a row. ${reason ?? ""}`.trim(),
-        ),
+        ...(deps.connectivity.isOffline() ? ["No model provider can be reached: there seems to be no network."] : []),
+        ...open.map(({ provider, reason }) => `${provider} is paused after repeated failures. ${reason ?? ""}`.trim()),
         ...(problem === null ? [] : [problem]),
       ];
     },

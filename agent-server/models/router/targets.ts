@@ -51,7 +51,7 @@ export function createTargets({ selection, listing, local, chosen }: TargetsDeps
     if (lane.startsWith("local") && !isOnThisMachine(candidate))
       throw new LancelotError(
         "unavailable",
-        `${candidate.displayName} is not on this machine, so it cannot do what belongs to ${lane}. Name a local one in config/router.yaml.`,
+        `${candidate.displayName} is not on this machine, so the lane ${lane} cannot use it. Set a local provider in config/router.yaml.`,
         { data: { what: "model", action: "choose_model" } },
       );
     // A model configured for the lane's provider is never sent to another provider.
@@ -70,13 +70,13 @@ export function createTargets({ selection, listing, local, chosen }: TargetsDeps
       model: describe(candidate, used, loaded),
       note:
         lane === "flagship_deep" && model === undefined && !hasOwnDeep(candidate)
-          ? `${candidate.displayName} has no deep profile of its own in models.yaml: its fast model answers.`
+          ? `${candidate.displayName} has no deep profile in models.yaml, so its fast model is used.`
           : null,
     };
   }
 
   async function ofLocal(candidate: Candidate, loaded: LoadedConfig, lane: Lane, wanted: string | undefined): Promise<Target> {
-    const note = lane === "flagship_deep" ? "The local model is the only one of its provider: it has no stronger one." : null;
+    const note = lane === "flagship_deep" ? "The local provider has only one model." : null;
     // The local model runs on this machine, whatever lane it answers for.
     const own: Lane = lane === "local_redaction" ? lane : "local_utility";
     const { name: provider, kind, displayName } = candidate;
@@ -85,7 +85,7 @@ export function createTargets({ selection, listing, local, chosen }: TargetsDeps
       if (wanted !== undefined && wanted !== name)
         throw new LancelotError(
           "unavailable",
-          `The local model is ${name}; ${wanted} is none of its own. Choose another provider for it, or leave the model out.`,
+          `The local model is ${name}, not ${wanted}. Choose another provider for ${wanted}, or omit the model.`,
           { data: { what: "model", action: "choose_model" } },
         );
       const model = { provider, kind, model: name, displayName, contextWindow, small };
@@ -111,10 +111,7 @@ export function createTargets({ selection, listing, local, chosen }: TargetsDeps
     if (named !== "auto") return named;
     const [first] = await listing.ask(candidate, AbortSignal.timeout(patienceMs));
     if (first !== undefined) return first.model;
-    throw new LancelotError(
-      "unavailable",
-      "The local server offers no model. Load one there, or name it as local.model in config/models.yaml.",
-    );
+    throw new LancelotError("unavailable", "The local server lists no models. Load one there, or set local.model in config/models.yaml.");
   }
 
   /** The first model that the editor offers. */
@@ -122,7 +119,7 @@ export function createTargets({ selection, listing, local, chosen }: TargetsDeps
     const [first] = await listing.ask(candidate, AbortSignal.timeout(patienceMs));
     if (first !== undefined) return first.model;
     const message =
-      "The editor has no language model now. Install or sign in to an extension that offers one (such as GitHub Copilot), or choose another provider.";
+      "VS Code offers no language model. Install or sign in to an extension that offers one (such as GitHub Copilot), or choose another provider.";
     throw new LancelotError("unavailable", message, { data: { what: "model", action: "choose_model" } });
   }
 

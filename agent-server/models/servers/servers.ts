@@ -56,7 +56,7 @@ export function createServers(deps: ServersDeps): Servers {
       problem:
         models.length > 0
           ? null
-          : `${displayNames[kind]} offers no model. ${kind === "ollama" ? "Fetch one with `ollama pull`." : "Load one there."}`,
+          : `${displayNames[kind]} lists no models. ${kind === "ollama" ? "Download one with `ollama pull`." : "Load one there."}`,
     };
   }
 
@@ -73,9 +73,9 @@ export function createServers(deps: ServersDeps): Servers {
       const { error } = Refusal.parse(await response.json());
       const problem =
         response.status === 401 || response.status === 403
-          ? "It wants a key: add it as a provider with api_key_name in config/models.yaml."
+          ? "It requires an API key: add it as a provider with api_key_name in config/models.yaml."
           : response.status === 503
-            ? "It is still loading its model. Look again in a moment."
+            ? "It is still loading its model. Refresh in a moment."
             : null;
       if (problem === null || error === undefined) return null;
       return { kind, displayName: displayNames[kind], url: `${origin}/v1`, models: [], structured: null, provider, problem };
@@ -95,15 +95,15 @@ export function createServers(deps: ServersDeps): Servers {
     },
     async choose(url, model, signal) {
       if (!isLoopback(url))
-        throw new LancelotError("invalid_params", `${url} is not on this machine. Add it to config/models.yaml by hand.`);
+        throw new LancelotError("invalid_params", `${url} is not on this machine. Add it to config/models.yaml manually.`);
       const { origin } = new URL(url);
       const server = await look(origin, signal);
-      if (server === null) throw new LancelotError("not_found", `No model server answers at ${origin} any more. Start it, and look again.`);
+      if (server === null) throw new LancelotError("not_found", `No model server responds at ${origin}. Start it, then refresh.`);
       const offered = server.models.find((one) => one.model === model);
       if (offered === undefined)
         throw new LancelotError(
           "not_found",
-          server.problem ?? `${server.displayName} does not offer ${model}. It has ${server.models.map((one) => one.model).join(", ")}.`,
+          server.problem ?? `${server.displayName} does not offer ${model}. It offers ${server.models.map((one) => one.model).join(", ")}.`,
         );
       const held = await holdsSchema(server.url, model, deps.gatedFetch([origin]), signal);
       if (held !== null) structured.set(`${server.url} ${model}`, held);

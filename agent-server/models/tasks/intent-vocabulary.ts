@@ -1,15 +1,15 @@
 /**
- * Words that tell what is asked for, in the languages people write to their editor. A space-separated list of whole words; `*` at the
- * end stands for any ending; `+` for a space within. Chinese and Japanese are found anywhere, they have no spaces.
+ * Vocabulary of requests, in the languages of users. A space-separated list of whole words; `*` at the end matches any ending; `+` is a space.
+ * Chinese and Japanese words match anywhere, since these languages have no spaces.
  */
 export const wordLists = {
-  /** Never of low risk (A1), in whatever company. */
+  /** Never low risk (A1). */
   write: `creat* write writes writing written wrote sav* updat* modif* edit edits edited editing
     erstell* schreib* speicher* aktualisier* bearbeit* ändere* ändern crée* créer écri* enregistr* modifi* édit* mets+à+jour mettre+à+jour
     crea* escrib* guarda* actualiz* modific* edita* scriv* salva* aggiorn* cri* escrev* salve atualiz* edite
     maak schrijf bewaar* werk+bij bewerk* создай* напиши* сохрани* обнови* измени* utwórz napisz zapisz zaktualizuj zmień
     创建 写 保存 更新 修改 编辑 作成 書い 保存 更新 変更 編集`,
-  /** Other ways to ask for a change. */
+  /** Other requests for a change. */
   change: `add adds adding fix fixes fixing repair* correct remov* delet* drop* renam* refactor* replac* implement* mov* convert* extract*
     mak* change changes chang* increas* decreas* insert* set sets format* revert* deploy* clean* generat* bump* split* build rebuild install* uninstall*
     upgrad* downgrad* migrat* port rewrit* rework* redesign* wrap* swap* turn put hide strip* squash* push* commit* merg* kill* restart* stop* rollback roll+back undo
@@ -24,7 +24,7 @@ export const wordLists = {
     добав* исправ* удал* переимен* замен* реализ* перенес* установ* сделай* выполни*
     dodaj* napraw* usuń* zastąp* przenieś* zainstaluj*
     添加 增加 修复 删除 移除 重命名 替换 实现 改成 改为 部署 安装 追加 修正 削除 直し 実装 置き換え 変えて`,
-  /** Looking, running, telling: nothing is changed by it. */
+  /** Looking, running, explaining: nothing is changed. */
   read: `find search* grep list lists show display* print* run runs read open count check checks look+for look+up review* summari* sum+up tail cat scan* compar* download* fetch*
     tl;dr tldr inspect* draft get+me do+a
     zeig* such* finde* führ* lies lese* öffne* zähl* prüf* fass* vergleich* starte*
@@ -36,7 +36,7 @@ export const wordLists = {
     покажи* найди* запусти* открой* проверь* посчитай*
     pokaż znajdź uruchom sprawdź
     查找 搜索 运行 显示 列出 检查 見せて 探して 実行して 表示`,
-  /** A plan is wanted. */
+  /** Requests a plan. */
   plan: `plan plans planning roadmap* strateg* architect* approach* outline* propos* sketch* blueprint* concept* milestone* estimat* brainstorm* rollout design*
     steps step-by-step checklist phases options suggest* recommend* map+out lay+out break+down break+up action+plan game+plan design+doc think+through think+about think+of way+forward how+should+we how+shall+we how+would+you how+wd+you
     would+you+go+about come+up+with work+out figure+out arch restructure evaluat* decid* devis*
@@ -49,7 +49,7 @@ export const wordLists = {
     план* спроектир* архитектур* предлож* стратег* разработ*
     zaplanuj zaprojektuj strategi* zaproponuj
     计划 方案 设计 架构 规划 策略 計画 設計 提案`,
-  /** Carry the plan out as well. */
+  /** Requests the execution of the plan too. */
   act: `then+do implement* carry+it+out carry+out execut* and+do+it do+it then+make then+fix apply* build+it code+it go+through+them start+with roll+it+out migrate+all
     umsetz* setze setz+sie setz+es führe führ* baue+es réalise-le implémente* implémente-le mets-le mettre+en+œuvre ejecút* ejecut* impleménta* implementa* créalo realizza* realizzalo implemente* execute-a
     выполни* реализ* 实现 执行 实施 実装 実行`,
@@ -79,19 +79,19 @@ export const wordLists = {
     你好 早上好 再见 こんにちは おはよう さようなら`,
   thanks: `thanks thank thx ty cheers awesome perfect great+job nice cool good+work great+work well+done interesting understood makes+sense got+it i+see okay never+mind nevermind nvm no+worries sorry
     danke* dankeschön vielen+dank super merci gracias perfecto grazie obrigado obrigada bedankt dank+je спасибо dziękuję 谢谢 ありがとう 👍 🎉 🙏 ❤️`,
-  /** Says yes to what was offered. */
+  /** Agrees to a proposal. */
   assent: `yes yep yeah y go ja sure ok+do ok+go go+ahead go+for+it do+it do+that proceed continue next let's+go do+the please+do sounds+good carry+on try+again again once+more second+option first+option option+
     ja+bitte mach+weiter mach+das weiter genau+so oui vas-y fais-le continue sí adelante hazlo continúa sì procedi sim continue+ vá+em+frente ga+door да сделай продолжай tak dalej 好的 继续 是的 はい 続けて`,
-  /** Points back to what was said. */
+  /** Refers to an earlier message. */
   back: `that it this those them same also too other one second+one 2nd first+one last+bit rest it+again in+more+detail you+mean meaning how+come why+tho again instead still next shorter longer previous
     das es auch nochmal andere zweite ça le+deuxième aussi eso también otro lo+mismo anche altro isso também это тоже 那个 它 それ`,
-  /** About this project rather than the world. */
+  /** About this project instead of general knowledge. */
   here: `here our we us repo repository codebase code+base project this+file this+function this+test this+class diese+funktion cette+fonction esta+función esta+función this+code this+repo branch readme the+code app's the+build the+tests commit commits file files folder folders endpoints config
     hier unser* projekt projekts datei dateien ordner code notre projet fichier fichiers dossier nuestro proyecto archivo archivos nostro progetto nosso projeto onze наш* проект* 这个 项目 この`,
-  /** Says what is missing or wrong, and means that it be changed. */
+  /** Names a defect or something missing, which implies a change. */
   need: `need needs want wants i'd+like would+like should must broken fails wrong missing has+to we+need i+want
     brauche* brauchen möchte will sollte il+faut je+veux necesit* quiero serve voglio preciso quero нужно надо хочу`,
-  /** Holds back from doing. */
+  /** Negates an action. */
   hold: `no+code without+changing don't+change dont+change don't+move no+edits don't+write just+the+outline just+tell+me before+touching before+we+start plan+first think+first first ohne+code noch+nichts sans+coder sin+código`,
   /** Text for people, which needs no tools. */
   prose: `email e-mail haiku poem tweet message letter joke blog+post linkedin mail gedicht nachricht correo mensaje`,

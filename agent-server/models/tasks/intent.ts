@@ -12,10 +12,10 @@ import type { TaskParts } from "./task-deps.ts";
 type Request = Params<"intent.classify">;
 
 const quickMs = 10_000;
-/** It takes 5 to 15; on a machine that is busy, more. */
+/** It takes 5 to 15 ms; more on a busy machine. */
 const embeddingMs = 1_000;
 
-/** What kind of request a text is (A1): by the embedding model and its classifier, else a capable language model, else rules. */
+/** The intent of a request (A1): by the embedding model and its classifier, otherwise a capable language model, otherwise rules. */
 export function classifyTask(parts: TaskParts, request: Request): Task<IntentResult> {
   return {
     name: "classify_intent",
@@ -38,28 +38,28 @@ function embeddingWay(parts: TaskParts, text: string): Way<IntentResult> {
     async work(signal) {
       const weights = parts.weights();
       if (weights === null || weights.model !== embedder.sha256)
-        return { value: null, why: "The classifier was trained for another model than the one that is here." };
+        return { value: null, why: "The classifier was trained for a different model." };
       const cues = cuesOf(text);
-      // Nothing but pasted code: what it means says nothing about what is wanted of it.
-      if (cues.length === 0) return { value: null, why: "There are no words in it to go by." };
+      // Only pasted code, whose meaning says nothing about the request.
+      if (cues.length === 0) return { value: null, why: "The text has no words of the user." };
       const { vector, tokens } = await embedder.embed(cues.words, signal);
       const usage = { ...noUsage(), inputTokens: tokens };
       const value = decide(weights, vector, text);
       if (value.confidence < weights.threshold)
-        return { value: null, why: `The intent lane is not sure enough (${Math.round(value.confidence * 100)} %).`, usage };
+        return { value: null, why: `The confidence is too low (${Math.round(value.confidence * 100)} %).`, usage };
       return { value, usage, outputs: { ...value } };
     },
   };
 }
 
-/** A message does not wait a second for the lane to be loaded: rules take the first one. */
+/** The first message does not wait a second for the classifier to load: rules classify it. */
 function whyNoEmbedding(embedder: TaskParts["embedder"]): string | null {
   const { status, problem } = embedder.state();
-  if (status !== "ready") return problem ?? "The intent lane's model is not on this machine.";
-  return embedder.warm() ? null : (problem ?? "The intent lane is being loaded.");
+  if (status !== "ready") return problem ?? "The intent classifier's model is not on this machine.";
+  return embedder.warm() ? null : (problem ?? "The intent classifier is loading.");
 }
 
-/** The classifier's word on a request, whatever its confidence. */
+/** The classifier's result, whatever its confidence. */
 export function decide(weights: IntentWeights, vector: Float32Array, text: string): IntentResult {
   const cues = cuesOf(text);
   const told = classify(weights, featuresOf(vector, cues));
@@ -70,7 +70,7 @@ export function decide(weights: IntentWeights, vector: Float32Array, text: strin
     confidence,
     isContinuation: told.continuation >= 0.5 && cues.length <= 12,
     requiresTools: intent === "MIXED_REQUEST" || (intent !== "CONVERSATIONAL" && told.tools >= 0.5),
-    // Either of the two is enough: a harmless request taken for a change costs a question, the reverse a change unasked.
+    // One of the two is enough: treating a harmless request as a change costs a question, the reverse an unrequested change.
     risk: riskOf(intent, cues) === "high" || (acts && told.change >= 0.5) ? "high" : "low",
     method: "embedding",
   };
@@ -97,7 +97,7 @@ function modelWay(parts: TaskParts, { text, history }: Request): Way<IntentResul
       );
       if (answer.failed !== null) return { value: null, why: answer.failed, usage: answer.usage };
       const { intent } = Told.parse(answer.value);
-      // What a model says it is sure of means little; it is right about as often as this where it may do the task at all.
+      // A model's own confidence means little. This is about the accuracy of models that may do the task.
       const value: IntentResult = { intent, confidence: 0.8, ...factsOf(intent, cuesOf(text)), method: "model" };
       return { value, usage: answer.usage, outputs: { ...value } };
     },

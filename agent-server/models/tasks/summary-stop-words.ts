@@ -1,4 +1,4 @@
-/** Words that carry no matter of their own, in the languages people write to their editor. */
+/** Stop words in the languages of users. */
 const list = `a an the this that these those it its i me my mine you your yours he him his she her we us our ours they them their theirs
   is are was were be been being am do does did doing done have has had having can could may might must shall should will would
   and or but nor so if then than as of at by for with about against between into through to from in out on off over under again

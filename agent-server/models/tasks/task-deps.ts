@@ -7,19 +7,19 @@ import { type TaskModel, unfitFor } from "./ask-model.ts";
 import type { IntentWeights } from "./intent-classifier.ts";
 import type { Way } from "./task-runner.ts";
 
-/** What the tasks are made of. */
+/** The dependencies of the tasks. */
 export interface TaskParts {
   embedder: Pick<Embedder, "state" | "warm" | "embed" | "sha256">;
-  /** Of the classifier, read on first use; null where the file is not what it should be. */
+  /** Weights of the classifier, read on first use; null for an invalid file. */
   weights: () => IntentWeights | null;
   stream: Provider["stream"];
   pii: PiiDetector;
   contextWindow: () => number;
-  /** The local model as a way to do a task, as far as it is the same for all. `quick`: not worth loading it. */
+  /** The local model as a method for a task. `quick`: the task does not wait for the model to load. */
   modelWay(task: TaskName, work: { quick: boolean; text: string }): Pick<Way<never>, "method" | "model" | "unfit">;
 }
 
-/** Tokens that question and answer take besides the text. */
+/** Tokens of question and answer besides the text. */
 const room = 600;
 
 export function createParts(

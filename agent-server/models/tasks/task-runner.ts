@@ -7,48 +7,48 @@ import type { Redactor } from "../../security/security.ts";
 import type { TaskName } from "../local/catalog.ts";
 import type { TaskContext, TaskMethod } from "./types.ts";
 
-/** One way to do a task that needs a model. */
+/** A method for a task that requires a model. */
 export interface Way<T> {
   method: Exclude<TaskMethod, "rules">;
   /** The model's file. */
   model: string;
-  /** Why it is not taken now, in a sentence; null when it is. */
+  /** Why it cannot be used now; null when it can. */
   unfit: string | null;
-  /** The rules take over after so long. Milliseconds. */
+  /** After this time, the next method is used (ms). */
   timeoutMs: number;
-  /** Null: it cannot tell, and `why` says why. @throws LancelotError */
+  /** A null value is no result, and `why` is the reason. @throws LancelotError */
   work(
     signal: AbortSignal,
   ): Promise<{ value: T; usage?: Usage; outputs: Record<string, unknown> } | { value: null; why: string; usage?: Usage }>;
 }
 
-/** A task with every way to do it, best first; the rules come last. */
+/** A task with its methods, best first; the rules are last. */
 export interface Task<T> {
   name: TaskName;
-  /** What is on the receipt; redacted there. */
+  /** Inputs for the receipt, redacted there. */
   inputs: Record<string, unknown>;
   ways: Way<T>[];
-  /** @throws LancelotError `unavailable` where rules cannot do it. */
+  /** @throws LancelotError `unavailable` where rules cannot do it */
   rules: () => { value: T; outputs: Record<string, unknown> };
 }
 
 export interface RunDeps {
   ledger: Pick<Ledger, "open" | "close" | "record">;
   redactor: Redactor;
-  /** The router's choice; another lane than a local one means that the owner wants no model on this machine to do it. */
+  /** The router's choice. A lane that is not local means that the user allows no model on this machine for it. */
   route?: (task: TaskName) => { lane: Lane; rule: RouterDecision["rule"]; rationale: string };
   keep?: (decision: RouterDecision) => void;
-  /** Times the limits, where a model is judged and nobody waits for it; 1 unless said. */
+  /** Factor for the time limits in evaluations; 1 by default. */
   patience?: number;
-  /** Counts what a model on this machine used. */
+  /** Counts the usage of a model on this machine. */
   count?: (call: { questId: string | null; model: string; lane: Lane; usage: Usage; receiptId: string }) => void;
 }
 
 export type RunTask = <T>(task: Task<T>, context: TaskContext) => Promise<{ value: T; method: TaskMethod }>;
 
 /**
- * Does a task the first way that works and leaves a receipt that says which and why: `llm_call` for a model (also for one that failed),
- * `system` with method `rules` for the rules. Each is a decision of the router too.
+ * Does a task by the first method that works. Its receipt names the method and the reason: `llm_call` for a model (also a failed one), `system`
+ * with method `rules` for the rules. Each is a decision of the router too.
  */
 export function createRun(deps: RunDeps): RunTask {
   const { ledger, redactor } = deps;
@@ -56,7 +56,7 @@ export function createRun(deps: RunDeps): RunTask {
   return async (task, context) => {
     const started = performance.now();
     const timestamp = new Date().toISOString();
-    const fallback = { lane: laneOf(task.name), rule: ruleOf(task.name), rationale: "It is a task for this machine." };
+    const fallback = { lane: laneOf(task.name), rule: ruleOf(task.name), rationale: "It is a local task." };
     const route = deps.route?.(task.name) ?? fallback;
     const isLocal = route.lane === "local_utility" || route.lane === "local_redaction";
     const lane = isLocal ? route.lane : fallback.lane;
@@ -89,7 +89,7 @@ export function createRun(deps: RunDeps): RunTask {
 
     for (const way of task.ways) {
       if (context.signal.aborted) throw new LancelotError("cancelled", "Stopped.");
-      const skipped = isLocal ? way.unfit : "Your routing does not give this task to a model on this machine.";
+      const skipped = isLocal ? way.unfit : "Your routing does not allow a local model for this task.";
       if (skipped !== null) {
         left.push({ lane, provider: "local", model: way.model, reason: skipped });
         continue;
@@ -102,7 +102,7 @@ export function createRun(deps: RunDeps): RunTask {
         cognitionTier: "CLASSIFICATION" as const,
         metadata,
       };
-      // An embedding takes milliseconds: its receipt is written in one piece. A generation may be cut off by a crash, and leaves a trace.
+      // An embedding takes milliseconds, so its receipt is written at the end. A generation may be interrupted by a crash and leaves a trace.
       const receipt = way.method === "model" ? ledger.open(call) : null;
       const began = performance.now();
       const close = (closing: Parameters<Ledger["close"]>[1]): string => {
@@ -123,7 +123,7 @@ export function createRun(deps: RunDeps): RunTask {
             deps.count?.({ questId: context.questId, model: way.model, lane, usage: outcome.usage, receiptId });
         };
         if (outcome.value === null) {
-          const reason = "why" in outcome ? outcome.why : "It could not tell.";
+          const reason = "why" in outcome ? outcome.why : "It found no result.";
           count(close({ status: "failure", errorMessage: reason, ...used }));
           left.push({ lane, provider: "local", model: way.model, reason });
           continue;
@@ -131,7 +131,7 @@ export function createRun(deps: RunDeps): RunTask {
         const outputs = "outputs" in outcome ? redactor.value(outcome.outputs) : {};
         const receiptId = close({ status: "success", outputs, ...used });
         count(receiptId);
-        decided(way.model, receiptId, way.method === "embedding" ? "The intent lane did it." : "The local model did it.", null);
+        decided(way.model, receiptId, way.method === "embedding" ? "Done by the intent classifier." : "Done by the local model.", null);
         return { value: outcome.value, method: way.method };
       } catch (error) {
         const cancelled = context.signal.aborted;
@@ -142,7 +142,7 @@ export function createRun(deps: RunDeps): RunTask {
       }
     }
 
-    const why = `The rules of the host did it: ${left.map(({ reason }) => reason).join(" ") || "they are the only way."}`;
+    const why = `Done by rules: ${left.map(({ reason }) => reason).join(" ") || "there is no other method."}`;
     const call = {
       ...opening,
       actionType: "system" as const,

@@ -19,14 +19,14 @@ export interface TasksDeps extends RunDeps {
   /** The shipped `config/` folder, with the classifier's weights. */
   configDir: string;
   embedder: Pick<Embedder, "state" | "warm" | "embed" | "sha256">;
-  /** The local model that could do tasks; null while there is none. */
+  /** The local model for tasks; null without one. */
   model: () => TaskModel | null;
-  /** How the local model writes. */
+  /** Streams the local model. */
   stream: Provider["stream"];
   pii: PiiDetector;
 }
 
-/** The tasks of the local lanes (M5, A1): a model on this machine where one is ready and good enough, else the rules of the host. */
+/** The local tasks (M5, A1): by a suitable model on this machine, otherwise by rules. */
 export function createTasks(deps: TasksDeps): LocalTasks {
   const run = createRun(deps);
   let weights: IntentWeights | null | undefined;
@@ -36,7 +36,7 @@ export function createTasks(deps: TasksDeps): LocalTasks {
       try {
         weights ??= readIntentWeights(deps.configDir);
       } catch {
-        // A product that was taken apart: the rules stand in, and every receipt says why.
+        // A damaged installation: rules are used, and every receipt says why.
         weights = null;
       }
       return weights;
@@ -59,7 +59,7 @@ export function createTasks(deps: TasksDeps): LocalTasks {
   };
 }
 
-/** The methods of the contract that are this room's. */
+/** The handlers of local tasks. */
 export function tasksHandlers(tasks: LocalTasks): Pick<Handlers, "intent.classify"> {
   return {
     "intent.classify": (request, call) => tasks.classifyIntent(request, { questId: null, parentId: null, signal: call.signal }),

@@ -1,32 +1,32 @@
 import { type WordList, wordLists } from "./intent-vocabulary.ts";
 
-/** Words and single signs of a text, in small letters; space is nothing. */
+/** Lowercase words and single symbols of a text, without spaces. */
 export function tokensOf(text: string): string[] {
   return text.toLowerCase().match(/[\p{L}\p{N}_]+|[^\s\p{L}\p{N}_]/gu) ?? [];
 }
 
 interface Entry {
   list: WordList;
-  /** What must follow the first token. */
+  /** The tokens after the first. */
   rest: string[];
-  /** The last token may have any ending. */
+  /** The last token matches any ending. */
   isStem: boolean;
 }
 
 interface Index {
   /** By the first token. */
   exact: Map<string, Entry[]>;
-  /** Single tokens with any ending, by their beginning. */
+  /** Single tokens with any ending, by their prefix. */
   stems: Map<string, WordList[]>;
   longestStem: number;
-  /** Of languages without spaces: found anywhere. */
+  /** Of languages without spaces, found anywhere. */
   unspaced: { list: WordList; text: string }[];
 }
 
 const withoutSpaces = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
 let made: Index | undefined;
 
-/** Made on first use. A table rather than a regular expression: those of this size take a tenth of a second to be made ready. */
+/** Created on first use. A table instead of a regular expression, which would take 100 ms to compile at this size. */
 function index(): Index {
   if (made !== undefined) return made;
   const exact = new Map<string, Entry[]>();
@@ -52,10 +52,10 @@ function index(): Index {
   return made;
 }
 
-/** The lists, in an order that stays. */
+/** The lists in a stable order. */
 export const listNames = Object.keys(wordLists).filter((name): name is WordList => Object.hasOwn(wordLists, name));
 
-/** The lists that have an entry at a place in the tokens, with how many tokens the longest of each takes. */
+/** The lists with an entry at a token position, and the number of tokens of the longest one each. */
 export function listsAt(tokens: readonly string[], at: number): Map<WordList, number> {
   const { exact, stems, longestStem } = index();
   const found = new Map<WordList, number>();
@@ -73,7 +73,7 @@ export function listsAt(tokens: readonly string[], at: number): Map<WordList, nu
   return found;
 }
 
-/** The lists of languages without spaces that a text holds; `leading`: at its beginning. */
+/** The lists of languages without spaces that occur in a text; `leading`: at its beginning. */
 export function unspacedLists(text: string, leading: boolean): Set<WordList> {
   if (!withoutSpaces.test(text)) return new Set();
   return new Set(

@@ -31,15 +31,14 @@ export function admitCall({ store, prices, caps, today }: AdmissionDeps, next: N
   if (most === 0) return nothingHeld;
 
   const { caps: set, allowUnpriced, problem } = caps.read();
-  if (problem !== null)
-    throw refused("settings", `Not sent: ${problem} Until it is corrected nothing is sent that costs money.`, null, null, most);
+  if (problem !== null) throw refused("settings", `Not sent: ${problem} Until it is corrected, no paid request is sent.`, null, null, most);
   const limits = { quest: next.questId === null ? null : set.questUsd, day: set.dayUsd };
   if (limits.quest === null && limits.day === null) return nothingHeld;
   if (most === null) {
     if (allowUnpriced) return nothingHeld;
     throw refused(
       "unpriced",
-      `Not sent: no price is known for ${next.provider}/${next.model}, so your spending cap cannot hold for it. Choose another model, add its price to config/prices.yaml, or set allow_unpriced: true in config/usage.yaml.`,
+      `Not sent: the price of ${next.provider}/${next.model} is unknown, so your spending cap cannot be enforced. Choose another model, add its price to config/prices.yaml, or set allow_unpriced: true in config/usage.yaml.`,
       null,
       null,
       null,
@@ -68,11 +67,11 @@ export function admitCall({ store, prices, caps, today }: AdmissionDeps, next: N
 function refuseBeyond(cap: "quest" | "day", limitUsd: number, spent: Nanos, held: Nanos, most: Nanos): void {
   if (spent + held + most <= fromUsd(limitUsd)) return;
   const whose = cap === "quest" ? "this task" : "today";
-  const running = held === 0 ? "" : `, calls that are under way may take ${usd(held)}`;
+  const running = held === 0 ? "" : `, and running calls may cost ${usd(held)}`;
   const next =
     cap === "quest"
       ? "Raise the cap and resume, or choose a cheaper model."
-      : "Raise the cap and resume, choose a cheaper model, or go on tomorrow.";
+      : "Raise the cap and resume, choose a cheaper model, or continue tomorrow.";
   throw refused(
     cap,
     `Not sent: the next call could cost up to ${usd(most)}. Of the cap of ${usd(fromUsd(limitUsd))} for ${whose}, ${usd(spent)} is spent${running}. ${next}`,

@@ -30,7 +30,7 @@ export interface CapsFile {
 }
 
 const file = { name: "config/usage.yaml", example: "caps:", schema: UsageSettings };
-const heading = " What models may cost. US dollars; null: no cap. Changes count at once.";
+const heading = " Spending caps for models, in US dollars; null: no cap. Changes apply at once.";
 
 export function createCapsFile(deps: { configDir: string; dataDir: string }): CapsFile {
   const path = join(deps.dataDir, "config", "usage.yaml");

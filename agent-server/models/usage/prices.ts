@@ -36,7 +36,7 @@ const PriceRow = z
     until: Day.optional(),
     source: z.string().max(500).optional(),
   })
-  .refine(({ kind, provider }) => kind !== undefined || provider !== undefined, "says neither kind nor provider: add one of them")
+  .refine(({ kind, provider }) => kind !== undefined || provider !== undefined, "must have a kind or a provider")
   .refine(cachedIsCheaper, dearer);
 
 export const PriceTable = z.strictObject({
@@ -117,7 +117,7 @@ export function createPrices(deps: { configDir: string; dataDir: string }): Pric
     },
     problem() {
       const { problem } = owners.read();
-      return problem === null ? null : `${problem} It has no effect until you correct it; the shipped prices hold.`;
+      return problem === null ? null : `${problem} The shipped prices apply until you correct it.`;
     },
     version: () => ownersTable().version,
     changed: () => owners.changed(),

@@ -57,8 +57,5 @@ export function parseSettings<S extends z.ZodType>(text: string, of: { name: str
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const path = (issue?.path ?? []).map(String);
-  throw problem(
-    document.lineOf(path),
-    `${path.join(".") || "the file"} ${issue === undefined ? "is not as it should be" : wordIssue(issue)}`,
-  );
+  throw problem(document.lineOf(path), `${path.join(".") || "the file"} ${issue === undefined ? "is invalid" : wordIssue(issue)}`);
 }

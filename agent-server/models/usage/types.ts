@@ -5,28 +5,28 @@ import type { Lane } from "../../contract/router.ts";
 import type { Params, Result } from "../../contract/table.ts";
 import type { Storage } from "../../storage/storage.ts";
 
-/** A call of a model before it is made, as far as it can be known. */
+/** The known facts of a model call before it is made. */
 export interface NextCall {
   questId: string | null;
   /** Name in models.yaml. */
   provider: string;
   kind: ProviderKind;
   model: string;
-  /** Tokens of the prompt, estimated on the high side, and the most the answer may take. */
+  /** Input tokens, estimated on the high side, and the limit of the answer. */
   inputTokens: number;
   maxTokens: number;
-  /** It is computed on this machine (embedded, or a server at a loopback address): it costs nothing unless the owner's price table says so. */
+  /** Whether it runs on this machine (embedded, or a server at a loopback address): free unless the user's price table says otherwise. */
   onThisMachine?: boolean;
 }
 
-/** The room a call holds under the caps from the moment it was admitted until it was counted or came to nothing. */
+/** The amount a call reserves under the caps from its admission until it is counted or fails. */
 export interface Admission {
   readonly id: string;
-  /** Gives the room back. To be called in any case (`finally`); after `count`, and a second time, it does nothing. */
+  /** Releases the reservation. Must always be called (`finally`); after `count`, and a second time, it does nothing. */
   release(): void;
 }
 
-/** A call of a model that was made, with the provider's own figures. */
+/** A completed model call with the provider's own figures. */
 export interface CountedCall {
   questId: string | null;
   provider: string;
@@ -38,23 +38,23 @@ export interface CountedCall {
   onThisMachine?: boolean;
 }
 
-/** What models used and what it cost (M7). */
+/** Token usage and cost of models (M7). */
 export interface UsageBook {
   /**
-   * Holds room for a call under the caps, across windows, at the most it can cost.
-   * @throws LancelotError `denied`, `data.reason: "cap"`, when the call could pass a cap: it must not be made.
+   * Reserves the maximum cost of a call under the caps, across windows.
+   * @throws LancelotError `denied`, `data.reason: "cap"`, when the call could exceed a cap: it must not be made
    */
   admit(next: NextCall): Admission;
-  /** Counts a call that was made and gives the room it held back. `costUsd` is null for a model without a price. */
+  /** Counts a completed call and releases its reservation. `costUsd` is null for a model without a price. */
   count(call: CountedCall, admission?: Admission): { costUsd: number | null };
-  /** US dollars of a quest so far; null before its first call. */
+  /** Cost of a quest so far (US dollars); null before its first call. */
   questCost(questId: string): number | null;
   summary(params: Params<"usage.summary">): Result<"usage.summary">;
   lanes(params: Params<"usage.lanes">): Result<"usage.lanes">;
   savings(params: Params<"usage.savings">): Result<"usage.savings">;
   reset(): Result<"usage.reset">;
   setCaps(caps: Params<"usage.setCaps">): Result<"usage.setCaps">;
-  /** Tells of what another window or the owner's editor changed in the caps or the prices. Cheap: two looks at the disk. */
+  /** Emits an event when another window or the user's editor changed caps or prices. Cheap: it checks two files. */
   notice(): void;
   close(): void;
 }
@@ -66,9 +66,9 @@ export interface UsageDeps {
   dataDir: string;
   env: Readonly<Record<string, string | undefined>>;
   emit: Emit;
-  /** The title of a quest; null when it is gone. */
+  /** The title of a quest; null for a deleted one. */
   questName(questId: string): string | null;
-  /** IANA name; this machine's where absent. */
+  /** IANA name; this machine's by default. */
   timeZone?: string;
   now?: () => Date;
 }

@@ -1,16 +1,16 @@
 import type { Emit } from "../../contract/events.ts";
 
-/** Milliseconds between two events: whoever listens reads the whole summary again. */
+/** Minimum interval between events (ms): each makes listeners read the whole summary. */
 const restMs = 500;
 
-/** Tells of counted calls at once, and of many within a moment together. */
+/** Emits an event for a counted call at once, and one for several calls in quick succession. */
 export function createUsageTelling(emit: Emit): { changed(questId: string | null): void; end(): void } {
   let timer: NodeJS.Timeout | null = null;
   const waiting = new Set<string | null>();
   const tell = (): void => {
     timer = null;
     if (waiting.size === 0) return;
-    // Of several quests at once the event names none: all of them are to be read again.
+    // An event for several quests names none, since all of them changed.
     const [only = null, ...others] = waiting;
     waiting.clear();
     emit("usage", { questId: others.length === 0 ? only : null });

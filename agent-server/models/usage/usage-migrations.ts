@@ -3,7 +3,7 @@ import type { Migration } from "../../storage/storage.ts";
 export const usageMigrations: readonly Migration[] = [
   {
     name: "usage-1-calls",
-    // Money is whole nano-dollars: sums of them are exact. `cost` is null where the model had no price.
+    // Money is stored as whole nano-dollars, so that sums are exact. `cost` is null without a price.
     sql: `
       CREATE TABLE usage_calls (
         id INTEGER PRIMARY KEY,

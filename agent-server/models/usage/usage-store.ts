@@ -4,7 +4,7 @@ import type { Storage } from "../../storage/storage.ts";
 import type { Nanos } from "./call-cost.ts";
 import type { CountedCall } from "./types.ts";
 
-/** Calls that were added up. */
+/** A sum of calls. */
 export interface Sum {
   calls: number;
   usage: Usage;
@@ -12,7 +12,7 @@ export interface Sum {
   cacheSavings: Nanos;
   unpriced: number;
 }
-/** The finest sums: every partition of the summary is folded from these, read in one pass. */
+/** The smallest groups, read in one pass; every part of the summary adds them up. */
 export interface Cell extends Sum {
   day: string;
   lane: string;
@@ -20,11 +20,11 @@ export interface Cell extends Sum {
   model: string;
   /** Empty outside a quest. */
   questId: string;
-  /** Done on this machine and free; a proxy here that the owner priced is not. */
+  /** On this machine and free. A local proxy with a price set by the user is not. */
   free: boolean;
 }
 
-/** What a sum is taken over: from a day on, of one quest or of all. */
+/** The calls to add up: since a day, of one quest or of all. */
 export interface Scope {
   fromDay: string;
   questId: string | null;
@@ -59,7 +59,7 @@ interface CellRow extends TokenRow {
   unpriced: number;
 }
 
-/** The rows of this room: calls, room held for calls that run, and since when is counted. */
+/** The tables of usage: calls, reservations of running calls, and the date of the last reset. */
 export function createUsageStore({ db, transaction, hostId, hostAlive }: Pick<Storage, "db" | "transaction" | "hostId" | "hostAlive">) {
   const insert = db.prepare(`
     INSERT INTO usage_calls (at, day, quest_id, provider, kind, model, lane, on_this_machine, input_tokens, output_tokens,
@@ -112,7 +112,7 @@ export function createUsageStore({ db, transaction, hostId, hostAlive }: Pick<St
     },
     dayCost: (day: string): Nanos => dayCost.get(day) ?? 0,
 
-    /** What calls that run may yet cost; room held by hosts that died is given back. */
+    /** Reservations of running calls. Those of ended hosts are released. */
     held(questId: string | null): { all: Nanos; quest: Nanos } {
       const kept = held.all().filter((row) => {
         if (row.host_id === hostId || hostAlive(row.host_id)) return true;
@@ -130,7 +130,7 @@ export function createUsageStore({ db, transaction, hostId, hostAlive }: Pick<St
       db.exec("DELETE FROM usage_calls");
       db.prepare("UPDATE usage_since SET since = ? WHERE only_row = 1").run(at);
     },
-    /** Goes through calls that had no price; what `priceOf` gives back is written. */
+    /** Visits calls without a price and stores the result of `priceOf`. */
     reprice(
       priceOf: (
         call: Pick<StoredCall, "day" | "provider" | "kind" | "model" | "usage"> & { onThisMachine: boolean },
@@ -145,7 +145,7 @@ export function createUsageStore({ db, transaction, hostId, hostAlive }: Pick<St
 }
 export type UsageStore = ReturnType<typeof createUsageStore>;
 
-/** Two sums as one. */
+/** Adds two sums. */
 export function addSums(one: Sum, other: Sum): Sum {
   return {
     calls: one.calls + other.calls,

@@ -10,10 +10,10 @@ export interface SummaryDeps {
   prices: Prices;
   caps: CapsFile;
   today(): string;
-  /** The name of a provider of models.yaml as people know it. */
+  /** The display name of a provider of models.yaml. */
   providerName(provider: string): string;
   questName(questId: string): string | null;
-  /** The dearest work that local work replaces: `provider/model` of the fast lane and its price. */
+  /** The baseline for savings: `provider/model` of the fast lane and its price. */
   comparison(): { name: string; price: Price } | null;
 }
 
@@ -58,7 +58,7 @@ export function lanesOf(cells: readonly Cell[]): UsageRow[] {
   return groups(cells, ({ lane }) => lane).map((sum) => toRow(sum, laneName(sum.key)));
 }
 
-/** Local tokens at the plain short-prompt price of the model they are compared with: an estimate, on the low side. */
+/** Local tokens at the regular price of the baseline model: a low estimate. */
 export function savingsOf({ comparison }: Pick<SummaryDeps, "comparison">, cells: readonly Cell[]): UsageSavings {
   const local = sumOf(cells.filter(({ free }) => free));
   const other = comparison();
@@ -84,7 +84,7 @@ function modelOf({ provider, model }: Cell): string {
   return `${provider}/${model}`;
 }
 
-/** Dearest first; of what costs the same, the most tokens. */
+/** By cost, then by tokens, in descending order. */
 function groups(cells: readonly Cell[], keyOf: (cell: Cell) => string): (Sum & { key: string })[] {
   const tokens = ({ usage }: Sum): number => usage.inputTokens + usage.outputTokens;
   return [...Map.groupBy(cells, keyOf)]

@@ -18,7 +18,7 @@ export { usageHandlers } from "./usage-handlers.ts";
 export type { Admission, CountedCall, NextCall, UsageBook, UsageDeps } from "./types.ts";
 export { usageMigrations } from "./usage-migrations.ts";
 
-/** The books: every call counted at the price of its day, caps that hold before a call is made. */
+/** Counts every call at the price of its day, and enforces caps before a call is made. */
 export function createUsage(deps: UsageDeps): UsageBook {
   const now = deps.now ?? (() => new Date());
   const dayOf = createCalendar(deps.timeZone);
@@ -36,7 +36,7 @@ export function createUsage(deps: UsageDeps): UsageBook {
     const cost = costOf(price, usage);
     return { cost, cacheSavings: costWithoutCache(price, usage) - cost };
   };
-  /** A price the owner added counts for what had none. What was counted at a price stays as it was. */
+  /** A price that the user adds applies to calls without one. Calls with a price keep their cost. */
   const reprice = (): void => {
     const version = prices.version();
     if (version === pricedWith) return;
@@ -103,7 +103,7 @@ export function createUsage(deps: UsageDeps): UsageBook {
         reprice();
       } catch (error) {
         if (!(error instanceof LancelotError)) throw error;
-        // The database is busy or full: the next summary prices what is left.
+        // The database is busy or full: the next summary prices the rest.
       }
       telling.changed(null);
     },

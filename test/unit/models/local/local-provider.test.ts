@@ -22,7 +22,7 @@ async function answer(pieces: string[], done: Partial<Done> = {}, withTools = tr
     pid: () => undefined,
     close: () => Promise.resolve(),
     async *generate(): AsyncGenerator<GenerateReply, void> {
-      for (const text of pieces) yield { type: "text", text };
+      for (const text of pieces) yield { type: "text", id: 1, text };
       yield {
         type: "done",
         id: 1,
