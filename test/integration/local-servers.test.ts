@@ -179,7 +179,6 @@ describe("a server the owner chooses", () => {
     open.splice(open.indexOf(server), 1);
     expect(await use(`${server.origin}/v1`, "m")).toMatchObject({
       code: "not_found",
-      
     });
     expect(readFileSync(join(room.dataDir, "config/models.yaml"), "utf8")).toBe(owners);
   });

@@ -66,7 +66,7 @@ describe("a provider's circuit breaker", () => {
     const made = roomOf(work(server), { router: quickly });
     for (let call = 0; call < 3; call++) await failure(run(made));
     expect(made.models.router.stats().breakers).toMatchObject([
-      { provider: "work", state: "open", retryAt: expect.any(String), reason: "Work failed on its side (500)." },
+      { provider: "work", state: "open", retryAt: expect.any(String), reason: "Work had an internal error (500)." },
     ]);
     const refused = await failure(run(made));
     expect(refused).toMatchObject({ code: "unavailable", data: { reason: "breaker" } });

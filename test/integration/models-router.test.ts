@@ -57,9 +57,7 @@ describe.each(kinds)("%s", (kind) => {
       type: "routed",
       by: { provider: "work", model: "quick", displayName: "Our cluster", lane: "flagship_fast" },
     });
-    expect(routed(second.events)).toMatchObject([
-      { model: "strong", lane: "flagship_deep", rationale: expect.stringContaining("“plan”") },
-    ]);
+    expect(routed(second.events)).toMatchObject([{ model: "strong", lane: "flagship_deep", rationale: expect.stringContaining("“plan”") }]);
     expect(made.receipts().map(({ metadata }) => [metadata["model"], metadata["lane"]])).toEqual([
       ["quick", "flagship_fast"],
       ["strong", "flagship_deep"],
@@ -147,9 +145,7 @@ describe("a deep profile that is none of its own", () => {
     const server = await start(inOrder({ text: "ok" }));
     const made = room(server, { lanes });
     const { events } = await ask(made.models, {}, undefined, { task: plan });
-    expect(routed(events)[0]?.rationale).toBe(
-      expect.stringMatching(/“plan”.*no deep profile/),
-    );
+    expect(routed(events)[0]?.rationale).toBe(expect.stringMatching(/“plan”.*no deep profile/));
     expect(asked(server)).toEqual(["quick"]);
   });
 });

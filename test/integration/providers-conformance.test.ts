@@ -348,8 +348,8 @@ describe.each(subjects)("$name by $mode", (subject) => {
       [413, "too_large", false, "The conversation is too long"],
       [422, "unavailable", false, "rejected the request (422)"],
       [429, "rate_limited", true, "Our cluster is limiting requests (429)."],
-      [500, "unavailable", true, "failed on its side (500)"],
-      [502, "unavailable", true, "failed on its side (502)"],
+      [500, "unavailable", true, "had an internal error (500)"],
+      [502, "unavailable", true, "had an internal error (502)"],
       [503, "unavailable", true, "overloaded (503)"],
       [529, "unavailable", true, "overloaded (529)"],
     ])("status %i is worded", async (status, code, retryable, said) => {
@@ -400,7 +400,7 @@ describe.each(subjects)("$name by $mode", (subject) => {
       expect(page.message).toContain("web page");
       expect(page.data).toMatchObject({ retryable: false });
       const gateway = await failureOf(collect(provider, {}, { model }));
-      expect(gateway.message).toBe("Our cluster failed on its side (502).");
+      expect(gateway.message).toBe("Our cluster had an internal error (502).");
     });
 
     it("one text in place of a stream is no answer; an error in it is told", async () => {

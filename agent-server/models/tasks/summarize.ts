@@ -35,7 +35,7 @@ export function summarizeTask(parts: TaskParts, text: string, maxTokens: number)
           );
           if (answer.failed !== null) return { value: null, why: answer.failed, usage: answer.usage };
           const { summary } = Summary.parse(answer.value);
-          const wrong = whatIsWrong(text, summary, maxTokens);
+          const wrong = problemOf(text, summary, maxTokens);
           if (wrong !== null) return { value: null, why: wrong, usage: answer.usage };
           return { value: summary.trim(), usage: answer.usage, outputs: { characters: summary.length, summary: summary.slice(0, 500) } };
         },
@@ -49,7 +49,7 @@ export function summarizeTask(parts: TaskParts, text: string, maxTokens: number)
 }
 
 /** What a summary contains that its text does not, as far as it can be checked: file and code names, and numbers. Null for a valid one. */
-export function whatIsWrong(text: string, summary: string, maxTokens: number): string | null {
+export function problemOf(text: string, summary: string, maxTokens: number): string | null {
   if (summary.trim().length < Math.min(40, text.length / 4)) return "Its summary is too short.";
   if (estimateTokens(summary) > maxTokens * 1.2) return "Its summary is too long.";
   const named =

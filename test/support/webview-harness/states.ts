@@ -160,7 +160,7 @@ const decisions = [
   }),
   sampleDecision({
     ...{ id: "decision-3", lane: "flagship_fast", model: "claude-sonnet-5-5", rule: "default", success: false, elapsedMs: 60_000 },
-    ...{ rationale: "Nothing asks for more than the fast lane.", error: "Anthropic did not begin to answer within 60 s." },
+    ...{ rationale: "Nothing asks for more than the fast lane.", error: "Anthropic did not respond within 60 s." },
   }),
   sampleDecision({ id: "decision-4", lane: "flagship_fast", model: "claude-sonnet-5-5", rule: "override", success: null, elapsedMs: 0 }),
 ];

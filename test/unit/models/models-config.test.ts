@@ -111,7 +111,7 @@ providers:
     [
       "providers:\n  work:\n    kind: openai\n    base_url: 'https://me:secret@h/v1'\n    fast: { model: m }\n",
       4,
-      "must not carry a user name or key",
+      "must not contain a user name or key",
     ],
     ["providers:\n  openai:\n    fast:\n      max_tokens: many\n", 4, "providers.openai.fast.max_tokens must be"],
     ["providers:\n  openai:\n    fast:\n      temperature: 3\n", 4, "providers.openai.fast.temperature must be at most 2"],

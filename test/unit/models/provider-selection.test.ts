@@ -50,7 +50,7 @@ describe("who answers", () => {
   });
 
   it.each<[string, Parameters<typeof createModelsRoom>[0], string, string]>([
-    ["nothing at all", {}, "Choose a model: add a key or download the local one (322 MB).", "choose_model"],
+    ["nothing at all", {}, "Choose a model: add an API key or download the local one (322 MB).", "choose_model"],
     [
       "a download in progress",
       { local: localIn({ status: "downloading", doneBytes: 100_000_000 }) },
@@ -60,7 +60,7 @@ describe("who answers", () => {
     [
       "a local model switched off",
       { yaml: "local: { enabled: false }\n", local: localIn({ status: "ready" }) },
-      "Choose a model: add a key",
+      "Choose a model: add an API key",
       "choose_model",
     ],
     [
@@ -87,8 +87,13 @@ describe("who answers", () => {
       "base_url of work in config/models.yaml",
       "choose_model",
     ],
-    ["a broken file, whatever keys there are", { yaml: "active: [", keys: all }, "Until then nothing is sent to a model.", "choose_model"],
-    ["the editor's own models without an editor", { yaml: "active: editor\n" }, "inside the editor only", "choose_model"],
+    [
+      "a broken file, whatever keys there are",
+      { yaml: "active: [", keys: all },
+      "Until it is corrected, nothing is sent to a model.",
+      "choose_model",
+    ],
+    ["the editor's own models without an editor", { yaml: "active: editor\n" }, "within VS Code", "choose_model"],
   ])("%s is unavailable, with the next step", async (_, options, said, action) => {
     const { models } = room(options);
     const error = await failure(models.active());

@@ -24,7 +24,7 @@ function editor(answers: Next[], models: (typeof copilot)[] | null = [copilot]) 
     if (name === "languageModelNext") return answers.shift() ?? new Promise<never>(() => undefined);
     return {};
   }) as AskEditor;
-  return { provider: createEditorModels("Models of the editor", ask), started, stopped, asked };
+  return { provider: createEditorModels("VS Code language models", ask), started, stopped, asked };
 }
 
 async function all(events: AsyncIterable<ModelEvent>): Promise<ModelEvent[]> {
@@ -153,9 +153,9 @@ describe("a model of the editor", () => {
       "another",
     ],
     ["a failure", [{ parts: [], end: { kind: "failed", reason: "failed", message: "boom" } }], [copilot], "unavailable", "server", "boom"],
-    ["another model", [], [{ ...copilot, model: "copilot/other" }], "unavailable", "model", 'no language model "copilot/gpt-x"'],
+    ["another model", [], [{ ...copilot, model: "copilot/other" }], "unavailable", "model", '"copilot/gpt-x"'],
     ["no model", [], [], "unavailable", "model", "Install or sign in"],
-    ["an editor without such models", [], null, "unavailable", "model", "offers no language models"],
+    ["an editor without such models", [], null, "unavailable", "model", "no language models"],
   ])("%s is said in words", async (_name, answers, models, code, reason, words) => {
     const { provider } = editor(answers, models);
     const failed = all(provider.stream(request, call, signal()));

@@ -86,7 +86,7 @@ describe("decisions", () => {
     const seen = createDecisions(other);
     expect(seen.list(50)).toEqual([running]);
     one.close();
-    expect(seen.list(50)).toEqual([{ ...running, success: false, error: "The agent host ended while this ran." }]);
+    expect(seen.list(50)).toEqual([{ ...running, success: false, error: "The agent host ended during the call." }]);
   });
 
   it("are counted", () => {

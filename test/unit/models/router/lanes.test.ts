@@ -154,7 +154,7 @@ describe("the owner's rules", () => {
   it("says that a lane is not in use, and which takes its place", () => {
     const { rationale } = chooseLane(withOwner(order(fast)), { type: "plan", text: "" });
     expect(rationale).toContain("flagship_deep is not in your routing_order");
-    expect(rationale).toContain("the fast model does it");
+    expect(rationale).toContain("the fast model is used");
   });
 
   it("has its lanes in the order of their priorities", () => {

@@ -31,7 +31,7 @@ describe("who did a task", () => {
         metadata: {
           method: "rules",
           lane: "local_utility",
-          reason: expect.stringMatching(/intent lane's model is not on this machine.*No local model is ready/),
+          reason: expect.stringMatching(/intent classifier's model.*No local model is ready/),
         },
         outputs: { intent: "EXEC_REQUEST" },
       },
