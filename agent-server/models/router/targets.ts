@@ -46,7 +46,8 @@ export function createTargets({ selection, listing, local, chosen }: TargetsDeps
   async function resolve(wanted: Wanted, loaded: LoadedConfig, router: RouterConfig): Promise<Target> {
     const { lane, override } = wanted;
     const configured = lane === "local_redaction" ? router.lanes.local_utility : router.lanes[lane];
-    const name = override?.provider ?? wanted.provider ?? configured?.provider ?? (lane.startsWith("local") ? "local" : undefined);
+    const laneProvider = configured?.provider ?? (lane.startsWith("local") ? "local" : undefined);
+    const name = override?.provider ?? wanted.provider ?? laneProvider;
     const candidate = name === undefined ? await selection.select(loaded, chosen) : await selection.named(name, loaded, chosen);
     if (lane.startsWith("local") && !isOnThisMachine(candidate))
       throw new LancelotError(
@@ -54,10 +55,7 @@ export function createTargets({ selection, listing, local, chosen }: TargetsDeps
         `${candidate.displayName} is not on this machine, so the lane ${lane} cannot use it. Set a local provider in config/router.yaml.`,
         { data: { what: "model", action: "choose_model" } },
       );
-    // A model configured for the lane's provider is never sent to another provider.
-    const ownModel = configured?.provider === undefined || configured.provider === candidate.name ? configured?.model : undefined;
-    const sameProvider = override?.provider === undefined || override.provider === configured?.provider;
-    const model = override?.model ?? (sameProvider ? ownModel : undefined);
+    const model = override?.model ?? ((await isOfLane()) ? configured?.model : undefined);
     const wantedProfile = wanted.profile ?? (lane === "flagship_deep" ? "deep" : "fast");
     if (candidate.kind === "local") return ofLocal(candidate, loaded, lane, model);
     const profile = profileOf(candidate, wantedProfile);
@@ -73,6 +71,15 @@ export function createTargets({ selection, listing, local, chosen }: TargetsDeps
           ? `${candidate.displayName} has no deep profile in models.yaml, so its fast model is used.`
           : null,
     };
+
+    /** The model configured for a lane is never sent to another provider. Without a provider of its own, the lane uses the active one. */
+    async function isOfLane(): Promise<boolean> {
+      if (configured?.model === undefined) return false;
+      if (override?.provider !== undefined) return override.provider === configured.provider;
+      if (wanted.provider === undefined) return true;
+      const owner = laneProvider ?? (await selection.select(loaded, chosen).catch(() => null))?.name;
+      return owner === wanted.provider;
+    }
   }
 
   async function ofLocal(candidate: Candidate, loaded: LoadedConfig, lane: Lane, wanted: string | undefined): Promise<Target> {

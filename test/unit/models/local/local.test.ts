@@ -48,7 +48,12 @@ it.each<[string, Machine, string, RegExp]>([
   ["16 GB and a GPU, free memory unknown", machineOf(16.5e9, null, true), "qwen3-8b", /16\.5 GB of memory, 100\.0 GB/],
   ["8 GB and a GPU", machineOf(8.2e9, 6e9, true), "qwen3-4b-instruct", /fits/],
   ["16 GB with most of it in use", machineOf(16.5e9, 3e9), "qwen3.5-2b", /Qwen3 4B Instruct requires 4\.3 GB of free memory/],
-  ["16 GB with a disk nearly full", machineOf(16.5e9, 12e9, true, 3e9), "qwen3-4b-instruct", /Qwen3 8B requires 5\.3 GB of free disk space/],
+  [
+    "16 GB with a disk nearly full",
+    machineOf(16.5e9, 12e9, true, 3e9),
+    "qwen3-4b-instruct",
+    /Qwen3 8B requires 5\.3 GB of free disk space/,
+  ],
   ["nothing to spare", machineOf(2e9, 0.5e9), "qwen3.5-2b", /the smallest model, and it requires 2\.2 GB of free memory/],
 ])("offers a model that fits %s, and says why", (_machine, machine, id, why) => {
   const { model, fit } = chooseModel(readCatalog(configDir, dataDir), machine);

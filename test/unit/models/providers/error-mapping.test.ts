@@ -28,13 +28,7 @@ function socket(code: string, message = "fetch failed"): Error {
 
 describe("a provider's failure, worded", () => {
   it.each<[string, unknown, string, boolean, string]>([
-    [
-      "401",
-      api(401, { type: "authentication_error", message: "invalid x-api-key" }),
-      "unavailable",
-      false,
-      "key",
-    ],
+    ["401", api(401, { type: "authentication_error", message: "invalid x-api-key" }), "unavailable", false, "key"],
     [
       "Gemini's key",
       gemini(400, {
@@ -47,13 +41,7 @@ describe("a provider's failure, worded", () => {
       false,
       "key",
     ],
-    [
-      "403",
-      api(403, { type: "permission_error", message: "no access" }),
-      "unavailable",
-      false,
-      "refused",
-    ],
+    ["403", api(403, { type: "permission_error", message: "no access" }), "unavailable", false, "refused"],
     ["404", api(404, { type: "not_found_error", message: "model: claude-x" }), "not_found", false, "model"],
     ["402", api(402, { message: "pay" }), "unavailable", false, "credit"],
     [
@@ -96,13 +84,7 @@ describe("a provider's failure, worded", () => {
       "too_long",
     ],
     ["413", api(413, { type: "request_too_large", message: "Request exceeds the maximum size" }), "too_large", false, "too_long"],
-    [
-      "400",
-      api(400, { type: "invalid_request_error", message: "tools.0: bad\nschema" }),
-      "unavailable",
-      false,
-      "request",
-    ],
+    ["400", api(400, { type: "invalid_request_error", message: "tools.0: bad\nschema" }), "unavailable", false, "request"],
     ["429", api(429, { type: "rate_limit_error", message: "slow down" }), "rate_limited", true, "rate_limited"],
     [
       "429 of Gemini",
@@ -112,20 +94,8 @@ describe("a provider's failure, worded", () => {
       "rate_limited",
     ],
     ["529", api(529, { type: "overloaded_error", message: "Overloaded" }), "unavailable", true, "overloaded"],
-    [
-      "503",
-      gemini(503, { status: "UNAVAILABLE", message: "The model is overloaded." }),
-      "unavailable",
-      true,
-      "overloaded",
-    ],
-    [
-      "500",
-      api(500, { type: "api_error", message: "Internal server error" }),
-      "unavailable",
-      true,
-      "server",
-    ],
+    ["503", gemini(503, { status: "UNAVAILABLE", message: "The model is overloaded." }), "unavailable", true, "overloaded"],
+    ["500", api(500, { type: "api_error", message: "Internal server error" }), "unavailable", true, "server"],
     ["502 without a body", api(502), "unavailable", true, "server"],
     ["408", api(408), "unavailable", true, "server"],
     [
