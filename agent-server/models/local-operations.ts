@@ -5,7 +5,7 @@ import type { Handlers } from "../contract/table.ts";
 import { type Ledger, recorded } from "../receipts/receipts.ts";
 import type { GatedFetch } from "../security/security.ts";
 import type { ConfigFile, LoadedConfig } from "./models-config.ts";
-import type { Local } from "./local/local.ts";
+import type { Local } from "./local/types.ts";
 import { createServers } from "./servers/servers.ts";
 
 /** User operations on the embedded model and on model servers of this machine. Each one creates a receipt. */

@@ -1,6 +1,6 @@
 import { LancelotError } from "../contract/errors.ts";
 import type { ModelInfo, ProviderState } from "../contract/models.ts";
-import type { Local } from "./local/local.ts";
+import type { Local } from "./local/types.ts";
 import type { ActiveModel } from "./request.ts";
 import type { Provider } from "./providers/types.ts";
 import { createProvider, type Candidate } from "./provider-selection.ts";

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { freeBytes } from "../../agent-server/models/local/disk-space.ts";
 import { createFetch, download } from "../../agent-server/models/local/download.ts";
-import type { Local } from "../../agent-server/models/local/local.ts";
+import type { Local } from "../../agent-server/models/local/types.ts";
 import { hubFile } from "../../agent-server/models/local/model-files.ts";
 import { readCatalog } from "../../agent-server/models/local/catalog.ts";
 import { type FileServer, startFileServer } from "../support/models/file-server.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { Local } from "../../agent-server/models/local/local.ts";
+import type { Local } from "../../agent-server/models/local/types.ts";
 import type { ModelEvent } from "../../agent-server/models/models.ts";
 import { localDataDir, openLocal, prepareLocalModel } from "../support/models/local-models.ts";
 import { type FileServer, startFileServer } from "../support/models/file-server.ts";

@@ -9,7 +9,7 @@ import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import * as z from "zod";
 import type { LocalModel } from "../../agent-server/contract/models.ts";
 import { replyGrammar } from "../../agent-server/models/local/grammar.ts";
-import type { Local } from "../../agent-server/models/local/local.ts";
+import type { Local } from "../../agent-server/models/local/types.ts";
 import type { Done } from "../../agent-server/models/local/model-protocol.ts";
 import { createModelProcess } from "../../agent-server/models/local/model-process.ts";
 import type { ModelEvent, ModelMessage, ToolSchema } from "../../agent-server/models/models.ts";

@@ -10,7 +10,7 @@ export interface ChatItem {
 /** Kept length of a truncated tool output (characters). */
 const stub = 240;
 
-/** When something must be cut, room is made for the next turns too: every cut invalidates the KV cache behind it. */
+/** Each cut invalidates the KV cache behind it, so a cut makes room for the next turns too. */
 const roomAfterCut = 0.85;
 
 /**

@@ -32,7 +32,7 @@ export function createTroubles(deps: { onChange: () => void; now?: () => number 
   }
 
   return {
-    /** @param key identifies what was loaded: another key clears the failure */
+    /** @param key identifies model and settings: another key clears the failure */
     failed(error: LancelotError, key: string): void {
       const retryable = error.data?.["retryable"] === true;
       failures = retryable ? failures + 1 : Math.max(failures + 1, crashesHeld);

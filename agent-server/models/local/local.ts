@@ -3,74 +3,20 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { LancelotError } from "../../contract/errors.ts";
 import type { LocalModel } from "../../contract/models.ts";
-import type { Provider } from "../providers/types.ts";
 import { type Candidate, damaged, ownFile, ownFileProblem, present } from "./candidates.ts";
-import { readCatalog, type TaskName, tasksOf } from "./catalog.ts";
-import { createFetch, type Fetch } from "./download.ts";
-import type { Embedder } from "./embedding.ts";
+import { readCatalog, tasksOf } from "./catalog.ts";
+import { createFetch } from "./download.ts";
 import { createIntentLane } from "./embedding-lane.ts";
-import { createInstaller, type InstallerDeps } from "./installer.ts";
-import { chooseModel, fitOf, gigabytes, type Machine, measureMachine } from "./machine.ts";
+import { createInstaller } from "./installer.ts";
+import { chooseModel, fitOf, gigabytes, measureMachine } from "./machine.ts";
 import type { Load } from "./model-protocol.ts";
-import { createModelProcess, type ModelProcessDeps } from "./model-process.ts";
+import { createModelProcess } from "./model-process.ts";
 import { createLocalProvider, type LocalModelCard } from "./local-provider.ts";
 import { createRuntime } from "./runtime.ts";
 import { createSettings } from "./local-settings.ts";
 import { createTroubles, type Trouble, troubleOf } from "./failure-backoff.ts";
+import type { Local, LocalDeps } from "./types.ts";
 import { createVerifier, stampOf } from "./verify.ts";
-
-export interface LocalDeps {
-  dataDir: string;
-  /** The built `dist/` folder; null when running from source. */
-  distDir: string | null;
-  /** The shipped `config/` folder. */
-  configDir: string;
-  env: Readonly<Record<string, string | undefined>>;
-  /** Called for every change; progress at most five times a second. */
-  onState: (state: LocalModel) => void;
-  /** Unload after so long without a request (ms); ten minutes by default. */
-  idleMs?: number;
-  /** How files are downloaded; over the network and the environment's proxy by default. */
-  fetch?: Fetch;
-  /** Delay before a retry of a download (one second by default) and a restart after a crash (half a second); doubles with each (ms). */
-  retryMs?: number;
-  /** Replaced by tests. */
-  machine?: () => Machine;
-  process?: Partial<Pick<ModelProcessDeps, "entry" | "watch" | "maxQueued">>;
-  free?: InstallerDeps["free"];
-}
-
-/** The embedded default: a model on this machine, in its own process, without an API key (M5). */
-export interface Local {
-  provider: Provider;
-  state(): LocalModel;
-  /**
-   * Downloads what is missing or damaged: runtime, model and intent classifier, or all but the model. Resumes an interrupted download. `onState`
-   * reports progress.
-   * @throws LancelotError with a message for the user; `cancelled` after `cancelDownload`
-   */
-  download(only?: "intent"): Promise<LocalModel>;
-  /** Stops a running download, which can be resumed. */
-  cancelDownload(): LocalModel;
-  /** Loads it now, even after repeated failures. @throws LancelotError `unavailable` with the next step */
-  load(signal: AbortSignal): Promise<LocalModel>;
-  /** Ends its process; the next request loads it again. */
-  unload(): Promise<LocalModel>;
-  /** Deletes downloaded models, complete or not, but not the user's own file. @throws LancelotError `conflict` while another window downloads */
-  remove(): Promise<LocalModel>;
-  /** Its problem and the next step; null without a problem, and where there is no local model. */
-  degraded(): string | null;
-  /** May load a user's own file to measure its context. @throws LancelotError `unavailable` without a model */
-  model(): Promise<{ name: string; contextWindow: number; small: boolean }>;
-  /** The embedding model of the intent classifier, in its own process. */
-  embedder: Embedder;
-  /** The model that could do local tasks, and the tasks it does better than rules; null while none is ready. */
-  taskModel(): { file: string; loaded: boolean; contextWindow: number; tasks: readonly TaskName[] } | null;
-  /** Process id of the loaded model. */
-  pid(): number | undefined;
-  /** Ends the process and a running download. */
-  close(): Promise<void>;
-}
 
 const again = "Download it again.";
 
@@ -155,7 +101,7 @@ export function createLocal(deps: LocalDeps): Local {
     return ownModel === null ? present(catalog, offered.model, folder, verifier) : ownFile(ownModel);
   }
 
-  /** Identifies what is loaded: a failure of one says nothing about another. */
+  /** Identifies the model and its settings, since a failure of one says nothing about another. */
   function key(): string {
     const { contextSize, threads, gpuLayers } = settings();
     const path = chosen()?.path ?? "";

@@ -43,7 +43,7 @@ export type Generate = z.infer<typeof Generate>;
 /** Messages to the generative model's worker, besides the control messages: one `load`, then one `generate` at a time. */
 export const ModelRequestMessage = z.discriminatedUnion("type", [Load, Generate]);
 
-/** What was left out of the prompt to fit the context. */
+/** Parts omitted from the prompt to fit the context. */
 export const LeftOut = z.object({ toolOutputs: z.int(), turns: z.int() });
 export type LeftOut = z.infer<typeof LeftOut>;
 

@@ -1,6 +1,7 @@
 import { LancelotError } from "../../contract/errors.ts";
 import type { LocalModel } from "../../contract/models.ts";
-import { createLocal, type Local, type LocalDeps } from "./local.ts";
+import { createLocal } from "./local.ts";
+import type { Local, LocalDeps } from "./types.ts";
 import type { ModelEvent } from "../request.ts";
 
 /** Starts the embedded model. When its own files are broken, everything else keeps working and its state shows the problem. */

@@ -3,7 +3,7 @@ import { createReadStream, readFileSync, renameSync, statSync, writeFileSync } f
 import { basename, join } from "node:path";
 import * as z from "zod";
 
-/** What is known of a file's content: its checksum matched, did not match, or was not verified since the file changed. */
+/** The state of a file's content: its checksum matched, did not match, or was not verified since the file changed. */
 type Verdict = "right" | "wrong" | "unknown";
 
 /**

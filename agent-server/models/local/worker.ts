@@ -38,7 +38,7 @@ export interface Worker<Load, Loaded, Request, Reply> {
   ready(signal: AbortSignal): Promise<Loaded>;
   /** Waits for its turn, then streams the replies. @throws LancelotError, `data.retryable` after a crash */
   request(request: Request, signal: AbortSignal): AsyncGenerator<Reply, void>;
-  /** What is loaded; null while nothing is. */
+  /** The loaded model; null without one. */
   loaded(): { load: Load; report: Loaded } | null;
   /** How long until a crashed process may be started again (ms); 0 at once. */
   restartDelayMs(): number;
@@ -96,7 +96,7 @@ export function createWorker<
   const restartDelayMs = (): number => (crashes === 0 ? 0 : Math.max(0, lastCrash + backoffMs() - Date.now()));
   const exitError = (exit: WorkerExit): LancelotError => deps.exitError(exit, backoffMs());
 
-  /** The process with what is to be loaded now. Called within a turn of the queue, since two calls at once would start two processes. */
+  /** The process with the current load request. Called within a turn of the queue, since two calls at once would start two processes. */
   async function ensure(signal: AbortSignal): Promise<Running<Load, Loaded, Reply>> {
     try {
       const load = await deps.load(signal);

@@ -40,7 +40,7 @@ export interface Connection {
   readonly memory?: ServerMemory;
 }
 
-/** What was learned about servers since the host started, shared by all requests. */
+/** Facts about servers, learned since the host started and shared by all requests. */
 export interface ServerMemory {
   /** Parts of a request that a server rejected, by address, model and name. */
   readonly refused: Set<string>;

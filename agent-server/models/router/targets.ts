@@ -2,7 +2,7 @@ import { LancelotError } from "../../contract/errors.ts";
 import type { Lane, ModelOverride } from "../../contract/router.ts";
 import type { LoadedConfig, Profile } from "../models-config.ts";
 import type { createListing } from "../model-list.ts";
-import type { Local } from "../local/local.ts";
+import type { Local } from "../local/types.ts";
 import type { ActiveModel } from "../request.ts";
 import type { Candidate, Selection } from "../provider-selection.ts";
 import type { RouterConfig } from "./router-config.ts";

@@ -25,7 +25,7 @@ export interface Route {
   /** The model that answers. */
   readonly model: ActiveModel;
   readonly alternatives: RouterDecision["alternatives"];
-  /** A message for the user about a failover or escalation: what failed, and what is used instead. */
+  /** A message for the user about a failover or escalation: the failure, and the model used instead. */
   readonly notice: string | null;
   /** Routes that failed for this call, as `provider lane`. */
   readonly tried: readonly string[];

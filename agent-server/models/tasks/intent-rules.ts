@@ -87,7 +87,7 @@ function requiresTools(intent: Intent, { has, leads, namesCode, pasted }: Cues):
   }
 }
 
-/** Write verbs are never low risk, and neither is a request for a change. What is not clearly a request to look counts as a change. */
+/** Write verbs are never low risk, and neither is a request for a change. Anything but a clear request to look counts as a change. */
 export function riskOf(intent: Intent, { has, leads }: Cues): "low" | "high" {
   if (has.write) return "high";
   if (intent === "MIXED_REQUEST") return "high";
