@@ -8,7 +8,7 @@ import { LancelotError } from "../contract/errors.ts";
 const maxBytes = 1_000_000;
 
 /** A user's YAML file with the line of each value; or the invalid line and its problem. */
-export type OwnersYaml =
+export type UserYaml =
   | { readonly broken: null; readonly value: Record<string, unknown>; lineOf(path: readonly string[]): number }
   | { readonly broken: { readonly line: number; readonly what: string } };
 
@@ -20,8 +20,8 @@ export interface ConfigIssue {
 }
 
 /** Parses a user's file; an empty one is valid. @param example keys of such a file, for the error message */
-export function parseOwnersYaml(text: string, example: string): OwnersYaml {
-  const broken = (line: number, what: string): OwnersYaml => ({ broken: { line, what } });
+export function parseUserYaml(text: string, example: string): UserYaml {
+  const broken = (line: number, what: string): UserYaml => ({ broken: { line, what } });
   if (text.length > maxBytes) return broken(1, "the file is larger than 1 MB");
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
@@ -49,7 +49,7 @@ export function parseOwnersYaml(text: string, example: string): OwnersYaml {
 }
 
 /** The problem, as a predicate that follows the name of the setting. */
-export function wordIssue(issue: z.core.$ZodIssue): string {
+export function describeIssue(issue: z.core.$ZodIssue): string {
   if (issue.code === "invalid_value") return `must be one of ${issue.values.map(String).join(", ")}`;
   if (issue.code === "invalid_type") return issue.input === undefined ? `is missing (${issue.expected})` : `must be ${issue.expected}`;
   if (issue.code === "too_small") return `must be at least ${String(issue.minimum)}`;
@@ -65,7 +65,7 @@ function withoutEmpty(value: Record<string, unknown>): Record<string, unknown> {
 }
 
 /** Writes a file atomically. @throws LancelotError `unavailable` */
-export function writeWhole(path: string, fileName: string, text: string): void {
+export function writeAtomically(path: string, fileName: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true });
   const draft = `${path}.${randomUUID()}.tmp`;
   try {
@@ -80,7 +80,7 @@ export function writeWhole(path: string, fileName: string, text: string): void {
 }
 
 /** Null without a file. @throws LancelotError `unavailable` */
-export function readOwners(path: string, fileName: string): string | null {
+export function readUserFile(path: string, fileName: string): string | null {
   try {
     return readFileSync(path, "utf8");
   } catch (cause) {

@@ -8,7 +8,7 @@ import { createProvider, type Candidate } from "./provider-selection.ts";
 type Offer = Awaited<ReturnType<Provider["listModels"]>>;
 
 const keptMs = 5 * 60_000;
-const patienceMs = 15_000;
+const timeoutMs = 15_000;
 
 /** The models of each provider, cached for five minutes. */
 export function createListing(deps: { now: () => number }) {
@@ -25,14 +25,14 @@ export function createListing(deps: { now: () => number }) {
     if (connection === null) return [];
     const known = kept(candidate);
     if (known !== undefined && deps.now() - known.at < keptMs) return known.offer;
-    const patience = AbortSignal.timeout(patienceMs);
+    const timeout = AbortSignal.timeout(timeoutMs);
     try {
-      const offer = await createProvider(connection).listModels(AbortSignal.any([signal, patience]));
+      const offer = await createProvider(connection).listModels(AbortSignal.any([signal, timeout]));
       offers.set(name, { key: connection.key, baseUrl: connection.baseUrl, at: deps.now(), offer });
       return offer;
     } catch (cause) {
-      if (patience.aborted && !signal.aborted)
-        throw new LancelotError("unavailable", `${displayName} did not respond within ${patienceMs / 1000} s.`, { cause });
+      if (timeout.aborted && !signal.aborted)
+        throw new LancelotError("unavailable", `${displayName} did not respond within ${timeoutMs / 1000} s.`, { cause });
       throw cause;
     }
   }

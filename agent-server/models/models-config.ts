@@ -4,7 +4,16 @@ import { isMap, parseDocument, type Document } from "yaml";
 import * as z from "zod";
 import { LancelotError } from "../contract/errors.ts";
 import { ProviderKind } from "../contract/models.ts";
-import { type ConfigIssue, fileStamp, isRecord, parseOwnersYaml, readOwners, toRecord, wordIssue, writeWhole } from "./config-yaml.ts";
+import {
+  type ConfigIssue,
+  fileStamp,
+  isRecord,
+  parseUserYaml,
+  readUserFile,
+  toRecord,
+  describeIssue,
+  writeAtomically,
+} from "./config-yaml.ts";
 
 const Thinking = z.looseObject({
   enabled: z.boolean(),
@@ -108,7 +117,7 @@ export function createConfigFile(deps: { configDir: string; dataDir: string }): 
   function read(): LoadedConfig {
     const now = `${fileStamp(shippedPath)} ${fileStamp(ownerPath)}`;
     if (loaded === undefined || now !== stamp) {
-      loaded = loadConfig(readFileSync(shippedPath, "utf8"), readOwners(ownerPath, fileName));
+      loaded = loadConfig(readFileSync(shippedPath, "utf8"), readUserFile(ownerPath, fileName));
       stamp = now;
     }
     return loaded;
@@ -119,10 +128,10 @@ export function createConfigFile(deps: { configDir: string; dataDir: string }): 
   function rewrite(change: (document: Document) => void): void {
     const { problem } = read();
     if (problem !== null) throw new LancelotError("conflict", `${problem} Then try again.`);
-    const document = parseDocument(readOwners(ownerPath, fileName) ?? 'version: "1.0"\n');
+    const document = parseDocument(readUserFile(ownerPath, fileName) ?? 'version: "1.0"\n');
     if (!isMap(document.contents)) document.setIn([], document.createNode({ version: "1.0" }));
     change(document);
-    writeWhole(ownerPath, fileName, document.toString({ lineWidth: 0 }));
+    writeAtomically(ownerPath, fileName, document.toString({ lineWidth: 0 }));
   }
 
   function writeChoice(document: Document, provider: string, model: Parameters<ConfigFile["choose"]>[1]): void {
@@ -165,13 +174,13 @@ export function loadConfig(shippedText: string, ownerText: string | null): Loade
     issues: [{ severity: "critical", line, message: `${what}. The file has no effect until this is corrected.` }],
   });
 
-  const owner = parseOwnersYaml(ownerText, "active: and providers:");
+  const owner = parseUserYaml(ownerText, "active: and providers:");
   if (owner.broken !== null) return broken(owner.broken.line, owner.broken.what);
   const merged = ModelsConfig.safeParse(mergeConfig(shipped, owner.value), { reportInput: true });
   if (!merged.success) {
     const [issue] = merged.error.issues;
     const path = issue?.path.map(String) ?? [];
-    const message = issue === undefined ? "is invalid" : wordIssue(issue);
+    const message = issue === undefined ? "is invalid" : describeIssue(issue);
     return broken(owner.lineOf(path), `${path.join(".") || "the file"} ${message}`);
   }
   const config = merged.data;

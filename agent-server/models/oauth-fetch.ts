@@ -15,12 +15,7 @@ const keyHeaders = ["x-api-key", "x-goog-api-key", "authorization"];
  * A `fetch` that sends the access token of a sign-in instead of a key, renewed when necessary. Providers and SDKs are not aware of it.
  * @throws LancelotError `unavailable` when the sign-in has ended
  */
-export function signedInFetch(
-  inner: typeof fetch,
-  oauth: Pick<OAuth, "token">,
-  provider: OAuthProvider,
-  displayName: string,
-): typeof fetch {
+export function oauthFetch(inner: typeof fetch, oauth: Pick<OAuth, "token">, provider: OAuthProvider, displayName: string): typeof fetch {
   return async (input, init) => {
     const token = await oauth.token(provider);
     if (token === null) {

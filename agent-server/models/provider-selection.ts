@@ -13,7 +13,7 @@ import { createServerMemory } from "./providers/server-memory.ts";
 import type { ServerMemory } from "./providers/types.ts";
 import { createXai } from "./providers/xai.ts";
 import { createEditorModels } from "./providers/vscode.ts";
-import { noKey, signedInFetch, signInOf } from "./oauth-fetch.ts";
+import { noKey, oauthFetch, signInOf } from "./oauth-fetch.ts";
 
 /** The current state of a provider of models.yaml, or of the local model. */
 export interface Candidate {
@@ -140,7 +140,7 @@ export function createSelection(deps: SelectionDeps) {
     if ((await oauth.token(provider)) === null) return null;
     const { problem, connection } = connect(kind, displayName, address, noKey, mode);
     if (connection === null) return { problem, connection };
-    return { problem, connection: { ...connection, fetch: signedInFetch(connection.fetch, oauth, provider, displayName) } };
+    return { problem, connection: { ...connection, fetch: oauthFetch(connection.fetch, oauth, provider, displayName) } };
   }
 
   /** The local model: embedded, or the server of `local.url`. */

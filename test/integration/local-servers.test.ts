@@ -22,7 +22,7 @@ async function play(...options: Parameters<typeof playModelServer>): Promise<Pla
 
 function lookFor(servers: { port: number }[], configured: { name: string; baseUrl: string }[] = []): Servers {
   const ports = servers.map(({ port }) => port);
-  return createServers({ gatedFetch: createGatedFetch({ env: {} }), configured: () => configured, ports, patienceMs: 400 });
+  return createServers({ gatedFetch: createGatedFetch({ env: {} }), configured: () => configured, ports, timeoutMs: 400 });
 }
 
 describe("model servers on this machine", () => {

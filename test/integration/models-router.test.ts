@@ -145,7 +145,7 @@ describe("a deep profile that is none of its own", () => {
     const server = await start(inOrder({ text: "ok" }));
     const made = room(server, { lanes });
     const { events } = await ask(made.models, {}, undefined, { task: plan });
-    expect(routed(events)[0]?.rationale).toBe(expect.stringMatching(/“plan”.*no deep profile/));
+    expect(routed(events)[0]?.rationale).toMatch(/“plan”.*no deep profile/);
     expect(asked(server)).toEqual(["quick"]);
   });
 });
@@ -199,7 +199,7 @@ describe("a decision", () => {
     const decides = () => made.ledger.search({ query: "router.decide", limit: 10 }).items;
     await ask(made.models, {}, undefined, { task: chat });
     expect(decides()).toEqual([]);
-    expect(decisionsOf(made)).toMatchObject([{ receiptId: null, rationale: expect.stringContaining("fast model") }]);
+    expect(decisionsOf(made)).toMatchObject([{ receiptId: null, rationale: expect.stringMatching(/fast model/i) }]);
     made.writeRouter("receipts: { include_rationale: false }\n");
     await ask(made.models, {}, undefined, { task: chat });
     expect(decides().map(({ outputs }) => outputs)).toEqual([{ lane: "flagship_fast", provider: "work", model: "quick", rule: "default" }]);

@@ -377,14 +377,13 @@ describe.each(subjects)("$name by $mode", (subject) => {
       const { provider } = await start(subject, { turns: [{ text: words, fault: "error_event" }] });
       const error = await failureOf(collect(provider, {}, { model }));
       expect(error.data).toMatchObject({ retryable: true });
-      expect(error.message).toMatch(/overloaded|failed on its side/);
+      expect(["overloaded", "server"]).toContain(error.data?.["reason"]);
     });
 
     it.each(["cut", "cut_clean"] as const)("a stream with %s is a broken connection", async (fault) => {
       const { provider } = await start(subject, { turns: [{ text: words.repeat(3), fault, chunkBytes: 5 }] });
       const error = await failureOf(collect(provider, {}, { model }));
       expect(error.data).toMatchObject({ retryable: true, reason: "cut" });
-      expect(error.message).toContain("broke off");
     });
 
     it("a prompt past the window is told as such", async () => {
@@ -405,7 +404,7 @@ describe.each(subjects)("$name by $mode", (subject) => {
 
     it("one text in place of a stream is no answer; an error in it is told", async () => {
       const { provider } = await start(subject, { turns: [{ fault: "no_stream" }, { fault: "json_error" }] });
-      expect((await failureOf(collect(provider, {}, { model }))).message).toContain("does not answer in the way it was asked to");
+      expect((await failureOf(collect(provider, {}, { model }))).data).toMatchObject({ retryable: false });
       expect((await failureOf(collect(provider, {}, { model }))).data).toMatchObject({ retryable: true });
     });
 

@@ -123,7 +123,7 @@ export async function download(file: RemoteFile, path: string, options: Download
         begunAnew = true;
         continue;
       }
-      if (error instanceof Damaged) throw error.inWords(file.url);
+      if (error instanceof Damaged) throw error.formatDuration(file.url);
       if (error instanceof LancelotError) throw error;
       const ofDisk = diskError(error, file.bytes - (await sizeOf(part)));
       if (ofDisk !== undefined) throw ofDisk;
@@ -240,7 +240,7 @@ class Damaged extends Error {
     this.resumed = resumed;
     this.isAnother = isAnother;
   }
-  inWords(url: string): LancelotError {
+  formatDuration(url: string): LancelotError {
     if (this.isAnother) return changed(url);
     const next = "Try again.";
     return new LancelotError("unavailable", `The file from ${hostOf(url)} is damaged (checksum mismatch) and was deleted. ${next}`, {

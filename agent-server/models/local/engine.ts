@@ -12,7 +12,7 @@ import type {
 } from "./llama.ts";
 import type { Done, Generate, Load } from "./model-protocol.ts";
 import type { OpenedModel } from "./open-model.ts";
-import { goesInCircles } from "./reply.ts";
+import { repeatsItself } from "./reply.ts";
 
 /**
  * A prompt is evaluated in steps, since an abort takes effect between them. Small steps are slow (TinyLlama on one core: 32 tokens 73 a
@@ -125,7 +125,7 @@ function createGenerate({ module, llama, model, wrapper, sequence, contextSize }
         stop = "aborted";
         break;
       }
-      if (!request.mayRepeat && result.outputTokens % 16 === 0 && goesInCircles(writer.text())) {
+      if (!request.mayRepeat && result.outputTokens % 16 === 0 && repeatsItself(writer.text())) {
         stop = "circles";
         break;
       }

@@ -1,7 +1,7 @@
 import { LancelotError } from "../../contract/errors.ts";
 
 /** The last problem with the model, for the user. */
-export interface Trouble {
+export interface LocalProblem {
   problem: string;
   nextStep: string | null;
   /** Requests fail at once until the next attempt is allowed. */
@@ -17,7 +17,7 @@ const longestHoldMs = 600_000;
  * Remembers the last failure until the model is loaded again. Requests for a model that cannot be loaded or crashes repeatedly fail at once,
  * for half a minute at first and twice as long each time, or until something else is to be loaded.
  */
-export function createTroubles(deps: { onChange: () => void; now?: () => number }) {
+export function createFailureBackoff(deps: { onChange: () => void; now?: () => number }) {
   const now = deps.now ?? Date.now;
   let last: { error: LancelotError; key: string; until: number } | null = null;
   let failures = 0;
@@ -50,15 +50,15 @@ export function createTroubles(deps: { onChange: () => void; now?: () => number 
     release(): void {
       if (last !== null) last.until = 0;
     },
-    now(key: string): Trouble | null {
-      return last === null || last.key !== key ? null : { ...troubleOf(last.error), held: now() < last.until };
+    now(key: string): LocalProblem | null {
+      return last === null || last.key !== key ? null : { ...localProblemOf(last.error), held: now() < last.until };
     },
     close: () => clearTimeout(timer),
   };
 }
 
 /** Splits an error into problem and next step. */
-export function troubleOf(error: unknown): Trouble {
+export function localProblemOf(error: unknown): LocalProblem {
   if (!(error instanceof LancelotError)) return { problem: "It failed. See the log for details.", nextStep: "Try again.", held: false };
   const next = error.data?.["next"];
   const nextStep = typeof next === "string" ? next : null;

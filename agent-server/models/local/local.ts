@@ -14,7 +14,7 @@ import { createModelProcess } from "./model-process.ts";
 import { createLocalProvider, type LocalModelCard } from "./local-provider.ts";
 import { createRuntime } from "./runtime.ts";
 import { createSettings } from "./local-settings.ts";
-import { createTroubles, type Trouble, troubleOf } from "./failure-backoff.ts";
+import { createFailureBackoff, type LocalProblem, localProblemOf } from "./failure-backoff.ts";
 import type { Local, LocalDeps } from "./types.ts";
 import { createVerifier, stampOf } from "./verify.ts";
 
@@ -33,12 +33,12 @@ export function createLocal(deps: LocalDeps): Local {
   let offered = chooseModel(catalog, machine());
   let loading: "loading" | "loaded" | "unloaded" = "unloaded";
   /** The problem of the last download. */
-  let downloadProblem: Trouble | null = null;
+  let downloadProblem: LocalProblem | null = null;
   let told = "";
   /** Measured context size of a user's own file, by path and load settings. */
   const measured = new Map<string, number>();
 
-  const troubles = createTroubles({ onChange: () => emit() });
+  const troubles = createFailureBackoff({ onChange: () => emit() });
   const installer = createInstaller({
     folder,
     env,
@@ -109,7 +109,7 @@ export function createLocal(deps: LocalDeps): Local {
   }
 
   /** A problem that only the user can solve. */
-  function blockedBy(): Trouble | null {
+  function blockedBy(): LocalProblem | null {
     const { enabled, ownModel, problem: wrong } = settings();
     const held = true;
     if (!enabled) return { problem: "The local model is turned off (local.enabled in models.yaml).", nextStep: null, held };
@@ -127,7 +127,7 @@ export function createLocal(deps: LocalDeps): Local {
   function usable(): Candidate {
     const model = chosen();
     const trouble = blockedBy() ?? heldBack();
-    if (trouble !== null) throw inWords(trouble);
+    if (trouble !== null) throw formatDuration(trouble);
     if (model === undefined || !runtime.installed()) {
       throw new LancelotError("unavailable", "There is no local model on this machine yet. Download it, or choose another provider.", {
         data: { action: "download_model" },
@@ -146,7 +146,7 @@ export function createLocal(deps: LocalDeps): Local {
     }
   }
 
-  function heldBack(): Trouble | null {
+  function heldBack(): LocalProblem | null {
     const trouble = troubles.now(key());
     return trouble?.held === true ? trouble : null;
   }
@@ -173,7 +173,7 @@ export function createLocal(deps: LocalDeps): Local {
     try {
       runtime.check();
     } catch (error) {
-      downloadProblem = troubleOf(error);
+      downloadProblem = localProblemOf(error);
       emit();
       throw error;
     }
@@ -186,7 +186,7 @@ export function createLocal(deps: LocalDeps): Local {
       if (await verifier.verify(path, sha256, signal)) return;
       // A model that was loaded before its file changed is unloaded.
       await modelProcess.unload();
-      throw inWords(blockedBy() ?? { problem: `${basename(path)} is damaged.`, nextStep: again, held: true });
+      throw formatDuration(blockedBy() ?? { problem: `${basename(path)} is damaged.`, nextStep: again, held: true });
     } catch (error) {
       if (modelProcess.pid() === undefined) loading = "unloaded";
       emit();
@@ -268,7 +268,7 @@ export function createLocal(deps: LocalDeps): Local {
         await intent.download();
       } catch (error) {
         const isCancelled = error instanceof LancelotError && error.code === "cancelled";
-        downloadProblem = isCancelled ? before : troubleOf(error);
+        downloadProblem = isCancelled ? before : localProblemOf(error);
         throw error;
       } finally {
         emit();
@@ -326,7 +326,7 @@ export function createLocal(deps: LocalDeps): Local {
   };
 }
 
-function inWords({ problem, nextStep }: Trouble): LancelotError {
+function formatDuration({ problem, nextStep }: LocalProblem): LancelotError {
   const message = nextStep === null ? problem : `${problem} ${nextStep}`;
   return new LancelotError("unavailable", message, { data: nextStep === null ? {} : { next: nextStep } });
 }

@@ -69,7 +69,7 @@ function readCall(raw: string): ReplyCall {
  * Whether a text repeats itself, as weak models do: it ends with the same passage three times. Digits are ignored, so that a numbered list of
  * identical lines is found.
  */
-export function goesInCircles(text: string): boolean {
+export function repeatsItself(text: string): boolean {
   const end = text.slice(-1_200).replaceAll(/\d/g, "");
   const { length } = end;
   const last = end.charCodeAt(length - 1);

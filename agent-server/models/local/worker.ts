@@ -282,7 +282,7 @@ export function createWorker<
 
   return {
     async ready(caller) {
-      if (current?.report != null) return current.report;
+      if (current !== undefined && current.report !== null) return current.report;
       const loading = inTurn(
         caller,
         async function* (_, report) {
@@ -294,7 +294,7 @@ export function createWorker<
       throw new LancelotError("internal", "The model's process reported nothing.");
     },
     request,
-    loaded: () => (current?.report == null ? null : { load: current.load, report: current.report }),
+    loaded: () => (current === undefined || current.report === null ? null : { load: current.load, report: current.report }),
     restartDelayMs,
     idleMs: () => (active > 0 ? 0 : Date.now() - lastUsed),
     queued: () => queue.waiting(),

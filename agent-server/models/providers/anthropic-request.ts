@@ -14,7 +14,7 @@ import { effortOf } from "./effort.ts";
 import type { ProviderCall } from "./types.ts";
 import { adaptSchema, anthropicDialect } from "./tool-schema.ts";
 import type { MaySend } from "./server-memory.ts";
-import { inWords, schemaName } from "./response-schema.ts";
+import { formatDuration, schemaName } from "./response-schema.ts";
 
 /** Controls thinking whose conversation has changed since; requires `bindingHeader`. */
 interface BoundThinking {
@@ -137,7 +137,7 @@ function toStructure(request: ModelRequest, model: string, may: MaySend): Struct
   if (schema !== null && knowsOutputFormat(model) && may("format"))
     return { ...none, outputConfig: { format: { type: "json_schema", schema } } };
   const isObject = responseSchema.schema["type"] === "object";
-  if (!isObject || knowsOutputFormat(model) || request.tools.length > 0) return { ...none, words: inWords(responseSchema) };
+  if (!isObject || knowsOutputFormat(model) || request.tools.length > 0) return { ...none, words: formatDuration(responseSchema) };
   const name = schemaName(responseSchema);
   const tool: Tool = {
     name,

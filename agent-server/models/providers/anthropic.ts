@@ -5,7 +5,7 @@ import { readAnswer } from "./anthropic-answer.ts";
 import { optionalParts, toRequest, type AnthropicRequest } from "./anthropic-request.ts";
 import { sdkTimeoutMs, watchFetch } from "./connection.ts";
 import type { Connection } from "./types.ts";
-import { wordError, wordErrors } from "./error-mapping.ts";
+import { mapError, mapErrors } from "./error-mapping.ts";
 import { ReportedError } from "./stream-errors.ts";
 import type { Provider } from "./types.ts";
 import { asText, isRecord } from "./is-record.ts";
@@ -41,7 +41,7 @@ export function createAnthropic(connection: Connection): Provider {
         });
         yield* bareAnswer(readAnswer(answer), request, answerTool);
       };
-      return wordErrors(events, { connection, model: call.model, signal, retryAfterMs: watched.retryAfterMs });
+      return mapErrors(events, { connection, model: call.model, signal, retryAfterMs: watched.retryAfterMs });
     },
     async listModels(signal) {
       try {
@@ -51,7 +51,7 @@ export function createAnthropic(connection: Connection): Provider {
             found.push({ model: model.id, displayName: model.display_name, contextWindow: model.max_input_tokens });
         return found;
       } catch (cause) {
-        throw wordError(cause, { connection, model: "", signal });
+        throw mapError(cause, { connection, model: "", signal });
       }
     },
   };

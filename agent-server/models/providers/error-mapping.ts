@@ -27,19 +27,19 @@ interface Failure {
 }
 
 /** Passes a provider's events through and converts its errors to messages for the user. */
-export async function* wordErrors(
+export async function* mapErrors(
   events: () => AsyncIterable<ModelEvent>,
   about: { connection: Connection; model: string; signal: AbortSignal; retryAfterMs?: () => number | undefined },
 ): AsyncGenerator<ModelEvent> {
   try {
     yield* events();
   } catch (cause) {
-    throw wordError(cause, about);
+    throw mapError(cause, about);
   }
 }
 
 /** The user's error for a provider's failure, with `data.retryable` where a retry may help. */
-export function wordError(
+export function mapError(
   cause: unknown,
   about: { connection: Connection; model: string; signal: AbortSignal; retryAfterMs?: () => number | undefined },
 ): LancelotError {

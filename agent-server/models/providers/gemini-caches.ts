@@ -45,7 +45,7 @@ interface Entry {
 const ttlSeconds = 600;
 /** A cache that is about to expire is not used. */
 const marginMs = 15_000;
-const patienceMs = 10_000;
+const timeoutMs = 10_000;
 const lettersPerToken = 4;
 
 /** The caches of all Gemini servers, part of the server memory. */
@@ -85,7 +85,7 @@ export function createGeminiCaches(memory: Pick<ServerMemory, "record">, now: ()
           url: `${apiRoot(connection)}/cachedContents`,
           headers: keyHeader(connection),
           body: { model: `models/${request.model}`, ...request.prefix, ttl: `${ttlSeconds}s` },
-          signal: AbortSignal.timeout(patienceMs),
+          signal: AbortSignal.timeout(timeoutMs),
         }),
       );
       const tokens: unknown = Reflect.get(Object(made["usageMetadata"]), "totalTokenCount");
@@ -112,7 +112,7 @@ export function createGeminiCaches(memory: Pick<ServerMemory, "record">, now: ()
       headers: keyHeader(cache.connection),
       method: "PATCH",
       body: { ttl: `${ttlSeconds}s` },
-      signal: AbortSignal.timeout(patienceMs),
+      signal: AbortSignal.timeout(timeoutMs),
     });
   }
 
@@ -126,7 +126,7 @@ export function createGeminiCaches(memory: Pick<ServerMemory, "record">, now: ()
         url: `${apiRoot(connection)}/${name}`,
         headers: keyHeader(connection),
         method: "DELETE",
-        signal: AbortSignal.timeout(patienceMs),
+        signal: AbortSignal.timeout(timeoutMs),
       }),
     );
   }

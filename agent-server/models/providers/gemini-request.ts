@@ -4,7 +4,7 @@ import { effortOf } from "./effort.ts";
 import type { ProviderCall } from "./types.ts";
 import { adaptSchema, geminiDialect } from "./tool-schema.ts";
 import type { MaySend } from "./server-memory.ts";
-import { inWords } from "./response-schema.ts";
+import { formatDuration } from "./response-schema.ts";
 
 /** The prefix of every request of a task, which an explicit cache can hold. */
 export interface GeminiPrefix {
@@ -44,7 +44,7 @@ export function toRequest(request: ModelRequest, call: ProviderCall, may: MaySen
   const byMode = responseSchema !== undefined && (schema !== null || responseSchema.schema["type"] === "object");
   const isAsked = byMode && mayAnswerAsJson(request, call.model) && may("schema");
   // Describes the schema in the prompt where there is no other way.
-  const words = responseSchema !== undefined && (schema === null || !isAsked) ? inWords(responseSchema) : "";
+  const words = responseSchema !== undefined && (schema === null || !isAsked) ? formatDuration(responseSchema) : "";
   const system = [request.system, words].filter((text) => text !== "").join("\n\n");
   const thinkingConfig = toThinking(call, may);
   return {

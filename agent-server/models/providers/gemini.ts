@@ -2,7 +2,7 @@ import type { GenerateContentConfig, GoogleGenAI } from "@google/genai/web";
 import type { ModelEvent } from "../request.ts";
 import { watchFetch } from "./connection.ts";
 import type { Connection } from "./types.ts";
-import { wordError, wordErrors } from "./error-mapping.ts";
+import { mapError, mapErrors } from "./error-mapping.ts";
 import { ReportedError, StatusError } from "./stream-errors.ts";
 import { readAnswer, type GeminiChunk } from "./gemini-answer.ts";
 import { apiRoot, geminiCaches, hostRoot, keyHeader, versionOf } from "./gemini-caches.ts";
@@ -61,7 +61,7 @@ export function createGemini(connection: Connection): Provider {
           yield event.type === "done" ? withWritten(event, written) : event;
         }
       };
-      return wordErrors(events, { connection, model: call.model, signal, retryAfterMs: watched.retryAfterMs });
+      return mapErrors(events, { connection, model: call.model, signal, retryAfterMs: watched.retryAfterMs });
     },
     async listModels(signal) {
       try {
@@ -73,7 +73,7 @@ export function createGemini(connection: Connection): Provider {
         }
         return found;
       } catch (cause) {
-        throw wordError(cause, { connection, model: "", signal });
+        throw mapError(cause, { connection, model: "", signal });
       }
     },
   };

@@ -5,7 +5,7 @@ import { effortOf } from "./effort.ts";
 import type { ProviderCall } from "./types.ts";
 import { adaptSchema, strictDialect } from "./tool-schema.ts";
 import type { MaySend } from "./server-memory.ts";
-import { inWords, schemaName } from "./response-schema.ts";
+import { formatDuration, schemaName } from "./response-schema.ts";
 
 /** Parts that not every server of this format supports, and the error text for each. */
 export const optionalParts = {
@@ -64,7 +64,7 @@ function toStructure(
     const told = { name: schemaName(responseSchema), schema: strict ?? responseSchema.schema, strict: strict !== null };
     return { format: { type: "json_schema", json_schema: told }, words: "" };
   }
-  const words = inWords(responseSchema);
+  const words = formatDuration(responseSchema);
   return responseSchema.schema["type"] === "object" && may("json_object") ? { format: { type: "json_object" }, words } : { words };
 }
 

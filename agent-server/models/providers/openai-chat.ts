@@ -1,7 +1,7 @@
 import type { ModelEvent, ModelRequest } from "../request.ts";
 import { watchFetch } from "./connection.ts";
 import type { Connection } from "./types.ts";
-import { wordErrors } from "./error-mapping.ts";
+import { mapErrors } from "./error-mapping.ts";
 import { readAnswer } from "./openai-chat-answer.ts";
 import { optionalParts, toBody } from "./openai-chat-request.ts";
 import { listOpenAIModels, openAITransport, type OpenAITransport } from "./openai-transport.ts";
@@ -19,7 +19,7 @@ export function createOpenAIChat(connection: Connection): Provider {
         const answer = await answerByChat(connection, transport, request, call, watched.fetch, signal);
         yield* bareAnswer(answer, request);
       };
-      return wordErrors(events, { connection, model: call.model, signal, retryAfterMs: watched.retryAfterMs });
+      return mapErrors(events, { connection, model: call.model, signal, retryAfterMs: watched.retryAfterMs });
     },
     listModels: (signal) => listOpenAIModels(connection, signal),
   };

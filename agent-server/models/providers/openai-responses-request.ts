@@ -10,7 +10,7 @@ import { effortOf } from "./effort.ts";
 import type { ProviderCall } from "./types.ts";
 import { adaptSchema, strictDialect } from "./tool-schema.ts";
 import type { MaySend } from "./server-memory.ts";
-import { inWords, schemaName } from "./response-schema.ts";
+import { formatDuration, schemaName } from "./response-schema.ts";
 
 /** Parts that not every model supports, and the error text for each. */
 export const optionalParts = {
@@ -120,7 +120,7 @@ function toReasoning(
 function toStructure(request: ModelRequest, may: MaySend): { text?: NonNullable<ResponseCreateParamsStreaming["text"]>; words: string } {
   const { responseSchema } = request;
   if (responseSchema === undefined) return { words: "" };
-  if (responseSchema.schema["type"] !== "object" || !may("format")) return { words: inWords(responseSchema) };
+  if (responseSchema.schema["type"] !== "object" || !may("format")) return { words: formatDuration(responseSchema) };
   const strict = adaptSchema(responseSchema.schema, strictDialect);
   const format = { type: "json_schema" as const, name: schemaName(responseSchema) };
   return { text: { format: { ...format, schema: strict ?? responseSchema.schema, strict: strict !== null } }, words: "" };

@@ -1,7 +1,7 @@
 import type { ModelEvent } from "../request.ts";
 import { watchFetch } from "./connection.ts";
 import type { Connection } from "./types.ts";
-import { wordErrors } from "./error-mapping.ts";
+import { mapErrors } from "./error-mapping.ts";
 import { readAnswer } from "./openai-responses-answer.ts";
 import { optionalParts, toBody } from "./openai-responses-request.ts";
 import { listOpenAIModels, openAITransport } from "./openai-transport.ts";
@@ -21,7 +21,7 @@ export function createOpenAIResponses(connection: Connection): Provider {
         );
         yield* bareAnswer(readAnswer(answer, connection.kind), request);
       };
-      return wordErrors(events, { connection, model: call.model, signal, retryAfterMs: watched.retryAfterMs });
+      return mapErrors(events, { connection, model: call.model, signal, retryAfterMs: watched.retryAfterMs });
     },
     listModels: (signal) => listOpenAIModels(connection, signal),
   };

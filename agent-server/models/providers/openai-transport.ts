@@ -3,7 +3,7 @@ import type { ChatCompletionChunk, ChatCompletionCreateParamsStreaming } from "o
 import type { ResponseCreateParamsStreaming, ResponseStreamEvent } from "openai/resources/responses/responses";
 import { sdkTimeoutMs } from "./connection.ts";
 import type { Connection } from "./types.ts";
-import { wordError } from "./error-mapping.ts";
+import { mapError } from "./error-mapping.ts";
 import { ReportedError } from "./stream-errors.ts";
 import type { Provider } from "./types.ts";
 import { asText, isRecord } from "./is-record.ts";
@@ -95,7 +95,7 @@ export async function listOpenAIModels(connection: Connection, signal: AbortSign
         found.push({ model: model.id, displayName: model.id, contextWindow: windowOf(model) });
     return found;
   } catch (cause) {
-    throw wordError(cause, { connection, model: "", signal });
+    throw mapError(cause, { connection, model: "", signal });
   }
 }
 

@@ -5,7 +5,7 @@ type ResponseSchema = NonNullable<ModelRequest["responseSchema"]>;
 type Done = Extract<ModelEvent, { type: "done" }>;
 
 /** Describes a schema in the prompt, for models without another way. */
-export function inWords({ schema }: ResponseSchema): string {
+export function formatDuration({ schema }: ResponseSchema): string {
   return `Answer with one JSON value that holds the following JSON Schema, and with nothing else: no words around it, no code fence.\n${JSON.stringify(schema)}`;
 }
 

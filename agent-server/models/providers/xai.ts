@@ -1,7 +1,7 @@
 import type { ModelEvent } from "../request.ts";
 import { watchFetch } from "./connection.ts";
 import type { Connection } from "./types.ts";
-import { wordErrors } from "./error-mapping.ts";
+import { mapErrors } from "./error-mapping.ts";
 import { answerByChat } from "./openai-chat.ts";
 import { readAnswer } from "./openai-responses-answer.ts";
 import { optionalParts, toBody } from "./openai-responses-request.ts";
@@ -30,7 +30,7 @@ export function createXai(connection: Connection): Provider {
         );
         yield* bareAnswer(answer, request);
       };
-      return wordErrors(events, { connection, model: call.model, signal, retryAfterMs: watched.retryAfterMs });
+      return mapErrors(events, { connection, model: call.model, signal, retryAfterMs: watched.retryAfterMs });
     },
     listModels: (signal) => listOpenAIModels(connection, signal),
   };

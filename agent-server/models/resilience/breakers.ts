@@ -71,7 +71,7 @@ export function createBreakers(deps: { numbers: () => BreakerNumbers; ledger: Pi
     async enter({ name, displayName }) {
       const circuit = circuitOf(name);
       if (circuit.policy.state === CircuitState.HalfOpen)
-        throw leftAlone(`${displayName} is paused after repeated failures, and another request is testing it now.`);
+        throw openCircuitError(`${displayName} is paused after repeated failures, and another request is testing it now.`);
       const over = Promise.withResolvers<void>();
       const begun = Promise.withResolvers<void>();
       const run = circuit.policy.execute(() => {
@@ -85,7 +85,7 @@ export function createBreakers(deps: { numbers: () => BreakerNumbers; ledger: Pi
       } catch (cause) {
         if (!(cause instanceof BrokenCircuitError)) throw cause;
         const seconds = Math.max(1, Math.ceil((waitsUntil(circuit) - Date.now()) / 1000));
-        throw leftAlone(
+        throw openCircuitError(
           `${displayName} failed ${circuit.numbers.failures} times in a row, so it is paused for ${seconds} s. ${circuit.reason}`,
           cause,
         );
@@ -123,6 +123,6 @@ export function createBreakers(deps: { numbers: () => BreakerNumbers; ledger: Pi
   };
 }
 
-function leftAlone(message: string, cause?: unknown): LancelotError {
+function openCircuitError(message: string, cause?: unknown): LancelotError {
   return new LancelotError("unavailable", message.trim(), { data: { reason: "breaker", retryable: false, action: "choose_model" }, cause });
 }

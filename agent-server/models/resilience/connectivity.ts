@@ -8,13 +8,13 @@ export interface Connectivity {
   /** Whether the last check found no network. */
   isOffline(): boolean;
   /** Checks the other providers after a connection to one failed. */
-  lookAfter(failed: string, error: unknown, candidates: readonly Candidate[]): Promise<Reach>;
+  checkAfterFailure(failed: string, error: unknown, candidates: readonly Candidate[]): Promise<Reach>;
   /** Checks again while offline, unless it was checked just before. Returns true while there is no network. */
-  lookAgain(): Promise<boolean>;
+  checkAgain(): Promise<boolean>;
   close(): void;
 }
 
-const patienceMs = 2_500;
+const timeoutMs = 2_500;
 const freshMs = 3_000;
 const againMs = 15_000;
 
@@ -94,11 +94,11 @@ export function createConnectivity(deps: {
 
   return {
     isOffline: () => offline,
-    async lookAfter(failed, error, candidates) {
+    async checkAfterFailure(failed, error, candidates) {
       const own = reachOfFailure(error);
       return own === "reachable" ? own : look([[failed, own]], () => Promise.resolve(candidates));
     },
-    async lookAgain() {
+    async checkAgain() {
       if (!offline || deps.now() - lookedAt < freshMs) return offline;
       return (await look([], deps.candidates)) === "offline";
     },
@@ -114,7 +114,7 @@ async function reach({ connection }: Candidate): Promise<Reach> {
   if (connection === null) return "offline";
   try {
     const { origin } = new URL(connection.baseUrl);
-    const response = await connection.fetch(origin, { method: "HEAD", redirect: "manual", signal: AbortSignal.timeout(patienceMs) });
+    const response = await connection.fetch(origin, { method: "HEAD", redirect: "manual", signal: AbortSignal.timeout(timeoutMs) });
     await response.body?.cancel();
     return "reachable";
   } catch (error) {

@@ -52,19 +52,19 @@ export function watchTimeouts(
     error: (began: boolean): LancelotError => {
       const data = { provider: about.displayName, model: about.model, reason: "timeout" };
       if (over) {
-        const message = `${about.displayName} did not finish within ${inWords(totalMs)}.`;
+        const message = `${about.displayName} did not finish within ${formatDuration(totalMs)}.`;
         // A second attempt would most likely end the same way.
         return new LancelotError("unavailable", message, { data: { ...data, retryable: false } });
       }
       const message = began
-        ? `${about.displayName} stopped responding for ${inWords(idleMs)} during an answer.`
-        : `${about.displayName} did not respond within ${inWords(firstTokenMs)}.`;
+        ? `${about.displayName} stopped responding for ${formatDuration(idleMs)} during an answer.`
+        : `${about.displayName} did not respond within ${formatDuration(firstTokenMs)}.`;
       return new LancelotError("unavailable", message, { data: { ...data, retryable: about.kind !== "local" } });
     },
   };
 }
 
-function inWords(ms: number): string {
+function formatDuration(ms: number): string {
   const seconds = Math.max(1, Math.round(ms / 1000));
   return seconds >= 180 ? `${Math.round(seconds / 60)} minutes` : `${seconds} s`;
 }

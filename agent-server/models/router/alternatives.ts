@@ -47,9 +47,9 @@ export function createAlternatives(deps: {
       else found.push({ ...there, reason });
     };
     for (const lane of ["flagship_deep", "flagship_fast", "local_utility"] as const)
-      if (lane !== route.lane && lanesInUse(config).includes(lane)) await add(lane, reasonAgainst(lane, route));
+      if (lane !== route.lane && lanesInUse(config).includes(lane)) await add(lane, whyNotLane(lane, route));
     for (const name of config.failover)
-      if (name !== route.model.provider) await add("flagship_fast", reasonAgainstProvider(name, route, deps.breakers), name);
+      if (name !== route.model.provider) await add("flagship_fast", whyNotProvider(name, route, deps.breakers), name);
     const seen = new Set([`${route.lane} ${route.model.provider} ${route.model.model}`]);
     return found.filter(({ lane, provider, model }) => {
       const key = `${lane} ${provider} ${model}`;
@@ -58,7 +58,7 @@ export function createAlternatives(deps: {
   };
 }
 
-function reasonAgainst(lane: Lane, route: Route): string {
+function whyNotLane(lane: Lane, route: Route): string {
   if (route.rule === "override") return "You chose another model for this task.";
   if (route.tried.some((one) => one.endsWith(` ${lane}`))) return "It failed.";
   if (lane === "flagship_deep") return "Simple request; used when the fast model fails.";
@@ -66,7 +66,7 @@ function reasonAgainst(lane: Lane, route: Route): string {
   return "Used for local tasks, and without a network.";
 }
 
-function reasonAgainstProvider(name: string, route: Route, breakers: Pick<Breakers, "isOpen">): string {
+function whyNotProvider(name: string, route: Route, breakers: Pick<Breakers, "isOpen">): string {
   if (route.tried.some((one) => one.startsWith(`${name} `))) return "It failed.";
   return breakers.isOpen(name) ? "Paused after repeated failures." : "In your failover list.";
 }

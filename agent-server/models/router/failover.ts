@@ -20,7 +20,7 @@ export type MakeRoute = (
 interface FailoverDeps {
   targets: Targets;
   breakers: Pick<Breakers, "isOpen" | "states">;
-  connectivity: Pick<Connectivity, "isOffline" | "lookAfter">;
+  connectivity: Pick<Connectivity, "isOffline" | "checkAfterFailure">;
   candidates: () => Promise<readonly Candidate[]>;
   models: () => LoadedConfig;
   rules: () => LoadedRouter;
@@ -69,7 +69,7 @@ export function createFailover(deps: FailoverDeps): Failover {
     if (target === undefined) return null;
     const tried = [...failed.tried, tag(failed)];
     if (!isOnThisMachine(target.candidate)) {
-      const reach = await connectivity.lookAfter(target.candidate.name, error, await deps.candidates());
+      const reach = await connectivity.checkAfterFailure(target.candidate.name, error, await deps.candidates());
       if (reach === "offline") return offline(failed, error);
       if (reach === "refused") {
         const next = await offline(failed, error, unreachable).catch(() => null);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import * as z from "zod";
 import { Lane } from "../../contract/router.ts";
-import { type ConfigIssue, fileStamp, isRecord, parseOwnersYaml, readOwners, toRecord, wordIssue } from "../config-yaml.ts";
+import { type ConfigIssue, fileStamp, isRecord, parseUserYaml, readUserFile, toRecord, describeIssue } from "../config-yaml.ts";
 
 const Seconds = z.number().min(0.01).max(86_400);
 const Names = z.array(z.string().min(1).max(200)).max(1000);
@@ -93,7 +93,7 @@ export function createRouterFile(deps: { configDir: string; dataDir: string; pro
       const providers = deps.providers();
       const now = `${fileStamp(shippedPath)} ${fileStamp(ownerPath)} ${providers.join()}`;
       if (loaded === undefined || now !== stamp) {
-        loaded = loadRouter(readFileSync(shippedPath, "utf8"), readOwners(ownerPath, fileName), providers);
+        loaded = loadRouter(readFileSync(shippedPath, "utf8"), readUserFile(ownerPath, fileName), providers);
         stamp = now;
       }
       return loaded;
@@ -114,7 +114,7 @@ export function loadRouter(shippedText: string, ownerText: string | null, provid
     issues: [{ severity: "critical", line, message: `${what}. The file has no effect until this is corrected.` }],
     problem: `${fileName} in the data folder, line ${line}: ${what}. The file has no effect until you correct it: the shipped routing is used.`,
   });
-  const owner = parseOwnersYaml(ownerText, "failover: and timeouts:");
+  const owner = parseUserYaml(ownerText, "failover: and timeouts:");
   if (owner.broken !== null) return broken(owner.broken.line, owner.broken.what);
   const merged = RouterConfig.safeParse(merge(shipped, owner.value), { reportInput: true });
   if (!merged.success) {
@@ -122,7 +122,7 @@ export function loadRouter(shippedText: string, ownerText: string | null, provid
     const path = issue?.path.map(String) ?? [];
     return broken(
       owner.lineOf(path),
-      `${path.join(".") || "the file"} ${issue === undefined ? "is not as it should be" : wordIssue(issue)}`,
+      `${path.join(".") || "the file"} ${issue === undefined ? "is not as it should be" : describeIssue(issue)}`,
     );
   }
   const issues = unknownKeys(owner.value).map((path): ConfigIssue => {

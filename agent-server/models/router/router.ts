@@ -97,7 +97,7 @@ export function createRouter(deps: RouterDeps): Router {
     const kept = pinned === undefined || previous === null ? choice : { ...choice, rule: previous.rule, rationale: previous.rationale };
     const route = makeRoute(task, target, kept);
     if (isOnThisMachine(target.candidate)) return route;
-    if (connectivity.isOffline() && (await connectivity.lookAgain())) return failover.offline(route, null);
+    if (connectivity.isOffline() && (await connectivity.checkAgain())) return failover.offline(route, null);
     return (await failover.aroundOpenBreaker(route, choice.lane)) ?? route;
   }
 

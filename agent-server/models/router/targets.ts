@@ -36,7 +36,7 @@ export interface TargetsDeps {
 
 export type Targets = ReturnType<typeof createTargets>;
 
-const patienceMs = 15_000;
+const timeoutMs = 15_000;
 
 export function createTargets({ selection, listing, local, chosen }: TargetsDeps) {
   /**
@@ -116,14 +116,14 @@ export function createTargets({ selection, listing, local, chosen }: TargetsDeps
   /** The model of a local server: the configured one, otherwise the first that it lists. */
   async function serverModel(candidate: Candidate, named: string): Promise<string> {
     if (named !== "auto") return named;
-    const [first] = await listing.ask(candidate, AbortSignal.timeout(patienceMs));
+    const [first] = await listing.ask(candidate, AbortSignal.timeout(timeoutMs));
     if (first !== undefined) return first.model;
     throw new LancelotError("unavailable", "The local server lists no models. Load one there, or set local.model in config/models.yaml.");
   }
 
   /** The first model that the editor offers. */
   async function editorsModel(candidate: Candidate): Promise<string> {
-    const [first] = await listing.ask(candidate, AbortSignal.timeout(patienceMs));
+    const [first] = await listing.ask(candidate, AbortSignal.timeout(timeoutMs));
     if (first !== undefined) return first.model;
     const message =
       "VS Code offers no language model. Install or sign in to an extension that offers one (such as GitHub Copilot), or choose another provider.";

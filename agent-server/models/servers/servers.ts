@@ -13,7 +13,7 @@ export interface ServersDeps {
   /** Further ports to check; the default ports of known servers when absent. */
   ports?: readonly number[];
   /** Timeout of a port check (ms). */
-  patienceMs?: number;
+  timeoutMs?: number;
 }
 
 /** Model servers on this machine (M2): searched on request, used only by the user's choice. */
@@ -33,17 +33,17 @@ const Refusal = z.object({ error: z.unknown() });
 export function createServers(deps: ServersDeps): Servers {
   /** Whether a model supports JSON schemas, by address and model; tested once per host process. */
   const structured = new Map<string, boolean>();
-  const { patienceMs = 1_500 } = deps;
+  const { timeoutMs = 1_500 } = deps;
 
   async function look(origin: string, signal: AbortSignal): Promise<LocalServer | null> {
     const fetch = deps.gatedFetch([origin]);
     const url = `${origin}/v1`;
-    const patience = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
-    const ask = createAsk(origin, fetch, patience);
+    const timeout = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const ask = createAsk(origin, fetch, timeout);
     const provider = deps.configured().find(({ baseUrl }) => sameAddress(baseUrl, url))?.name ?? null;
     // All of them provide this list, and the request harms no other program; only then more is requested.
     const list = await ask("/v1/models", ModelList);
-    if (list === null) return refused(origin, fetch, patience, provider);
+    if (list === null) return refused(origin, fetch, timeout, provider);
     const { kind, models } = await recognise(ask, list);
     const tried = models.map(({ model }) => structured.get(`${url} ${model}`)).filter((one) => one !== undefined);
     return {

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { readText } from "./server-request.ts";
 
 /** Includes loading the model (ms). */
-const patienceMs = 30_000;
+const timeoutMs = 30_000;
 
 const Completion = z.object({ choices: z.array(z.object({ message: z.object({ content: z.string().nullish() }) })).min(1) });
 const Sample = z.strictObject({ city: z.string(), inhabitants: z.number() });
@@ -27,7 +27,7 @@ export async function holdsSchema(
     const response = await fetch(`${url}/chat/completions`, {
       method: "POST",
       redirect: "error",
-      signal: AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
       headers: { "content-type": "application/json" },
       body: JSON.stringify({
         model,

@@ -4,10 +4,10 @@ import { readSchema } from "../structured-output.ts";
 import { askModel } from "./ask-model.ts";
 import { extractByRules } from "./extract-rules.ts";
 import type { Task } from "./task-runner.ts";
-import type { TaskParts } from "./task-deps.ts";
+import type { TaskServices } from "./task-services.ts";
 
 /** Extracts the data of a schema from a text: by a model whose grammar enforces the schema, otherwise by rules. */
-export function extractTask(parts: TaskParts, text: string, schema: Record<string, unknown>): Task<{ found: unknown }> {
+export function extractTask(parts: TaskServices, text: string, schema: Record<string, unknown>): Task<{ found: unknown }> {
   const checked = readSchema(schema);
   const fields = Object.keys(
     z.object({ properties: z.record(z.string(), z.unknown()).catch({}) }).parse({ properties: schema["properties"] }).properties,
@@ -15,9 +15,9 @@ export function extractTask(parts: TaskParts, text: string, schema: Record<strin
   return {
     name: "extract_json",
     inputs: { fields: fields.slice(0, 50), characters: text.length, text: text.slice(0, 500) },
-    ways: [
+    methods: [
       {
-        ...parts.modelWay("extract_json", { quick: false, text: text + JSON.stringify(schema) }),
+        ...parts.modelMethod("extract_json", { quick: false, text: text + JSON.stringify(schema) }),
         timeoutMs: 60_000,
         async work(signal) {
           const system = "Extract the requested data from the text. Copy it exactly. Answer with JSON only.";

@@ -6,8 +6,8 @@ import { askModel } from "./ask-model.ts";
 import { classify, featuresOf, type IntentWeights } from "./intent-classifier.ts";
 import { cuesOf } from "./intent-cues.ts";
 import { factsOf, intentByRules, riskOf } from "./intent-rules.ts";
-import type { Task, Way } from "./task-runner.ts";
-import type { TaskParts } from "./task-deps.ts";
+import type { Task, ModelMethod } from "./task-runner.ts";
+import type { TaskServices } from "./task-services.ts";
 
 type Request = Params<"intent.classify">;
 
@@ -16,11 +16,11 @@ const quickMs = 10_000;
 const embeddingMs = 1_000;
 
 /** The intent of a request (A1): by the embedding model and its classifier, otherwise a capable language model, otherwise rules. */
-export function classifyTask(parts: TaskParts, request: Request): Task<IntentResult> {
+export function classifyTask(parts: TaskServices, request: Request): Task<IntentResult> {
   return {
     name: "classify_intent",
     inputs: { text: request.text.slice(0, 500), characters: request.text.length },
-    ways: [embeddingWay(parts, request.text), modelWay(parts, request)],
+    methods: [embeddingMethod(parts, request.text), modelMethod(parts, request)],
     rules: () => {
       const value = intentByRules(request.text);
       return { value, outputs: { ...value } };
@@ -28,7 +28,7 @@ export function classifyTask(parts: TaskParts, request: Request): Task<IntentRes
   };
 }
 
-function embeddingWay(parts: TaskParts, text: string): Way<IntentResult> {
+function embeddingMethod(parts: TaskServices, text: string): ModelMethod<IntentResult> {
   const { embedder } = parts;
   return {
     method: "embedding",
@@ -53,7 +53,7 @@ function embeddingWay(parts: TaskParts, text: string): Way<IntentResult> {
 }
 
 /** The first message does not wait a second for the classifier to load: rules classify it. */
-function whyNoEmbedding(embedder: TaskParts["embedder"]): string | null {
+function whyNoEmbedding(embedder: TaskServices["embedder"]): string | null {
   const { status, problem } = embedder.state();
   if (status !== "ready") return problem ?? "The intent classifier's model is not on this machine.";
   return embedder.warm() ? null : (problem ?? "The intent classifier is loading.");
@@ -78,9 +78,9 @@ export function decide(weights: IntentWeights, vector: Float32Array, text: strin
 
 const Told = z.object({ intent: Intent });
 
-function modelWay(parts: TaskParts, { text, history }: Request): Way<IntentResult> {
+function modelMethod(parts: TaskServices, { text, history }: Request): ModelMethod<IntentResult> {
   return {
-    ...parts.modelWay("classify_intent", { quick: true, text: text.slice(0, 2_000) }),
+    ...parts.modelMethod("classify_intent", { quick: true, text: text.slice(0, 2_000) }),
     timeoutMs: quickMs,
     async work(signal) {
       const before = (history ?? []).slice(-2).map((turn) => `${turn.role}: ${turn.text.slice(0, 300)}`);

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { PiiMatch } from "../../security/security.ts";
 import { askModel } from "./ask-model.ts";
 import type { Task } from "./task-runner.ts";
-import type { TaskParts } from "./task-deps.ts";
+import type { TaskServices } from "./task-services.ts";
 
 const Found = z.object({ people: z.array(z.string()).max(20), places: z.array(z.string()).max(20) });
 
@@ -13,17 +13,17 @@ const longest = 6_000;
  * Personal data in a text: always by rules, and names and addresses that a loaded model finds in addition. A model's finding counts only if it
  * occurs in the text and could be a name.
  */
-export function redactTask(parts: TaskParts, text: string): Task<PiiMatch[]> {
+export function redactTask(parts: TaskServices, text: string): Task<PiiMatch[]> {
   const byRules = parts.pii.find(text);
-  const way = parts.modelWay("redact", { quick: true, text });
+  const method = parts.modelMethod("redact", { quick: true, text });
   return {
     name: "redact",
     // Without the text, which may contain data that must not be stored.
     inputs: { characters: text.length, byRules: byRules.length },
-    ways: [
+    methods: [
       {
-        ...way,
-        unfit: text.length > longest ? "The text is too long for a model to find names in it." : way.unfit,
+        ...method,
+        unfit: text.length > longest ? "The text is too long for a model to find names in it." : method.unfit,
         timeoutMs: 30_000,
         async work(signal) {
           const system =

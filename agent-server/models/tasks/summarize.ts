@@ -3,21 +3,21 @@ import { askModel } from "./ask-model.ts";
 import { estimateTokens } from "./estimate.ts";
 import type { Task } from "./task-runner.ts";
 import { summarizeByRules } from "./summary-rules.ts";
-import type { TaskParts } from "./task-deps.ts";
+import type { TaskServices } from "./task-services.ts";
 
 const Summary = z.object({ summary: z.string().min(1) });
 
 /** A summary of at most `maxTokens` tokens: a model's, if it names nothing that the text does not, otherwise sentences of the text. */
-export function summarizeTask(parts: TaskParts, text: string, maxTokens: number): Task<string> {
+export function summarizeTask(parts: TaskServices, text: string, maxTokens: number): Task<string> {
   const fits = estimateTokens(text) <= maxTokens;
-  const way = parts.modelWay("summarize", { quick: false, text });
+  const method = parts.modelMethod("summarize", { quick: false, text });
   return {
     name: "summarize",
     inputs: { characters: text.length, maxTokens, text: text.slice(0, 300) },
-    ways: [
+    methods: [
       {
-        ...way,
-        unfit: fits ? "The text is already short enough." : way.unfit,
+        ...method,
+        unfit: fits ? "The text is already short enough." : method.unfit,
         timeoutMs: 120_000,
         async work(signal) {
           const system =

@@ -8,7 +8,7 @@ import type { TaskName } from "../local/catalog.ts";
 import type { TaskContext, TaskMethod } from "./types.ts";
 
 /** A method for a task that requires a model. */
-export interface Way<T> {
+export interface ModelMethod<T> {
   method: Exclude<TaskMethod, "rules">;
   /** The model's file. */
   model: string;
@@ -27,7 +27,7 @@ export interface Task<T> {
   name: TaskName;
   /** Inputs for the receipt, redacted there. */
   inputs: Record<string, unknown>;
-  ways: Way<T>[];
+  methods: ModelMethod<T>[];
   /** @throws LancelotError `unavailable` where rules cannot do it */
   rules: () => { value: T; outputs: Record<string, unknown> };
 }
@@ -39,7 +39,7 @@ export interface RunDeps {
   route?: (task: TaskName) => { lane: Lane; rule: RouterDecision["rule"]; rationale: string };
   keep?: (decision: RouterDecision) => void;
   /** Factor for the time limits in evaluations; 1 by default. */
-  patience?: number;
+  timeoutFactor?: number;
   /** Counts the usage of a model on this machine. */
   count?: (call: { questId: string | null; model: string; lane: Lane; usage: Usage; receiptId: string }) => void;
 }
@@ -87,14 +87,14 @@ export function createRun(deps: RunDeps): RunTask {
       questId: context.questId,
     };
 
-    for (const way of task.ways) {
+    for (const step of task.methods) {
       if (context.signal.aborted) throw new LancelotError("cancelled", "Stopped.");
-      const skipped = isLocal ? way.unfit : "Your routing does not allow a local model for this task.";
+      const skipped = isLocal ? step.unfit : "Your routing does not allow a local model for this task.";
       if (skipped !== null) {
-        left.push({ lane, provider: "local", model: way.model, reason: skipped });
+        left.push({ lane, provider: "local", model: step.model, reason: skipped });
         continue;
       }
-      const metadata = { provider: "local", kind: "local", model: way.model, lane, method: way.method, task: task.name };
+      const metadata = { provider: "local", kind: "local", model: step.model, lane, method: step.method, task: task.name };
       const call = {
         ...opening,
         actionType: "llm_call" as const,
@@ -103,42 +103,42 @@ export function createRun(deps: RunDeps): RunTask {
         metadata,
       };
       // An embedding takes milliseconds, so its receipt is written at the end. A generation may be interrupted by a crash and leaves a trace.
-      const receipt = way.method === "model" ? ledger.open(call) : null;
+      const receipt = step.method === "model" ? ledger.open(call) : null;
       const began = performance.now();
       const close = (closing: Parameters<Ledger["close"]>[1]): string => {
         if (receipt === null) return ledger.record(call, { ...closing, durationMs: performance.now() - began });
         ledger.close(receipt, closing);
         return receipt;
       };
-      const limitMs = way.timeoutMs * (deps.patience ?? 1);
+      const limitMs = step.timeoutMs * (deps.timeoutFactor ?? 1);
       const late = AbortSignal.timeout(limitMs);
       try {
-        const outcome = await way.work(AbortSignal.any([context.signal, late]));
+        const outcome = await step.work(AbortSignal.any([context.signal, late]));
         const used =
           outcome.usage === undefined
             ? {}
             : { tokenCount: outcome.usage.inputTokens + outcome.usage.outputTokens, metadata: { usage: outcome.usage } };
         const count = (receiptId: string) => {
           if (outcome.usage !== undefined)
-            deps.count?.({ questId: context.questId, model: way.model, lane, usage: outcome.usage, receiptId });
+            deps.count?.({ questId: context.questId, model: step.model, lane, usage: outcome.usage, receiptId });
         };
         if (outcome.value === null) {
           const reason = "why" in outcome ? outcome.why : "It found no result.";
           count(close({ status: "failure", errorMessage: reason, ...used }));
-          left.push({ lane, provider: "local", model: way.model, reason });
+          left.push({ lane, provider: "local", model: step.model, reason });
           continue;
         }
         const outputs = "outputs" in outcome ? redactor.value(outcome.outputs) : {};
         const receiptId = close({ status: "success", outputs, ...used });
         count(receiptId);
-        decided(way.model, receiptId, way.method === "embedding" ? "Done by the intent classifier." : "Done by the local model.", null);
-        return { value: outcome.value, method: way.method };
+        decided(step.model, receiptId, step.method === "embedding" ? "Done by the intent classifier." : "Done by the local model.", null);
+        return { value: outcome.value, method: step.method };
       } catch (error) {
         const cancelled = context.signal.aborted;
         const reason = cancelled ? "Stopped." : late.aborted ? `It took longer than ${Math.round(limitMs / 1_000)} s.` : wordsOf(error);
         close({ status: cancelled ? "cancelled" : "failure", errorMessage: reason });
         if (cancelled) throw new LancelotError("cancelled", "Stopped.", { cause: error });
-        left.push({ lane, provider: "local", model: way.model, reason });
+        left.push({ lane, provider: "local", model: step.model, reason });
       }
     }
 

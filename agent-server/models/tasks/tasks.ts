@@ -9,7 +9,7 @@ import { type IntentWeights, readIntentWeights } from "./intent-classifier.ts";
 import { redactTask } from "./redact.ts";
 import { createRun, type RunDeps } from "./task-runner.ts";
 import { summarizeTask } from "./summarize.ts";
-import { createParts } from "./task-deps.ts";
+import { createTaskServices } from "./task-services.ts";
 import type { LocalTasks } from "./types.ts";
 
 export type { TaskModel } from "./ask-model.ts";
@@ -30,7 +30,7 @@ export interface TasksDeps extends RunDeps {
 export function createTasks(deps: TasksDeps): LocalTasks {
   const run = createRun(deps);
   let weights: IntentWeights | null | undefined;
-  const parts = createParts({
+  const parts = createTaskServices({
     ...deps,
     weights: () => {
       try {

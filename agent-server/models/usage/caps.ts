@@ -4,8 +4,8 @@ import { type Document, isMap, parseDocument } from "yaml";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import type { UsageCaps } from "../../contract/usage.ts";
-import { readOwners, writeWhole } from "../config-yaml.ts";
-import { createOwnersSettings, parseSettings } from "./settings-file.ts";
+import { readUserFile, writeAtomically } from "../config-yaml.ts";
+import { createSettingsFile, parseSettings } from "./settings-file.ts";
 
 const Usd = z
   .number()
@@ -34,7 +34,7 @@ const heading = " Spending caps for models, in US dollars; null: no cap. Changes
 
 export function createCapsFile(deps: { configDir: string; dataDir: string }): CapsFile {
   const path = join(deps.dataDir, "config", "usage.yaml");
-  const owners = createOwnersSettings({ path, ...file });
+  const owners = createSettingsFile({ path, ...file });
   let shipped: UsageSettings | null = null;
 
   return {
@@ -52,7 +52,7 @@ export function createCapsFile(deps: { configDir: string; dataDir: string }): Ca
     write(caps) {
       const { problem } = owners.read();
       if (problem !== null) throw new LancelotError("conflict", `${problem} Correct it, then set the caps again.`);
-      const document: Document = parseDocument(readOwners(path, file.name) ?? "");
+      const document: Document = parseDocument(readUserFile(path, file.name) ?? "");
       if (!isMap(document.contents)) {
         document.contents = document.createNode({ version: "1.0" });
         document.commentBefore = heading;
@@ -60,7 +60,7 @@ export function createCapsFile(deps: { configDir: string; dataDir: string }): Ca
       if (!isMap(document.get("caps"))) document.set("caps", document.createNode({}));
       document.setIn(["caps", "quest_usd"], caps.questUsd);
       document.setIn(["caps", "day_usd"], caps.dayUsd);
-      writeWhole(path, file.name, document.toString({ lineWidth: 0 }));
+      writeAtomically(path, file.name, document.toString({ lineWidth: 0 }));
     },
 
     changed: () => owners.changed(),

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import * as z from "zod";
 import { providerKinds, type ProviderKind } from "../../contract/models.ts";
 import { type Price, rateOf, type Rates } from "./call-cost.ts";
-import { createOwnersSettings, parseSettings } from "./settings-file.ts";
+import { createSettingsFile, parseSettings } from "./settings-file.ts";
 
 const Day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/, "must be a day, YYYY-MM-DD");
 /** US dollars per million tokens. */
@@ -82,7 +82,7 @@ const free: Price = { input: 0, cachedInput: 0, cacheWrite: 0, longCacheWrite: 0
 /** `config/prices.yaml`: the user's table, then the shipped one. The first matching row applies. */
 export function createPrices(deps: { configDir: string; dataDir: string }): Prices {
   let shipped: { updated: string; rows: Row[] } | null = null;
-  const owners = createOwnersSettings({ path: join(deps.dataDir, "config", "prices.yaml"), ...file });
+  const owners = createSettingsFile({ path: join(deps.dataDir, "config", "prices.yaml"), ...file });
   let known: { table: PriceTable | null; rows: Row[]; version: number } = { table: null, rows: [], version: 0 };
 
   const shippedTable = () => {

@@ -4,7 +4,7 @@ import type { Emit } from "../../contract/events.ts";
 const restMs = 500;
 
 /** Emits an event for a counted call at once, and one for several calls in quick succession. */
-export function createUsageTelling(emit: Emit): { changed(questId: string | null): void; end(): void } {
+export function createUsageEvents(emit: Emit): { changed(questId: string | null): void; end(): void } {
   let timer: NodeJS.Timeout | null = null;
   const waiting = new Set<string | null>();
   const tell = (): void => {

@@ -10,7 +10,7 @@ import { createPrices, type PricedModel } from "./prices.ts";
 import { createUsageStore } from "./usage-store.ts";
 import { lanesOf, savingsOf, summarize, type SummaryDeps } from "./usage-summary.ts";
 import type { UsageBook, UsageDeps } from "./types.ts";
-import { createUsageTelling } from "./usage-events.ts";
+import { createUsageEvents } from "./usage-events.ts";
 
 export { UsageSettings } from "./caps.ts";
 export { PriceTable } from "./prices.ts";
@@ -27,7 +27,7 @@ export function createUsage(deps: UsageDeps): UsageBook {
   const prices = createPrices(deps);
   const caps = createCapsFile(deps);
   const models = createConfigFile(deps);
-  const telling = createUsageTelling(deps.emit);
+  const telling = createUsageEvents(deps.emit);
   let pricedWith = -1;
 
   const valueOf = (model: PricedModel, usage: Usage, day: string): { cost: Nanos; cacheSavings: Nanos } | null => {

@@ -82,7 +82,9 @@ export function scriptedModels(script: Answer[], active: Partial<ActiveModel> | 
         const why = { rule: "default", rationale: "The script says so.", alternatives: [], notice: null, tried: [], decidedMs: 0 } as const;
         return { task, lane: "flagship_fast", model, ...why, alternatives: [] };
       },
-      failover: (error) => Promise.reject(error),
+      async failover(error) {
+        throw error;
+      },
       escalate: () => Promise.resolve(null),
       isRerouted: () => false,
     }),

@@ -2,7 +2,7 @@ import { beforeEach, expect, it, vi } from "vitest";
 import { LancelotError } from "../../../../agent-server/contract/errors.ts";
 import { exitError, loadError } from "../../../../agent-server/models/local/exit-errors.ts";
 import type { WorkerExit } from "../../../../agent-server/models/local/worker-child.ts";
-import { createTroubles } from "../../../../agent-server/models/local/failure-backoff.ts";
+import { createFailureBackoff } from "../../../../agent-server/models/local/failure-backoff.ts";
 
 let now = 0;
 beforeEach(() => {
@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 const crash = (over: Partial<WorkerExit> = {}) =>
   exitError({ why: "crashed", code: null, signal: "SIGSEGV", spawnError: null, stderr: "", ...over }, 1);
-const troubles = () => createTroubles({ onChange: vi.fn(), now: () => now });
+const troubles = () => createFailureBackoff({ onChange: vi.fn(), now: () => now });
 
 it("holds requests back after three crashes in a row, for longer each time, and not after an answer", () => {
   const it = troubles();

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { LancelotError } from "../../../../agent-server/contract/errors.ts";
 import { readRetryAfter } from "../../../../agent-server/models/providers/connection.ts";
-import { wordError } from "../../../../agent-server/models/providers/error-mapping.ts";
+import { mapError } from "../../../../agent-server/models/providers/error-mapping.ts";
 import { CutStreamError, ReportedError } from "../../../../agent-server/models/providers/stream-errors.ts";
 
 const connection = { kind: "anthropic" as const, displayName: "Anthropic", baseUrl: "https://api.anthropic.com", key: "k", fetch };
 const signal = new AbortController().signal;
 
 function word(cause: unknown, more: Partial<typeof connection> | { key: null } = {}): LancelotError {
-  return wordError(cause, { connection: { ...connection, ...more }, model: "claude-x", signal });
+  return mapError(cause, { connection: { ...connection, ...more }, model: "claude-x", signal });
 }
 
 /** As the SDKs throw it: a status and the body's error object. */
@@ -144,7 +144,7 @@ describe("a provider's failure, worded", () => {
   });
 
   it("is a stop when the owner stopped, whatever was thrown", () => {
-    const error = wordError(api(500), { connection, model: "m", signal: AbortSignal.abort() });
+    const error = mapError(api(500), { connection, model: "m", signal: AbortSignal.abort() });
     expect(error.code).toBe("cancelled");
   });
 });
