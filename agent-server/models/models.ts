@@ -25,7 +25,7 @@ import { createProvider, createSelection } from "./provider-selection.ts";
 import { createTasks } from "./tasks/tasks.ts";
 import type { Models, ModelsChange, ModelsDeps } from "./types.ts";
 
-export type { Models, ModelsChange, ModelsDeps } from "./types.ts";
+export type { Models, ModelsDeps } from "./types.ts";
 export { ModelsConfig } from "./models-config.ts";
 export type {
   ActiveModel,
@@ -48,7 +48,7 @@ export { type TaskType, taskTypeOf } from "./router/task-type.ts";
 export { localDoctorLine, localHandlers } from "./local-operations.ts";
 export { oauthHandlers } from "./oauth-handlers.ts";
 export { type LocalTasks, type TaskContext, tasksHandlers } from "./tasks/tasks.ts";
-export { createUsage, PriceTable, type UsageBook, usageHandlers, usageMigrations, UsageSettings } from "./usage/usage.ts";
+export { createUsage, PriceTable, usageHandlers, usageMigrations, UsageSettings } from "./usage/usage.ts";
 
 /** Models: routing, providers, retries, failover, usage and the local model. */
 export function createModels(deps: ModelsDeps): Models {

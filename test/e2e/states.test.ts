@@ -177,7 +177,7 @@ describe("with a model", () => {
   it("words what a provider refuses, tries an overloaded one again, and stops one that hangs at once", async () => {
     await newTask(chat);
     await send(chat, "Wrong key");
-    await said(chat, "Our cluster wants a key").waitFor();
+    await said(chat, "Our cluster requires an API key").waitFor();
     await newTask(chat);
     await send(chat, "Too many");
     await said(chat, "Our cluster is overloaded (529). Trying again").waitFor();

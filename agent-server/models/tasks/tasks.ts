@@ -13,7 +13,7 @@ import { createTaskServices } from "./task-services.ts";
 import type { LocalTasks } from "./types.ts";
 
 export type { TaskModel } from "./ask-model.ts";
-export type { LocalTasks, TaskContext, TaskMethod } from "./types.ts";
+export type { LocalTasks, TaskContext } from "./types.ts";
 
 export interface TasksDeps extends RunDeps {
   /** The shipped `config/` folder, with the classifier's weights. */

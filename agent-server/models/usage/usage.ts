@@ -15,7 +15,7 @@ import { createUsageEvents } from "./usage-events.ts";
 export { UsageSettings } from "./caps.ts";
 export { PriceTable } from "./prices.ts";
 export { usageHandlers } from "./usage-handlers.ts";
-export type { Admission, CountedCall, NextCall, UsageBook, UsageDeps } from "./types.ts";
+export type { CountedCall, NextCall, UsageBook, UsageDeps } from "./types.ts";
 export { usageMigrations } from "./usage-migrations.ts";
 
 /** Counts every call at the price of its day, and enforces caps before a call is made. */
