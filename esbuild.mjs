@@ -73,8 +73,8 @@ const builds = {
     entryPoints: {
       main: "agent-server/main.ts",
       cli: "agent-server/cli.ts",
-      "local-model": "agent-server/models/local/process.ts",
-      "local-embedding": "agent-server/models/local/embedding-process.ts",
+      "local-model": "agent-server/models/local/model-worker.ts",
+      "local-embedding": "agent-server/models/local/embedding-worker.ts",
       "page-worker": "agent-server/tools/providers/page-worker.ts",
     },
     outdir: "dist/host",

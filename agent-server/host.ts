@@ -19,7 +19,7 @@ import {
   localDoctorLine,
   modelsHandlers,
   oauthHandlers,
-  onThisMachineHandlers,
+  localHandlers,
   routerHandlers,
   routerMigrations,
   tasksHandlers,
@@ -354,7 +354,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
         return null;
       });
       degradedReasons.push(...tools.routing.degraded(), ...models.router.degraded());
-      for (const reason of [ledger.degraded(), telemetry.state().problem, models.machine.localProblem(), detector.problem()])
+      for (const reason of [ledger.degraded(), telemetry.state().problem, models.localOperations.localProblem(), detector.problem()])
         if (reason !== null && !degradedReasons.includes(reason)) degradedReasons.push(reason);
       const local = models.local().status;
       return {
@@ -372,7 +372,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     ...contextHandlers(quests),
     ...oauthHandlers(oauth, { ledger, onChange: () => (emit("oauth", {}), emit("models", {})) }),
     ...modelsHandlers(models, ledger),
-    ...onThisMachineHandlers(models.machine),
+    ...localHandlers(models.localOperations),
     ...keysHandlers(secrets, { ledger, onChange: () => emit("models", {}) }),
     ...governanceHandlers(governance, execution.verifications.stats),
     ...receiptsHandlers({ ledger, emit }),

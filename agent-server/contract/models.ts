@@ -13,7 +13,7 @@ export const ModelInfo = z.object({
   model: z.string(),
   displayName: z.string(),
   active: z.boolean(),
-  /** Tokens, where known. */
+  /** Context window in tokens, where known. */
   contextWindow: z.int().nullable(),
 });
 export type ModelInfo = z.infer<typeof ModelInfo>;
@@ -24,63 +24,63 @@ export const ProviderState = z.object({
   displayName: z.string(),
   active: z.boolean(),
   hasKey: z.boolean(),
-  /** Why it cannot be used now, and what to do; null when it can. */
+  /** Why it cannot be used now, with the next step; null when it can. */
   problem: z.string().nullable(),
 });
 export type ProviderState = z.infer<typeof ProviderState>;
 
 export const LocalModel = z.object({
   status: z.enum(["absent", "downloading", "ready", "loading", "loaded", "failed"]),
-  /** File name of the model, no folder. */
+  /** File name of the model, without a folder. */
   file: z.string().nullable(),
   name: z.string(),
   license: z.string(),
-  /** What to expect of it, in plain words; absent for an owner's own file. */
+  /** What to expect of it; absent for a user's own file. */
   note: z.string().optional(),
-  /** Bytes to fetch in all (model and runtime) and those already here. */
+  /** Total download size (model and runtime) and the bytes already downloaded. */
   totalBytes: z.int(),
   doneBytes: z.int(),
   source: z.enum(["hub", "npm", "owner", "server"]).nullable(),
   problem: z.string().nullable(),
-  /** What to do about `problem`; null when there is nothing. */
+  /** The next step for `problem`; null without one. */
   nextStep: z.string().nullable().optional(),
-  /** A download that was stopped, or cut off, and goes on where it was. */
+  /** A stopped or interrupted download, which can be resumed. */
   paused: z.boolean().optional(),
-  /** Of a loaded model. */
+  /** For a loaded model. */
   loaded: z
     .object({
       /** Tokens. */
       contextSize: z.int(),
       threads: z.int(),
       gpuLayers: z.int(),
-      /** Bytes the process holds; null where the system does not tell. */
+      /** Memory of the process (bytes); null where the system does not report it. */
       memoryBytes: z.int().nullable(),
-      /** Milliseconds since it last answered. */
+      /** Time since its last answer (ms). */
       idleMs: z.int(),
-      /** Requests that wait. */
+      /** Number of waiting requests. */
       queued: z.int(),
       /** Of the last answer; null before the first. */
       tokensPerSecond: z.number().nullable(),
     })
     .nullable()
     .optional(),
-  /** Why this model fits this machine, or what it lacks, in plain words. */
+  /** Why this model suits this machine, or what the machine lacks. */
   fit: z.string().optional(),
-  /** The small embedding model of the intent lane. */
+  /** The embedding model of the intent classifier. */
   intent: z.object({ status: z.enum(["absent", "downloading", "ready", "failed"]), problem: z.string().nullable() }).optional(),
 });
 export type LocalModel = z.infer<typeof LocalModel>;
 
-/** A model server that was found on this machine. */
+/** A model server on this machine. */
 export const LocalServer = z.object({
   kind: z.enum(["ollama", "llama-server", "lm-studio", "vllm", "other"]),
   displayName: z.string(),
   /** Address of its OpenAI-compatible API. */
   url: z.string(),
   models: z.array(z.object({ model: z.string(), contextWindow: z.int().nullable() })),
-  /** Answers in a JSON schema were tried and held; null until tried. */
+  /** Whether the model supports JSON schemas; null until tested. */
   structured: z.boolean().nullable(),
-  /** It is the provider in models.yaml with this name. */
+  /** Its provider name in models.yaml. */
   provider: z.string().nullable(),
   problem: z.string().nullable(),
 });
@@ -88,28 +88,28 @@ export type LocalServer = z.infer<typeof LocalServer>;
 
 export const modelMethods = {
   "models.list": method({
-    summary: "Providers and the models they offer. Asks each reachable provider; one that does not answer is named with the reason.",
+    summary: "Providers and the models they offer. Queries each provider and lists the unreachable ones with the reason.",
     access: "any",
     params: z.object({ provider: z.string().max(100).optional() }),
     result: z.object({
       items: z.array(ModelInfo),
       providers: z.array(ProviderState),
-      /** What is wrong with the owner's config/models.yaml; null when nothing is. */
+      /** The problem of the user's config/models.yaml; null without one. */
       problem: z.string().nullable(),
     }),
   }),
   "models.choose": method({
-    summary: "Makes a provider and model the active ones, in the owner's config/models.yaml.",
+    summary: "Selects the active provider and model in the user's config/models.yaml.",
     access: "owner",
     params: z.object({ provider: z.string().min(1).max(100), model: z.string().min(1).max(300).optional() }),
     result: z.object({ provider: z.string(), model: z.string() }),
   }),
   "models.lint": method({
-    summary: "What is wrong with a text for config/models.yaml or config/router.yaml, as it would be read. Nothing is written.",
+    summary: "Validates a text for config/models.yaml or config/router.yaml. Nothing is written.",
     access: "any",
     params: z.object({ file: z.enum(["models", "router"]), yaml: z.string().max(1_000_000) }),
     result: z.object({
-      /** False: the file would have no effect. */
+      /** False: the file would be rejected. */
       valid: z.boolean(),
       /** `line` is 1-based. */
       issues: z.array(z.object({ rule: z.string(), severity: z.enum(["critical", "warning"]), message: z.string(), line: z.int() })),
@@ -123,43 +123,43 @@ export const modelMethods = {
   }),
   "models.local.download": method({
     summary:
-      "Fetches the local model, its runtime and the small model of the intent lane, or the last two alone; progress comes as events. A download cut short goes on where it stopped.",
+      "Downloads the local model, its runtime and the intent classifier, or only the last two. Progress is sent as events, and an interrupted download resumes.",
     access: "owner",
     params: z.object({ only: z.literal("intent").optional() }),
     result: LocalModel,
   }),
   "models.local.cancel": method({
-    summary: "Stops a running download and keeps what is here for the next try.",
+    summary: "Stops a running download, which can be resumed.",
     access: "owner",
     params: z.object({}),
     result: LocalModel,
   }),
   "models.local.load": method({
-    summary: "Loads the local model now, so that its first answer comes sooner.",
+    summary: "Loads the local model now, so that the first answer is faster.",
     access: "owner",
     params: z.object({}),
     result: LocalModel,
   }),
   "models.local.unload": method({
-    summary: "Ends the local model's process and gives its memory back; the next request loads it again.",
+    summary: "Unloads the local model and frees its memory; the next request loads it again.",
     access: "owner",
     params: z.object({}),
     result: LocalModel,
   }),
   "models.local.delete": method({
-    summary: "Deletes the downloaded model, and what is here of one that was not finished. A file of the owner's is not touched.",
+    summary: "Deletes the downloaded model and unfinished downloads. The user's own files are not affected.",
     access: "owner",
     params: z.object({}),
     result: LocalModel,
   }),
   "models.servers": method({
-    summary: "Model servers that answer on this machine (Ollama, llama-server, LM Studio, vLLM). Looks anew each time.",
+    summary: "Model servers that run on this machine (Ollama, llama-server, LM Studio, vLLM). Checks again each time.",
     access: "any",
     params: z.object({}),
     result: z.object({ items: z.array(LocalServer) }),
   }),
   "models.useServer": method({
-    summary: "Writes a server that was found into the owner's config/models.yaml and makes it the active provider.",
+    summary: "Adds a discovered server to the user's config/models.yaml and makes it the active provider.",
     access: "owner",
     params: z.object({ url: z.url().max(2000), model: z.string().min(1).max(300) }),
     result: z.object({ provider: z.string(), model: z.string() }),

@@ -6,18 +6,18 @@ export const oauthProviders = ["anthropic", "google"] as const;
 export const OAuthProvider = z.enum(oauthProviders);
 export type OAuthProvider = z.infer<typeof OAuthProvider>;
 
-/** One provider's sign-in. Never a token. */
+/** A provider's sign-in, without tokens. */
 export const OAuthState = z.object({
   provider: OAuthProvider,
   displayName: z.string(),
   status: z.enum(["disabled", "unconfigured", "signed_out", "waiting", "signed_in", "expired", "failed"]),
   expiresAt: Timestamp.nullable(),
-  /** When it was last renewed. */
+  /** Time of the last renewal. */
   refreshedAt: Timestamp.nullable(),
   scopes: z.array(z.string()),
-  /** How the provider's answer comes back: to a port of this machine, or by the editor's own address. */
+  /** How the provider redirects back: to a loopback port, or to the editor's own address. */
   redirect: z.enum(["loopback", "editor"]),
-  /** Why it cannot be used and what to do; null when it can. */
+  /** Why it cannot be used, with the next step; null when it can. */
   problem: z.string().nullable(),
 });
 export type OAuthState = z.infer<typeof OAuthState>;
@@ -29,33 +29,33 @@ export const oauthMethods = {
     access: "owner",
     params: z.object({
       provider: OAuthProvider,
-      /** Where the provider sends the owner back to: a loopback server of the host, or an address the editor opens. */
+      /** The redirect URI: a loopback server of the host, or an address that the editor opens. */
       redirectUri: z.url().max(2000).optional(),
     }),
     result: z.object({ url: z.string(), state: z.string(), expiresAt: Timestamp }),
     route: { method: "POST", path: "/oauth/initiate" },
   }),
   "oauth.complete": method({
-    summary: "Ends a sign-in with the address the provider sent the owner back to.",
+    summary: "Completes a sign-in with the address that the provider redirected to.",
     access: "owner",
     params: z.object({ url: z.string().min(1).max(8000) }),
     result: OAuthState,
   }),
   "oauth.cancel": method({
-    summary: "Gives up a sign-in that was begun.",
+    summary: "Cancels a sign-in in progress.",
     access: "owner",
     params: z.object({ provider: OAuthProvider }),
     result: OAuthState,
   }),
   "oauth.revoke": method({
-    summary: "Signs out: withdraws the tokens at the provider and removes them from the vault.",
+    summary: "Signs out: revokes the tokens at the provider and deletes them from the vault.",
     access: "owner",
     params: z.object({ provider: OAuthProvider }),
     result: OAuthState,
     route: { method: "POST", path: "/oauth/revoke" },
   }),
   "oauth.status": method({
-    summary: "The sign-ins and how long they hold. Never a token.",
+    summary: "The sign-ins and their expiry, without tokens.",
     access: "any",
     params: z.object({}),
     result: z.object({ items: z.array(OAuthState) }),

@@ -3,15 +3,15 @@ import { Usage } from "./chat.ts";
 import { Id } from "./common.ts";
 import { method } from "./method.ts";
 
-/** Calls that were counted together. */
+/** A sum of calls. */
 export const UsageSum = z.object({
   calls: z.int(),
   usage: Usage,
-  /** US dollars by the price table; of calls without a price nothing. */
+  /** US dollars by the price table; calls without a price count as 0. */
   costUsd: z.number(),
-  /** What reading from the providers' caches saved against the plain price, less what writing to them cost more. US dollars. */
+  /** Savings of cache reads minus the extra cost of cache writes (US dollars). */
   cacheSavingsUsd: z.number(),
-  /** Calls to models the price table does not have. */
+  /** Calls to models without a price. */
   unpricedCalls: z.int(),
 });
 export type UsageSum = z.infer<typeof UsageSum>;
@@ -19,16 +19,16 @@ export type UsageSum = z.infer<typeof UsageSum>;
 const Row = UsageSum.extend({ key: z.string(), name: z.string() });
 export type UsageRow = z.infer<typeof Row>;
 
-/** Hard caps in US dollars; null: none. */
+/** Hard caps in US dollars; null: no cap. */
 export const UsageCaps = z.object({ questUsd: z.number().positive().nullable(), dayUsd: z.number().positive().nullable() });
 export type UsageCaps = z.infer<typeof UsageCaps>;
 
-/** What local work would have cost at the fast lane of the active provider, or of the first priced one. */
+/** Estimated savings of local work, at the price of the active provider's fast lane, or of the first one with a price. */
 export const UsageSavings = z.object({
   localCalls: z.int(),
   localTokens: z.int(),
   savedUsd: z.number(),
-  /** `provider/model` whose price was taken; null where no price is known. */
+  /** `provider/model` of the price that was used; null without a known price. */
   comparedWith: z.string().nullable(),
   cacheSavingsUsd: z.number(),
 });
@@ -36,7 +36,7 @@ export type UsageSavings = z.infer<typeof UsageSavings>;
 
 export const UsageSummary = z.object({
   total: UsageSum,
-  /** Of the owner's day, in the time zone of this machine. */
+  /** Of today, in this machine's time zone. */
   today: UsageSum,
   byLane: z.array(Row),
   byProvider: z.array(Row),
@@ -47,23 +47,23 @@ export const UsageSummary = z.object({
   byDay: z.array(Row.extend({ lanes: z.array(Row) })),
   savings: UsageSavings,
   caps: UsageCaps,
-  /** What is wrong with the owner's config/usage.yaml: until it is corrected nothing that costs money is sent. Null when nothing is. */
+  /** The problem of the user's config/usage.yaml: until it is corrected, no paid request is sent. Null without one. */
   capsProblem: z.string().nullable(),
   prices: z.object({
-    /** YYYY-MM-DD of the table in use. */
+    /** Date of the price table (YYYY-MM-DD). */
     updated: z.string(),
-    /** `provider/model` that were used and have no price. */
+    /** `provider/model` of used models without a price. */
     missing: z.array(z.string()),
-    /** What is wrong with the owner's config/prices.yaml; null when nothing is. */
+    /** The problem of the user's config/prices.yaml; null without one. */
     problem: z.string().nullable(),
   }),
-  /** Since when is counted: the first call, or the last reset. */
+  /** Start of the count: the first call, or the last reset. */
   since: z.string().nullable(),
 });
 export type UsageSummary = z.infer<typeof UsageSummary>;
 
 const Period = z.object({
-  /** Days back from today, today included. */
+  /** Number of days, including today. */
   days: z.coerce.number().int().min(1).max(366).default(30),
   questId: Id.optional(),
 });
@@ -84,21 +84,21 @@ export const usageMethods = {
     route: { method: "GET", path: "/usage/lanes" },
   }),
   "usage.savings": method({
-    summary: "What local work and the providers' caches saved, estimated from the price table.",
+    summary: "Savings of local work and of the providers' caches, estimated from the price table.",
     access: "any",
     params: Period,
     result: UsageSavings,
     route: { method: "GET", path: "/usage/savings" },
   }),
   "usage.reset": method({
-    summary: "Begins to count anew from now. Receipts keep what was.",
+    summary: "Resets usage. Receipts are kept.",
     access: "owner",
     params: z.object({}),
     result: UsageSummary,
     route: { method: "POST", path: "/usage/reset" },
   }),
   "usage.setCaps": method({
-    summary: "Sets the hard caps in US dollars; null takes one away. A call that would pass a cap is not made.",
+    summary: "Sets the hard caps in US dollars; null removes one. A call that could exceed a cap is not made.",
     access: "owner",
     params: UsageCaps,
     result: UsageCaps,

@@ -1,48 +1,38 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { noUsage } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
-import type { ProviderKind } from "../contract/models.ts";
-import type { Lane } from "../contract/router.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Redactor } from "../security/security.ts";
-import { openCallReceipt, summarizeAnswer } from "./call-receipt.ts";
-import type { Provider, ProviderCall } from "./providers/provider.ts";
+import { type CallSettings, openCallReceipt, summarizeAnswer } from "./call-receipt.ts";
+import type { Provider } from "./providers/types.ts";
 import type { ModelEvent, ModelRequest } from "./request.ts";
 import type { Breakers } from "./resilience/breakers.ts";
-import { type Limits, watchPatience } from "./resilience/patience.ts";
+import { type Limits, watchTimeouts } from "./resilience/timeouts.ts";
 import { promptTokens, tokensOf } from "./prompt-tokens.ts";
-import type { UsageBook } from "./usage/usage.ts";
+import type { UsageBook } from "./usage/types.ts";
 
-export interface Attempt {
-  /** Name in models.yaml, and the one shown. */
-  provider: string;
+/** How one model is called. */
+export interface Attempt extends CallSettings {
   displayName: string;
-  kind: ProviderKind;
-  lane: Lane;
-  /** It costs nothing unless the owner says so, and no breaker guards it where it is embedded. */
+  /** A local model costs nothing unless the price table says otherwise; the embedded one has no circuit breaker. */
   onThisMachine: boolean;
-  call: ProviderCall;
   limits: Limits;
   retries: Retries;
-  /** The router's decision this call belongs to. */
-  decisionId?: string;
-  /** How many values of each kind are hidden from it. */
-  hidden?: Readonly<Record<string, number>>;
   stream: Provider["stream"];
 }
 
 export interface Retries {
   tries: number;
-  /** The longest first wait (ms). */
+  /** Longest delay before the first retry; it doubles with each (ms). */
   baseMs: number;
-  /** A provider that asks for more is not waited for (ms). */
+  /** Longest delay that a provider may request (ms). */
   maxWaitMs: number;
 }
 
 export interface AttemptDeps {
   ledger: Ledger;
   redactor: Redactor;
-  /** Absent: nothing is counted, and no cap holds. */
+  /** Without it, usage is not counted and caps do not apply. */
   usage?: Pick<UsageBook, "admit" | "count"> | undefined;
   breakers?: Pick<Breakers, "enter"> | undefined;
   /** Waits, or rejects when the signal fires. */
@@ -58,115 +48,109 @@ interface CallContext {
   signal: AbortSignal;
 }
 
-/** Waiting a minute for nothing twice is enough. */
+/** A timeout is retried once: a second one most likely means the same again. */
 const maxTimeouts = 2;
 
 /**
- * One answer in as many tries as it may take, each a receipt opened before its request. A `retry` event precedes every try
- * but the first and takes back what the one before it streamed.
- * @throws LancelotError worded for the owner.
+ * Streams one answer in as many attempts as the owner's retry settings allow. Each attempt is a receipt that is opened before its request.
+ * A `retry` event precedes every attempt but the first and discards what the one before it streamed.
+ * @throws LancelotError with a message for the user
  */
 export async function* answerInAttempts(
   deps: AttemptDeps,
-  attempt: Attempt,
+  settings: Attempt,
   request: ModelRequest,
   context: CallContext,
 ): AsyncGenerator<ModelEvent> {
   const sleep = deps.sleep ?? ((ms, signal) => wait(ms, undefined, { signal }));
   const random = deps.random ?? Math.random;
+  const { retries } = settings;
   let timeouts = 0;
   for (let tries = 1; ; tries++) {
     let error: LancelotError;
+    let reportToBreaker: ((ended: LancelotError | null) => void) | undefined;
+    let ended: LancelotError | null = stopped();
     try {
-      yield* guardedTry(deps, attempt, request, context, tries);
-      return;
+      if (context.signal.aborted) throw ended;
+      reportToBreaker = await deps.breakers?.enter({ name: settings.provider, displayName: settings.displayName });
+      const attempt = startAttempt(deps, settings, request, context, tries);
+      try {
+        for (;;) {
+          const event = await attempt.next();
+          if (event.type !== "done") {
+            yield event;
+            continue;
+          }
+          // Set before the consumer has the event, since a consumer that leaves now has its answer.
+          ended = null;
+          yield event;
+          return;
+        }
+      } catch (cause) {
+        throw attempt.fail(cause);
+      } finally {
+        attempt.end();
+      }
     } catch (cause) {
-      error = toLancelotError(cause, attempt, context.signal);
+      error = ended = toLancelotError(cause, settings, context.signal);
+    } finally {
+      reportToBreaker?.(ended);
     }
     if (error.data?.["reason"] === "timeout") timeouts++;
-    const mayRetry = error.data?.["retryable"] === true && tries < attempt.retries.tries && timeouts < maxTimeouts;
-    const delayMs = mayRetry ? delayOf(error, tries, attempt.retries, random) : null;
-    if (delayMs === null) throw conclude(deps.redactor, error, tries, attempt.retries);
+    const mayRetry = error.data?.["retryable"] === true && tries < retries.tries && timeouts < maxTimeouts;
+    const delayMs = mayRetry ? delayOf(error, tries, retries, random) : null;
+    if (delayMs === null) throw finalError(deps.redactor, error, tries, retries);
     yield { type: "retry", attempt: tries + 1, delayMs, reason: deps.redactor.text(error.message).text };
     try {
       await sleep(delayMs, context.signal);
     } catch (cause) {
-      throw toLancelotError(cause, attempt, context.signal);
+      throw toLancelotError(cause, settings, context.signal);
     }
   }
 }
 
-/** What the provider asked to wait, else a random part of 0.5, 1, 2 … s; null when it asked for longer than anyone waits. */
+/** What the provider asked to wait, otherwise a random part of 0.5, 1, 2 … s. Null: it asked for longer than the owner's limit. */
 function delayOf(error: LancelotError, tries: number, { baseMs, maxWaitMs }: Retries, random: () => number): number | null {
   const asked = error.data?.["retryAfterMs"];
   if (typeof asked === "number") return asked > maxWaitMs ? null : Math.ceil(asked);
   return Math.round(baseMs * 2 ** (tries - 1) * random());
 }
 
-function conclude(redactor: Redactor, error: LancelotError, tries: number, { maxWaitMs }: Retries): LancelotError {
+/** The error of the last attempt, redacted, with the advice to try again where that may help. */
+function finalError(redactor: Redactor, error: LancelotError, tries: number, { maxWaitMs }: Retries): LancelotError {
   const { text } = redactor.text(error.message);
   if (error.data?.["retryable"] !== true)
     return text === error.message
       ? error
       : new LancelotError(error.code, text, { ...(error.data === undefined ? {} : { data: error.data }), cause: error });
   const asked = error.data["retryAfterMs"];
-  const often = tries === 1 ? "" : ` Tried ${tries} times;`;
+  const attempts = tries === 1 ? "" : ` Failed after ${tries} attempts.`;
   const advice =
     typeof asked === "number" && asked > maxWaitMs
-      ? `${often === "" ? " It" : `${often} it`} asks to wait ${Math.ceil(asked / 60_000)} minutes.`
-      : `${often === "" ? " Try" : `${often} try`} again in a minute.`;
-  return new LancelotError(error.code, text + advice, { data: { ...error.data, tries, said: text }, cause: error });
+      ? `${attempts} Try again in ${Math.ceil(asked / 60_000)} minutes.`
+      : `${attempts} Try again in a minute.`;
+  return new LancelotError(error.code, text + advice, { data: { ...error.data, tries, plainMessage: text }, cause: error });
 }
 
-/** One try that the provider's breaker hears of. */
-async function* guardedTry(
-  deps: AttemptDeps,
-  attempt: Attempt,
-  request: ModelRequest,
-  context: CallContext,
-  tries: number,
-): AsyncGenerator<ModelEvent> {
-  if (context.signal.aborted) throw new LancelotError("cancelled", "Stopped.");
-  const tell = await deps.breakers?.enter({ name: attempt.provider, displayName: attempt.displayName });
-  let ended: LancelotError | null = new LancelotError("cancelled", "Stopped.");
-  try {
-    for await (const event of tryOnce(deps, attempt, request, context, tries)) {
-      // Told before the consumer has it: one that leaves now has had its answer.
-      if (event.type === "done") ended = null;
-      yield event;
-    }
-  } catch (cause) {
-    ended = toLancelotError(cause, attempt, context.signal);
-    throw ended;
-  } finally {
-    tell?.(ended);
-  }
+interface RunningAttempt {
+  /** The next event. */
+  next(): Promise<ModelEvent>;
+  /** Closes the receipt as a failure. @returns the error for the user */
+  fail(cause: unknown): LancelotError;
+  /** Ends the connection; without a `done` event or failure before, the receipt is closed as cancelled. */
+  end(): void;
 }
 
-async function* tryOnce(
-  deps: AttemptDeps,
-  attempt: Attempt,
-  request: ModelRequest,
-  context: CallContext,
-  tries: number,
-): AsyncGenerator<ModelEvent> {
+function startAttempt(deps: AttemptDeps, settings: Attempt, request: ModelRequest, context: CallContext, tries: number): RunningAttempt {
   const now = deps.now ?? Date.now;
-  const { provider, kind, lane, onThisMachine, call } = attempt;
+  const { provider, kind, lane, onThisMachine, call } = settings;
   const about = { questId: context.questId, provider, kind, model: call.model, onThisMachine };
   const inputTokens = promptTokens(request);
   const admission = deps.usage?.admit({ ...about, inputTokens, maxTokens: call.maxTokens });
-  const receipt = openCallReceipt(deps, attempt, request, context, tries);
+  const receipt = openCallReceipt(deps, settings, request, context, tries);
   const startedAt = now();
   let firstTokenMs: number | null = null;
-  /** UTF-8 bytes of what came. */
-  let streamed = 0;
-  /** Providers charge for an answer that breaks off and report nothing of it: it is counted on the high side, so that caps hold. */
-  const countCut = (): Record<string, unknown> => {
-    if (isClosed || streamed === 0 || deps.usage === undefined) return {};
-    const usage = { ...noUsage(), inputTokens, outputTokens: Math.min(tokensOf(streamed), call.maxTokens) };
-    const { costUsd } = deps.usage.count({ ...about, lane, usage, receiptId: receipt }, admission);
-    return { usageEstimated: usage, costUsd };
-  };
+  let streamedBytes = 0;
   let isClosed = false;
   const close = (closing: Parameters<Ledger["close"]>[1]): void => {
     if (isClosed) return;
@@ -176,16 +160,23 @@ async function* tryOnce(
       metadata: { provider, model: call.model, attempt: tries, firstTokenMs, ...closing.metadata },
     });
   };
+  /** Providers charge for an interrupted answer but report no usage for it. The estimate is high, so that caps hold. */
+  const countInterrupted = (): Record<string, unknown> => {
+    if (isClosed || streamedBytes === 0 || deps.usage === undefined) return {};
+    const usage = { ...noUsage(), inputTokens, outputTokens: Math.min(tokensOf(streamedBytes), call.maxTokens) };
+    const { costUsd } = deps.usage.count({ ...about, lane, usage, receiptId: receipt }, admission);
+    return { usageEstimated: usage, costUsd };
+  };
 
-  const patience = watchPatience({ ...attempt, model: call.model }, () => firstTokenMs !== null);
-  const signal = AbortSignal.any([context.signal, patience.signal]);
-  const iterator = attempt.stream(request, { ...call, onActivity: patience.heard }, signal)[Symbol.asyncIterator]();
-  try {
-    for (;;) {
+  const timeouts = watchTimeouts({ ...settings, model: call.model }, () => firstTokenMs !== null);
+  const signal = AbortSignal.any([context.signal, timeouts.signal]);
+  const iterator = settings.stream(request, { ...call, onActivity: timeouts.heard }, signal)[Symbol.asyncIterator]();
+  return {
+    async next() {
       const next = await settleOrAbort(iterator.next(), signal);
       if (next.done === true)
-        throw new LancelotError("internal", `${attempt.displayName} ended without an answer.`, { data: { reason: "answer" } });
-      patience.heard();
+        throw new LancelotError("internal", `${settings.displayName} ended without an answer.`, { data: { reason: "answer" } });
+      timeouts.heard();
       const event = next.value;
       if (event.type === "done") {
         const { usage } = event;
@@ -196,33 +187,31 @@ async function* tryOnce(
           tokenCount: usage.inputTokens + usage.outputTokens,
           metadata: { usage, ...(counted === undefined ? {} : { costUsd: counted.costUsd }) },
         });
-        yield event;
-        return;
+        return event;
       }
       if (event.type !== "retry") firstTokenMs ??= now() - startedAt;
-      if (event.type === "text" || event.type === "thinking") streamed += Buffer.byteLength(event.text);
-      yield event;
-    }
-  } catch (cause) {
-    const error =
-      patience.signal.aborted && !context.signal.aborted
-        ? patience.error(firstTokenMs !== null)
-        : toLancelotError(cause, attempt, context.signal);
-    close({ status: error.code === "cancelled" ? "cancelled" : "failure", errorMessage: error.message, metadata: countCut() });
-    throw error;
-  } finally {
-    // Also when the consumer leaves early: the connection ends with it.
-    patience.end();
-    close({ status: "cancelled", errorMessage: "Stopped.", metadata: countCut() });
-    admission?.release();
-    iterator.return?.().catch(() => undefined);
-  }
+      if (event.type === "text" || event.type === "thinking") streamedBytes += Buffer.byteLength(event.text);
+      return event;
+    },
+    fail(cause) {
+      const isTimeout = timeouts.signal.aborted && !context.signal.aborted;
+      const error = isTimeout ? timeouts.error(firstTokenMs !== null) : toLancelotError(cause, settings, context.signal);
+      close({ status: error.code === "cancelled" ? "cancelled" : "failure", errorMessage: error.message, metadata: countInterrupted() });
+      return error;
+    },
+    end() {
+      timeouts.end();
+      close({ status: "cancelled", errorMessage: "Stopped.", metadata: countInterrupted() });
+      admission?.release();
+      iterator.return?.().catch(() => undefined);
+    },
+  };
 }
 
-/** A promise's outcome, or a rejection as soon as the signal fires: no provider can hold a stop up. */
+/** Settles with the promise, or rejects as soon as the signal fires, so that no provider delays a stop. */
 function settleOrAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const stop = (): void => reject(new LancelotError("cancelled", "Stopped."));
+    const stop = (): void => reject(stopped());
     if (signal.aborted) stop();
     signal.addEventListener("abort", stop, { once: true });
     promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
@@ -230,7 +219,11 @@ function settleOrAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> 
 }
 
 function toLancelotError(cause: unknown, { displayName }: Attempt, signal: AbortSignal): LancelotError {
-  if (signal.aborted) return new LancelotError("cancelled", "Stopped.", { cause });
+  if (signal.aborted) return stopped(cause);
   if (cause instanceof LancelotError) return cause;
   return new LancelotError("internal", `The call to ${displayName} failed unexpectedly. See the log (*Lancelot: Show Log*).`, { cause });
+}
+
+function stopped(cause?: unknown): LancelotError {
+  return new LancelotError("cancelled", "Stopped.", { cause });
 }

@@ -1,14 +1,29 @@
+import type { ProviderKind } from "../contract/models.ts";
+import type { Lane } from "../contract/router.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Redactor } from "../security/security.ts";
-import type { Attempt } from "./attempts.ts";
+import type { ProviderCall } from "./providers/types.ts";
 import type { ModelEvent, ModelRequest } from "./request.ts";
 
 const summaryLength = 500;
 
-/** Opens the receipt of one try, before its request. */
+/** The part of a call's settings that its receipt contains. */
+export interface CallSettings {
+  /** Name in models.yaml. */
+  provider: string;
+  kind: ProviderKind;
+  lane: Lane;
+  call: ProviderCall;
+  /** The router's decision for this call. */
+  decisionId?: string;
+  /** Number of hidden values by kind. */
+  hidden?: Readonly<Record<string, number>>;
+}
+
+/** Opens the receipt of one attempt, before its request. */
 export function openCallReceipt(
   { ledger, redactor }: { ledger: Pick<Ledger, "open">; redactor: Redactor },
-  attempt: Attempt,
+  attempt: CallSettings,
   request: ModelRequest,
   context: { questId: string | null; parentId: string | null },
   tries: number,
@@ -38,7 +53,7 @@ export function openCallReceipt(
   });
 }
 
-/** What an answer was, bounded. */
+/** A bounded summary of an answer. */
 export function summarizeAnswer(done: Extract<ModelEvent, { type: "done" }>): Record<string, unknown> {
   const text = done.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
   const calls = done.content.flatMap((part) =>

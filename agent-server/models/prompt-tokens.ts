@@ -1,15 +1,15 @@
 import type { ModelRequest } from "./request.ts";
 
-/** Fewer bytes make a token in no text that matters here: English and code have 3.5 to 4.5, Chinese 3 to 4. */
+/** A low estimate: English and code have 3.5 to 4.5 bytes per token, Chinese 3 to 4. */
 const bytesPerToken = 3;
 const imageTokens = 1_600;
 
-/** Tokens so many bytes of text may be, on the high side. */
+/** A high estimate of the tokens in a text of that many bytes. */
 export function tokensOf(bytes: number): number {
   return Math.ceil(bytes / bytesPerToken);
 }
 
-/** Tokens a request may cost, on the high side and quickly: a cap holds this much room for it. */
+/** A quick, high estimate of a request's tokens, which a cap reserves for it. */
 export function promptTokens({ system, messages, tools, responseSchema }: ModelRequest): number {
   let images = 0;
   const texts: string[] = [system, JSON.stringify(tools), JSON.stringify(responseSchema ?? "")];

@@ -2,23 +2,23 @@ import type { Usage } from "../contract/chat.ts";
 import type { ProviderKind } from "../contract/models.ts";
 import type { AnsweredBy } from "../contract/router.ts";
 
-/** A conversation as every provider can be told it. */
+/** A conversation in a form that every provider supports. */
 export type ModelMessage =
   | { role: "user"; content: UserContent[] }
   | { role: "assistant"; content: AssistantContent[] }
-  /** Results of the tool calls of the assistant message before it, all of them, in their order. */
+  /** The results of all tool calls of the assistant message before it, in their order. */
   | { role: "tool"; results: ToolResult[] };
 export type UserContent = { type: "text"; text: string } | { type: "image"; mediaType: string; data: string };
 export type AssistantContent =
   | { type: "text"; text: string }
-  /** `replay` is the provider's own block (signature, encrypted content), sent back unchanged to the provider named in it. */
+  /** `replay` is the provider's own block (signature, encrypted content), sent back unchanged to that provider. */
   | { type: "thinking"; text: string; replay?: { provider: ProviderKind; block: unknown } }
   | {
       type: "tool_call";
       id: string;
       name: string;
       args: Record<string, unknown>;
-      /** `args`: as the model wrote them, where what it was told stands in them for something else; a signature covers these. */
+      /** `args`: as the model wrote them, before placeholders were restored; a signature covers these. */
       replay?: { provider: ProviderKind; block: unknown; args?: Record<string, unknown> };
     };
 export interface ToolResult {
@@ -26,7 +26,7 @@ export interface ToolResult {
   name: string;
   text: string;
   isError: boolean;
-  /** Shown to models that take images in results; others get them beside. */
+  /** Shown to models that accept images in results; other models get them in a separate message. */
   images?: { mediaType: string; data: string }[];
 }
 
@@ -41,33 +41,33 @@ export interface ModelRequest {
   system: string;
   messages: ModelMessage[];
   tools: ToolSchema[];
-  /** A profile of models.yaml the caller wants, whatever the words say; the router chooses unless said. */
+  /** A profile of models.yaml that the caller requires; the router chooses by default. */
   lane?: "fast" | "deep" | "cache";
-  /** Tokens; the profile's own where absent. */
+  /** Tokens; the profile's limit by default. */
   maxTokens?: number;
-  /** The answer must be JSON that holds this schema; each provider is told in its own way, and what comes is checked. */
+  /** The answer must be JSON that matches this schema. Each provider has its own way to enforce it, and the answer is checked. */
   responseSchema?: { name: string; schema: Record<string, unknown> };
-  /** The same for all requests that begin alike (a quest): providers that cache by key use it. */
+  /** The same for all requests with a common prefix (a quest), for providers that cache by key. */
   cacheKey?: string;
 }
 
 export type StopReason = "end" | "tool_calls" | "max_tokens" | "refused" | "stopped";
 
 export type ModelEvent =
-  /** The first event of a stream of the room, and again where another model takes over: who answers, and why. Providers send none. */
+  /** First event of a call, and again after a failover: which model answers, and why. Providers do not send it. */
   | { type: "routed"; by: AnsweredBy }
   | { type: "text"; text: string }
   | { type: "thinking"; text: string }
-  /** A try failed and another begins; what was streamed of the failed try counts no more. */
+  /** An attempt failed and another begins; the streamed text of the failed attempt is discarded. */
   | { type: "retry"; attempt: number; delayMs: number; reason: string }
   /**
-   * Last event of a stream: the whole answer, ready to be replayed. A tool call whose arguments were not a JSON object stands
-   * in `content` with no arguments, so that it can be answered, and in `malformed` under the same id: it must not be run.
-   * `inputTokens` counts the cached ones too, `outputTokens` the reasoning ones.
+   * Last event of a stream: the whole answer, ready to be replayed. A tool call whose arguments are not a JSON object is in `content` without
+   * arguments, so that it can be answered, and in `malformed` under the same id: it must not be run. `inputTokens` includes cached tokens,
+   * `outputTokens` reasoning tokens.
    */
   | { type: "done"; content: AssistantContent[]; malformed: { id: string; name: string; raw: string }[]; stop: StopReason; usage: Usage };
 
-/** What answers now. */
+/** The model that answers. */
 export interface ActiveModel {
   provider: string;
   kind: ProviderKind;
@@ -75,8 +75,8 @@ export interface ActiveModel {
   displayName: string;
   /** Tokens. */
   contextWindow: number;
-  /** A small model: short prompt, few tools, help from the host (see orchestrator). */
+  /** A small model: short prompt, few tools, more help from the host. */
   small: boolean;
-  /** What the owner should know of this choice: their models.yaml or router.yaml is not in use and why. */
+  /** A notice for the user about this choice, such as an invalid models.yaml or router.yaml. */
   notice?: string;
 }

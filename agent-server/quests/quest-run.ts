@@ -1,20 +1,18 @@
 import type { WaitingFor } from "../contract/chat.ts";
 import type { Quest } from "../contract/chat.ts";
 import type { ModelOverride } from "../contract/router.ts";
-import type { Route, TaskType } from "../models/models.ts";
+import type { RouteSequence, TaskType } from "../models/models.ts";
 import { createFailureCounter } from "./stop-rules.ts";
 
-/** Where the calls of a run go. */
+/** How the calls of a run are routed. */
 export interface RunRouting {
-  /** The owner's message it was decided for, its type and words. */
+  /** The user's message it was decided for, its type and text. */
   readonly messageId: string;
   readonly type: TaskType;
   readonly text: string;
   readonly override: ModelOverride | undefined;
-  /** Of the last step: a tool loop that goes on keeps its lane. */
-  route: Route | null;
-  /** Decided for the next step already, since the last one failed. */
-  next: Route | null;
+  /** Keeps a tool loop on its lane, and holds the route that a failover or escalation chose. */
+  readonly routes: RouteSequence;
 }
 
 /** One run of a quest in this host: from a start (the owner's words, resume, a finished review) to its end. */

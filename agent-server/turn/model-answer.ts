@@ -13,7 +13,7 @@ import {
   type Run,
   type TurnDeps,
 } from "../quests/quests.ts";
-import { askStronger } from "./turn-routing.ts";
+import { escalate } from "./turn-routing.ts";
 import { keepTone } from "./tone.ts";
 import { dropCalls, type PendingCall, queuedPart, runToolCalls, type StopReason } from "./tool-calls.ts";
 
@@ -79,7 +79,7 @@ export async function useAnswer(
 async function acceptSilence(deps: TurnDeps, run: Run, message: Message): Promise<Outcome | null> {
   const asked = deps.store.messages(run.questId).findLast((stored) => stored.message.role === "user");
   if (!run.answered && asked?.message.parts.some((part) => part.type === "text") === true) {
-    const stronger = await askStronger(deps, run, "It gave no answer.");
+    const stronger = await escalate(run, "returned no answer");
     if (stronger !== null) return goOn(deps, message, stronger);
     return fail(deps, run, notice("warning", "The model gave no answer. Resume to ask again, or choose another model.", "resume"), message);
   }
@@ -117,7 +117,7 @@ async function makeCalls(
 
 /** The same failure three times over: a stronger model takes over once, else the task stops. */
 async function stopRepeated(deps: TurnDeps, run: Run, message: Message, part: ToolPart): Promise<Outcome | null> {
-  const stronger = await askStronger(deps, run, `${part.tool} failed three times in the same way.`);
+  const stronger = await escalate(run, `failed three times with the same error (${part.tool})`);
   return stronger === null ? fail(deps, run, repeatedNotice(part), message) : goOn(deps, message, stronger);
 }
 

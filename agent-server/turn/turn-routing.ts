@@ -1,5 +1,4 @@
 import type { Message } from "../contract/chat.ts";
-import { LancelotError } from "../contract/errors.ts";
 import { type Route, type TaskType, taskTypeOf } from "../models/models.ts";
 import {
   createFailureCounter,
@@ -15,11 +14,11 @@ import {
 
 type Deps = Pick<TurnDeps, "store" | "models" | "classify">;
 
-/** The first word is not held up by longer than this to learn what kind of request it answers (ms); words alone tell then. */
-const patienceMs = 400;
+/** The first token waits no longer than this (ms) for the intent classifier; without its answer, rules decide. */
+const classifyTimeoutMs = 400;
 
 /**
- * Where the next call of a run goes. What kind of work it is, is found once for each message of the owner and kept.
+ * The route of a run's next call. The kind of work is determined once for each message of the user.
  * @throws LancelotError `unavailable` with the next step when nothing can answer
  */
 export async function routeStep(deps: Deps, run: Run): Promise<Route> {
@@ -27,67 +26,58 @@ export async function routeStep(deps: Deps, run: Run): Promise<Route> {
   const { override } = store.quest(run.questId);
   const asked = lastAsked(store, run.questId);
   const before = run.routing;
-  const sameChoice = before !== null && JSON.stringify(before.override) === JSON.stringify(override);
+  const hasSameOverride = before !== null && JSON.stringify(before.override) === JSON.stringify(override);
   const routing: RunRouting =
-    before !== null && before.messageId === asked?.id && sameChoice
+    before !== null && before.messageId === asked?.id && hasSameOverride
       ? before
       : {
           messageId: asked?.id ?? "",
           type: await typeOf(deps, run),
           text: asked === undefined ? "" : withoutCrusader(ownersText(asked)),
           override,
-          // The owner's choice begins anew; their words to a loop that runs may lift it, never lower it.
-          route: sameChoice ? before.route : null,
-          next: sameChoice ? before.next : null,
+          // A new choice of the user starts a new sequence; a new message may move a running loop up a lane, never down.
+          routes: hasSameOverride ? before.routes : models.routes(),
         };
   run.routing = routing;
-  const { type, text } = routing;
-  const route = routing.next ?? (await models.route({ type, text, override }, routing.route));
-  routing.route = route;
-  routing.next = null;
-  return route;
+  return routing.routes.next({ type: routing.type, text: routing.text, override });
 }
 
 /**
- * After a step failed: whether the task goes on with another model. What could not be used stands in the chat, and what the failed
- * try streamed is taken back.
- * @param message the answer that failed, still open; absent where none was begun
- * @returns null when it goes on, else the error that ends the run
+ * After a failed step: continues the task with another model where there is one. The chat shows what failed, and the text of the failed
+ * attempt is discarded.
+ * @param message the answer that failed, still open; absent when it was not begun
+ * @returns null when the task continues, otherwise the error that ends the run
  */
-export async function goOnElsewhere(deps: Deps, run: Run, route: Route, error: unknown, message?: Message): Promise<unknown> {
-  let next: Route | null;
+export async function failOver(deps: Deps, run: Run, error: unknown, message?: Message): Promise<unknown> {
+  let next: Route;
   try {
-    next = await deps.models.reroute(route, error);
-  } catch (instead) {
-    return instead;
+    if (run.routing === null) return error;
+    next = await run.routing.routes.failover(error);
+  } catch (final) {
+    return final;
   }
   run.controller.signal.throwIfAborted();
-  if (next === null) return error;
-  const words = takeOver(run, next);
-  if (message === undefined) deps.store.addMessage({ questId: run.questId, role: "assistant", parts: [words] });
+  const part = switchModel(run, next);
+  if (message === undefined) deps.store.addMessage({ questId: run.questId, role: "assistant", parts: [part] });
   else {
     const { answeredBy: _, ...rest } = message;
-    deps.store.saveMessage({ ...rest, parts: [words], open: false }, null);
+    deps.store.saveMessage({ ...rest, parts: [part], open: false }, null);
   }
   return null;
 }
 
 /**
- * After answers that were of no use (the same call failing again and again, no words at all): whether a stronger model takes over. What
- * was said and done stays. @returns null when none does
+ * After unusable answers (the same call failing again and again, or no text at all): lets a stronger model continue. The conversation
+ * stays. @returns null when there is none
  */
-export async function askStronger({ models }: Deps, run: Run, why: string): Promise<Notice | null> {
-  const route = run.routing?.route;
-  if (route === undefined || route === null) return null;
-  const useless = new LancelotError("unavailable", why, { data: { reason: "answer" } });
-  const next = await models.reroute(route, useless).catch(() => null);
+export async function escalate(run: Run, problem: string): Promise<Notice | null> {
+  const next = (await run.routing?.routes.escalate(problem)) ?? null;
   run.controller.signal.throwIfAborted();
-  return next === null ? null : takeOver(run, next);
+  return next === null ? null : switchModel(run, next);
 }
 
-function takeOver(run: Run, next: Route): Notice {
-  if (run.routing !== null) run.routing.next = next;
-  // What one model could not do says nothing about the other.
+function switchModel(run: Run, next: Route): Notice {
+  // The failures of one model say nothing about the next.
   run.failures = createFailureCounter();
   return notice("warning", next.notice ?? next.rationale);
 }
@@ -101,25 +91,25 @@ function asked(store: QuestStore, questId: string): Message[] {
 }
 
 /**
- * By the words, and by the intent lane where they do not tell. Words that go on with what was asked before have its type; what came
- * before is typed by words alone, so that nothing is asked twice.
+ * By rules, and by the intent classifier where they are undecided. A follow-up has the type of the request before it; earlier messages
+ * are typed by rules only, so that nothing is classified twice.
  */
 async function typeOf(deps: Deps, run: Run): Promise<TaskType> {
   const messages = asked(deps.store, run.questId).map((message) => withoutCrusader(ownersText(message)));
   const text = messages.at(-1) ?? "";
-  const before = messages.slice(0, -1).reduce<TaskType | null>((type, words) => taskTypeOf({ text: words, before: type }), null);
-  const byWords = taskTypeOf({ text, before });
-  if (deps.classify === undefined || !undecided.has(byWords)) return byWords;
+  const before = messages.slice(0, -1).reduce<TaskType | null>((type, earlier) => taskTypeOf({ text: earlier, before: type }), null);
+  const byRules = taskTypeOf({ text, before });
+  if (deps.classify === undefined || !undecided.has(byRules)) return byRules;
   const { signal } = run.controller;
   const intent = await deps
     .classify(
       { text },
-      { questId: run.questId, parentId: run.receiptId, signal: AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]) },
+      { questId: run.questId, parentId: run.receiptId, signal: AbortSignal.any([signal, AbortSignal.timeout(classifyTimeoutMs)]) },
     )
     .catch(() => null);
   signal.throwIfAborted();
   return taskTypeOf({ text, before, intent });
 }
 
-/** Types that say little: more is asked of the intent lane. */
+/** Types that the intent classifier may refine. */
 const undecided: ReadonlySet<TaskType> = new Set(["chat", "question", "edit"]);

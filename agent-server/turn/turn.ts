@@ -22,7 +22,7 @@ import {
 } from "../quests/quests.ts";
 import { finishPendingCalls, useAnswer } from "./model-answer.ts";
 import { tellReview } from "./review-wait.ts";
-import { goOnElsewhere, routeStep } from "./turn-routing.ts";
+import { failOver, routeStep } from "./turn-routing.ts";
 import { readForSmallModel } from "./small-model-turn.ts";
 import { settleVerifications } from "./verification-notes.ts";
 
@@ -136,7 +136,7 @@ async function takeTurn(deps: TurnDeps, run: Run, around: PromptSources, memory:
   let status: "success" | "failure" | "cancelled" = "failure";
   try {
     const outcome = await answerOnce(deps, run, surroundings, route, turnId);
-    status = outcome?.status === "failed" || run.routing?.next !== null ? "failure" : "success";
+    status = outcome?.status === "failed" || run.routing?.routes.isRerouted() !== false ? "failure" : "success";
     return outcome;
   } catch (error) {
     if (signal.aborted) status = "cancelled";
@@ -159,7 +159,7 @@ async function answerOnce(deps: TurnDeps, run: Run, surroundings: PromptSources,
   run.prompted = { tokens: prompted.tokens, window: prompted.window };
   if (problem !== null) {
     const tooLong = new LancelotError("too_large", problem, { data: { reason: "too_long" } });
-    if ((await goOnElsewhere(deps, run, route, tooLong)) === null) return null;
+    if ((await failOver(deps, run, tooLong)) === null) return null;
     return fail(deps, run, notice("error", problem, "choose_model"));
   }
   const quest = store.quest(questId);
@@ -177,7 +177,7 @@ async function answerOnce(deps: TurnDeps, run: Run, surroundings: PromptSources,
     });
   } catch (error) {
     if (run.ended) throw error;
-    const final = await goOnElsewhere(deps, run, route, error, message);
+    const final = await failOver(deps, run, error, message);
     if (final === null) return null;
     store.saveMessage(message, partialTurn({ message, turn: null, attachments: null }, "failed"));
     return fail(deps, run, noticeOf(final), message);

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Usage } from "../../agent-server/contract/chat.ts";
 import { geminiCaches } from "../../agent-server/models/providers/gemini-caches.ts";
 import { createServerMemory } from "../../agent-server/models/providers/server-memory.ts";
-import { costOf, costWithoutCache, toUsd } from "../../agent-server/models/usage/cost.ts";
+import { costOf, costWithoutCache, toUsd } from "../../agent-server/models/usage/call-cost.ts";
 import { createPrices } from "../../agent-server/models/usage/prices.ts";
 import { createAccounts } from "../support/model-server/accounts.ts";
 import { playQuest } from "../support/providers/long-quest.ts";

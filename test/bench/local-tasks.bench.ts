@@ -149,7 +149,11 @@ async function grammarRows(): Promise<BenchRow[]> {
 
 async function modelRows(): Promise<BenchRow[]> {
   const local = openLocal({ env: { ...process.env, LANCELOT_LOCAL_MODEL: "" } });
-  const model = createTasksRoom({ model: () => ({ ...ableModel, contextWindow: 2_048 }), stream: local.provider.stream, patience: 30 });
+  const model = createTasksRoom({
+    model: () => ({ ...ableModel, contextWindow: 2_048 }),
+    stream: local.provider.stream,
+    timeoutFactor: 30,
+  });
   const rules = createTasksRoom();
   const rows: BenchRow[] = [];
   const note = "bare: the rules; where TinyLlama fails its check, the rules that stand in count as its miss";

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { replyGrammar } from "../../agent-server/models/local/grammar.ts";
 import { createModelProcess, type ModelProcess } from "../../agent-server/models/local/model-process.ts";
 import { systemText } from "../../agent-server/models/local/prompt.ts";
-import { createLocalProvider } from "../../agent-server/models/local/provider.ts";
+import { createLocalProvider } from "../../agent-server/models/local/local-provider.ts";
 import { createRuntime } from "../../agent-server/models/local/runtime.ts";
 import type { ModelRequest, ToolSchema } from "../../agent-server/models/models.ts";
 import type { BareAnswer, BareRequest } from "../support/models/bare-llama.ts";

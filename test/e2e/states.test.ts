@@ -46,7 +46,7 @@ describe("without a key and a local model", () => {
 
   it("keeps a message that was sent all the same", async () => {
     await send(chat, "Fix the duration test.");
-    await said(chat, "Choose a model: add a key or download the local one").waitFor();
+    await said(chat, "Choose a model: add an API key or download the local one").waitFor();
     await said(chat, "Fix the duration test.").waitFor();
     await chat.locator('[data-testid="resume"], [data-testid="notice:resume"]').first().waitFor();
   });
@@ -177,7 +177,7 @@ describe("with a model", () => {
   it("words what a provider refuses, tries an overloaded one again, and stops one that hangs at once", async () => {
     await newTask(chat);
     await send(chat, "Wrong key");
-    await said(chat, "Our cluster wants a key").waitFor();
+    await said(chat, "Our cluster requires an API key").waitFor();
     await newTask(chat);
     await send(chat, "Too many");
     await said(chat, "Our cluster is overloaded (529). Trying again").waitFor();

@@ -10,8 +10,8 @@ import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import * as z from "zod";
 import type { LocalModel } from "../../agent-server/contract/models.ts";
 import { replyGrammar } from "../../agent-server/models/local/grammar.ts";
-import type { Local } from "../../agent-server/models/local/local.ts";
-import type { Done } from "../../agent-server/models/local/messages.ts";
+import type { Local } from "../../agent-server/models/local/types.ts";
+import type { Done } from "../../agent-server/models/local/model-protocol.ts";
 import { createModelProcess } from "../../agent-server/models/local/model-process.ts";
 import type { ModelEvent, ModelMessage, ToolSchema } from "../../agent-server/models/models.ts";
 import { localDataDir, openLocal, prepareLocalModel, tinyModel } from "../support/models/local-models.ts";
@@ -204,7 +204,7 @@ describe.skipIf(missing !== null)("any model", () => {
 
   it("can only make whole calls of tools there are, with all that is required, or be cut off", async () => {
     const process_ = createModelProcess({
-      entry: fileURLToPath(new URL("../../agent-server/models/local/process.ts", import.meta.url)),
+      entry: fileURLToPath(new URL("../../agent-server/models/local/model-worker.ts", import.meta.url)),
       env: process.env,
       idleMs: 60_000,
       backoffMs: 10,

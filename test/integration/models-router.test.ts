@@ -57,9 +57,7 @@ describe.each(kinds)("%s", (kind) => {
       type: "routed",
       by: { provider: "work", model: "quick", displayName: "Our cluster", lane: "flagship_fast" },
     });
-    expect(routed(second.events)).toMatchObject([
-      { model: "strong", lane: "flagship_deep", rationale: "“plan” is work for the strong model." },
-    ]);
+    expect(routed(second.events)).toMatchObject([{ model: "strong", lane: "flagship_deep", rationale: expect.stringContaining("“plan”") }]);
     expect(made.receipts().map(({ metadata }) => [metadata["model"], metadata["lane"]])).toEqual([
       ["quick", "flagship_fast"],
       ["strong", "flagship_deep"],
@@ -74,8 +72,7 @@ describe.each(kinds)("%s", (kind) => {
     expect(text).toBe("The strong one.");
     expect(asked(server).at(-1)).toBe("strong");
     const retry = events.find((event) => event.type === "retry");
-    expect(retry?.reason).toContain("quick did not manage: Our cluster has no model named quick");
-    expect(retry?.reason).toContain("The stronger model strong tries instead.");
+    expect(retry?.reason).toMatch(/^quick .*strong/);
     expect(decisionsOf(made).map(({ rule, lane, model, success }) => [rule, lane, model, success])).toEqual([
       ["failure", "flagship_deep", "strong", true],
       ["default", "flagship_fast", "quick", false],
@@ -99,7 +96,7 @@ describe("escalation", () => {
     const server = await start(inOrder({ fault: "http529" }));
     const made = room(server);
     const error = await failure(ask(made.models, {}, undefined, { task: chat }));
-    expect(error.message).toBe("Our cluster is overloaded (529). Tried 4 times; try again in a minute.");
+    expect(error.data).toMatchObject({ reason: "overloaded", tries: 4 });
     expect(asked(server)).toEqual([...Array.from({ length: 4 }, () => "quick"), ...Array.from({ length: 4 }, () => "strong")]);
     expect(made.receipts().map(({ status, metadata }) => [status, metadata["model"], metadata["attempt"]])).toEqual(
       ["quick", "strong"].flatMap((model) => [1, 2, 3, 4].map((attempt) => ["failure", model, attempt])),
@@ -148,9 +145,7 @@ describe("a deep profile that is none of its own", () => {
     const server = await start(inOrder({ text: "ok" }));
     const made = room(server, { lanes });
     const { events } = await ask(made.models, {}, undefined, { task: plan });
-    expect(routed(events)[0]?.rationale).toBe(
-      "“plan” is work for the strong model. Our cluster has no deep profile of its own in models.yaml: its fast model answers.",
-    );
+    expect(routed(events)[0]?.rationale).toMatch(/“plan”.*no deep profile/);
     expect(asked(server)).toEqual(["quick"]);
   });
 });
@@ -177,8 +172,8 @@ describe("a decision", () => {
     });
     expect(kept?.elapsedMs).toBeGreaterThan(0);
     expect(kept?.alternatives).toEqual([
-      { lane: "flagship_fast", provider: "work", model: "quick", reason: "The request asks for the strong model." },
-      { lane: "local_utility", provider: "local", model: "Small model", reason: "For local tasks, and when there is no network." },
+      { lane: "flagship_fast", provider: "work", model: "quick", reason: expect.any(String) },
+      { lane: "local_utility", provider: "local", model: "Small model", reason: expect.any(String) },
     ]);
     const receipt = made.ledger.get(kept?.receiptId ?? "");
     expect(receipt).toMatchObject({
@@ -204,7 +199,7 @@ describe("a decision", () => {
     const decides = () => made.ledger.search({ query: "router.decide", limit: 10 }).items;
     await ask(made.models, {}, undefined, { task: chat });
     expect(decides()).toEqual([]);
-    expect(decisionsOf(made)).toMatchObject([{ receiptId: null, rationale: expect.stringContaining("fast model") }]);
+    expect(decisionsOf(made)).toMatchObject([{ receiptId: null, rationale: expect.stringMatching(/fast model/i) }]);
     made.writeRouter("receipts: { include_rationale: false }\n");
     await ask(made.models, {}, undefined, { task: chat });
     expect(decides().map(({ outputs }) => outputs)).toEqual([{ lane: "flagship_fast", provider: "work", model: "quick", rule: "default" }]);
@@ -232,7 +227,7 @@ describe("a decision", () => {
     expect(await made.models.router.decide({ taskType: "chat", text: "Hi" }, undefined)).toMatchObject({
       lane: "flagship_fast",
       provider: "none",
-      error: "Choose a model: add a key or download the local one (322 MB).",
+      error: expect.stringContaining("322 MB"),
       success: null,
     });
     expect(await made.models.router.decide({ taskType: "summarize", text: "Hi" }, undefined)).toMatchObject({
@@ -259,7 +254,7 @@ describe("a decision", () => {
     const { text, events } = await ask(made.models, {}, undefined, { task: plan });
     expect(text).toBe("local words");
     expect(routed(events)).toMatchObject([
-      { lane: "local_utility", provider: "local", rationale: expect.stringContaining("no stronger one") },
+      { lane: "local_utility", provider: "local", rationale: expect.stringContaining("only one model") },
     ]);
     expect(made.models.router.stats().localShare).toBe(1);
   });
@@ -298,7 +293,7 @@ providers:
     const made = createModelsRoom({ local: localIn({ status: "ready" }) });
     open.push(made);
     const error = await failure(ask(made.models, {}, undefined, { task: { ...chat, override: { model: "large" } } }));
-    expect(error.message).toContain("The local model is Small model; large is none of its own.");
+    expect(error).toMatchObject({ code: "unavailable", data: { action: "choose_model" } });
   });
 
   it("that cannot be followed fails with what to do, and nothing else answers", async () => {
@@ -334,23 +329,29 @@ describe("a tool loop that goes on", () => {
   it("keeps the strong model, goes up to it, and never down", async () => {
     const server = await start(inOrder({ text: "ok" }));
     const { models } = room(server);
-    const up = await models.route(plan);
-    const kept = await models.route(chat, up);
+    const routes = models.routes();
+    const up = await routes.next(plan);
+    const kept = await routes.next(chat);
     expect([kept.lane, kept.rule, kept.rationale]).toEqual([up.lane, up.rule, up.rationale]);
-    const low = await models.route(chat);
-    expect((await models.route(plan, low)).lane).toBe("flagship_deep");
-    expect((await models.route(chat, low)).lane).toBe("flagship_fast");
-    expect((await models.route({ ...chat, override: { lane: "flagship_fast" } }, up)).lane).toBe("flagship_fast");
+    expect((await routes.next({ ...chat, override: { lane: "flagship_fast" } })).lane).toBe("flagship_fast");
+    const others = models.routes();
+    expect((await others.next(chat)).lane).toBe("flagship_fast");
+    expect((await others.next(chat)).lane).toBe("flagship_fast");
+    expect((await others.next(plan)).lane).toBe("flagship_deep");
   });
 
   it("stays with the strong model after the fast one failed", async () => {
     const server = await start(byModel({ quick: { fault: "http404" } }));
     const { models } = room(server);
-    const first = await models.route(chat);
+    const routes = models.routes();
+    const first = await routes.next(chat);
     const error = await failure(ask(models, {}, undefined, { route: first }));
-    const next = await models.reroute(first, error);
+    const next = await routes.failover(error);
     expect(next).toMatchObject({ lane: "flagship_deep", rule: "failure" });
-    expect(await models.route(chat, next)).toMatchObject({ lane: "flagship_deep", rule: "failure" });
+    expect(routes.isRerouted()).toBe(true);
+    expect(await routes.next(chat)).toBe(next);
+    expect(routes.isRerouted()).toBe(false);
+    expect(await routes.next(chat)).toMatchObject({ lane: "flagship_deep", rule: "failure" });
   });
 });
 
@@ -372,14 +373,14 @@ describe("router.yaml while it is used", () => {
   it("that is broken is said in the chat, in the state and in a receipt, once, and the shipped rules hold", async () => {
     const server = await start(inOrder({ text: "ok" }));
     const made = room(server, { router: "failover: [local]\noffline: nowhere\n" });
-    const route = await made.models.route(chat);
+    const route = await made.models.routes().next(chat);
     expect(route.model.notice).toContain("config/router.yaml in the data folder, line 2: offline must be one of local, wait");
     await ask(made.models, {}, undefined, { task: plan });
     expect(asked(server)).toEqual(["strong"]);
     expect(made.models.router.stats().problem).toContain("line 2");
     expect(made.ledger.search({ query: "router_config_rejected", limit: 10 }).items).toHaveLength(1);
     made.writeRouter("offline: wait\n");
-    expect((await made.models.route(chat)).model.notice).toBeUndefined();
+    expect((await made.models.routes().next(chat)).model.notice).toBeUndefined();
     expect(made.models.router.stats().problem).toBeNull();
   });
 
@@ -417,8 +418,8 @@ describe("an answer in a schema", () => {
     const made = room(server, { kind, lanes: real });
     const { text, events } = await ask(made.models, { responseSchema }, undefined, { task: chat });
     expect(text).toBe('{"ok":true}');
-    expect(events.find((event) => event.type === "retry")?.reason).toContain("The answer is not what was asked for");
-    expect(server.requests[1]?.messages.at(-1)?.text).toContain("does not hold the schema verdict");
+    expect(events.filter((event) => event.type === "retry")).toHaveLength(1);
+    expect(server.requests[1]?.messages.at(-1)?.text).toContain("schema verdict");
     expect(decisionsOf(made)).toMatchObject([{ success: true }]);
   });
 
@@ -426,7 +427,7 @@ describe("an answer in a schema", () => {
     const server = await start(inOrder({ text: "Surely." }));
     const made = room(server, { lanes: real });
     const error = await failure(ask(made.models, { responseSchema }, undefined, { task: chat }));
-    expect(error.message).toBe("The answer is not what was asked for: it is not JSON.");
+    expect(error).toMatchObject({ code: "unavailable", data: { reason: "answer" } });
     expect(asked(server)).toEqual(["claude-sonnet-5-5", "claude-sonnet-5-5", "claude-opus-5-5", "claude-opus-5-5"]);
   });
 

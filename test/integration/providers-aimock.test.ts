@@ -1,7 +1,7 @@
 import { LLMock } from "@copilotkit/aimock";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ModelMessage, ToolSchema } from "../../agent-server/models/request.ts";
-import { createProvider } from "../../agent-server/models/selection.ts";
+import { createProvider } from "../../agent-server/models/provider-selection.ts";
 import { inOrder } from "../support/model-server/script.ts";
 import { startModelServer } from "../support/model-server/server.ts";
 import { collect, connect, failureOf, subjects, type Subject } from "../support/providers/subjects.ts";

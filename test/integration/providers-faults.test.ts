@@ -149,7 +149,7 @@ describe("places for commands", () => {
 
   it.each<[Fault, RegExp]>([
     ["down", /one is not running\. Start one\./],
-    ["silent", /did not answer within/],
+    ["silent", /did not respond within/],
     ["broken_probe", /could not be looked at/],
     ["liar", /one cannot begin\. There is no other way/],
     ["bug", /failed for a reason of its own.* There is no other way/],
@@ -290,7 +290,7 @@ describe.skipIf(process.platform === "win32")("git and ripgrep, as programs that
     program("git", 'case "$1" in --version) sleep 30;; esac');
     process.env["PATH"] = `${faulty}${delimiter}${path}`;
     open();
-    expect((await status()).text).toMatch(/Git did not answer within|Git is not installed/);
+    expect((await status()).text).toMatch(/Git did not respond within|Git is not installed/);
   });
 
   it("git that hangs in a call ends with the owner's stop", async () => {

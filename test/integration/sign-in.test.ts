@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import * as yaml from "yaml";
-import { loadConfig } from "../../agent-server/models/config.ts";
-import { createProvider, createSelection } from "../../agent-server/models/selection.ts";
+import { loadConfig } from "../../agent-server/models/models-config.ts";
+import { createProvider, createSelection } from "../../agent-server/models/provider-selection.ts";
 import { createGatedFetch, createOAuth, createSecrets, type OAuth, type OAuthNotice } from "../../agent-server/security/security.ts";
 import { type OAuthServer, startOAuthServer } from "../support/oauth-server.ts";
 

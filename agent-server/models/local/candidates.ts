@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import type { Catalog, HubModel, NpmModel } from "./catalog.ts";
 import type { Verifier } from "./verify.ts";
 
-/** A model that is on this disk. */
+/** A model file on this disk. */
 export interface Candidate {
   id: string | null;
   path: string;
@@ -15,16 +15,16 @@ export interface Candidate {
   /** Tokens. */
   context: number;
   small: boolean;
-  /** Null for an owner's own file: nobody knows what it should be. */
+  /** Null for the user's own file, whose checksum nobody knows. */
   sha256: string | null;
-  /** Memory it takes, about. Bytes. */
+  /** Estimated memory it uses (bytes). */
   memoryBytes: number;
 }
 
-/** Below this an owner's model is taken for a small one. Bytes. */
+/** A user's model below this size counts as small (bytes). */
 const smallFile = 2_000_000_000;
 
-/** The best model of the catalog that is on this disk, whole: the one offered, else the largest of the hub, else npm's. */
+/** The best complete model of the catalog on this disk: the offered one, otherwise the largest of the hub, otherwise npm's. */
 export function present(catalog: Catalog, offered: HubModel, folder: string, verifier: Verifier): Candidate | undefined {
   const isHere = (model: HubModel | NpmModel) =>
     sizeOf(join(folder, model.file)) === model.bytes && verifier.verdict(join(folder, model.file)) !== "wrong";
@@ -37,7 +37,7 @@ export function present(catalog: Catalog, offered: HubModel, folder: string, ver
   return { id, path: join(folder, model.file), name, license, note, bytes, context, small, sha256, memoryBytes, source };
 }
 
-/** A file of the catalog that is not what the catalog says: cut off, or other bytes. */
+/** A file that differs from its catalog entry: truncated or damaged. */
 export function damaged(catalog: Catalog, folder: string, verifier: Verifier): string | undefined {
   const found = [...catalog.hub, catalog.npm].find(({ file, bytes }) => {
     const size = sizeOf(join(folder, file));
@@ -64,11 +64,11 @@ export function ownFile(path: string): Candidate | undefined {
   };
 }
 
-/** Why an owner's file cannot be a model; null when it may be one. */
+/** Why a user's file cannot be a model; null when it may be one. */
 export function ownFileProblem(path: string): string | null {
   const file = basename(path);
   const found = statSync(path, { throwIfNoEntry: false });
-  if (found === undefined) return `The local model file ${file} is not there.`;
+  if (found === undefined) return `The local model file ${file} was not found.`;
   if (!found.isFile()) return `${file} is not a file.`;
   try {
     accessSync(path, constants.R_OK);
@@ -85,7 +85,7 @@ export function ownFileProblem(path: string): string | null {
   }
 }
 
-/** What lies here of downloads that were not finished: files in the folder of models. */
+/** Files of unfinished downloads in the models folder. */
 export function unfinished(catalog: Catalog, folder: string): string[] {
   const hub = catalog.hub.flatMap(({ file }) => [`${file}.part`, `${file}.part.json`]);
   const { file, parts } = catalog.npm;

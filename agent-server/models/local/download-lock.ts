@@ -5,13 +5,13 @@ import { setTimeout as delay } from "node:timers/promises";
 import { LancelotError } from "../../contract/errors.ts";
 
 const beatMs = 2_000;
-/** A holder that gave no sign of life for so long has gone, or its process id belongs to another by now. */
+/** A lock without an update for so long is stale, or its process id was reused. */
 const staleMs = 20_000;
 const lookMs = 250;
 
 /**
- * Keeps two windows from writing the same files: waits until this one alone may, and tells every quarter of a second that it waits.
- * A holder whose process has gone counts for nothing.
+ * Keeps two windows from writing the same files: waits for the lock and reports every 250 ms that it waits. A lock whose process has ended
+ * is ignored.
  * @throws LancelotError `cancelled`
  */
 export async function lockDownloads(folder: string, signal: AbortSignal, onWait: () => void): Promise<() => Promise<void>> {
@@ -19,7 +19,7 @@ export async function lockDownloads(folder: string, signal: AbortSignal, onWait:
   const file = join(folder, ".downloading");
   const mine = `${process.pid} ${randomUUID()}`;
   for (;;) {
-    if (signal.aborted) throw new LancelotError("cancelled", "The download was stopped. What is here is kept for the next try.");
+    if (signal.aborted) throw new LancelotError("cancelled", "The download was stopped. It resumes where it stopped.");
     if (await make(file, mine)) break;
     if (await removeStale(file)) continue;
     onWait();
@@ -33,14 +33,14 @@ export async function lockDownloads(folder: string, signal: AbortSignal, onWait:
   };
 }
 
-/** Whether another process that lives holds it. */
+/** Whether another running process holds it. */
 export async function isLocked(folder: string): Promise<boolean> {
   const file = join(folder, ".downloading");
   const holder = await contentOf(file);
   return holder !== null && !(await isStale(file, holder));
 }
 
-/** A lock is made whole or not at all: one that is still empty could not be told from one of a process that died writing it. */
+/** Created atomically, since an empty lock could be one of a process that ended while writing it. */
 async function make(file: string, content: string): Promise<boolean> {
   const draft = `${file}.${randomUUID()}`;
   const handle = await open(draft, "wx");
@@ -56,7 +56,7 @@ async function make(file: string, content: string): Promise<boolean> {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     if (code === "EEXIST") return false;
     if (code !== "EPERM" && code !== "ENOTSUP" && code !== "ENOSYS" && code !== "EMLINK") throw error;
-    // A disk without hard links: made in two steps then.
+    // A file system without hard links needs two steps.
     return await writeFile(file, content, { flag: "wx" }).then(
       () => true,
       () => false,
@@ -70,7 +70,7 @@ async function removeStale(file: string): Promise<boolean> {
   const holder = await contentOf(file);
   if (holder === null) return true;
   if (!(await isStale(file, holder))) return false;
-  // Moved aside first: two windows that find the same stale lock must not remove the new one of the quicker.
+  // Renamed first, so that two windows that find the same stale lock do not delete the new one of the faster.
   const aside = `${file}.${randomUUID()}`;
   await rename(file, aside).catch(() => undefined);
   const moved = await contentOf(aside);

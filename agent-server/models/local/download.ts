@@ -5,9 +5,9 @@ import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { diskError, diskFull, freeBytes } from "./disk.ts";
+import { diskError, diskFull, freeBytes } from "./disk-space.ts";
 
-/** A file whose size and checksum are known before the first byte arrives. */
+/** A file whose size and checksum are known in advance. */
 export interface RemoteFile {
   url: string;
   bytes: number;
@@ -16,14 +16,14 @@ export interface RemoteFile {
 
 export interface DownloadOptions {
   signal: AbortSignal;
-  /** Bytes of the file that are here now, those of earlier tries included. */
+  /** Bytes received so far, including earlier attempts. */
   onProgress: (bytes: number) => void;
   fetch: Fetch;
-  /** Tries in a row that bring nothing new before giving up. */
+  /** Attempts in a row without progress before giving up. */
   tries?: number;
-  /** Wait before the second try; doubles with each. Milliseconds. */
+  /** Delay before the second attempt; doubles with each (ms). */
   retryMs?: number;
-  /** Free bytes on the disk of a folder; asked of the system unless said. */
+  /** Free bytes on the disk of a folder; the system's figure by default. */
   free?: (folder: string) => Promise<number>;
 }
 
@@ -40,11 +40,11 @@ interface FetchResponse {
   body: AsyncIterable<Uint8Array> | null;
 }
 
-/** Fetch through the proxy that the environment names, giving up on a host that does not answer within seconds. */
+/** Fetches through the environment's proxy, with a connection timeout of seconds. */
 export function createFetch(env: Readonly<Record<string, string | undefined>>): { fetch: Fetch; close(): Promise<void> } {
   const named = (name: string) => env[name] ?? env[name.toUpperCase()] ?? "";
   const load = async () => {
-    const { EnvHttpProxyAgent, fetch } = await import("./network.ts");
+    const { EnvHttpProxyAgent, fetch } = await import("./http-client.ts");
     const agent = new EnvHttpProxyAgent({
       httpProxy: named("http_proxy"),
       httpsProxy: named("https_proxy"),
@@ -55,7 +55,7 @@ export function createFetch(env: Readonly<Record<string, string | undefined>>): 
     });
     return { fetch, agent };
   };
-  /** With the first request. */
+  /** Created by the first request. */
   let loading: ReturnType<typeof load> | undefined;
   return {
     fetch: async (url, init) => {
@@ -68,9 +68,9 @@ export function createFetch(env: Readonly<Record<string, string | undefined>>): 
 }
 
 /**
- * Whether a host offers the file, asked within `timeoutMs`. Any answer but success counts as out of reach. Being sent on is success:
- * storage behind a hub often signs its addresses for GET alone.
- * @throws LancelotError `unavailable` when the hub says beforehand that its file is another one.
+ * Whether a host offers the file, within `timeoutMs`. Any answer but success counts as unreachable. A redirect is success, since storage
+ * behind a hub often signs its addresses for GET only.
+ * @throws LancelotError `unavailable` when the hub's metadata names a different file
  */
 export async function reachable(
   file: Pick<RemoteFile, "url" | "bytes" | "checksum">,
@@ -91,7 +91,7 @@ export async function reachable(
     signal.throwIfAborted();
     return false;
   }
-  // Hubs that keep large files apart name their checksum here.
+  // Hubs with separate storage for large files send the checksum here.
   const sha256 = /^(?:W\/)?"([0-9a-f]{64})"$/.exec(headers.get("x-linked-etag") ?? "")?.[1];
   if (sha256 !== undefined && file.checksum.algorithm === "sha256" && sha256 !== file.checksum.value) throw changed(file.url);
   return true;
@@ -100,9 +100,9 @@ export async function reachable(
 const Note = z.object({ url: z.string(), bytes: z.int(), etag: z.string().nullable() });
 
 /**
- * Fetches a file to `path`. What arrived stays in `<path>.part` when the download is cut short, also by the end of the process, and
- * the next call goes on there. The checksum is taken over every byte, those of earlier calls included, before the file gets its name.
- * @throws LancelotError `cancelled`, or `unavailable` worded for the owner.
+ * Downloads a file to `path`. An interrupted download stays in `<path>.part`, and the next call resumes it. The checksum covers every byte,
+ * including those of earlier calls, before the file gets its name.
+ * @throws LancelotError `cancelled`, or `unavailable` with a message for the user
  */
 export async function download(file: RemoteFile, path: string, options: DownloadOptions): Promise<void> {
   const part = `${path}.part`;
@@ -117,13 +117,13 @@ export async function download(file: RemoteFile, path: string, options: Download
       await attempt(file, part, noteFile, options);
       break;
     } catch (error) {
-      if (options.signal.aborted) throw new LancelotError("cancelled", "The download was stopped. What is here is kept for the next try.");
-      // The damage may be in what lay here: fetched whole it may be right.
+      if (options.signal.aborted) throw new LancelotError("cancelled", "The download was stopped. It resumes where it stopped.");
+      // The damage may be in the resumed part: a complete download may succeed.
       if (error instanceof Damaged && error.resumed && !begunAnew) {
         begunAnew = true;
         continue;
       }
-      if (error instanceof Damaged) throw error.inWords(file.url);
+      if (error instanceof Damaged) throw error.formatDuration(file.url);
       if (error instanceof LancelotError) throw error;
       const ofDisk = diskError(error, file.bytes - (await sizeOf(part)));
       if (ofDisk !== undefined) throw ofDisk;
@@ -131,7 +131,7 @@ export async function download(file: RemoteFile, path: string, options: Download
       if (failures >= tries) {
         throw new LancelotError(
           "unavailable",
-          `${hostOf(file.url)} could not be reached or broke off (${reasonOf(error)}). Try again later.`,
+          `${hostOf(file.url)} could not be reached, or the connection failed (${reasonOf(error)}). Try again later.`,
           {
             cause: error,
           },
@@ -140,7 +140,7 @@ export async function download(file: RemoteFile, path: string, options: Download
       const wait = error instanceof Status ? error.retryAfterMs : undefined;
       await delay(Math.min(wait ?? (options.retryMs ?? 1_000) * 2 ** (failures - 1), 60_000), undefined, { signal: options.signal }).catch(
         () => {
-          throw new LancelotError("cancelled", "The download was stopped. What is here is kept for the next try.");
+          throw new LancelotError("cancelled", "The download was stopped. It resumes where it stopped.");
         },
       );
     }
@@ -149,7 +149,7 @@ export async function download(file: RemoteFile, path: string, options: Download
   await rm(noteFile, { force: true });
 }
 
-/** One request, from what is here to the verified end. */
+/** One request, from the resumed part to the verified file. */
 async function attempt(file: RemoteFile, part: string, noteFile: string, options: DownloadOptions): Promise<void> {
   const { signal, onProgress, fetch, free = freeBytes } = options;
   const folder = dirname(part);
@@ -175,7 +175,7 @@ async function attempt(file: RemoteFile, part: string, noteFile: string, options
     const response = await fetch(file.url, { headers, signal });
     if (response.status === 206 && !response.headers.get("content-range")?.startsWith(`bytes ${have}-`)) {
       await discard(response);
-      throw new Status("the server sent another range than asked", undefined);
+      throw new Status("the server sent a different range than requested", undefined);
     }
     if (response.status !== 200 && response.status !== 206) {
       await discard(response);
@@ -188,7 +188,7 @@ async function attempt(file: RemoteFile, part: string, noteFile: string, options
       throw changed(file.url, `${total} bytes, not ${file.bytes}`);
     }
     if (response.status === 200 && have > 0) {
-      // No ranges there, or the file has changed: from the start.
+      // The server does not support ranges, or the file has changed: start over.
       isAnother = typeof note?.etag === "string" && response.headers.get("etag") !== note.etag;
       hash = createHash(file.checksum.algorithm);
       have = 0;
@@ -203,14 +203,14 @@ async function attempt(file: RemoteFile, part: string, noteFile: string, options
         signal.throwIfAborted();
         if (have + chunk.byteLength > file.bytes) {
           await handle.truncate(0);
-          throw new LancelotError("unavailable", `${hostOf(file.url)} sent more than the catalog names. Nothing of it was kept.`);
+          throw new LancelotError("unavailable", `${hostOf(file.url)} sent more data than the catalog allows. The file was deleted.`);
         }
         await handle.writeFile(chunk);
         hash.update(chunk);
         have += chunk.byteLength;
         onProgress(have);
         if (have - looked < lookBytes) continue;
-        // A disk that is filled to its last byte harms more than this download.
+        // A full disk would harm more than this download.
         looked = have;
         if ((await free(folder)) < Math.min(lookBytes, file.bytes - have)) throw diskFull(file.bytes - have);
       }
@@ -228,10 +228,10 @@ async function attempt(file: RemoteFile, part: string, noteFile: string, options
   }
 }
 
-/** Bytes between two looks at what is free on the disk. */
+/** Bytes between two checks of the free disk space. */
 const lookBytes = 32_000_000;
 
-/** What arrived is not the file that was named. */
+/** The received data does not match its checksum. */
 class Damaged extends Error {
   readonly resumed: boolean;
   readonly isAnother: boolean;
@@ -240,24 +240,25 @@ class Damaged extends Error {
     this.resumed = resumed;
     this.isAnother = isAnother;
   }
-  inWords(url: string): LancelotError {
+  formatDuration(url: string): LancelotError {
     if (this.isAnother) return changed(url);
     const next = "Try again.";
-    return new LancelotError("unavailable", `The file from ${hostOf(url)} is damaged (its checksum differs) and was deleted. ${next}`, {
+    return new LancelotError("unavailable", `The file from ${hostOf(url)} is damaged (checksum mismatch) and was deleted. ${next}`, {
       data: { next },
       cause: this,
     });
   }
 }
 
-function changed(url: string, how = "its checksum differs"): LancelotError {
-  const next = "Update Lancelot, correct your own config/local-models.yaml, or name a file of yours as local.model in config/models.yaml.";
-  return new LancelotError("unavailable", `${hostOf(url)} offers another file than the catalog names (${how}). ${next}`, {
+function changed(url: string, how = "checksum mismatch"): LancelotError {
+  const next =
+    "Update Lancelot, correct your own config/local-models.yaml, or set local.model in config/models.yaml to a file of your own.";
+  return new LancelotError("unavailable", `${hostOf(url)} offers a different file than the catalog (${how}). ${next}`, {
     data: { next },
   });
 }
 
-/** An answer that may be better on the next try. */
+/** A response that may succeed on the next attempt. */
 class Status extends Error {
   readonly retryAfterMs: number | undefined;
   constructor(message: string, retryAfterMs: number | undefined) {
@@ -279,7 +280,7 @@ function totalOf(response: FetchResponse): number | null {
   return Number.isInteger(total) ? total : null;
 }
 
-/** Ends a response nobody reads, so that its connection is not held. */
+/** Cancels an unused response, so that its connection is released. */
 async function discard(response: FetchResponse): Promise<void> {
   const iterator = response.body?.[Symbol.asyncIterator]();
   await iterator?.return?.(undefined);
@@ -289,12 +290,12 @@ async function readNote(path: string): Promise<z.infer<typeof Note> | null> {
   try {
     return Note.parse(JSON.parse(await readFile(path, "utf8")));
   } catch {
-    // Absent or cut off by a kill: the part is then of unknown origin and is fetched anew.
+    // Missing or truncated by a kill: the part is of unknown origin and is downloaded again.
     return null;
   }
 }
 
-/** Written whole or not at all: without it what is here counts for nothing. */
+/** Written atomically: without it, the partial file is useless. */
 async function keepNote(path: string, before: z.infer<typeof Note> | null, now: z.infer<typeof Note>): Promise<void> {
   if (JSON.stringify(before) === JSON.stringify(now)) return;
   await writeFile(`${path}.new`, JSON.stringify(now));

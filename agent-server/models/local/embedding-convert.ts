@@ -3,7 +3,7 @@ import { join } from "node:path";
 import * as z from "zod";
 import { type GgufTensor, type GgufValue, halfToNumber, quantize, writeGguf } from "./embedding-gguf.ts";
 
-/** Files of a BERT model as the hub lays them out, all in one folder. */
+/** Files of a BERT model in the layout of the hub, all in one folder. */
 export const sourceFiles = { weights: "model.fp16.safetensors", tokenizer: "tokenizer.json", config: "config.json" };
 
 const BertConfig = z.object({
@@ -22,7 +22,7 @@ const Entry = z.object({
   data_offsets: z.tuple([z.int().min(0), z.int().min(0)]),
 });
 
-/** Values that are worked on at once: a few milliseconds, after which others have their turn. A multiple of 32. */
+/** Values processed at once, so that other work runs after a few milliseconds. A multiple of 32. */
 const pieceValues = 131_072;
 
 interface Weights {
@@ -43,9 +43,9 @@ const layerParts = [
 ] as const;
 
 /**
- * Writes the BERT model of a folder as GGUF with eight bits a weight and mean pooling; the same input gives the same bytes. It works in
- * small pieces, so that neither memory nor turns of others are taken for it.
- * @throws Error naming what the folder lacks.
+ * Writes the BERT model of a folder as GGUF with eight bits per weight and mean pooling. The result is deterministic. It works in small
+ * pieces, so that it neither uses much memory nor blocks the event loop.
+ * @throws Error that names what the folder lacks
  */
 export async function convertBert(
   folder: string,
@@ -68,7 +68,7 @@ async function readJson(path: string): Promise<unknown> {
   return JSON.parse(await readFile(path, "utf8"));
 }
 
-/** Safetensors: the length of a JSON header in eight bytes, the header, the data. */
+/** Safetensors format: the length of a JSON header in eight bytes, the header, the data. */
 async function readWeights(file: FileHandle, signal: AbortSignal): Promise<Weights> {
   const length = Number((await readAt(file, 0, 8)).readBigUInt64LE(0));
   if (length > 10_000_000) throw new Error("The weights do not begin with a header.");
@@ -84,7 +84,7 @@ async function readWeights(file: FileHandle, signal: AbortSignal): Promise<Weigh
       const { dtype, shape, data_offsets: offsets } = entry(name);
       const width = dtype === "F16" ? 2 : 4;
       const count = shape.reduce((product, size) => product * size, 1);
-      if (offsets[1] - offsets[0] !== count * width) throw new Error(`${name} has another size than it says.`);
+      if (offsets[1] - offsets[0] !== count * width) throw new Error(`${name} has a different size than its header says.`);
       for (let at = 0; at < count; at += pieceValues) {
         signal.throwIfAborted();
         const values = new Float32Array(Math.min(pieceValues, count - at));
@@ -154,7 +154,7 @@ function headerOf(config: z.infer<typeof BertConfig>, vocab: Readonly<Record<str
     "tokenizer.ggml.bos_token_id": id("[CLS]"),
     "tokenizer.ggml.eos_token_id": id("[SEP]"),
     "tokenizer.ggml.unknown_token_id": id("[UNK]"),
-    // Spelled so in the format.
+    // The format spells it this way.
     "tokenizer.ggml.seperator_token_id": id("[SEP]"),
     "tokenizer.ggml.padding_token_id": id("[PAD]"),
     "tokenizer.ggml.cls_token_id": id("[CLS]"),
@@ -162,7 +162,7 @@ function headerOf(config: z.infer<typeof BertConfig>, vocab: Readonly<Record<str
   };
 }
 
-/** WordPiece marks what goes on a word; llama.cpp marks what begins one. */
+/** WordPiece marks continuations of a word; llama.cpp marks beginnings. */
 function inTheLayoutOfLlama(token: string): string {
   if (token.startsWith("[") && token.endsWith("]")) return token;
   return token.startsWith("##") ? token.slice(2) : `\u2581${token}`;

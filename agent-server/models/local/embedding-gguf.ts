@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 
-/** A value of a GGUF header. Arrays hold one kind. */
+/** A value of a GGUF header. Arrays hold one type. */
 export type GgufValue =
   | { u32: number }
   | { f32: number }
@@ -12,21 +12,21 @@ export type GgufValue =
 
 export interface GgufTensor {
   name: string;
-  /** Sizes, the one that lies together in memory first. */
+  /** Dimensions, the contiguous one first. */
   shape: readonly number[];
   kind: "f32" | "q8_0";
-  /** Its bytes, in pieces; together as many as `tensorBytes` says. */
+  /** Its data in pieces, `tensorBytes` bytes in all. */
   data: () => AsyncIterable<Uint8Array>;
 }
 
 const valueKinds = { u32: 4, i32: 5, f32: 6, bool: 7, text: 8, array: 9 };
 const tensorKinds = { f32: 0, q8_0: 8 };
-/** Tensors begin at multiples of this. Bytes. */
+/** Alignment of tensors (bytes). */
 const alignment = 32;
 /** Values in a block of Q8_0: one scale of 16 bits and as many signed bytes. */
 const block = 32;
 
-/** Writes a GGUF file, version 3, and brings it to the disk. Returns size in bytes and SHA-256. */
+/** Writes a GGUF file, version 3, and flushes it to disk. Returns its size in bytes and SHA-256. */
 export async function writeGguf(
   path: string,
   header: Readonly<Record<string, GgufValue>>,
@@ -54,7 +54,7 @@ export async function writeGguf(
   return { bytes, sha256: hash.digest("hex") };
 }
 
-/** Bytes the tensor takes in the file, without padding. */
+/** Size of the tensor in the file, without padding (bytes). */
 function tensorBytes({ shape, kind }: GgufTensor): number {
   const values = shape.reduce((product, size) => product * size, 1);
   return kind === "f32" ? values * 4 : (values / block) * (block + 2);
@@ -102,7 +102,7 @@ function headOf(header: Readonly<Record<string, GgufValue>>, tensors: readonly G
       u32(valueKinds.text);
       text(value.text);
     } else if ("texts" in value) array(valueKinds.text, value.texts, text);
-    // The bits of a negative number are those of its unsigned twin.
+    // A negative number has the bits of its unsigned counterpart.
     else array(valueKinds.i32, value.i32s, (item) => u32(item >>> 0));
   }
   let offset = 0;
@@ -122,7 +122,7 @@ function padding(bytes: number): Uint8Array {
   return new Uint8Array((alignment - (bytes % alignment)) % alignment);
 }
 
-/** Values as Q8_0, eight bits and a bit each. Their number must be a multiple of 32. */
+/** Quantizes values as Q8_0. Their number must be a multiple of 32. */
 export function quantize(values: Float32Array): Uint8Array {
   if (values.length % block !== 0) throw new RangeError(`Q8_0 takes blocks of ${block} values, not ${values.length}`);
   const bytes = new DataView(new ArrayBuffer((values.length / block) * (block + 2)));
@@ -142,7 +142,7 @@ export function quantize(values: Float32Array): Uint8Array {
 const single = new Float32Array(1);
 const singleBits = new Uint32Array(single.buffer);
 
-/** The bits of a number as a half-precision float, rounded to the nearest. */
+/** The bits of a number as a half-precision float, rounded to nearest. */
 function halfOf(value: number): number {
   single[0] = value;
   const bits = singleBits[0] ?? 0;
@@ -159,7 +159,7 @@ function halfOf(value: number): number {
   return (sign | (exponent << 10) | (fraction >>> 13)) + ((fraction >>> 12) & 1);
 }
 
-/** The number a half-precision float's bits stand for. */
+/** The number that the bits of a half-precision float represent. */
 export function halfToNumber(bits: number): number {
   const sign = (bits & 0x8000) === 0 ? 1 : -1;
   const exponent = (bits >>> 10) & 31;

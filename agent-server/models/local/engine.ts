@@ -1,4 +1,4 @@
-import { fitChat, type ChatItem } from "./fit.ts";
+import { fitChat, type ChatItem } from "./context-fit.ts";
 import type {
   ChatHistoryItem,
   ChatWrapper,
@@ -10,21 +10,21 @@ import type {
   LlamaText,
   Token,
 } from "./llama.ts";
-import type { Done, Generate, Load } from "./messages.ts";
+import type { Done, Generate, Load } from "./model-protocol.ts";
 import type { OpenedModel } from "./open-model.ts";
-import { goesInCircles } from "./reply.ts";
+import { repeatsItself } from "./reply.ts";
 
 /**
- * A prompt is evaluated in steps, so that a stop is seen between them. Small steps cost speed (TinyLlama on one core: 32 tokens 73 a
- * second, 64: 97, 128: 110), so a step is as large as the machine does in about `stepMs`. Tokens.
+ * A prompt is evaluated in steps, since an abort takes effect between them. Small steps are slow (TinyLlama on one core: 32 tokens 73 a
+ * second, 64: 97, 128: 110), so a step has as many tokens as the machine evaluates in about `stepMs`.
  */
 const steps = { first: 64, smallest: 64, largest: 512 };
 const stepMs = 1_200;
 
-/** The model in this process: one context, one sequence whose memory the next prompt goes on from as far as they agree. */
+/** The model in this process: one context and one sequence, whose KV cache is reused for the common prefix of prompts. */
 export interface Engine {
   contextSize: number;
-  /** Writes one reply. `onText` gets it as it comes. @throws LancelotError `too_large`. */
+  /** Generates one reply and streams it to `onText`. @throws LancelotError `too_large` */
   generate(request: Generate, signal: AbortSignal, onText: (text: string) => void): Promise<Omit<Done, "type" | "id" | "memoryBytes">>;
 }
 
@@ -72,21 +72,21 @@ function createGenerate({ module, llama, model, wrapper, sequence, contextSize }
   return async (request, signal, onText) => {
     const started = performance.now();
     const state = await grammarState(request.grammar);
-    // Room for the reply: what is asked for, but no more than a third of the context; the prompt has the rest.
+    // The reply gets the requested space, but at most a third of the context; the prompt gets the rest.
     const reserve = Math.min(request.maxTokens, Math.floor(contextSize / 3));
     let rendered: ReturnType<typeof render> | undefined;
     let prompt: Token[] = [];
-    // What was counted last is what is taken.
+    // The last candidate that was counted is the one that is used.
     const { leftOut } = fitChat(request, contextSize - reserve - 8, (items) => {
       rendered = render(items);
-      // Text of the conversation never becomes control tokens: the wrapper keeps the two apart.
+      // The wrapper keeps text apart from control tokens, so text of the conversation never becomes one.
       prompt = rendered.contextText.tokenize(model.tokenizer);
       return prompt.length;
     });
     const cachedTokens = await reuse(sequence, prompt);
     const result = { inputTokens: prompt.length, cachedTokens, outputTokens: 0, promptMs: 0, generateMs: 0, leftOut };
 
-    // The last step gives the first new token too.
+    // The last step generates the first new token too.
     let step = steps.first;
     let at = cachedTokens;
     while (prompt.length - at > step) {
@@ -110,7 +110,7 @@ function createGenerate({ module, llama, model, wrapper, sequence, contextSize }
     const tokens = sequence.evaluate(prompt.slice(at), {
       temperature: request.temperature,
       ...(state !== undefined && { grammarEvaluationState: state }),
-      // Weak models fall into loops; more than this and they can no longer quote code.
+      // Weak models repeat themselves; with a higher penalty they can no longer quote code.
       repeatPenalty: { punishTokens: () => recent, penalty: 1.05 },
     });
     let stop: Done["stop"] = "end";
@@ -125,7 +125,7 @@ function createGenerate({ module, llama, model, wrapper, sequence, contextSize }
         stop = "aborted";
         break;
       }
-      if (!request.mayRepeat && result.outputTokens % 16 === 0 && goesInCircles(writer.text())) {
+      if (!request.mayRepeat && result.outputTokens % 16 === 0 && repeatsItself(writer.text())) {
         stop = "circles";
         break;
       }
@@ -140,14 +140,14 @@ function createGenerate({ module, llama, model, wrapper, sequence, contextSize }
   };
 }
 
-/** Brings the sequence's memory to the longest beginning it shares with the prompt; at least the last token is left to evaluate. */
+/** Trims the KV cache to the longest prefix it shares with the prompt, leaving at least the last token to evaluate. */
 async function reuse(sequence: LlamaSequence, prompt: Token[]): Promise<number> {
   await sequence.adaptStateToTokens(prompt.slice(0, -1), false);
   if (sequence.nextTokenIndex > prompt.length - 1) await sequence.clearHistory();
   return sequence.nextTokenIndex;
 }
 
-/** Triggers that are plain text; special tokens among them end the generation by themselves. */
+/** Stop triggers that are plain text; special tokens end the generation by themselves. */
 function textTriggers(triggers: readonly LlamaText[]): string[] {
   return triggers.flatMap(({ values }) => {
     const text = values.every((value) => typeof value === "string") ? values.join("") : "";
@@ -155,7 +155,7 @@ function textTriggers(triggers: readonly LlamaText[]): string[] {
   });
 }
 
-/** Turns tokens into text: holds back torn characters and what may become a stop trigger. `push` says whether one was reached. */
+/** Turns tokens into text: holds back incomplete characters and possible stop triggers. `push` returns whether a trigger was reached. */
 function createWriter(model: LlamaModel, triggers: readonly string[], before: readonly Token[], onText: (text: string) => void) {
   let context: Token[] = [...before];
   let pending: Token[] = [];
@@ -184,7 +184,7 @@ function createWriter(model: LlamaModel, triggers: readonly string[], before: re
     push(token: Token): boolean {
       pending.push(token);
       const text = model.detokenize(pending, false, context);
-      // A character of several bytes may come in several tokens.
+      // A character of several bytes may be split over several tokens.
       if (text.endsWith("\ufffd") && pending.length < 8) return false;
       context = [...context, ...pending].slice(-8);
       pending = [];

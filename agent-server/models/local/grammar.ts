@@ -1,7 +1,7 @@
 import * as z from "zod";
-import type { ToolSchema } from "../models.ts";
+import type { ToolSchema } from "../request.ts";
 
-/** What the grammar can follow of JSON Schema; the rest (ranges, patterns, long lengths) is checked where the tool is called. */
+/** The part of JSON Schema that the grammar supports; ranges, patterns and long lengths are checked when the tool is called. */
 interface Schema {
   type?: string | string[] | undefined;
   const?: unknown;
@@ -38,7 +38,7 @@ const Schema: z.ZodType<Schema> = z.object({
   maxLength: z.int().min(0).optional(),
 });
 
-/** Beyond these a count is left to the check afterwards: the library writes each repetition out. */
+/** Larger counts are checked afterward: the library expands each repetition. */
 const most = { items: 32, characters: 400 };
 
 const primitives = {
@@ -53,15 +53,15 @@ const primitives = {
   anyobject: `"{" (string ": " value (", " string ": " value)*)? "}"`,
 };
 
-/** Begins a tool call. In a reply to a request with tools it can stand for nothing else. */
+/** Starts a tool call. A reply to a request with tools contains it nowhere else. */
 export const callStart = '{"tool"';
 
 /**
- * GBNF of a reply: words, a tool call, or words and then a call: `{"tool": <name>, "args": <arguments of that tool>}` in the layout of
- * `toJson`. The words cannot contain `callStart`: once it is written, only a whole call of an existing tool can follow, and then the end.
- * Required properties must appear, in the order of the schema; optional ones may.
+ * GBNF of a reply: text, a tool call, or text followed by a call: `{"tool": <name>, "args": <arguments of that tool>}` in the layout of
+ * `toJson`. Text cannot contain `callStart`: after it, only a complete call of an existing tool can follow, and then the end. Required
+ * properties must appear in the order of the schema; optional ones may.
  *
- * Words are not wrapped in JSON: small models write worse answers inside a string, and code in it would be escaped line by line.
+ * Text is not wrapped in JSON: small models write worse answers inside a string, and code in it would be escaped line by line.
  */
 export function replyGrammar(tools: readonly ToolSchema[]): string {
   const rules: string[] = [];
@@ -82,7 +82,7 @@ export function replyGrammar(tools: readonly ToolSchema[]): string {
   ].join("\n");
 }
 
-/** GBNF of one JSON value that holds a schema, in the layout of `toJson`. @throws ZodError where that is no JSON Schema. */
+/** GBNF of one JSON value that matches a schema, in the layout of `toJson`. @throws ZodError for an invalid JSON Schema */
 export function schemaGrammar(schema: Record<string, unknown>): string {
   const rules: string[] = [];
   const add = (body: string) => {
@@ -93,7 +93,7 @@ export function schemaGrammar(schema: Record<string, unknown>): string {
   return [`root ::= ${root}`, ...rules, ...Object.entries(primitives).map(([name, body]) => `${name} ::= ${body}`)].join("\n");
 }
 
-/** One rule for each number of characters of `callStart` that were just written: the automaton that finds it. */
+/** One rule for each number of characters of `callStart` that were just written: the automaton that detects it. */
 function words(): string[] {
   return Array.from(callStart, (character, matched) => {
     const next = literal(character);
@@ -104,7 +104,7 @@ function words(): string[] {
 }
 
 function ruleFor(schema: Schema, add: (body: string) => string, depth: number): string {
-  // Deeper than any tool of ours; also what ends a schema that contains itself.
+  // Deeper than any tool's schema; also ends a schema that contains itself.
   if (depth > 8) return "value";
   if (schema.const !== undefined) return literal(toJson(schema.const));
   if (schema.enum !== undefined && schema.enum.length > 0) return add(schema.enum.map((value) => literal(toJson(value))).join(" | "));
@@ -154,7 +154,7 @@ function objectBody(schema: Schema, add: (body: string) => string, depth: number
     const rest = optional.map((rule) => `(", " ${rule})?`);
     return ['"{"', required.join(' ", " '), ...rest, '"}"'].join(" ");
   }
-  // Any of the optional ones may come first, so the comma belongs to those after it.
+  // Any optional property may come first, so the comma belongs to those after it.
   const starts = optional.map((rule, index) => [rule, ...optional.slice(index + 1).map((later) => `(", " ${later})?`)].join(" "));
   return starts.length === 0 ? '"{}"' : `"{" (${starts.join(" | ")})? "}"`;
 }
@@ -163,7 +163,7 @@ function literal(text: string): string {
   return `"${text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n").replaceAll("\r", "\\r").replaceAll("\t", "\\t")}"`;
 }
 
-/** JSON in the layout the grammar asks for: one space after a colon and a comma, as models are used to. */
+/** JSON in the layout of the grammar: one space after a colon and a comma, as models usually write it. */
 export function toJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(toJson).join(", ")}]`;
   if (typeof value === "object" && value !== null) {

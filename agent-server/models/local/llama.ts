@@ -1,4 +1,4 @@
-/** What is used of node-llama-cpp. The package is not a dependency: it is installed on first use and imported by its path. */
+/** The part of node-llama-cpp used here. The package is not a dependency: it is installed on first use and imported by its path. */
 export interface LlamaModule {
   getLlama(options: {
     gpu: false | "auto";

@@ -3,75 +3,20 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { LancelotError } from "../../contract/errors.ts";
 import type { LocalModel } from "../../contract/models.ts";
-import type { Provider } from "../providers/provider.ts";
 import { type Candidate, damaged, ownFile, ownFileProblem, present } from "./candidates.ts";
-import { readCatalog, type TaskName, tasksOf } from "./catalog.ts";
-import { createFetch, type Fetch } from "./download.ts";
-import type { Embedder } from "./embedding.ts";
+import { readCatalog, tasksOf } from "./catalog.ts";
+import { createFetch } from "./download.ts";
 import { createIntentLane } from "./embedding-lane.ts";
-import { createInstaller, type InstallerDeps } from "./install.ts";
-import { chooseModel, fitOf, gigabytes, type Machine, measureMachine } from "./machine.ts";
-import type { Load } from "./messages.ts";
-import { createModelProcess, type ModelProcessDeps } from "./model-process.ts";
-import { createLocalProvider, type LocalModelCard } from "./provider.ts";
+import { createInstaller } from "./installer.ts";
+import { chooseModel, fitOf, gigabytes, measureMachine } from "./machine.ts";
+import type { Load } from "./model-protocol.ts";
+import { createModelProcess } from "./model-process.ts";
+import { createLocalProvider, type LocalModelCard } from "./local-provider.ts";
 import { createRuntime } from "./runtime.ts";
-import { createSettings } from "./settings.ts";
-import { createTroubles, type Trouble, troubleOf } from "./trouble.ts";
+import { createSettings } from "./local-settings.ts";
+import { createFailureBackoff, type LocalProblem, localProblemOf } from "./failure-backoff.ts";
+import type { Local, LocalDeps } from "./types.ts";
 import { createVerifier, stampOf } from "./verify.ts";
-
-export interface LocalDeps {
-  dataDir: string;
-  /** The built `dist/` folder; null when running from source. */
-  distDir: string | null;
-  /** The shipped `config/` folder. */
-  configDir: string;
-  env: Readonly<Record<string, string | undefined>>;
-  /** Told of every change, and of progress five times a second at most. */
-  onState: (state: LocalModel) => void;
-  /** Unload after so long without a request. Milliseconds; ten minutes unless said. */
-  idleMs?: number;
-  /** How files are fetched; over the network, through the environment's proxy, unless said. */
-  fetch?: Fetch;
-  /** Wait before the second try of a download, and before a start after a crash; doubles with each. Milliseconds; a second and half of one unless said. */
-  retryMs?: number;
-  /** What a test holds still. */
-  machine?: () => Machine;
-  process?: Partial<Pick<ModelProcessDeps, "entry" | "watch" | "waiting">>;
-  free?: InstallerDeps["free"];
-}
-
-/** The embedded default: a model on this machine, in a process of its own, without any key (M5). */
-export interface Local {
-  provider: Provider;
-  state(): LocalModel;
-  /**
-   * Fetches what is missing of runtime, model and intent lane (or all but the model), or damaged; goes on where an earlier try stopped. The states on the way come by `onState`.
-   * @throws LancelotError worded for the owner, `cancelled` after `cancelDownload`.
-   */
-  download(only?: "intent"): Promise<LocalModel>;
-  /** Stops a running download and keeps what is here. */
-  cancelDownload(): LocalModel;
-  /** Loads it now, also after failures that hold requests back. @throws LancelotError `unavailable` with the next step. */
-  load(signal: AbortSignal): Promise<LocalModel>;
-  /** Ends its process; the next request loads it again. */
-  unload(): Promise<LocalModel>;
-  /** Deletes what was downloaded of models, finished or not; a file of the owner's stays. @throws LancelotError `conflict` while another window fetches it. */
-  remove(): Promise<LocalModel>;
-  /** What is wrong with it and what to do, in words; null while nothing is, and where there is no local model. */
-  degraded(): string | null;
-  /** As `state().status === "loaded"`, without a look at the disk while nothing is loaded. */
-  isLoaded(): boolean;
-  /** May load an owner's file to learn its size. @throws LancelotError `unavailable` while nothing is here. */
-  model(): Promise<{ name: string; contextWindow: number; small: boolean }>;
-  /** The small embedding model of the intent lane, in a process of its own. */
-  embedder: Embedder;
-  /** The model that could do tasks of the local lanes, and which of them it does better than rules; null while none is ready. */
-  taskModel(): { file: string; loaded: boolean; contextWindow: number; tasks: readonly TaskName[] } | null;
-  /** Process id of the loaded model. */
-  pid(): number | undefined;
-  /** Ends the process and a running download. */
-  close(): Promise<void>;
-}
 
 const again = "Download it again.";
 
@@ -87,13 +32,13 @@ export function createLocal(deps: LocalDeps): Local {
   const { gpu } = machine();
   let offered = chooseModel(catalog, machine());
   let loading: "loading" | "loaded" | "unloaded" = "unloaded";
-  /** Why the last download failed. */
-  let downloadProblem: Trouble | null = null;
+  /** The problem of the last download. */
+  let downloadProblem: LocalProblem | null = null;
   let told = "";
-  /** Measured size of an owner's file's context, by path and what it is loaded with. */
+  /** Measured context size of a user's own file, by path and load settings. */
   const measured = new Map<string, number>();
 
-  const troubles = createTroubles({ onChange: () => emit() });
+  const troubles = createFailureBackoff({ onChange: () => emit() });
   const installer = createInstaller({
     folder,
     env,
@@ -108,7 +53,8 @@ export function createLocal(deps: LocalDeps): Local {
     onModel: (path) => verifier.remember(path),
   });
   const modelProcess = createModelProcess({
-    entry: deps.distDir === null ? fileURLToPath(new URL("./process.ts", import.meta.url)) : join(deps.distDir, "host", "local-model.js"),
+    entry:
+      deps.distDir === null ? fileURLToPath(new URL("./model-worker.ts", import.meta.url)) : join(deps.distDir, "host", "local-model.js"),
     env,
     idleMs: deps.idleMs ?? 600_000,
     backoffMs: deps.retryMs ?? 500,
@@ -142,32 +88,32 @@ export function createLocal(deps: LocalDeps): Local {
 
   function emit(): void {
     const current = state();
-    // Time passes without being news.
+    // Elapsed time alone is no change.
     const news = JSON.stringify({ ...current, fit: "", loaded: current.loaded && { ...current.loaded, idleMs: 0 } });
     if (news === told) return;
     told = news;
     deps.onState(current);
   }
 
-  /** The model that answers: the owner's, else one of the catalog that is here. */
+  /** The model that answers: the user's own, otherwise an installed one of the catalog. */
   function chosen(): Candidate | undefined {
     const { ownModel } = settings();
     return ownModel === null ? present(catalog, offered.model, folder, verifier) : ownFile(ownModel);
   }
 
-  /** What is loaded, and how: a failure of one says nothing about another. */
+  /** Identifies the model and its settings, since a failure of one says nothing about another. */
   function key(): string {
     const { contextSize, threads, gpuLayers } = settings();
     const path = chosen()?.path ?? "";
     return JSON.stringify([path, stampOf(path), contextSize, threads, gpuLayers, runtime.installed()]);
   }
 
-  /** What no waiting would mend. */
-  function blockedBy(): Trouble | null {
+  /** A problem that only the user can solve. */
+  function blockedBy(): LocalProblem | null {
     const { enabled, ownModel, problem: wrong } = settings();
     const held = true;
     if (!enabled) return { problem: "The local model is turned off (local.enabled in models.yaml).", nextStep: null, held };
-    if (wrong !== null) return { problem: wrong, nextStep: "Correct it and start Lancelot again.", held };
+    if (wrong !== null) return { problem: wrong, nextStep: "Correct it and restart Lancelot.", held };
     if (ownModel !== null) {
       const problem = ownFileProblem(ownModel);
       return problem === null ? null : { problem, nextStep: "Correct local.model in models.yaml.", held };
@@ -181,7 +127,7 @@ export function createLocal(deps: LocalDeps): Local {
   function usable(): Candidate {
     const model = chosen();
     const trouble = blockedBy() ?? heldBack();
-    if (trouble !== null) throw inWords(trouble);
+    if (trouble !== null) throw formatDuration(trouble);
     if (model === undefined || !runtime.installed()) {
       throw new LancelotError("unavailable", "There is no local model on this machine yet. Download it, or choose another provider.", {
         data: { action: "download_model" },
@@ -190,7 +136,7 @@ export function createLocal(deps: LocalDeps): Local {
     return model;
   }
 
-  /** What may not be used any more need not hold memory. */
+  /** Unloads a model that may no longer be used. */
   async function usableOrUnloaded(): Promise<Candidate> {
     try {
       return usable();
@@ -200,12 +146,12 @@ export function createLocal(deps: LocalDeps): Local {
     }
   }
 
-  function heldBack(): Trouble | null {
+  function heldBack(): LocalProblem | null {
     const trouble = troubles.now(key());
     return trouble?.held === true ? trouble : null;
   }
 
-  /** What is to be loaded now, its checksum looked at where its content is not known. */
+  /** What to load now. Verifies the checksum of a file that is not verified yet. */
   async function prepare(signal: AbortSignal): Promise<Load> {
     const { contextSize, threads, gpuLayers } = settings();
     const model = await usableOrUnloaded();
@@ -227,7 +173,7 @@ export function createLocal(deps: LocalDeps): Local {
     try {
       runtime.check();
     } catch (error) {
-      downloadProblem = troubleOf(error);
+      downloadProblem = localProblemOf(error);
       emit();
       throw error;
     }
@@ -238,9 +184,9 @@ export function createLocal(deps: LocalDeps): Local {
     emit();
     try {
       if (await verifier.verify(path, sha256, signal)) return;
-      // One that was loaded before it changed is not asked again.
+      // A model that was loaded before its file changed is unloaded.
       await modelProcess.unload();
-      throw inWords(blockedBy() ?? { problem: `${basename(path)} is damaged.`, nextStep: again, held: true });
+      throw formatDuration(blockedBy() ?? { problem: `${basename(path)} is damaged.`, nextStep: again, held: true });
     } catch (error) {
       if (modelProcess.pid() === undefined) loading = "unloaded";
       emit();
@@ -263,7 +209,7 @@ export function createLocal(deps: LocalDeps): Local {
     const underway = installer.progress();
     const model = chosen();
     if (underway !== null) {
-      // Where a model is here, only the runtime is fetched.
+      // Only the runtime is downloaded when a model is installed.
       const own = model === undefined ? {} : { name: model.name, license: model.license, file: basename(model.path), source: model.source };
       return { status: "downloading", problem: null, nextStep: null, paused: false, fit: offered.fit, ...underway, ...own };
     }
@@ -311,10 +257,10 @@ export function createLocal(deps: LocalDeps): Local {
     async download(only) {
       const before = downloadProblem;
       downloadProblem = null;
-      // What is half here goes on; else the machine may have changed since.
+      // A partial download is resumed; otherwise the machine may have changed since.
       if (installer.progress() === null && installer.partial(offered.model) === 0) offered = chooseModel(catalog, machine());
       try {
-        // The files are whole and it cannot be loaded nevertheless: what loads it is fetched anew.
+        // The files are complete but cannot be loaded, so the runtime is downloaded again.
         const broken = troubles.now(key()) !== null;
         troubles.release();
         if (broken) await modelProcess.unload();
@@ -322,7 +268,7 @@ export function createLocal(deps: LocalDeps): Local {
         await intent.download();
       } catch (error) {
         const isCancelled = error instanceof LancelotError && error.code === "cancelled";
-        downloadProblem = isCancelled ? before : troubleOf(error);
+        downloadProblem = isCancelled ? before : localProblemOf(error);
         throw error;
       } finally {
         emit();
@@ -381,7 +327,7 @@ export function createLocal(deps: LocalDeps): Local {
   };
 }
 
-function inWords({ problem, nextStep }: Trouble): LancelotError {
+function formatDuration({ problem, nextStep }: LocalProblem): LancelotError {
   const message = nextStep === null ? problem : `${problem} ${nextStep}`;
   return new LancelotError("unavailable", message, { data: nextStep === null ? {} : { next: nextStep } });
 }

@@ -4,22 +4,22 @@ import { dirname } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Catalog, HubModel } from "./catalog.ts";
 
-/** What this machine offers a model. Bytes. */
+/** The machine's resources (bytes). */
 export interface Machine {
-  /** Memory this process may use in all. */
+  /** Memory this process may use. */
   ramBytes: number;
-  /** Memory that is free now; null where the system's figure leaves out what it would give back. */
+  /** Free memory; null where the system's figure excludes reclaimable memory. */
   freeBytes: number | null;
-  /** Whether the runtime of this platform computes on a GPU (Metal on Apple silicon). */
+  /** Whether the runtime of this platform can use a GPU (Metal on Apple silicon). */
   gpu: boolean;
-  /** On the disk of the models; null where it cannot be told. */
+  /** Free space on the disk of the models; null where it is unknown. */
   diskBytes: number | null;
 }
 
-/** Room that stays free on the disk. Bytes. */
+/** Space that stays free on the disk (bytes). */
 export const diskMargin = 300_000_000;
 
-/** Measures anew, within the limits a container sets. */
+/** Measures now, within the limits of a container. */
 export function measureMachine(folder: string): Machine {
   const limit = process.constrainedMemory();
   const ramBytes = limit > 0 && limit < totalmem() ? limit : totalmem();
@@ -31,37 +31,37 @@ export function measureMachine(folder: string): Machine {
   };
 }
 
-/** The model of the hub that a machine can run best, and why, in plain words: the last of the catalog whose needs are met. */
+/** The best model of the hub for a machine, and why: the last of the catalog whose needs are met. */
 export function chooseModel(catalog: Catalog, machine: Machine): { model: HubModel; fit: string } {
   const model = catalog.hub.findLast((one) => lacks(one, machine) === null) ?? catalog.hub[0];
   if (model === undefined) throw new LancelotError("unavailable", "config/local-models.yaml lists no model.");
   const lacking = lacks(model, machine);
   const verdict =
     lacking === null
-      ? `${model.name} fits${model.needs.free_bytes > 0 ? ` (it takes about ${gigabytes(model.needs.free_bytes)} of memory)` : ""}.`
-      : `${model.name} is the smallest there is, and it ${lacking}.`;
+      ? `${model.name} fits${model.needs.free_bytes > 0 ? ` (it uses about ${gigabytes(model.needs.free_bytes)} of memory)` : ""}.`
+      : `${model.name} is the smallest model, and it ${lacking}.`;
   const larger = catalog.hub.slice(catalog.hub.indexOf(model) + 1).map((one) => `${one.name} ${lacks(one, machine)}.`);
   return { model, fit: [describe(machine), verdict, ...larger].join(" ") };
 }
 
-/** How a file that is here suits the machine, in plain words. @param bytes of memory it takes */
+/** How an installed file suits the machine. @param bytes of memory it uses */
 export function fitOf(name: string, bytes: number, machine: Machine): string {
   const free = machine.freeBytes ?? machine.ramBytes;
   const verdict =
     bytes > machine.ramBytes
-      ? `${name} takes about ${gigabytes(bytes)} of memory, more than there is: it will be very slow or fail.`
+      ? `${name} uses about ${gigabytes(bytes)} of memory, more than this machine has. It will be very slow or fail.`
       : bytes > free
-        ? `${name} takes about ${gigabytes(bytes)}: close other programs before it is loaded, or it will be slow.`
-        : `${name} fits (it takes about ${gigabytes(bytes)} of memory).`;
+        ? `${name} uses about ${gigabytes(bytes)} of memory. Close other programs before loading it, or it will be slow.`
+        : `${name} fits (it uses about ${gigabytes(bytes)} of memory).`;
   return `${describe(machine)} ${verdict}`;
 }
 
-/** What a machine lacks for a model, as the end of a sentence; null when nothing. */
+/** What a machine lacks for a model, as a predicate; null when nothing. */
 function lacks({ needs, bytes }: HubModel, { ramBytes, freeBytes, gpu, diskBytes }: Machine): string | null {
-  if (ramBytes < needs.ram_bytes) return `wants a machine with ${gigabytes(needs.ram_bytes)} of memory`;
-  if (needs.gpu && !gpu) return "wants a GPU that the embedded runtime can use";
-  if (freeBytes !== null && freeBytes < needs.free_bytes) return `wants ${gigabytes(needs.free_bytes)} of free memory`;
-  if (diskBytes !== null && diskBytes < bytes + diskMargin) return `wants ${gigabytes(bytes + diskMargin)} of free disk space`;
+  if (ramBytes < needs.ram_bytes) return `requires a machine with ${gigabytes(needs.ram_bytes)} of memory`;
+  if (needs.gpu && !gpu) return "requires a GPU that the embedded runtime can use";
+  if (freeBytes !== null && freeBytes < needs.free_bytes) return `requires ${gigabytes(needs.free_bytes)} of free memory`;
+  if (diskBytes !== null && diskBytes < bytes + diskMargin) return `requires ${gigabytes(bytes + diskMargin)} of free disk space`;
   return null;
 }
 
@@ -71,7 +71,7 @@ function describe({ ramBytes, freeBytes, gpu, diskBytes }: Machine): string {
   return `This machine has ${gigabytes(ramBytes)} of memory${free}${disk} and ${gpu ? "a GPU" : "no GPU"} for the embedded runtime.`;
 }
 
-/** Of the folder, or of the nearest one above it that exists. */
+/** Of the folder, or of its nearest existing ancestor. */
 function freeDisk(folder: string): number | null {
   for (let at = folder; ; at = dirname(at)) {
     try {

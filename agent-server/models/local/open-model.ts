@@ -1,8 +1,8 @@
 import { pathToFileURL } from "node:url";
 import type { Llama, LlamaModel, LlamaModule } from "./llama.ts";
-import type { Load, Loaded } from "./messages.ts";
+import type { Load, Loaded } from "./model-protocol.ts";
 
-/** A model in the memory of this process. */
+/** A model in this process's memory. */
 export interface OpenedModel {
   module: LlamaModule;
   llama: Llama;
@@ -10,7 +10,7 @@ export interface OpenedModel {
   gpu: Loaded["gpu"];
 }
 
-/** @throws Error of the library when runtime or model cannot be loaded. */
+/** @throws Error of the library when the runtime or model cannot be loaded */
 export async function openModel(load: Load): Promise<OpenedModel> {
   const module: LlamaModule = await import(pathToFileURL(load.runtime).href);
   const llama = await module.getLlama({
@@ -18,7 +18,7 @@ export async function openModel(load: Load): Promise<OpenedModel> {
     build: "never",
     skipDownload: true,
     progressLogs: false,
-    // The runtime's own default of at least four threads brings small machines to a halt.
+    // The runtime's default of at least four threads overloads small machines.
     maxThreads: load.threads,
     logLevel: "error",
     logger: (_level, message) => process.stderr.write(message),

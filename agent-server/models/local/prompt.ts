@@ -1,14 +1,14 @@
 import * as z from "zod";
-import type { AssistantContent, ModelMessage, ToolSchema } from "../models.ts";
+import type { AssistantContent, ModelMessage, ToolSchema } from "../request.ts";
 import { toJson } from "./grammar.ts";
-import type { Turn } from "./messages.ts";
+import type { Turn } from "./model-protocol.ts";
 
-/** Begins the product's own words at the end of an answer; they are not repeated to the model. */
+/** Starts the product's notes at the end of an answer, which are not repeated to the model. */
 export const noteStart = "\n\n[Note: ";
 
 /**
- * The system prompt with the tools, in few tokens: every one of them costs a small machine 10 to 20 ms. The grammar holds the form of a
- * call; this is so that the model knows what it is doing.
+ * The system prompt with the tools, in few tokens: each costs a small machine 10 to 20 ms. The grammar enforces the form of a call; the prompt
+ * explains it.
  */
 export function systemText(system: string, tools: readonly ToolSchema[], small: boolean): string {
   if (tools.length === 0) return system;
@@ -29,8 +29,7 @@ export function systemText(system: string, tools: readonly ToolSchema[], small: 
 }
 
 /**
- * A worked example for small models: measured on TinyLlama, it is the difference between reading a file when asked about one and
- * making its content up.
+ * An example for small models. Measured on TinyLlama: without it, the model invents the content of a file instead of reading it.
  */
 export function exampleTurns(tools: readonly ToolSchema[], small: boolean): Turn[] {
   if (!small || !tools.some((tool) => tool.name === "read_file")) return [];
@@ -64,7 +63,7 @@ function firstSentence(text: string): string {
   return /^[^\n]*?\.(?=\s|$)/.exec(text)?.[0] ?? text.split("\n")[0] ?? "";
 }
 
-/** The conversation as turns of text, calls in the layout of the grammar. */
+/** The conversation as turns of text, with calls in the layout of the grammar. */
 export function toTurns(messages: readonly ModelMessage[]): Turn[] {
   return messages.flatMap((message): Turn[] => {
     if (message.role === "tool") {

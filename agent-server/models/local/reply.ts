@@ -5,17 +5,17 @@ import { callStart } from "./grammar.ts";
 export type ReplyCall =
   | { kind: "none" }
   | { kind: "call"; name: string; args: Record<string, unknown> }
-  /** Cut off before its end. */
+  /** Truncated. */
   | { kind: "malformed"; name: string; raw: string };
 
 const Call = z.object({ tool: z.string(), args: z.record(z.string(), z.unknown()) });
 
 /**
- * Takes a reply apart while it is written: `push` returns the words that can be shown, never a part of a call. However the reply is
- * split, the same comes out.
+ * Parses a reply while it is written: `push` returns text to display, never part of a call. The result does not depend on how the reply is
+ * split.
  */
 export function createReplyReader(): { push(piece: string): string; end(): { text: string; call: ReplyCall } } {
-  /** What may still turn out to be the beginning of a call, or the space before one. */
+  /** Text that may still become the beginning of a call, or the space before one. */
   let held = "";
   let call: string | undefined;
 
@@ -40,13 +40,13 @@ export function createReplyReader(): { push(piece: string): string; end(): { tex
     },
     end() {
       if (call !== undefined) return { text: "", call: readCall(call) };
-      // A reply that ended in the middle of the beginning of a call.
+      // The reply ended within the beginning of a call.
       return { text: held.replace(/\{"(t(o(o(l)?)?)?)?$/, "").trimEnd(), call: { kind: "none" } };
     },
   };
 }
 
-/** Length of the end of `text` that could be space and then the beginning of a call. */
+/** Length of the end of `text` that may be space and the beginning of a call. */
 function heldBack(text: string): number {
   let start = 0;
   for (let length = Math.min(text.length, callStart.length - 1); length > 0 && start === 0; length--) {
@@ -66,15 +66,15 @@ function readCall(raw: string): ReplyCall {
 }
 
 /**
- * Whether a text has begun to go round in circles, as weak models do: its end is the same passage three times over. Digits do not
- * count, so that a numbered list of the same line is found.
+ * Whether a text repeats itself, as weak models do: it ends with the same passage three times. Digits are ignored, so that a numbered list of
+ * identical lines is found.
  */
-export function goesInCircles(text: string): boolean {
+export function repeatsItself(text: string): boolean {
   const end = text.slice(-1_200).replaceAll(/\d/g, "");
   const { length } = end;
   const last = end.charCodeAt(length - 1);
   for (let period = 20; period * 3 <= length; period++) {
-    // Looked at after every few words: most periods are ruled out by two characters.
+    // Called after every few tokens: two characters rule out most periods.
     if (end.charCodeAt(length - 1 - period) !== last || end.charCodeAt(length - 1 - 2 * period) !== last) continue;
     const passage = end.slice(-period);
     if (passage.trim() !== "" && end.slice(-2 * period, -period) === passage && end.slice(-3 * period, -2 * period) === passage)

@@ -5,17 +5,17 @@ import { join, relative } from "node:path";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import { type DownloadOptions, download } from "./download.ts";
-import { tarballUrl } from "./registry.ts";
+import { tarballUrl } from "./npm-registry.ts";
 
 const Package = z.strictObject({
-  /** Where it goes, as npm would put it. */
+  /** Its folder, as npm would install it. */
   path: z.string().regex(/^(node_modules\/(@[a-z0-9-]+\/)?[a-z0-9][a-z0-9._-]*)(\/node_modules\/(@[a-z0-9-]+\/)?[a-z0-9][a-z0-9._-]*)*$/i),
   name: z.string(),
   version: z.string(),
   integrity: z.string().startsWith("sha512-"),
   /** Size of the tarball. */
   bytes: z.int().positive(),
-  /** `process.platform`-`process.arch` of a build; absent where it is needed everywhere. */
+  /** `process.platform`-`process.arch` of a build; absent for all platforms. */
   platform: z.string().optional(),
 });
 type Package = z.infer<typeof Package>;
@@ -28,22 +28,22 @@ const Manifest = z.strictObject({
   packages: z.array(Package),
 });
 
-/** The engine of the local model, kept out of the extension for its size and installed on first use. */
+/** The engine of the local model. It is large, so it is installed on first use instead of with the extension. */
 export interface Runtime {
-  /** Bytes to fetch. */
+  /** Download size (bytes). */
   bytes: number;
   installed(): boolean;
-  /** Looks whether every file that was installed is here, by size. @throws LancelotError `unavailable`; it counts as not installed then. */
+  /** Checks that every installed file exists with its size. @throws LancelotError `unavailable`; it counts as not installed afterward */
   check(): void;
-  /** Bytes of an install that was not finished. */
+  /** Bytes of an unfinished install. */
   partial(): number;
   /** URL of the module to import. */
   entry: string;
-  /** `renew`: also where it is here. */
+  /** `renew`: even when it is installed. */
   install(registry: string, options: DownloadOptions, renew?: boolean): Promise<void>;
 }
 
-/** Files of the runtime with their sizes, written when it is whole. */
+/** Files of the runtime with their sizes, written after a complete install. */
 const Listing = z.record(z.string(), z.int());
 const listingName = "files.json";
 
@@ -109,7 +109,7 @@ export function createRuntime(configDir: string, dataDir: string, platform = `${
       await mkdir(join(staging, "unpacked"), { recursive: true });
       const here = new Map<Package, number>();
       const waiting = [...packages];
-      // A package that fails ends the others too: they share one signal.
+      // A package that fails stops the others: they share one signal.
       const failed = new AbortController();
       const signal = AbortSignal.any([options.signal, failed.signal]);
       const worker = async () => {
@@ -144,7 +144,7 @@ export function createRuntime(configDir: string, dataDir: string, platform = `${
   };
 }
 
-/** Unpacks an npm tarball: files and folders only, nothing outside the target (tar refuses `..` and absolute paths by itself). */
+/** Unpacks an npm tarball: files and folders only, within the target (tar rejects `..` and absolute paths itself). */
 async function unpack(tarball: string, target: string, skip: string[]): Promise<void> {
   const tar = await import("tar");
   await tar.x({
@@ -170,7 +170,7 @@ function listFiles(folder: string): z.infer<typeof Listing> {
   );
 }
 
-/** Empty where an earlier version installed it. */
+/** Empty for an install of an earlier version. */
 function readListing(path: string): z.infer<typeof Listing> {
   try {
     return Listing.parse(JSON.parse(readFileSync(path, "utf8")));

@@ -1,7 +1,7 @@
-/** Words come to the host at most so often: 30 times a second reads as a stream, and each message takes time from the model. Milliseconds. */
+/** Minimum interval between messages (ms): 30 a second look like a stream, and each message costs the model time. */
 const everyMs = 33;
 
-/** Joins pieces of text that come quickly. The first is sent at once; what waits is sent when its time has come, whatever comes after. */
+/** Joins pieces of text that arrive quickly. The first is sent at once, the others when the interval has passed. */
 export function createTextSender(send: (text: string) => void, now: () => number = performance.now.bind(performance)) {
   let waiting = "";
   let last = Number.NEGATIVE_INFINITY;

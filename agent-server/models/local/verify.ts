@@ -3,18 +3,18 @@ import { createReadStream, readFileSync, renameSync, statSync, writeFileSync } f
 import { basename, join } from "node:path";
 import * as z from "zod";
 
-/** What is known of a file's content: its checksum was right, wrong, or has not been looked at since the file changed. */
+/** The state of a file's content: its checksum matched, did not match, or was not verified since the file changed. */
 type Verdict = "right" | "wrong" | "unknown";
 
 /**
- * Checksums of model files, taken once for each state of a file: damaged weights load without a word and answer nonsense. What was found
- * is kept beside the files, over restarts.
+ * Verifies checksums of model files, once for each state of a file: damaged weights load without an error and produce nonsense. Results are
+ * stored beside the files.
  */
 export interface Verifier {
   verdict(path: string): Verdict;
-  /** Reads the file if its content is not known. @throws LancelotError `cancelled`, or the file system's error. */
+  /** Reads the file if its content is unknown. @throws LancelotError `cancelled`, or the file system's error */
   verify(path: string, sha256: string, signal: AbortSignal): Promise<boolean>;
-  /** Notes a file whose checksum was right a moment ago. */
+  /** Records a file whose checksum was just verified. */
   remember(path: string): void;
 }
 
@@ -33,14 +33,14 @@ export function createVerifier(folder: string): Verifier {
 
   function keep(path: string, stamp: string | null, right: boolean): void {
     if (stamp === null) return;
-    // Another window may have noted other files meanwhile.
+    // Another window may have recorded other files meanwhile.
     notes = { ...read(file), [basename(path)]: { stamp, right } };
     const draft = `${file}.${process.pid}`;
     try {
       writeFileSync(draft, JSON.stringify(notes));
       renameSync(draft, file);
     } catch {
-      // On a full disk it is looked at again after the next start.
+      // On a full disk, it is verified again after the next start.
     }
   }
 
@@ -54,7 +54,7 @@ export function createVerifier(folder: string): Verifier {
       for await (const chunk of createReadStream(path, { signal, highWaterMark: 1 << 20 }))
         hash.update(z.instanceof(Uint8Array).parse(chunk));
       const right = hash.digest("hex") === sha256;
-      // A file that changed while it was read is looked at again.
+      // A file that changed while it was read is verified again.
       if (stamp === stampOf(path)) keep(path, stamp, right);
       return right;
     },
@@ -62,7 +62,7 @@ export function createVerifier(folder: string): Verifier {
   };
 }
 
-/** Changes with every write to the file, also one that keeps size and time of change; null where there is none. */
+/** Changes with every write to the file, even one that keeps its size and modification time; null without a file. */
 export function stampOf(path: string): string | null {
   const found = statSync(path, { throwIfNoEntry: false });
   return found === undefined ? null : `${found.size} ${found.mtimeMs} ${found.ctimeMs} ${found.ino}`;

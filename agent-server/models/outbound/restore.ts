@@ -3,8 +3,8 @@ import type { ModelEvent } from "../request.ts";
 import { restoreAnswer } from "./texts.ts";
 
 /**
- * Puts personal data back into an answer as it streams. What may be the beginning of a placeholder waits for what follows it; where
- * nothing was hidden, everything goes on as it came.
+ * Restores personal data in an answer while it streams. The possible beginning of a placeholder is held back; without hidden values, events
+ * pass unchanged.
  */
 export async function* restoreEvents(events: AsyncIterable<ModelEvent>, quest: QuestPlaceholders): AsyncGenerator<ModelEvent> {
   let restorer = createRestorer(quest);
@@ -21,7 +21,7 @@ export async function* restoreEvents(events: AsyncIterable<ModelEvent>, quest: Q
       if (text === event.text) yield event;
       else if (text !== "") yield { type: kind, text };
     } else if (event.type === "retry") {
-      // What was streamed of the failed try counts no more.
+      // The streamed text of the failed attempt is discarded.
       restorer = createRestorer(quest);
       yield event;
     } else if (event.type === "done") {

@@ -1,11 +1,11 @@
 import type { AssistantContent, ModelMessage, ModelRequest } from "../request.ts";
 
-/** The request with every text of it replaced: system, words, results, and what the model itself said, thought and asked of tools. */
+/** Maps every text of a request: system, messages, results, and the model's own text, reasoning and tool arguments. */
 export function mapTexts(request: ModelRequest, map: (text: string) => string): ModelRequest {
   return { ...request, system: map(request.system), messages: request.messages.map((message) => mapMessage(message, map)) };
 }
 
-/** Every text that `mapTexts` reaches. */
+/** Every text that `mapTexts` maps. */
 export function textsOf(request: ModelRequest): string[] {
   const texts: string[] = [];
   mapTexts(request, (text) => {
@@ -29,13 +29,13 @@ function mapMessage(message: ModelMessage, map: (text: string) => string): Model
   }
 }
 
-/** Blocks that a provider checks when they come back are its own words, and hold none but placeholders. */
+/** Signed blocks contain the model's own text, and only placeholders. */
 function mapAnswer(part: AssistantContent, map: (text: string) => string): AssistantContent {
   if (part.type === "tool_call") return { ...part, args: mapArguments(part.args, map) };
   return { ...part, text: map(part.text) };
 }
 
-/** A call as the model may run it. What a provider signed is kept as the model wrote it, to be sent back so. */
+/** A tool call with restored values. A signed call also keeps the text the model wrote, to be sent back. */
 export function restoreAnswer(part: AssistantContent, restore: (text: string) => string): AssistantContent {
   const restored = mapAnswer(part, restore);
   if (part.type !== "tool_call" || restored.type !== "tool_call" || part.replay === undefined) return restored;
@@ -43,7 +43,7 @@ export function restoreAnswer(part: AssistantContent, restore: (text: string) =>
   return { ...restored, replay: { ...part.replay, args: part.args } };
 }
 
-/** The request with signed calls as the model wrote them: hidden anew they could differ by a letter. */
+/** The request with signed calls as the model wrote them, since hiding them again could change them. */
 export function asWritten(request: ModelRequest): ModelRequest {
   const messages = request.messages.map((message): ModelMessage => {
     if (message.role !== "assistant") return message;

@@ -1,7 +1,7 @@
 import type { RawMessageStreamEvent } from "@anthropic-ai/sdk/resources/messages";
 import { noUsage, type Usage } from "../../contract/chat.ts";
 import type { AssistantContent, ModelEvent, StopReason } from "../request.ts";
-import { CutStreamError } from "./failures.ts";
+import { CutStreamError } from "./stream-errors.ts";
 import { toolCall, type MalformedCall } from "./tool-arguments.ts";
 
 type Block =
@@ -53,7 +53,7 @@ export async function* readAnswer(stream: AsyncIterable<RawMessageStreamEvent>):
 function toContent(block: Block, malformed: MalformedCall[]): AssistantContent {
   if (block.type === "text") return block;
   if (block.type === "tool_use") {
-    // Servers that speak this format may give the arguments at once instead of streaming them.
+    // Some servers of this format send the arguments at once instead of streaming them.
     const whole = typeof block.input === "object" && block.input !== null && Object.keys(block.input).length > 0;
     const raw = block.json === "" && whole ? JSON.stringify(block.input) : block.json;
     return toolCall({ id: block.id, name: block.name, raw }, malformed);
@@ -71,8 +71,8 @@ interface ReportedUsage {
 }
 
 /**
- * Each report replaces what it names and leaves the rest: the first tells the input, the last the output, and some of both tell all.
- * What was read from or written to the cache is counted apart from `input_tokens`; the whole input is the three together.
+ * Each report replaces the counts it contains: the first has the input, the last the output, and some have both. Cached and cache-write tokens
+ * are counted apart from `input_tokens`; the whole input is the sum of the three.
  */
 export function createUsageCount() {
   const latest = { plain: 0, read: 0, written: 0, long: 0, output: 0, thinking: 0 };

@@ -1,19 +1,18 @@
 import type { CacheControlEphemeral, ContentBlockParam, MessageParam } from "@anthropic-ai/sdk/resources/messages";
 import { minimumCachedTokens } from "./anthropic-models.ts";
 
-/** The mark up to which the server keeps the prompt: five minutes from its last use. At most four stand in a request. */
+/** A cache breakpoint: the server caches the prompt up to it for five minutes from its last use. A request has at most four. */
 export function marked(caches: boolean): { cache_control?: CacheControlEphemeral } {
   return caches ? { cache_control: { type: "ephemeral" } } : {};
 }
 
-/** Letters of a token, few enough that nothing worth caching is thought too small. */
+/** Characters of a token, a low estimate, so that a cacheable prompt is not considered too short. */
 const lettersPerToken = 3;
 
 /**
- * The conversation with marks at the end of its last two turns of the user's side: the last is what the next request begins with,
- * the one before is what the previous request wrote and this one reads. The server looks only twenty blocks back from a mark, which
- * a turn with many calls passes; with both marks it need not look. Thinking cannot carry one. Tools and system, `lettersAhead` long,
- * have the other two.
+ * The conversation with breakpoints at the end of its last two user turns: the last is where the next request begins, the one before is what
+ * the previous request wrote and this one reads. The server searches only twenty blocks back from a breakpoint, which a turn with many
+ * calls exceeds. A thinking block cannot have one. Tools and system, `lettersAhead` characters long, have the other two.
  */
 export function markConversation(messages: readonly MessageParam[], model: string, lettersAhead: number): MessageParam[] {
   const turns = messages.flatMap((message, index) => (message.role === "user" ? [index] : [])).slice(-2);
@@ -47,7 +46,7 @@ function lettersOf(block: ContentBlockParam): number {
   if (block.type === "text") return block.text.length;
   if (block.type === "thinking") return block.thinking.length;
   if (block.type === "tool_use") return JSON.stringify(block.input).length;
-  // An image is worth some thousand tokens.
+  // An image is worth several thousand characters.
   if (block.type === "image") return 3000;
   if (block.type !== "tool_result") return 0;
   return typeof block.content === "string" ? block.content.length : JSON.stringify(block.content ?? "").length;

@@ -1,4 +1,4 @@
-/** What differs between the generations of Claude, by the name of a model. */
+/** Differences between the generations of Claude, by model name. */
 
 interface Version {
   major: number;
@@ -17,35 +17,35 @@ function isAtLeast(model: string, major: number, minor: number): boolean {
   return version !== null && (version.major > major || (version.major === major && version.minor >= minor));
 }
 
-/** Decides itself how much to think and refuses a budget (4.6 and later); those before know nothing but a budget. */
+/** Adapts its thinking and rejects a budget (4.6 and later); earlier models require a budget. */
 export function isAdaptive(model: string): boolean {
   return isAtLeast(model, 4, 6);
 }
 
 /**
- * Thinks unless told otherwise, shows nothing of it by default, and refuses or loses thinking that comes back behind a changed
- * conversation ("preserved thinking": 5.1 and later, of Opus, Sonnet and Haiku 5.5 and later).
+ * Thinks by default, does not show it by default, and rejects or loses thinking that is sent back after a changed conversation
+ * ("preserved thinking": 5.1 and later, of Opus, Sonnet and Haiku 5.5 and later).
  */
 export function preservesThinking(model: string): boolean {
   return isAtLeast(model, 5, /fable|mythos/.test(model) ? 1 : 5);
 }
 
-/** Thinks unless told otherwise, and can be told so (Opus and Sonnet 5). */
+/** Thinks by default, and can be told so (Opus and Sonnet 5). */
 export function thinksUnlessDisabled(model: string): boolean {
   return isAtLeast(model, 5, 0) && !preservesThinking(model) && !/fable|mythos/.test(model);
 }
 
-/** Can be told not to think before it answers. */
+/** Supports turning thinking off. */
 export function thinksBetweenTools(model: string): boolean {
   return model.includes("sonnet") && isAtLeast(model, 5, 5);
 }
 
-/** Knows `output_config.format`: structured output without a tool. */
+/** Supports `output_config.format`: structured output without a tool. */
 export function knowsOutputFormat(model: string): boolean {
   return isAtLeast(model, 4, model.includes("opus") ? 1 : 5);
 }
 
-/** Tokens that the beginning of a prompt must have to be cached at all. */
+/** Minimum length of a cacheable prefix (tokens). */
 export function minimumCachedTokens(model: string): number {
   if (isAtLeast(model, 5, 0)) return /sonnet|haiku/.test(model) ? 1024 : 512;
   if (/opus-4-7/.test(model)) return 2048;

@@ -11,12 +11,12 @@ import type { ModelMessage, ModelRequest } from "../request.ts";
 import { markConversation, marked } from "./anthropic-caching.ts";
 import { isAdaptive, knowsOutputFormat, preservesThinking, thinksBetweenTools, thinksUnlessDisabled } from "./anthropic-models.ts";
 import { effortOf } from "./effort.ts";
-import type { ProviderCall } from "./provider.ts";
-import { adaptSchema, anthropicDialect } from "./schema.ts";
+import type { ProviderCall } from "./types.ts";
+import { adaptSchema, anthropicDialect } from "./tool-schema.ts";
 import type { MaySend } from "./server-memory.ts";
-import { inWords, schemaName } from "./response-schema.ts";
+import { formatDuration, schemaName } from "./response-schema.ts";
 
-/** Says what becomes of thinking whose conversation has changed since; goes with `bindingHeader`. */
+/** Controls thinking whose conversation has changed since; requires `bindingHeader`. */
 interface BoundThinking {
   block_binding?: { prefix_mismatch_behavior: "drop_block" };
 }
@@ -25,15 +25,15 @@ type Thinking = ThinkingConfigParam & BoundThinking;
 export interface AnthropicRequest {
   body: MessageCreateParamsStreaming;
   headers: Record<string, string>;
-  /** The tool whose arguments are the structured answer; null where the answer comes as text. */
+  /** The tool whose arguments are the structured answer; null where the answer is text. */
   answerTool: string | null;
 }
 
 const betaHeader = "thinking-binding-controls-2026-08-01";
 
-/** What not every model or server behind this format knows, and how a refusal speaks of it. */
+/** Parts that not every model or server of this format supports, and the error text for each. */
 export const optionalParts = {
-  // Thinking that cannot be read any more: of another model, or behind a conversation that was changed.
+  // Thinking that cannot be decrypted: of another model, or after a changed conversation.
   replay: { says: /signature|`?(redacted_)?thinking`? blocks?/i, onlyHere: true },
   binding: { says: /anthropic-beta|block_binding|thinking-binding|beta/i },
   effort: { says: /effort/i },
@@ -44,7 +44,7 @@ export const optionalParts = {
   cache: { says: /cache_control/i },
 };
 
-/** A request as both modes send it. There is no temperature: this version of the API knows none. */
+/** The request of both modes. This version of the API has no temperature. */
 export function toRequest(request: ModelRequest, call: ProviderCall, may: MaySend): AnthropicRequest {
   const hasReplay = request.messages.some((message) => message.role === "assistant" && message.content.some(isReplayed));
   const replays = hasReplay && may("replay");
@@ -81,7 +81,7 @@ export function toRequest(request: ModelRequest, call: ProviderCall, may: MaySen
   return { body, headers: isBound ? { "anthropic-beta": betaHeader } : {}, answerTool: structure.tools[0]?.name ?? null };
 }
 
-/** Tools come first in what is cached: with a mark of their own they are read though the system prompt has changed. */
+/** Tools precede the system prompt in the cache: with their own breakpoint they stay cached when the system prompt changes. */
 function markLast(tools: Tool[], caches: boolean): Tool[] {
   return tools.map((tool, index) => (index === tools.length - 1 ? { ...tool, ...marked(caches) } : tool));
 }
@@ -91,8 +91,8 @@ function chooseThinking(messages: readonly ModelMessage[], call: ProviderCall, r
   if (preservesThinking(call.model)) {
     if (wanted === false && thinksBetweenTools(call.model) && may("between_tools")) return { type: "between_tools" };
     if (!may("adaptive")) return undefined;
-    // Shown as a summary, or what it says between tools would be lost. Thinking behind a conversation that was changed since
-    // (compacted, another system prompt) is left out by the server instead of refused.
+    // Summarized thinking, otherwise text between tool calls would be lost. The server drops thinking whose conversation has changed since
+    // (compacted, another system prompt) instead of rejecting it.
     const binding: BoundThinking = may("binding") ? { block_binding: { prefix_mismatch_behavior: "drop_block" } } : {};
     return { type: "adaptive", display: "summarized", ...binding };
   }
@@ -100,7 +100,7 @@ function chooseThinking(messages: readonly ModelMessage[], call: ProviderCall, r
   if (wanted !== true) return undefined;
   if (isAdaptive(call.model)) return may("adaptive") ? { type: "adaptive", display: "summarized" } : undefined;
   const budget = Math.min(call.thinking?.budgetTokens ?? 0, call.maxTokens - 1);
-  // With a budget, a tool loop in progress must carry its thinking; one that another provider began cannot.
+  // With a budget, a tool loop in progress must contain its thinking; one that another provider began cannot.
   return budget >= 1024 && loopHasThinking(messages, replays) ? { type: "enabled", budget_tokens: budget } : undefined;
 }
 
@@ -128,7 +128,7 @@ interface Structure {
   words: string;
 }
 
-/** Newer models are given the schema itself; older ones a tool they must call with it, which newer ones refuse; else words remain. */
+/** Newer models get the schema itself; older ones a tool they must call, which newer ones reject; otherwise the prompt describes it. */
 function toStructure(request: ModelRequest, model: string, may: MaySend): Structure {
   const none: Structure = { outputConfig: {}, tools: [], words: "" };
   const { responseSchema } = request;
@@ -137,7 +137,7 @@ function toStructure(request: ModelRequest, model: string, may: MaySend): Struct
   if (schema !== null && knowsOutputFormat(model) && may("format"))
     return { ...none, outputConfig: { format: { type: "json_schema", schema } } };
   const isObject = responseSchema.schema["type"] === "object";
-  if (!isObject || knowsOutputFormat(model) || request.tools.length > 0) return { ...none, words: inWords(responseSchema) };
+  if (!isObject || knowsOutputFormat(model) || request.tools.length > 0) return { ...none, words: formatDuration(responseSchema) };
   const name = schemaName(responseSchema);
   const tool: Tool = {
     name,
@@ -190,7 +190,7 @@ function toImage({ mediaType, data }: { mediaType: string; data: string }): Imag
   return { type: "image", source: { type: "base64", media_type, data } };
 }
 
-/** Ids of other providers may hold characters this one refuses. */
+/** Ids of other providers may contain characters that this API rejects. */
 function toId(id: string): string {
   return id.replaceAll(/[^A-Za-z0-9_-]/g, "_");
 }

@@ -3,19 +3,20 @@ import type { RawMessageStreamEvent } from "@anthropic-ai/sdk/resources/messages
 import type { ModelEvent } from "../request.ts";
 import { readAnswer } from "./anthropic-answer.ts";
 import { optionalParts, toRequest, type AnthropicRequest } from "./anthropic-request.ts";
-import { sdkTimeoutMs, watchFetch, type Connection } from "./connection.ts";
-import { wordError, wordErrors } from "./errors.ts";
-import { ReportedError } from "./failures.ts";
-import type { Provider } from "./provider.ts";
-import { asText, isRecord } from "./records.ts";
+import { sdkTimeoutMs, watchFetch } from "./connection.ts";
+import type { Connection } from "./types.ts";
+import { mapError, mapErrors } from "./error-mapping.ts";
+import { ReportedError } from "./stream-errors.ts";
+import type { Provider } from "./types.ts";
+import { asText, isRecord } from "./is-record.ts";
 import { askJson, openEvents, parseEvent } from "./rest.ts";
 import type { ServerSentEvent } from "./server-sent-events.ts";
 import { withoutRefused } from "./server-memory.ts";
 import { bareAnswer } from "./response-schema.ts";
 
-/** How the two modes reach the server. */
+/** The transport of a mode. */
 interface Transport {
-  /** Resolves when the server has agreed to answer. */
+  /** Resolves when the server begins its answer. */
   open(request: AnthropicRequest, fetcher: typeof fetch, signal: AbortSignal): Promise<AsyncIterable<RawMessageStreamEvent>>;
   listModels(signal: AbortSignal): AsyncIterable<ListedModel>;
 }
@@ -40,7 +41,7 @@ export function createAnthropic(connection: Connection): Provider {
         });
         yield* bareAnswer(readAnswer(answer), request, answerTool);
       };
-      return wordErrors(events, { connection, model: call.model, signal, retryAfterMs: watched.retryAfterMs });
+      return mapErrors(events, { connection, model: call.model, signal, retryAfterMs: watched.retryAfterMs });
     },
     async listModels(signal) {
       try {
@@ -50,13 +51,13 @@ export function createAnthropic(connection: Connection): Provider {
             found.push({ model: model.id, displayName: model.display_name, contextWindow: model.max_input_tokens });
         return found;
       } catch (cause) {
-        throw wordError(cause, { connection, model: "", signal });
+        throw mapError(cause, { connection, model: "", signal });
       }
     },
   };
 }
 
-/** The SDK adds /v1 itself; people write the address either way. */
+/** The SDK adds /v1 itself; users enter the address with or without it. */
 function rootOf(connection: Connection): string {
   return connection.baseUrl.replace(/\/+$/, "").replace(/\/v1$/, "");
 }
@@ -86,7 +87,7 @@ function overSdk(connection: Connection): Transport {
   };
 }
 
-/** The version of the API that the SDK asks for, so that both modes get the same answers. */
+/** The API version of the SDK, so that both modes get the same answers. */
 const apiVersion = "2026-10-21";
 
 function overRest(connection: Connection): Transport {

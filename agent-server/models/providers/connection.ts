@@ -1,37 +1,17 @@
-import type { AskEditor } from "../../contract/editor.ts";
-import type { ProviderKind } from "../../contract/models.ts";
-import { ReportedError, UnusableAnswerError } from "./failures.ts";
-import type { ServerMemory } from "./server-memory.ts";
+import { ReportedError, UnusableAnswerError } from "./stream-errors.ts";
 
-/** What a provider needs to know of its server. */
-export interface Connection {
-  readonly kind: ProviderKind;
-  readonly displayName: string;
-  readonly baseUrl: string;
-  /** Null where the server needs none. */
-  readonly key: string | null;
-  /** Reaches the server's origin and nothing else. */
-  readonly fetch: typeof fetch;
-  /** By the official SDK, loaded with the first request, or by plain REST without it; `sdk` unless said. Both send and read the same. */
-  readonly mode?: "sdk" | "api";
-  /** The editor whose language models answer; of kind `vscode` alone. */
-  readonly editor?: AskEditor;
-  /** What was learned of servers; without it every request learns anew. */
-  readonly memory?: ServerMemory;
-}
-
-/** No SDK gives up by itself within a day: timeouts are the room's (ms). */
+/** Effectively no SDK timeout: resilience/timeouts.ts limits every call (ms). */
 export const sdkTimeoutMs = 86_400_000;
 
 export interface WatchedFetch {
   fetch: typeof fetch;
-  /** Milliseconds the last refusal asked to wait. */
+  /** Delay that the last rejection asked for (ms). */
   retryAfterMs: () => number | undefined;
 }
 
 /**
- * A `fetch` for a streamed answer that tells of every piece of it as it comes, keeps what `Retry-After` said, and refuses what is
- * no stream: the web page of a proxy, or one JSON text where a stream was asked for.
+ * A `fetch` for a streamed answer: reports every chunk, keeps `Retry-After`, and rejects a response that is not a stream, such as the web page
+ * of a proxy, or a JSON text.
  */
 export function watchFetch(inner: typeof fetch, onActivity: (() => void) | undefined): WatchedFetch {
   let retryAfterMs: number | undefined;
@@ -57,12 +37,12 @@ export function watchFetch(inner: typeof fetch, onActivity: (() => void) | undef
   return { fetch: watched, retryAfterMs: () => retryAfterMs };
 }
 
-/** Characters of an answer that are looked at to say what is wrong with it. */
+/** Characters of a response that are examined for its error. */
 export const maxErrorText = 64_000;
 
 /**
- * The stream of an answer. Where the server does not say that it is one, what comes first tells: some send streams under another name.
- * @throws UnusableAnswerError, ReportedError for what is none
+ * The stream of a response. Where the content type is a different one, the first bytes decide, since some servers mislabel streams.
+ * @throws UnusableAnswerError, ReportedError for a response that is not a stream
  */
 async function streamOf(response: Response): Promise<ReadableStream<Uint8Array> | null> {
   const { body } = response;
@@ -81,7 +61,7 @@ async function streamOf(response: Response): Promise<ReadableStream<Uint8Array> 
     cancel: (reason) => reader.cancel(reason),
   });
   const beginning = new TextDecoder().decode(first.value).trimStart();
-  // Nothing at all is a connection that broke, which whoever reads the stream finds out.
+  // An empty body is a broken connection, which the reader of the stream detects.
   if (beginning === "" || /^(data|event|id|retry)?:/.test(beginning)) return rest;
   const text = await readBounded(withBody(response, rest), maxErrorText);
   if (beginning.startsWith("<")) throw new UnusableAnswerError("page");
@@ -92,7 +72,7 @@ function withBody(response: Response, body: ReadableStream<Uint8Array> | null): 
   return new Response(body, { status: response.status, statusText: response.statusText, headers: response.headers });
 }
 
-/** The failure that a body with status 200 reports, if it is one. */
+/** The error in a body with status 200, if it is one. */
 function reportedIn(text: string): ReportedError | null {
   try {
     const body: unknown = JSON.parse(text);
@@ -113,13 +93,13 @@ export async function readBounded(response: Response, length: number): Promise<s
   let text = "";
   for await (const piece of response.body as unknown as AsyncIterable<Uint8Array>) {
     text += decoder.decode(piece, { stream: true });
-    // Leaving the loop ends the connection.
+    // Leaving the loop closes the connection.
     if (text.length >= length) break;
   }
   return text.slice(0, length);
 }
 
-/** Milliseconds that `retry-after-ms` or `Retry-After` (seconds or a date) asks to wait, if any. */
+/** Delay in ms of `retry-after-ms` or `Retry-After` (seconds or a date), if any. */
 export function readRetryAfter(headers: Headers, now: number): number | undefined {
   const exact = Number.parseFloat(headers.get("retry-after-ms") ?? "");
   if (Number.isFinite(exact)) return Math.max(0, exact);

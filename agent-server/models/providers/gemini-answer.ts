@@ -2,25 +2,25 @@ import { randomUUID } from "node:crypto";
 import type { FinishReason, GenerateContentResponse, Part } from "@google/genai/web";
 import { addUsage, noUsage, type Usage } from "../../contract/chat.ts";
 import type { AssistantContent, ModelEvent, StopReason } from "../request.ts";
-import { CutStreamError, ReportedError } from "./failures.ts";
+import { CutStreamError, ReportedError } from "./stream-errors.ts";
 import type { Replay } from "./gemini-request.ts";
 
-/** A chunk of a streamed answer, as REST gives it and the SDK passes it on. */
+/** A chunk of a streamed answer, the same from REST and from the SDK. */
 export type GeminiChunk = Pick<GenerateContentResponse, "candidates" | "usageMetadata" | "promptFeedback">;
 
 /** How one request of an answer ended. */
 interface Ending {
   finish: string | undefined;
-  /** With which the answer goes on, where it was cut by the limit of one request. */
+  /** The content to continue from, after the limit of one request. */
   continuation: string | undefined;
   usage: Usage;
 }
 
-/** Requests of one answer; an answer as long as that has lost its way. */
+/** Maximum number of requests for one answer. */
 const maxRequests = 16;
 
 /**
- * An answer of generateContent. One that the server cut by its own limit of a request goes on with the next, as the SDK would; the
+ * An answer of generateContent. An answer that the server truncates at the limit of one request is continued with the next, as the SDK does; the
  * tokens of all of them count.
  * @throws CutStreamError, ReportedError
  */
@@ -40,7 +40,7 @@ export async function* readAnswer(
       stream = await goOn(continuation);
       continue;
     }
-    // The model wrote a call that cannot be read; Gemini gives nothing of it, so another try is all that helps.
+    // The model wrote an invalid call, which Gemini does not return, so only a retry helps.
     if (finish === "MALFORMED_FUNCTION_CALL" || finish === "UNEXPECTED_TOOL_CALL" || finish === "MALFORMED_RESPONSE")
       throw new ReportedError("server_error", "the model wrote a tool call that cannot be read");
     const hasCalls = content.some((part) => part.type === "tool_call");
@@ -74,8 +74,8 @@ interface ReportedUsage {
 }
 
 /**
- * Tokens as Gemini reports them, each report the whole so far; a report may leave out what one before it told. Thoughts and results
- * of the provider's own tools are counted apart from answer and prompt; cached ones are part of the prompt.
+ * Cumulative token counts; a report may omit earlier ones. Reasoning tokens and results of the provider's own tools are counted apart from
+ * output and input; cached tokens are part of the input.
  */
 export function toUsage(reported: ReportedUsage, before: Usage = noUsage()): Usage {
   const tools = reported.toolUsePromptTokenCount ?? before.toolTokens;
@@ -113,7 +113,7 @@ function addPart(content: AssistantContent[], part: Part): ModelEvent | undefine
     if (last?.type === type && !("replay" in last)) last.text += text;
     else content.push({ type, text });
   }
-  // A signature on words: kept as a thought without words, sent back where it stood.
+  // A signature of text: kept as a thinking block without text and sent back in its place.
   if (part.thoughtSignature !== undefined) content.push({ type: "thinking", text: "", replay: { provider: "gemini", block: signature } });
   return text === "" ? undefined : { type, text };
 }

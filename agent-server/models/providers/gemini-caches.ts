@@ -1,41 +1,41 @@
 import { createHash } from "node:crypto";
 import type { Usage } from "../../contract/chat.ts";
-import type { Connection } from "./connection.ts";
-import { statusOf } from "./errors.ts";
+import type { Connection } from "./types.ts";
+import { statusOf } from "./error-mapping.ts";
 import type { GeminiRequest } from "./gemini-request.ts";
 import { askJson } from "./rest.ts";
-import type { ServerMemory } from "./server-memory.ts";
+import type { ServerMemory } from "./types.ts";
 
 /**
- * Explicit caches of Gemini (cachedContents): tools and system prompt of a task, kept by the server, paid by the hour. The server
- * also caches by itself what begins alike, for nothing; so one is made only after it was seen that it does not. Caches are found
- * again by the hash of what they hold, kept alive while they are used, and deleted when the last task that used them has ended.
+ * Explicit caches of Gemini (cachedContents): a task's tools and system prompt, stored by the server and paid by the hour. The server also
+ * caches common prefixes implicitly, for free; so a cache is created only when it does not. Caches are identified by the hash of their
+ * content, kept alive while they are used, and deleted when the last task that used them has ended.
  */
 export interface GeminiCaches {
-  /** The cache to send a request with; null: send it whole. */
+  /** The cache for a request; null: send it whole. */
   use(connection: Connection, request: GeminiRequest, cacheKey: string | undefined): UsedCache | null;
-  /** Told of every answer: what it cost says whether the server caches by itself. Makes a cache, behind the answer, where it pays. */
+  /** Called with the usage of every answer, which shows whether the server caches implicitly. Creates a cache afterward, where it pays off. */
   answered(connection: Connection, request: GeminiRequest, cacheKey: string | undefined, usage: Usage): void;
-  /** The server does not know it any more. */
+  /** The server no longer has it. */
   forget(name: string): void;
   /** A task has ended. */
   release(cacheKey: string): Promise<void>;
-  /** Resolves when nothing is being made or kept alive. */
+  /** Resolves when no creation or renewal is in progress. */
   settled(): Promise<void>;
-  /** Deletes all. */
+  /** Deletes all caches. */
   close(): Promise<void>;
 }
 
 export interface UsedCache {
   name: string;
-  /** Tokens that making it took, told once: they are paid as input. */
+  /** Tokens of its creation, reported once: they are billed as input. */
   writtenTokens: number;
 }
 
 interface Entry {
   holders: Set<string>;
   requests: number;
-  /** The server reads this beginning from a cache of its own. */
+  /** The server caches this prefix implicitly. */
   byItself: boolean;
   making: boolean;
   refused: boolean;
@@ -43,12 +43,12 @@ interface Entry {
 }
 
 const ttlSeconds = 600;
-/** What is about to end is not used. */
+/** A cache that is about to expire is not used. */
 const marginMs = 15_000;
-const patienceMs = 10_000;
+const timeoutMs = 10_000;
 const lettersPerToken = 4;
 
-/** The caches of all Gemini servers, kept in the memory of servers. */
+/** The caches of all Gemini servers, part of the server memory. */
 export function geminiCaches(memory: ServerMemory): GeminiCaches {
   const known = memory.caches.get("gemini") as GeminiCaches | undefined;
   const caches = known ?? createGeminiCaches(memory);
@@ -68,7 +68,7 @@ export function createGeminiCaches(memory: Pick<ServerMemory, "record">, now: ()
   const entryFor = (connection: Connection, request: GeminiRequest, cacheKey: string | undefined): Entry | null => {
     if (cacheKey === undefined) return null;
     const held = JSON.stringify([connection.baseUrl, connection.key, request.model, request.prefix]);
-    // Fewer tokens are refused (4096 of Pro models, 1024 of others).
+    // Shorter prefixes are rejected (4096 tokens for Pro models, 1024 for others).
     if (JSON.stringify(request.prefix).length < (request.model.includes("pro") ? 4096 : 1024) * lettersPerToken) return null;
     const hash = createHash("sha256").update(held).digest("hex");
     const entry = entries.get(hash) ?? { holders: new Set(), requests: 0, byItself: false, making: false, refused: false, cache: null };
@@ -85,7 +85,7 @@ export function createGeminiCaches(memory: Pick<ServerMemory, "record">, now: ()
           url: `${apiRoot(connection)}/cachedContents`,
           headers: keyHeader(connection),
           body: { model: `models/${request.model}`, ...request.prefix, ttl: `${ttlSeconds}s` },
-          signal: AbortSignal.timeout(patienceMs),
+          signal: AbortSignal.timeout(timeoutMs),
         }),
       );
       const tokens: unknown = Reflect.get(Object(made["usageMetadata"]), "totalTokenCount");
@@ -93,7 +93,7 @@ export function createGeminiCaches(memory: Pick<ServerMemory, "record">, now: ()
       if (typeof name !== "string") return;
       const untold = typeof tokens === "number" ? tokens : 0;
       entry.cache = { name, expiresAt: now() + ttlSeconds * 1000, untold, connection };
-      // Its last task ended while it was being made.
+      // Its last task ended during the creation.
       if (entry.holders.size === 0) await remove(entry);
     } catch (cause) {
       const status = statusOf(cause);
@@ -112,7 +112,7 @@ export function createGeminiCaches(memory: Pick<ServerMemory, "record">, now: ()
       headers: keyHeader(cache.connection),
       method: "PATCH",
       body: { ttl: `${ttlSeconds}s` },
-      signal: AbortSignal.timeout(patienceMs),
+      signal: AbortSignal.timeout(timeoutMs),
     });
   }
 
@@ -126,7 +126,7 @@ export function createGeminiCaches(memory: Pick<ServerMemory, "record">, now: ()
         url: `${apiRoot(connection)}/${name}`,
         headers: keyHeader(connection),
         method: "DELETE",
-        signal: AbortSignal.timeout(patienceMs),
+        signal: AbortSignal.timeout(timeoutMs),
       }),
     );
   }
@@ -148,7 +148,7 @@ export function createGeminiCaches(memory: Pick<ServerMemory, "record">, now: ()
       const entry = entryFor(connection, request, cacheKey);
       if (entry === null || entry.cache !== null) return;
       entry.requests++;
-      // The first cannot have been read from anywhere; the second tells.
+      // The first request cannot hit a cache; the second shows it.
       if (usage.cachedInputTokens > 0) entry.byItself = true;
       if (entry.requests >= 2 && !entry.byItself && !entry.making && !entry.refused) behind(make(connection, request, entry));
     },
@@ -158,7 +158,7 @@ export function createGeminiCaches(memory: Pick<ServerMemory, "record">, now: ()
     async release(cacheKey) {
       const left = [...entries].filter(([, { holders }]) => holders.delete(cacheKey) && holders.size === 0);
       for (const [hash, entry] of left) if (!entry.making) entries.delete(hash);
-      // One that cannot be deleted ends by itself within minutes.
+      // A cache that cannot be deleted expires within minutes.
       await Promise.allSettled(left.map(([, entry]) => remove(entry)));
     },
     async settled() {
@@ -175,7 +175,7 @@ export function createGeminiCaches(memory: Pick<ServerMemory, "record">, now: ()
 
 const versionInPath = /\/(v1(?:beta|alpha)?)\/?$/;
 
-/** The version of the API that stands in the address, if any. */
+/** The API version in the address, if any. */
 export function versionOf(connection: Connection): string | undefined {
   return versionInPath.exec(connection.baseUrl)?.[1];
 }

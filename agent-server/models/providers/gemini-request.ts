@@ -1,18 +1,18 @@
 import type { Content, FunctionDeclaration, FunctionResponsePart, Part, ThinkingConfig, ThinkingLevel } from "@google/genai/web";
 import type { AssistantContent, ModelMessage, ModelRequest, ToolResult } from "../request.ts";
 import { effortOf } from "./effort.ts";
-import type { ProviderCall } from "./provider.ts";
-import { adaptSchema, geminiDialect } from "./schema.ts";
+import type { ProviderCall } from "./types.ts";
+import { adaptSchema, geminiDialect } from "./tool-schema.ts";
 import type { MaySend } from "./server-memory.ts";
-import { inWords } from "./response-schema.ts";
+import { formatDuration } from "./response-schema.ts";
 
-/** The beginning of every request of a task: what an explicit cache can hold. */
+/** The prefix of every request of a task, which an explicit cache can hold. */
 export interface GeminiPrefix {
   systemInstruction?: Content;
   tools?: { functionDeclarations: FunctionDeclaration[] }[];
 }
 
-/** What of a request is no conversation; REST calls it `generationConfig`. */
+/** Settings of a request; REST calls them `generationConfig`. */
 export interface GenerationConfig {
   maxOutputTokens: number;
   temperature?: number;
@@ -21,7 +21,7 @@ export interface GenerationConfig {
   responseJsonSchema?: unknown;
 }
 
-/** A request as both modes send it. */
+/** The request of both modes. */
 export interface GeminiRequest {
   model: string;
   prefix: GeminiPrefix;
@@ -29,7 +29,7 @@ export interface GeminiRequest {
   generation: GenerationConfig;
 }
 
-/** What not every model knows, and how a refusal speaks of it. */
+/** Parts that not every model supports, and the error text for each. */
 export const optionalParts = {
   cached: { says: /cached.?content/i, onlyHere: true },
   level: { says: /thinking.?level|thinking.?budget|thinking/i },
@@ -43,8 +43,8 @@ export function toRequest(request: ModelRequest, call: ProviderCall, may: MaySen
   const schema = responseSchema === undefined ? null : adaptSchema(responseSchema.schema, geminiDialect);
   const byMode = responseSchema !== undefined && (schema !== null || responseSchema.schema["type"] === "object");
   const isAsked = byMode && mayAnswerAsJson(request, call.model) && may("schema");
-  // A schema in words where it cannot be told otherwise.
-  const words = responseSchema !== undefined && (schema === null || !isAsked) ? inWords(responseSchema) : "";
+  // Describes the schema in the prompt where there is no other way.
+  const words = responseSchema !== undefined && (schema === null || !isAsked) ? formatDuration(responseSchema) : "";
   const system = [request.system, words].filter((text) => text !== "").join("\n\n");
   const thinkingConfig = toThinking(call, may);
   return {
@@ -75,22 +75,22 @@ export function toRequest(request: ModelRequest, call: ProviderCall, may: MaySen
   };
 }
 
-/** Gemini 2 answers either as JSON or with tools. */
+/** Gemini 2 supports either JSON answers or tools. */
 function mayAnswerAsJson(request: ModelRequest, model: string): boolean {
   return request.tools.length === 0 || !knowsBudgets(model);
 }
 
-/** Gemini 2 takes a budget, later models a level. */
+/** Gemini 2 has a budget, later models a level. */
 function toThinking(call: ProviderCall, may: MaySend): ThinkingConfig | undefined {
   const { thinking } = call;
   if (thinking === undefined) return undefined;
   if (!may("level")) return thinking.enabled ? { includeThoughts: true } : undefined;
   if (knowsBudgets(call.model)) {
     if (thinking.enabled) return { includeThoughts: true, thinkingBudget: thinking.budgetTokens };
-    // Pro cannot but think; 128 is the least it takes.
+    // Pro always thinks; 128 is its minimum.
     return { thinkingBudget: call.model.includes("pro") ? 128 : 0 };
   }
-  // The SDK's type is an enumeration of these very words, which only its code holds.
+  // The SDK's type is an enumeration of these strings, whose values exist only in its code.
   const level = (thinking.enabled ? effortOf(thinking.budgetTokens) : "low").toUpperCase() as ThinkingLevel;
   return { ...(thinking.enabled ? { includeThoughts: true } : {}), thinkingLevel: level };
 }
@@ -126,8 +126,8 @@ function toModelParts(content: readonly AssistantContent[], calls: Map<string, R
     if (part.type === "thinking")
       return replay?.thoughtSignature === undefined ? [] : [{ text: "", thoughtSignature: replay.thoughtSignature }];
     if (replay !== undefined) calls.set(part.id, replay);
-    // Gemini 3 and later check the signature of the first call of a step. A call another model made has none; this is the
-    // documented value that skips the check.
+    // Gemini 3 and later check the signature of the first call of a step. A call of another model has none; this documented value skips
+    // the check.
     const signature = replay?.thoughtSignature ?? (isFirstCall && !knowsBudgets(model) ? "skip_thought_signature_validator" : undefined);
     isFirstCall = false;
     return [
@@ -147,7 +147,7 @@ function toUserParts(
 ): Part[] {
   if (message.role === "user") return message.content.map((part) => (part.type === "text" ? { text: part.text } : toImage(part)));
   const responses = message.results.map((result): Part => ({ functionResponse: toResponse(result, calls, model, may) }));
-  // Where a result cannot hold images they follow the results, which must stand together.
+  // Where a result cannot contain images, they follow the results, which must be adjacent.
   const images = message.results.flatMap((result) => (holdsImages(result, model, may) ? [] : (result.images ?? [])));
   return [...responses, ...images.map(toImage)];
 }

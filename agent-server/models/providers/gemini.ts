@@ -1,13 +1,14 @@
 import type { GenerateContentConfig, GoogleGenAI } from "@google/genai/web";
 import type { ModelEvent } from "../request.ts";
-import { watchFetch, type Connection } from "./connection.ts";
-import { wordError, wordErrors } from "./errors.ts";
-import { ReportedError, StatusError } from "./failures.ts";
+import { watchFetch } from "./connection.ts";
+import type { Connection } from "./types.ts";
+import { mapError, mapErrors } from "./error-mapping.ts";
+import { ReportedError, StatusError } from "./stream-errors.ts";
 import { readAnswer, type GeminiChunk } from "./gemini-answer.ts";
 import { apiRoot, geminiCaches, hostRoot, keyHeader, versionOf } from "./gemini-caches.ts";
 import { optionalParts, toRequest, type GeminiRequest } from "./gemini-request.ts";
-import type { Provider } from "./provider.ts";
-import { asText, isRecord } from "./records.ts";
+import type { Provider } from "./types.ts";
+import { asText, isRecord } from "./is-record.ts";
 import { askJson, openEvents, parseEvent } from "./rest.ts";
 import { readServerSentEvents, type ServerSentEvent } from "./server-sent-events.ts";
 import { createServerMemory, withoutRefused } from "./server-memory.ts";
@@ -15,14 +16,14 @@ import { bareAnswer } from "./response-schema.ts";
 
 interface Sent {
   request: GeminiRequest;
-  /** The name of the cache that stands for tools and system prompt. */
+  /** The name of the cache that replaces tools and system prompt. */
   cached: string | null;
   continuationToken?: string;
 }
 
-/** How the two modes reach the server. */
+/** The transport of a mode. */
 interface Transport {
-  /** Resolves when the server has agreed to answer. */
+  /** Resolves when the server begins its answer. */
   open(sent: Sent, fetcher: typeof fetch, signal: AbortSignal): Promise<AsyncIterable<GeminiChunk>>;
   listModels(signal: AbortSignal): AsyncIterable<ListedModel>;
 }
@@ -31,7 +32,7 @@ interface ListedModel {
   name?: string | undefined;
   displayName?: string | undefined;
   inputTokenLimit?: number | undefined;
-  /** What it can be asked for. */
+  /** The supported methods. */
   actions?: readonly string[] | undefined;
 }
 
@@ -49,7 +50,7 @@ export function createGemini(connection: Connection): Provider {
           const used = caches.use(connection, built, request.cacheKey);
           written += used?.writtenTokens ?? 0;
           const isKnown = used !== null && may("cached");
-          // The server does not know it any more.
+          // The server no longer has the cache.
           if (used !== null && !isKnown) caches.forget(used.name);
           const cached = isKnown ? used.name : null;
           return { first: await transport.open({ request: built, cached }, watched.fetch, signal), built, cached };
@@ -60,7 +61,7 @@ export function createGemini(connection: Connection): Provider {
           yield event.type === "done" ? withWritten(event, written) : event;
         }
       };
-      return wordErrors(events, { connection, model: call.model, signal, retryAfterMs: watched.retryAfterMs });
+      return mapErrors(events, { connection, model: call.model, signal, retryAfterMs: watched.retryAfterMs });
     },
     async listModels(signal) {
       try {
@@ -72,7 +73,7 @@ export function createGemini(connection: Connection): Provider {
         }
         return found;
       } catch (cause) {
-        throw wordError(cause, { connection, model: "", signal });
+        throw mapError(cause, { connection, model: "", signal });
       }
     },
   };
@@ -80,7 +81,7 @@ export function createGemini(connection: Connection): Provider {
 
 type Done = Extract<ModelEvent, { type: "done" }>;
 
-/** What making the cache took is counted with the first answer it served. */
+/** The tokens of a cache's creation are counted with the first answer that used it. */
 function withWritten(done: Done, written: number): Done {
   const { usage } = done;
   return written === 0
@@ -95,7 +96,7 @@ function overSdk(connection: Connection): Transport {
     return new sdk.GoogleGenAI({
       apiKey: connection.key ?? "",
       vertexai: false,
-      // The SDK adds the API's version itself; one that stands in the address counts. It retries nothing unless told to.
+      // The SDK adds the API version itself, unless the address contains one. It does not retry by default.
       httpOptions: { baseUrl: hostRoot(connection), fetch: fetcher, ...(version === undefined ? {} : { apiVersion: version }) },
     });
   }
@@ -105,7 +106,7 @@ function overSdk(connection: Connection): Transport {
         ...request.generation,
         ...(cached === null ? request.prefix : { cachedContent: cached }),
         abortSignal: signal,
-        // Going on is the reader's, so that both modes do it alike.
+        // gemini-answer.ts continues a truncated answer, so that both modes do it alike.
         automaticContinuation: false,
         ...(continuationToken === undefined ? {} : { continuationToken }),
       };
@@ -123,7 +124,7 @@ function overSdk(connection: Connection): Transport {
   };
 }
 
-/** The SDK understands events of one `data` line alone: others of the format are given to it as such. */
+/** The SDK supports only events with one `data` line, so others are converted. */
 function plainEvents(inner: typeof fetch): typeof fetch {
   return async (input, init) => {
     const response = await inner(input, init);

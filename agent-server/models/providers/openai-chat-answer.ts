@@ -3,7 +3,7 @@ import type { ChatCompletionChunk } from "openai/resources/chat/completions";
 import { noUsage, type Usage } from "../../contract/chat.ts";
 import type { ProviderKind } from "../../contract/models.ts";
 import type { AssistantContent, ModelEvent, StopReason } from "../request.ts";
-import { CutStreamError } from "./failures.ts";
+import { CutStreamError } from "./stream-errors.ts";
 import type { ReasoningField } from "./openai-chat-request.ts";
 import { wholeOutput } from "./openai-responses-answer.ts";
 import { toolCall, type MalformedCall } from "./tool-arguments.ts";
@@ -50,7 +50,7 @@ export async function* readAnswer(stream: AsyncIterable<ChatCompletionChunk>, ki
   yield { type: "done", content, malformed, stop: toStop(finish, calls.length > 0, refusal), usage };
 }
 
-/** Servers name the field of their thoughts differently (DeepSeek, llama-server: reasoning_content; Ollama, vLLM: reasoning). */
+/** Servers use different fields for reasoning (DeepSeek, llama-server: reasoning_content; Ollama, vLLM: reasoning). */
 function thoughtOf(delta: object): { field: ReasoningField["field"]; text: string } | undefined {
   for (const field of ["reasoning_content", "reasoning"] as const) {
     const text: unknown = Reflect.get(delta, field);
@@ -59,7 +59,7 @@ function thoughtOf(delta: object): { field: ReasoningField["field"]; text: strin
   return undefined;
 }
 
-/** Pieces belong together by index; some servers send every call whole under the same index, told apart by its id. */
+/** Chunks are joined by index; some servers send complete calls under the same index, with different ids. */
 function addCallPart(calls: (MalformedCall & { index: number })[], part: ChatCompletionChunk.Choice.Delta.ToolCall): void {
   const index = part.index ?? calls.length;
   const id = part.id ?? "";
@@ -69,7 +69,7 @@ function addCallPart(calls: (MalformedCall & { index: number })[], part: ChatCom
     call = { index, id: id === "" ? `call_${randomUUID().replaceAll("-", "")}` : id, name, raw: "" };
     calls.push(call);
   } else if (name !== "" && name !== call.name) call.name += name;
-  // Ollama has sent arguments as an object.
+  // Some versions of Ollama send arguments as an object.
   const raw: unknown = part.function?.arguments;
   call.raw += typeof raw === "string" ? raw : raw === undefined || raw === null ? "" : JSON.stringify(raw);
 }
@@ -88,7 +88,7 @@ interface ReportedUsage {
   completion_tokens_details?: { reasoning_tokens?: number | null } | null;
 }
 
-/** Tokens as chat completions report them, each report the whole so far. DeepSeek names what its cache gave in a field of its own. */
+/** Cumulative token counts of chat completions. DeepSeek has its own field for cached tokens. */
 export function toUsage(reported: ReportedUsage): Usage {
   const hit: unknown = Reflect.get(reported, "prompt_cache_hit_tokens");
   return {

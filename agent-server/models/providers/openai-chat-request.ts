@@ -2,12 +2,12 @@ import type { ChatCompletionCreateParamsStreaming, ChatCompletionMessageParam } 
 import type { ProviderKind } from "../../contract/models.ts";
 import type { AssistantContent, ModelMessage, ModelRequest } from "../request.ts";
 import { effortOf } from "./effort.ts";
-import type { ProviderCall } from "./provider.ts";
-import { adaptSchema, strictDialect } from "./schema.ts";
+import type { ProviderCall } from "./types.ts";
+import { adaptSchema, strictDialect } from "./tool-schema.ts";
 import type { MaySend } from "./server-memory.ts";
-import { inWords, schemaName } from "./response-schema.ts";
+import { formatDuration, schemaName } from "./response-schema.ts";
 
-/** What servers of this format do not all know, and how a refusal speaks of it. */
+/** Parts that not every server of this format supports, and the error text for each. */
 export const optionalParts = {
   stream_options: { says: /stream_options|include_usage/i },
   temperature: { says: /temperature/i },
@@ -15,7 +15,7 @@ export const optionalParts = {
   reasoning_effort: { says: /reasoning_effort/i },
   reasoning_content: { says: /reasoning_content|reasoning|extra inputs/i },
   tool_images: { says: /image|multimodal|vision/i, onlyHere: true },
-  // A template may fail on a schema in any words; a schema that was sent is given up before anything else is.
+  // A template may fail on a schema with any message; a schema is dropped before anything else.
   json_schema: { says: /^(400|422|501)\b/ },
   json_object: { says: /^(400|422|501)\b/ },
 };
@@ -29,10 +29,10 @@ export function toBody(request: ModelRequest, call: ProviderCall, kind: Provider
     model: call.model,
     messages: [
       ...(system === "" ? [] : [{ role: "system" as const, content: system }]),
-      // Reasoning goes back within a loop of tools and not beyond it: servers that want it want it there, others refuse it elsewhere.
+      // Reasoning is sent back within a tool loop only: some servers require it there, others reject it elsewhere.
       ...request.messages.flatMap((message, index) => toMessages(message, kind, index > loop ? may : () => false, may)),
     ],
-    // The servers behind this format know the old name; some proxies of newer models only the new one.
+    // Servers of this format know the old name; some proxies of newer models only the new one.
     ...(may("max_tokens") ? { max_tokens: call.maxTokens } : { max_completion_tokens: call.maxTokens }),
     stream: true,
     ...(may("stream_options") ? { stream_options: { include_usage: true } } : {}),
@@ -52,7 +52,7 @@ export function toBody(request: ModelRequest, call: ProviderCall, kind: Provider
   };
 }
 
-/** By schema; where that was refused as any JSON, and told in words; where that was refused too, by words alone. */
+/** By schema; where that was rejected, as any JSON described in the prompt; where that was rejected too, by the prompt alone. */
 function toStructure(
   request: ModelRequest,
   may: MaySend,
@@ -64,7 +64,7 @@ function toStructure(
     const told = { name: schemaName(responseSchema), schema: strict ?? responseSchema.schema, strict: strict !== null };
     return { format: { type: "json_schema", json_schema: told }, words: "" };
   }
-  const words = inWords(responseSchema);
+  const words = formatDuration(responseSchema);
   return responseSchema.schema["type"] === "object" && may("json_object") ? { format: { type: "json_object" }, words } : { words };
 }
 
@@ -74,7 +74,7 @@ function toMessages(message: ModelMessage, kind: ProviderKind, mayReplay: MaySen
       (result): ChatCompletionMessageParam => ({ role: "tool", tool_call_id: result.callId, content: result.text }),
     );
     const images = message.results.flatMap((result) => result.images ?? []);
-    // A result of a tool is text here: what it shows follows as the owner's.
+    // A tool result is text in this format, so its images follow in a user message.
     if (images.length === 0 || !may("tool_images")) return results;
     return [...results, { role: "user", content: [{ type: "text", text: "What the tools showed:" }, ...images.map(toImage)] }];
   }
@@ -103,7 +103,7 @@ function toImage({ mediaType, data }: { mediaType: string; data: string }) {
   return { type: "image_url" as const, image_url: { url: `data:${mediaType};base64,${data}` } };
 }
 
-/** The field that a server gave its reasoning in, and so takes it back by. */
+/** The field in which a server sent its reasoning, and expects it back. */
 export interface ReasoningField {
   field: "reasoning_content" | "reasoning";
 }

@@ -1,10 +1,11 @@
 import type { ModelEvent, ModelRequest } from "../request.ts";
-import { watchFetch, type Connection } from "./connection.ts";
-import { wordErrors } from "./errors.ts";
+import { watchFetch } from "./connection.ts";
+import type { Connection } from "./types.ts";
+import { mapErrors } from "./error-mapping.ts";
 import { readAnswer } from "./openai-chat-answer.ts";
 import { optionalParts, toBody } from "./openai-chat-request.ts";
 import { listOpenAIModels, openAITransport, type OpenAITransport } from "./openai-transport.ts";
-import type { Provider, ProviderCall } from "./provider.ts";
+import type { Provider, ProviderCall } from "./types.ts";
 import { withoutRefused } from "./server-memory.ts";
 import { bareAnswer } from "./response-schema.ts";
 
@@ -18,7 +19,7 @@ export function createOpenAIChat(connection: Connection): Provider {
         const answer = await answerByChat(connection, transport, request, call, watched.fetch, signal);
         yield* bareAnswer(answer, request);
       };
-      return wordErrors(events, { connection, model: call.model, signal, retryAfterMs: watched.retryAfterMs });
+      return mapErrors(events, { connection, model: call.model, signal, retryAfterMs: watched.retryAfterMs });
     },
     listModels: (signal) => listOpenAIModels(connection, signal),
   };

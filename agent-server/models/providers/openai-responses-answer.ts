@@ -2,7 +2,7 @@ import type { Response, ResponseOutputItem, ResponseStreamEvent } from "openai/r
 import { noUsage, type Usage } from "../../contract/chat.ts";
 import type { ProviderKind } from "../../contract/models.ts";
 import type { AssistantContent, ModelEvent, StopReason } from "../request.ts";
-import { CutStreamError, ReportedError } from "./failures.ts";
+import { CutStreamError, ReportedError } from "./stream-errors.ts";
 import { toolCall, type MalformedCall } from "./tool-arguments.ts";
 
 /** An answer of the Responses API, event by event. @throws CutStreamError, ReportedError */
@@ -47,7 +47,7 @@ export async function* readAnswer(stream: AsyncIterable<ResponseStreamEvent>, ki
     }
   }
   if (last === undefined) throw new CutStreamError();
-  // Servers may give the whole only at the end.
+  // Some servers send the text only at the end.
   if (items.size === 0) for (const [index, item] of (last.output ?? []).entries()) items.set(index, item);
   const malformed: MalformedCall[] = [];
   const content = [...items.entries()]
@@ -74,7 +74,7 @@ function toContent(
   if (item.type !== "reasoning") return [];
   const summary = item.summary ?? [];
   const text = summary.length > 0 ? summary.map((part) => part.text).join("\n\n") : (item.content ?? []).map((part) => part.text).join("");
-  // Without its encrypted content the item exists nowhere, as nothing is stored, and cannot be referred to.
+  // Without its encrypted content the item is stored nowhere and cannot be referenced.
   if (typeof item.encrypted_content !== "string" || item.encrypted_content === "") return text === "" ? [] : [{ type: "thinking", text }];
   const block = { type: "reasoning", id: item.id, summary, encrypted_content: item.encrypted_content };
   return [{ type: "thinking", text, replay: { provider: kind, block } }];
@@ -99,7 +99,7 @@ interface ReportedUsage {
   output_tokens_details?: { reasoning_tokens?: number | null } | null;
 }
 
-/** Tokens as Responses reports them: cached and written ones are part of the input, reasoning part of the output. */
+/** Token counts of the Responses API: cached and cache-write tokens are part of the input, reasoning tokens part of the output. */
 export function toUsage(reported: ReportedUsage | null | undefined): Usage {
   const long = reported?.input_tokens_details?.cache_write_tokens_details?.ttl_12h_tokens ?? 0;
   return {
@@ -113,7 +113,7 @@ export function toUsage(reported: ReportedUsage | null | undefined): Usage {
   };
 }
 
-/** Some (xAI) count reasoning apart from the output: the total is what tells. */
+/** xAI counts reasoning tokens apart from the output, which the total shows. */
 export function wholeOutput(input: number | null | undefined, output: number | null | undefined, total: number | null | undefined): number {
   return Math.max(output ?? 0, (total ?? 0) - (input ?? 0), 0);
 }

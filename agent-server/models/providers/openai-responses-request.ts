@@ -7,15 +7,15 @@ import type {
 import type { ProviderKind } from "../../contract/models.ts";
 import type { ModelMessage, ModelRequest } from "../request.ts";
 import { effortOf } from "./effort.ts";
-import type { ProviderCall } from "./provider.ts";
-import { adaptSchema, strictDialect } from "./schema.ts";
+import type { ProviderCall } from "./types.ts";
+import { adaptSchema, strictDialect } from "./tool-schema.ts";
 import type { MaySend } from "./server-memory.ts";
-import { inWords, schemaName } from "./response-schema.ts";
+import { formatDuration, schemaName } from "./response-schema.ts";
 
-/** What not every model knows, and how a refusal speaks of it. */
+/** Parts that not every model supports, and the error text for each. */
 export const optionalParts = {
   temperature: { says: /temperature/i },
-  // Reasoning of another model or account cannot be read: the conversation goes on without it.
+  // Reasoning of another model or account cannot be decrypted: the conversation continues without it.
   replay: { says: /encrypted|reasoning' was provided|rs_/i, onlyHere: true },
   encrypted: { says: /include|encrypted_content/i },
   summary: { says: /summary/i },
@@ -25,7 +25,7 @@ export const optionalParts = {
   cache_key: { says: /prompt_cache_key/i },
 };
 
-/** The body of a request; nothing is stored at the provider. */
+/** The body of a request. The provider stores nothing. */
 export function toBody(request: ModelRequest, call: ProviderCall, kind: ProviderKind, may: MaySend): ResponseCreateParamsStreaming {
   const reasons = reasonsAtAll(call.model, kind);
   const hasReplay = request.messages.some(
@@ -56,13 +56,13 @@ export function toBody(request: ModelRequest, call: ProviderCall, kind: Provider
             strict: false,
           })),
         }),
-    // Routes requests that begin alike to the machine that has their beginning.
+    // Routes requests with a common prefix to the machine that has it cached.
     ...(request.cacheKey !== undefined && may("cache_key") ? { prompt_cache_key: request.cacheKey.slice(0, 64) } : {}),
     ...toConversation(request, call.model, kind, structure.words, replays, may),
   };
 }
 
-/** The system prompt and the conversation; what seldom changes first. */
+/** The system prompt and the conversation, the most stable parts first. */
 function toConversation(
   request: ModelRequest,
   model: string,
@@ -76,21 +76,21 @@ function toConversation(
   if (system === "") return { input };
   if (kind === "openai") {
     if (!writesAtBreakpoints(model) || request.cacheKey === undefined || !may("breakpoint")) return { instructions: system, input };
-    // From GPT-5.6 on a prefix is found where a breakpoint stands and nowhere else. The conversation's end has one by itself; this
-    // one lets another task read tools and system prompt.
+    // From GPT-5.6 on, a prefix is cached only at a breakpoint. The end of the conversation has one by itself; this one lets another task
+    // reuse tools and system prompt.
     const text: ResponseInputText = { type: "input_text", text: system, prompt_cache_breakpoint: { mode: "explicit" } };
     return { input: [{ role: "developer", content: [text] }, ...input] };
   }
-  // xAI knows no instructions beside the conversation.
+  // xAI does not support instructions apart from the conversation.
   return { input: [{ role: "system", content: system }, ...input] };
 }
 
-/** Models that neither reason nor know the parameters of reasoning; all later ones do. */
+/** Models that neither reason nor support reasoning parameters; all later ones do. */
 function reasonsAtAll(model: string, kind: ProviderKind): boolean {
   return kind === "xai" ? !/non-reasoning|^grok-[23](?!-mini)/.test(model) : !/^(gpt-3|gpt-4|chatgpt|.*-chat-latest)/.test(model);
 }
 
-/** OpenAI's models that reason take none. */
+/** OpenAI's reasoning models do not support it. */
 function takesTemperature(model: string, kind: ProviderKind): boolean {
   return kind === "xai" || !reasonsAtAll(model, kind);
 }
@@ -107,7 +107,7 @@ function toReasoning(
 ): NonNullable<ResponseCreateParamsStreaming["reasoning"]> | undefined {
   const { thinking } = call;
   if (thinking === undefined) return undefined;
-  // These think as they do and refuse to be told how much.
+  // These models reject a reasoning effort.
   const isFixed = kind === "xai" && /^grok-(4-0709|4-fast|4-1-fast|4\.20(?!-multi)|4$|code-fast)/.test(call.model);
   const effort = thinking.enabled ? effortOf(thinking.budgetTokens) : "low";
   const told = {
@@ -120,7 +120,7 @@ function toReasoning(
 function toStructure(request: ModelRequest, may: MaySend): { text?: NonNullable<ResponseCreateParamsStreaming["text"]>; words: string } {
   const { responseSchema } = request;
   if (responseSchema === undefined) return { words: "" };
-  if (responseSchema.schema["type"] !== "object" || !may("format")) return { words: inWords(responseSchema) };
+  if (responseSchema.schema["type"] !== "object" || !may("format")) return { words: formatDuration(responseSchema) };
   const strict = adaptSchema(responseSchema.schema, strictDialect);
   const format = { type: "json_schema" as const, name: schemaName(responseSchema) };
   return { text: { format: { ...format, schema: strict ?? responseSchema.schema, strict: strict !== null } }, words: "" };
@@ -152,7 +152,7 @@ function toImage({ mediaType, data }: { mediaType: string; data: string }): Resp
   return { type: "input_image", detail: "auto", image_url: `data:${mediaType};base64,${data}` };
 }
 
-/** Ids may hold 64 characters here. */
+/** Ids are limited to 64 characters in this API. */
 function toId(id: string): string {
   return id.slice(-64);
 }

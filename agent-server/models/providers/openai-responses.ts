@@ -1,14 +1,15 @@
 import type { ModelEvent } from "../request.ts";
-import { watchFetch, type Connection } from "./connection.ts";
-import { wordErrors } from "./errors.ts";
+import { watchFetch } from "./connection.ts";
+import type { Connection } from "./types.ts";
+import { mapErrors } from "./error-mapping.ts";
 import { readAnswer } from "./openai-responses-answer.ts";
 import { optionalParts, toBody } from "./openai-responses-request.ts";
 import { listOpenAIModels, openAITransport } from "./openai-transport.ts";
-import type { Provider } from "./provider.ts";
+import type { Provider } from "./types.ts";
 import { withoutRefused } from "./server-memory.ts";
 import { bareAnswer } from "./response-schema.ts";
 
-/** OpenAI through the Responses API, nothing stored there: reasoning is replayed from its encrypted content. */
+/** OpenAI through the Responses API without storage: reasoning is replayed from its encrypted content. */
 export function createOpenAIResponses(connection: Connection): Provider {
   const transport = openAITransport(connection);
   return {
@@ -20,7 +21,7 @@ export function createOpenAIResponses(connection: Connection): Provider {
         );
         yield* bareAnswer(readAnswer(answer, connection.kind), request);
       };
-      return wordErrors(events, { connection, model: call.model, signal, retryAfterMs: watched.retryAfterMs });
+      return mapErrors(events, { connection, model: call.model, signal, retryAfterMs: watched.retryAfterMs });
     },
     listModels: (signal) => listOpenAIModels(connection, signal),
   };

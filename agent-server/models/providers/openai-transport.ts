@@ -1,14 +1,15 @@
 import type { OpenAI } from "openai";
 import type { ChatCompletionChunk, ChatCompletionCreateParamsStreaming } from "openai/resources/chat/completions";
 import type { ResponseCreateParamsStreaming, ResponseStreamEvent } from "openai/resources/responses/responses";
-import { sdkTimeoutMs, type Connection } from "./connection.ts";
-import { wordError } from "./errors.ts";
-import { ReportedError } from "./failures.ts";
-import type { Provider } from "./provider.ts";
-import { asText, isRecord } from "./records.ts";
+import { sdkTimeoutMs } from "./connection.ts";
+import type { Connection } from "./types.ts";
+import { mapError } from "./error-mapping.ts";
+import { ReportedError } from "./stream-errors.ts";
+import type { Provider } from "./types.ts";
+import { asText, isRecord } from "./is-record.ts";
 import { askJson, openEvents, parseEvent } from "./rest.ts";
 
-/** How OpenAI, and every server that speaks its formats, is reached; each call resolves when the server has agreed to answer. */
+/** The transport of OpenAI-compatible servers; each call resolves when the server begins its answer. */
 export interface OpenAITransport {
   chat(
     body: ChatCompletionCreateParamsStreaming,
@@ -28,7 +29,7 @@ function overSdk(connection: Connection): OpenAITransport {
   async function client(fetcher: typeof fetch): Promise<OpenAI> {
     const sdk = await import("openai");
     return new sdk.OpenAI({
-      // The SDK wants a key; a server that needs none is told so by a header taken away again.
+      // The SDK requires a key; for a server without one, the header is removed again.
       apiKey: connection.key ?? "none",
       ...(connection.key === null ? { defaultHeaders: { Authorization: null } } : {}),
       baseURL: connection.baseUrl,
@@ -70,7 +71,7 @@ async function* read<Event>(events: Awaited<ReturnType<typeof openEvents>>): Asy
   for await (const event of events) {
     if (event.data === "[DONE]") return;
     const data = parseEvent(event);
-    // An `error` event of Responses carries its words itself and is read with the answer.
+    // An `error` event of the Responses API contains its own message and is read with the answer.
     if (data["error"] !== undefined && data["error"] !== null) throw reported(data["error"]);
     if (event.name === "error" && data["type"] !== "error") throw reported(data);
     yield data as Event;
@@ -83,7 +84,7 @@ function reported(error: unknown): ReportedError {
   return new ReportedError(type === "" ? "server_error" : type, asText(error["message"], ""));
 }
 
-/** Models that answer in words; OpenAI's own list has many that do not. */
+/** Models for text; OpenAI's list contains many others. */
 const speaksWords = /^(?!.*(audio|realtime|tts|transcribe|image|search|embedding|moderation|whisper|dall-e|imagine|sora))/;
 
 export async function listOpenAIModels(connection: Connection, signal: AbortSignal): ReturnType<Provider["listModels"]> {
@@ -94,11 +95,11 @@ export async function listOpenAIModels(connection: Connection, signal: AbortSign
         found.push({ model: model.id, displayName: model.id, contextWindow: windowOf(model) });
     return found;
   } catch (cause) {
-    throw wordError(cause, { connection, model: "", signal });
+    throw mapError(cause, { connection, model: "", signal });
   }
 }
 
-/** Servers that tell the window do it each in its own field (vLLM, OpenRouter, LM Studio, llama-server). */
+/** The context window, for which servers use different fields (vLLM, OpenRouter, LM Studio, llama-server). */
 function windowOf(model: object): number | null {
   const meta: unknown = Reflect.get(model, "meta");
   const named = ["max_model_len", "context_length", "max_context_length", "context_window"].map((key): unknown => Reflect.get(model, key));

@@ -1,23 +1,23 @@
 import type { ModelEvent, ModelRequest } from "../request.ts";
-import { withoutFillers } from "./schema.ts";
+import { withoutFillers } from "./tool-schema.ts";
 
 type ResponseSchema = NonNullable<ModelRequest["responseSchema"]>;
 type Done = Extract<ModelEvent, { type: "done" }>;
 
-/** What a model is told that has no other way to be given a schema. */
-export function inWords({ schema }: ResponseSchema): string {
+/** Describes a schema in the prompt, for models without another way. */
+export function formatDuration({ schema }: ResponseSchema): string {
   return `Answer with one JSON value that holds the following JSON Schema, and with nothing else: no words around it, no code fence.\n${JSON.stringify(schema)}`;
 }
 
-/** The name of a schema as every provider takes it. */
+/** The name of a schema in the form that every provider accepts. */
 export function schemaName({ name }: ResponseSchema): string {
   return name.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 64) || "answer";
 }
 
 /**
- * Passes an answer on. Of one that had to hold a schema, `done` carries the JSON alone as its only text, without what stands around
- * it and without fillers for optional properties; whether it holds the schema is for the room to check. Where the answer came as a
- * call of the tool `asTool` (how a model without structured output is asked), its arguments are the answer.
+ * Passes an answer through. For a structured answer, `done` contains the JSON as its only text, without surrounding text and without fillers for
+ * optional properties; structured-output.ts checks it against the schema. Where the model answered by calling the tool `asTool` (without
+ * native structured output), its arguments are the answer.
  */
 export async function* bareAnswer(
   events: AsyncIterable<ModelEvent>,
@@ -30,7 +30,7 @@ export async function* bareAnswer(
 function toBare(given: Done, { responseSchema }: ModelRequest, asTool: string | null): Done {
   if (responseSchema === undefined) return given;
   const done = asTool === null ? given : fromTool(given, asTool);
-  // Calls of other tools come before the answer; a refusal or a cut answer is told as what it is.
+  // Calls of other tools have priority over the answer; a refusal or a truncated answer is passed unchanged.
   if (done.stop !== "end") return done;
   const text = done.content.map((part) => (part.type === "text" ? part.text : "")).join("");
   const value = parseAnswer(text);
@@ -46,7 +46,7 @@ function fromTool(done: Done, name: string): Done {
   return { ...done, stop: "end", content: [...others, { type: "text", text: JSON.stringify(call.args) }] };
 }
 
-/** The JSON of an answer, though a model put a fence or words around it; undefined where there is none. */
+/** The JSON of an answer, even within a fence or other text; undefined without any. */
 export function parseAnswer(text: string): unknown {
   const trimmed = text.trim();
   const fenced = /```(?:json)?\s*\n([\s\S]*?)\n\s*```/i.exec(trimmed)?.[1];
@@ -56,7 +56,7 @@ export function parseAnswer(text: string): unknown {
     try {
       return JSON.parse(candidate) as unknown;
     } catch {
-      // The next candidate.
+      // Try the next candidate.
     }
   }
   return undefined;

@@ -1,5 +1,5 @@
 import { maxErrorText, readBounded } from "./connection.ts";
-import { CutStreamError, StatusError, UnusableAnswerError } from "./failures.ts";
+import { CutStreamError, StatusError, UnusableAnswerError } from "./stream-errors.ts";
 import { EventTooLongError, readServerSentEvents, type ServerSentEvent } from "./server-sent-events.ts";
 
 interface RestRequest {
@@ -12,8 +12,8 @@ interface RestRequest {
 }
 
 /**
- * Asks for a stream; resolves when the server has agreed to answer.
- * @throws StatusError when it refuses
+ * Requests a stream; resolves when the server begins its answer.
+ * @throws StatusError when it rejects the request
  */
 export async function openEvents(fetcher: typeof fetch, request: RestRequest): Promise<AsyncGenerator<ServerSentEvent>> {
   const response = await send(fetcher, request, "text/event-stream");
@@ -30,7 +30,7 @@ async function* read(response: Response): AsyncGenerator<ServerSentEvent> {
   }
 }
 
-/** The JSON object of an event's data. @throws CutStreamError for what is none: the stream broke there. */
+/** The JSON object of an event's data. @throws CutStreamError for anything else, since the stream broke there */
 export function parseEvent({ data }: ServerSentEvent): Record<string, unknown> {
   let value: unknown;
   try {
@@ -42,7 +42,7 @@ export function parseEvent({ data }: ServerSentEvent): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-/** One question, one JSON answer. @throws StatusError, UnusableAnswerError */
+/** Requests JSON. @throws StatusError, UnusableAnswerError */
 export async function askJson(fetcher: typeof fetch, request: RestRequest): Promise<Record<string, unknown>> {
   const response = await send(fetcher, request, "application/json");
   const text = await response.text();
@@ -50,7 +50,7 @@ export async function askJson(fetcher: typeof fetch, request: RestRequest): Prom
     const value: unknown = text === "" ? {} : JSON.parse(text);
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new UnusableAnswerError(/^\s*</.test(text) ? "page" : "no_stream");
 }
@@ -71,7 +71,7 @@ async function send(fetcher: typeof fetch, request: RestRequest, accept: string)
 function parsedOr(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
-    // Gemini wraps the error of a stream in a list.
+    // Gemini wraps the error of a stream in an array.
     return Array.isArray(value) ? value[0] : value;
   } catch {
     return text;

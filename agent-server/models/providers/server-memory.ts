@@ -1,40 +1,28 @@
-import type { Connection } from "./connection.ts";
-import { statusOf, wordsOf } from "./errors.ts";
-
-/** What was learned of the servers while this host runs: shared by all requests, so that nothing is asked twice in vain. */
-export interface ServerMemory {
-  /** Parts of a request that a server refused, by address, model and name. */
-  readonly refused: Set<string>;
-  /** State of one provider's caches, kept by that provider under its own name. */
-  readonly caches: Map<string, unknown>;
-  /** Does what leaves something at a server, with a receipt of it. */
-  readonly record: RecordEffect;
-}
-
-type RecordEffect = <T>(what: "create" | "delete", inputs: Record<string, string>, work: () => Promise<T>) => Promise<T>;
+import { statusOf, wordsOf } from "./error-mapping.ts";
+import type { Connection, RecordEffect, ServerMemory } from "./types.ts";
 
 export function createServerMemory(record: RecordEffect = (_what, _inputs, work) => work()): ServerMemory {
   return { refused: new Set(), caches: new Map(), record };
 }
 
-/** A part of a request that not every server or model knows. */
+/** A part of a request that not every server or model supports. */
 interface OptionalPart {
-  /** How a refusal speaks of it. */
+  /** Matches the error text of a rejection. */
   says: RegExp;
-  /** It depends on the conversation, not on the server: another request may carry it again. */
+  /** It depends on the conversation instead of the server: another request may contain it again. */
   onlyHere?: boolean;
 }
 
-/** Whether a part may be sent; asking means that it will be. */
+/** Whether a part may be sent. The caller sends it if so. */
 export type MaySend = (part: string) => boolean;
 
 const refusals = new Set([400, 403, 404, 405, 422, 501]);
 const aboutOther = /context.?(length|window|size)|too long|too many tokens|api.?key|credit|billing|quota/i;
 
 /**
- * Sends a request; where the server refuses a part that is optional, again without it, which is remembered once that worked. Parts
- * are tried in their order, at most one each time.
- * @throws whatever the last try threw
+ * Sends a request. When the server rejects an optional part, sends it again without that part and remembers it if that worked. Parts are
+ * dropped in their order, at most one per attempt.
+ * @throws the error of the last attempt
  */
 export async function withoutRefused<T>(
   connection: Connection,

@@ -7,8 +7,8 @@ export interface MalformedCall {
 }
 
 /**
- * A tool call from the arguments as the provider streamed them. What is no JSON object becomes a call with no arguments,
- * so that the answer can be replayed and the call answered, and is reported in `malformed`; such a call must not be run.
+ * A tool call from its streamed arguments. Arguments that are not a JSON object become a call without arguments, so that the answer can be
+ * replayed and the call answered, and an entry of `malformed`; such a call must not be run.
  */
 export function toolCall(
   call: MalformedCall,

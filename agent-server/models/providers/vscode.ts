@@ -3,16 +3,16 @@ import { noUsage } from "../../contract/chat.ts";
 import type { AskEditor, EditorModelMessage, EditorResult } from "../../contract/editor.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import type { AssistantContent, ModelEvent, ModelMessage, ModelRequest } from "../request.ts";
-import type { Provider } from "./provider.ts";
+import type { Provider } from "./types.ts";
 
 type Next = EditorResult<"languageModelNext">;
 
-/** Stands for the first model the editor offers. */
+/** The first model that the editor offers. */
 const anyModel = "auto";
 
 /**
- * The language models that the editor's other extensions offer (`vscode.lm`), behind the editor's own consent. They take no
- * temperature, show no thinking and have no cache to be told of; tokens are counted by the editor.
+ * The language models of the editor's other extensions (`vscode.lm`), which the editor asks consent for. They have no temperature, no visible
+ * thinking and no cache control; the editor counts tokens.
  */
 export function createEditorModels(displayName: string, ask: AskEditor): Provider {
   const words = (code: "unavailable" | "denied", reason: string, message: string, more: Record<string, unknown> = {}): LancelotError =>
@@ -31,8 +31,8 @@ export function createEditorModels(displayName: string, ask: AskEditor): Provide
     if (found !== undefined) return found;
     const message =
       items.length === 0
-        ? "The editor has no language model now. Install or sign in to an extension that offers one (such as GitHub Copilot), or choose another provider."
-        : `The editor has no language model "${wanted}" now. Choose another one.`;
+        ? "VS Code offers no language model. Install or sign in to an extension that offers one (such as GitHub Copilot), or choose another provider."
+        : `VS Code does not offer the language model "${wanted}". Choose another one.`;
     throw words("unavailable", "model", message, choose);
   }
 
@@ -81,15 +81,15 @@ export function createEditorModels(displayName: string, ask: AskEditor): Provide
         return words(
           "denied",
           "refused",
-          `The editor does not let Lancelot use ${model}. Allow it when the editor asks, or choose another provider.`,
+          `VS Code has not granted Lancelot access to ${model}. Allow it when VS Code asks, or choose another provider.`,
           choose,
         );
       case "blocked":
-        return words("unavailable", "rate_limited", `${model} of the editor refuses further requests for now: ${end.message}`, choose);
+        return words("unavailable", "rate_limited", `${model} (VS Code) is limiting requests: ${end.message}`, choose);
       case "missing":
-        return words("unavailable", "model", `The editor no longer has ${model}. Choose another one.`, choose);
+        return words("unavailable", "model", `VS Code no longer offers ${model}. Choose another one.`, choose);
       case "failed":
-        return words("unavailable", "server", `${model} of the editor failed: ${end.message}`, { retryable: true });
+        return words("unavailable", "server", `${model} (VS Code) failed: ${end.message}`, { retryable: true });
     }
   }
 

@@ -1,20 +1,21 @@
 import type { ModelEvent } from "../request.ts";
-import { watchFetch, type Connection } from "./connection.ts";
-import { wordErrors } from "./errors.ts";
+import { watchFetch } from "./connection.ts";
+import type { Connection } from "./types.ts";
+import { mapErrors } from "./error-mapping.ts";
 import { answerByChat } from "./openai-chat.ts";
 import { readAnswer } from "./openai-responses-answer.ts";
 import { optionalParts, toBody } from "./openai-responses-request.ts";
 import { listOpenAIModels, openAITransport } from "./openai-transport.ts";
-import type { Provider } from "./provider.ts";
+import type { Provider } from "./types.ts";
 import { withoutRefused } from "./server-memory.ts";
 import { bareAnswer } from "./response-schema.ts";
 
-/** An address without Responses answers so; the words of a model that is missing are others. */
+/** The error of an address without the Responses API; that of an unknown model differs. */
 const parts = { responses: { says: /^(404|405|501)\b(?!.*\bmodel\b)/i }, ...optionalParts };
 
 /**
- * xAI through its Responses API, the only one that gives reasoning back to be replayed; nothing is stored there. A server behind
- * the address that knows chat completions alone is asked by those, which is remembered.
+ * xAI through its Responses API without storage, the only one that returns reasoning for replay. A server with chat completions only is detected
+ * and remembered.
  */
 export function createXai(connection: Connection): Provider {
   const transport = openAITransport(connection);
@@ -29,7 +30,7 @@ export function createXai(connection: Connection): Provider {
         );
         yield* bareAnswer(answer, request);
       };
-      return wordErrors(events, { connection, model: call.model, signal, retryAfterMs: watched.retryAfterMs });
+      return mapErrors(events, { connection, model: call.model, signal, retryAfterMs: watched.retryAfterMs });
     },
     listModels: (signal) => listOpenAIModels(connection, signal),
   };

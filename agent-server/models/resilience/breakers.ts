@@ -3,23 +3,23 @@ import { LancelotError } from "../../contract/errors.ts";
 import type { BreakerState } from "../../contract/router.ts";
 import type { Ledger } from "../../receipts/receipts.ts";
 
-/** Numbers of config/router.yaml. */
+/** Settings of config/router.yaml. */
 export interface BreakerNumbers {
-  /** In a row. */
+  /** Failures in a row that open the circuit. */
   failures: number;
   openMs: number;
 }
 
 export interface Breakers {
   /**
-   * Asks whether a call may go to a provider. What is returned is to be told, once, how the call ended: null for an answer.
-   * @throws LancelotError `unavailable`, `data.reason: "breaker"`, when nothing is sent to it now
+   * Asks for permission to call a provider. The returned function must be called once with the error of the call, or null for an answer.
+   * @throws LancelotError `unavailable`, `data.reason: "breaker"`, while the circuit is open
    */
   enter(provider: { name: string; displayName: string }): Promise<(ended: LancelotError | null) => void>;
-  /** Nothing would be sent to it now. */
+  /** Whether calls to it are rejected now. */
   isOpen(name: string): boolean;
   states(): BreakerState[];
-  /** What kept it from answering is over: calls go to it again. */
+  /** Closes the circuit: the cause of its failures is over. */
   forget(name: string): void;
 }
 
@@ -30,10 +30,10 @@ interface Circuit {
   reason: string;
 }
 
-/** Failures of a provider itself. A wrong key, an empty account or a request it refuses is an answer: it lives. */
+/** Failures of the provider itself. A rejected key or request and an empty account are answers of a working provider. */
 const providersFaults: ReadonlySet<unknown> = new Set(["network", "cut", "overloaded", "server", "timeout"]);
 
-/** A circuit breaker for each provider (M9): after failures in a row nothing is sent to it for a while, then one call tries it. */
+/** A circuit breaker for each provider (M9): opens after failures in a row, then lets one call test the provider. */
 export function createBreakers(deps: { numbers: () => BreakerNumbers; ledger: Pick<Ledger, "record">; onChange: () => void }): Breakers {
   const circuits = new Map<string, Circuit>();
 
@@ -71,22 +71,22 @@ export function createBreakers(deps: { numbers: () => BreakerNumbers; ledger: Pi
     async enter({ name, displayName }) {
       const circuit = circuitOf(name);
       if (circuit.policy.state === CircuitState.HalfOpen)
-        throw leftAlone(`${displayName} failed and is being tried again by another request right now.`);
+        throw openCircuitError(`${displayName} is paused after repeated failures, and another request is testing it now.`);
       const over = Promise.withResolvers<void>();
       const begun = Promise.withResolvers<void>();
       const run = circuit.policy.execute(() => {
         begun.resolve();
         return over.promise;
       });
-      // What it rejects with is what `over` was told; only its refusal to begin is of interest here.
+      // It rejects with the error of the call, which the caller knows; only a rejected start matters here.
       run.catch(() => undefined);
       try {
         await Promise.race([begun.promise, run]);
       } catch (cause) {
         if (!(cause instanceof BrokenCircuitError)) throw cause;
         const seconds = Math.max(1, Math.ceil((waitsUntil(circuit) - Date.now()) / 1000));
-        throw leftAlone(
-          `${displayName} failed ${circuit.numbers.failures} times in a row, so it is left alone for ${seconds} s. ${circuit.reason}`,
+        throw openCircuitError(
+          `${displayName} failed ${circuit.numbers.failures} times in a row, so it is paused for ${seconds} s. ${circuit.reason}`,
           cause,
         );
       }
@@ -123,6 +123,6 @@ export function createBreakers(deps: { numbers: () => BreakerNumbers; ledger: Pi
   };
 }
 
-function leftAlone(message: string, cause?: unknown): LancelotError {
+function openCircuitError(message: string, cause?: unknown): LancelotError {
   return new LancelotError("unavailable", message.trim(), { data: { reason: "breaker", retryable: false, action: "choose_model" }, cause });
 }

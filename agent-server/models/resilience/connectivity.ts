@@ -1,24 +1,24 @@
-import type { Candidate } from "../selection.ts";
+import type { Candidate } from "../provider-selection.ts";
 
-/** `refused`: none of them answers, but something on the way refused, so it need not be the network. */
+/** `refused`: no provider answers, but a host refused the connection, so there may be a network. */
 export type Reach = "reachable" | "refused" | "offline";
 
-/** Whether the providers' servers can be reached at all (M9, offline detection). */
+/** Detects whether there is a network, by the providers' servers (M9). */
 export interface Connectivity {
-  /** There seemed to be no network when it was last looked. */
+  /** Whether the last check found no network. */
   isOffline(): boolean;
-  /** After a connection to one of them failed: tries the others. */
-  lookAfter(failed: string, error: unknown, candidates: readonly Candidate[]): Promise<Reach>;
-  /** While offline: looks again, unless that was done a moment ago. True when there is still no network. */
-  lookAgain(): Promise<boolean>;
+  /** Checks the other providers after a connection to one failed. */
+  checkAfterFailure(failed: string, error: unknown, candidates: readonly Candidate[]): Promise<Reach>;
+  /** Checks again while offline, unless it was checked just before. Returns true while there is no network. */
+  checkAgain(): Promise<boolean>;
   close(): void;
 }
 
-const patienceMs = 2_500;
+const timeoutMs = 2_500;
 const freshMs = 3_000;
 const againMs = 15_000;
 
-/** What a system says when a server cannot be reached: its name is not found, or no connection comes about. */
+/** System errors for an unreachable server: no name resolution, or no connection. */
 const noWay: ReadonlySet<string> = new Set([
   "ENOTFOUND",
   "EAI_AGAIN",
@@ -32,7 +32,7 @@ const noWay: ReadonlySet<string> = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
-/** How a failure came about, where it is that no connection did; `reachable` for every other. */
+/** Classifies an error; `reachable` for every error that is not a failed connection. */
 export function reachOfFailure(error: unknown): Reach {
   const codes = new Set<string>();
   const seen = new Set<unknown>();
@@ -49,8 +49,8 @@ export function reachOfFailure(error: unknown): Reach {
 }
 
 /**
- * @param deps.isCloud a provider that is reached over the network
- * @param deps.onChange told of each change, with whether it is offline now
+ * @param deps.isCloud whether a provider is reached over the network
+ * @param deps.onChange called for each change
  */
 export function createConnectivity(deps: {
   isCloud: (candidate: Candidate) => boolean;
@@ -69,12 +69,12 @@ export function createConnectivity(deps: {
     if (value === offline || closed) return;
     offline = value;
     if (timer !== null) clearInterval(timer);
-    // What is shown turns by itself, also while nobody asks a model.
+    // Keeps the displayed state current while no model is called.
     timer = value ? setInterval(() => void look([], deps.candidates).catch(() => undefined), againMs).unref() : null;
     deps.onChange(value);
   }
 
-  /** Several requests that fail at once look once. @param known what is known of one already, by name */
+  /** Concurrent failures share one check. @param known results that are known already, by name */
   function look(known: readonly [string, Reach][], candidates: () => Promise<readonly Candidate[]>): Promise<Reach> {
     looking ??= (async () => {
       try {
@@ -94,11 +94,11 @@ export function createConnectivity(deps: {
 
   return {
     isOffline: () => offline,
-    async lookAfter(failed, error, candidates) {
+    async checkAfterFailure(failed, error, candidates) {
       const own = reachOfFailure(error);
       return own === "reachable" ? own : look([[failed, own]], () => Promise.resolve(candidates));
     },
-    async lookAgain() {
+    async checkAgain() {
       if (!offline || deps.now() - lookedAt < freshMs) return offline;
       return (await look([], deps.candidates)) === "offline";
     },
@@ -109,12 +109,12 @@ export function createConnectivity(deps: {
   };
 }
 
-/** Any answer at all will do, also one that says no. */
+/** Any response counts, even a rejection. */
 async function reach({ connection }: Candidate): Promise<Reach> {
   if (connection === null) return "offline";
   try {
     const { origin } = new URL(connection.baseUrl);
-    const response = await connection.fetch(origin, { method: "HEAD", redirect: "manual", signal: AbortSignal.timeout(patienceMs) });
+    const response = await connection.fetch(origin, { method: "HEAD", redirect: "manual", signal: AbortSignal.timeout(timeoutMs) });
     await response.body?.cancel();
     return "reachable";
   } catch (error) {

@@ -1,20 +1,20 @@
 import { LancelotError } from "../../contract/errors.ts";
 import type { Lane, RouterDecision } from "../../contract/router.ts";
-import type { LoadedConfig } from "../config.ts";
+import type { LoadedConfig } from "../models-config.ts";
 import type { Breakers } from "../resilience/breakers.ts";
-import type { LoadedRouter } from "./config.ts";
+import type { LoadedRouter } from "./router-config.ts";
 import { lanesInUse } from "./lanes.ts";
-import type { Route } from "./router.ts";
+import type { Route } from "./types.ts";
 import type { Targets } from "./targets.ts";
 
 type Alternatives = RouterDecision["alternatives"];
-/** Where a lane would lead; empty where it leads nowhere, and why. */
+/** The target of a lane, or why it has none. */
 type Place = { lane: Lane; provider: string; model: string } | { problem: string };
 
-/** What would answer besides may be this old (ms): it is read by people, and asking keys and disks for it takes longer than deciding. */
+/** How long alternatives are cached (ms). People read them, and reading keys and disks for them takes longer than the decision. */
 const keptMs = 5_000;
 
-/** What was possible besides a route, and why it was not taken: the other lanes, then the owner's chain. */
+/** The alternatives to a route, and why they were not chosen: the other lanes, then the user's failover list. */
 export function createAlternatives(deps: {
   targets: Targets;
   breakers: Pick<Breakers, "isOpen">;
@@ -32,7 +32,7 @@ export function createAlternatives(deps: {
       known.places.get(key) ??
       deps.targets.resolve({ lane, provider }, models, rules.config).then(
         (target): Place => ({ lane: target.lane, provider: target.candidate.name, model: target.model.model }),
-        (error: unknown): Place => ({ problem: error instanceof LancelotError ? error.message : "It cannot be used." }),
+        (error: unknown): Place => ({ problem: error instanceof LancelotError ? error.message : "It is unavailable." }),
       );
     known.places.set(key, found);
     return found;
@@ -47,9 +47,9 @@ export function createAlternatives(deps: {
       else found.push({ ...there, reason });
     };
     for (const lane of ["flagship_deep", "flagship_fast", "local_utility"] as const)
-      if (lane !== route.lane && lanesInUse(config).includes(lane)) await add(lane, reasonAgainst(lane, route));
+      if (lane !== route.lane && lanesInUse(config).includes(lane)) await add(lane, whyNotLane(lane, route));
     for (const name of config.failover)
-      if (name !== route.model.provider) await add("flagship_fast", reasonAgainstProvider(name, route, deps.breakers), name);
+      if (name !== route.model.provider) await add("flagship_fast", whyNotProvider(name, route, deps.breakers), name);
     const seen = new Set([`${route.lane} ${route.model.provider} ${route.model.model}`]);
     return found.filter(({ lane, provider, model }) => {
       const key = `${lane} ${provider} ${model}`;
@@ -58,15 +58,15 @@ export function createAlternatives(deps: {
   };
 }
 
-function reasonAgainst(lane: Lane, route: Route): string {
-  if (route.rule === "override") return "You chose another for this task.";
-  if (route.tried.some((one) => one.endsWith(` ${lane}`))) return "Tried before, and failed.";
-  if (lane === "flagship_deep") return "Nothing in the request asks for it; it takes over when the fast one fails.";
-  if (lane === "flagship_fast") return "The request asks for the strong model.";
-  return "For local tasks, and when there is no network.";
+function whyNotLane(lane: Lane, route: Route): string {
+  if (route.rule === "override") return "You chose another model for this task.";
+  if (route.tried.some((one) => one.endsWith(` ${lane}`))) return "It failed.";
+  if (lane === "flagship_deep") return "Simple request; used when the fast model fails.";
+  if (lane === "flagship_fast") return "The request requires the strong model.";
+  return "Used for local tasks, and without a network.";
 }
 
-function reasonAgainstProvider(name: string, route: Route, breakers: Pick<Breakers, "isOpen">): string {
-  if (route.tried.some((one) => one.startsWith(`${name} `))) return "Tried before, and failed.";
-  return breakers.isOpen(name) ? "Left alone for a while after failures." : "In your failover chain.";
+function whyNotProvider(name: string, route: Route, breakers: Pick<Breakers, "isOpen">): string {
+  if (route.tried.some((one) => one.startsWith(`${name} `))) return "It failed.";
+  return breakers.isOpen(name) ? "Paused after repeated failures." : "In your failover list.";
 }

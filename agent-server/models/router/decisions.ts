@@ -1,14 +1,14 @@
 import type { RouterDecision, RouterStats } from "../../contract/router.ts";
 import type { Storage } from "../../storage/storage.ts";
 
-/** How many are kept. */
+/** Number of stored decisions. */
 export const keptDecisions = 200;
-/** A decision reaches the disk at most this long after it was made (ms): no call waits for it, and its receipt is there besides. */
+/** A decision is written to disk within this time (ms). No call waits for it, and its receipt is written separately. */
 const writeMs = 250;
 
-/** The last decisions of the router, over every window and restart. */
+/** The last decisions of the router, across windows and restarts. */
 export interface Decisions {
-  /** Keeps a decision, or what became of it. */
+  /** Stores a decision, or its result. */
   keep(decision: RouterDecision): void;
   /** Newest first. */
   list(limit: number, questId?: string): RouterDecision[];
@@ -22,7 +22,7 @@ interface Row {
   decision: string;
 }
 
-const endedWords = "The agent host ended while this ran.";
+const endedWords = "The agent host ended during the call.";
 
 export function createDecisions(storage: Storage): Decisions {
   const { db } = storage;
@@ -55,7 +55,7 @@ export function createDecisions(storage: Storage): Decisions {
     for (const decision of due) if (waiting.get(decision.id) === decision) waiting.delete(decision.id);
   }
 
-  /** A disk that is full or locked now is tried again with the next decision, and at the next look. */
+  /** After a failed write (a full or locked disk), the next decision or query retries it. */
   const writeQuietly = (): void => {
     try {
       write();

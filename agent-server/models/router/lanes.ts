@@ -1,34 +1,21 @@
-import type { Lane, ModelOverride, RouterDecision } from "../../contract/router.ts";
-import type { RouterConfig } from "./config.ts";
-import { findPhrase, sizeOf, withoutCode } from "./words.ts";
+import type { Lane } from "../../contract/router.ts";
+import type { RouterConfig } from "./router-config.ts";
+import type { CallTask, RoutingRule } from "./types.ts";
+import { findPhrase, sizeOf, withoutCode } from "./request-features.ts";
 
-/** What a call of a model is for. */
-export interface CallTask {
-  /** `plan`, `review`, `debug`, `edit`, `chat`, … or a local task such as `summarize`. */
-  readonly type: string;
-  /** The owner's words: risk and size are looked for in them. */
-  readonly text: string;
-  /** The owner's choice for this task. */
-  readonly override?: ModelOverride | undefined;
-  /** A profile the caller wants whatever the words say. */
-  readonly profile?: "fast" | "deep" | "cache" | undefined;
-}
-
-export type RoutingRule = RouterDecision["rule"];
-
-/** A lane with the rule that chose it and why, in a sentence. */
+/** A lane, the rule that chose it, and the reason for the user. */
 export interface LaneChoice {
   readonly lane: Lane;
   readonly rule: RoutingRule;
   readonly rationale: string;
 }
 
-/** Longer texts are looked at so far (characters). */
+/** Only the beginning of longer texts is examined (characters). */
 const lookedAt = 100_000;
 
 /**
- * The published algorithm (M1): every task gets one lane, the same for the same words. A lane that the owner's routing_order
- * leaves out is not used; the nearest that is in use takes its place and the rationale says so.
+ * The published algorithm (M1): every task gets one lane, always the same for the same text. A lane that the user's routing_order omits is
+ * replaced with the nearest lane in use, and the rationale says so.
  */
 export function chooseLane(config: RouterConfig, task: CallTask): LaneChoice {
   return inUse(config, chosenLane(config, task));
@@ -39,26 +26,25 @@ function chosenLane(config: RouterConfig, task: CallTask): LaneChoice {
   if (override?.lane !== undefined)
     return { lane: override.lane, rule: "override", rationale: `You chose ${named(override.lane)} for this task.` };
   const type = task.type.trim().toLowerCase();
-  if (type === "redact") return { lane: "local_redaction", rule: "redact", rationale: "Redaction is done on this machine." };
+  if (type === "redact") return { lane: "local_redaction", rule: "redact", rationale: "Redaction runs on this machine." };
   if (config.local_utility_tasks.includes(type))
-    return { lane: "local_utility", rule: "local_task", rationale: `${quote(type)} is a task for this machine.` };
-  if (task.profile === "deep")
-    return { lane: "flagship_deep", rule: "deep_task", rationale: "This step of the work asks for the strong model." };
+    return { lane: "local_utility", rule: "local_task", rationale: `${quote(type)} is a local task.` };
+  if (task.profile === "deep") return { lane: "flagship_deep", rule: "deep_task", rationale: "Strong model: this step requires it." };
   if (task.profile !== undefined)
-    return { lane: "flagship_fast", rule: "default", rationale: `This step of the work asks for the profile ${task.profile}.` };
+    return { lane: "flagship_fast", rule: "default", rationale: `Fast model: this step uses the profile ${task.profile}.` };
   if (config.deep_task_types.includes(type))
-    return { lane: "flagship_deep", rule: "deep_task", rationale: `${quote(type)} is work for the strong model.` };
+    return { lane: "flagship_deep", rule: "deep_task", rationale: `Strong model: ${quote(type)} is a complex task type.` };
   const words = withoutCode(task.text.slice(0, lookedAt));
   const risk = trigger(config, "risk");
   const found = risk === undefined ? null : findPhrase(words, risk.words ?? []);
   if (found !== null)
-    return { lane: "flagship_deep", rule: "risk", rationale: `${quote(found)} in the request means risk, so the strong model does it.` };
+    return { lane: "flagship_deep", rule: "risk", rationale: `Strong model: ${quote(found)} in the request indicates risk.` };
   const large = isLarge(config, words);
-  if (large !== null) return { lane: "flagship_deep", rule: "complexity", rationale: `The request ${large}, so the strong model does it.` };
+  if (large !== null) return { lane: "flagship_deep", rule: "complexity", rationale: `Strong model: the request ${large}.` };
   return {
     lane: "flagship_fast",
     rule: "default",
-    rationale: `Nothing in it asks for more than the fast model (${type === "" ? "chat" : type}).`,
+    rationale: "Fast model: simple request.",
   };
 }
 
@@ -73,12 +59,12 @@ function isLarge(config: RouterConfig, words: string): string | null {
   return null;
 }
 
-/** The trigger of a type; undefined where the owner left it out. */
+/** The trigger of a type; undefined where the user removed it. */
 export function trigger(config: RouterConfig, type: "risk" | "complexity" | "failure") {
   return config.escalation.triggers.find((one) => one.type === type);
 }
 
-/** The lanes in use, in the owner's order. */
+/** The lanes in use, in the user's order. */
 export function lanesInUse(config: RouterConfig): Lane[] {
   const order = config.routing_order.toSorted((one, other) => one.priority - other.priority).map(({ lane }) => lane);
   return [...new Set(order)];
@@ -95,13 +81,13 @@ function inUse(config: RouterConfig, choice: LaneChoice): LaneChoice {
   if (choice.rule === "override") return choice;
   const used = lanesInUse(config);
   const lane = nearest[choice.lane].find((one) => used.includes(one));
-  // Local tasks have no other place; and with no lane at all the local model is what sends nothing anywhere.
+  // Local tasks have no replacement; without any lane, the local model is used because it sends nothing.
   if (lane === choice.lane || (lane === undefined && choice.lane.startsWith("local"))) return choice;
   const instead = lane ?? "local_utility";
   return {
     ...choice,
     lane: instead,
-    rationale: `${choice.rationale} ${choice.lane} is not in your routing_order: ${named(instead)} does it.`,
+    rationale: `${choice.rationale} ${choice.lane} is not in your routing_order, so ${named(instead)} is used.`,
   };
 }
 
@@ -112,7 +98,7 @@ const names: Record<Lane, string> = {
   flagship_deep: "the strong model",
 };
 
-/** A lane as people read it. */
+/** The display name of a lane. */
 export function named(lane: Lane): string {
   return names[lane];
 }

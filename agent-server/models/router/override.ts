@@ -1,12 +1,12 @@
 import { LancelotError } from "../../contract/errors.ts";
 import type { ModelOverride } from "../../contract/router.ts";
-import type { LoadedConfig } from "../config.ts";
-import type { Selection } from "../selection.ts";
+import type { LoadedConfig } from "../models-config.ts";
+import type { Selection } from "../provider-selection.ts";
 import { isOnThisMachine } from "./targets.ts";
 
 /**
- * Whether an owner's choice for a task can be followed: its provider is one of models.yaml and can be used, and a local lane is not asked
- * of a provider that is elsewhere. Which models a provider takes it says itself.
+ * Checks whether a user's choice for a task can be used: its provider is in models.yaml and available, and a local lane is not combined with
+ * a remote provider. The provider itself checks the model.
  * @throws LancelotError `not_found`, `unavailable` or `invalid_params`
  */
 export async function checkOverride(override: ModelOverride, deps: { selection: Selection; config: () => LoadedConfig }): Promise<void> {
@@ -23,10 +23,10 @@ export async function checkOverride(override: ModelOverride, deps: { selection: 
   if (candidate.problem !== null)
     throw new LancelotError("unavailable", candidate.problem, { data: { what: "model", action: "choose_model" } });
   if (lane === "local_utility" && !isOnThisMachine(candidate))
-    throw new LancelotError("invalid_params", `${candidate.displayName} is not on this machine. Choose local, or another lane.`);
-  if (model !== undefined && candidate.kind === "local" && candidate.connection === null)
     throw new LancelotError(
       "invalid_params",
-      "The local model is chosen with Lancelot: Choose Model, not for one task. Leave the model out.",
+      `${candidate.displayName} is not on this machine. Choose the provider local, or another lane.`,
     );
+  if (model !== undefined && candidate.kind === "local" && candidate.connection === null)
+    throw new LancelotError("invalid_params", "Set the local model with *Lancelot: Choose model*, not for one task. Omit the model.");
 }

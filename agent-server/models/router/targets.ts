@@ -1,28 +1,28 @@
 import { LancelotError } from "../../contract/errors.ts";
 import type { Lane, ModelOverride } from "../../contract/router.ts";
-import type { LoadedConfig, Profile } from "../config.ts";
-import type { createListing } from "../listing.ts";
-import type { Local } from "../local/local.ts";
+import type { LoadedConfig, Profile } from "../models-config.ts";
+import type { createListing } from "../model-list.ts";
+import type { Local } from "../local/types.ts";
 import type { ActiveModel } from "../request.ts";
-import type { Candidate, Selection } from "../selection.ts";
-import type { RouterConfig } from "./config.ts";
+import type { Candidate, Selection } from "../provider-selection.ts";
+import type { RouterConfig } from "./router-config.ts";
 
-/** Where a call goes: a provider, and the profile of it with the model that answers. */
+/** The target of a call: a provider, its profile, and the model. */
 export interface Target {
   readonly lane: Lane;
   readonly candidate: Candidate;
   readonly profile: Profile;
   readonly model: ActiveModel;
-  /** What should be said of this choice beside the rule: the strong model is the fast one, for example. */
+  /** A note for the rationale, for example that the strong model is the fast one. */
   readonly note: string | null;
 }
 
-/** Which provider and model a lane means now. */
+/** A lane to resolve to its provider and model. */
 export interface Wanted {
   readonly lane: Lane;
   readonly profile?: "fast" | "deep" | "cache" | undefined;
   readonly override?: ModelOverride | undefined;
-  /** Name in models.yaml that goes before the configured one. */
+  /** Name in models.yaml that overrides the configured one. */
   readonly provider?: string | undefined;
 }
 
@@ -36,28 +36,26 @@ export interface TargetsDeps {
 
 export type Targets = ReturnType<typeof createTargets>;
 
-const patienceMs = 15_000;
+const timeoutMs = 15_000;
 
 export function createTargets({ selection, listing, local, chosen }: TargetsDeps) {
   /**
-   * @param loaded models.yaml as it is
-   * @throws LancelotError `unavailable` with the next step when what is wanted cannot answer now.
+   * @param loaded the current models.yaml
+   * @throws LancelotError `unavailable` with the next step when there is no usable target
    */
   async function resolve(wanted: Wanted, loaded: LoadedConfig, router: RouterConfig): Promise<Target> {
     const { lane, override } = wanted;
     const configured = lane === "local_redaction" ? router.lanes.local_utility : router.lanes[lane];
-    const name = override?.provider ?? wanted.provider ?? configured?.provider ?? (lane.startsWith("local") ? "local" : undefined);
+    const laneProvider = configured?.provider ?? (lane.startsWith("local") ? "local" : undefined);
+    const name = override?.provider ?? wanted.provider ?? laneProvider;
     const candidate = name === undefined ? await selection.select(loaded, chosen) : await selection.named(name, loaded, chosen);
     if (lane.startsWith("local") && !isOnThisMachine(candidate))
       throw new LancelotError(
         "unavailable",
-        `${candidate.displayName} is not on this machine, so it cannot do what belongs to ${lane}. Name a local one in config/router.yaml.`,
+        `${candidate.displayName} is not on this machine, so the lane ${lane} cannot use it. Set a local provider in config/router.yaml.`,
         { data: { what: "model", action: "choose_model" } },
       );
-    // A model that the owner named for the lane's provider says nothing about another one.
-    const ownModel = configured?.provider === undefined || configured.provider === candidate.name ? configured?.model : undefined;
-    const sameProvider = override?.provider === undefined || override.provider === configured?.provider;
-    const model = override?.model ?? (sameProvider ? ownModel : undefined);
+    const model = override?.model ?? ((await isOfLane()) ? configured?.model : undefined);
     const wantedProfile = wanted.profile ?? (lane === "flagship_deep" ? "deep" : "fast");
     if (candidate.kind === "local") return ofLocal(candidate, loaded, lane, model);
     const profile = profileOf(candidate, wantedProfile);
@@ -70,14 +68,23 @@ export function createTargets({ selection, listing, local, chosen }: TargetsDeps
       model: describe(candidate, used, loaded),
       note:
         lane === "flagship_deep" && model === undefined && !hasOwnDeep(candidate)
-          ? `${candidate.displayName} has no deep profile of its own in models.yaml: its fast model answers.`
+          ? `${candidate.displayName} has no deep profile in models.yaml, so its fast model is used.`
           : null,
     };
+
+    /** The model configured for a lane is never sent to another provider. Without a provider of its own, the lane uses the active one. */
+    async function isOfLane(): Promise<boolean> {
+      if (configured?.model === undefined) return false;
+      if (override?.provider !== undefined) return override.provider === configured.provider;
+      if (wanted.provider === undefined) return true;
+      const owner = laneProvider ?? (await selection.select(loaded, chosen).catch(() => null))?.name;
+      return owner === wanted.provider;
+    }
   }
 
   async function ofLocal(candidate: Candidate, loaded: LoadedConfig, lane: Lane, wanted: string | undefined): Promise<Target> {
-    const note = lane === "flagship_deep" ? "The local model is the only one of its provider: it has no stronger one." : null;
-    // Whatever it is asked for, what it does is done here.
+    const note = lane === "flagship_deep" ? "The local provider has only one model." : null;
+    // The local model runs on this machine, whatever lane it answers for.
     const own: Lane = lane === "local_redaction" ? lane : "local_utility";
     const { name: provider, kind, displayName } = candidate;
     if (candidate.connection === null) {
@@ -85,7 +92,7 @@ export function createTargets({ selection, listing, local, chosen }: TargetsDeps
       if (wanted !== undefined && wanted !== name)
         throw new LancelotError(
           "unavailable",
-          `The local model is ${name}; ${wanted} is none of its own. Choose another provider for it, or leave the model out.`,
+          `The local model is ${name}, not ${wanted}. Choose another provider for ${wanted}, or omit the model.`,
           { data: { what: "model", action: "choose_model" } },
         );
       const model = { provider, kind, model: name, displayName, contextWindow, small };
@@ -106,44 +113,41 @@ export function createTargets({ selection, listing, local, chosen }: TargetsDeps
     return { provider, kind, model: profile.model, displayName, contextWindow, small: candidate.config?.small ?? false, ...notice };
   }
 
-  /** The model of a local server: the one named, else the first it offers. */
+  /** The model of a local server: the configured one, otherwise the first that it lists. */
   async function serverModel(candidate: Candidate, named: string): Promise<string> {
     if (named !== "auto") return named;
-    const [first] = await listing.ask(candidate, AbortSignal.timeout(patienceMs));
+    const [first] = await listing.ask(candidate, AbortSignal.timeout(timeoutMs));
     if (first !== undefined) return first.model;
-    throw new LancelotError(
-      "unavailable",
-      "The local server offers no model. Load one there, or name it as local.model in config/models.yaml.",
-    );
+    throw new LancelotError("unavailable", "The local server lists no models. Load one there, or set local.model in config/models.yaml.");
   }
 
-  /** The first model the editor offers. */
+  /** The first model that the editor offers. */
   async function editorsModel(candidate: Candidate): Promise<string> {
-    const [first] = await listing.ask(candidate, AbortSignal.timeout(patienceMs));
+    const [first] = await listing.ask(candidate, AbortSignal.timeout(timeoutMs));
     if (first !== undefined) return first.model;
     const message =
-      "The editor has no language model now. Install or sign in to an extension that offers one (such as GitHub Copilot), or choose another provider.";
+      "VS Code offers no language model. Install or sign in to an extension that offers one (such as GitHub Copilot), or choose another provider.";
     throw new LancelotError("unavailable", message, { data: { what: "model", action: "choose_model" } });
   }
 
   return { resolve };
 }
 
-/** The profile of a provider; what it does not have is its fast one. @throws LancelotError `unavailable` */
+/** The profile of a provider; the fast one where it is missing. @throws LancelotError `unavailable` */
 export function profileOf(candidate: Candidate, lane: "fast" | "deep" | "cache"): Profile {
   const profile = candidate.config?.[lane] ?? candidate.config?.fast;
   if (profile === undefined) throw new LancelotError("unavailable", `${candidate.displayName} has no fast profile in config/models.yaml.`);
   return profile;
 }
 
-/** The deep profile asks something else than the fast one: another model, or thinking. */
+/** Whether the deep profile differs from the fast one: another model, or thinking. */
 export function hasOwnDeep(candidate: Candidate): boolean {
   const { fast, deep } = candidate.config ?? {};
   if (deep === undefined || fast === undefined) return deep !== undefined;
   return deep.model !== fast.model || (deep.thinking?.enabled ?? false) !== (fast.thinking?.enabled ?? false);
 }
 
-/** A model computed here: nothing leaves the machine, and it may read a long prompt for minutes before its first word. */
+/** Whether the model runs on this machine: nothing leaves it, and a long prompt may take minutes before the first token. */
 export function isOnThisMachine(candidate: Candidate): boolean {
   if (candidate.connection === null) return candidate.kind === "local";
   const { hostname } = new URL(candidate.connection.baseUrl);

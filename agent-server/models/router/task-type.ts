@@ -1,10 +1,10 @@
 import type { IntentResult } from "../../contract/intent.ts";
-import { withoutCode } from "./words.ts";
+import { withoutCode } from "./request-features.ts";
 
-/** What a request of the owner is. None of them is a local task: those are the host's own. */
+/** The type of a user's request. Local tasks are not among them: only the host starts those. */
 export type TaskType = "plan" | "analyze" | "architect" | "review" | "debug" | "test" | "edit" | "explain" | "commit" | "question" | "chat";
 
-/** What slash commands ask for. */
+/** The types of slash commands. */
 const commands: Readonly<Record<string, TaskType>> = {
   plan: "plan",
   review: "review",
@@ -18,7 +18,7 @@ const commands: Readonly<Record<string, TaskType>> = {
   architect: "architect",
 };
 
-/** In this order: the first whose words are there. Words of a request, not of what it is about: they stand where one asks. */
+/** The first type whose words occur in the request decides. Words of its subject do not count: they are elsewhere in the sentence. */
 const signs: readonly (readonly [TaskType, RegExp])[] = [
   [
     "review",
@@ -50,19 +50,18 @@ const signs: readonly (readonly [TaskType, RegExp])[] = [
   ["question", /\?\s*$|^\W*(?:what|which|where|when|who|why|how|is|are|does|do|can|could|should|would)\b/i],
 ];
 
-/** Goes on with what was said before, and means nothing alone. */
+/** A follow-up that means nothing without the request before it. */
 const continuation =
   /^\W*(?:(?:yes|yep|yeah|ok|okay|sure|fine|good|great|right|please|go on|go ahead|go for it|continue|proceed|do (?:it|that|so)|carry on|next|and now|now|ja|weiter|mach weiter|oui|continue[rz]?|sí|si|sigue|adelante)[\s,.!]*){1,4}$/i;
 
-/** Words that set a request going alone: a question of this form is one. */
+/** Verbs that make a question a request. */
 const askedForIntents: Readonly<Partial<Record<IntentResult["intent"], TaskType>>> = { PLAN_REQUEST: "plan", MIXED_REQUEST: "plan" };
-/** A class that is less sure than this is left to the words. */
+/** Below this confidence, the rules decide. */
 const sureEnough = 0.6;
 
 /**
- * What kind of work a message asks for: its slash command, else its words, else what the intent lane says. The same message always gets
- * the same type.
- * @param before the type of the owner's message before, for words that go on with it
+ * The type of work that a message requests: by its slash command, otherwise by rules, otherwise by the intent classifier. Deterministic.
+ * @param before the type of the user's previous message, for follow-ups
  */
 export function taskTypeOf(message: { text: string; before?: TaskType | null; intent?: IntentResult | null }): TaskType {
   const text = message.text.trim();

@@ -2,26 +2,26 @@ import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import type { LocalServer } from "../../contract/models.ts";
 import type { GatedFetch } from "../../security/security.ts";
-import { createAsk } from "./ask.ts";
-import { displayNames, ModelList, recognise } from "./kinds.ts";
-import { holdsSchema } from "./structured.ts";
+import { createAsk } from "./server-request.ts";
+import { displayNames, ModelList, recognise } from "./server-kinds.ts";
+import { holdsSchema } from "./structured-output-probe.ts";
 
 export interface ServersDeps {
   gatedFetch: GatedFetch;
-  /** Providers of models.yaml that speak the OpenAI API, with their addresses. */
+  /** Providers of models.yaml with an OpenAI-compatible API, with their addresses. */
   configured: () => readonly { name: string; baseUrl: string }[];
-  /** Where they are looked for besides; the ports they come with, unless said. */
+  /** Further ports to check; the default ports of known servers when absent. */
   ports?: readonly number[];
-  /** Silence after which a port counts as empty. Milliseconds. */
-  patienceMs?: number;
+  /** Timeout of a port check (ms). */
+  timeoutMs?: number;
 }
 
-/** Model servers on this machine (M2): looked for when asked, used by the owner's act alone. */
+/** Model servers on this machine (M2): searched on request, used only by the user's choice. */
 export interface Servers {
   find(signal: AbortSignal): Promise<LocalServer[]>;
   /**
-   * A server and model the owner chose, as it is now, with whether the model answers in a JSON schema.
-   * @throws LancelotError `not_found` when it does not answer there any more or does not offer the model
+   * A server and model that the user chose, and whether the model supports JSON schemas.
+   * @throws LancelotError `not_found` when it no longer responds or does not offer the model
    */
   choose(url: string, model: string, signal: AbortSignal): Promise<LocalServer & { name: string; contextWindow: number | null }>;
 }
@@ -31,19 +31,19 @@ const knownPorts = { 11_434: "ollama", 8_080: "llama-server", 1_234: "lm-studio"
 const Refusal = z.object({ error: z.unknown() });
 
 export function createServers(deps: ServersDeps): Servers {
-  /** Whether a model holds a schema, by address and model: asked once while this host runs. */
+  /** Whether a model supports JSON schemas, by address and model; tested once per host process. */
   const structured = new Map<string, boolean>();
-  const { patienceMs = 1_500 } = deps;
+  const { timeoutMs = 1_500 } = deps;
 
   async function look(origin: string, signal: AbortSignal): Promise<LocalServer | null> {
     const fetch = deps.gatedFetch([origin]);
     const url = `${origin}/v1`;
-    const patience = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
-    const ask = createAsk(origin, fetch, patience);
+    const timeout = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const ask = createAsk(origin, fetch, timeout);
     const provider = deps.configured().find(({ baseUrl }) => sameAddress(baseUrl, url))?.name ?? null;
-    // All of them give this list, and it does no harm to whatever else may listen there; only then it is asked more.
+    // All of them provide this list, and the request harms no other program; only then more is requested.
     const list = await ask("/v1/models", ModelList);
-    if (list === null) return refused(origin, fetch, patience, provider);
+    if (list === null) return refused(origin, fetch, timeout, provider);
     const { kind, models } = await recognise(ask, list);
     const tried = models.map(({ model }) => structured.get(`${url} ${model}`)).filter((one) => one !== undefined);
     return {
@@ -56,11 +56,11 @@ export function createServers(deps: ServersDeps): Servers {
       problem:
         models.length > 0
           ? null
-          : `${displayNames[kind]} offers no model. ${kind === "ollama" ? "Fetch one with `ollama pull`." : "Load one there."}`,
+          : `${displayNames[kind]} lists no models. ${kind === "ollama" ? "Download one with `ollama pull`." : "Load one there."}`,
     };
   }
 
-  /** A server that is known by its port and its refusal: still loading, or it wants a key. */
+  /** A server known by its port and its rejection: it is still loading, or requires an API key. */
   async function refused(
     origin: string,
     fetch: typeof globalThis.fetch,
@@ -73,9 +73,9 @@ export function createServers(deps: ServersDeps): Servers {
       const { error } = Refusal.parse(await response.json());
       const problem =
         response.status === 401 || response.status === 403
-          ? "It wants a key: add it as a provider with api_key_name in config/models.yaml."
+          ? "It requires an API key: add it as a provider with api_key_name in config/models.yaml."
           : response.status === 503
-            ? "It is still loading its model. Look again in a moment."
+            ? "It is still loading its model. Refresh in a moment."
             : null;
       if (problem === null || error === undefined) return null;
       return { kind, displayName: displayNames[kind], url: `${origin}/v1`, models: [], structured: null, provider, problem };
@@ -95,15 +95,15 @@ export function createServers(deps: ServersDeps): Servers {
     },
     async choose(url, model, signal) {
       if (!isLoopback(url))
-        throw new LancelotError("invalid_params", `${url} is not on this machine. Add it to config/models.yaml by hand.`);
+        throw new LancelotError("invalid_params", `${url} is not on this machine. Add it to config/models.yaml manually.`);
       const { origin } = new URL(url);
       const server = await look(origin, signal);
-      if (server === null) throw new LancelotError("not_found", `No model server answers at ${origin} any more. Start it, and look again.`);
+      if (server === null) throw new LancelotError("not_found", `No model server responds at ${origin}. Start it, then refresh.`);
       const offered = server.models.find((one) => one.model === model);
       if (offered === undefined)
         throw new LancelotError(
           "not_found",
-          server.problem ?? `${server.displayName} does not offer ${model}. It has ${server.models.map((one) => one.model).join(", ")}.`,
+          server.problem ?? `${server.displayName} does not offer ${model}. It offers ${server.models.map((one) => one.model).join(", ")}.`,
         );
       const held = await holdsSchema(server.url, model, deps.gatedFetch([origin]), signal);
       if (held !== null) structured.set(`${server.url} ${model}`, held);
@@ -113,7 +113,7 @@ export function createServers(deps: ServersDeps): Servers {
   };
 }
 
-/** A name no other provider has. */
+/** A name that no other provider has. */
 function freeName(kind: LocalServer["kind"], taken: readonly { name: string }[]): string {
   const base = kind === "other" ? "local-server" : kind;
   for (let number = 1; ; number++) {

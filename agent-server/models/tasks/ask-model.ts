@@ -1,26 +1,25 @@
-import * as z from "zod";
 import { addUsage, noUsage, type Usage } from "../../contract/chat.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import type { TaskName } from "../local/catalog.ts";
-import type { Provider } from "../providers/provider.ts";
-import type { ModelMessage } from "../request.ts";
+import type { Provider } from "../providers/types.ts";
+import { checkJson, readSchema, withCorrection } from "../structured-output.ts";
 
-/** The writing model that is on this machine, and what it is good for. */
+/** The generative model on this machine, and the tasks it is suitable for. */
 export interface TaskModel {
   file: string;
-  /** In memory now: a quick task does not wait for it to be loaded. */
+  /** Whether it is in memory: a quick task does not wait for it to load. */
   loaded: boolean;
   /** Tokens. */
   contextWindow: number;
-  /** What it does better than the rules. */
+  /** Tasks it does better than the rules. */
   tasks: readonly TaskName[];
 }
 
-/** Why the model does not do a task now; null when it does. */
+/** Why the model cannot do a task now; null when it can. */
 export function unfitFor(task: TaskName, model: TaskModel | null, needs: { loaded: boolean; tokens: number }): string | null {
   if (model === null) return "No local model is ready.";
-  if (!model.tasks.includes(task)) return `${model.file} does it no better than the rules.`;
-  if (needs.loaded && !model.loaded) return `${model.file} is not loaded, and this is not worth the wait.`;
+  if (!model.tasks.includes(task)) return `${model.file} is not suitable for this task.`;
+  if (needs.loaded && !model.loaded) return `${model.file} is not loaded.`;
   if (needs.tokens > model.contextWindow) return `The text is too long for ${model.file}.`;
   return null;
 }
@@ -29,69 +28,45 @@ export function unfitFor(task: TaskName, model: TaskModel | null, needs: { loade
 export interface Question {
   system: string;
   text: string;
-  /** JSON Schema of the answer. The grammar holds its shape; what it cannot hold is checked afterwards. */
+  /** JSON Schema of the answer. The grammar enforces its shape; the rest is checked afterward. */
   schema: Record<string, unknown>;
-  /** Of one answer. A second try, after one that was cut off, may take twice as much. */
+  /** Limit of one answer. The retry of a truncated answer gets twice as much. */
   maxTokens: number;
 }
 
-/** `failed`: no answer held the schema, and why. */
+/** `failed` is why no answer matched the schema. */
 export type Answer = { failed: null; value: unknown; usage: Usage } | { failed: string; usage: Usage };
 
 /**
- * An answer in JSON that holds its schema, in two tries at most: the second is told what was wrong with the first, or has more room.
- * @throws LancelotError of the model's process, `invalid_params` for a schema that is none.
+ * Asks for JSON that matches a schema, with one retry: it names the problem of the first answer, or allows more tokens.
+ * @throws LancelotError of the model's process; `invalid_params` for an invalid schema
  */
 export async function askModel(stream: Provider["stream"], question: Question, signal: AbortSignal): Promise<Answer> {
   const schema = readSchema(question.schema);
-  const messages: ModelMessage[] = [{ role: "user", content: [{ type: "text", text: question.text }] }];
+  let request = {
+    system: question.system,
+    messages: [{ role: "user" as const, content: [{ type: "text" as const, text: question.text }] }],
+    tools: [],
+    maxTokens: question.maxTokens,
+    responseSchema: { name: "answer", schema: question.schema },
+  };
   let used = noUsage();
-  let { maxTokens } = question;
-  let why = "";
-  for (let tries = 0; tries < 2; tries++) {
-    const request = {
-      system: question.system,
-      messages,
-      tools: [],
-      maxTokens,
-      responseSchema: { name: "answer", schema: question.schema },
-    };
+  let failed = "";
+  for (let attempt = 1; attempt <= 2; attempt++) {
+    const { maxTokens } = request;
     const { text, isCut, usage } = await finish(stream(request, { model: "", maxTokens, temperature: 0, thinking: undefined }, signal));
     used = addUsage(used, usage);
     if (isCut) {
-      why = "Its answer was cut off.";
-      maxTokens *= 2;
+      failed = "Its answer was truncated.";
+      request = { ...request, maxTokens: maxTokens * 2 };
       continue;
     }
-    const checked = check(text, schema);
-    if (checked.problem === null) return { failed: null, value: checked.value, usage: used };
-    why = `Its answer does not hold the schema: ${checked.problem}`;
-    messages.push(
-      { role: "assistant", content: [{ type: "text", text }] },
-      { role: "user", content: [{ type: "text", text: `That is not right: ${checked.problem} Answer again.` }] },
-    );
+    const { value, problem } = checkJson(text, schema);
+    if (problem === null) return { failed: null, value, usage: used };
+    failed = `Its answer does not match the schema: ${problem}`;
+    request = withCorrection(request, text, problem);
   }
-  return { failed: why, usage: used };
-}
-
-/** @throws LancelotError `invalid_params` */
-export function readSchema(schema: Record<string, unknown>): z.ZodType {
-  try {
-    return z.fromJSONSchema(schema);
-  } catch (cause) {
-    throw new LancelotError("invalid_params", "The JSON Schema cannot be read.", { cause });
-  }
-}
-
-function check(text: string, schema: z.ZodType): { value: unknown; problem: string | null } {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return { value: null, problem: "it is not JSON." };
-  }
-  const parsed = schema.safeParse(value);
-  return parsed.success ? { value: parsed.data, problem: null } : { value: null, problem: z.prettifyError(parsed.error).slice(0, 300) };
+  return { failed, usage: used };
 }
 
 async function finish(events: ReturnType<Provider["stream"]>): Promise<{ text: string; isCut: boolean; usage: Usage }> {

@@ -10,12 +10,12 @@ const Property = z.looseObject({
 type Property = z.infer<typeof Property>;
 const ObjectSchema = z.looseObject({ properties: z.record(z.string(), Property).default({}) });
 
-/** Longer texts are looked at so far. Characters. */
+/** Only the beginning of longer texts is examined (characters). */
 const lookedAt = 200_000;
 
 /**
- * What a schema asks for without a model: JSON that stands in the text and holds it, else the fields of an object by their names
- * (`name: value`, `name = value`, `name is value`), their kinds and their enumerated values. Undefined where that does not hold the schema.
+ * Extracts the data of a schema without a model: JSON in the text that matches it, otherwise the fields of an object by their names
+ * (`name: value`, `name = value`, `name is value`), types and enumerated values. Undefined where the result does not match the schema.
  */
 export function extractByRules(text: string, schema: Record<string, unknown>, checked: z.ZodType): unknown {
   const looked = text.slice(0, lookedAt);
@@ -34,7 +34,7 @@ export function extractByRules(text: string, schema: Record<string, unknown>, ch
   return parsed.success && Object.keys(found).length > 0 ? parsed.data : undefined;
 }
 
-/** Values in JSON that stand in a text, outermost first. */
+/** JSON values in a text, outermost first. */
 function* jsonIn(text: string): Generator {
   let tries = 0;
   for (let start = 0; start < text.length && tries < 50; start++) {
@@ -47,7 +47,7 @@ function* jsonIn(text: string): Generator {
       yield JSON.parse(text.slice(start, end + 1));
       start = end;
     } catch {
-      // No JSON after all; there may be some inside.
+      // It is not JSON; it may contain some.
     }
   }
 }
@@ -67,7 +67,7 @@ function closing(text: string, start: number): number {
   return -1;
 }
 
-/** What stands behind the name of a field, as the field's kind of value. */
+/** The value after a field's name, as the field's type. */
 function namedValue(text: string, name: string, property: Property): unknown {
   const words = name
     .replaceAll(/([a-z\d])([A-Z])/g, "$1 $2")
@@ -129,7 +129,7 @@ const formats: Record<string, RegExp | undefined> = {
   uuid: /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/i,
 };
 
-/** A field without its name in the text: the one value of its kind, where the kind says enough. */
+/** A field without its name in the text: the only value of its type, if the type is specific enough. */
 function valueOfItsKind(text: string, property: Property): unknown {
   if (property.enum !== undefined) {
     const present = property.enum.filter((option) => typeof option === "string" && wordIn(text, option));
@@ -158,7 +158,7 @@ function kindOf({ type }: Property): string | undefined {
   return Array.isArray(type) ? type.find((one) => one !== "null") : type;
 }
 
-/** Up to where a value ends: quotes, a comma or the end of the sentence. Dots inside names and numbers do not end it. */
+/** The end of a value: quotes, a comma or the end of the sentence. Dots within names and numbers do not end it. */
 function firstPhrase(line: string): string {
   const quoted = /^(["'`])(.*?)\1/.exec(line);
   if (quoted !== null) return quoted[0];

@@ -1,12 +1,13 @@
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { askModel, readSchema } from "./ask-model.ts";
+import { readSchema } from "../structured-output.ts";
+import { askModel } from "./ask-model.ts";
 import { extractByRules } from "./extract-rules.ts";
-import type { Task } from "./run.ts";
-import type { TaskParts } from "./task-parts.ts";
+import type { Task } from "./task-runner.ts";
+import type { TaskServices } from "./task-services.ts";
 
-/** What a schema asks for, taken from a text: by a model whose answer the grammar holds to the schema, else by rules. */
-export function extractTask(parts: TaskParts, text: string, schema: Record<string, unknown>): Task<{ found: unknown }> {
+/** Extracts the data of a schema from a text: by a model whose grammar enforces the schema, otherwise by rules. */
+export function extractTask(parts: TaskServices, text: string, schema: Record<string, unknown>): Task<{ found: unknown }> {
   const checked = readSchema(schema);
   const fields = Object.keys(
     z.object({ properties: z.record(z.string(), z.unknown()).catch({}) }).parse({ properties: schema["properties"] }).properties,
@@ -14,12 +15,12 @@ export function extractTask(parts: TaskParts, text: string, schema: Record<strin
   return {
     name: "extract_json",
     inputs: { fields: fields.slice(0, 50), characters: text.length, text: text.slice(0, 500) },
-    ways: [
+    methods: [
       {
-        ...parts.modelWay("extract_json", { quick: false, text: text + JSON.stringify(schema) }),
+        ...parts.modelMethod("extract_json", { quick: false, text: text + JSON.stringify(schema) }),
         timeoutMs: 60_000,
         async work(signal) {
-          const system = "Take the asked data from the text. Copy it as it stands there. Answer with JSON alone.";
+          const system = "Extract the requested data from the text. Copy it exactly. Answer with JSON only.";
           const maxTokens = Math.min(1_000, 100 + 40 * fields.length);
           const answer = await askModel(
             parts.stream,
@@ -34,7 +35,7 @@ export function extractTask(parts: TaskParts, text: string, schema: Record<strin
     rules: () => {
       const found = extractByRules(text, schema, checked);
       if (found === undefined)
-        throw new LancelotError("unavailable", "What the schema asks for was not found in the text, and no local model could look for it.");
+        throw new LancelotError("unavailable", "The requested data was not found in the text by rules, and no local model is available.");
       return { value: { found }, outputs: { json: JSON.stringify(found).slice(0, 1_000) } };
     },
   };

@@ -1,11 +1,11 @@
 import { clausesOf, requestPart } from "./intent-text.ts";
-import type { WordList } from "./intent-words.ts";
-import { listNames, listsAt, tokensOf, unspacedLists } from "./word-index.ts";
+import type { WordList } from "./intent-vocabulary.ts";
+import { listNames, listsAt, tokensOf, unspacedLists } from "./vocabulary-index.ts";
 
-/** What can be seen of a request without understanding it: the input of the rules, and beside the embedding of the classifier. */
+/** Formal features of a request: the input of the rules, and of the classifier besides the embedding. */
 export interface Cues {
   words: string;
-  /** Whether a word of the list is in it, and whether a clause begins with one (after please, can you …). */
+  /** Whether a word of the list occurs, and whether a clause begins with one (after please, can you …). */
   has: Record<WordList, boolean>;
   leads: Record<WordList, boolean>;
   /** The first clause begins with one; the last of several does. */
@@ -14,7 +14,7 @@ export interface Cues {
   isQuestion: boolean;
   /** Paths, identifiers, code. */
   namesCode: boolean;
-  /** Code or a log was pasted beside the words. */
+  /** Code or a log was pasted. */
   pasted: boolean;
   /** Number of words; Chinese and Japanese characters count half. */
   length: number;
@@ -23,11 +23,11 @@ export interface Cues {
 const lists = listNames;
 
 function record<T>(value: (name: WordList) => T): Record<WordList, T> {
-  // Every list is in it, made from the very keys of the type.
+  // It has every list, since it is made from the keys of the type.
   return Object.fromEntries(lists.map((name) => [name, value(name)])) as Record<WordList, T>;
 }
 
-/** What can be seen of a text, long ones among them: bounded work. */
+/** The cues of a text, in bounded time for long ones. */
 export function cuesOf(text: string): Cues {
   const { words, pasted } = requestPart(text);
   const tokens = tokensOf(words);
@@ -52,7 +52,7 @@ export function cuesOf(text: string): Cues {
   };
 }
 
-/** The lists a clause begins with, after please, can you and the like. */
+/** The lists whose words begin a clause, after please, can you and the like. */
 function listsAtBeginning(clause: string): Set<WordList> {
   const tokens = tokensOf(clause);
   let at = 0;

@@ -1,7 +1,7 @@
 import type { Intent, IntentResult } from "../../contract/intent.ts";
 import { cuesOf, type Cues } from "./intent-cues.ts";
 
-/** The intent by rules alone (A1): what stands where no model does. Confidence is the share of texts on which that rule was right. */
+/** The intent by rules (A1), the fallback without a model. The confidence is the measured accuracy of each rule. */
 export function intentByRules(text: string): IntentResult {
   const cues = cuesOf(text);
   const { intent, confidence } = kindOf(cues);
@@ -14,7 +14,7 @@ function kindOf(cues: Cues): { intent: Intent; confidence: number } {
   const decided = (intent: Intent, confidence: number) => ({ intent, confidence });
 
   if (length === 0) return decided(cues.pasted ? "KNOWLEDGE_REQUEST" : "CONVERSATIONAL", 0.5);
-  // A few words without matter of their own.
+  // A few words without a subject of their own.
   if (length <= 6 && !cues.namesCode) {
     if (opens.assent && !has.thanks) return decided("EXEC_REQUEST", 0.9);
     if ((has.thanks || (has.chat && (opens.chat || !has.change))) && !changes && !leads.read && !has.plan && !(opens.question && has.here))
@@ -41,7 +41,7 @@ function kindOf(cues: Cues): { intent: Intent; confidence: number } {
   return decided("EXEC_REQUEST", 0.5);
 }
 
-/** Besides the clause that asks for the plan there is one that begins with doing something. */
+/** Besides the clause that requests the plan, another one begins with an action. */
 function actsBesides({ words, leads, has }: Cues): boolean {
   if (has.hold || !(leads.change || leads.write)) return false;
   const first =
@@ -58,7 +58,7 @@ function isLarge({ words }: Cues): boolean {
   );
 }
 
-/** What holds of a request besides its kind; also of one that a model told the kind of. */
+/** Features of a request besides its intent, whoever classified that. */
 export function factsOf(intent: Intent, cues: Cues): Pick<IntentResult, "isContinuation" | "requiresTools" | "risk"> {
   const { has, opens, leads, length } = cues;
   const short = length <= 7 && !cues.namesCode && !cues.pasted;
@@ -87,7 +87,7 @@ function requiresTools(intent: Intent, { has, leads, namesCode, pasted }: Cues):
   }
 }
 
-/** Write verbs are never low, in whatever company; a wish for a change is not; and what is not plainly a wish to look is one. */
+/** Write verbs are never low risk, and neither is a request for a change. Anything but a clear request to look counts as a change. */
 export function riskOf(intent: Intent, { has, leads }: Cues): "low" | "high" {
   if (has.write) return "high";
   if (intent === "MIXED_REQUEST") return "high";

@@ -1,15 +1,14 @@
-/** Of a long text the beginning and the end count: requests stand there, and what is pasted stands between. Characters. */
+/** Long texts are reduced to beginning and end, since requests are there and pasted text is between (characters). */
 const ends = { head: 700, tail: 500 };
-/** Of a very long text no more is looked at, from either end. Characters. */
+/** Nothing beyond this is examined, from either end (characters). */
 const looked = 20_000;
 
-/** Lines that machines write: frames of a stack, times and levels of a log, output of compilers, prompts of a shell, progress. */
+/** Lines of machine output: stack frames, timestamps and levels of logs, compiler output, shell prompts, progress. */
 const machineLine =
   /^\s*(?:at .+[):]\d*\)?$|File "[^"]+", line \d+|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?(?:ERROR|WARN|INFO|DEBUG|TRACE|FATAL)\b|\S+:\d+:\d+|\S+\(\d+,\d+\):|-->|\d*\s*\||[$>#]\s|npm (?:ERR|WARN)|Traceback|Caused by:|\.{3} \d+ more|[-=_*+~^|\s]{4,}$|[{}[\]();,]+$|FAILED\b|fatal:|error(?:\[E?\d+\])?:|\w*(?:Error|Exception)\b.{0,4}:)/;
 
 /**
- * The words of a person in what they sent: without code between fences, stack traces and logs. Empty where nothing else is there.
- * `pasted` says whether something was left out.
+ * The user's own words in a message, without fenced code, stack traces and logs. Empty where there are none. `pasted`: something was left out.
  */
 export function requestPart(text: string): { words: string; pasted: boolean } {
   const bounds = text.length <= 2 * looked ? text : `${text.slice(0, looked)}\n${text.slice(-looked)}`;
@@ -22,7 +21,7 @@ export function requestPart(text: string): { words: string; pasted: boolean } {
   return { words: bounded, pasted: kept.length < lines.length || unfenced !== whole };
 }
 
-/** Pieces of a request that each may ask for something. */
+/** Clauses that may each request something. */
 export function clausesOf(words: string): string[] {
   return words
     .split(/(?<=[.!?;:。！？])\s*|,\s+|，|\s+(?:and|then|und|dann|et|puis|y|luego|e|poi|en|и|i|&|-)\s+/iu)

@@ -6,21 +6,21 @@ import { askModel } from "./ask-model.ts";
 import { classify, featuresOf, type IntentWeights } from "./intent-classifier.ts";
 import { cuesOf } from "./intent-cues.ts";
 import { factsOf, intentByRules, riskOf } from "./intent-rules.ts";
-import type { Task, Way } from "./run.ts";
-import type { TaskParts } from "./task-parts.ts";
+import type { Task, ModelMethod } from "./task-runner.ts";
+import type { TaskServices } from "./task-services.ts";
 
 type Request = Params<"intent.classify">;
 
 const quickMs = 10_000;
-/** It takes 5 to 15; on a machine that is busy, more. */
+/** It takes 5 to 15 ms; more on a busy machine. */
 const embeddingMs = 1_000;
 
-/** What kind of request a text is (A1): by the embedding model and its classifier, else a capable language model, else rules. */
-export function classifyTask(parts: TaskParts, request: Request): Task<IntentResult> {
+/** The intent of a request (A1): by the embedding model and its classifier, otherwise a capable language model, otherwise rules. */
+export function classifyTask(parts: TaskServices, request: Request): Task<IntentResult> {
   return {
     name: "classify_intent",
     inputs: { text: request.text.slice(0, 500), characters: request.text.length },
-    ways: [embeddingWay(parts, request.text), modelWay(parts, request)],
+    methods: [embeddingMethod(parts, request.text), modelMethod(parts, request)],
     rules: () => {
       const value = intentByRules(request.text);
       return { value, outputs: { ...value } };
@@ -28,7 +28,7 @@ export function classifyTask(parts: TaskParts, request: Request): Task<IntentRes
   };
 }
 
-function embeddingWay(parts: TaskParts, text: string): Way<IntentResult> {
+function embeddingMethod(parts: TaskServices, text: string): ModelMethod<IntentResult> {
   const { embedder } = parts;
   return {
     method: "embedding",
@@ -38,28 +38,28 @@ function embeddingWay(parts: TaskParts, text: string): Way<IntentResult> {
     async work(signal) {
       const weights = parts.weights();
       if (weights === null || weights.model !== embedder.sha256)
-        return { value: null, why: "The classifier was trained for another model than the one that is here." };
+        return { value: null, why: "The classifier was trained for a different model." };
       const cues = cuesOf(text);
-      // Nothing but pasted code: what it means says nothing about what is wanted of it.
-      if (cues.length === 0) return { value: null, why: "There are no words in it to go by." };
+      // Only pasted code, whose meaning says nothing about the request.
+      if (cues.length === 0) return { value: null, why: "The text has no words of the user." };
       const { vector, tokens } = await embedder.embed(cues.words, signal);
       const usage = { ...noUsage(), inputTokens: tokens };
       const value = decide(weights, vector, text);
       if (value.confidence < weights.threshold)
-        return { value: null, why: `The intent lane is not sure enough (${Math.round(value.confidence * 100)} %).`, usage };
+        return { value: null, why: `The confidence is too low (${Math.round(value.confidence * 100)} %).`, usage };
       return { value, usage, outputs: { ...value } };
     },
   };
 }
 
-/** A message does not wait a second for the lane to be loaded: rules take the first one. */
-function whyNoEmbedding(embedder: TaskParts["embedder"]): string | null {
+/** The first message does not wait a second for the classifier to load: rules classify it. */
+function whyNoEmbedding(embedder: TaskServices["embedder"]): string | null {
   const { status, problem } = embedder.state();
-  if (status !== "ready") return problem ?? "The intent lane's model is not on this machine.";
-  return embedder.warm() ? null : (problem ?? "The intent lane is being loaded.");
+  if (status !== "ready") return problem ?? "The intent classifier's model is not on this machine.";
+  return embedder.warm() ? null : (problem ?? "The intent classifier is loading.");
 }
 
-/** The classifier's word on a request, whatever its confidence. */
+/** The classifier's result, whatever its confidence. */
 export function decide(weights: IntentWeights, vector: Float32Array, text: string): IntentResult {
   const cues = cuesOf(text);
   const told = classify(weights, featuresOf(vector, cues));
@@ -70,7 +70,7 @@ export function decide(weights: IntentWeights, vector: Float32Array, text: strin
     confidence,
     isContinuation: told.continuation >= 0.5 && cues.length <= 12,
     requiresTools: intent === "MIXED_REQUEST" || (intent !== "CONVERSATIONAL" && told.tools >= 0.5),
-    // Either of the two is enough: a harmless request taken for a change costs a question, the reverse a change unasked.
+    // One of the two is enough: treating a harmless request as a change costs a question, the reverse an unrequested change.
     risk: riskOf(intent, cues) === "high" || (acts && told.change >= 0.5) ? "high" : "low",
     method: "embedding",
   };
@@ -78,9 +78,9 @@ export function decide(weights: IntentWeights, vector: Float32Array, text: strin
 
 const Told = z.object({ intent: Intent });
 
-function modelWay(parts: TaskParts, { text, history }: Request): Way<IntentResult> {
+function modelMethod(parts: TaskServices, { text, history }: Request): ModelMethod<IntentResult> {
   return {
-    ...parts.modelWay("classify_intent", { quick: true, text: text.slice(0, 2_000) }),
+    ...parts.modelMethod("classify_intent", { quick: true, text: text.slice(0, 2_000) }),
     timeoutMs: quickMs,
     async work(signal) {
       const before = (history ?? []).slice(-2).map((turn) => `${turn.role}: ${turn.text.slice(0, 300)}`);
@@ -97,63 +97,9 @@ function modelWay(parts: TaskParts, { text, history }: Request): Way<IntentResul
       );
       if (answer.failed !== null) return { value: null, why: answer.failed, usage: answer.usage };
       const { intent } = Told.parse(answer.value);
-      // What a model says it is sure of means little; it is right about as often as this where it may do the task at all.
+      // A model's own confidence means little. This is about the accuracy of models that may do the task.
       const value: IntentResult = { intent, confidence: 0.8, ...factsOf(intent, cuesOf(text)), method: "model" };
       return { value, usage: answer.usage, outputs: { ...value } };
-    },
-  };
-}
-
-export type StepKind = "plan" | "action" | "question";
-
-const kindOf: Record<Intent, StepKind> = {
-  PLAN_REQUEST: "plan",
-  MIXED_REQUEST: "plan",
-  EXEC_REQUEST: "action",
-  KNOWLEDGE_REQUEST: "question",
-  CONVERSATIONAL: "question",
-};
-const Step = z.object({ kind: z.enum(["plan", "action", "question"]) });
-
-/** What a step really asks for (V21): the same ways, told as plan, action or question. */
-export function verifyTask(parts: TaskParts, text: string): Task<StepKind> {
-  const embedding = embeddingWay(parts, text);
-  const ways: Way<StepKind>[] = [
-    {
-      ...embedding,
-      async work(signal) {
-        const outcome = await embedding.work(signal);
-        return outcome.value === null ? { ...outcome, value: null } : { ...outcome, value: kindOf[outcome.value.intent] };
-      },
-    },
-  ];
-  ways.push({
-    ...parts.modelWay("verify_intent", { quick: true, text: text.slice(0, 2_000) }),
-    timeoutMs: quickMs,
-    async work(signal) {
-      const answer = await askModel(
-        parts.stream,
-        {
-          system:
-            "Tell what a step asks for. plan: that something be planned or designed. action: that something be done. question: that something be told.",
-          text: `Step: ${text.slice(0, 2_000)}`,
-          schema: z.toJSONSchema(Step),
-          maxTokens: 30,
-        },
-        signal,
-      );
-      if (answer.failed !== null) return { value: null, why: answer.failed, usage: answer.usage };
-      const { kind } = Step.parse(answer.value);
-      return { value: kind, usage: answer.usage, outputs: { kind } };
-    },
-  });
-  return {
-    name: "verify_intent",
-    inputs: { text: text.slice(0, 500), characters: text.length },
-    ways,
-    rules: () => {
-      const value = kindOf[intentByRules(text).intent];
-      return { value, outputs: { kind: value } };
     },
   };
 }

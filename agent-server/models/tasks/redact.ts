@@ -1,29 +1,29 @@
 import * as z from "zod";
 import type { PiiMatch } from "../../security/security.ts";
 import { askModel } from "./ask-model.ts";
-import type { Task } from "./run.ts";
-import type { TaskParts } from "./task-parts.ts";
+import type { Task } from "./task-runner.ts";
+import type { TaskServices } from "./task-services.ts";
 
 const Found = z.object({ people: z.array(z.string()).max(20), places: z.array(z.string()).max(20) });
 
-/** Longer texts are left to the rules: a small model loses names in them, and takes minutes. Characters. */
+/** Longer texts are left to the rules: a small model misses names in them and takes minutes (characters). */
 const longest = 6_000;
 
 /**
- * Personal data in a text: what the rules find, always, and names and addresses that a loaded model finds besides. A model's word
- * counts only for what stands in the text and could be a name.
+ * Personal data in a text: always by rules, and names and addresses that a loaded model finds in addition. A model's finding counts only if it
+ * occurs in the text and could be a name.
  */
-export function redactTask(parts: TaskParts, text: string): Task<PiiMatch[]> {
+export function redactTask(parts: TaskServices, text: string): Task<PiiMatch[]> {
   const byRules = parts.pii.find(text);
-  const way = parts.modelWay("redact", { quick: true, text });
+  const method = parts.modelMethod("redact", { quick: true, text });
   return {
     name: "redact",
-    // Not the text: it may be what must not be kept.
+    // Without the text, which may contain data that must not be stored.
     inputs: { characters: text.length, byRules: byRules.length },
-    ways: [
+    methods: [
       {
-        ...way,
-        unfit: text.length > longest ? "The text is too long for a model to find names in it." : way.unfit,
+        ...method,
+        unfit: text.length > longest ? "The text is too long for a model to find names in it." : method.unfit,
         timeoutMs: 30_000,
         async work(signal) {
           const system =
@@ -43,11 +43,11 @@ export function redactTask(parts: TaskParts, text: string): Task<PiiMatch[]> {
   };
 }
 
-/** Where a name stands; nowhere for what can be no name. */
+/** The positions of a name; none for text that cannot be a name. */
 export function placesOf(text: string, name: string, kind: "person" | "address"): PiiMatch[] {
   const wanted = name.trim();
   if (wanted.length < 3 || wanted.length > 120 || /[_=(){}[\]<>;|\\/@]|^\P{Lu}*$/u.test(wanted)) return [];
-  // One word alone is a name only where it is written as one.
+  // A single word is a name only with a capital letter.
   if (kind === "person" && !/^\p{Lu}[\p{L}'’-]+(?:[ .]+[\p{L}'’.-]+){0,4}$/u.test(wanted)) return [];
   if (kind === "address" && !(/\d/.test(wanted) && /\p{L}{3}/u.test(wanted))) return [];
   const escaped = wanted.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
@@ -55,7 +55,7 @@ export function placesOf(text: string, name: string, kind: "person" | "address")
   return Array.from(text.matchAll(pattern), ({ index }) => ({ start: index, end: index + wanted.length, kind }));
 }
 
-/** Both, in order; where they overlap, what came first. */
+/** Merges both in order; of overlapping matches, the first one counts. */
 function merge(first: readonly PiiMatch[], more: readonly PiiMatch[]): PiiMatch[] {
   const kept = [...first];
   for (const match of more) if (!kept.some(({ start, end }) => match.start < end && start < match.end)) kept.push(match);

@@ -1,23 +1,23 @@
 import * as z from "zod";
 import { askModel } from "./ask-model.ts";
 import { estimateTokens } from "./estimate.ts";
-import type { Task } from "./run.ts";
+import type { Task } from "./task-runner.ts";
 import { summarizeByRules } from "./summary-rules.ts";
-import type { TaskParts } from "./task-parts.ts";
+import type { TaskServices } from "./task-services.ts";
 
 const Summary = z.object({ summary: z.string().min(1) });
 
-/** A summary of at most `maxTokens` tokens: a model's own words where they name nothing that the text does not, else the text's sentences. */
-export function summarizeTask(parts: TaskParts, text: string, maxTokens: number): Task<string> {
+/** A summary of at most `maxTokens` tokens: a model's, if it names nothing that the text does not, otherwise sentences of the text. */
+export function summarizeTask(parts: TaskServices, text: string, maxTokens: number): Task<string> {
   const fits = estimateTokens(text) <= maxTokens;
-  const way = parts.modelWay("summarize", { quick: false, text });
+  const method = parts.modelMethod("summarize", { quick: false, text });
   return {
     name: "summarize",
     inputs: { characters: text.length, maxTokens, text: text.slice(0, 300) },
-    ways: [
+    methods: [
       {
-        ...way,
-        unfit: fits ? "The text is short enough as it is." : way.unfit,
+        ...method,
+        unfit: fits ? "The text is already short enough." : method.unfit,
         timeoutMs: 120_000,
         async work(signal) {
           const system =
@@ -35,7 +35,7 @@ export function summarizeTask(parts: TaskParts, text: string, maxTokens: number)
           );
           if (answer.failed !== null) return { value: null, why: answer.failed, usage: answer.usage };
           const { summary } = Summary.parse(answer.value);
-          const wrong = whatIsWrong(text, summary, maxTokens);
+          const wrong = problemOf(text, summary, maxTokens);
           if (wrong !== null) return { value: null, why: wrong, usage: answer.usage };
           return { value: summary.trim(), usage: answer.usage, outputs: { characters: summary.length, summary: summary.slice(0, 500) } };
         },
@@ -48,12 +48,12 @@ export function summarizeTask(parts: TaskParts, text: string, maxTokens: number)
   };
 }
 
-/** What a summary says that its text does not, as far as it can be told: names of files and code, and numbers. Null when it holds. */
-export function whatIsWrong(text: string, summary: string, maxTokens: number): string | null {
-  if (summary.trim().length < Math.min(40, text.length / 4)) return "Its summary says next to nothing.";
-  if (estimateTokens(summary) > maxTokens * 1.2) return "Its summary is longer than asked for.";
+/** What a summary contains that its text does not, as far as it can be checked: file and code names, and numbers. Null for a valid one. */
+export function problemOf(text: string, summary: string, maxTokens: number): string | null {
+  if (summary.trim().length < Math.min(40, text.length / 4)) return "Its summary is too short.";
+  if (estimateTokens(summary) > maxTokens * 1.2) return "Its summary is too long.";
   const named =
     summary.match(/[\w@./-]*[\w-]\.[A-Za-z]{1,5}\b|\b\w+_\w+\b|\b[a-z]+[A-Z]\w*|(?<![\w.])\d[\d.,]*\d\b|(?<![\w.])\d{2,}\b/g) ?? [];
   const invented = named.find((one) => !text.includes(one));
-  return invented === undefined ? null : `Its summary names what the text does not (${invented.slice(0, 60)}).`;
+  return invented === undefined ? null : `Its summary contains something that the text does not (${invented.slice(0, 60)}).`;
 }

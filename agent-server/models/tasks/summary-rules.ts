@@ -1,5 +1,5 @@
 import { estimateTokens } from "./estimate.ts";
-import { isStopWord } from "./stop-words.ts";
+import { isStopWord } from "./summary-stop-words.ts";
 import { type Unit, unitsOf } from "./summary-units.ts";
 
 interface Scored {
@@ -10,15 +10,15 @@ interface Scored {
   tokens: number;
 }
 
-/** Words of decisions, duties, failures and results: what must not be lost. */
+/** Words of decisions, obligations, failures and results, which must not be lost. */
 const weighty =
   /(?<![\p{L}])(?:decided|decision|agreed|must|never|always|only|not|don't|cannot|should|because|therefore|so that|instead|error|fail(?:s|ed|ure)?|bug|broken|fixed|fix|cause[ds]?|risk|warning|todo|next|open|blocked|result|important|note|deadline|breaking|requires?|approved|rejected|changed|added|removed|entschieden|muss|nie|immer|nicht|weil|fehler|behoben|décidé|doit|jamais|erreur|corrigé|decidido|debe|nunca|corregido|deciso|deve|mai|errore|решено|нельзя|ошибка|исправлено)(?![\p{L}])/giu;
 const pathLike =
   /(?:[\w@.-]+\/)+[\w.-]+|\b[\w-]+\.(?:[cm]?[jt]sx?|py|go|rs|rb|java|c|h|cpp|cs|php|json|ya?ml|toml|md|sql|sh|css|html|txt|lock)\b/g;
 
 /**
- * A summary made of the text's own sentences: those that share most with the rest, say where and what (files, numbers, decisions), and
- * repeat nothing. In their order, at most `maxTokens` tokens; files that stood in what was left out are named at the end.
+ * A summary of the text's own sentences: those that share most with the rest and contain facts (files, numbers, decisions), without repetition.
+ * In their order, at most `maxTokens` tokens; files of omitted sentences are listed at the end.
  */
 export function summarizeByRules(text: string, maxTokens: number): string {
   if (estimateTokens(text) <= maxTokens) return text.trim();
@@ -43,19 +43,19 @@ function score(units: readonly Unit[]): Scored[] {
     const counted = (pattern: RegExp) => Math.min(3, (unit.text.match(pattern) ?? []).length);
     const signs = counted(weighty) * 0.8 + counted(pathLike) + counted(/(?<![\w.])\d[\d.,:%]*\b/g) * 0.5;
     let score = words.size === 0 ? 0 : (0.6 * shared) / Math.sqrt(words.size + 4) + signs;
-    // It says neither where nor how much, and decides nothing.
+    // It contains neither a file nor a number nor a decision.
     if (signs === 0) score *= 0.6;
     if (index === 0) score += 1.5;
     if (index === units.length - 1) score += 0.2;
     if (unit.kind === "heading") score *= 0.5;
     if (unit.kind === "code") score *= 0.35;
-    // Of a log, what went wrong.
+    // The errors of a log.
     if (unit.kind === "log") score = /error|fail|fatal|exception|warn/i.test(unit.text) ? score + 0.8 : score * 0.05;
     return { unit, index, words, score, tokens: estimateTokens(unit.text) + 1 };
   });
 }
 
-/** The best ones that fit, each weighed against what is chosen already. */
+/** The best sentences that fit, each scored against those already chosen. */
 function choose(scored: readonly Scored[], maxTokens: number): Scored[] {
   const left = new Set(scored.filter(({ score, tokens }) => score > 0 && tokens <= maxTokens));
   const chosen: Scored[] = [];
@@ -71,7 +71,7 @@ function choose(scored: readonly Scored[], maxTokens: number): Scored[] {
       let repeated = 0;
       for (const word of one.words) if (covered.has(word)) repeated++;
       const share = one.words.size === 0 ? 1 : repeated / one.words.size;
-      // Long sentences take the room of several.
+      // Long sentences use the space of several.
       const worth = (one.score * (1 - share * share * 0.8)) / Math.sqrt(one.tokens + 10);
       if (best === undefined || worth > best.worth) best = { one, worth };
     }
@@ -84,7 +84,7 @@ function choose(scored: readonly Scored[], maxTokens: number): Scored[] {
   return chosen.toSorted((one, other) => one.index - other.index);
 }
 
-/** Sentences of one paragraph stay one, other units stand in lines of their own. */
+/** Sentences of one paragraph stay together; other units are on separate lines. */
 function join(chosen: readonly Scored[]): string {
   let text = "";
   let before: Unit | undefined;
@@ -105,7 +105,7 @@ function withFiles(summary: string, files: readonly string[], maxTokens: number)
   return summary;
 }
 
-/** The beginning, at a border of words, where not even one sentence fits. */
+/** The beginning, up to a word boundary, where not even one sentence fits. */
 function cut(text: string, maxTokens: number): string {
   let end = Math.min(text.length, maxTokens * 4);
   while (end > 0) {
@@ -116,7 +116,7 @@ function cut(text: string, maxTokens: number): string {
   return "";
 }
 
-/** Words that carry matter, in small letters. */
+/** Content words, in lowercase. */
 export function wordsOf(text: string): Set<string> {
   const words = text.toLowerCase().match(/[\p{L}\p{N}_]+(?:[./-][\p{L}\p{N}_]+)*/gu) ?? [];
   return new Set(words.filter((word) => word.length > 2 && /\p{L}{2}/u.test(word) && !isStopWord(word)));

@@ -1,16 +1,16 @@
-/** A piece of a text that is kept whole or left out. */
+/** A part of a text that is kept or omitted as a whole. */
 export interface Unit {
   text: string;
   kind: "heading" | "sentence" | "item" | "code" | "log";
-  /** Lines between units of one block are kept where both stay. */
+  /** Blank lines between units of one block stay where both stay. */
   block: number;
 }
 
-/** Longer texts lose their middle before anything is read. Characters. */
+/** The middle of longer texts is dropped before they are examined (characters). */
 const longest = 400_000;
 const mostUnits = 4_000;
 
-/** Sentences, list items, headings, code blocks and runs of log lines of a text, in order. Dots in names and numbers end nothing. */
+/** Sentences, list items, headings, code blocks and groups of log lines of a text, in order. Dots in names and numbers end no sentence. */
 export function unitsOf(text: string): Unit[] {
   const read = text.length <= longest ? text : `${text.slice(0, longest * 0.6)}\n…\n${text.slice(-longest * 0.4)}`;
   const units: Unit[] = [];

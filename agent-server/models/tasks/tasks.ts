@@ -1,70 +1,42 @@
-import type { IntentResult } from "../../contract/intent.ts";
-import type { Handlers, Params } from "../../contract/table.ts";
-import type { PiiDetector, PiiMatch } from "../../security/security.ts";
+import type { Handlers } from "../../contract/table.ts";
+import type { PiiDetector } from "../../security/security.ts";
 import type { Embedder } from "../local/embedding.ts";
-import type { Provider } from "../providers/provider.ts";
+import type { Provider } from "../providers/types.ts";
 import type { TaskModel } from "./ask-model.ts";
 import { extractTask } from "./extract.ts";
-import { classifyTask, verifyTask } from "./intent.ts";
+import { classifyTask } from "./intent.ts";
 import { type IntentWeights, readIntentWeights } from "./intent-classifier.ts";
 import { redactTask } from "./redact.ts";
-import { rewriteTask } from "./rewrite.ts";
-import { createRun, type RunDeps } from "./run.ts";
+import { createRun, type RunDeps } from "./task-runner.ts";
 import { summarizeTask } from "./summarize.ts";
-import { createParts } from "./task-parts.ts";
+import { createTaskServices } from "./task-services.ts";
+import type { LocalTasks } from "./types.ts";
 
 export type { TaskModel } from "./ask-model.ts";
-
-/** Under which quest and receipt a task runs. */
-export interface TaskContext {
-  questId: string | null;
-  parentId: string | null;
-  signal: AbortSignal;
-}
-
-/** What did a task: a model on this machine, or the rules of the host. The receipt says the same, and why. */
-export type TaskMethod = "embedding" | "model" | "rules";
-
-/** The tasks of the local lanes (M5). None of them fails for want of a model: each has its rules. */
-export interface LocalTasks {
-  classifyIntent(request: Params<"intent.classify">, context: TaskContext): Promise<IntentResult>;
-  /** What a step really asks for. */
-  verifyIntent(text: string, context: TaskContext): Promise<{ kind: "plan" | "action" | "question"; method: TaskMethod }>;
-  /**
-   * What a JSON Schema asks for, taken from a text. Checked against the schema before it is given back.
-   * @throws LancelotError `unavailable` when neither model nor rules find it.
-   */
-  extractJson(text: string, schema: Record<string, unknown>, context: TaskContext): Promise<{ value: unknown; method: TaskMethod }>;
-  /** A summary of at most `maxTokens` tokens. */
-  summarize(text: string, maxTokens: number, context: TaskContext): Promise<{ text: string; method: TaskMethod }>;
-  /** Personal data in a text: what rules find, and names and places a model finds besides. */
-  redact(text: string, context: TaskContext): Promise<{ matches: PiiMatch[]; method: TaskMethod }>;
-  /** A question as a search for text: what stands in documents rather than what people ask. */
-  ragRewrite(query: string, context: TaskContext): Promise<{ query: string; method: TaskMethod }>;
-}
+export type { LocalTasks, TaskContext } from "./types.ts";
 
 export interface TasksDeps extends RunDeps {
   /** The shipped `config/` folder, with the classifier's weights. */
   configDir: string;
   embedder: Pick<Embedder, "state" | "warm" | "embed" | "sha256">;
-  /** The local model that could do tasks; null while there is none. */
+  /** The local model for tasks; null without one. */
   model: () => TaskModel | null;
-  /** How the local model writes. */
+  /** Streams the local model. */
   stream: Provider["stream"];
   pii: PiiDetector;
 }
 
-/** The tasks of the local lanes (M5, A1): a model on this machine where one is ready and good enough, else the rules of the host. */
+/** The local tasks (M5, A1): by a suitable model on this machine, otherwise by rules. */
 export function createTasks(deps: TasksDeps): LocalTasks {
   const run = createRun(deps);
   let weights: IntentWeights | null | undefined;
-  const parts = createParts({
+  const parts = createTaskServices({
     ...deps,
     weights: () => {
       try {
         weights ??= readIntentWeights(deps.configDir);
       } catch {
-        // A product that was taken apart: the rules stand in, and every receipt says why.
+        // A damaged installation: rules are used, and every receipt says why.
         weights = null;
       }
       return weights;
@@ -72,10 +44,6 @@ export function createTasks(deps: TasksDeps): LocalTasks {
   });
   return {
     classifyIntent: async (request, context) => (await run(classifyTask(parts, request), context)).value,
-    async verifyIntent(text, context) {
-      const { value: kind, method } = await run(verifyTask(parts, text), context);
-      return { kind, method };
-    },
     async extractJson(text, schema, context) {
       const { value, method } = await run(extractTask(parts, text, schema), context);
       return { value: value.found, method };
@@ -88,14 +56,10 @@ export function createTasks(deps: TasksDeps): LocalTasks {
       const { value: matches, method } = await run(redactTask(parts, text), context);
       return { matches, method };
     },
-    async ragRewrite(query, context) {
-      const { value, method } = await run(rewriteTask(parts, query), context);
-      return { query: value, method };
-    },
   };
 }
 
-/** The methods of the contract that are this room's. */
+/** The handlers of local tasks. */
 export function tasksHandlers(tasks: LocalTasks): Pick<Handlers, "intent.classify"> {
   return {
     "intent.classify": (request, call) => tasks.classifyIntent(request, { questId: null, parentId: null, signal: call.signal }),

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { LancelotError } from "../../contract/errors.ts";
 import type { CapsFile } from "./caps.ts";
-import { fromUsd, mostOf, type Nanos, toUsd } from "./cost.ts";
+import { fromUsd, mostOf, type Nanos, toUsd } from "./call-cost.ts";
 import type { Prices } from "./prices.ts";
-import type { UsageStore } from "./store.ts";
-import type { Admission, NextCall } from "./usage.ts";
+import type { UsageStore } from "./usage-store.ts";
+import type { Admission, NextCall } from "./types.ts";
 
 interface AdmissionDeps {
   store: UsageStore;
@@ -13,15 +13,15 @@ interface AdmissionDeps {
   today(): string;
 }
 
-/** What a call that is refused says in its `data.cap`. */
+/** `data.cap` of the error for a rejected call. */
 type Why = "quest" | "day" | "unpriced" | "settings";
 
 const nothingHeld: Admission = { id: "", release: () => undefined };
 
 /**
- * Lets a call pass that cannot pass a cap, whatever it turns out to cost, and holds that much until it is counted: two calls at
- * once, also of two windows, cannot pass the cap together.
- * @throws LancelotError `denied`, `data.reason: "cap"`.
+ * Admits a call only if it cannot exceed a cap whatever it costs, and reserves that amount until it is counted, so that concurrent calls, also
+ * of two windows, cannot exceed the cap together.
+ * @throws LancelotError `denied`, `data.reason: "cap"`
  */
 export function admitCall({ store, prices, caps, today }: AdmissionDeps, next: NextCall): Admission {
   const onThisMachine = next.onThisMachine === true || next.kind === "local";
@@ -31,15 +31,14 @@ export function admitCall({ store, prices, caps, today }: AdmissionDeps, next: N
   if (most === 0) return nothingHeld;
 
   const { caps: set, allowUnpriced, problem } = caps.read();
-  if (problem !== null)
-    throw refused("settings", `Not sent: ${problem} Until it is corrected nothing is sent that costs money.`, null, null, most);
+  if (problem !== null) throw refused("settings", `Not sent: ${problem} Until it is corrected, no paid request is sent.`, null, null, most);
   const limits = { quest: next.questId === null ? null : set.questUsd, day: set.dayUsd };
   if (limits.quest === null && limits.day === null) return nothingHeld;
   if (most === null) {
     if (allowUnpriced) return nothingHeld;
     throw refused(
       "unpriced",
-      `Not sent: no price is known for ${next.provider}/${next.model}, so your spending cap cannot hold for it. Choose another model, add its price to config/prices.yaml, or set allow_unpriced: true in config/usage.yaml.`,
+      `Not sent: the price of ${next.provider}/${next.model} is unknown, so your spending cap cannot be enforced. Choose another model, add its price to config/prices.yaml, or set allow_unpriced: true in config/usage.yaml.`,
       null,
       null,
       null,
@@ -68,11 +67,11 @@ export function admitCall({ store, prices, caps, today }: AdmissionDeps, next: N
 function refuseBeyond(cap: "quest" | "day", limitUsd: number, spent: Nanos, held: Nanos, most: Nanos): void {
   if (spent + held + most <= fromUsd(limitUsd)) return;
   const whose = cap === "quest" ? "this task" : "today";
-  const running = held === 0 ? "" : `, calls that are under way may take ${usd(held)}`;
+  const running = held === 0 ? "" : `, and running calls may cost ${usd(held)}`;
   const next =
     cap === "quest"
       ? "Raise the cap and resume, or choose a cheaper model."
-      : "Raise the cap and resume, choose a cheaper model, or go on tomorrow.";
+      : "Raise the cap and resume, choose a cheaper model, or continue tomorrow.";
   throw refused(
     cap,
     `Not sent: the next call could cost up to ${usd(most)}. Of the cap of ${usd(fromUsd(limitUsd))} for ${whose}, ${usd(spent)} is spent${running}. ${next}`,
@@ -95,7 +94,7 @@ function refused(cap: Why, message: string, spent: Nanos | null, limitUsd: numbe
   });
 }
 
-/** Cents, and as many places more as a small amount needs to be seen. */
+/** Two decimal places, or as many as a small amount needs. */
 function usd(nanos: Nanos): string {
   const value = toUsd(nanos);
   const places = value === 0 || value >= 0.1 ? 2 : Math.min(9, 1 - Math.floor(Math.log10(value)));

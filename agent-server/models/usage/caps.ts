@@ -4,8 +4,8 @@ import { type Document, isMap, parseDocument } from "yaml";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import type { UsageCaps } from "../../contract/usage.ts";
-import { readOwners, writeWhole } from "../owners-yaml.ts";
-import { createOwnersSettings, parseSettings } from "./owners-settings.ts";
+import { readUserFile, writeAtomically } from "../config-yaml.ts";
+import { createSettingsFile, parseSettings } from "./settings-file.ts";
 
 const Usd = z
   .number()
@@ -15,26 +15,26 @@ export const UsageSettings = z.strictObject({
   version: z.literal("1.0").optional(),
   /** US dollars; null: no cap. */
   caps: z.strictObject({ quest_usd: Usd.nullable().optional(), day_usd: Usd.nullable().optional() }).nullable().optional(),
-  /** While a cap is set: may models be called whose price nobody knows? */
+  /** Whether models without a known price may be called while a cap is set. */
   allow_unpriced: z.boolean().optional(),
 });
 type UsageSettings = z.infer<typeof UsageSettings>;
 
-/** `config/usage.yaml`: the owner's laid over the shipped one. */
+/** `config/usage.yaml`: the user's file over the shipped one. */
 export interface CapsFile {
-  /** `problem`: the owner's file cannot be used, and what they meant to allow is not known. */
+  /** `problem`: the user's file is invalid, so the intended limits are unknown. */
   read(): { caps: UsageCaps; allowUnpriced: boolean; problem: string | null };
-  /** Writes the caps into the owner's file; comments stay. @throws LancelotError `conflict`, `unavailable`. */
+  /** Writes the caps into the user's file; comments stay. @throws LancelotError `conflict`, `unavailable` */
   write(caps: UsageCaps): void;
   changed(): boolean;
 }
 
 const file = { name: "config/usage.yaml", example: "caps:", schema: UsageSettings };
-const heading = " What models may cost. US dollars; null: no cap. Changes count at once.";
+const heading = " Spending caps for models, in US dollars; null: no cap. Changes apply at once.";
 
 export function createCapsFile(deps: { configDir: string; dataDir: string }): CapsFile {
   const path = join(deps.dataDir, "config", "usage.yaml");
-  const owners = createOwnersSettings({ path, ...file });
+  const owners = createSettingsFile({ path, ...file });
   let shipped: UsageSettings | null = null;
 
   return {
@@ -52,7 +52,7 @@ export function createCapsFile(deps: { configDir: string; dataDir: string }): Ca
     write(caps) {
       const { problem } = owners.read();
       if (problem !== null) throw new LancelotError("conflict", `${problem} Correct it, then set the caps again.`);
-      const document: Document = parseDocument(readOwners(path, file.name) ?? "");
+      const document: Document = parseDocument(readUserFile(path, file.name) ?? "");
       if (!isMap(document.contents)) {
         document.contents = document.createNode({ version: "1.0" });
         document.commentBefore = heading;
@@ -60,7 +60,7 @@ export function createCapsFile(deps: { configDir: string; dataDir: string }): Ca
       if (!isMap(document.get("caps"))) document.set("caps", document.createNode({}));
       document.setIn(["caps", "quest_usd"], caps.questUsd);
       document.setIn(["caps", "day_usd"], caps.dayUsd);
-      writeWhole(path, file.name, document.toString({ lineWidth: 0 }));
+      writeAtomically(path, file.name, document.toString({ lineWidth: 0 }));
     },
 
     changed: () => owners.changed(),

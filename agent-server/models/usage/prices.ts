@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import { providerKinds, type ProviderKind } from "../../contract/models.ts";
-import { type Price, rateOf, type Rates } from "./cost.ts";
-import { createOwnersSettings, parseSettings } from "./owners-settings.ts";
+import { type Price, rateOf, type Rates } from "./call-cost.ts";
+import { createSettingsFile, parseSettings } from "./settings-file.ts";
 
 const Day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/, "must be a day, YYYY-MM-DD");
 /** US dollars per million tokens. */
@@ -23,20 +23,20 @@ const dearer = { message: "must not be more than input", path: ["cached_input"] 
 const Tier = z.strictObject({ above: z.int().min(1), ...ratesShape }).refine(cachedIsCheaper, dearer);
 const PriceRow = z
   .strictObject({
-    /** Which providers: by their kind, or by their name in models.yaml. */
+    /** Provider kinds, or names in models.yaml. */
     kind: z.enum(providerKinds).optional(),
     provider: z.string().min(1).max(100).optional(),
-    /** Names of models; `*` stands for anything. */
+    /** Model names; `*` matches anything. */
     models: z.array(z.string().min(1).max(300)).min(1),
     ...ratesShape,
-    /** What a longer prompt pays, for all of its tokens. */
+    /** The rates of a longer prompt, for all its tokens. */
     tiers: z.array(Tier).max(10).default([]),
-    /** First and last day on which it holds. */
+    /** First and last day of validity. */
     from: Day.optional(),
     until: Day.optional(),
     source: z.string().max(500).optional(),
   })
-  .refine(({ kind, provider }) => kind !== undefined || provider !== undefined, "says neither kind nor provider: add one of them")
+  .refine(({ kind, provider }) => kind !== undefined || provider !== undefined, "must have a kind or a provider")
   .refine(cachedIsCheaper, dearer);
 
 export const PriceTable = z.strictObject({
@@ -47,22 +47,22 @@ export const PriceTable = z.strictObject({
 });
 type PriceTable = z.infer<typeof PriceTable>;
 
-/** Of which model a price is asked. */
+/** The model whose price is requested. */
 export interface PricedModel {
   provider: string;
   kind: ProviderKind;
   model: string;
-  /** Computed here: free, unless the owner says otherwise of this very provider. */
+  /** Runs on this machine: free, unless the user sets a price for this provider. */
   onThisMachine: boolean;
 }
 
 export interface Prices {
-  /** What holds on a day; null when nobody said. Free is a price of 0. */
+  /** The price on a day; null when unknown. Free is a price of 0. */
   of(model: PricedModel, day: string): Price | null;
   /** YYYY-MM-DD. */
   updated(): string;
   problem(): string | null;
-  /** Grows when the table became another one. */
+  /** Increases with each change of the table. */
   version(): number;
   changed(): boolean;
 }
@@ -79,10 +79,10 @@ interface Row {
 const file = { name: "config/prices.yaml", example: "prices:", schema: PriceTable };
 const free: Price = { input: 0, cachedInput: 0, cacheWrite: 0, longCacheWrite: 0, output: 0, tiers: [] };
 
-/** `config/prices.yaml`: the shipped table, and the owner's before it. The first row that fits counts. */
+/** `config/prices.yaml`: the user's table, then the shipped one. The first matching row applies. */
 export function createPrices(deps: { configDir: string; dataDir: string }): Prices {
   let shipped: { updated: string; rows: Row[] } | null = null;
-  const owners = createOwnersSettings({ path: join(deps.dataDir, "config", "prices.yaml"), ...file });
+  const owners = createSettingsFile({ path: join(deps.dataDir, "config", "prices.yaml"), ...file });
   let known: { table: PriceTable | null; rows: Row[]; version: number } = { table: null, rows: [], version: 0 };
 
   const shippedTable = () => {
@@ -107,7 +107,7 @@ export function createPrices(deps: { configDir: string; dataDir: string }): Pric
         day <= row.until &&
         row.models.test(model.model);
       const mine = ownersTable().rows;
-      // A proxy on this machine may pass on to a provider that charges: only the owner can know, and names it.
+      // A proxy on this machine may forward to a paid provider: only the user knows, and can name it.
       if (model.kind === "local" || model.onThisMachine) return mine.find((row) => row.provider !== undefined && fits(row))?.price ?? free;
       return (mine.find(fits) ?? shippedTable().rows.find(fits))?.price ?? null;
     },
@@ -117,7 +117,7 @@ export function createPrices(deps: { configDir: string; dataDir: string }): Pric
     },
     problem() {
       const { problem } = owners.read();
-      return problem === null ? null : `${problem} It has no effect until you correct it; the shipped prices hold.`;
+      return problem === null ? null : `${problem} The shipped prices apply until you correct it.`;
     },
     version: () => ownersTable().version,
     changed: () => owners.changed(),

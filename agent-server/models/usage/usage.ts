@@ -1,95 +1,24 @@
 import type { Usage } from "../../contract/chat.ts";
 import { LancelotError } from "../../contract/errors.ts";
-import type { Emit } from "../../contract/events.ts";
-import type { ProviderKind } from "../../contract/models.ts";
-import type { Lane } from "../../contract/router.ts";
-import type { Params, Result } from "../../contract/table.ts";
-import type { Storage } from "../../storage/storage.ts";
-import { createConfigFile } from "../config.ts";
+import { createConfigFile } from "../models-config.ts";
 import { admitCall } from "./admission.ts";
 import { createCapsFile } from "./caps.ts";
-import { fastLaneWithPrice } from "./comparison.ts";
-import { costOf, costWithoutCache, type Nanos, toUsd } from "./cost.ts";
-import { createCalendar, daysBefore } from "./day.ts";
+import { fastLaneWithPrice } from "./savings-baseline.ts";
+import { costOf, costWithoutCache, type Nanos, toUsd } from "./call-cost.ts";
+import { createCalendar, daysBefore } from "./calendar.ts";
 import { createPrices, type PricedModel } from "./prices.ts";
-import { createUsageStore } from "./store.ts";
-import { lanesOf, savingsOf, summarize, type SummaryDeps } from "./summary.ts";
-import { createUsageTelling } from "./telling.ts";
+import { createUsageStore } from "./usage-store.ts";
+import { lanesOf, savingsOf, summarize, type SummaryDeps } from "./usage-summary.ts";
+import type { UsageBook, UsageDeps } from "./types.ts";
+import { createUsageEvents } from "./usage-events.ts";
 
 export { UsageSettings } from "./caps.ts";
 export { PriceTable } from "./prices.ts";
-export { usageHandlers } from "./handlers.ts";
-export { usageMigrations } from "./schema.ts";
+export { usageHandlers } from "./usage-handlers.ts";
+export type { CountedCall, NextCall, UsageBook, UsageDeps } from "./types.ts";
+export { usageMigrations } from "./usage-migrations.ts";
 
-/** A call of a model before it is made, as far as it can be known. */
-export interface NextCall {
-  questId: string | null;
-  /** Name in models.yaml. */
-  provider: string;
-  kind: ProviderKind;
-  model: string;
-  /** Tokens of the prompt, estimated on the high side, and the most the answer may take. */
-  inputTokens: number;
-  maxTokens: number;
-  /** It is computed on this machine (embedded, or a server at a loopback address): it costs nothing unless the owner's price table says so. */
-  onThisMachine?: boolean;
-}
-
-/** The room a call holds under the caps from the moment it was admitted until it was counted or came to nothing. */
-export interface Admission {
-  readonly id: string;
-  /** Gives the room back. To be called in any case (`finally`); after `count`, and a second time, it does nothing. */
-  release(): void;
-}
-
-/** A call of a model that was made, with the provider's own figures. */
-export interface CountedCall {
-  questId: string | null;
-  provider: string;
-  kind: ProviderKind;
-  model: string;
-  lane: Lane;
-  usage: Usage;
-  receiptId: string | null;
-  onThisMachine?: boolean;
-}
-
-/** What models used and what it cost (M7). */
-export interface UsageBook {
-  /**
-   * Holds room for a call under the caps, across windows, at the most it can cost.
-   * @throws LancelotError `denied`, `data.reason: "cap"`, when the call could pass a cap: it must not be made.
-   */
-  admit(next: NextCall): Admission;
-  /** Counts a call that was made and gives the room it held back. `costUsd` is null for a model without a price. */
-  count(call: CountedCall, admission?: Admission): { costUsd: number | null };
-  /** US dollars of a quest so far; null before its first call. */
-  questCost(questId: string): number | null;
-  summary(params: Params<"usage.summary">): Result<"usage.summary">;
-  lanes(params: Params<"usage.lanes">): Result<"usage.lanes">;
-  savings(params: Params<"usage.savings">): Result<"usage.savings">;
-  reset(): Result<"usage.reset">;
-  setCaps(caps: Params<"usage.setCaps">): Result<"usage.setCaps">;
-  /** Tells of what another window or the owner's editor changed in the caps or the prices. Cheap: two looks at the disk. */
-  notice(): void;
-  close(): void;
-}
-
-export interface UsageDeps {
-  storage: Pick<Storage, "db" | "transaction" | "hostId" | "hostAlive">;
-  /** The shipped `config/` folder. */
-  configDir: string;
-  dataDir: string;
-  env: Readonly<Record<string, string | undefined>>;
-  emit: Emit;
-  /** The title of a quest; null when it is gone. */
-  questName(questId: string): string | null;
-  /** IANA name; this machine's where absent. */
-  timeZone?: string;
-  now?: () => Date;
-}
-
-/** The books: every call counted at the price of its day, caps that hold before a call is made. */
+/** Counts every call at the price of its day, and enforces caps before a call is made. */
 export function createUsage(deps: UsageDeps): UsageBook {
   const now = deps.now ?? (() => new Date());
   const dayOf = createCalendar(deps.timeZone);
@@ -98,7 +27,7 @@ export function createUsage(deps: UsageDeps): UsageBook {
   const prices = createPrices(deps);
   const caps = createCapsFile(deps);
   const models = createConfigFile(deps);
-  const telling = createUsageTelling(deps.emit);
+  const telling = createUsageEvents(deps.emit);
   let pricedWith = -1;
 
   const valueOf = (model: PricedModel, usage: Usage, day: string): { cost: Nanos; cacheSavings: Nanos } | null => {
@@ -107,7 +36,7 @@ export function createUsage(deps: UsageDeps): UsageBook {
     const cost = costOf(price, usage);
     return { cost, cacheSavings: costWithoutCache(price, usage) - cost };
   };
-  /** A price the owner added counts for what had none. What was counted at a price stays as it was. */
+  /** A price that the user adds applies to calls without one. Calls with a price keep their cost. */
   const reprice = (): void => {
     const version = prices.version();
     if (version === pricedWith) return;
@@ -174,7 +103,7 @@ export function createUsage(deps: UsageDeps): UsageBook {
         reprice();
       } catch (error) {
         if (!(error instanceof LancelotError)) throw error;
-        // The database is busy or full: the next summary prices what is left.
+        // The database is busy or full: the next summary prices the rest.
       }
       telling.changed(null);
     },

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { readCatalog } from "../../../agent-server/models/local/catalog.ts";
 import { createFetch } from "../../../agent-server/models/local/download.ts";
 import { createEmbedder, type Embedder, type EmbedderDeps } from "../../../agent-server/models/local/embedding.ts";
-import { registryOf } from "../../../agent-server/models/local/registry.ts";
+import { registryOf } from "../../../agent-server/models/local/npm-registry.ts";
 import { createRuntime } from "../../../agent-server/models/local/runtime.ts";
 import { createVerifier } from "../../../agent-server/models/local/verify.ts";
 import { localDataDir } from "./local-models.ts";
@@ -19,7 +19,7 @@ export function openEmbedder(over: Partial<EmbedderDeps> = {}): Embedder {
     folder,
     runtime: createRuntime(configDir, localDataDir),
     verifier: createVerifier(over.folder ?? folder),
-    entry: fileURLToPath(new URL("../../../agent-server/models/local/embedding-process.ts", import.meta.url)),
+    entry: fileURLToPath(new URL("../../../agent-server/models/local/embedding-worker.ts", import.meta.url)),
     env: process.env,
     threads: () => Math.max(1, availableParallelism() - 1),
     // A machine at work may take longer than a person would wait.

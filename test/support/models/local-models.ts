@@ -3,7 +3,8 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createFetch } from "../../../agent-server/models/local/download.ts";
-import { createLocal, type Local, type LocalDeps } from "../../../agent-server/models/local/local.ts";
+import { createLocal } from "../../../agent-server/models/local/local.ts";
+import type { Local, LocalDeps } from "../../../agent-server/models/local/types.ts";
 import { writeTinyModel } from "./tiny-model.ts";
 
 const configDir = fileURLToPath(new URL("../../../config", import.meta.url));

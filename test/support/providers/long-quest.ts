@@ -1,6 +1,6 @@
 import { addUsage, noUsage, type Usage } from "../../../agent-server/contract/chat.ts";
 import type { ModelMessage, ToolSchema } from "../../../agent-server/models/request.ts";
-import type { ServerMemory } from "../../../agent-server/models/providers/server-memory.ts";
+import type { ServerMemory } from "../../../agent-server/models/providers/types.ts";
 import { createAccounts, type Accounts } from "../model-server/accounts.ts";
 import { collect, run, type Subject } from "./subjects.ts";
 

@@ -1,10 +1,10 @@
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { ProviderKind } from "../../../agent-server/contract/models.ts";
-import type { Connection } from "../../../agent-server/models/providers/connection.ts";
-import type { Provider, ProviderCall } from "../../../agent-server/models/providers/provider.ts";
+import type { Connection } from "../../../agent-server/models/providers/types.ts";
+import type { Provider, ProviderCall } from "../../../agent-server/models/providers/types.ts";
 import { createServerMemory } from "../../../agent-server/models/providers/server-memory.ts";
 import type { ModelEvent, ModelRequest } from "../../../agent-server/models/request.ts";
-import { createProvider } from "../../../agent-server/models/selection.ts";
+import { createProvider } from "../../../agent-server/models/provider-selection.ts";
 import { createGatedFetch } from "../../../agent-server/security/security.ts";
 import { startModelServer, type ModelServer, type ModelServerOptions } from "../model-server/server.ts";
 

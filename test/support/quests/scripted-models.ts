@@ -72,16 +72,22 @@ export function scriptedModels(script: Answer[], active: Partial<ActiveModel> | 
   const state = { active };
   const current = (): Promise<ActiveModel> =>
     state.active instanceof LancelotError ? Promise.reject(state.active) : Promise.resolve({ ...bigModel, ...state.active });
-  const models: Pick<Models, "active" | "stream" | "route" | "reroute" | "checkOverride" | "release"> = {
+  const models: Pick<Models, "active" | "stream" | "routes" | "checkOverride" | "release"> = {
     release: () => Promise.resolve(),
     active: current,
-    async route(task): Promise<Route> {
-      tasks.push(task);
-      const model = await current();
-      const why = { rule: "default", rationale: "The script says so.", alternatives: [], notice: null, tried: [], decidedMs: 0 } as const;
-      return { task, lane: "flagship_fast", model, ...why, alternatives: [] };
-    },
-    reroute: () => Promise.resolve(null),
+    routes: () => ({
+      async next(task): Promise<Route> {
+        tasks.push(task);
+        const model = await current();
+        const why = { rule: "default", rationale: "The script says so.", alternatives: [], notice: null, tried: [], decidedMs: 0 } as const;
+        return { task, lane: "flagship_fast", model, ...why, alternatives: [] };
+      },
+      async failover(error) {
+        throw error;
+      },
+      escalate: () => Promise.resolve(null),
+      isRerouted: () => false,
+    }),
     checkOverride: () => Promise.resolve(),
     async *stream(request, { signal }) {
       requests.push(structuredClone(request));

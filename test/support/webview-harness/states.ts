@@ -160,13 +160,13 @@ const decisions = [
   }),
   sampleDecision({
     ...{ id: "decision-3", lane: "flagship_fast", model: "claude-sonnet-5-5", rule: "default", success: false, elapsedMs: 60_000 },
-    ...{ rationale: "Nothing asks for more than the fast lane.", error: "Anthropic did not begin to answer within 60 s." },
+    ...{ rationale: "Nothing asks for more than the fast lane.", error: "Anthropic did not respond within 60 s." },
   }),
   sampleDecision({ id: "decision-4", lane: "flagship_fast", model: "claude-sonnet-5-5", rule: "override", success: null, elapsedMs: 0 }),
 ];
 const brokenServer = sampleServer({
   ...{ kind: "lm-studio", displayName: "LM Studio", url: "http://127.0.0.1:1234/v1", models: [], structured: null },
-  problem: "It wants a key. Name it as a provider in config/models.yaml.",
+  problem: "It requires an API key: add it as a provider with api_key_name in config/models.yaml.",
 });
 const loadedModel = {
   ...{ status: "loaded", file: "Qwen3-4B-Instruct-2507-Q4_K_M.gguf", name: "Qwen3 4B Instruct", license: "Apache-2.0", source: "hub" },

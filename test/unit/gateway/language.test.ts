@@ -241,9 +241,9 @@ describe("completion and hover", () => {
 
   it.each([
     [routerUri, "fail|over: []\n", "Empty: nothing is sent to another provider."],
-    [routerUri, "breaker:\n  fail|ures: 3\n", "In a row"],
+    [routerUri, "breaker:\n  fail|ures: 3\n", "Failures in a row"],
     [modelsUri, "providers:\n  work:\n    de|ep: { model: m }\n", "The strong model"],
-    [modelsUri, "act|ive: work\n", "The provider that answers"],
+    [modelsUri, "act|ive: work\n", "The active provider"],
   ])("tells what a setting is for: %s %s", async (uri, text, said) => {
     const { hover } = await at(uri, text);
     expect(JSON.stringify(hover?.contents)).toContain(said);

@@ -134,7 +134,7 @@ it("says that the file has changed there, when what follows a pause is of anothe
   await expect(run({ tries: 1 })).rejects.toThrow();
   server.files.set("/model.gguf", randomBytes(body.length));
   await expect(run()).rejects.toMatchObject({
-    message: expect.stringContaining("offers another file than the catalog names (its checksum differs)"),
+    message: expect.stringContaining("offers a different file than the catalog (checksum mismatch)"),
     data: { next: expect.stringContaining("local-models.yaml") },
   });
 });
@@ -178,7 +178,7 @@ it("gives up after the tries it has, in words", async () => {
 
 it("refuses a file of another size before fetching it", async () => {
   server.files.set("/model.gguf", body.subarray(1));
-  await expect(run()).rejects.toThrow(/offers another file/);
+  await expect(run()).rejects.toThrow(/different file/);
   expect(existsSync(`${path}.part`)).toBe(false);
 });
 
@@ -216,5 +216,5 @@ it.each([
   };
   const asked = reachable(file, network.fetch, new AbortController().signal);
   if (same) expect(await asked).toBe(true);
-  else await expect(asked).rejects.toThrow(/offers another file than the catalog names/);
+  else await expect(asked).rejects.toThrow(/offers a different file than the catalog/);
 });

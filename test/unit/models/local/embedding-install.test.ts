@@ -8,7 +8,7 @@ import { type IntentModel, readCatalog } from "../../../../agent-server/models/l
 import { createFetch } from "../../../../agent-server/models/local/download.ts";
 import { createEmbedder } from "../../../../agent-server/models/local/embedding.ts";
 import { convertBert } from "../../../../agent-server/models/local/embedding-convert.ts";
-import { createInstaller } from "../../../../agent-server/models/local/install.ts";
+import { createInstaller } from "../../../../agent-server/models/local/installer.ts";
 import { createVerifier } from "../../../../agent-server/models/local/verify.ts";
 import { type FileServer, startFileServer } from "../../../support/models/file-server.ts";
 import { tinyBertTarball } from "../../../support/models/tiny-bert.ts";

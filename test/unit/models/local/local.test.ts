@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { readCatalog } from "../../../../agent-server/models/local/catalog.ts";
-import { createLocal, type LocalDeps } from "../../../../agent-server/models/local/local.ts";
+import { createLocal } from "../../../../agent-server/models/local/local.ts";
+import type { LocalDeps } from "../../../../agent-server/models/local/types.ts";
 import { chooseModel, type Machine } from "../../../../agent-server/models/local/machine.ts";
 import { createRuntime } from "../../../../agent-server/models/local/runtime.ts";
-import { createSettings } from "../../../../agent-server/models/local/settings.ts";
+import { createSettings } from "../../../../agent-server/models/local/local-settings.ts";
 
 const configDir = fileURLToPath(new URL("../../../../config", import.meta.url));
 let dataDir: string;
@@ -40,16 +41,21 @@ it.each<[string, Machine, string, RegExp]>([
     "4 GB",
     machineOf(4e9, 3e9),
     "qwen3.5-2b",
-    /4\.0 GB of memory \(3\.0 GB free\).*Qwen3\.5 2B fits.*Qwen3 4B Instruct wants a machine with 7\.5 GB/,
+    /4\.0 GB of memory \(3\.0 GB free\).*Qwen3\.5 2B fits.*Qwen3 4B Instruct requires a machine with 7\.5 GB/,
   ],
-  ["8 GB", machineOf(8.2e9, 6e9), "qwen3-4b-instruct", /Qwen3 4B Instruct fits.*Qwen3 8B wants a machine with 15\.5 GB/],
-  ["64 GB without a GPU", machineOf(64e9, 60e9), "qwen3-4b-instruct", /Qwen3 8B wants a GPU that the embedded runtime can use/],
+  ["8 GB", machineOf(8.2e9, 6e9), "qwen3-4b-instruct", /Qwen3 4B Instruct fits.*Qwen3 8B requires a machine with 15\.5 GB/],
+  ["64 GB without a GPU", machineOf(64e9, 60e9), "qwen3-4b-instruct", /Qwen3 8B requires a GPU that the embedded runtime can use/],
   ["16 GB and a GPU", machineOf(16.5e9, 12e9, true), "qwen3-8b", /a GPU for the embedded runtime\. Qwen3 8B fits/],
   ["16 GB and a GPU, free memory unknown", machineOf(16.5e9, null, true), "qwen3-8b", /16\.5 GB of memory, 100\.0 GB/],
   ["8 GB and a GPU", machineOf(8.2e9, 6e9, true), "qwen3-4b-instruct", /fits/],
-  ["16 GB with most of it in use", machineOf(16.5e9, 3e9), "qwen3.5-2b", /Qwen3 4B Instruct wants 4\.3 GB of free memory/],
-  ["16 GB with a disk nearly full", machineOf(16.5e9, 12e9, true, 3e9), "qwen3-4b-instruct", /Qwen3 8B wants 5\.3 GB of free disk space/],
-  ["nothing to spare", machineOf(2e9, 0.5e9), "qwen3.5-2b", /the smallest there is, and it wants 2\.2 GB of free memory/],
+  ["16 GB with most of it in use", machineOf(16.5e9, 3e9), "qwen3.5-2b", /Qwen3 4B Instruct requires 4\.3 GB of free memory/],
+  [
+    "16 GB with a disk nearly full",
+    machineOf(16.5e9, 12e9, true, 3e9),
+    "qwen3-4b-instruct",
+    /Qwen3 8B requires 5\.3 GB of free disk space/,
+  ],
+  ["nothing to spare", machineOf(2e9, 0.5e9), "qwen3.5-2b", /the smallest model, and it requires 2\.2 GB of free memory/],
 ])("offers a model that fits %s, and says why", (_machine, machine, id, why) => {
   const { model, fit } = chooseModel(readCatalog(configDir, dataDir), machine);
   expect(model.id).toBe(id);
@@ -109,7 +115,7 @@ it("cancels a download and keeps offering it", async () => {
 
 it("takes the owner's file, and says so when it is not there", async () => {
   const missing = local({ env: { LANCELOT_LOCAL_MODEL: join(dataDir, "mine.gguf") } });
-  expect(missing.state()).toMatchObject({ status: "failed", problem: expect.stringContaining("mine.gguf is not there") });
+  expect(missing.state()).toMatchObject({ status: "failed", problem: expect.stringContaining("mine.gguf") });
   writeFileSync(join(dataDir, "mine.gguf"), "GGUF");
   expect(missing.state()).toMatchObject({ status: "absent", source: "owner", file: "mine.gguf", name: "mine" });
   expect(missing.state().totalBytes).toBeLessThan(100e6);

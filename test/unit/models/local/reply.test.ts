@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { createReplyReader, goesInCircles } from "../../../../agent-server/models/local/reply.ts";
+import { createReplyReader, repeatsItself } from "../../../../agent-server/models/local/reply.ts";
 import { runs } from "../../../support/soak.ts";
 
 function read(pieces: string[]) {
@@ -60,5 +60,5 @@ it.each([
   ["a ruler", "-".repeat(30), false],
   ["blank space", " ".repeat(200), false],
 ])("notices %s: %s", (_name, text, expected) => {
-  expect(goesInCircles(text)).toBe(expected);
+  expect(repeatsItself(text)).toBe(expected);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { watchFetch } from "../../../../agent-server/models/providers/connection.ts";
-import { ReportedError, UnusableAnswerError } from "../../../../agent-server/models/providers/failures.ts";
+import { ReportedError, UnusableAnswerError } from "../../../../agent-server/models/providers/stream-errors.ts";
 
 /** A server that answers with these pieces under this type. */
 function answering(type: string | null, pieces: string[]): typeof fetch {

@@ -4,7 +4,7 @@ import { minimumCachedTokens } from "../../../../agent-server/models/providers/a
 import { toRequest as toGemini } from "../../../../agent-server/models/providers/gemini-request.ts";
 import { toBody as toChat } from "../../../../agent-server/models/providers/openai-chat-request.ts";
 import { toBody as toResponses } from "../../../../agent-server/models/providers/openai-responses-request.ts";
-import type { ProviderCall } from "../../../../agent-server/models/providers/provider.ts";
+import type { ProviderCall } from "../../../../agent-server/models/providers/types.ts";
 import type { ModelMessage, ModelRequest } from "../../../../agent-server/models/request.ts";
 
 const all = (): boolean => true;

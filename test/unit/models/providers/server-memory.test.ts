@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { StatusError } from "../../../../agent-server/models/providers/failures.ts";
+import { StatusError } from "../../../../agent-server/models/providers/stream-errors.ts";
 import { createServerMemory, withoutRefused } from "../../../../agent-server/models/providers/server-memory.ts";
 
 const connection = { kind: "openai_compatible" as const, displayName: "S", baseUrl: "http://localhost/v1", key: null, fetch };

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import type { RouterDecision } from "../../../../agent-server/contract/router.ts";
 import { createDecisions } from "../../../../agent-server/models/router/decisions.ts";
-import { routerMigrations } from "../../../../agent-server/models/router/schema.ts";
+import { routerMigrations } from "../../../../agent-server/models/router/router-migrations.ts";
 import { openStorage, type Storage } from "../../../../agent-server/storage/storage.ts";
 
 const open: { close(): void }[] = [];
@@ -86,7 +86,7 @@ describe("decisions", () => {
     const seen = createDecisions(other);
     expect(seen.list(50)).toEqual([running]);
     one.close();
-    expect(seen.list(50)).toEqual([{ ...running, success: false, error: "The agent host ended while this ran." }]);
+    expect(seen.list(50)).toEqual([{ ...running, success: false, error: "The agent host ended during the call." }]);
   });
 
   it("are counted", () => {

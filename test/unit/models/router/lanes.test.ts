@@ -3,8 +3,9 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { lanes } from "../../../../agent-server/contract/router.ts";
-import { loadRouter, type RouterConfig } from "../../../../agent-server/models/router/config.ts";
-import { type CallTask, chooseLane, lanesInUse } from "../../../../agent-server/models/router/lanes.ts";
+import { loadRouter, type RouterConfig } from "../../../../agent-server/models/router/router-config.ts";
+import { chooseLane, lanesInUse } from "../../../../agent-server/models/router/lanes.ts";
+import type { CallTask } from "../../../../agent-server/models/router/types.ts";
 import { runs } from "../../../support/soak.ts";
 
 const shippedText = readFileSync(join(import.meta.dirname, "../../../../config/router.yaml"), "utf8");
@@ -154,7 +155,7 @@ describe("the owner's rules", () => {
   it("says that a lane is not in use, and which takes its place", () => {
     const { rationale } = chooseLane(withOwner(order(fast)), { type: "plan", text: "" });
     expect(rationale).toContain("flagship_deep is not in your routing_order");
-    expect(rationale).toContain("the fast model does it");
+    expect(rationale).toContain("the fast model is used");
   });
 
   it("has its lanes in the order of their priorities", () => {

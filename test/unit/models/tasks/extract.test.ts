@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readSchema } from "../../../../agent-server/models/tasks/ask-model.ts";
+import { readSchema } from "../../../../agent-server/models/structured-output.ts";
 import { extractByRules } from "../../../../agent-server/models/tasks/extract-rules.ts";
 
 const object = (properties: Record<string, unknown>, required = Object.keys(properties)) => ({ type: "object", properties, required });

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { estimateTokens } from "../../../../agent-server/models/tasks/estimate.ts";
-import { whatIsWrong } from "../../../../agent-server/models/tasks/summarize.ts";
+import { problemOf } from "../../../../agent-server/models/tasks/summarize.ts";
 import { summarizeByRules } from "../../../../agent-server/models/tasks/summary-rules.ts";
 import { sentencesOf } from "../../../../agent-server/models/tasks/summary-units.ts";
 
@@ -112,15 +112,15 @@ describe("a model's summary", () => {
     ["a number", "It took 12 ms.", "It took 15 ms."],
     ["a name in code", "Call readLine.", "Call writeLine."],
   ])("is refused when it names %s that the text does not", (_, text, wrong) => {
-    expect(whatIsWrong(text, text, 100)).toBeNull();
-    expect(whatIsWrong(text, wrong, 100)).toMatch(/names what the text does not/);
+    expect(problemOf(text, text, 100)).toBeNull();
+    expect(problemOf(text, wrong, 100)).not.toBeNull();
   });
 
   it("is refused when it says next to nothing", () => {
-    expect(whatIsWrong("The importer was slow because it read line by line.", "slow", 100)).toMatch(/next to nothing/);
+    expect(problemOf("The importer was slow because it read line by line.", "slow", 100)).toContain("too short");
   });
 
   it("is refused when it is too long", () => {
-    expect(whatIsWrong("a", "word ".repeat(200), 50)).toMatch(/longer/);
+    expect(problemOf("a", "word ".repeat(200), 50)).toContain("too long");
   });
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { loadConfig } from "../../../../agent-server/models/config.ts";
+import { loadConfig } from "../../../../agent-server/models/models-config.ts";
 import { createPrices } from "../../../../agent-server/models/usage/prices.ts";
 import { type Books, openBooks } from "./book.ts";
 
@@ -80,13 +80,13 @@ describe("the owner's prices", () => {
       "prices:\n  - { kind: openai, models: [a], input: 1, cached_input: 2, output: 2 }\n",
       /cached_input must not be more than input/,
     ],
-    ["a row for nobody", "prices:\n  - { models: [a], input: 1, output: 2 }\n", /neither kind nor provider/],
+    ["a row for nobody", "prices:\n  - { models: [a], input: 1, output: 2 }\n", /a kind or a provider/],
     ["a date that is none", "updated: yesterday\n", /line 1: updated must be a day/],
   ])("with %s have no effect, and the line is named", (_, text, problem) => {
     books.write("prices.yaml", text);
     const prices = createPrices({ configDir, dataDir: books.dataDir });
     expect(prices.problem()).toMatch(problem);
-    expect(prices.problem()).toContain("the shipped prices hold");
+    expect(prices.problem()).toContain("shipped prices");
     expect(prices.of({ provider: "anthropic", kind: "anthropic", model: "claude-sonnet-5-5", onThisMachine: false }, day)).not.toBeNull();
   });
 

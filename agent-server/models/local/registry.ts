@@ -1,8 +1,0 @@
-/** The npm registry to fetch from: the owner's where the environment names one. */
-export function registryOf(env: Readonly<Record<string, string | undefined>>): string {
-  return (env["npm_config_registry"] ?? env["NPM_CONFIG_REGISTRY"] ?? "https://registry.npmjs.org").replace(/\/+$/, "");
-}
-
-export function tarballUrl(registry: string, name: string, version: string): string {
-  return `${registry}/${name}/-/${name.slice(name.indexOf("/") + 1)}-${version}.tgz`;
-}
