@@ -1,4 +1,4 @@
-import type { StoredItem } from "./types.ts";
+import type { StoredItem } from "./item-types.ts";
 
 type Entry = Pick<StoredItem, "id" | "content" | "weight" | "createdAt">;
 

@@ -2,7 +2,7 @@ import type { CoreBlockName } from "../contract/memory.ts";
 import type { Storage } from "../storage/storage.ts";
 import { blockText, orderEntries } from "./block-text.ts";
 import { itemOfRow, type ItemRow } from "./item-rows.ts";
-import type { Derived, ItemImage, StoredItem } from "./types.ts";
+import type { Derived, ItemImage, StoredItem } from "./item-types.ts";
 
 /** A block that would hold more than it may. */
 export interface Overfull {

@@ -1,7 +1,7 @@
 import type { MemoryCommit } from "../contract/memory.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Storage } from "../storage/storage.ts";
-import type { Author } from "./types.ts";
+import type { Author } from "./item-types.ts";
 
 /** A row of memory_commits. */
 export interface CommitRow {

@@ -8,13 +8,13 @@ import { type CommitRow, createCommitRows } from "./commit-rows.ts";
 import { createConclude } from "./conclude.ts";
 import { createDrafts, type Draft } from "./draft.ts";
 import { createImages, diffOf } from "./images.ts";
-import type { Finished, RollbackWish, RolledBack, Staged } from "./memory.ts";
+import type { Commits, Finished, QuarantineStore, RollbackWish, RolledBack, Staged, StoredQuarantine } from "./commit-types.ts";
+import type { Author, GatedEdit, Gates, MemoryStore, ProposedEdit } from "./item-types.ts";
 import { createQuarantineEdit } from "./quarantine-edit.ts";
 import { toQuarantineEntry } from "./quarantine-entry.ts";
 import { createRollbacks } from "./rollback.ts";
 import type { MemorySettings } from "./settings.ts";
 import { createStagedEdits } from "./staged-edits.ts";
-import type { Author, Commits, Gates, GatedEdit, MemoryStore, ProposedEdit, QuarantineStore, StoredQuarantine } from "./types.ts";
 
 export interface CommitsDeps {
   readonly storage: Storage;

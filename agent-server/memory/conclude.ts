@@ -7,7 +7,7 @@ import type { Change, Confirmation, StagedEdit } from "./draft.ts";
 import { diffOf, type Images } from "./images.ts";
 import { sortedJson } from "./item-rows.ts";
 import type { MemorySettings } from "./settings.ts";
-import type { MemoryStore } from "./types.ts";
+import type { MemoryStore } from "./item-types.ts";
 
 export interface ConcludeDeps {
   readonly store: MemoryStore;

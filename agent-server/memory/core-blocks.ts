@@ -6,10 +6,10 @@ import { compilePersona } from "./compiler/persona.ts";
 import type { SecurityFilter } from "./compiler/security-filter.ts";
 import { shorten } from "./compiler/shorten.ts";
 import { viewItem } from "./item-view.ts";
-import type { MemoryDeps } from "./memory.ts";
+import type { MemoryStore, StoredItem } from "./item-types.ts";
+import type { MemoryDeps } from "./types.ts";
 import type { OwnersFile } from "./owners-files.ts";
 import type { MemorySettings } from "./settings.ts";
-import type { MemoryStore, StoredItem } from "./types.ts";
 
 /** A candidate that stayed out, and why, in words for the owner. */
 export interface Exclusion {

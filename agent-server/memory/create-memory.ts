@@ -12,7 +12,7 @@ import { createOrders } from "./gates/orders.ts";
 import { scrub } from "./gates/scrub.ts";
 import { viewItem } from "./item-view.ts";
 import { createMemoryJobs } from "./jobs/jobs.ts";
-import type { Memory, MemoryDeps } from "./memory.ts";
+import type { Memory, MemoryDeps } from "./types.ts";
 import { createNotice } from "./notice.ts";
 import { createOwnersFiles } from "./owners-files.ts";
 import { placeOf } from "./places.ts";

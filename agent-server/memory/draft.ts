@@ -5,7 +5,7 @@ import type { Storage } from "../storage/storage.ts";
 import { imageOf, placeOfTarget, sameImage, sortedJson, targetOf } from "./item-rows.ts";
 import { createSelectItem } from "./select-item.ts";
 import { textKey } from "./text-key.ts";
-import type { Derived, GatedEdit, ItemImage, MemoryStore, StoredItem } from "./types.ts";
+import type { Derived, GatedEdit, ItemImage, MemoryStore, StoredItem } from "./item-types.ts";
 
 /** An edit of a commit with the item it is for. */
 export interface StagedEdit {

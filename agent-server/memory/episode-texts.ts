@@ -1,4 +1,4 @@
-import type { TimelineMessage } from "./types.ts";
+import type { TimelineMessage } from "./item-types.ts";
 
 export interface TaskEnd {
   readonly title: string;

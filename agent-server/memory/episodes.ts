@@ -4,7 +4,8 @@ import type { Storage } from "../storage/storage.ts";
 import { experienceText, summaryByRules, type TaskEnd, transcript } from "./episode-texts.ts";
 import { removalOf } from "./removal.ts";
 import type { MemorySettings } from "./settings.ts";
-import type { Author, Commits, Gates, ItemImage, MemoryStore, ProposedEdit, StoredItem, Timeline } from "./types.ts";
+import type { Commits } from "./commit-types.ts";
+import type { Author, Gates, ItemImage, MemoryStore, ProposedEdit, StoredItem, Timeline } from "./item-types.ts";
 
 /** Stands for a commit in references to messages, which no commit writes: they are an index of the conversation. */
 export const referenceCommit = "conversation";

@@ -2,7 +2,7 @@ import type { MemoryDiff } from "../contract/memory.ts";
 import type { Storage } from "../storage/storage.ts";
 import { imageOf, sortedJson, targetOf } from "./item-rows.ts";
 import type { Change } from "./draft.ts";
-import type { Derived, ItemImage } from "./types.ts";
+import type { Derived, ItemImage } from "./item-types.ts";
 
 /** What a finished commit changed of one item. */
 export interface KeptChange {

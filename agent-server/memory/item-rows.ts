@@ -1,7 +1,7 @@
 import canonicalize from "canonicalize";
 import { CoreBlockName, MemoryKind, type MemoryTarget, MemoryTier, Provenance } from "../contract/memory.ts";
 import { LancelotError } from "../contract/errors.ts";
-import type { ItemImage, StoredItem } from "./types.ts";
+import type { ItemImage, StoredItem } from "./item-types.ts";
 
 /** A row of memory_items. */
 export interface ItemRow {

@@ -1,5 +1,5 @@
 import type { MemoryItem } from "../contract/memory.ts";
-import type { StoredItem } from "./types.ts";
+import type { StoredItem } from "./item-types.ts";
 
 /** An item as the contract tells of it. `text`: what an item kept by reference says; its own content unless given. */
 export function viewItem(item: StoredItem, text: string = item.content): MemoryItem {

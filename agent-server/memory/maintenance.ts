@@ -1,4 +1,4 @@
-import type { Memory } from "./memory.ts";
+import type { Memory } from "./types.ts";
 
 /** Milliseconds after the start, and from one look to the next: jobs are due by the hour and by the day. */
 const times = { first: 120_000, next: 600_000 };

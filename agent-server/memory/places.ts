@@ -1,4 +1,4 @@
-import type { ProposedEdit } from "./types.ts";
+import type { ProposedEdit } from "./item-types.ts";
 
 type Place = Pick<ProposedEdit, "target" | "kind" | "namespace">;
 type Language = "en" | "de" | "fr" | "es" | "it" | "pt";

@@ -1,6 +1,7 @@
 import type { Draft } from "./draft.ts";
 import { textKey } from "./text-key.ts";
-import type { Author, GatedEdit, MemoryStore, QuarantineStore } from "./types.ts";
+import type { QuarantineStore } from "./commit-types.ts";
+import type { Author, GatedEdit, MemoryStore } from "./item-types.ts";
 
 /** Waiting entries that are looked through for one that wants the same. */
 const compared = 200;

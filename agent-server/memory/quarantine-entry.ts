@@ -1,5 +1,6 @@
 import type { QuarantineEntry } from "../contract/memory.ts";
-import type { MemoryStore, StoredQuarantine } from "./types.ts";
+import type { StoredQuarantine } from "./commit-types.ts";
+import type { MemoryStore } from "./item-types.ts";
 
 /** A quarantined edit as the owner sees it. */
 export function toQuarantineEntry(

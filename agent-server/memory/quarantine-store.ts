@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { QuarantineEntry } from "../contract/memory.ts";
 import type { Storage } from "../storage/storage.ts";
 import { sortedJson } from "./item-rows.ts";
-import type { QuarantineStore, StoredQuarantine } from "./types.ts";
+import type { QuarantineStore, StoredQuarantine } from "./commit-types.ts";
 
 interface QuarantineRow {
   id: string;

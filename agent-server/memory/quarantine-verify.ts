@@ -1,5 +1,6 @@
 import type { MemoryProblem, QuarantineEntry } from "../contract/memory.ts";
-import type { Gates, GatedEdit, MemoryStore, StoredQuarantine } from "./types.ts";
+import type { StoredQuarantine } from "./commit-types.ts";
+import type { GatedEdit, Gates, MemoryStore } from "./item-types.ts";
 
 export type Verify = (entry: StoredQuarantine) => QuarantineEntry["verifier"];
 

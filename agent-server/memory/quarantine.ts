@@ -6,11 +6,11 @@ import type { Redactor } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
 import { scrub } from "./gates/scrub.ts";
 import { imageOf, targetOf } from "./item-rows.ts";
-import type { Finished } from "./memory.ts";
+import type { Commits, Finished, QuarantineStore, StoredQuarantine } from "./commit-types.ts";
+import type { Author, Gates, MemoryStore, StoredItem } from "./item-types.ts";
 import { toQuarantineEntry } from "./quarantine-entry.ts";
 import { createVerify } from "./quarantine-verify.ts";
 import { createSelectItem } from "./select-item.ts";
-import type { Author, Commits, Gates, MemoryStore, QuarantineStore, StoredItem, StoredQuarantine } from "./types.ts";
 
 export interface QuarantineDeps {
   readonly storage: Storage;

@@ -1,5 +1,5 @@
 import { targetOf } from "./item-rows.ts";
-import type { GatedEdit, StoredItem } from "./types.ts";
+import type { GatedEdit, StoredItem } from "./item-types.ts";
 
 /** The edit that removes an item, for those who need no gate: the host of what is its own, the owner's import. */
 export function removalOf(item: StoredItem, reason: string): GatedEdit {

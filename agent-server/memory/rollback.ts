@@ -5,7 +5,7 @@ import { nameOf } from "./commit-rows.ts";
 import type { Change } from "./draft.ts";
 import type { Images, KeptChange } from "./images.ts";
 import { sameImage } from "./item-rows.ts";
-import type { Derived, ItemImage, MemoryStore } from "./types.ts";
+import type { Derived, ItemImage, MemoryStore } from "./item-types.ts";
 
 /** What a rollback would do, or why it cannot be done. */
 export type RollbackPlan = { readonly changes: readonly Change[] } | { readonly refusal: string };

@@ -3,7 +3,7 @@ import type { MemoryTarget } from "../contract/memory.ts";
 import type { Storage } from "../storage/storage.ts";
 import { itemOfRow, type ItemRow, placeOfTarget, targetOf } from "./item-rows.ts";
 import { foldText, textKey } from "./text-key.ts";
-import type { ItemImage } from "./types.ts";
+import type { ItemImage } from "./item-types.ts";
 
 /** What a commit has made of items so far: null of what it deletes. */
 export type Overlay = ReadonlyMap<string, ItemImage | null>;

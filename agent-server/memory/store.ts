@@ -4,7 +4,7 @@ import type { Storage } from "../storage/storage.ts";
 import { orderEntries } from "./block-text.ts";
 import { itemOfRow, type ItemRow, placeOfTarget, sortedJson } from "./item-rows.ts";
 import { textKey } from "./text-key.ts";
-import type { Derived, ItemImage, MemoryIndex, MemoryStore, StoredItem } from "./types.ts";
+import type { Derived, ItemImage, MemoryIndex, MemoryStore, StoredItem } from "./item-types.ts";
 
 export interface MemoryStoreDeps {
   readonly storage: Storage;

@@ -3,7 +3,7 @@ import type { Storage } from "../../storage/storage.ts";
 import { compare } from "../block-text.ts";
 import { itemOfRow, type ItemRow } from "../item-rows.ts";
 import { parseQuery } from "../search/query.ts";
-import type { Found, MemorySearch, StoredItem } from "../types.ts";
+import type { Found, MemorySearch, StoredItem } from "../item-types.ts";
 
 /** Working memory of one namespace that is looked at, at most: the newest. */
 const workingItems = 60;

@@ -2,7 +2,7 @@ import type { CoreBlockName } from "../../contract/memory.ts";
 import { createDataFence, derivedMarker } from "../../security/security.ts";
 import { oneLine } from "../block-text.ts";
 import { textOf } from "../core-blocks.ts";
-import type { StoredItem } from "../types.ts";
+import type { StoredItem } from "../item-types.ts";
 
 /** Parts of what stands between marks, in their order. */
 export const dataParts = ["working", "episodic", "archival"] as const;

@@ -2,7 +2,7 @@ import type { CoreBlockName } from "../../contract/memory.ts";
 import type { BlockParts, Exclusion } from "../core-blocks.ts";
 import type { MemorySettings } from "../settings.ts";
 import { foldText } from "../text-key.ts";
-import type { Found, StoredItem } from "../types.ts";
+import type { Found, StoredItem } from "../item-types.ts";
 import { byCertainty } from "./candidates.ts";
 import { fit } from "./fit.ts";
 import { type Content, dataLines, type DataPart, dataParts } from "./render.ts";

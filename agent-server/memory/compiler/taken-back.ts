@@ -3,7 +3,7 @@ import type { Exclusion } from "../core-blocks.ts";
 import { isStopWord } from "../search/stop-words.ts";
 import { fold, stem } from "../search/words.ts";
 import { foldText } from "../text-key.ts";
-import type { Found, StoredItem } from "../types.ts";
+import type { Found, StoredItem } from "../item-types.ts";
 
 /** What the owner removed that is looked at, at most: the newest. */
 const removals = 300;

@@ -1,4 +1,4 @@
-import type { MemoryDeps } from "../memory.ts";
+import type { MemoryDeps } from "../types.ts";
 import { type Passing, refuse, type Step } from "./verdict.ts";
 
 /** What the soul forbids to keep. What is personal may be kept when the owner says it themselves. */

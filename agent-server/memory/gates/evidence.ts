@@ -1,5 +1,5 @@
 import type { Provenance } from "../../contract/memory.ts";
-import type { MemoryDeps } from "../memory.ts";
+import type { MemoryDeps } from "../types.ts";
 import { supports, touches } from "./support.ts";
 import { type Passing, refuse, type Step } from "./verdict.ts";
 

@@ -1,8 +1,8 @@
 import type { MemoryProblem } from "../../contract/memory.ts";
 import type { Redactor, Sanitizer } from "../../security/security.ts";
-import type { MemoryDeps } from "../memory.ts";
+import type { Author, Gates, ProposedEdit, Verdict } from "../item-types.ts";
+import type { MemoryDeps } from "../types.ts";
 import type { MemorySettings } from "../settings.ts";
-import type { Author, Gates, ProposedEdit, Verdict } from "../types.ts";
 import { checkConfidence } from "./confidence.ts";
 import { checkEthics } from "./ethics.ts";
 import { checkEvidence } from "./evidence.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { EditOp, MemoryKind, MemoryTarget, Namespace, Provenance, Tag } from "../../contract/memory.ts";
 import type { MemorySettings } from "../settings.ts";
-import type { Author, GatedEdit, ProposedEdit } from "../types.ts";
+import type { Author, GatedEdit, ProposedEdit } from "../item-types.ts";
 import { cleanText } from "./hidden-characters.ts";
 import { type Passing, refuse, type Step } from "./verdict.ts";
 

@@ -1,4 +1,4 @@
-import type { Author, GatedEdit, Verdict } from "../types.ts";
+import type { Author, GatedEdit, Verdict } from "../item-types.ts";
 
 /** An edit on its way through the gates: each answers with what is left of it, or refuses it. */
 export interface Passing {

@@ -1,7 +1,7 @@
 import type { MemoryProblem } from "../../contract/memory.ts";
 import type { Redactor } from "../../security/security.ts";
-import type { MemoryDeps } from "../memory.ts";
-import type { Author, GatedEdit } from "../types.ts";
+import type { Author, GatedEdit } from "../item-types.ts";
+import type { MemoryDeps } from "../types.ts";
 import { checkedProvenance } from "./evidence.ts";
 import { findInjections, type InjectionRules } from "./injection.ts";
 import { scrub } from "./scrub.ts";

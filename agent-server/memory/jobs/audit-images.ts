@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { CoreBlockName, MemoryKind, MemoryTier, Provenance } from "../../contract/memory.ts";
-import type { AuditDeps } from "./integrity-audit.ts";
+import type { AuditDeps } from "./audit-deps.ts";
 import type { JobTurns } from "./turns.ts";
 
 /** An item before or after a commit, as it is stored. */

@@ -1,7 +1,7 @@
 import { tidyMemoryIndex } from "../search/index-text.ts";
 import { written } from "../search/words.ts";
-import type { StoredItem } from "../types.ts";
-import type { AuditDeps } from "./integrity-audit.ts";
+import type { StoredItem } from "../item-types.ts";
+import type { AuditDeps } from "./audit-deps.ts";
 import type { JobTurns } from "./turns.ts";
 
 const page = 500;

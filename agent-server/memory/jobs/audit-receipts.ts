@@ -1,5 +1,5 @@
 import type { Receipt } from "../../contract/receipts.ts";
-import type { AuditDeps } from "./integrity-audit.ts";
+import type { AuditDeps } from "./audit-deps.ts";
 import type { JobTurns } from "./turns.ts";
 
 const page = 200;

@@ -4,7 +4,8 @@ import { shortLine } from "../episode-texts.ts";
 import { compare } from "../block-text.ts";
 import { removalOf } from "../removal.ts";
 import type { MemorySettings } from "../settings.ts";
-import type { Commits, Gates, MemoryStore, StoredItem } from "../types.ts";
+import type { Commits } from "../commit-types.ts";
+import type { Gates, MemoryStore, StoredItem } from "../item-types.ts";
 import type { JobResult, JobTurns } from "./turns.ts";
 
 export interface CompactDeps {

@@ -1,6 +1,6 @@
 import type { Storage } from "../../storage/storage.ts";
 import type { MemorySettings } from "../settings.ts";
-import type { MemoryStore, StoredItem } from "../types.ts";
+import type { MemoryStore, StoredItem } from "../item-types.ts";
 import type { JobResult, JobTurns } from "./turns.ts";
 
 const day = 86_400_000;

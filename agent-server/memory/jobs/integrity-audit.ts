@@ -1,27 +1,8 @@
-import type { CoreBlock } from "../../contract/memory.ts";
-import type { Ledger } from "../../receipts/receipts.ts";
-import type { Storage } from "../../storage/storage.ts";
-import type { Commits, MemoryIndex, MemoryStore, QuarantineStore, StoredItem, Timeline } from "../types.ts";
+import type { AuditDeps } from "./audit-deps.ts";
 import { auditImages } from "./audit-images.ts";
 import { auditIndex } from "./audit-index.ts";
 import { auditReceipts } from "./audit-receipts.ts";
 import type { JobResult, JobTurns } from "./turns.ts";
-
-export interface AuditDeps {
-  readonly storage: Storage;
-  readonly store: MemoryStore;
-  readonly index: MemoryIndex;
-  readonly commits: Pick<Commits, "reconcile">;
-  readonly quarantine: Pick<QuarantineStore, "list">;
-  readonly ledger: Pick<Ledger, "open" | "close" | "find" | "search">;
-  readonly timeline: Pick<Timeline, "message">;
-  readonly blocks: () => readonly Pick<CoreBlock, "block" | "tokens" | "cap">[];
-  /** The text an item is found by. */
-  readonly textOf: (item: StoredItem) => string;
-  readonly workspace: string;
-  /** When the audit last ran well (ms); null when it never did. */
-  readonly lastRun: () => number | null;
-}
 
 /** Pending edits that are looked through. */
 const pendingLimit = 1_000;

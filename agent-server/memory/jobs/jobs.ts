@@ -4,12 +4,13 @@ import type { Log } from "../../security/security.ts";
 import { createLease } from "../../storage/storage.ts";
 import { type CompactDeps, compactWorking } from "./compact-working.ts";
 import { decayArchival } from "./decay-archival.ts";
-import { type AuditDeps, auditMemory } from "./integrity-audit.ts";
+import type { AuditDeps } from "./audit-deps.ts";
+import { auditMemory } from "./integrity-audit.ts";
 import { createJobRuns, type JobRun } from "./runs.ts";
 import { isDue, jobPlans, type JobPlan, nextTime } from "./schedule.ts";
 import { summarizeEpisodic } from "./summarize-episodic.ts";
 import type { Episodes } from "../episodes.ts";
-import type { Timeline } from "../types.ts";
+import type { Timeline } from "../item-types.ts";
 import { createTurns, type JobResult, type JobTurns } from "./turns.ts";
 
 /** How long a window has the jobs of a workspace to itself without a word (ms). */

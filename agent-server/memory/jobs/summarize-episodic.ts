@@ -1,5 +1,5 @@
 import type { Episodes } from "../episodes.ts";
-import type { Timeline } from "../types.ts";
+import type { Timeline } from "../item-types.ts";
 import type { JobResult, JobTurns } from "./turns.ts";
 
 /** Messages that are read at a time. */

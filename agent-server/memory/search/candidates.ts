@@ -1,7 +1,7 @@
 import type Database from "better-sqlite3";
 import type { MemoryKind, MemoryTier } from "../../contract/memory.ts";
 import { compare } from "../block-text.ts";
-import type { SearchWish } from "../types.ts";
+import type { SearchWish } from "../item-types.ts";
 import { type Answers, answersOf, guessesOf } from "./asked.ts";
 import { namespaceFacet, tagFacet, tierFacet, workspaceFacet } from "./facets.ts";
 import type { Query, Term } from "./query.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { StoredItem } from "../types.ts";
+import type { StoredItem } from "../item-types.ts";
 
 /** No letter, digit or mark: no word of a text or of a query is a facet. */
 const mark = "\u{e000}";

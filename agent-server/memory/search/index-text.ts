@@ -1,5 +1,5 @@
 import type { Storage } from "../../storage/storage.ts";
-import type { MemoryIndex } from "../types.ts";
+import type { MemoryIndex } from "../item-types.ts";
 import { facetsOf, workspaceFacet } from "./facets.ts";
 import { written } from "./words.ts";
 

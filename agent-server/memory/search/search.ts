@@ -2,7 +2,7 @@ import { LancelotError } from "../../contract/errors.ts";
 import { MemoryTier } from "../../contract/memory.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { compare } from "../block-text.ts";
-import type { Found, MemorySearch, MemoryStore, SearchWish, StoredItem } from "../types.ts";
+import type { Found, MemorySearch, MemoryStore, SearchWish, StoredItem } from "../item-types.ts";
 import { createCandidates } from "./candidates.ts";
 import { parseQuery } from "./query.ts";
 import { score } from "./ranking.ts";

@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import type { Result } from "../../contract/table.ts";
 import { type ExportPiece, type Storage, writeExportFile } from "../../storage/storage.ts";
-import type { MemoryStore, StoredItem } from "../types.ts";
+import type { MemoryStore, StoredItem } from "../item-types.ts";
 import { type ExportHeader, formatVersion, iso, lineOf } from "./line.ts";
 import { markdownPieces } from "./markdown.ts";
 

@@ -5,11 +5,12 @@ import type { Params, Result } from "../../contract/table.ts";
 import { targetOf } from "../item-rows.ts";
 import type { MemorySettings } from "../settings.ts";
 import { foldText } from "../text-key.ts";
-import type { Author, Commits, Gates, GatedEdit, MemoryStore, QuarantineStore, StoredItem } from "../types.ts";
+import type { Commits, QuarantineStore } from "../commit-types.ts";
+import type { Author, GatedEdit, Gates, MemoryStore, StoredItem } from "../item-types.ts";
 import { removalOf } from "../removal.ts";
 import { type ExportDeps, itemPages } from "./export.ts";
-import type { ItemLine, QuarantineLine } from "./line.ts";
-import { type ParsedLine, parseImport } from "./parse.ts";
+import type { ItemLine, ParsedLine, QuarantineLine } from "./line.ts";
+import { parseImport } from "./parse.ts";
 import { readImportFile } from "./read-file.ts";
 
 export interface ImportDeps extends ExportDeps {

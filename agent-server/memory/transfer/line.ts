@@ -2,7 +2,7 @@ import * as z from "zod";
 import { Id, Timestamp } from "../../contract/common.ts";
 import { MemoryKind, MemoryTarget, Namespace, Provenance, Tag } from "../../contract/memory.ts";
 import { targetOf } from "../item-rows.ts";
-import type { StoredItem } from "../types.ts";
+import type { StoredItem } from "../item-types.ts";
 
 /**
  * An exported file of memory is JSON lines: this header, a line for each item, the end. A backup holds lines `{"quarantine":…}`,
@@ -101,3 +101,9 @@ export const QuarantineLine = z.object({
   }),
 });
 export type QuarantineLine = z.infer<typeof QuarantineLine>["quarantine"];
+
+/** A line of a file: an item, an edit that waited, or why it cannot be read. `line` is counted from 1. */
+export type ParsedLine =
+  | { readonly line: number; readonly item: ItemLine }
+  | { readonly line: number; readonly quarantine: QuarantineLine }
+  | { readonly line: number; readonly reason: string };

@@ -1,9 +1,8 @@
 import { CoreBlockName, MemoryKind, MemoryTarget, Namespace } from "../../contract/memory.ts";
 import { compare } from "../block-text.ts";
 import { targetOf } from "../item-rows.ts";
-import type { StoredItem } from "../types.ts";
-import { iso, ItemLine } from "./line.ts";
-import type { ParsedLine } from "./parse.ts";
+import type { StoredItem } from "../item-types.ts";
+import { iso, ItemLine, type ParsedLine } from "./line.ts";
 
 /**
  * Memory as people read it: a heading for each core block and tier, archival memory by its first tag, a list of entries, under each a

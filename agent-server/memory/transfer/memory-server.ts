@@ -1,7 +1,6 @@
 import * as z from "zod";
 import { Tag } from "../../contract/memory.ts";
-import { ItemLine } from "./line.ts";
-import type { ParsedLine } from "./parse.ts";
+import { ItemLine, type ParsedLine } from "./line.ts";
 
 const Name = z.string().min(1).max(2_000);
 

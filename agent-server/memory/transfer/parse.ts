@@ -1,13 +1,7 @@
 import { LancelotError } from "../../contract/errors.ts";
-import { ExportEnd, ExportHeader, formatVersion, ItemLine, type QuarantineLine as Quarantined, QuarantineLine } from "./line.ts";
+import { ExportEnd, ExportHeader, formatVersion, ItemLine, type ParsedLine, QuarantineLine } from "./line.ts";
 import { parseMarkdown } from "./markdown.ts";
 import { factsOf, GraphLine } from "./memory-server.ts";
-
-/** A line of a file: an item, an edit that waited, or why it cannot be read. `line` is counted from 1. */
-export type ParsedLine =
-  | { readonly line: number; readonly item: ItemLine }
-  | { readonly line: number; readonly quarantine: Quarantined }
-  | { readonly line: number; readonly reason: string };
 
 /** Lines of a file that are taken, at most. */
 export const mostLines = 100_000;

@@ -11,7 +11,7 @@ import { createMemoryIndex } from "../../../agent-server/memory/search/index-tex
 import { createMemorySearch, minScore } from "../../../agent-server/memory/search/search.ts";
 import { MemorySettings } from "../../../agent-server/memory/settings.ts";
 import { createMemoryStore } from "../../../agent-server/memory/store.ts";
-import type { Derived, ItemImage } from "../../../agent-server/memory/types.ts";
+import type { Derived, ItemImage } from "../../../agent-server/memory/item-types.ts";
 import { createLedger, receiptsMigrations } from "../../../agent-server/receipts/receipts.ts";
 import { createRedactor, createSanitizer } from "../../../agent-server/security/security.ts";
 import { openStorage, type Storage } from "../../../agent-server/storage/storage.ts";

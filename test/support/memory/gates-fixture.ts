@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { compileMemoryEthics } from "../../../agent-server/governance/soul/memory-ethics.ts";
-import type { Evidence, Gates } from "../../../agent-server/memory/types.ts";
+import type { Evidence, Gates } from "../../../agent-server/memory/item-types.ts";
 import { createGates } from "../../../agent-server/memory/gates/gates.ts";
 import { createOrders } from "../../../agent-server/memory/gates/orders.ts";
 import { MemorySettings } from "../../../agent-server/memory/settings.ts";

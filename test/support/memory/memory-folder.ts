@@ -6,7 +6,7 @@ import { memoryMigrations } from "../../../agent-server/memory/migrations.ts";
 import { createQuarantineStore } from "../../../agent-server/memory/quarantine-store.ts";
 import { MemorySettings } from "../../../agent-server/memory/settings.ts";
 import { createMemoryStore } from "../../../agent-server/memory/store.ts";
-import type { Author, GatedEdit, Gates, ItemImage, MemoryIndex, ProposedEdit } from "../../../agent-server/memory/types.ts";
+import type { Author, GatedEdit, Gates, ItemImage, MemoryIndex, ProposedEdit } from "../../../agent-server/memory/item-types.ts";
 import { createLedger, receiptsMigrations } from "../../../agent-server/receipts/receipts.ts";
 import { createRedactor } from "../../../agent-server/security/redactor.ts";
 import { openStorage, type Storage } from "../../../agent-server/storage/storage.ts";

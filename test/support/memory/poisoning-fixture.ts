@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createQuarantine, type Quarantine } from "../../../agent-server/memory/quarantine.ts";
 import { createVerify } from "../../../agent-server/memory/quarantine-verify.ts";
 import { scrub } from "../../../agent-server/memory/gates/scrub.ts";
-import type { Evidence } from "../../../agent-server/memory/types.ts";
+import type { Evidence } from "../../../agent-server/memory/item-types.ts";
 import { gatesRoom, redactor } from "./gates-fixture.ts";
 import { type MemoryHost, MemoryFolder } from "./memory-folder.ts";
 

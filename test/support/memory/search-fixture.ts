@@ -5,7 +5,7 @@ import { memoryMigrations } from "../../../agent-server/memory/migrations.ts";
 import { createMemoryIndex } from "../../../agent-server/memory/search/index-text.ts";
 import { createMemorySearch } from "../../../agent-server/memory/search/search.ts";
 import { createMemoryStore } from "../../../agent-server/memory/store.ts";
-import type { ItemImage, SearchWish, StoredItem } from "../../../agent-server/memory/types.ts";
+import type { ItemImage, SearchWish, StoredItem } from "../../../agent-server/memory/item-types.ts";
 import { openStorage } from "../../../agent-server/storage/storage.ts";
 
 export const workspace = "/projects/harbour";

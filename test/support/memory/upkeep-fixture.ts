@@ -13,7 +13,7 @@ import { MemorySettings } from "../../../agent-server/memory/settings.ts";
 import { createMemoryStore } from "../../../agent-server/memory/store.ts";
 import { exportMemory } from "../../../agent-server/memory/transfer/export.ts";
 import { importMemory } from "../../../agent-server/memory/transfer/import.ts";
-import type { Author, GatedEdit, StoredItem, Timeline, TimelineMessage } from "../../../agent-server/memory/types.ts";
+import type { Author, GatedEdit, StoredItem, Timeline, TimelineMessage } from "../../../agent-server/memory/item-types.ts";
 import { createLedger, receiptsMigrations } from "../../../agent-server/receipts/receipts.ts";
 import { openStorage } from "../../../agent-server/storage/storage.ts";
 import { gatesRoom, redactor } from "./gates-fixture.ts";

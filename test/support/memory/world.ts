@@ -7,7 +7,8 @@ import { createQuarantineStore } from "../../../agent-server/memory/quarantine-s
 import { MemorySettings } from "../../../agent-server/memory/settings.ts";
 import { createMemoryIndex } from "../../../agent-server/memory/search/index-text.ts";
 import { createMemoryStore } from "../../../agent-server/memory/store.ts";
-import type { Commits, MemoryIndex } from "../../../agent-server/memory/types.ts";
+import type { Commits } from "../../../agent-server/memory/commit-types.ts";
+import type { MemoryIndex } from "../../../agent-server/memory/item-types.ts";
 import { createLedger, type Ledger, receiptsMigrations } from "../../../agent-server/receipts/receipts.ts";
 import { createRedactor } from "../../../agent-server/security/redactor.ts";
 import { openStorage, type Storage } from "../../../agent-server/storage/storage.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
-import type { Author, ProposedEdit, StoredItem } from "../../../agent-server/memory/types.ts";
+import type { Author, ProposedEdit, StoredItem } from "../../../agent-server/memory/item-types.ts";
 import { agent, gated, type MemoryHost, MemoryFolder, openGates, owner, wish } from "../../support/memory/memory-folder.ts";
 
 let folder: MemoryFolder;

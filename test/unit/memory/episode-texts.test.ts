@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { experienceText, shortLine, summaryByRules, transcript, wordDuration } from "../../../agent-server/memory/episode-texts.ts";
-import type { TimelineMessage } from "../../../agent-server/memory/types.ts";
+import type { TimelineMessage } from "../../../agent-server/memory/item-types.ts";
 
 const message = (role: "user" | "assistant", text: string, at = 0): TimelineMessage => ({
   ...{ id: `m${String(at)}`, questId: "q", workspace: "/projects/a", role, text, createdAt: at },

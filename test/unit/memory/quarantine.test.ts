@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Evidence, ProposedEdit } from "../../../agent-server/memory/types.ts";
+import type { Evidence, ProposedEdit } from "../../../agent-server/memory/item-types.ts";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import { PoisoningRoom } from "../../support/memory/poisoning-fixture.ts";
 import { agent, owner, wish } from "../../support/memory/memory-folder.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import { imageOf } from "../../../agent-server/memory/item-rows.ts";
-import type { Author, ItemImage, ProposedEdit } from "../../../agent-server/memory/types.ts";
+import type { Author, ItemImage, ProposedEdit } from "../../../agent-server/memory/item-types.ts";
 import { agent, gated, type HostWish, type MemoryHost, MemoryFolder, owner, wish } from "../../support/memory/memory-folder.ts";
 
 let folder: MemoryFolder;

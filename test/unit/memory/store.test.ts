@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { imageOf } from "../../../agent-server/memory/item-rows.ts";
 import { foldText, textKey } from "../../../agent-server/memory/text-key.ts";
-import type { ItemImage } from "../../../agent-server/memory/types.ts";
+import type { ItemImage } from "../../../agent-server/memory/item-types.ts";
 import { type MemoryHost, MemoryFolder } from "../../support/memory/memory-folder.ts";
 
 let folder: MemoryFolder;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createTakenBack } from "../../../../agent-server/memory/compiler/taken-back.ts";
 import { memoryMigrations } from "../../../../agent-server/memory/memory.ts";
-import type { Found, StoredItem } from "../../../../agent-server/memory/types.ts";
+import type { Found, StoredItem } from "../../../../agent-server/memory/item-types.ts";
 import { openStorage, type Storage } from "../../../../agent-server/storage/storage.ts";
 import { anItem, workspace } from "../../../support/memory/compiler-fixture.ts";
 

@@ -4,7 +4,7 @@ import "../../../support/properties.ts";
 import { createGates } from "../../../../agent-server/memory/gates/gates.ts";
 import { createOrders } from "../../../../agent-server/memory/gates/orders.ts";
 import { MemorySettings } from "../../../../agent-server/memory/settings.ts";
-import type { Author, ProposedEdit, Verdict } from "../../../../agent-server/memory/types.ts";
+import type { Author, ProposedEdit, Verdict } from "../../../../agent-server/memory/item-types.ts";
 import { gatesRoom, orders, redactor, said, sanitizer } from "../../../support/memory/gates-fixture.ts";
 
 const agent: Author = { by: "agent", questId: "q1" };

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import "../../../support/properties.ts";
 import { rot13 } from "../../../../agent-server/memory/gates/encodings.ts";
 import { scrub } from "../../../../agent-server/memory/gates/scrub.ts";
-import type { Author, ProposedEdit } from "../../../../agent-server/memory/types.ts";
+import type { Author, ProposedEdit } from "../../../../agent-server/memory/item-types.ts";
 import { secretDisguises } from "../../../support/memory/secret-disguises.ts";
 import { gatesRoom, redactor } from "../../../support/memory/gates-fixture.ts";
 import { secretSamples } from "../../../support/secret-samples.ts";

@@ -6,9 +6,10 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { LancelotError } from "../../../../agent-server/contract/errors.ts";
 import { MemoryKind, type MemoryTarget, MemoryTarget as Target } from "../../../../agent-server/contract/memory.ts";
 import { markdownPieces, parseMarkdown } from "../../../../agent-server/memory/transfer/markdown.ts";
-import { type ParsedLine, parseImport } from "../../../../agent-server/memory/transfer/parse.ts";
+import type { ParsedLine } from "../../../../agent-server/memory/transfer/line.ts";
+import { parseImport } from "../../../../agent-server/memory/transfer/parse.ts";
 import { readImportFile } from "../../../../agent-server/memory/transfer/read-file.ts";
-import type { StoredItem } from "../../../../agent-server/memory/types.ts";
+import type { StoredItem } from "../../../../agent-server/memory/item-types.ts";
 
 const items = (lines: readonly ParsedLine[]) => lines.flatMap((line) => ("item" in line ? [line.item] : []));
 const reasons = (lines: readonly ParsedLine[]) => lines.flatMap((line) => ("reason" in line ? [[line.line, line.reason]] : []));

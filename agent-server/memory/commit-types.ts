@@ -1,0 +1,97 @@
+import type { MemoryCommit, MemoryDiff, QuarantineEntry } from "../contract/memory.ts";
+import type { Author, GatedEdit, ItemImage, ProposedEdit } from "./item-types.ts";
+
+/** What came of staging one edit. */
+export interface Staged {
+  /** From 0; null when it waits in quarantine or only confirmed what is known. */
+  readonly index: number | null;
+  readonly outcome: "staged" | "quarantined" | "reinforced";
+  readonly target: ProposedEdit["target"];
+  readonly content: string | null;
+  readonly notes: readonly string[];
+  readonly quarantineId: string | null;
+}
+
+export interface Finished {
+  readonly commitId: string;
+  readonly diff: readonly MemoryDiff[];
+  readonly quarantined: readonly QuarantineEntry[];
+  readonly receiptId: string | null;
+}
+
+export interface RolledBack {
+  /** Null when the commit was still open and was only dropped. */
+  readonly commitId: string | null;
+  readonly rolledBack: readonly string[];
+  readonly diff: readonly MemoryDiff[];
+}
+
+export type RollbackWish = { readonly reason: string } & (
+  | { readonly commitId: string; readonly itemIds?: readonly string[] | undefined }
+  | { readonly last: number }
+);
+
+/** A quarantined edit as it is stored. */
+export interface StoredQuarantine {
+  readonly id: string;
+  readonly status: QuarantineEntry["status"];
+  readonly commitId: string;
+  readonly questId: string | null;
+  readonly author: Author["by"];
+  readonly edit: GatedEdit;
+  readonly itemId: string | null;
+  /** Of the item it would change, when it was staged. */
+  readonly itemVersion: number | null;
+  /** Of what was set aside: the item, whole. */
+  readonly image: ItemImage | null;
+  readonly why: string;
+  readonly promotedBy: string | null;
+  readonly createdAt: number;
+  readonly decidedAt: number | null;
+  readonly decidedReason: string | null;
+}
+
+/** Commits: the only way to change an item's image. */
+export interface Commits {
+  begin(author: Author, reason: string): { commitId: string };
+  edit(commitId: string, edit: ProposedEdit, author: Author, parentId: string | null): Staged;
+  staged(commitId: string): { author: Author; edits: readonly GatedEdit[] };
+  finish(commitId: string, author: Author, parentId: string | null): Finished;
+  abandon(commitId: string, author: Author): void;
+  /**
+   * One commit of edits that passed the gates already: promotion, import, setting aside. `rollbackOf` and receipts as in `finish`. The
+   * caller may run it inside its own transaction.
+   */
+  apply(edits: readonly GatedEdit[], author: Author, of: { readonly reason: string; readonly parentId: string | null }): Finished;
+  rollback(wish: RollbackWish, author: Author, parentId: string | null): RolledBack;
+  list(params: { readonly questId?: string | undefined; readonly limit: number; readonly cursor?: string | undefined }): {
+    items: MemoryCommit[];
+    nextCursor?: string;
+  };
+  /** @throws LancelotError `not_found`. */
+  get(id: string): MemoryCommit;
+  /** Commits that changed an item, newest first, with the change. */
+  history(itemId: string): { commit: MemoryCommit; diff: MemoryDiff }[];
+  /** How many were begun in this workspace and not ended. */
+  open(): number;
+  /** Those that a rollback of the last so many takes back, the newest first. */
+  last(count: number): MemoryCommit[];
+  /** How many are open in this workspace. */
+  open(): number;
+  /** Drops commits that dead hosts, or nobody for too long, left open. */
+  reconcile(): number;
+}
+
+/** Rows of quarantined edits. */
+export interface QuarantineStore {
+  put(entry: Omit<StoredQuarantine, "id" | "status" | "promotedBy" | "decidedAt" | "decidedReason" | "createdAt">): StoredQuarantine;
+  get(id: string): StoredQuarantine | null;
+  list(of: { readonly status: StoredQuarantine["status"]; readonly limit: number }): StoredQuarantine[];
+  ofCommit(commitId: string): StoredQuarantine[];
+  /** Pending alone can be settled. False when it was settled before. */
+  settle(
+    id: string,
+    of: { readonly status: "promoted" | "denied" | "withdrawn"; readonly reason: string | null; readonly promotedBy?: string },
+  ): boolean;
+  pending(): number;
+}
