@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { MemoryJob, MemoryJobName } from "../../../../agent-server/contract/memory-methods.ts";
+import { MemoryJob, MemoryJobName } from "../../../../agent-server/contract/memory.ts";
 import { memoryMethods } from "../../../../agent-server/contract/memory-methods.ts";
 import { Conversation, openUpkeepRoom, type UpkeepRoom, type UpkeepWish } from "../../../support/memory/upkeep-fixture.ts";
 
