@@ -27,14 +27,7 @@ import {
   usageHandlers,
   usageMigrations,
 } from "./models/models.ts";
-import {
-  chatHandlers,
-  contextHandlers,
-  createEvidence,
-  createQuests,
-  createTimeline,
-  questsMigrations,
-} from "./quests/quests.ts";
+import { chatHandlers, contextHandlers, createEvidence, createQuests, createTimeline, questsMigrations } from "./quests/quests.ts";
 import type { ProductPaths } from "./paths.ts";
 import { createRest } from "./rest.ts";
 import {
@@ -314,7 +307,6 @@ export async function createHost(options: HostOptions): Promise<Host> {
     canAsk: options.canAsk,
     questCost: usage.questCost,
     memory,
-    extract: () => (models.local().status === "loaded" ? models.tasks.extractJson : null),
     summarize: models.tasks.summarize,
     classify: (request, context) =>
       flags.enabled("UNIFIED_CLASSIFICATION") ? models.tasks.classifyIntent(request, context) : Promise.resolve(null),

@@ -1,6 +1,24 @@
 import * as z from "zod";
 import { Cursor, Id, page, Timestamp } from "./common.ts";
-import { MemoryTier, MemoryTarget, MemoryKind, Namespace, Provenance, Tags, Confidence, MemoryItem, EditOp, MemoryDiff, QuarantineEntry, MemoryCommit, CoreBlock, CompiledContext, MemoryJobName, MemoryJob, SearchHit } from "./memory.ts";
+import {
+  MemoryTier,
+  MemoryTarget,
+  MemoryKind,
+  Namespace,
+  Provenance,
+  Tags,
+  Confidence,
+  MemoryItem,
+  EditOp,
+  MemoryDiff,
+  QuarantineEntry,
+  MemoryCommit,
+  CoreBlock,
+  CompiledContext,
+  MemoryJobName,
+  MemoryJob,
+  SearchHit,
+} from "./memory.ts";
 import { method } from "./method.ts";
 
 const Reason = z.string().min(1).max(2000);

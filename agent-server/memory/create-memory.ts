@@ -15,7 +15,7 @@ import { createMemoryJobs } from "./jobs/jobs.ts";
 import type { Memory, MemoryDeps } from "./types.ts";
 import { createNotice } from "./notice.ts";
 import { createOwnersFiles } from "./owners-files.ts";
-import { placeOf } from "./places.ts";
+import { placeOf } from "./statement-placement.ts";
 import { createQuarantineStore } from "./quarantine-store.ts";
 import { createVerify } from "./quarantine-verify.ts";
 import { createQuarantine } from "./quarantine.ts";

@@ -1,4 +1,12 @@
-import type { CompiledContext, CoreBlock, MemoryCommit, MemoryItem, MemoryJob, MemoryJobName, QuarantineEntry } from "../contract/memory.ts";
+import type {
+  CompiledContext,
+  CoreBlock,
+  MemoryCommit,
+  MemoryItem,
+  MemoryJob,
+  MemoryJobName,
+  QuarantineEntry,
+} from "../contract/memory.ts";
 import type { Emit } from "../contract/events.ts";
 import type { Params, Result } from "../contract/table.ts";
 import type { Ledger } from "../receipts/receipts.ts";
@@ -122,4 +130,24 @@ export interface MemoryDeps {
   readonly summarize?: ((text: string, maxTokens: number, signal: AbortSignal) => Promise<string>) | undefined;
   /** Milliseconds since 1970. */
   readonly now?: (() => number) | undefined;
+}
+
+/** Changes of memory through the execution pipeline, on behalf of one caller. Quests bind it to their caller. */
+export interface MemoryActions {
+  begin(params: Params<"memory.begin">): Promise<Result<"memory.begin">>;
+  edit(params: Params<"memory.edit">): Promise<Result<"memory.edit">>;
+  finish(commitId: string): Promise<Result<"memory.finish">>;
+  abandon(commitId: string): Promise<unknown>;
+  forget(params: Params<"memory.forget">): Promise<Result<"memory.forget">>;
+}
+
+/** Quests, as recall needs them. */
+export interface RecallQuests {
+  /** The text that memory is searched with. */
+  objective(questId: string): string;
+  mode(questId: string): CompileWish["mode"];
+  /** The word in the marks around data in the quest's prompts. */
+  marker(questId: string): string;
+  /** Shows a warning in the quest unless it is shown there already. */
+  warnOnce(questId: string, message: string): void;
 }

@@ -7,7 +7,7 @@ import type { ModelOverride } from "../contract/router.ts";
 import type { Params, Result } from "../contract/table.ts";
 import { createContext, createContextSettings } from "../context/context.ts";
 import type { Governance } from "../governance/governance.ts";
-import type { Memory } from "../memory/memory.ts";
+import { createQuestRecall, type Memory } from "../memory/memory.ts";
 import type { LocalTasks, Models } from "../models/models.ts";
 import { type Ledger, type ReceiptOpening, recorded } from "../receipts/receipts.ts";
 import type { Log, Placeholders, Redactor, Sanitizer } from "../security/security.ts";
@@ -18,17 +18,17 @@ import { contextMigrations, createContextStore } from "./context/context-store.t
 import { asksForCrusader, changeMode, recordCrusader, withoutCrusader } from "./crusader.ts";
 import { createCompactCommand } from "./compact-command.ts";
 import type { Classify, RunLoop } from "./turn-deps.ts";
-import { createMemoryAtEnd } from "./memory/finished-quest-memory.ts";
+import { createFinishedQuestMemory } from "./memory/finished-quest-memory.ts";
 import { overrideQuest } from "./model-override.ts";
 import { createMessagesOfOthers } from "./foreign-messages.ts";
-import { createOwnersMemory } from "./memory/owner-memory.ts";
+import { createOwnerMemoryCommands } from "./memory/owner-memory-commands.ts";
 import { createOwnersMessages } from "./owner-messages.ts";
 import { createQuestContext } from "./context/quest-context.ts";
 import { questToMarkdown } from "./quest-export.ts";
 import { parseCursor, titleOf, toCursor } from "./quest-page.ts";
 import { createQuestRunner } from "./quest-runner.ts";
 import { createQuestStore } from "./quest-store.ts";
-import { createRecall } from "./memory/recall.ts";
+import { recallQuests } from "./memory/recall-quests.ts";
 import { hasOpenChanges } from "./open-changes.ts";
 import { answerOf } from "./run-result.ts";
 import { questsMigrations as questMigrations } from "./migrations.ts";
@@ -96,8 +96,6 @@ export interface QuestsDeps {
   summarize?: LocalTasks["summarize"];
   /** What is remembered; without it nothing is recalled, kept or proposed. What changes it goes by `tools.memory`. */
   memory?: Memory;
-  /** How a model on this machine takes data from a text; null while none is loaded. Rules alone propose without it. */
-  extract?: () => LocalTasks["extractJson"] | null;
   /** What kind of request a message is; null where that is switched off. Without it words alone tell. */
   classify?: Classify;
   /** False where nobody can answer a question: then ask_owner says so at once. True unless said. */
@@ -158,12 +156,9 @@ export function createQuests(deps: QuestsDeps): Quests {
   });
   const { memory } = deps;
   const others = createMessagesOfOthers(storage);
-  const recall = createRecall({ memory, store, ledger, log });
-  const byRoad = () => tools.memory ?? null;
-  const atEnd = createMemoryAtEnd({
-    ...{ memory, byRoad, store, storage, log },
-    extract: deps.extract ?? (() => null),
-  });
+  const recall = createQuestRecall({ memory, quests: recallQuests(store), ledger, log });
+  const service = () => tools.memory ?? null;
+  const finishedQuests = createFinishedQuestMemory({ memory, service, store, storage, log });
   const contextService = createContextService({
     store,
     recall,
@@ -186,8 +181,8 @@ export function createQuests(deps: QuestsDeps): Quests {
       context,
       questContext,
       recall,
-      ownersMemory: createOwnersMemory({ memory, byRoad, store, others, log }),
-      ended: atEnd.ended,
+      memoryCommands: createOwnerMemoryCommands({ memory, service, store, others, log }),
+      ended: finishedQuests.ended,
       runLoop: deps.runLoop,
       classify: deps.classify,
       ledger,
@@ -397,7 +392,7 @@ export function createQuests(deps: QuestsDeps): Quests {
       stopChanges();
       stopFailures();
       await compaction.close();
-      await atEnd.close();
+      await finishedQuests.close();
       await runner.close();
     },
   };

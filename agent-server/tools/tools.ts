@@ -27,7 +27,7 @@ import { createRestore } from "../execution/restore.ts";
 import { createFabric } from "./tool-runner.ts";
 import { createLocks } from "../workspace/path-locks.ts";
 import { createMemoryActs } from "./memory/memory-actions.ts";
-import { createMemoryByRoad, type MemoryByRoad } from "./memory/memory-service.ts";
+import { createMemoryService, type MemoryService } from "./memory/memory-service.ts";
 import { createOutliner } from "../workspace/outline/outline.ts";
 import { outlineFile } from "../workspace/outline/workspace-outline.ts";
 import { createPreferences } from "./routing/provider-preferences.ts";
@@ -55,7 +55,7 @@ import { findFiles, searchWorkspace } from "../workspace/workspace-search.ts";
 export { effectHandlers } from "./tool-handlers.ts";
 export { toolsHandlers } from "./routing/routing-handlers.ts";
 export type { MemoryCaller } from "./memory/memory-action.ts";
-export type { MemoryByRoad } from "./memory/memory-service.ts";
+export type { MemoryService } from "./memory/memory-service.ts";
 export { memoryHandlers } from "./memory/memory-handlers.ts";
 export { createSandbox } from "../sandbox/sandbox.ts";
 export { toolsMigrations } from "../workspace/migrations.ts";
@@ -124,7 +124,7 @@ export interface Tools {
     onFailure(listener: (failure: { questId: string | null; receiptId: string; words: string }) => void): () => void;
   };
   /** What is done to memory beside the tools, by the same road; null without a memory. */
-  memory: MemoryByRoad | null;
+  memory: MemoryService | null;
   /** Who carries out what tools do, and how that is. */
   routing: Routing;
   /** Verifies what waits for it, for a moment; the rest is recorded as unverified. */
@@ -362,7 +362,7 @@ export function createTools(deps: ToolsDeps): Tools {
       takeFailures: (questId) => toldWords(verifications.take(questId)),
       onFailure: verifications.onFailure,
     },
-    memory: deps.memory === undefined || memory === null ? null : createMemoryByRoad({ memory: deps.memory, acts: memory, road }),
+    memory: deps.memory === undefined || memory === null ? null : createMemoryService({ memory: deps.memory, acts: memory, road }),
     routing,
     async close(timeoutMs = closeTimeout) {
       routing.close();

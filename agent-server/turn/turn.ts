@@ -10,7 +10,7 @@ import { finishPendingCalls, useAnswer } from "./model-answer.ts";
 import { notice, noticeOf, tellOnce } from "../quests/notices.ts";
 import { fail, type Outcome } from "../quests/run-outcome.ts";
 import type { Run } from "../quests/quest-run.ts";
-import type { RunMemory } from "../quests/memory/recall.ts";
+import type { RunMemory } from "../memory/memory.ts";
 import type { QuestStore } from "../quests/quest-store.ts";
 import { hasOpenChanges } from "../quests/open-changes.ts";
 import { tellReview } from "./review-wait.ts";
@@ -37,7 +37,7 @@ export async function runLoop(deps: TurnDeps, run: Run, conclude: (outcome: Outc
     for (;;) {
       run.controller.signal.throwIfAborted();
       await readOwnersAttachments(deps, run, trace);
-      await deps.ownersMemory.carryOut(run);
+      await deps.memoryCommands.run(run);
       tellReview(deps, run.questId);
       if (!needsAnswer(deps.store, run.questId)) {
         await settleVerifications(deps, run);

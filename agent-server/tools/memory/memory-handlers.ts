@@ -3,7 +3,7 @@ import { LancelotError } from "../../contract/errors.ts";
 import type { Memory } from "../../memory/memory.ts";
 import type { Tools } from "../tools.ts";
 import type { MemoryCaller } from "./memory-action.ts";
-import type { MemoryByRoad } from "./memory-service.ts";
+import type { MemoryService } from "./memory-service.ts";
 
 type Names = Extract<keyof Handlers, `memory.${string}`>;
 
@@ -20,7 +20,7 @@ export function memoryHandlers({ memory, tools, require }: MemoryHandlersDeps): 
     require();
     return memory;
   };
-  const byRoad = (): MemoryByRoad => {
+  const byRoad = (): MemoryService => {
     require();
     if (tools.memory === null) throw new LancelotError("unavailable", "The tools were made without a memory.");
     return tools.memory;

@@ -14,7 +14,7 @@ import { lookAfter } from "./verify-commit.ts";
  * end. Each takes the road. What the owner does is not asked about, and a denial stays one; the agent's is asked where policy asks.
  * @throws LancelotError of the gate (one receipt, a failure) and of the memory room.
  */
-export interface MemoryByRoad {
+export interface MemoryService {
   begin(params: Params<"memory.begin">, caller: MemoryCaller): Promise<Result<"memory.begin">>;
   edit(params: Params<"memory.edit">, caller: MemoryCaller): Promise<Result<"memory.edit">>;
   finish(commitId: string, caller: MemoryCaller): Promise<Result<"memory.finish">>;
@@ -33,7 +33,7 @@ export interface MemoryByRoad {
 
 const actionTypes = { owner: "user_interaction", agent: "tool_call", system: "system" } as const;
 
-export function createMemoryByRoad({
+export function createMemoryService({
   memory,
   acts,
   road,
@@ -41,7 +41,7 @@ export function createMemoryByRoad({
   readonly memory: Memory;
   readonly acts: MemoryActs;
   readonly road: Pick<Road, "carry">;
-}): MemoryByRoad {
+}): MemoryService {
   async function carry<T>(act: MemoryAct<T>, caller: MemoryCaller): Promise<T> {
     let made: { value: T } | null = null;
     let asks: Decision | undefined;

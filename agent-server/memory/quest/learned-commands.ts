@@ -1,14 +1,14 @@
-import type { StoredMessage } from "../quest-store.ts";
+import type { ToolPart } from "../../contract/chat.ts";
 
-/** A command that a task learned works, with the receipt that shows it. */
-export interface WorkingCommand {
+/** A sentence about a command that worked in a task, with its receipt as evidence. */
+export interface LearnedCommand {
   readonly content: string;
   readonly receiptId: string;
 }
 
 type Work = "test" | "build" | "lint" | "types" | "format";
 
-/** Which work a command does, by how such commands begin; the first that holds counts. */
+/** The kind of work a command does, by how it begins; the first match counts. */
 const works: readonly { readonly work: Work; readonly pattern: RegExp }[] = [
   {
     work: "types",
@@ -48,27 +48,25 @@ const sentences: Record<Work, string> = {
 const maxCommand = 120;
 
 /**
- * What is known of a project's commands by the receipts of these messages: for each kind of work the command that ended with 0 the last
- * time it was run, where it takes the project as a whole. A command that is joined, piped or aimed at single files says nothing of that.
+ * The project's commands that worked: for each kind of work and folder, the last one that exited with 0 on its last run. Commands that
+ * are joined, piped, or limited to single files or folders are ignored.
  */
-export function workingCommands(messages: readonly StoredMessage[]): WorkingCommand[] {
+export function learnedCommands(calls: readonly ToolPart[]): LearnedCommand[] {
   const last = new Map<string, { work: Work; text: string; cwd: string; receiptId: string | null }>();
-  for (const { message } of messages) {
-    for (const part of message.parts) {
-      if (part.type !== "tool" || part.tool !== "run_command" || part.command === undefined) continue;
-      const { text: run, cwd, exitCode, ended } = part.command;
-      const text = run.trim();
-      const work = workOf(text);
-      if (work === null) continue;
-      const worked = part.status === "success" && exitCode === 0 && ended === "exit";
-      last.set(`${work}\n${cwd}\n${text}`, { work, text, cwd, receiptId: worked ? part.receiptId : null });
-    }
+  for (const { tool, command, status, receiptId } of calls) {
+    if (tool !== "run_command" || command === undefined) continue;
+    const { cwd, exitCode, ended } = command;
+    const text = command.text.trim();
+    const work = workOf(text);
+    if (work === null) continue;
+    const succeeded = status === "success" && exitCode === 0 && ended === "exit";
+    last.set(`${work}\n${cwd}\n${text}`, { work, text, cwd, receiptId: succeeded ? receiptId : null });
   }
-  const best = new Map<string, WorkingCommand>();
+  const best = new Map<string, LearnedCommand>();
   for (const { work, text, cwd, receiptId } of last.values()) {
     if (receiptId === null) continue;
-    const where = cwd === "." ? "" : ` in ${cwd}`;
-    best.set(`${work}\n${cwd}`, { content: `${sentences[work]} \`${text}\`${where}`, receiptId });
+    const folder = cwd === "." ? "" : ` in ${cwd}`;
+    best.set(`${work}\n${cwd}`, { content: `${sentences[work]} \`${text}\`${folder}`, receiptId });
   }
   return [...best.values()];
 }

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { LancelotError } from "../../../../agent-server/contract/errors.ts";
 import type { MemoryItem } from "../../../../agent-server/contract/memory.ts";
-import { placeOf } from "../../../../agent-server/memory/places.ts";
-import { createOwnersMemory } from "../../../../agent-server/quests/memory/owner-memory.ts";
+import { placeOf } from "../../../../agent-server/memory/statement-placement.ts";
+import { createOwnerMemoryCommands } from "../../../../agent-server/quests/memory/owner-memory-commands.ts";
 import { createRun } from "../../../../agent-server/quests/quest-run.ts";
 import { createQuestStore } from "../../../../agent-server/quests/quest-store.ts";
 import { makeFolders, openHost } from "../../../support/quests/harness.ts";
-import { anItem, recordingRoad } from "../../../support/quests/memory-service.ts";
+import { anItem, recordingService } from "../../../support/quests/memory-service.ts";
 import { recordingTools } from "../../../support/quests/recording-tools.ts";
 import { scriptedModels } from "../../../support/quests/scripted-models.ts";
 
@@ -23,24 +23,24 @@ afterEach(async () => {
 
 function task(
   of: {
-    onEdit?: Parameters<typeof recordingRoad>[0];
+    onEdit?: Parameters<typeof recordingService>[0];
     meant?: { item: MemoryItem | null; candidates: MemoryItem[] };
     enabled?: boolean;
   } = {},
 ) {
   const store = createQuestStore({ storage: host.storage, emit: () => undefined, now: () => new Date() });
   const questId = store.create({ workspace: folders.workspace, title: "A task", mode: "normal", tokenLimit: 1_000 });
-  const recorded = recordingRoad(of.onEdit);
+  const recorded = recordingService(of.onEdit);
   const logged: string[] = [];
   const others = new Set<string>();
-  const owners = createOwnersMemory({
+  const owners = createOwnerMemoryCommands({
     memory: {
       enabled: () => of.enabled ?? true,
       placeOf,
       meant: () => of.meant ?? { item: null, candidates: [] },
       search: () => ({ items: [] }),
     },
-    byRoad: () => recorded.road,
+    service: () => recorded.service,
     store,
     others: { has: (id) => others.has(id) },
     log: (message) => logged.push(message),
@@ -66,13 +66,13 @@ function task(
     });
   const carryOut = async (begunBy: string | null) => {
     const run = createRun(questId, "receipt", begunBy);
-    await owners.carryOut(run);
+    await owners.run(run);
     return run;
   };
-  const notices = () =>
-    store.messages(questId).flatMap(({ message }) => message.parts.flatMap((part) => (part.type === "notice" ? [part.text] : [])));
+  const parts = () => store.messages(questId).flatMap(({ message }) => message.parts.filter((part) => part.type === "notice"));
+  const notices = () => parts().map(({ text }) => text);
   const last = () => store.messages(questId).at(-1);
-  return { ...recorded, store, questId, say, answer, carryOut, notices, last, logged, others };
+  return { ...recorded, store, questId, say, answer, carryOut, parts, notices, last, logged, others };
 }
 
 describe("an order on memory", () => {
@@ -93,24 +93,27 @@ describe("an order on memory", () => {
       },
     ]);
     expect(calls.every(({ by }) => by === "owner")).toBe(true);
-    expect(notices()).toEqual([
-      "Remembered of you, everywhere: “I prefer tabs”\n\nTo take it back: War Room → Memory → Commits → Roll back.",
-    ]);
-    expect(last()?.turn).toMatchObject({ kind: "assistant", content: [{ text: "Remembered of you, everywhere: “I prefer tabs”" }] });
+    expect(notices()).toEqual([expect.stringContaining("I prefer tabs")]);
+    const [shown = "", hint = ""] = notices()[0]?.split("\n\n") ?? [];
+    expect(hint).toContain("Roll back");
+    expect(last()?.turn).toMatchObject({ kind: "assistant", content: [{ text: shown }] });
     await carryOut(null);
     expect(edits).toHaveLength(1);
   });
 
   it.each([
-    ["Remember that I prefer tabs.", ["Not remembered: “I prefer tabs” It was sent without the owner token."]],
-    ["/forget the port", ["Not forgotten: “the port” It was sent without the owner token."]],
-    ["Forget the tests.", []],
-  ])("that came without the owner token is not carried out: %s", async (text, told) => {
-    const { say, carryOut, notices, edits, others } = task();
+    ["Remember that I prefer tabs.", 1],
+    ["/remember I prefer tabs", 1],
+    ["/forget the port", 1],
+    ["Forget the port.", 0],
+    ["Merke dir, dass ich Tabs bevorzuge.", 1],
+  ])("that came without the owner token is not carried out: %s", async (text, warnings) => {
+    const { say, carryOut, parts, calls, others } = task({ meant: { item: anItem({ id: "i1", content: "the port" }), candidates: [] } });
     const id = say(text);
     others.add(id);
     await carryOut(id);
-    expect([edits, notices()]).toEqual([[], told]);
+    expect(calls).toEqual([]);
+    expect(parts().map(({ level }) => level)).toEqual(Array.from({ length: warnings }, () => "warning"));
   });
 
   it("beside a task stands under the owner's message, and the model still owes its answer", async () => {
@@ -155,33 +158,30 @@ describe("an order on memory", () => {
       ["core:human", "global"],
       ["archival", "global"],
     ]);
-    expect(notices()[0]).toContain("The block human is full");
+    expect(notices()[0]).toContain("human");
   });
 
-  it.each<[string, Parameters<typeof recordingRoad>[0], string]>([
-    ["refused", () => new LancelotError("denied", "This holds a secret."), "Not remembered: “I prefer tabs” This holds a secret."],
-    ["known", () => ({ outcome: "reinforced" as const, diff: [] }), "Remembered already: “I prefer tabs”"],
+  it.each<[string, Parameters<typeof recordingService>[0], "info" | "warning", string]>([
+    ["refused", () => new LancelotError("denied", "This holds a secret."), "warning", "This holds a secret."],
+    ["known", () => ({ outcome: "reinforced" as const, diff: [] }), "info", "I prefer tabs"],
     [
       "changed by the gates",
-      () => ({ content: "I prefer […]", notes: ["A secret was taken out."] }),
-      "“I prefer […]” A secret was taken out.",
+      () => ({ content: "I prefer […]", notes: ["A secret was removed."] }),
+      "info",
+      "“I prefer […]” A secret was removed.",
     ],
-    [
-      "to wait",
-      () => ({ outcome: "quarantined" as const, quarantineId: "w1", diff: [] }),
-      "In quarantine until you decide: “I prefer tabs”",
-    ],
-  ])("that is %s is told as that", async (_name, onEdit, words) => {
-    const { say, carryOut, notices, logged } = task({ onEdit });
+    ["quarantined", () => ({ outcome: "quarantined" as const, quarantineId: "w1", diff: [] }), "warning", "quarantine"],
+  ])("that is %s is reported as that", async (_name, onEdit, level, words) => {
+    const { say, carryOut, parts, logged } = task({ onEdit });
     await carryOut(say("Remember that I prefer tabs."));
-    expect(notices()[0]).toContain(words);
+    expect(parts()).toMatchObject([{ level, action: "open_memory", text: expect.stringContaining(words) }]);
+    expect(parts()[0]?.text.includes("Roll back")).toBe(_name === "changed by the gates");
     expect(logged).toEqual([]);
   });
 
   it("that fails inside is told without the error's words, which are logged", async () => {
     const { say, carryOut, notices, logged } = task({ onEdit: () => new TypeError("x is undefined") });
     await carryOut(say("Remember that I prefer tabs."));
-    expect(notices()[0]).toContain("Something went wrong inside Lancelot");
     expect(notices()[0]).not.toContain("undefined");
     expect(logged).toHaveLength(1);
   });
@@ -193,23 +193,23 @@ describe("an order to forget", () => {
 
   it("forgets what is clearly meant", async () => {
     const { say, carryOut, notices, calls } = task({ meant: { item: port, candidates: [] } });
-    await carryOut(say("Forget what I told you about the staging port."));
+    await carryOut(say("Forget the staging port."));
     expect(calls).toMatchObject([{ name: "forget", by: "owner", params: { id: "i1" } }]);
-    expect(notices()[0]).toContain("Forgotten:");
+    expect(notices()[0]).toContain("i1");
   });
 
   it("lists what may be meant, and forgets none of it", async () => {
     const { say, carryOut, notices, calls } = task({ meant: { item: null, candidates: [port, other] } });
     await carryOut(say("/forget port"));
     expect(calls).toEqual([]);
-    expect(notices()[0]).toContain("- The staging port is 8443 (as knowledge, in this workspace; you said so");
+    expect(notices()[0]).toContain("- The staging port is 8443 (");
     expect(notices()[0]).toContain("- The production port is 443");
   });
 
   it("says when nothing matches; what is only said in passing is left to the model then", async () => {
     const clear = task();
-    await clear.carryOut(clear.say("Forget that we use pnpm."));
-    expect(clear.notices()).toEqual(["Nothing that is remembered matches “we use pnpm”."]);
+    await clear.carryOut(clear.say("/forget that we use pnpm"));
+    expect([clear.notices().length, clear.calls]).toEqual([1, []]);
     const passing = task();
     await passing.carryOut(passing.say("Forget the staging port."));
     expect(passing.notices()).toEqual([]);
@@ -223,9 +223,7 @@ describe("where memory is switched off", () => {
     await carryOut(say("Remember that we use pnpm."));
     expect(notices()).toEqual([]);
     await carryOut(say("/remember we use pnpm"));
-    expect(notices()).toEqual([
-      "Memory is switched off (flag MEMORY_VNEXT), so nothing is remembered or forgotten. Switch it on in the settings.",
-    ]);
+    expect(notices()).toEqual([expect.stringContaining("MEMORY_VNEXT")]);
     expect(calls).toEqual([]);
   });
 });

@@ -1,30 +1,15 @@
 import { describe, expect, it } from "vitest";
 import type { ToolPart } from "../../../../agent-server/contract/chat.ts";
-import { workingCommands } from "../../../../agent-server/quests/memory/learned-commands.ts";
-import type { StoredMessage } from "../../../../agent-server/quests/quest-store.ts";
+import { learnedCommands } from "../../../../agent-server/memory/quest/learned-commands.ts";
 
 type Ran = { text: string; exitCode?: number; cwd?: string; tool?: string; status?: ToolPart["status"]; ended?: "exit" | "timeout" };
 
-function ran(...commands: Ran[]): StoredMessage[] {
-  return commands.map(({ text, exitCode = 0, cwd = ".", tool = "run_command", status, ended = "exit" }, seq) => ({
-    message: {
-      id: `m${String(seq)}`,
-      questId: "q",
-      seq,
-      role: "assistant",
-      createdAt: new Date(seq).toISOString(),
-      open: false,
-      parts: [
-        {
-          ...{ type: "tool", callId: `c${String(seq)}`, tool, args: {}, title: text, tier: "T2", verdict: "allow", rules: [] },
-          status: status ?? (exitCode === 0 ? "success" : "failure"),
-          command: { text, cwd, place: null, network: false, exitCode, ended },
-          ...{ output: "", durationMs: 1, receiptId: `r${String(seq)}`, approvalId: null, changeId: null },
-        },
-      ],
-    },
-    turn: null,
-    attachments: null,
+function ran(...commands: Ran[]): ToolPart[] {
+  return commands.map(({ text, exitCode = 0, cwd = ".", tool = "run_command", status, ended = "exit" }, index) => ({
+    ...{ type: "tool", callId: `c${String(index)}`, tool, args: {}, title: text, tier: "T2", verdict: "allow", rules: [] },
+    status: status ?? (exitCode === 0 ? "success" : "failure"),
+    command: { text, cwd, place: null, network: false, exitCode, ended },
+    ...{ output: "", durationMs: 1, receiptId: `r${String(index)}`, approvalId: null, changeId: null },
   }));
 }
 
@@ -40,7 +25,7 @@ describe("commands that worked", () => {
     ["one that failed first", [{ text: "npm test", exitCode: 1 }, { text: "npm test" }], ["Tests are run with `npm test`"]],
     ["the last of two that worked", [{ text: "npm test" }, { text: "npx vitest run" }], ["Tests are run with `npx vitest run`"]],
   ])("%s", (_name, commands, found) => {
-    expect(workingCommands(ran(...commands)).map(({ content }) => content)).toEqual(found);
+    expect(learnedCommands(ran(...commands)).map(({ content }) => content)).toEqual(found);
   });
 
   it.each<[string, Ran[]]>([
@@ -56,11 +41,11 @@ describe("commands that worked", () => {
     ["ran too long", [{ text: "npm test", exitCode: 0, status: "failure", ended: "timeout" }]],
     ["was another tool's", [{ text: "npm test", tool: "other" }]],
   ])("none that %s", (_name, commands) => {
-    expect(workingCommands(ran(...commands))).toEqual([]);
+    expect(learnedCommands(ran(...commands))).toEqual([]);
   });
 
   it("name the receipt that shows it", () => {
-    expect(workingCommands(ran({ text: "npm test" }, { text: "npm test" }))).toEqual([
+    expect(learnedCommands(ran({ text: "npm test" }, { text: "npm test" }))).toEqual([
       { content: "Tests are run with `npm test`", receiptId: "r1" },
     ]);
   });
