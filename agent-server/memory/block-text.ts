@@ -3,8 +3,8 @@ import type { StoredItem } from "./item-types.ts";
 type Entry = Pick<StoredItem, "id" | "content" | "weight" | "createdAt">;
 
 /**
- * The order in which entries stand in a block, and in which they are kept when there is no room for all: the most certain first. It
- * depends on the entries alone, not on the order in which they were written or read, nor on a locale.
+ * The order of entries in a block, and in which they are kept when they do not all fit: highest confidence first. It
+ * depends on the entries alone, not on write or read order, nor on the locale.
  */
 export function orderEntries<T extends Entry>(entries: readonly T[]): T[] {
   return entries.toSorted(
@@ -12,17 +12,17 @@ export function orderEntries<T extends Entry>(entries: readonly T[]): T[] {
   );
 }
 
-/** What a block says, a line an entry, in the order given. */
+/** The text of a block: one line per entry, in the given order. */
 export function blockText(contents: readonly string[]): string {
   return contents.map((content) => `- ${oneLine(content)}`).join("\n");
 }
 
-/** White space of any kind and length becomes one space, so that no text looks like several entries. */
+/** Collapses white space to single spaces, so that no text looks like several entries. */
 export function oneLine(content: string): string {
   return content.replaceAll(/[\s\u0085]+/gu, " ").trim();
 }
 
-/** By code units: the same everywhere. */
+/** Compares by code units, so that the order is the same everywhere. */
 export function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,7 +1,7 @@
 import type { CoreBlockName } from "../contract/memory.ts";
 import type { Storage } from "../storage/storage.ts";
 
-/** How many commits changed what this workspace sees of a block, and when the last one did (ms); null when none did. */
+/** The number of commits that changed this workspace's view of a block, and the time of the last one (ms; null without any). */
 export type BlockVersions = (block: CoreBlockName) => { version: number; changedAt: number | null };
 
 export function createBlockVersions(storage: Storage, workspace: string): BlockVersions {

@@ -4,14 +4,14 @@ import { blockText, orderEntries } from "./block-text.ts";
 import { itemOfRow, type ItemRow } from "./item-rows.ts";
 import type { Derived, ItemImage, StoredItem } from "./item-types.ts";
 
-/** A block that would hold more than it may. */
+/** A core block that would exceed its cap. */
 export interface Overfull {
   readonly block: CoreBlockName;
   readonly tokens: number;
   readonly cap: number;
-  /** False where it is a block as another workspace sees it. */
+  /** False for the block as another workspace sees it. */
   readonly here: boolean;
-  /** What could make room: the least certain first. */
+  /** Entries to remove, lowest confidence first. */
   readonly entries: readonly { readonly id: string; readonly content: string }[];
 }
 
@@ -22,7 +22,7 @@ type Replaced = {
   readonly derived: Derived | null;
 };
 
-/** Tells which core blocks changes would overfill, in every workspace that sees them. A change that makes a full block smaller may stand. */
+/** Finds core blocks that changes would overfill, in every workspace that sees them. A change that makes a full block smaller is allowed. */
 export function createCaps(deps: {
   readonly storage: Storage;
   readonly workspace: string;
@@ -81,13 +81,13 @@ function stored(image: ItemImage, derived: Derived | null): StoredItem {
   return { ...image, seq: 0, ...(derived ?? { weight: image.confidence, reinforcedAt: image.updatedAt, reinforced: 0 }) };
 }
 
-/** For the owner. */
+/** The message for the user. */
 export function overfullSentence({ block, tokens, cap, here, entries }: Overfull): string {
   const where = here ? "" : ", as another workspace sees it,";
   const room = entries
     .slice(0, 3)
     .map(({ id, content }) => `${id} ("${content.length <= 60 ? content : `${content.slice(0, 59).toWellFormed()}…`}")`)
     .join(", ");
-  const advice = room === "" ? "Make the text shorter." : `Make the text shorter, or replace or delete one of these: ${room}.`;
-  return `The block ${block}${where} would hold ${String(tokens)} tokens and may hold ${String(cap)}. ${advice}`;
+  const advice = room === "" ? "Shorten the text." : `Shorten the text, or replace or delete one of these: ${room}.`;
+  return `The block ${block}${where} would have ${String(tokens)} tokens; its limit is ${String(cap)}. ${advice}`;
 }

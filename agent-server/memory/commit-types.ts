@@ -1,9 +1,9 @@
 import type { MemoryCommit, MemoryDiff, QuarantineEntry } from "../contract/memory.ts";
 import type { Author, GatedEdit, ItemImage, ProposedEdit } from "./item-types.ts";
 
-/** What came of staging one edit. */
+/** The result of staging one edit. */
 export interface Staged {
-  /** From 0; null when it waits in quarantine or only confirmed what is known. */
+  /** From 0; null when the edit is quarantined or only confirmed a known text. */
   readonly index: number | null;
   readonly outcome: "staged" | "quarantined" | "reinforced";
   readonly target: ProposedEdit["target"];
@@ -20,7 +20,7 @@ export interface Finished {
 }
 
 export interface RolledBack {
-  /** Null when the commit was still open and was only dropped. */
+  /** Null when the commit was open and was abandoned. */
   readonly commitId: string | null;
   readonly rolledBack: readonly string[];
   readonly diff: readonly MemoryDiff[];
@@ -40,9 +40,9 @@ export interface StoredQuarantine {
   readonly author: Author["by"];
   readonly edit: GatedEdit;
   readonly itemId: string | null;
-  /** Of the item it would change, when it was staged. */
+  /** The item's version when the edit was staged. */
   readonly itemVersion: number | null;
-  /** Of what was set aside: the item, whole. */
+  /** For a quarantined item: the whole item. */
   readonly image: ItemImage | null;
   readonly why: string;
   readonly promotedBy: string | null;
@@ -59,7 +59,7 @@ export interface Commits {
   finish(commitId: string, author: Author, parentId: string | null): Finished;
   abandon(commitId: string, author: Author): void;
   /**
-   * One commit of edits that passed the gates already: promotion, import, setting aside. `rollbackOf` and receipts as in `finish`. The
+   * Commits edits that passed the gates before: approval, import, quarantine. `rollbackOf` and receipts as in `finish`. The
    * caller may run it inside its own transaction.
    */
   apply(edits: readonly GatedEdit[], author: Author, of: { readonly reason: string; readonly parentId: string | null }): Finished;
@@ -70,15 +70,13 @@ export interface Commits {
   };
   /** @throws LancelotError `not_found`. */
   get(id: string): MemoryCommit;
-  /** Commits that changed an item, newest first, with the change. */
+  /** Commits that changed an item, with the change, newest first. */
   history(itemId: string): { commit: MemoryCommit; diff: MemoryDiff }[];
-  /** How many were begun in this workspace and not ended. */
+  /** Open commits of this workspace. */
   open(): number;
-  /** Those that a rollback of the last so many takes back, the newest first. */
+  /** The commits that a rollback of the last `count` would roll back, newest first. */
   last(count: number): MemoryCommit[];
-  /** How many are open in this workspace. */
-  open(): number;
-  /** Drops commits that dead hosts, or nobody for too long, left open. */
+  /** Abandons commits of dead hosts, and commits that were open for too long. */
   reconcile(): number;
 }
 
@@ -88,7 +86,7 @@ export interface QuarantineStore {
   get(id: string): StoredQuarantine | null;
   list(of: { readonly status: StoredQuarantine["status"]; readonly limit: number }): StoredQuarantine[];
   ofCommit(commitId: string): StoredQuarantine[];
-  /** Pending alone can be settled. False when it was settled before. */
+  /** Settles a pending entry. False when it was settled before. */
   settle(
     id: string,
     of: { readonly status: "promoted" | "denied" | "withdrawn"; readonly reason: string | null; readonly promotedBy?: string },

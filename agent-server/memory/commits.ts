@@ -21,33 +21,33 @@ export interface CommitsDeps {
   readonly store: MemoryStore;
   readonly gates: Gates;
   readonly quarantine: QuarantineStore;
-  /** `open` and `close` write inside the transaction of a commit; what `record` is told would outlive one that fails. */
+  /** `open` and `close` write inside the commit's transaction; `record` would survive a failed one. */
   readonly ledger: Pick<Ledger, "open" | "close" | "record">;
   readonly settings: () => MemorySettings;
   readonly estimateTokens: (text: string) => number;
-  /** Takes secrets out of a text. The reasons of commits and rollbacks pass no gate. */
+  /** Removes secrets from a text. The reasons of commits and rollbacks pass no gate. */
   readonly scrub: (text: string) => string;
-  /** Absolute path; `-` where no folder is open. */
+  /** Absolute path; `-` when no folder is open. */
   readonly workspace: string;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Called when something changed, after it was written. */
+  /** Called after a change was written. */
   readonly changed: () => void;
-  /** What the checks say of a quarantined edit now; those of the gates unless given. */
+  /** Current findings about a quarantined edit; defaults to those of the gates. */
   readonly verify?: (entry: StoredQuarantine) => QuarantineEntry["verifier"];
 }
 
-/** Changes of one commit that a list tells of. */
+/** Changes of one commit in a list. */
 const mostListed = 200;
 
-/** Edits that one open commit may hold. */
+/** Edits in one open commit. */
 const mostEdits = 1_000;
 
 /**
- * Commits: the only way to change an item. A commit is staged in the database and changes nothing before it is finished; it is finished
- * in one transaction with its receipt, or not at all. Several hosts may work on one data folder.
+ * Commits: the only way to change an item. A commit is staged in the database and takes effect when it is finished,
+ * in one transaction with its receipt, or not at all. Several hosts may use one data folder.
  *
- * A commit belongs to the workspace it was made in, or, when all it changed holds everywhere, to every workspace (`workspace` is `''`).
+ * A commit belongs to its workspace, or to every workspace when all its changes are global (`workspace` is `''`).
  */
 export function createCommits(deps: CommitsDeps): Commits {
   const { storage, store, quarantine, workspace, now } = deps;
@@ -88,17 +88,17 @@ export function createCommits(deps: CommitsDeps): Commits {
   const drop = (commitId: string): void => {
     if (!rows.abandon(commitId, now())) return;
     stagedEdits.clear(commitId);
-    withdraw(commitId, "The commit it was part of was dropped.");
+    withdraw(commitId, "Its commit was abandoned.");
   };
-  /** An open commit that this author may go on with. */
+  /** The open commit, if this author may continue it. */
   const openOf = (commitId: string, author: Author): CommitRow => {
     const row = rows.get(commitId);
     if (row.status !== "open") {
-      const how = row.status === "abandoned" ? "was dropped" : "is finished";
-      throw new LancelotError("conflict", `This commit ${how} already. Begin another one.`);
+      const how = row.status === "abandoned" ? "was abandoned" : "is finished";
+      throw new LancelotError("conflict", `This commit ${how}. Begin another one.`);
     }
     if (author.by === "agent" && (row.author !== "agent" || row.quest_id !== author.questId)) {
-      throw new LancelotError("denied", "This commit was begun by somebody else. Begin one of your own.", {
+      throw new LancelotError("denied", "Another author began this commit. Begin your own.", {
         data: { rule: "commit-author" },
       });
     }
@@ -108,14 +108,14 @@ export function createCommits(deps: CommitsDeps): Commits {
   const edit = (commitId: string, wish: ProposedEdit, author: Author, parentId: string | null): Staged => {
     const { author: begunBy } = openOf(commitId, author);
     if (begunBy !== author.by) {
-      throw new LancelotError("denied", "This commit was begun by somebody else. Begin one of your own.", {
+      throw new LancelotError("denied", "Another author began this commit. Begin your own.", {
         data: { rule: "commit-author" },
       });
     }
     const verdict = deps.gates.judge(wish, author);
     if (verdict.kind === "refuse") {
       const { rule, message } = verdict.problem;
-      // Under an action of the road it is that action's receipt that tells it: one denial, one receipt.
+      // The action of the caller has its own receipt for the denial, so only a call without one is recorded here.
       if (parentId === null)
         deps.ledger.record(
           {
@@ -144,23 +144,23 @@ export function createCommits(deps: CommitsDeps): Commits {
         return { ...told, index: null, outcome: quarantineId === null ? "reinforced" : "quarantined", quarantineId };
       }
       if (staged.length >= mostEdits) {
-        throw new LancelotError("too_large", `A commit holds ${String(mostEdits)} edits at most. Finish this one and begin another.`);
+        throw new LancelotError("too_large", `A commit can hold at most ${String(mostEdits)} edits. Finish this one and begin another.`);
       }
       const stale = draft.stale();
       const one = draft.stage(verdict.edit);
-      // What was staged of a text that is gone gives way to what is wanted of the text that is there.
+      // An edit staged against an older version of the item is replaced by the new one.
       if (stale.has(one.itemId)) stagedEdits.removeOf(commitId, one.itemId);
       const index = stagedEdits.add(commitId, one);
       const known = one.confirms !== null;
       return { ...told, index: known ? null : index, outcome: known ? "reinforced" : "staged", quarantineId: null };
     });
   };
-  /** Why an edit of what the owner said waits for the owner; null where it need not. Their words as evidence are enough. */
+  /** Why an edit of the owner's own statement needs approval; null when it does not, as with the owner's words as evidence. */
   const ownersWord = (wished: GatedEdit, { by }: Author, draft: Draft): string | null => {
     if (by === "owner" || wished.op === "insert" || wished.provenance.source === "user") return null;
     const item = store.get(draft.find(wished).id);
     return item !== null && item.provenance.source === "user" && item.tier !== "working"
-      ? "You said what stands there. Only you change it, or your words as evidence."
+      ? "You wrote this text. Only you can change it, or a message of yours as evidence."
       : null;
   };
   const isFinished = (commitId: string): boolean => rows.find(commitId)?.status === "committed";
@@ -193,7 +193,7 @@ export function createCommits(deps: CommitsDeps): Commits {
       const commitId = begin(author, reason);
       const draft = drafts({ commitId, questId: author.questId, now: now() });
       for (const one of edits) draft.stage(one);
-      // Read before the confirmations: a text that is known after all is one of them.
+      // Read first: an insert of a known text turns out to be a confirmation here.
       const changes = draft.changes();
       const finished = conclude(rows.get(commitId), {
         changes,
@@ -226,7 +226,7 @@ export function createCommits(deps: CommitsDeps): Commits {
     if (itemIds === null) {
       for (const id of ids) {
         rows.setState(id, "rolled_back", row.id);
-        withdraw(id, "The commit it was part of was rolled back.");
+        withdraw(id, "Its commit was rolled back.");
       }
       rollbacks.settle(targets.flatMap(({ rollback_of: of }) => JSON.parse(of) as string[]));
     } else rollbacks.settle(ids);
@@ -241,7 +241,7 @@ export function createCommits(deps: CommitsDeps): Commits {
         if (targets.length < wish.last) {
           throw new LancelotError(
             "conflict",
-            `There are only ${String(targets.length)} commits in force, so the last ${String(wish.last)} cannot be rolled back.`,
+            `Only ${String(targets.length)} commits can be rolled back, not ${String(wish.last)}.`,
           );
         }
         return takeBack(targets, null, wish, author, parentId);
@@ -323,6 +323,6 @@ export function createCommits(deps: CommitsDeps): Commits {
 function readCursor(cursor: string | undefined): number {
   if (cursor === undefined) return Number.MAX_SAFE_INTEGER;
   if (!/^\d{1,15}$/.test(cursor))
-    throw new LancelotError("invalid_params", "The cursor is not one this list gave. Start from the first page.");
+    throw new LancelotError("invalid_params", "The cursor is invalid. Start from the first page.");
   return Number(cursor);
 }

@@ -20,15 +20,15 @@ export interface ConcludeDeps {
   readonly now: () => number;
 }
 
-/** Changes a receipt tells of, at most; the ledger shortens what is still too long. */
+/** Changes that a receipt lists; the ledger shortens longer texts. */
 const told = 200;
 
-/** The end of a commit, inside the transaction of the caller: items, images, the commit's row and its receipt, or none of them. */
+/** Writes a finished commit inside the caller's transaction: items, images, the commit's row and its receipt, or none of them. */
 export function createConclude(deps: ConcludeDeps) {
   const { store, rows, images, ledger } = deps;
 
   return {
-    /** @throws LancelotError `too_large` where a core block would hold more than it may and no more than the rollback restores. */
+    /** @throws LancelotError `too_large` when a core block would exceed its cap by more than a rollback restores */
     finish(
       row: CommitRow,
       of: {
@@ -46,7 +46,7 @@ export function createConclude(deps: ConcludeDeps) {
         const { block, tokens, cap } = overfull;
         throw new LancelotError("too_large", overfullSentence(overfull), { data: { block, tokens, cap } });
       }
-      // What goes makes room first: of two items one may refer to the same message as the other did.
+      // Removals come first: a new item may refer to the same message as a removed one.
       for (const { itemId, after } of changes) if (after === null) store.put(itemId, null);
       for (const { itemId, after, derived } of changes) if (after !== null) store.put(itemId, after, derived ?? {});
       for (const { itemId, times, confidence } of of.confirmations) {
@@ -88,12 +88,12 @@ export function createConclude(deps: ConcludeDeps) {
       });
       return { commitId: row.id, diff, receiptId };
     },
-    /** Why an edit no longer holds: first committer wins. */
+    /** The error for an edit whose item changed since it was staged: the first committer wins. */
     conflict(staged: StagedEdit): LancelotError {
       const stored = store.get(staged.itemId);
       const by = stored === null ? (images.ofItem(staged.itemId)[0]?.commitId ?? null) : stored.commitId;
       if (stored?.expiresAt !== null && stored?.expiresAt !== undefined && stored.expiresAt <= deps.now()) {
-        const words = `The item ${staged.itemId} has expired since this edit was staged, so nothing of this commit was applied. Abandon it and begin another one.`;
+        const words = `The item ${staged.itemId} has expired since this edit was staged, so the commit was not applied. Abandon it and begin another one.`;
         return new LancelotError("conflict", words, { data: { itemId: staged.itemId } });
       }
       const what = stored === null ? "removed" : "changed";
@@ -102,10 +102,10 @@ export function createConclude(deps: ConcludeDeps) {
       const advice =
         stored === null
           ? "Abandon it and begin another one."
-          : "Stage the edit of this item again, on what it says now, or abandon the commit.";
+          : "Stage the edit again on the current text, or abandon the commit.";
       return new LancelotError(
         "conflict",
-        `The item ${staged.itemId} was ${what} by ${who} since this edit was staged, so nothing of this commit was applied. ${advice}`,
+        `The item ${staged.itemId} was ${what} by ${who} since this edit was staged, so the commit was not applied. ${advice}`,
         { data: { itemId: staged.itemId, ...(by === null ? {} : { commitId: by }) } },
       );
     },

@@ -4,15 +4,15 @@ import type { Params, Result } from "../contract/table.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { MemorySettings } from "./settings.ts";
 
-/** The last compiled contexts of this workspace, to be looked at. */
+/** The last compiled contexts of this workspace, for inspection. */
 export interface Contexts {
-  /** Keeps a context and drops those past the number that is kept, in one transaction. */
+  /** Stores a context and deletes the oldest ones over the limit, in one transaction. */
   keep(context: CompiledContext): void;
-  /** Newest first, without their text. */
+  /** Newest first, without the compiled text. */
   list(params: Params<"memory.contexts">): Result<"memory.contexts">;
   /** @throws LancelotError `not_found`. */
   get(id: string): CompiledContext;
-  /** Drops those of a task that was deleted. */
+  /** Deletes the contexts of a deleted task. */
   dropQuest(questId: string): void;
 }
 
@@ -20,7 +20,7 @@ const Listed = CompiledContext.omit({ renderedPrompt: true });
 
 export function createContexts(deps: {
   readonly storage: Storage;
-  /** Absolute path; `-` where no folder is open. */
+  /** Absolute path; `-` when no folder is open. */
   readonly workspace: string;
   readonly settings: () => Pick<MemorySettings, "contexts">;
 }): Contexts {
@@ -55,7 +55,7 @@ export function createContexts(deps: {
     get(id) {
       const body = one.get(id, workspace);
       if (body === undefined)
-        throw new LancelotError("not_found", `This compiled context is not kept any more: the last ${String(settings().contexts)} are.`);
+        throw new LancelotError("not_found", `This compiled context was deleted. Only the last ${String(settings().contexts)} are kept.`);
       return CompiledContext.parse(JSON.parse(body));
     },
     dropQuest(questId) {

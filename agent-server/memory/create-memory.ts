@@ -25,10 +25,10 @@ import { createMemorySearch } from "./search/search.ts";
 import { createMemorySettings } from "./settings.ts";
 import { createMemoryStore } from "./store.ts";
 
-/** Where no folder is open. */
+/** The workspace when no folder is open. */
 const noWorkspace = "-";
 
-/** Joins what makes up memory. */
+/** Connects the parts of memory. */
 export function createMemory(deps: MemoryDeps): Memory {
   const { storage, ledger, redactor, sanitizer, timeline, evidence, forbids, estimateTokens, dataDir, configDir, log } = deps;
   const now = deps.now ?? Date.now;
@@ -71,11 +71,11 @@ export function createMemory(deps: MemoryDeps): Memory {
     enabled: deps.enabled,
   });
 
-  /** What is not there while memory is switched off. */
+  /** Refuses calls while memory is off. */
   function on<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => R {
     return (...args) => {
       if (!deps.enabled())
-        throw new LancelotError("disabled", "Memory is switched off (flag MEMORY_VNEXT).", { data: { flag: "MEMORY_VNEXT" } });
+        throw new LancelotError("disabled", "Memory is off (flag MEMORY_VNEXT).", { data: { flag: "MEMORY_VNEXT" } });
       return work(...args);
     };
   }
@@ -114,7 +114,7 @@ export function createMemory(deps: MemoryDeps): Memory {
   const item = (id: string): Result<"memory.item"> => {
     const stored = store.get(id);
     const history = commits.history(id);
-    if (stored === null && history.length === 0) throw new LancelotError("not_found", `Nothing is remembered as ${id}.`);
+    if (stored === null && history.length === 0) throw new LancelotError("not_found", `There is no item ${id}.`);
     return { item: stored === null ? null : viewItem(stored, textOf(stored)), history };
   };
 
@@ -139,7 +139,7 @@ export function createMemory(deps: MemoryDeps): Memory {
     quarantine: on(quarantine.list),
     quarantined: on((id) => {
       const entry = rows.get(id);
-      if (entry === null) throw new LancelotError("not_found", `There is no ${id} in quarantine.`);
+      if (entry === null) throw new LancelotError("not_found", `Quarantine has no entry ${id}.`);
       return quarantine.toEntry(entry);
     }),
     promote: on((id, author, reason, parentId) => quarantine.promote(id, author, reason, parentId ?? null)),
@@ -159,7 +159,7 @@ export function createMemory(deps: MemoryDeps): Memory {
     contexts: on(contexts.list),
     context: on(contexts.get),
 
-    // Files are seldom written or read: what does it is loaded then.
+    // Imports and exports are rare, so their code is loaded on demand.
     export: on(async (format) => {
       const { exportMemory } = await import("./transfer/export.ts");
       return exportMemory({ storage, store, workspace, now }, format);
@@ -179,7 +179,7 @@ export function createMemory(deps: MemoryDeps): Memory {
       if (deps.enabled()) episodes.questEnded(of);
     },
     questDeleted(questId) {
-      // What was kept of a task goes with it, whether memory is switched on or not.
+      // A deleted task's data is deleted even while memory is off.
       episodes.questDeleted(questId);
       contexts.dropQuest(questId);
     },

@@ -11,28 +11,28 @@ import type { Derived, GatedEdit, ItemImage, MemoryStore, StoredItem } from "./i
 export interface StagedEdit {
   readonly edit: GatedEdit;
   readonly itemId: string;
-  /** The item as it was when the edit was staged; null of what the commit itself inserts. */
+  /** The item when the edit was staged; null for an insert of the commit itself. */
   readonly base: { readonly version: number; readonly commitId: string } | null;
-  /** Of an insert: the item that says the same already. */
+  /** For an insert: the existing item with the same text. */
   readonly confirms: string | null;
 }
 
-/** What a commit makes of one item. */
+/** The result of a commit for one item. */
 export interface Change {
   readonly itemId: string;
   readonly op: MemoryDiff["op"];
   readonly before: StoredItem | null;
   readonly after: ItemImage | null;
-  /** What use had made of `after`, where it comes back. */
+  /** The usage data that `after` had, when it is restored. */
   readonly derived: Derived | null;
   readonly reason: string;
 }
 
-/** An item that was said again. */
+/** An existing item that was stated again. */
 export interface Confirmation {
   readonly itemId: string;
   readonly times: number;
-  /** The most certain of what was said. */
+  /** The highest confidence among the statements. */
   readonly confidence: number;
 }
 
@@ -40,7 +40,7 @@ export interface DraftDeps {
   readonly storage: Storage;
   readonly store: MemoryStore;
   readonly workspace: string;
-  /** How long working memory lasts unless said otherwise (hours). */
+  /** Default lifetime of working memory (hours). */
   readonly workingHours: () => number;
 }
 
@@ -53,14 +53,14 @@ interface Touched {
   last: GatedEdit;
 }
 
-/** Changes of one commit over what is stored, as its edits follow one another. Nothing is written. */
+/** The changes of one commit over the stored items, edit by edit. It writes nothing. */
 export function createDrafts(deps: DraftDeps) {
   const { store, workspace } = deps;
   const { db } = deps.storage;
   const select = createSelectItem(deps);
   const taken = db.prepare<[string], number>("SELECT 1 FROM memory_items WHERE id = ?").pluck();
   const byRef = db.prepare<[string], string>("SELECT id FROM memory_items WHERE ref = ?").pluck();
-  /** The highest version that is known of an item: a version names one text for good, also after a rollback. */
+  /** The highest known version of an item: one version never names two texts, not even after a rollback. */
   const highest = db
     .prepare<[string, string], number | null>(
       `SELECT max(version) FROM (
@@ -93,7 +93,7 @@ export function createDrafts(deps: DraftDeps) {
       if (after !== null) said.set(saying(targetOf(after), after.namespace, after), id);
     };
 
-    /** The item that says the same in the same place, as the commit sees it. */
+    /** The item with the same text in the same place, as the commit sees it. */
     const sameAs = (edit: Place, text: Text): string | null => {
       const own = said.get(saying(edit.target, edit.namespace, text));
       if (own !== undefined && says(current(own), edit, text)) return own;
@@ -141,7 +141,7 @@ export function createDrafts(deps: DraftDeps) {
 
     const change = (id: string, edit: GatedEdit): void => {
       const image = current(id);
-      if (image === null) throw new LancelotError("internal", "An edit is for an item that is not there.");
+      if (image === null) throw new LancelotError("internal", "An edit refers to a missing item.");
       if (isRemoval(edit)) return set(id, null, edit);
       const { content, ref } = textOfEdit(edit);
       set(
@@ -167,7 +167,7 @@ export function createDrafts(deps: DraftDeps) {
       confirmed.set(id, { times: known.times + 1, confidence: Math.max(known.confidence, edit.confidence) });
     };
 
-    /** Applies an edit staged before. False where its item was changed by another commit since: nothing is applied then. */
+    /** Applies an edit staged before; false, without effect, when another commit changed its item since. */
     const replay = (staged: StagedEdit): boolean => {
       const { edit, itemId, base, confirms } = staged;
       if (edit.op === "insert") {
@@ -189,13 +189,13 @@ export function createDrafts(deps: DraftDeps) {
 
     return {
       replay,
-      /** The item an edit that is no insert means. @throws as `createSelectItem` says. */
+      /** The item that an edit refers to. @throws as `createSelectItem` says. */
       find: (edit: GatedEdit): ItemImage => {
         if (edit.selector === null)
-          throw new LancelotError("invalid_params", "Name the item: its id, its text or a part of it that no other item has.");
+          throw new LancelotError("invalid_params", "Name the item by its id, its text, or a part of its text that is unique.");
         return select({ target: edit.target, selector: edit.selector, namespace: edit.namespace, questId, now }, overlay);
       },
-      /** The item that an insert would only say again. */
+      /** The item that an insert would repeat. */
       sameAs: (edit: GatedEdit): string | null => sameAs(edit, textOfEdit(edit)),
       /** Resolves and applies an edit. @throws as `find`. */
       stage(edit: GatedEdit): StagedEdit {
@@ -207,7 +207,7 @@ export function createDrafts(deps: DraftDeps) {
         } else {
           const found = this.find(edit);
           if (!isRemoval(edit) && hasExpired(found)) {
-            throw new LancelotError("invalid_params", `The item ${found.id} has expired. Insert its text again if it still holds.`);
+            throw new LancelotError("invalid_params", `The item ${found.id} has expired. Insert its text again if it is still true.`);
           }
           const { id, version, commitId: by } = found;
           const own = touched.get(id);
@@ -222,9 +222,9 @@ export function createDrafts(deps: DraftDeps) {
         replay(staged);
         return staged;
       },
-      /** Items that were changed since by other commits: what is staged of them here no longer holds. */
+      /** Items changed by other commits since: edits staged on them are void. */
       stale: (): ReadonlySet<string> => new Set(stale),
-      /** What really changes, each item once, in the order in which the items were first met. */
+      /** The effective changes, one per item, in the order in which the items were first edited. */
       changes(): Change[] {
         const changes: Change[] = [];
         for (const [itemId, { before, after, last }] of touched) {
@@ -267,7 +267,7 @@ function isRemoval(edit: GatedEdit): boolean {
   return edit.op === "delete" || edit.op === "set_aside";
 }
 
-/** A message is kept by reference: its words stay where the conversation is. */
+/** A message is stored by reference; its text stays in the conversation. */
 function textOfEdit(edit: GatedEdit): Text {
   const ref = edit.provenance.ref ?? null;
   const content = edit.content ?? "";

@@ -4,13 +4,13 @@ import { imageOf, sortedJson, targetOf } from "./item-rows.ts";
 import type { Change } from "./draft.ts";
 import type { Derived, ItemImage } from "./item-types.ts";
 
-/** What a finished commit changed of one item. */
+/** The change of one item by a finished commit. */
 export interface KeptChange {
   readonly itemId: string;
   readonly op: MemoryDiff["op"];
   readonly before: ItemImage | null;
   readonly after: ItemImage | null;
-  /** What use had made of `before`. */
+  /** The usage data of `before`. */
   readonly derived: Derived | null;
   readonly reason: string;
 }
@@ -23,7 +23,7 @@ interface ImageRow {
   reason: string;
 }
 
-/** Images of the commits that can be rolled back. */
+/** Before- and after-images of the commits that can be rolled back. */
 export function createImages(storage: Storage) {
   const { db } = storage;
   const insert = db.prepare(
@@ -31,7 +31,7 @@ export function createImages(storage: Storage) {
      VALUES (@commitId, @itemId, @number, @op, @before, @after, @reason)`,
   );
   const ofCommit = db.prepare<[string, number], ImageRow>("SELECT * FROM memory_images WHERE commit_id = ? ORDER BY number LIMIT ?");
-  // The commit that wrote an image and its version tell it from every other one of its item.
+  // A version is identified by its commit and number.
   const changedSince = db.prepare<[string, number], ImageRow>(
     `SELECT i.* FROM memory_images i LEFT JOIN memory_items m ON m.id = i.item_id
      WHERE i.commit_id = ? AND (m.commit_id IS NOT json_extract(i.after, '$.commitId') OR m.version IS NOT json_extract(i.after, '$.version'))
@@ -49,7 +49,7 @@ export function createImages(storage: Storage) {
   );
   const removed = db.prepare("DELETE FROM memory_images WHERE commit_id = ?");
   const unkept = db.prepare("UPDATE memory_commits SET kept = 0 WHERE id = ?");
-  // The host's own commits (events, summaries) are many and must not push out those of people and agents: each kind has its places.
+  // The host's own commits (events, summaries) are frequent, so they have their own quota.
   const beyond = db
     .prepare<[string, number], string>(
       `SELECT id FROM (
@@ -79,19 +79,19 @@ export function createImages(storage: Storage) {
         });
       });
     },
-    /** In the order in which they were made; the first `most` of them. */
+    /** The first `most` changes, in the order they were made. */
     ofCommit: (commitId: string, most = -1): KeptChange[] => ofCommit.all(commitId, most).map(changeOfRow),
-    /** Changes of a commit whose items are no longer as it left them: the first `most` of them. */
+    /** The first `most` changes whose items were changed again since. */
     changedSince: (commitId: string, most: number): KeptChange[] => changedSince.all(commitId, most).map(changeOfRow),
-    /** Whether taking a commit back could meet the cap of a block, or another reference to the same message. */
+    /** True when rolling back could hit a block's cap or a second reference to the same message. */
     isBound: (commitId: string): boolean => isBound.get(commitId) !== undefined,
     itemsOf: (commitId: string): string[] => itemsOf.all(commitId),
     /** Newest first. */
     ofItem: (itemId: string): { commitId: string; change: KeptChange }[] =>
       ofItem.all(itemId).map((row) => ({ commitId: row.commit_id, change: changeOfRow(row) })),
     /**
-     * Drops the images of all but the newest `keep` commits of a workspace. A commit and those that took it back stay as long as the
-     * newest of them: what is in force of one is told by the others.
+     * Deletes the images of all but the newest `keep` commits of a workspace. A commit and its rollbacks are kept as long as the
+     * newest of them, because a rollback is computed from all of them.
      */
     prune(workspace: string, keep: number): void {
       const due = new Set(beyond.all(workspace, keep));
@@ -110,7 +110,7 @@ export function createImages(storage: Storage) {
 
 export type Images = ReturnType<typeof createImages>;
 
-/** A change as people read it. */
+/** A change in the form of the contract. */
 export function diffOf(change: Pick<KeptChange, "itemId" | "op" | "before" | "after" | "reason">): MemoryDiff[] {
   const image = change.after ?? change.before;
   if (image === null) return [];

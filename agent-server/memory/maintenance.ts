@@ -1,9 +1,9 @@
 import type { Memory } from "./types.ts";
 
-/** Milliseconds after the start, and from one look to the next: jobs are due by the hour and by the day. */
+/** Milliseconds after the start, and between two checks. Jobs are due by the hour and by the day. */
 const times = { first: 120_000, next: 600_000 };
 
-/** Runs the maintenance jobs that are due, now and then, until it is closed. */
+/** Runs the maintenance jobs that are due, periodically, until it is closed. */
 export function startMaintenance(memory: Pick<Memory, "maintain">): { close(): Promise<void> } {
   const stop = new AbortController();
   let running: Promise<void> = Promise.resolve();

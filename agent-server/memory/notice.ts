@@ -1,6 +1,6 @@
 import type { Storage } from "../storage/storage.ts";
 
-/** Tells when what is remembered was changed, here or by another window. */
+/** Calls `tell` when this or another window changed memory. */
 export function createNotice(storage: Pick<Storage, "db">, tell: () => void) {
   const { db } = storage;
   const written = db.prepare<[], number>("PRAGMA data_version").pluck();
@@ -15,12 +15,12 @@ export function createNotice(storage: Pick<Storage, "db">, tell: () => void) {
   let known: string | null = null;
 
   return {
-    /** Something was changed by this host. */
+    /** This host changed something. */
     changed(): void {
       known = state.get() ?? null;
       tell();
     },
-    /** Looks whether another window has written; cheap when none has. */
+    /** Checks whether another window has written; cheap when none has. */
     look(): void {
       const now = written.get() ?? 0;
       if (now === version) return;

@@ -2,16 +2,16 @@ import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import type { Redactor } from "../security/security.ts";
 
-/** A file of the owner's in the data folder, redacted. */
+/** A redacted owner profile file of the data folder. */
 export interface OwnersFile {
   readonly name: string;
   readonly text: string;
 }
 
-/** Bytes of one file, at most. */
+/** Maximum bytes of one file. */
 const maxBytes = 8_192;
 
-/** `USER.md` and `RULES.md` as they are now, those that are there; each is read again when it is another one. */
+/** The current `USER.md` and `RULES.md`. A file is read again only after it changed. */
 export function createOwnersFiles({ dataDir, redactor }: { dataDir: string; redactor: Redactor }): () => OwnersFile[] {
   const known = new Map<string, { stamp: string; text: string }>();
 
@@ -30,13 +30,13 @@ export function createOwnersFiles({ dataDir, redactor }: { dataDir: string; reda
       if (before?.stamp === stamp) return before.text;
       const buffer = Buffer.alloc(Math.min(size, maxBytes));
       const bytes = buffer.subarray(0, readSync(file, buffer, 0, buffer.length, 0));
-      // A character that the bound splits is no character.
+      // A multi-byte character that the limit cuts is dropped.
       const whole = new TextDecoder().decode(bytes, { stream: size > maxBytes });
       const text = bytes.includes(0) ? "" : redactor.text(whole).text.trim();
       known.set(name, { stamp, text });
       return text;
     } catch {
-      // A folder of that name, or a disk that cannot be read: as if there were none.
+      // A folder of that name or an unreadable disk counts as no file.
       return "";
     } finally {
       closeSync(file);

@@ -2,7 +2,7 @@ import type { QuarantineEntry } from "../contract/memory.ts";
 import type { StoredQuarantine } from "./commit-types.ts";
 import type { MemoryStore } from "./item-types.ts";
 
-/** A quarantined edit as the owner sees it. */
+/** A quarantined edit in the form of the contract. */
 export function toQuarantineEntry(
   entry: StoredQuarantine,
   store: Pick<MemoryStore, "get">,

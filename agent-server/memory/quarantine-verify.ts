@@ -5,8 +5,8 @@ import type { GatedEdit, Gates, MemoryStore } from "./item-types.ts";
 export type Verify = (entry: StoredQuarantine) => QuarantineEntry["verifier"];
 
 /**
- * What is against letting a quarantined entry in, looked at anew: what the gates find in it, what became of its item since, and what
- * it would say together with the block it goes to. Of what is decided there is nothing to say.
+ * Current problems of a quarantined entry: findings of the gates, changes of its item since, and findings
+ * about the whole block with the entry in it. Decided entries have none.
  */
 export function createVerify({ store, gates }: { readonly store: MemoryStore; readonly gates: Gates }): Verify {
   const together = ({ edit, itemId }: StoredQuarantine): MemoryProblem[] => {
@@ -21,7 +21,7 @@ export function createVerify({ store, gates }: { readonly store: MemoryStore; re
       (problem) => !known.has(keyOf(problem)),
     );
     const [first] = joined;
-    return first === undefined ? [] : [{ rule: first.rule, message: `Together with what the block says already: ${first.message}` }];
+    return first === undefined ? [] : [{ rule: first.rule, message: `Together with the rest of the block: ${first.message}` }];
   };
 
   return (entry) => {
@@ -34,13 +34,13 @@ export function createVerify({ store, gates }: { readonly store: MemoryStore; re
 
 const keyOf = ({ rule, message }: MemoryProblem): string => `${rule} ${message}`;
 
-/** What became of the item that an entry would change. */
+/** Changes of the item that an entry refers to. */
 function ofItem({ itemId, itemVersion, edit }: StoredQuarantine, store: MemoryStore): MemoryProblem[] {
   if (itemId === null) return [];
   const item = store.get(itemId);
   if (edit.op === "set_aside")
-    return item === null ? [] : [{ rule: "memory.changed", message: "The item is there again; there is nothing to put back." }];
-  if (item === null) return [{ rule: "memory.changed", message: "The item it would change is gone." }];
-  if (item.version !== itemVersion) return [{ rule: "memory.changed", message: "The item it would change says something else since." }];
+    return item === null ? [] : [{ rule: "memory.changed", message: "The item is already restored." }];
+  if (item === null) return [{ rule: "memory.changed", message: "The item to change no longer exists." }];
+  if (item.version !== itemVersion) return [{ rule: "memory.changed", message: "The item to change was edited since." }];
   return [];
 }

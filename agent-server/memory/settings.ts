@@ -32,9 +32,9 @@ export const MemorySettings = z.strictObject({
 });
 export type MemorySettings = z.infer<typeof MemorySettings>;
 
-/** The settings in force: the shipped ones with the owner's laid over them. */
+/** The effective settings: the owner's over the shipped ones. */
 export function createMemorySettings(of: {
-  /** The shipped `config/` folder; null: defaults hold. */
+  /** The shipped `config/` folder; null: built-in defaults. */
   configDir: string | null;
   dataDir: string;
   onProblem: (words: string) => void;

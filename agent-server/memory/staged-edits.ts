@@ -2,7 +2,7 @@ import type { Storage } from "../storage/storage.ts";
 import type { StagedEdit } from "./draft.ts";
 import { sortedJson } from "./item-rows.ts";
 
-/** Edits of open commits, as the gates let them through. */
+/** Edits of open commits, as the gates accepted them. */
 export function createStagedEdits(storage: Storage) {
   const { db } = storage;
   const ofCommit = db.prepare<[string], string>("SELECT body FROM memory_edits WHERE commit_id = ? ORDER BY number").pluck();
@@ -13,7 +13,7 @@ export function createStagedEdits(storage: Storage) {
 
   return {
     of: (commitId: string): StagedEdit[] => ofCommit.all(commitId).map((body) => JSON.parse(body) as StagedEdit),
-    /** Returns its number in the commit, from 0. */
+    /** Returns the edit's number in the commit, from 0. */
     add: (commitId: string, staged: StagedEdit): number => {
       const number = next.get(commitId) ?? 0;
       insert.run(commitId, number, sortedJson(staged));

@@ -9,15 +9,15 @@ import type { Derived, ItemImage, MemoryIndex, MemoryStore, StoredItem } from ".
 export interface MemoryStoreDeps {
   readonly storage: Storage;
   readonly index: MemoryIndex;
-  /** The text an item is found by: its content, or that of the message it refers to. */
+  /** The searchable text of an item: its content, or the text of the message it refers to. */
   readonly textOf: (image: ItemImage) => string;
-  /** Absolute path; `-` where no folder is open. */
+  /** Absolute path; `-` when no folder is open. */
   readonly workspace: string;
 }
 
 /**
- * The rows of items. What is read is what this workspace sees: its own items and those that hold everywhere; `expired` and `all` alone
- * read every workspace, and `put` and `derive` write to any item by its id. Nothing is held in memory: other hosts write too.
+ * The rows of items. Reads cover this workspace's view: its own and global items; only `expired` and `all`
+ * read every workspace, and `put` and `derive` write any item by id. Nothing is cached, because other hosts write too.
  */
 export function createMemoryStore(deps: MemoryStoreDeps): MemoryStore {
   const { storage, index, workspace } = deps;
@@ -35,7 +35,7 @@ export function createMemoryStore(deps: MemoryStoreDeps): MemoryStore {
   const newest = rows(listed, "INDEXED BY memory_items_newest");
   const newestOfNamespace = rows(`namespace = @namespace AND ${listed}`, "INDEXED BY memory_items_namespace");
   const ofBlock = rows(`${seen} AND tier = 'core' AND block = @block`);
-  // Named, because without statistics SQLite would rather read a whole tier.
+  // The index is named because SQLite without statistics would scan a whole tier.
   const ofText = db.prepare<[Record<string, unknown>], ItemRow>(
     `SELECT * FROM memory_items INDEXED BY memory_items_text
      WHERE text_key = @key AND text_key <> '' AND ${seen} AND tier = @tier AND block IS @block AND namespace = @namespace
@@ -43,7 +43,7 @@ export function createMemoryStore(deps: MemoryStoreDeps): MemoryStore {
   );
   const expiredRows = rows("expires_at <= @now ORDER BY expires_at, seq LIMIT @limit");
   const page = rows("seq > @after ORDER BY seq LIMIT @limit");
-  // Both from an index alone: a workspace may hold a million.
+  // Both read only an index: a workspace may have a million items.
   const perTier = db.prepare<[Record<string, unknown>], { tier: MemoryTier; items: number }>(
     `SELECT tier, count(*) AS items FROM memory_items INDEXED BY memory_items_place WHERE ${seen} GROUP BY tier`,
   );
@@ -133,7 +133,7 @@ export function createMemoryStore(deps: MemoryStoreDeps): MemoryStore {
           remove.run(id);
           return;
         }
-        if (image.id !== id) throw new LancelotError("internal", "An item was written under another id.");
+        if (image.id !== id) throw new LancelotError("internal", "An item was written with another id.");
         writeImage(image, { ...fresh(old, image), ...derived });
         const written = any(id);
         if (written !== null) index.put(written, deps.textOf(written));
@@ -152,7 +152,7 @@ export function createMemoryStore(deps: MemoryStoreDeps): MemoryStore {
   };
 }
 
-/** What use has made of an item that is written: of another text than before, nothing yet. */
+/** The usage data of a written item; it starts over when the text changed. */
 function fresh(old: StoredItem | null, image: ItemImage): Derived {
   if (old !== null && old.content === image.content && old.confidence === image.confidence) {
     return { weight: old.weight, reinforcedAt: old.reinforcedAt, reinforced: old.reinforced };

@@ -21,24 +21,24 @@ export interface CompileWish {
   readonly mode: "normal" | "crusader";
   readonly maxTokens?: number | undefined;
   /**
-   * The word in the marks around what is data; without one a word is made from what it marks. What stands elsewhere in the prompt is
-   * left out here: the persona where the soul is told whole, the owner's files where they are.
+   * The word in the marks around data; without one it is made from the marked text. Parts of the prompt that stand elsewhere are
+   * omitted here: the persona next to the whole soul, and the owner's files where they are included.
    */
   readonly chat?: { readonly marker: string; readonly small: boolean } | undefined;
-  /** Receipt under which that of the compilation hangs. */
+  /** Parent of the compilation's receipt. */
   readonly parentId?: string | null | undefined;
 }
 
 /**
- * What Lancelot remembers: core blocks, working, episodic and archival memory, changed by commits alone. Every change is one
- * transaction with its receipt. Functions that change something are called on the road (tools/memory/) or by a job of this room;
- * none of them asks the gate itself.
+ * Lancelot's memory: core blocks, working, episodic and archival memory, changed only by commits. Every change is one
+ * transaction with its receipt. Functions that change something are called through the execution pipeline (tools/memory/) or by a
+ * maintenance job; they do not authorize the caller themselves.
  * @throws LancelotError `disabled` from every function while the flag MEMORY_VNEXT is off; `not_found`, `conflict`, `denied` (with
- * the gate's rule in `data.rule`), `too_large` in words for the owner.
+ * the gate's rule in `data.rule`), `too_large`, with messages for the user.
  */
 export interface Memory {
   enabled(): boolean;
-  /** False while ended tasks are to propose nothing, by the owner's settings. */
+  /** False when the settings exclude proposals at the end of a task. */
   proposes(): boolean;
   status(): Result<"memory.status">;
   core(): CoreBlock[];
@@ -46,20 +46,20 @@ export interface Memory {
   item(id: string): Result<"memory.item">;
 
   begin(author: Author, reason: string): { commitId: string };
-  /** Judges and stages an edit. Nothing of it is on disk before the gates let it through. `parentId`: its receipts hang under this. */
+  /** Judges and stages an edit. Nothing is stored before the gates accept it. `parentId`: parent of its receipts. */
   edit(commitId: string, edit: ProposedEdit, author: Author, parentId?: string | null): Staged;
-  /** What is staged, for the question to the owner and for the gate. */
+  /** The staged edits, for the approval question and for governance. */
   staged(commitId: string): { author: Author; edits: readonly { op: string; target: string; content: string | null; reason: string }[] };
   finish(commitId: string, author: Author, parentId?: string | null): Finished;
   abandon(commitId: string, author: Author): void;
   rollback(wish: RollbackWish, author: Author, parentId?: string | null): RolledBack;
   commits(params: Params<"memory.commits">): Result<"memory.commits">;
   commit(id: string): MemoryCommit;
-  /** Those that a rollback of the last so many takes back, the newest first. */
+  /** The commits that a rollback of the last `count` would roll back, newest first. */
   lastCommits(count: number): MemoryCommit[];
 
   quarantine(params: Params<"memory.quarantine">): QuarantineEntry[];
-  /** One entry, decided or not. */
+  /** One entry, pending or decided. */
   quarantined(id: string): QuarantineEntry;
   promote(id: string, author: Author, reason: string | null, parentId?: string | null): Result<"memory.promote">;
   deny(id: string, author: Author, reason: string | null, parentId?: string | null): QuarantineEntry;
@@ -70,9 +70,9 @@ export interface Memory {
     parentId?: string | null,
   ): Result<"memory.setAside">;
 
-  /** Where the owner's words belong: a rule, a preference of theirs, a fact of the project. By words alone. */
+  /** Where a statement of the owner belongs: a rule, a preference, or a fact of the project. It looks at the words alone. */
   placeOf(text: string): Pick<ProposedEdit, "target" | "kind" | "namespace">;
-  /** The item that words name, or those that might be meant. */
+  /** The item that the text names, or the candidates. */
   meant(text: string, questId: string | null): { item: MemoryItem | null; candidates: MemoryItem[] };
 
   compile(wish: CompileWish): CompiledContext;
@@ -85,10 +85,10 @@ export interface Memory {
 
   jobs(): MemoryJob[];
   runJob(name: MemoryJobName, signal: AbortSignal): Promise<MemoryJob>;
-  /** Runs the jobs that are due, in one window at a time; called while the host rests. */
+  /** Runs the jobs that are due, in one window at a time; called while the host is idle. */
   maintain(signal: AbortSignal): Promise<void>;
 
-  /** A task ended: its messages are referred to, and what came of it is an event. */
+  /** A task ended: references its messages and writes its outcome as an event. */
   questEnded(of: {
     questId: string;
     title: string;
@@ -96,11 +96,11 @@ export interface Memory {
     actions: readonly string[];
     durationMs: number;
   }): void;
-  /** A task was deleted: what was kept for it alone goes with it. */
+  /** A task was deleted: deletes the data that was stored for it alone. */
   questDeleted(questId: string): void;
-  /** Tells `emit` when another window changed something. */
+  /** Calls `emit` when another window changed something. */
   notice(): void;
-  /** Drops what dead hosts left open. Called once at start. */
+  /** Abandons the open commits of dead hosts. Called once at start. */
   reconcile(): number;
 }
 
@@ -117,16 +117,16 @@ export interface MemoryDeps {
   readonly configDir: string | null;
   readonly emit: Emit;
   readonly log: Log;
-  /** Tokens a text is likely to cost, on the high side. */
+  /** Estimated tokens of a text, rounded up. */
   readonly estimateTokens: (text: string) => number;
-  /** The soul in force as the model is told of it; null while it is switched off. */
+  /** The active soul as the model sees it; null while it is off. */
   readonly soul: () => { readonly text: string; readonly version: string } | null;
-  /** What the soul's `memory_ethics` forbid to keep; `personal` is what the owner may ask for all the same. */
+  /** The `memory_ethics` rule of the soul that forbids a content; `personal`: the owner may still ask to save it. */
   readonly forbids: (content: string) => { readonly rule: string; readonly message: string; readonly personal: boolean } | null;
-  /** What a reference (`message:<id>`, `receipt:<id>`) says; null when there is no such thing. */
+  /** The text of a reference (`message:<id>`, `receipt:<id>`); null when it does not exist. */
   readonly evidence: (ref: string) => Evidence | null;
   readonly timeline: Timeline;
-  /** A summary of a text in so many tokens; without it rules summarize. */
+  /** Summarizes within so many tokens; without it, rules summarize. */
   readonly summarize?: ((text: string, maxTokens: number, signal: AbortSignal) => Promise<string>) | undefined;
   /** Milliseconds since 1970. */
   readonly now?: (() => number) | undefined;
