@@ -1,7 +1,7 @@
 import { targetOf } from "./item-rows.ts";
 import type { GatedEdit, StoredItem } from "./item-types.ts";
 
-/** The edit that removes an item, for those who need no gate: the host of what is its own, the owner's import. */
+/** An edit that removes an item, for callers that pass no gate: the host for its own items, and the owner's import. */
 export function removalOf(item: StoredItem, reason: string): GatedEdit {
   const { id, namespace, kind, tags, confidence, provenance } = item;
   return {

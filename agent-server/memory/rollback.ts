@@ -7,7 +7,7 @@ import type { Images, KeptChange } from "./images.ts";
 import { sameImage } from "./item-rows.ts";
 import type { Derived, ItemImage, MemoryStore } from "./item-types.ts";
 
-/** What a rollback would do, or why it cannot be done. */
+/** The changes of a rollback, or the reason it is impossible. */
 export type RollbackPlan = { readonly changes: readonly Change[] } | { readonly refusal: string };
 
 export interface RollbackDeps {
@@ -20,15 +20,15 @@ export interface RollbackDeps {
   readonly now: () => number;
 }
 
-/** Changed items of a commit that are looked at one by one, before all of them are. */
+/** Changed items of a commit that are checked one by one before the rest. */
 const looked = 100;
-/** Commits that `rollback` of the last N may name, at most. */
+/** The maximum of `rollback` with `last`. */
 const mostAtOnce = 50;
 
 /**
- * Taking commits back. A commit is in force with those of its items that no commit in force took back; a rollback puts the images before
- * them back, whole, and is itself a commit that can be taken back. So the commits in force that changed an item lie on one another, and
- * the one on top can be taken back exactly.
+ * Rollbacks. A commit is in force with those of its items that no other commit in force rolled back. A rollback restores the earlier
+ * images whole, and is itself a commit that can be rolled back. Thus the commits in force that changed an item form a stack, and
+ * the top one can be rolled back exactly.
  */
 export function createRollbacks(deps: RollbackDeps) {
   const { store, rows, images } = deps;
@@ -41,7 +41,7 @@ export function createRollbacks(deps: RollbackDeps) {
   const waits = db.prepare<[string], number>("SELECT 1 FROM memory_quarantine WHERE commit_id = ? AND status = 'pending'").pluck();
   const holderOfRef = db.prepare<[string], string>("SELECT id FROM memory_items WHERE ref = ?").pluck();
 
-  /** Items of commits that are in force, as the rows tell it at this moment. */
+  /** Items of commits in force, from the current rows. */
   const forces = (): ((commitId: string) => ReadonlySet<string>) => {
     const known = new Map<string, ReadonlySet<string>>();
     const rollbacks = rows.rollbacks();
@@ -56,32 +56,32 @@ export function createRollbacks(deps: RollbackDeps) {
     return inForce;
   };
 
-  /** Why what a commit left of an item is not what is there now. */
+  /** The reason an item differs from what a commit left. */
   const blockedBy = (target: CommitRow, change: KeptChange, inForce: (id: string) => ReadonlySet<string>): string => {
     const text = change.after?.content ?? change.before?.content ?? "";
     const named = `"${text.length <= 80 ? text : `${text.slice(0, 79).toWellFormed()}…`}"`;
     for (const { commitId } of images.ofItem(change.itemId)) {
       if (commitId === target.id) break;
       const row = rows.find(commitId);
-      if (row === null) return `A commit made in another workspace changed ${named} since. Roll that back there first.`;
+      if (row === null) return `A commit in another workspace changed ${named} since. Roll it back there first.`;
       if (row.rollback_of !== "[]" || !inForce(commitId).has(change.itemId)) continue;
       const last = rows.inForce(mostAtOnce).findIndex(({ id }) => id === target.id) + 1;
       const or = last > 1 ? `, or the last ${String(last)}` : "";
       return `The ${nameOf(row)} changed ${named} since: roll that back first${or}.`;
     }
-    return `${named} was changed or removed since, by something that cannot be rolled back any more.`;
+    return `${named} was changed or removed since by a commit that can no longer be rolled back.`;
   };
 
   const cannot = (row: CommitRow): string | null => {
-    if (row.status === "abandoned") return "It was never finished, so there is nothing to take back.";
-    if (row.status === "rolled_back") return `It was taken back already, by the commit ${row.rolled_back_by ?? "that followed"}.`;
+    if (row.status === "abandoned") return "It was never finished, so there is nothing to roll back.";
+    if (row.status === "rolled_back") return `The commit ${row.rolled_back_by ?? "that followed"} already rolled it back.`;
     if (row.changes > 0 && row.kept === 0) {
-      return `Only the last ${String(deps.snapshots())} commits can be rolled back. Its receipt ${row.receipt_id ?? ""} still tells what it changed.`;
+      return `Only the last ${String(deps.snapshots())} commits can be rolled back. Its receipt ${row.receipt_id ?? ""} lists its changes.`;
     }
     return null;
   };
 
-  /** True when taking these back, whole, leaves the block exactly as it was before the oldest of them. */
+  /** True when rolling these back completely restores the block as it was before the oldest of them. */
   const isExact = (block: string, targets: readonly CommitRow[]): boolean => {
     const oldest = Math.min(...targets.map(({ finish_seq: seq }) => seq ?? 0));
     const taken = new Set(targets.map(({ id }) => id));
@@ -96,7 +96,7 @@ export function createRollbacks(deps: RollbackDeps) {
     current === null && change.before === null && isOver(change.after, deps.now());
 
   return {
-    /** Why a commit cannot be taken back as a whole now; null when it can. As `plan`, without looking at each item of a large one. */
+    /** The reason a whole commit cannot be rolled back now; null when it can. As `plan`, without checking each item of a large one. */
     problem(target: CommitRow): string | null {
       const problem = target.status === "open" ? null : cannot(target);
       if (problem !== null || target.status === "open") return problem;
@@ -110,7 +110,7 @@ export function createRollbacks(deps: RollbackDeps) {
       const plan = this.plan([target], null);
       return "refusal" in plan ? plan.refusal : null;
     },
-    /** `targets`: newest first. `itemIds`: of the one target, those alone. */
+    /** `targets`: newest first. `itemIds`: only these items of a single target. */
     plan(targets: readonly CommitRow[], itemIds: readonly string[] | null): RollbackPlan {
       const inForce = forces();
       const after = new Map<string, { image: ItemImage | null; derived: Derived | null }>();
@@ -122,7 +122,7 @@ export function createRollbacks(deps: RollbackDeps) {
         const unknown = itemIds?.find((id) => !mine.has(id));
         if (unknown !== undefined) {
           const was = kept.some(({ itemId }) => itemId === unknown);
-          return { refusal: was ? `Its change of ${unknown} was taken back already.` : `It did not change the item ${unknown}.` };
+          return { refusal: was ? `Its change of ${unknown} was already rolled back.` : `It did not change the item ${unknown}.` };
         }
         for (const change of kept) {
           if (!mine.has(change.itemId) || (itemIds !== null && !itemIds.includes(change.itemId))) continue;
@@ -132,7 +132,7 @@ export function createRollbacks(deps: RollbackDeps) {
           after.set(change.itemId, { image: change.before, derived: change.derived });
         }
         if (mine.size === 0 && waits.get(target.id) === undefined)
-          return { refusal: "It changed nothing, so there is nothing to take back." };
+          return { refusal: "It changed nothing, so there is nothing to roll back." };
       }
       const changes = [...after].map(([itemId, { image, derived }]): Change => {
         return { itemId, op: "restore", before: store.get(itemId), after: image, derived, reason: "" };
@@ -141,19 +141,19 @@ export function createRollbacks(deps: RollbackDeps) {
         const ref = image?.ref ?? null;
         const holder = ref === null ? undefined : holderOfRef.get(ref);
         if (holder !== undefined && holder !== itemId && !changes.some((other) => other.itemId === holder && other.after === null)) {
-          return { refusal: `What it referred to is remembered again as ${holder}. Delete that first.` };
+          return { refusal: `The message it referred to is now item ${holder}. Delete that first.` };
         }
       }
       const overfull = deps.caps(changes).find(({ block }) => itemIds !== null || !isExact(block, targets));
       return overfull === undefined ? { changes } : { refusal: overfullSentence(overfull) };
     },
-    /** Says of commits whether they are in force again, after what took them back was taken back, or part of them was. */
+    /** Updates whether commits are in force, after their rollback was rolled back in whole or in part. */
     settle(commitIds: readonly string[]): void {
       const inForce = forces();
       const done = new Set<string>();
       const queue = [...commitIds];
       for (const id of queue) {
-        // Part of a commit of another workspace may hold here too, and be taken back and brought back here.
+        // Part of another workspace's commit may be global, and rolled back or restored here.
         const row = done.has(id) ? null : rows.any(id);
         done.add(id);
         if (row === null || row.changes === 0) continue;

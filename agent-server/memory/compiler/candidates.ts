@@ -5,21 +5,21 @@ import { itemOfRow, type ItemRow } from "../item-rows.ts";
 import { parseQuery } from "../search/query.ts";
 import type { Found, MemorySearch, StoredItem } from "../item-types.ts";
 
-/** Working memory of one namespace that is looked at, at most: the newest. */
+/** Items of working memory per namespace, newest first. */
 const workingItems = 60;
 
-/** Characters of an objective that are searched with. */
+/** Characters of the objective used as a query. */
 const queryCharacters = 2_000;
 
-/** What the search may put forward. Single messages are not: the summary of their task is. */
+/** Kinds that are retrieved. Single messages are not, because their task's summary is. */
 const retrievedKinds: readonly MemoryKind[] = ["fact", "preference", "rule", "decision", "note", "event", "summary", "experience"];
 
-/** Of a workspace and namespace, not expired at a time, so many. Its index gives them in this order. */
+/** The newest unexpired items of a workspace and namespace, in index order. */
 export const newestWorking = `SELECT * FROM memory_items
   WHERE tier = 'working' AND workspace = ? AND namespace = ? AND (expires_at IS NULL OR expires_at > ?)
   ORDER BY updated_at DESC, content, id LIMIT ?`;
 
-/** Working memory that a task sees: its own, that of the workspace, that of everywhere; each the newest first. */
+/** Working memory visible to a task: its own, the workspace's and global items, each newest first. */
 export function createWorkingCandidates(storage: Storage, workspace: string): (questId: string | null, now: number) => StoredItem[] {
   const newest = storage.db.prepare<[string, string, number, number], ItemRow>(newestWorking);
   return (questId, now) =>
@@ -28,10 +28,10 @@ export function createWorkingCandidates(storage: Storage, workspace: string): (q
       .map(itemOfRow);
 }
 
-/** How recent a find is counts by days, so that a text does not change while nothing else does. */
+/** Recency counts in days, so that the text does not change while nothing else does. */
 const dayMs = 86_400_000;
 
-/** Archival memory, summaries and events of earlier tasks and experiences that an objective calls up. */
+/** Archival memory, summaries, events and experiences of earlier tasks that match an objective. */
 export function retrieve(
   search: Pick<MemorySearch, "search">,
   of: { readonly objective: string; readonly questId: string | null; readonly limit: number; readonly now: number },
@@ -52,13 +52,13 @@ export function retrieve(
   return found.filter(({ item }) => item.expiresAt === null || item.expiresAt > of.now);
 }
 
-/** Score of what shares two words of the usual rarity with a sentence, times the number of its words. */
+/** The score of two shared words of average rarity, times the number of words in the sentence. */
 const twoWords = 1.6;
 const leastScore = 0.15;
 
 /**
- * The score from which a find goes in. What answers a question must have most of its words (`minimal`), so that what is not known is not
- * made up. A request names much that no memory says: there, two words that it shares with one sentence are enough.
+ * The minimum score of a retrieved item. An answer to a question must have most of its words (`minimal`), so that an unknown answer is
+ * not made up. Other requests mention many unknown things: two words shared with one sentence are enough.
  */
 export function scoreFor(objective: string, minimal: number): number {
   if (/[?？؟]\s*$/u.test(objective)) return minimal;
@@ -69,14 +69,14 @@ export function scoreFor(objective: string, minimal: number): number {
   return Math.min(minimal, Math.max(leastScore, twoWords / Math.max(1, ...words.values())));
 }
 
-/** The order in which items are kept where there is no room for all: the most certain first, then as they stand. */
+/** The order in which items are kept when they do not all fit: highest confidence first, then in display order. */
 export function byCertainty(a: StoredItem, b: StoredItem): number {
   return b.weight - a.weight || byPlace(a, b);
 }
 
 /**
- * The order in which items stand: the task's own, the workspace's, those of everywhere; each the newest first. Of two that say the same
- * all that is told of them decides, so that their ids never do.
+ * The display order: the task's own items, the workspace's, global ones; each newest first. Equal items are ordered by
+ * their data, never by id.
  */
 export function byPlace(a: StoredItem, b: StoredItem): number {
   return (

@@ -14,16 +14,16 @@ import type { SecurityFilter } from "./security-filter.ts";
 import { coreContent, fitWhole, selectData } from "./selection.ts";
 import { createTakenBack } from "./taken-back.ts";
 
-/** Compiles what memory gives to a prompt (specification, 3: the context compiler). */
+/** Compiles the memory part of a prompt (specification, 3: the context compiler). */
 export interface Compiler {
   /**
-   * The same memory, soul, owner's files and wish give the same `renderedPrompt`, byte for byte: on any machine, in any locale and time
-   * zone, in whatever order the memories were written. Of the clock enter what has expired and the day, in UTC. Where nothing is
-   * remembered the text is empty. Recorded as `memory.compile`, and kept to be looked at.
+   * The same memory, soul, owner files and query give the same `renderedPrompt`, byte for byte: on any machine, in any locale and time
+   * zone, in whatever order the items were written. Only expiry and the UTC day depend on the clock. With an
+   * empty memory the text is empty. Each call is recorded as `memory.compile` and stored for inspection.
    *
-   * `mode` crusader: the same core blocks and working memory, half of what is retrieved, so that decisive work starts from a shorter
-   * prompt. `chat.small`: core facts alone, one list of at most `smallTokens` unless `maxTokens` says otherwise. `maxTokens`
-   * never gives more than `context_tokens` of the settings.
+   * `mode` crusader: the same core blocks and working memory, half of the retrieved items, for a shorter prompt.
+   * `chat.small`: only core facts as one list of at most `smallTokens`, unless `maxTokens` is given. `maxTokens`
+   * never exceeds `context_tokens` of the settings.
    */
   compile(wish: CompileWish): CompiledContext;
 }
@@ -33,7 +33,7 @@ export interface CompilerDeps {
   readonly ledger: Pick<Ledger, "record">;
   readonly redactor: Redactor;
   readonly search: Pick<MemorySearch, "search">;
-  /** Below this what the search found answers no question (`minScore` of the search). */
+  /** Results of the search below this score answer no question (`minScore` of the search). */
   readonly minimalScore: number;
   readonly blocks: CoreBlocks;
   readonly contexts: Pick<Contexts, "keep">;
@@ -41,18 +41,18 @@ export interface CompilerDeps {
   readonly settings: () => MemorySettings;
   readonly estimateTokens: (text: string) => number;
   readonly soul: MemoryDeps["soul"];
-  /** Absolute path; `-` where no folder is open. */
+  /** Absolute path; `-` when no folder is open. */
   readonly workspace: string;
   /** Milliseconds since 1970. */
   readonly now?: (() => number) | undefined;
 }
 
-/** Tokens of what a model with little room is told. */
+/** Tokens for a model with a small window. */
 const smallTokens = 200;
-/** Characters of the objective that a compiled context keeps, and its receipt. */
+/** Characters of the objective in a stored context and its receipt. */
 const keptObjective = 2_000;
 const receiptObjective = 500;
-/** Part of what is retrieved that crusader mode takes. */
+/** The fraction of retrieved tokens in crusader mode. */
 const crusaderShare = 0.5;
 
 export function createCompiler(deps: CompilerDeps): Compiler {
@@ -61,7 +61,7 @@ export function createCompiler(deps: CompilerDeps): Compiler {
   const takenBack = createTakenBack(storage, deps.workspace);
   const tokensOf = (text: string): number => (text === "" ? 0 : estimateTokens(text));
 
-  /** What is in and what is out, from one state of the database. */
+  /** Included and excluded items, from one state of the database. */
   const select = (wish: CompileWish, max: number, at: number): { content: Content; excluded: Exclusion[] } => {
     const limits = shared(settings(), wish.mode);
     const filter = ofTask(deps.filter, wish.chat?.marker);
@@ -153,7 +153,7 @@ function textFor(content: Content, { chat }: CompileWish): string {
   return (chat?.small === true ? renderSmall(content) : render(content, chat?.marker ?? null)).toWellFormed();
 }
 
-/** Crusader mode is the same memory with less retrieved. */
+/** Crusader mode uses the same memory with fewer retrieved items. */
 function shared(settings: MemorySettings, mode: CompileWish["mode"]): MemorySettings {
   if (mode === "normal") return settings;
   return {
@@ -163,10 +163,10 @@ function shared(settings: MemorySettings, mode: CompileWish["mode"]): MemorySett
   };
 }
 
-/** A memory that knows the word of this task's marks was written to end them. */
+/** A text that contains this task's marker was written to end its data marks. */
 function ofTask(filter: SecurityFilter, marker: string | undefined): SecurityFilter {
   if (marker === undefined) return filter;
-  return (text) => (text.includes(marker) ? "It holds the word in this task's marks around data." : filter(text));
+  return (text) => (text.includes(marker) ? "It contains this task's data marker." : filter(text));
 }
 
 function tokensByPart({ blocks, data }: Content, whole: number, tokensOf: (text: string) => number): Record<string, number> {

@@ -1,13 +1,13 @@
-/** What stayed out, and whether it would not have fitted even alone. */
+/** An excluded unit, and whether it would not have fitted even alone. */
 export interface LeftOut<T> {
   readonly unit: T;
   readonly tooLong: boolean;
 }
 
 /**
- * The longest start of `units`, which stand in the order in which they are kept, whose measure is at most `max`: the last leaves first.
- * A unit that is longer than `max` all by itself leaves before any other.
- * @param measure tokens of a selection as it would be shown; it grows with the selection
+ * The longest prefix of `units`, in order of importance, whose measure is at most `max`: the last one is excluded first.
+ * A unit that alone exceeds `max` is excluded before any other.
+ * @param measure tokens of a selection as rendered; it grows with the selection
  */
 export function fit<T>(units: readonly T[], max: number, measure: (kept: readonly T[]) => number): { kept: T[]; leftOut: LeftOut<T>[] } {
   if (measure(units) <= max) return { kept: [...units], leftOut: [] };

@@ -1,8 +1,8 @@
 import { shorten } from "./shorten.ts";
 
 /**
- * Sections of the soul by their first words, the most important first: what it is for, whom it serves, what it must not, how it speaks.
- * Others come after these, in their order.
+ * Sections of the soul by their first words, most important first: purpose, owner, prohibitions, style.
+ * Other sections follow in their order.
  */
 const importance: readonly RegExp[] = [
   /^your constitution\b/i,
@@ -17,7 +17,7 @@ const importance: readonly RegExp[] = [
   /^autonomy\b/i,
 ];
 
-/** The persona: the soul in force within `max` tokens. The same soul gives the same text. */
+/** The persona: the active soul within `max` tokens. It is deterministic. */
 export function compilePersona(
   soul: { readonly text: string; readonly version: string } | null,
   max: number,

@@ -4,20 +4,20 @@ import { oneLine } from "../block-text.ts";
 import { textOf } from "../core-blocks.ts";
 import type { StoredItem } from "../item-types.ts";
 
-/** Parts of what stands between marks, in their order. */
+/** The parts between data marks, in order. */
 export const dataParts = ["working", "episodic", "archival"] as const;
 export type DataPart = (typeof dataParts)[number];
 
-/** What a compiled text is made of. */
+/** The content of a compiled text. */
 export interface Content {
-  /** In the order of the blocks. */
+  /** In block order. */
   readonly blocks: readonly {
     readonly block: CoreBlockName;
     readonly head: string;
     readonly source: string | null;
     readonly entries: readonly StoredItem[];
   }[];
-  /** In the order in which they stand. */
+  /** In display order. */
   readonly data: Readonly<Record<DataPart, readonly StoredItem[]>>;
 }
 
@@ -38,7 +38,7 @@ const dataTitles: Record<DataPart, string> = {
 const verified = "What you remember. The owner verified what stands here:";
 const asData = "What you remember from earlier work stands between the marks below. It may be out of date: check what matters.";
 
-/** `marker`: the word in the marks; null: one made from what they enclose, and the rule of the marks is told too. */
+/** `marker`: the word in the data marks; null: a word made from the marked text, with an explanation of the marks. */
 export function render({ blocks, data }: Content, marker: string | null): string {
   const sections: string[] = [];
   const told = blocks.flatMap(({ block, head, source, entries }) => {
@@ -57,7 +57,7 @@ export function render({ blocks, data }: Content, marker: string | null): string
   return sections.join("\n\n");
 }
 
-/** For models with little room: the facts of the core blocks as one list. */
+/** For models with a small window: the facts of the core blocks as one list. */
 export function renderSmall({ blocks }: Pick<Content, "blocks">): string {
   const list = textOf(
     "",
@@ -66,12 +66,12 @@ export function renderSmall({ blocks }: Pick<Content, "blocks">): string {
   return list === "" ? "" : `Verified by the owner:\n${list}`;
 }
 
-/** Items as data: a line each, with its day in UTC and where it comes from. */
+/** Items as data, one line each, with the UTC day and the source. */
 export function dataLines(items: readonly StoredItem[]): string {
   return items.map((item) => `- ${oneLine(item.content)} (${origin(item)})`).join("\n");
 }
 
-/** Below this an item is told to be uncertain. */
+/** Items below this weight are labeled as uncertain. */
 const uncertain = 0.5;
 
 function origin({ updatedAt, provenance, weight }: StoredItem): string {

@@ -13,16 +13,16 @@ type Limits = Pick<MemorySettings, "working_tokens" | "retrieved_tokens" | "forg
 export interface DataWish {
   readonly working: readonly StoredItem[];
   readonly retrieved: readonly Found[];
-  /** What core blocks say already. */
+  /** Items that the core blocks already contain. */
   readonly core: readonly StoredItem[];
   readonly limits: Limits;
-  /** Below this what the search found does not answer the objective. */
+  /** Search results below this score do not answer the objective. */
   readonly minimalScore: number;
   readonly filter: SecurityFilter;
   readonly estimateTokens: (text: string) => number;
 }
 
-/** What of working memory and of what was found goes in, in the order in which it is kept; every other candidate with its reason. */
+/** The included working and retrieved items in order of importance, and the other candidates with their reasons. */
 export function selectData(wish: DataWish): { data: Record<DataPart, StoredItem[]>; excluded: Exclusion[] } {
   const { limits, filter, estimateTokens } = wish;
   const excluded: Exclusion[] = [];
@@ -37,7 +37,7 @@ export function selectData(wish: DataWish): { data: Record<DataPart, StoredItem[
   const isNew = (item: StoredItem): boolean => {
     const folded = foldText(item.content);
     const known = said.has(folded);
-    if (known) excluded.push({ id: item.id, reason: "Another memory says the same already." });
+    if (known) excluded.push({ id: item.id, reason: "Another item says the same." });
     said.add(folded);
     return !known;
   };
@@ -45,8 +45,8 @@ export function selectData(wish: DataWish): { data: Record<DataPart, StoredItem[
     const { kept, leftOut } = fit(items, tokens, (some) => (some.length === 0 ? 0 : estimateTokens(dataLines(some))));
     for (const { unit, tooLong } of leftOut) {
       const reason = tooLong
-        ? `It is longer than all ${part} together may be (${String(tokens)} tokens).`
-        : `All ${part} together may take ${String(tokens)} tokens, and what is more certain fills them.`;
+        ? `It is longer than the limit of all ${part} (${String(tokens)} tokens).`
+        : `All ${part} is limited to ${String(tokens)} tokens, and items with higher confidence fill it.`;
       excluded.push({ id: unit.id, reason });
     }
     for (const { id } of kept) taken.add(id);
@@ -78,22 +78,22 @@ export function selectData(wish: DataWish): { data: Record<DataPart, StoredItem[
 }
 
 function whyNot(item: StoredItem, score: number, { limits, minimalScore }: DataWish): string | null {
-  if (item.kind === "message" || item.content.trim() === "") return "Single messages are not compiled; the summary of their task is.";
-  if (item.weight < limits.forgotten_weight) return `It counts for too little by now (${item.weight.toFixed(2)}); a search still finds it.`;
-  if (score < minimalScore) return "It has too little to do with the objective.";
+  if (item.kind === "message" || item.content.trim() === "") return "Messages are represented by the summary of their task.";
+  if (item.weight < limits.forgotten_weight) return `Its weight has decayed to ${item.weight.toFixed(2)}; search still finds it.`;
+  if (score < minimalScore) return "It is not relevant enough to the objective.";
   return null;
 }
 
-/** One thing that is in a compiled text or not. */
+/** One included or excluded part of a compiled text. */
 type Unit =
   | { readonly kind: "head"; readonly block: CoreBlockName }
   | { readonly kind: "entry"; readonly block: CoreBlockName; readonly item: StoredItem }
   | { readonly kind: "data"; readonly part: DataPart; readonly item: StoredItem };
 
 /**
- * Of all that the parts let in, what fits the whole. Data leaves before core blocks, and in each the least certain first; what comes
- * from the soul and the owner's files leaves last.
- * @param measure tokens of the text that a content gives
+ * The units that fit the total limit. Data is excluded before core blocks, lowest confidence first; text from
+ * the soul and the owner's files is excluded last.
+ * @param measure tokens of the rendered content
  */
 export function fitWhole(
   content: Content,
@@ -104,7 +104,7 @@ export function fitWhole(
     ...content.blocks.filter(({ head }) => head !== "").map(({ block }) => ({ kind: "head", block }) as const),
     ...content.blocks
       .flatMap(({ block, entries }) => entries.map((item) => ({ kind: "entry", block, item }) as const))
-      // Of equal certainty the earlier block and, in it, the earlier entry is kept.
+      // At equal confidence, earlier blocks and earlier entries are kept.
       .toSorted((a, b) => b.item.weight - a.item.weight),
     ...dataParts
       .flatMap((part) => content.data[part].map((item) => ({ kind: "data", part, item }) as const))
@@ -114,13 +114,13 @@ export function fitWhole(
   const excluded = leftOut.map(({ unit, tooLong }) => ({
     id: unit.kind === "head" ? `core:${unit.block}` : unit.item.id,
     reason: tooLong
-      ? `It is longer than the whole may be (${String(max)} tokens).`
-      : `The whole may take ${String(max)} tokens, and what is kept before it fills them.`,
+      ? `It is longer than the total limit (${String(max)} tokens).`
+      : `The total is limited to ${String(max)} tokens, and more important parts fill it.`,
   }));
   return { content: only(content, kept), excluded };
 }
 
-/** The content with those units alone, in its own order. */
+/** The content with only those units, in its own order. */
 function only({ blocks, data }: Content, units: readonly Unit[]): Content {
   const heads = new Set(units.flatMap((unit) => (unit.kind === "head" ? [unit.block] : [])));
   const ids = new Set(units.flatMap((unit) => (unit.kind === "head" ? [] : [unit.item.id])));
@@ -136,7 +136,7 @@ function only({ blocks, data }: Content, units: readonly Unit[]): Content {
   };
 }
 
-/** The parts of the core blocks as content, without anything else. */
+/** The core blocks as content, without other parts. */
 export function coreContent(parts: readonly BlockParts[]): Content["blocks"] {
   return parts.map(({ block, head, source, entries }) => ({ block, head, source, entries }));
 }

@@ -6,18 +6,18 @@ interface Section {
 }
 
 export interface ShortenWish {
-  /** Tokens, at most. */
+  /** Maximum tokens. */
   readonly max: number;
   readonly estimateTokens: (text: string) => number;
-  /** The last line of a text that was shortened. */
+  /** The last line of a shortened text. */
   readonly more: string;
-  /** How important the section that begins with this line is: the lower, the earlier it is kept. Equal ones in their order. */
+  /** The importance of a section by its first line: lower ranks are kept first. Equal ranks keep their order. */
   readonly rank?: (line: string) => number;
 }
 
 /**
- * A text within `max` tokens: whole sections, then whole lines of lists, in the order of their importance, standing in the order of the
- * text. Where not even one line fits, its start up to the end of a word. The same text gives the same result.
+ * Shortens a text to `max` tokens: whole sections, then whole list lines, by importance, in the order of the
+ * text. When no line fits, it cuts at the end of a word. It is deterministic.
  */
 export function shorten(text: string, wish: ShortenWish): string {
   const { max, estimateTokens, more, rank = () => 0 } = wish;
@@ -29,7 +29,7 @@ export function shorten(text: string, wish: ShortenWish): string {
   const render = (): string => [...sections.flatMap(({ at, lines }) => lines.slice(0, counts.get(at) ?? 0)), more].join("\n");
   const ordered = sections.toSorted((a, b) => a.rank - b.rank || a.at - b.at);
   for (const { at, lines } of ordered) {
-    // A title without a line of its list says nothing.
+    // A title without one line of its list is useless.
     const least = Math.min(2, lines.length);
     const count = longest(least, lines.length, (tried) => {
       counts.set(at, tried);
@@ -58,7 +58,7 @@ function sectionsOf(text: string, rank: (line: string) => number): Section[] {
 const heading = /^#{1,6}\s/u;
 const listLine = /^(?:\s|[-*+•]\s|\d{1,9}[.)]\s)/u;
 
-/** The longest start of a line that ends where a word does, with the note that there is more; empty when not even one word fits. */
+/** The longest prefix of a line that ends with a word, plus the note about more text; empty when no word fits. */
 function startOf(line: string, { max, estimateTokens, more }: ShortenWish): string {
   const words = line.split(/(?<=\S)(?=\s)/u);
   const cut = (count: number): string => `${words.slice(0, count).join("").trimEnd()} …\n${more}`;
@@ -66,7 +66,7 @@ function startOf(line: string, { max, estimateTokens, more }: ShortenWish): stri
   return count === null ? "" : cut(count);
 }
 
-/** The largest number from `least` to `most` that fits, when every smaller one does too; null when `least` does not. */
+/** The largest number from `least` to `most` that fits, assuming every smaller one does; null when `least` does not. */
 function longest(least: number, most: number, fits: (count: number) => boolean): number | null {
   if (!fits(least)) return null;
   let fitting = least;

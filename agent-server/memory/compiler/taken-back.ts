@@ -5,12 +5,12 @@ import { fold, stem } from "../search/words.ts";
 import { foldText } from "../text-key.ts";
 import type { Found, StoredItem } from "../item-types.ts";
 
-/** What the owner removed that is looked at, at most: the newest. */
+/** Removed texts that are compared, newest first. */
 const removals = 300;
-/** Part of the words of what was removed that a text has, from which on it says it too. */
+/** A text with this fraction of a removed text's words repeats it. */
 const enough = 0.6;
 
-/** A text with its words: what was removed, or what an account says. */
+/** A text with its words. */
 interface Said {
   readonly text: string;
   readonly exact: ReadonlySet<string>;
@@ -18,9 +18,9 @@ interface Said {
 }
 
 /**
- * Accounts of earlier tasks (events, experiences, summaries) that still say what the owner took back, by a rollback or by forgetting it:
- * they leave the compiled text, so that it is gone there too. It goes by words: every number and name of what was removed, and most of
- * its other words; and it is known for as long as the commit that removed it can be rolled back. The accounts stay as they are, and a
+ * Accounts of earlier tasks (events, experiences, summaries) that repeat what the owner rolled back or deleted: they are excluded
+ * from compiled texts. Texts are compared by words: every number and name of the removed text, and most of
+ * its other words. A removal counts as long as its commit can be rolled back. The accounts stay stored, and
  * search finds them.
  */
 export function createTakenBack(storage: Storage, workspace: string) {
@@ -33,7 +33,7 @@ export function createTakenBack(storage: Storage, workspace: string) {
     )
     .pluck();
   const latest = storage.db.prepare<[], number | null>("SELECT max(finish_seq) FROM memory_commits").pluck();
-  // Only a commit that is finished changes what was removed, and which commits are kept.
+  // Only a finished commit changes the removals and the kept commits.
   let known: { readonly upTo: number | null; readonly removed: readonly Said[] } | null = null;
   const removedNow = (): readonly Said[] => {
     const upTo = latest.get() ?? null;
@@ -44,7 +44,7 @@ export function createTakenBack(storage: Storage, workspace: string) {
     return known.removed;
   };
 
-  /** @param told what is remembered all the same: the owner said it again. */
+  /** @param told items that are in memory: the owner said it again */
   return (found: readonly Found[], told: readonly StoredItem[]): { kept: Found[]; excluded: Exclusion[] } => {
     const kept: Found[] = [];
     const excluded: Exclusion[] = [];
@@ -56,7 +56,7 @@ export function createTakenBack(storage: Storage, workspace: string) {
     for (const one of found) {
       const said = one.item.tier === "episodic" && removed.length > 0 ? { text: foldText(one.text), ...wordsOf(one.text) } : null;
       if (said === null || !removed.some((gone) => says(said, gone))) kept.push(one);
-      else excluded.push({ id: one.item.id, reason: "It still says what you took back." });
+      else excluded.push({ id: one.item.id, reason: "It repeats something you deleted or rolled back." });
     }
     return { kept, excluded };
   };
@@ -70,7 +70,7 @@ function says(said: Said, { text: gone, exact, words }: Said): boolean {
   return same / all >= enough;
 }
 
-/** Numbers and names of code as they stand, and the stems of the other words that carry meaning. */
+/** Numbers and code names unchanged, and the stems of the other meaningful words. */
 function wordsOf(text: string): Pick<Said, "exact" | "words"> {
   const exact = new Set<string>();
   const words = new Set<string>();

@@ -1,14 +1,14 @@
 import type { MemorySettings } from "../settings.ts";
 import { type Passing, refuse, type Step } from "./verdict.ts";
 
-/** How certain something must be to be kept, and to stand in a core block. What takes something away needs no certainty. */
+/** The minimum confidence of an item, and of a core entry. Removals need none. */
 export function checkConfidence(passing: Passing, settings: MemorySettings): Step {
   const { edit, author, verified, notes } = passing;
   if (edit.op === "delete") return passing;
   if (edit.confidence < settings.archival_floor)
     return refuse(
       "memory.confidence",
-      `Its confidence, ${edit.confidence}, is below ${settings.archival_floor}: it is too uncertain to be kept.`,
+      `Its confidence, ${edit.confidence}, is below ${settings.archival_floor}: it is too uncertain to be saved.`,
       "Find evidence for it first.",
     );
   if (!edit.target.startsWith("core:") || edit.confidence >= settings.core_floor) return passing;

@@ -1,13 +1,13 @@
 import { gunzipSync, inflateSync } from "node:zlib";
 
-/** A part of a text that stands for another text. */
+/** A part of a text that encodes another text. */
 export interface EncodedRun {
   readonly start: number;
   readonly end: number;
   readonly texts: readonly string[];
 }
 
-/** Bytes that a packed run may grow to. */
+/** Maximum bytes of a decompressed run. */
 const maxUnpacked = 100_000;
 const base64Run = /[A-Za-z0-9+/_-]{12,}(?:\r?\n(?:[A-Za-z0-9+/_-]{4,}|[A-Za-z0-9+/_-]{1,3}(?==)))*={0,2}/g;
 const base32Run = /(?<![A-Za-z0-9])[A-Z2-7]{16,}={0,6}|(?<![A-Za-z0-9])[a-z2-7]{16,}={0,6}/g;
@@ -16,10 +16,10 @@ const escapeRun =
   /(?:\\u\{?[0-9a-f]{2,6}\}?|\\[0-7]{2,3}|\\x[0-9a-f]{2}|&#x?[0-9a-f]{2,6};?|%u[0-9a-f]{4}|[^\s\\%&]{1,3}(?=\\u|\\x|&#|%u)){6,}/gi;
 const codeRun = /(?:\b(?:1[01]\d|12[0-6]|[3-9]\d)\b[\s,;.|_-]{1,3}){7,}(?:1[01]\d|12[0-6]|[3-9]\d)\b/g;
 const bitRun = /(?:[01]{7,8}[\s,;]?){8,}/g;
-/** One character, one gap, again and again: `g h p _ a B`. */
+/** One character, one separator, repeated: `g h p _ a B`. */
 const spacedRun = /(?:[^\s](?:[ \t]{1,2}|[.·|,*-])){11,}[^\s]/g;
 
-/** The runs of a text that may be another text in base64, base32, hex, escapes, character codes, bits, or with gaps, and what they say. */
+/** The runs of a text that may encode another text (base64, base32, hex, escapes, character codes, bits, or spaced out), with that text. */
 export function encodedRuns(text: string): EncodedRun[] {
   const runs: EncodedRun[] = [];
   const look = (pattern: RegExp, decode: (run: string) => readonly string[]): void => {
@@ -50,7 +50,7 @@ export function encodedRuns(text: string): EncodedRun[] {
   return runs;
 }
 
-/** Words of the same length (four, of long ones two) and the shorter one behind them: base64 or hexadecimal in pieces. */
+/** Words of equal length (four, or two long ones) and a shorter last one: base64 or hexadecimal in pieces. */
 function chunkedRuns(text: string): { start: number; end: number; joined: string }[] {
   const words = [...text.matchAll(/[A-Za-z0-9+/_=-]+/g)].map(({ 0: word, index }) => ({ word, start: index, end: index + word.length }));
   const runs: { start: number; end: number; joined: string }[] = [];
@@ -72,7 +72,7 @@ function chunkedRuns(text: string): { start: number; end: number; joined: string
 
 const isGap = (between: string): boolean => /^[\s,;:.|]{1,3}$/.test(between);
 
-/** Texts of which each character stands where it stood, or in the mirror: what is found in one can be taken out of the other. */
+/** Reversible transformations that keep or mirror positions, so that a match in the result can be removed from the original. */
 export const mirrors: readonly {
   readonly there: (text: string) => string;
   readonly back: (text: string) => string;
@@ -94,7 +94,7 @@ export function rot13(text: string): string {
   });
 }
 
-/** Entities and percent signs decoded, compatibility forms resolved, joined where quotes, signs or line ends split a value. */
+/** Variants of a text: entities and percent signs decoded, compatibility forms resolved, and values joined that quotes or line ends split. */
 export function plainForms(text: string): string[] {
   const compatible = text.normalize("NFKC").replace(/[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, "");
   const decoded = unescape(decodePercent(compatible));
@@ -116,7 +116,7 @@ function fromBase64(run: string): string[] {
   return texts;
 }
 
-/** Bytes as people may have meant them: as they are, in two bytes a letter, packed. */
+/** Possible readings of bytes: as UTF-8, as UTF-16, and decompressed. */
 function bytesToTexts(bytes: Buffer): string[] {
   const texts = [bytes.toString("latin1")];
   if (bytes.some((byte) => byte > 0x7f)) texts.push(bytes.toString("utf8"));
@@ -126,7 +126,7 @@ function bytesToTexts(bytes: Buffer): string[] {
     try {
       texts.push(unpack(bytes, { maxOutputLength: maxUnpacked }).toString("utf8"));
     } catch {
-      // It only began like something packed.
+      // Only the first bytes looked compressed.
     }
   }
   return texts;

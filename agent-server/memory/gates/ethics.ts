@@ -1,7 +1,7 @@
 import type { MemoryDeps } from "../types.ts";
 import { type Passing, refuse, type Step } from "./verdict.ts";
 
-/** What the soul forbids to keep. What is personal may be kept when the owner says it themselves. */
+/** Contents that the soul forbids. Personal content is allowed when the owner states it themselves. */
 export function checkEthics(passing: Passing, forbids: MemoryDeps["forbids"]): Step {
   const { edit, author } = passing;
   for (const text of [

@@ -7,8 +7,8 @@ import { type Passing, refuse, type Step } from "./verdict.ts";
 const reference = /^(?:message|receipt):[\w.:-]{1,200}$/;
 
 /**
- * The third gate: what is claimed of an edit's origin is looked up. An agent's `user` holds only with a message of the owner's that
- * says so; `core:human`, and what holds in every workspace, need it.
+ * The third gate looks up the claimed evidence. An agent's `user` holds only with a message of the owner that
+ * says the same; `core:human` and global items require it.
  */
 export function checkEvidence(passing: Passing, lookUp: MemoryDeps["evidence"]): Step {
   const { edit, author } = passing;
@@ -25,20 +25,20 @@ export function checkEvidence(passing: Passing, lookUp: MemoryDeps["evidence"]):
   if (edit.target === "core:human" && !verified)
     return refuse(
       "memory.evidence",
-      `What is remembered of the owner needs their own words as evidence. ${problem ?? "None are named."}`,
+      `Memory about the owner needs the owner's own words as evidence. ${problem ?? "None are given."}`,
       ...alternatives,
     );
   if (edit.namespace === "global" && edit.target === "archival" && !verified)
     return refuse(
       "memory.evidence",
-      `What holds in every workspace needs the owner's own words as evidence. ${problem ?? "None are named."}`,
+      `A global memory needs the owner's own words as evidence. ${problem ?? "None are given."}`,
       ...alternatives,
       "Use the namespace workspace.",
     );
   return { ...passing, edit: { ...edit, provenance }, verified, notes };
 }
 
-/** The provenance as it is true, and what is wrong with the one that was claimed. */
+/** The verified provenance, and the problem of the claimed one. */
 export function checkedProvenance(
   { edit, author }: Pick<Passing, "edit" | "author">,
   lookUp: MemoryDeps["evidence"],
@@ -52,19 +52,19 @@ export function checkedProvenance(
     problem,
   });
   if (source === "user") {
-    if (ref === undefined) return as("agent", "No message of the owner's is named, so it counts as the agent's.");
-    if (known === null) return as("agent", "The message that is named is not there, so it counts as the agent's.");
+    if (ref === undefined) return as("agent", "No message of the owner is given, so it counts as the agent's.");
+    if (known === null) return as("agent", "The given message does not exist, so it counts as the agent's.");
     if (known.source !== "user" || !ref.startsWith("message:"))
       return as(
         known.source === "tool" ? "tool" : "agent",
-        "What is named is not a message of the owner's, so it does not count as their words.",
+        "The evidence is not a message of the owner, so it does not count as the owner's words.",
       );
     const isSaid =
       edit.content === null ? touches(`${edit.selector ?? ""}\n${edit.reason}`, known.text) : supports(edit.content, known.text);
-    return isSaid ? as("user", null) : as("agent", "The message that is named does not say this, so it counts as the agent's.");
+    return isSaid ? as("user", null) : as("agent", "The given message does not say this, so it counts as the agent's.");
   }
   if (isReference && known === null)
-    return as(source === "system" ? "agent" : source, "What is named as evidence is not there; it was left out.");
+    return as(source === "system" ? "agent" : source, "The given evidence does not exist; it was removed.");
   if (known?.source === "tool") return as("tool", null);
   return as(source === "system" && author.by !== "system" ? "agent" : source, null);
 }

@@ -17,16 +17,16 @@ import { verifyEdit } from "./verify.ts";
 export interface GatesDeps {
   readonly redactor: Redactor;
   readonly sanitizer: Sanitizer | null;
-  /** What tells orders from facts (`createOrders`); null: nothing does. */
+  /** Recognizes instructions (`createOrders`); null: none. */
   readonly orders?: Sanitizer | null | undefined;
   readonly settings: () => MemorySettings;
   readonly forbids: MemoryDeps["forbids"];
   readonly evidence: MemoryDeps["evidence"];
-  /** Told why something could not be judged. */
+  /** Receives the reason an edit could not be judged. */
   readonly log?: MemoryDeps["log"] | undefined;
 }
 
-/** What an edit passes before anything of it is stored (requirement Y4). Both functions answer for any input whatever. */
+/** The checks before an edit is stored (requirement Y4). Both functions return a result for any input. */
 export function createGates(deps: GatesDeps): Gates {
   const { redactor, settings, forbids, evidence } = deps;
   const rules: InjectionRules = { sanitizer: deps.sanitizer, orders: deps.orders ?? null };
@@ -58,7 +58,7 @@ export function createGates(deps: GatesDeps): Gates {
         return scrubbedRefusal(judge(edit, author), redactor);
       } catch (error) {
         deps.log?.("an edit of memory could not be judged", error);
-        return refuse("memory.unjudged", "The checks of memory could not be run on this, so it is not kept.", "Say it in plain words.");
+        return refuse("memory.unjudged", "The memory checks failed on this edit, so it was not saved.", "State it in plain words.");
       }
     },
     verify(entry): MemoryProblem[] {
@@ -66,13 +66,13 @@ export function createGates(deps: GatesDeps): Gates {
         return verifyEdit(entry, { redactor, rules, forbids, evidence });
       } catch (error) {
         deps.log?.("a quarantined edit could not be judged", error);
-        return [{ rule: "memory.unjudged", message: "The checks of memory could not be run on this." }];
+        return [{ rule: "memory.unjudged", message: "The memory checks failed on this edit." }];
       }
     },
   };
 }
 
-/** A refusal quotes what it refuses: it goes into receipts and to the model. */
+/** A refusal quotes the text, and goes into receipts and to the model. */
 function scrubbedRefusal(verdict: Verdict, redactor: Redactor): Verdict {
   if (verdict.kind !== "refuse") return verdict;
   return { ...verdict, problem: { rule: verdict.problem.rule, message: redactor.text(verdict.problem.message).text } };

@@ -2,29 +2,29 @@ import type { Sanitizer } from "../../security/security.ts";
 import { encodedRuns, mirrors, plainForms } from "./encodings.ts";
 import { isOwnersHand, type Passing, refuse, type Step } from "./verdict.ts";
 
-/** The rules of the sanitizer, and those of memory; null: none. */
+/** The rules of the sanitizer and of memory; null: none. */
 export interface InjectionRules {
   readonly sanitizer: Sanitizer | null;
   readonly orders: Sanitizer | null;
 }
 
-/** What a text holds beside facts. */
+/** Findings in a text. */
 export interface Injections {
-  /** Parts of a prompt: marks of roles, of data, of tool calls. */
+  /** Parts of a prompt: role marks, data marks, tool calls. */
   readonly syntax: readonly string[];
-  /** Words that would put somebody in the owner's place. */
+  /** Texts that claim the owner's authority. */
   readonly overrides: readonly string[];
-  /** Orders and rules. */
+  /** Instructions and rules. */
   readonly orders: readonly string[];
 }
 
 const maxDecoded = 40;
-const alternatives = ["Say it as a fact, not as an order.", "Let the owner say “remember that …” themselves."];
+const alternatives = ["State it as a fact, not as an instruction.", "Let the owner say “remember that …” themselves."];
 
 /**
- * The sixth gate. What plays a part of a prompt, or speaks in the owner's place, is kept from nobody but the owner's own hand, and
- * not in a core block; orders and rules are the owner's alone to give: with their words as evidence they wait in quarantine, without
- * them they enter neither core nor archival memory. Working and episodic memory may hold them: they are compiled as data.
+ * The sixth gate. Only the owner may write text that imitates a prompt or claims their authority, and
+ * not in a core block. Instructions and rules need the owner's words as evidence and then wait in quarantine; without
+ * it, core and archival memory refuse them. Working and episodic memory accept them, because they are compiled as data.
  */
 export function checkInjection(passing: Passing, rules: InjectionRules): Step {
   const { edit, verified } = passing;
@@ -37,49 +37,49 @@ export function checkInjection(passing: Passing, rules: InjectionRules): Step {
     if (found.syntax.length > 0 && isCore)
       return refuse(
         "memory.injection",
-        `It holds parts of a prompt (${list(found.syntax)}), which no core block may hold.`,
-        "Say it in plain words.",
+        `It contains parts of a prompt (${list(found.syntax)}), which core blocks exclude.`,
+        "State it in plain words.",
       );
     const untold = [...found.syntax, ...found.overrides];
     if (untold.length === 0) return passing;
-    const note = `It reads like an order to a model (${list(untold)}), so it is kept for you and told to no model. Say it in other words to have it used.`;
+    const note = `It looks like an instruction to a model (${list(untold)}), so it is saved but excluded from prompts. Rephrase it to include it.`;
     return { ...passing, notes: [...passing.notes, note] };
   }
   if (found.syntax.length > 0)
-    return refuse("memory.injection", `It holds parts of a prompt (${list(found.syntax)}). Only facts are remembered.`, ...alternatives);
+    return refuse("memory.injection", `It contains parts of a prompt (${list(found.syntax)}). Memory saves only facts.`, ...alternatives);
   if (found.overrides.length > 0)
     return refuse(
       "memory.injection",
-      `It reads like an attempt to give orders past the owner (${list(found.overrides)}). Only facts are remembered.`,
+      `It looks like an attempt to bypass the owner (${list(found.overrides)}). Memory saves only facts.`,
       ...alternatives,
     );
 
   let step = withFairReason(passing, rules);
   if (found.orders.length === 0) return step;
   if (!isCore && edit.target !== "archival")
-    return { ...step, notes: [...step.notes, "It reads like an order; it is kept as data, which gives none."] };
+    return { ...step, notes: [...step.notes, "It looks like an instruction; it is saved as data, which gives no instructions."] };
   if (!verified)
     return refuse(
       "memory.injection",
-      `It gives orders instead of stating facts (${list(found.orders)}), and the owner's words that would support it are not named.`,
+      `It gives instructions instead of stating facts (${list(found.orders)}), without the owner's words as evidence.`,
       ...alternatives,
     );
-  if (isCore) step = { ...step, why: "It is a rule for every task from now on." };
-  return { ...step, notes: [...step.notes, "It is a rule rather than a fact; it holds because the owner said so."] };
+  if (isCore) step = { ...step, why: "It is a rule for every future task." };
+  return { ...step, notes: [...step.notes, "It is a rule rather than a fact; it is saved because the owner said it."] };
 }
 
-/** The reason is read by the owner when they decide: it must not speak for them. */
+/** The owner reads the reason when they decide, so it must not contain instructions either. */
 function withFairReason(passing: Passing, rules: InjectionRules): Passing {
   const found = findInjections([passing.edit.reason], { sanitizer: rules.sanitizer, orders: rules.orders });
   if (found.syntax.length === 0 && found.overrides.length === 0) return passing;
   return {
     ...passing,
-    edit: { ...passing.edit, reason: "The reason that was given read like an order and was left out." },
-    notes: [...passing.notes, "The reason read like an order and was left out."],
+    edit: { ...passing.edit, reason: "The given reason looked like an instruction and was removed." },
+    notes: [...passing.notes, "The reason looked like an instruction and was removed."],
   };
 }
 
-/** What is found in texts, in any of the forms they can be read in. */
+/** Findings in texts, in each of their readings. */
 export function findInjections(texts: readonly string[], { sanitizer, orders }: InjectionRules): Injections {
   const found = { syntax: new Set<string>(), overrides: new Set<string>(), orders: new Set<string>() };
   const readings = new Set(texts.filter((text) => text.trim() !== "").flatMap((text) => readingsOf(text, 2)));
@@ -90,7 +90,7 @@ export function findInjections(texts: readonly string[], { sanitizer, orders }: 
   return { syntax: [...found.syntax], overrides: [...found.overrides], orders: [...found.orders] };
 }
 
-/** The text as it is, joined, turned round, and what its encoded parts say. */
+/** The text itself, joined, reversed, and decoded. */
 function readingsOf(text: string, depth: number): string[] {
   const readings = [text, ...plainForms(text), ...mirrors.map(({ there }) => there(text)).filter(isLanguage)];
   if (depth === 0) return readings;
@@ -104,12 +104,12 @@ function readingsOf(text: string, depth: number): string[] {
 const smallWords =
   /(?<![a-z])(?:the|you|and|all|to|from|in|of|a|is|run|ignore|always|never|owner|die|der|das|und|alle|immer|du|les|la|le|des|et|tous|tu|los|las|el|y|todos|siempre)(?![a-z])/gi;
 
-/** Words of a language it may be in: of a text that is turned round only when it was turned round before. */
+/** True when it may be natural language. A text that only looks like language reversed was reversed before. */
 function isLanguage(text: string): boolean {
   return new Set(text.match(smallWords)?.map((word) => word.toLowerCase())).size >= 2;
 }
 
-/** Letters and spaces, not what is left of bytes. */
+/** True for letters and spaces, in contrast to arbitrary bytes. */
 function isReadable(text: string): boolean {
   const plain = text.match(/[\p{L}\p{N}\p{Zs}.,:;!?'"\n<>{}()[\]|/_-]/gu)?.length ?? 0;
   return plain / text.length > 0.9;

@@ -4,8 +4,8 @@ import { createSanitizer, type Log, type RuleTable, type Sanitizer } from "../..
 export const ordersTable: RuleTable = { file: "memory-gates.yaml", phrases: 10, patterns: 17 };
 
 /**
- * The rules that tell orders from facts, read when first needed and tried against their own examples. Ids `syntax.*`: what plays a
- * part of a prompt. A table that cannot be used finds something in every text.
+ * The rules that recognize instructions, loaded on first use and validated with their own examples. Ids `syntax.*`: text that
+ * imitates a prompt. An invalid table reports a finding for every text.
  */
 export function createOrders(configDir: string, log: Log): Sanitizer {
   return createSanitizer(configDir, log, ordersTable);

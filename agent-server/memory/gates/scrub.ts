@@ -6,12 +6,12 @@ import { type Passing, refuse, type Step } from "./verdict.ts";
 
 const encodedSecret = "[redacted:encoded-secret]";
 const placeholder = /\[redacted:[\w-]+\]/;
-/** Encodings inside encodings that are undone. */
+/** Nested encodings that are decoded. */
 const maxDepth = 3;
 
 /**
- * The fourth gate: secrets are taken out of every text of an edit, as they are and as encodings hide them. Does not catch a secret
- * of no known form under a name that says nothing, nor one that is spread over several memories.
+ * The fourth gate removes secrets from every text of an edit, plain or encoded. It misses a secret
+ * of unknown form with a neutral name, and one that is split over several items.
  */
 export function scrubEdit(passing: Passing, redactor: Redactor): Step {
   const { edit } = passing;
@@ -25,16 +25,16 @@ export function scrubEdit(passing: Passing, redactor: Redactor): Step {
   if (content !== null && content !== edit.content && saysNothing(content))
     return refuse(
       "memory.secret",
-      "This is nothing but a secret, and secrets are never remembered.",
-      "Remember where it is kept, not what it is.",
+      "This is only a secret, and secrets are never saved.",
+      "Save where it is stored instead.",
     );
   const selector = edit.selector === null ? null : clean(edit.selector);
   const reason = clean(edit.reason);
-  // Tags also together: a secret may be spread over them.
+  // Tags are also checked joined: a secret may be split over them.
   const together = scrub(edit.tags.join(""), redactor) !== edit.tags.join("");
   const tags = together ? [] : edit.tags.filter((tag) => clean(tag) === tag && Tag.safeParse(tag).success);
   const ref = edit.provenance.ref === undefined ? undefined : clean(edit.provenance.ref);
-  // Parts that are no secret by themselves may be one together.
+  // Parts that are harmless alone may form a secret together.
   const parts = [content ?? "", tags.join(""), reason, ref ?? ""].filter((part) => part !== "");
   if (
     found === 0 &&
@@ -45,8 +45,8 @@ export function scrubEdit(passing: Passing, redactor: Redactor): Step {
   )
     return refuse(
       "memory.secret",
-      "Its texts hold a secret together, and secrets are never remembered.",
-      "Remember where it is kept, not what it is.",
+      "Its texts together contain a secret, and secrets are never saved.",
+      "Save where it is stored instead.",
     );
   if (found === 0 && !together) return passing;
   return {
@@ -59,11 +59,11 @@ export function scrubEdit(passing: Passing, redactor: Redactor): Step {
       tags,
       provenance: { source: edit.provenance.source, ...(ref === undefined ? {} : { ref: ref.slice(0, 500) }) },
     },
-    notes: [...passing.notes, "A secret was taken out; secrets are never remembered."],
+    notes: [...passing.notes, "A secret was removed; secrets are never saved."],
   };
 }
 
-/** A text without its secrets; the same text when none is found. Doing it again changes nothing more. */
+/** A text without its secrets; the same text when there are none. It is idempotent. */
 export function scrub(text: string, redactor: Redactor): string {
   if (text.length < 8) return text;
   let current = text;
@@ -91,12 +91,12 @@ function scrubOnce(text: string, redactor: Redactor): string {
   return current;
 }
 
-/** Without the secrets that stand there, and without the runs that say one. */
+/** Removes plain secrets, and runs that encode one. */
 function scrubAsWritten(text: string, redactor: Redactor): string {
   let current = withoutTails(redactor.text(text).text);
   let from = current.length;
   for (const { start, end, texts } of encodedRuns(current).toSorted((a, b) => b.end - a.end || a.start - b.start)) {
-    // Overlaps one that was taken out: what is left of it is looked at in the next round.
+    // It overlaps a removed one; the next round checks the rest.
     if (end > from) continue;
     if (!texts.some((one) => holdsSecret(one, redactor, maxDepth - 1))) continue;
     current = current.slice(0, start) + encodedSecret + current.slice(end);
@@ -108,7 +108,7 @@ function scrubAsWritten(text: string, redactor: Redactor): string {
 const tail =
   /(\[redacted:[\w-]+\])(?:["'`]\s*(?:[+.&]|\.\.|\|\|)?\s*["'`]|\\?[ \t]*\r?\n[ \t>*|#]*)(?=[A-Za-z0-9+/_=~.-]*\d)(?=[\d+/_=~.-]*[A-Za-z])[A-Za-z0-9+/_=~-]{4,}(?![A-Za-z])/g;
 
-/** The rest of a secret that was written over two lines, or in two parts of which the first is a secret by itself. */
+/** Removes the rest of a secret that was split over two lines, or into two parts of which the first is itself a secret. */
 function withoutTails(text: string): string {
   if (!text.includes("[redacted:")) return text;
   let current = text;
@@ -131,7 +131,7 @@ function holdsSecret(text: string, redactor: Redactor, depth: number): boolean {
 const secretWords =
   /^(?:secrets?|password|passwords|passwd|pwd|passphrase|passcode|token|tokens|keys?|api|apikey|credentials?|auth|bearer|authorization|basic|private|access|login|user|username|value|is|are|was|the|a|an|my|your|our|this|that|here|for|of|to|and|it|its|use|using|now|new|remember|save|store|keep|note|please|geheimnis|passwort|kennwort|schlussel|ist|das|der|die|mein|meine|lautet|mot|de|passe|cle|jeton|le|la|mon|ma|est|contrasena|clave|el|mi|es|пароль|ключ|токен|мой|это|密码|密钥|令牌|是|我的|パスワード|キー|トークン|は|です)$/u;
 
-/** Nothing is left but the name of what was taken out. */
+/** True when only placeholders are left. */
 function saysNothing(scrubbed: string): boolean {
   const words = fold(scrubbed.replace(/\[redacted:[\w-]+\]/g, " ")).match(/[\p{L}]{2,}/gu) ?? [];
   return words.filter((word) => !secretWords.test(word)).length < 2;

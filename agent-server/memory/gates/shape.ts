@@ -31,12 +31,12 @@ const defaultKinds: Readonly<Record<GatedEdit["target"], MemoryKind>> = {
   archival: "fact",
 };
 
-/** The first gate: what an edit must have, how long it may be, and where it goes when it does not say. */
+/** The first gate: required fields, lengths, and the default namespace. */
 export function checkShape(proposed: ProposedEdit, from: Author, settings: MemorySettings): Step {
   const parsed = Proposed.safeParse(proposed);
   const author = AuthorShape.safeParse(from);
   if (!parsed.success || !author.success)
-    return refuse("memory.shape", `The edit is not as edits are: ${z.prettifyError(parsed.error ?? author.error ?? new z.ZodError([]))}`);
+    return refuse("memory.shape", `The edit is invalid: ${z.prettifyError(parsed.error ?? author.error ?? new z.ZodError([]))}`);
   const edit = parsed.data;
   const { questId, by } = author.data;
   const notes: string[] = [];
@@ -45,16 +45,16 @@ export function checkShape(proposed: ProposedEdit, from: Author, settings: Memor
   if (edit.op !== "delete") {
     const clean = cleanText(edit.content ?? "");
     content = clean.text;
-    if (clean.hidden > 0) notes.push("Characters that nobody sees were taken out of the text.");
+    if (clean.hidden > 0) notes.push("Invisible characters were removed from the text.");
     const isReference = by === "system" && edit.target === "episodic" && edit.kind === "message" && edit.provenance.ref !== undefined;
     if (content === "" && !isReference)
-      return refuse("memory.shape", `There is no text to ${edit.op}.`, "Say in content what is to be remembered.");
+      return refuse("memory.shape", `There is no text to ${edit.op}.`, "Put the text into content.");
     if (content.length > settings.item_characters)
       return refuse(
         "memory.size",
-        `The text has ${content.length} characters; one memory holds ${settings.item_characters} at most.`,
-        "Keep the fact, not its source.",
-        "Split it into several memories.",
+        `The text has ${content.length} characters; the limit is ${settings.item_characters}.`,
+        "Save the fact, not its source.",
+        "Split it into several items.",
       );
   }
   if (edit.op !== "insert" && edit.selector === undefined)
@@ -63,12 +63,12 @@ export function checkShape(proposed: ProposedEdit, from: Author, settings: Memor
       `Without a selector there is nothing to ${edit.op}.`,
       "Name the item: its id, its text, or a part of its text.",
     );
-  if (edit.ttlSeconds !== undefined && edit.target !== "working") notes.push("Only working memory has a time to live; it was left out.");
+  if (edit.ttlSeconds !== undefined && edit.target !== "working") notes.push("Only working memory has a time to live; it was ignored.");
 
   let kind = edit.kind ?? defaultKinds[edit.target];
   if (kind === "message" && by !== "system") {
     kind = "event";
-    notes.push("Messages are kept by Lancelot itself; this is kept as an event.");
+    notes.push("Only Lancelot stores messages; this is saved as an event.");
   }
   const passing: Passing = {
     edit: {
@@ -81,7 +81,7 @@ export function checkShape(proposed: ProposedEdit, from: Author, settings: Memor
       tags: [...new Set((edit.tags ?? []).map((tag) => cleanText(tag).text).filter((tag) => Tag.safeParse(tag).success))],
       confidence: edit.confidence,
       provenance: edit.provenance,
-      reason: cleanText(edit.reason).text || "No reason was given.",
+      reason: cleanText(edit.reason).text || "No reason given.",
       ttlSeconds: edit.target === "working" ? (edit.ttlSeconds ?? null) : null,
     },
     author: author.data,
@@ -93,7 +93,7 @@ export function checkShape(proposed: ProposedEdit, from: Author, settings: Memor
   return passing;
 }
 
-/** Where an edit goes that does not say. */
+/** The namespace of an edit without one. */
 export function defaultNamespace(target: GatedEdit["target"], questId: string | null): string {
   if (target === "core:human" || target === "core:operating_rules" || target === "core:persona") return "global";
   const quest = questId === null ? null : Namespace.safeParse(`quest:${questId}`);

@@ -1,13 +1,13 @@
 import { fold, framing, framingCjk, negators, negatorsCjk, stopWords, weighty } from "./word-lists.ts";
 
-/** Words up to which all of them must be found; of longer texts `enough`. */
+/** Up to so many words all of them must match; of longer texts the fraction `enough`. */
 const fewWords = 4;
 const enough = 0.8;
 
 /**
- * True when a message supports a text: its numbers and identifiers are all there, exactly; of its other words nearly all, in any
- * form; none is denied in one and not in the other; and what widens or permits something is in both. It goes by words alone, so a
- * text in other words, or another language, than the message's is not supported. What the message quotes, asks or supposes does
+ * True when a message supports a text: it has all numbers and identifiers exactly, nearly all other words in any
+ * form, the same negations, and the same widening or permitting words. Only words are compared, so a
+ * paraphrase or a translation is not supported. Quoted, asked or supposed parts of the message do
  * not count.
  */
 export function supports(content: string, message: string): boolean {
@@ -23,7 +23,7 @@ export function supports(content: string, message: string): boolean {
   for (const [word, denied] of claimed.plain) {
     const match = find(said.plain, word);
     if (match === null) continue;
-    // Denied in one of them alone: the opposite was said.
+    // Negated in only one of them means the opposite was said.
     if (![...denied].some((one) => match.has(one))) return false;
     found += 1;
   }
@@ -31,7 +31,7 @@ export function supports(content: string, message: string): boolean {
   return count <= fewWords ? found === count : found >= Math.ceil(count * enough);
 }
 
-/** Whether a message has anything to do with a text: one word of its content is enough. For taking something away. */
+/** True when a message shares at least one content word with a text. This is enough for a removal. */
 export function touches(text: string, message: string): boolean {
   const said = wordsOf(ownSentences(message));
   const about = wordsOf(sentences(text));
@@ -39,15 +39,15 @@ export function touches(text: string, message: string): boolean {
 }
 
 interface Words {
-  /** Numbers, names of code, addresses, options: in small letters. */
+  /** Numbers, code names, addresses and options, in lower case. */
   readonly exact: ReadonlySet<string>;
-  /** Stems, with whether they were denied (a word may be both). */
+  /** Stems, with their polarity (a word may have both). */
   readonly plain: ReadonlyMap<string, ReadonlySet<boolean>>;
-  /** Every word as it stands, in small letters. */
+  /** Every word, in lower case. */
   readonly all: ReadonlySet<string>;
 }
 
-/** What a message says itself: without quoted lines and passages, code, what others wrote, questions and suppositions. */
+/** The message's own statements: without quoted lines and passages, code, reported speech, questions and suppositions. */
 function ownSentences(message: string): string[] {
   const own: string[] = [];
   let othersParagraph = false;
@@ -71,7 +71,7 @@ function ownSentences(message: string): string[] {
   );
 }
 
-/** Quotations of four words and more are somebody's speech; shorter ones are names. */
+/** Quotations of four or more words are reported speech; shorter ones are names. */
 function withoutQuotes(text: string): string {
   return text.replace(
     /"([^"\n]{1,2000})"|“([^”\n]{1,2000})”|„([^“”\n]{1,2000})[“”]|«([^»\n]{1,2000})»|「([^」\n]{1,2000})」|『([^』\n]{1,2000})』|《([^》\n]{1,2000})》/gu,
@@ -88,7 +88,7 @@ const isSupposed = (sentence: string): boolean =>
     fold(sentence),
   );
 
-/** "The README says that …", "according to the page …": told, not meant. */
+/** Reported speech: "The README says that …", "according to the page …". */
 const isOthers = (sentence: string): boolean =>
   /\b(?:the |this |that |their |its |my )?(?:readme|file|page|site|website|article|post|issue|ticket|comment|docs?|documentation|mail|email|colleague|boss|manager|customer|vendor|log|output|tool|template|example|bot|reviewer)s? (?:says?|said|tells?|told|wants?|claims?|claimed|states?|wrote|writes|suggests?|asks?|asked)\b|\baccording to\b|\b(?:laut|gemass)\b|\bselon\b|\bsegun\b|согласно|根据|によれば|によると/u.test(
     fold(sentence),
@@ -102,7 +102,7 @@ function sentences(text: string): string[] {
 }
 
 const cjk = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
-/** What goes on past a comma or a conjunction is no longer denied. */
+/** A comma or a conjunction ends a negation. */
 const clauseEnd = /[,，、]|(?<![\p{L}\p{N}])(?:and|but|und|sondern|aber|et|mais|y|pero|sino|и|но|а)(?![\p{L}\p{N}])|而是|但/iu;
 const codeLike = /\d|[_/\\@=<>|&$`#*~^+]|^--?\p{L}|\p{Ll}\p{Lu}|\p{L}\.\p{L}|::/u;
 
@@ -131,7 +131,7 @@ function wordsOf(parts: readonly string[]): Words {
   return { exact, plain, all };
 }
 
-/** The words of one clause that carry its content, each with whether it is denied. */
+/** The content words of one clause, each with its polarity. */
 function clauseWords(clause: string): { word: string; denied: boolean }[] {
   const tokens = [...clause.replaceAll(/[’]/g, "'").matchAll(/[\p{L}\p{M}]+(?:'[\p{L}\p{M}]+)*/gu)].map(([token]) => token);
   const found: { word: string; denied: boolean }[] = [];
@@ -153,11 +153,11 @@ function clauseWords(clause: string): { word: string; denied: boolean }[] {
       deniedAt = found.length;
     } else if (!stopWords.has(bare) && !framing.has(bare) && bare.length > 1) found.push({ word: stem(bare), denied: denying });
   }
-  // "Ich mag Tabs nicht", 「タブは使わない」: what is denied stands before.
+  // "Ich mag Tabs nicht", 「タブは使わない」: the negation follows.
   return deniedAt === found.length && deniedAt !== -1 ? found.map(({ word }) => ({ word, denied: true })) : found;
 }
 
-/** Pairs of characters of what is between the words that say nothing. */
+/** Pairs of characters between function words. */
 function cjkParts(token: string): { denies: boolean; words: string[] }[] {
   const parts: { denies: boolean; words: string[] }[] = [];
   let from = 0;
@@ -178,7 +178,7 @@ function cjkParts(token: string): { denies: boolean; words: string[] }[] {
   return parts;
 }
 
-/** The entry of the same word in another form; null when there is none. */
+/** The entry of another form of the word; null when there is none. */
 function find(words: ReadonlyMap<string, ReadonlySet<boolean>>, word: string): ReadonlySet<boolean> | null {
   const same = words.get(word);
   if (same !== undefined) return same;
@@ -192,7 +192,7 @@ function find(words: ReadonlyMap<string, ReadonlySet<boolean>>, word: string): R
 const endings =
   /(?:ations?|ungen|ung|ments?|ingly|ings?|ies|ied|edly|ed|ers?|est|es|en|em|ern|s|e|ando|iendo|ciones|cion|mente|amos|emos|as|os|ez|ons|ent|ait|ами|ями|ого|его|ому|ему|ыми|ими|ах|ях|ов|ев|ей|ой|ий|ый|ая|яя|ое|ее|ые|ие|ую|юю|ам|ям|ом|ем|ы|и|а|я|у|ю|о|е|ь)$/u;
 
-/** Without its ending: rough, the same for both texts, and never shorter than three letters. */
+/** A rough stem, the same for both texts, of at least three letters. */
 function stem(word: string): string {
   const short = word.replace(endings, "");
   const bare = short.length >= 3 ? short : word;

@@ -1,6 +1,6 @@
 import { type Passing, refuse, type Step } from "./verdict.ts";
 
-/** The second gate: which blocks and tiers who may change in which way, and in which namespace. */
+/** The second gate: who may change which blocks and tiers, how, and in which namespace. */
 export function checkTarget(passing: Passing): Step {
   const { edit, author } = passing;
   const { op, target, namespace } = edit;
@@ -8,11 +8,11 @@ export function checkTarget(passing: Passing): Step {
     return refuse(
       "memory.persona",
       "The persona comes from the soul and is never edited.",
-      "Propose a change of the soul.",
+      "Propose a change to the soul.",
       "Write to another block.",
     );
   if (target === "episodic" && op !== "insert" && author.by !== "owner")
-    return refuse("memory.target", "What happened is only added to, never changed.", "Add what is new as another event.");
+    return refuse("memory.target", "Episodic memory is append-only.", "Add another event.");
   if (op === "rethink" && target !== "working" && target !== "archival")
     return refuse("memory.target", "Only working and archival memory can be rethought.", "Use replace, which waits for the owner.");
 
@@ -21,16 +21,16 @@ export function checkTarget(passing: Passing): Step {
   if (isCore && quest !== null)
     return refuse(
       "memory.namespace",
-      "A core block belongs to the workspace or holds everywhere; it cannot belong to one task.",
+      "A core entry is global or belongs to the workspace, not to one task.",
       "Use working memory.",
     );
   if ((target === "core:mission" || target === "core:workspace_state") && namespace !== "workspace")
-    return refuse("memory.namespace", `${target} belongs to one workspace.`, "Leave the namespace out.");
+    return refuse("memory.namespace", `${target} belongs to one workspace.`, "Omit the namespace.");
   if ((target === "working" || target === "episodic") && namespace === "global")
     return refuse(
       "memory.namespace",
-      `What is ${target} belongs to a task or a workspace.`,
-      "Leave the namespace out.",
+      `Items of ${target} memory belong to a task or a workspace.`,
+      "Omit the namespace.",
       "Use archival memory.",
     );
   if (author.by === "agent" && quest !== null && quest !== author.questId)

@@ -1,14 +1,14 @@
 import type { Author, GatedEdit, Verdict } from "../item-types.ts";
 
-/** An edit on its way through the gates: each answers with what is left of it, or refuses it. */
+/** An edit on its way through the gates: each gate returns the edit as it accepts it, or a refusal. */
 export interface Passing {
   readonly edit: GatedEdit;
   readonly author: Author;
   /** True when the words are the owner's own: written by them, or in a message of theirs that says so. */
   readonly verified: boolean;
-  /** What the gates changed, in words for the owner and the model. */
+  /** Changes by the gates, as messages for the owner and the model. */
   readonly notes: readonly string[];
-  /** Why it waits for the owner; null when it need not. */
+  /** The reason it waits for the owner; null when it does not. */
   readonly why: string | null;
 }
 
@@ -23,7 +23,7 @@ export function isRefusal(step: Step): step is Refusal {
   return "kind" in step;
 }
 
-/** The words of the owner's own hand: nobody else's came between. */
+/** True when the owner wrote it directly. */
 export function isOwnersHand({ author, edit }: Pick<Passing, "author" | "edit">): boolean {
   return author.by === "owner" && edit.provenance.source === "user";
 }

@@ -6,7 +6,7 @@ import { checkedProvenance } from "./evidence.ts";
 import { findInjections, type InjectionRules } from "./injection.ts";
 import { scrub } from "./scrub.ts";
 
-/** What is against letting a quarantined edit in, looked at anew: the tables, the soul and the evidence may have changed since. */
+/** Current problems of a quarantined edit: the tables, the soul and the evidence may have changed. */
 export function verifyEdit(
   { edit, author }: { readonly edit: GatedEdit; readonly author: Author["by"] },
   {
@@ -27,23 +27,23 @@ export function verifyEdit(
 
   const forbidden = forbids(text);
   const isOwners = edit.provenance.source === "user";
-  // A personal thing that the owner said is what they ask for when they promote it.
+  // A personal text of the owner is approved by promoting it.
   if (forbidden !== null && !(forbidden.personal && isOwners)) add(forbidden.rule, forbidden.message);
 
   const found = findInjections([text, edit.tags.join(" ")], rules);
-  // The owner's own words that were in use before they were set aside go back as they were.
+  // The owner's own text that was in use before may be restored.
   const wasInUse = edit.op === "set_aside" && isOwners;
-  if (found.syntax.length > 0 && !wasInUse) add("memory.injection", `It holds parts of a prompt (${found.syntax.join(", ")}).`);
+  if (found.syntax.length > 0 && !wasInUse) add("memory.injection", `It contains parts of a prompt (${found.syntax.join(", ")}).`);
   if (wasInUse) return problems;
   if (found.overrides.length > 0)
-    add("memory.injection", `It reads like an attempt to give orders past you (${found.overrides.join(", ")}).`);
+    add("memory.injection", `It looks like an attempt to bypass you (${found.overrides.join(", ")}).`);
   if (author === "owner" || edit.op === "set_aside") return problems;
 
   const claimed = checkedProvenance({ edit, author: { by: author, questId: null } }, evidence);
   const isSaid = isOwners && claimed.provenance.source === "user";
-  if (isOwners && !isSaid) add("memory.evidence", claimed.problem ?? "The message that supports it is gone.");
-  if (edit.target === "core:human" && !isOwners) add("memory.evidence", "Nothing you said supports it.");
+  if (isOwners && !isSaid) add("memory.evidence", claimed.problem ?? "The message that supports it was deleted.");
+  if (edit.target === "core:human" && !isOwners) add("memory.evidence", "None of your messages supports it.");
   if (found.orders.length > 0 && !isSaid)
-    add("memory.injection", `It gives orders (${found.orders.join(", ")}) that nothing you said supports.`);
+    add("memory.injection", `It gives instructions (${found.orders.join(", ")}) that none of your messages supports.`);
   return problems;
 }

@@ -5,7 +5,7 @@ const words = (text: string): ReadonlySet<string> =>
       .filter((word) => word !== ""),
   );
 
-/** Words that say nothing by themselves, folded (small letters, no accents). */
+/** Function words, folded (lower case, no accents). */
 export const stopWords = words(`
   a an the this that these those there here it its i me my mine we us our ours you your yours of in on at to from by for with as into onto over
   under about and or but so then than if when while is are was were be been being am do does did done has have had having will would shall
@@ -24,7 +24,7 @@ export const stopWords = words(`
   をはがにへとでもやのかなねよ です ます
 `);
 
-/** What an agent puts around the owner's words: it needs no evidence of its own. */
+/** Words with which an agent reports the owner's statement. They need no evidence. */
 export const framing = words(`
   owner owners user users he him his she her hers they them their theirs person developer lancelot agent assistant
   prefer prefers preferred preference preferences want wants wanted wish wishes say says said state states stated tell tells told ask asks asked
@@ -38,11 +38,11 @@ export const framing = words(`
   владелец пользователь предпочитает предпочитаю хочет хочу просит любит люблю говорит сказал зовут использует использую используем проект
 `);
 
-/** In scripts without spaces, as they stand in the text. */
+/** For scripts without spaces, unfolded. */
 export const framingCjk =
   /用户|使用者|所有者|主人|他|她|我们|我|你|您|喜欢|偏好|更喜欢|希望|想要|想|使用|用|是|的|了|在|项目|请|都|ユーザー|オーナー|所有者|私|僕|彼|彼女|好み|好む|好き|希望|使う|使い|使っ|使わ|プロジェクト|です|ます|ください|こと|という|して|する|した|は|が|を|に|で|と|も|の/gu;
 
-/** Takes what follows it back; in some languages it stands behind. */
+/** Negations; in some languages they follow the word. */
 export const negators = words(`
   not no never none nothing neither nor don't dont doesn't doesnt didn't didnt isn't isnt aren't arent won't wont can't cant cannot shouldn't shouldnt
   mustn't mustnt wasn't wouldn't without avoid avoids avoided stop stops hate hates hated dislike dislikes forbid forbids forbidden instead rather
@@ -62,7 +62,7 @@ const idea = (spaced: string, unspaced: string): RegExp => {
   return new RegExp(`(?<![\\p{L}\\p{N}])(?:${any.join("|")})(?![\\p{L}\\p{N}])|${fold(unspaced)}`, "u");
 };
 
-/** Ideas that change what may be done: a text that has one needs evidence that has it too, in whatever words. */
+/** Words that widen permissions: a text with one needs evidence with the same idea, in any words. */
 export const weighty: readonly RegExp[] = [
   idea(
     "always every_time everytime each_time immer jedes_mal stets toujours chaque_fois siempre cada_vez всегда каждый_раз",
@@ -93,7 +93,7 @@ export const weighty: readonly RegExp[] = [
   ),
 ];
 
-/** Small letters without accents, composed: the form in which words are compared. */
+/** Lower case without accents, composed: the form in which words are compared. */
 export function fold(text: string): string {
   return text
     .normalize("NFKD")
