@@ -236,9 +236,9 @@ export function createQuarantine(deps: QuarantineDeps): Quarantine {
 function decided(status: StoredQuarantine["status"]): LancelotError {
   const how =
     status === "promoted"
-      ? "It was promoted already."
+      ? "It is already approved."
       : status === "denied"
-        ? "It was denied already."
-        : "It was withdrawn: its commit was dropped or rolled back.";
+        ? "It is already rejected."
+        : "It was withdrawn because its commit was abandoned or rolled back.";
   return new LancelotError("conflict", how, { data: { status } });
 }

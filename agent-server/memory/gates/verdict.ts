@@ -4,7 +4,7 @@ import type { Author, GatedEdit, Verdict } from "../item-types.ts";
 export interface Passing {
   readonly edit: GatedEdit;
   readonly author: Author;
-  /** True when the words are the owner's own: written by them, or in a message of theirs that says so. */
+  /** True for the owner's own statement: written by them, or supported by a message of theirs. */
   readonly verified: boolean;
   /** Changes by the gates, as messages for the owner and the model. */
   readonly notes: readonly string[];

@@ -14,9 +14,9 @@ export interface AuditDeps {
   readonly ledger: Pick<Ledger, "open" | "close" | "find" | "search">;
   readonly timeline: Pick<Timeline, "message">;
   readonly blocks: () => readonly Pick<CoreBlock, "block" | "tokens" | "cap">[];
-  /** The text an item is found by. */
+  /** The searchable text of an item. */
   readonly textOf: (item: StoredItem) => string;
   readonly workspace: string;
-  /** When the audit last ran well (ms); null when it never did. */
+  /** Time of the last successful audit (ms); null without one. */
   readonly lastRun: () => number | null;
 }

@@ -5,22 +5,22 @@ import type { AuditDeps } from "./audit-deps.ts";
 import type { JobTurns } from "./turns.ts";
 
 const page = 500;
-/** Of every so many items one is looked at closely: is it found by its first words? */
+/** One in so many items is searched for by its first words. */
 const sampled = 25;
-/** Words that only deleted texts had are looked for so many at a time. */
+/** Obsolete words of the index are deleted in batches of this size. */
 const words = 500;
 
 export interface IndexAudit {
   readonly items: number;
-  /** Entries of the index that were missing, too many, or said something else, and were made again. */
+  /** Entries that were missing, superfluous or different, and were rebuilt. */
   readonly repaired: number;
-  /** References to messages that are gone, which were removed. */
+  /** References to deleted messages, which were removed. */
   readonly gone: number;
 }
 
 /**
- * The index holds exactly the rows there are, and a sample of them is found by its words. What does not fit is made again and recorded
- * (`memory.index_repaired`); references to messages that are gone are removed (`memory.messages`).
+ * Compares the index with the rows, and searches for a sample of items. Wrong entries are rebuilt and recorded
+ * (`memory.index_repaired`); references to deleted messages are removed (`memory.messages`).
  */
 export async function auditIndex(deps: AuditDeps, turns: JobTurns): Promise<IndexAudit> {
   const { storage, store, index, timeline } = deps;

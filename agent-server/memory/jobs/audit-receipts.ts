@@ -3,7 +3,7 @@ import type { AuditDeps } from "./audit-deps.ts";
 import type { JobTurns } from "./turns.ts";
 
 const page = 200;
-/** How far before the last audit receipts are looked at again (ms). */
+/** Receipts are checked from so long before the last audit (ms). */
 const overlap = 86_400_000;
 
 interface Row {
@@ -12,14 +12,14 @@ interface Row {
   receipt_id: string | null;
 }
 
-/** Every finished commit has its receipt, and every receipt of a commit its commit. Commits of every workspace. */
+/** Checks that every finished commit has its receipt, and the reverse, in every workspace. */
 export async function auditReceipts(
   { storage, ledger, lastRun }: Pick<AuditDeps, "storage" | "ledger" | "lastRun">,
   turns: JobTurns,
 ): Promise<{ commits: number; problems: string[] }> {
   const problems: string[] = [];
   const last = lastRun();
-  // Before the first commit there is nothing to look for.
+  // Receipts from before the first commit need no check.
   const first = storage.db.prepare<[], number | null>("SELECT min(created_at) FROM memory_commits").pluck().get() ?? 0;
   const from = Math.max(0, last === null ? first : last - overlap);
   const finished = storage.db.prepare<[number, number, number], Row>(
@@ -36,7 +36,7 @@ export async function auditReceipts(
       commits += 1;
       const receipt = receiptId === null ? null : await ledger.find(receiptId);
       if (receipt === null) problems.push(`Commit ${id} has no receipt.`);
-      else if (commitOf(receipt) !== id) problems.push(`The receipt of commit ${id} is of another one.`);
+      else if (commitOf(receipt) !== id) problems.push(`The receipt of commit ${id} belongs to another commit.`);
     }
     await turns.turn();
   }
@@ -54,7 +54,7 @@ export async function auditReceipts(
     for (const receipt of found.items) {
       if (receipt.actionName !== "memory.commit" || receipt.status !== "success") continue;
       const id = commitOf(receipt);
-      if (id === null || known.get(id) === undefined) problems.push(`Receipt ${receipt.id} tells of a commit that is not there.`);
+      if (id === null || known.get(id) === undefined) problems.push(`Receipt ${receipt.id} refers to a missing commit.`);
     }
     cursor = found.nextCursor;
     await turns.turn();

@@ -7,8 +7,8 @@ const day = 86_400_000;
 const batch = 500;
 
 /**
- * What an item counts: its confidence, halved with every half-life since it was last confirmed. What the owner said counts in full. It is
- * computed from what is stored, never from an earlier weight, so that doing it twice is doing it once; rounded, so that old items come to rest.
+ * An item's weight: its confidence, halved with every half-life since the last confirmation; the owner's statements do not decay. It is
+ * computed from stored data, never from an earlier weight, so that it is idempotent; rounding lets old items reach a stable value.
  */
 export function weightOf(
   item: Pick<StoredItem, "tier" | "confidence" | "provenance" | "reinforcedAt">,
@@ -20,7 +20,7 @@ export function weightOf(
   return Math.round(item.confidence * 2 ** (-days / halfLifeDays) * 1e4) / 1e4;
 }
 
-/** Sets the weights of the archival memory this workspace sees. Derived alone: no commit, no image. */
+/** Updates the weights of the archival memory visible in this workspace. Weights are derived: no commit, no image. */
 export async function decayArchival(
   deps: { storage: Storage; store: MemoryStore; settings: () => MemorySettings; workspace: string; now: () => number },
   turns: JobTurns,
@@ -51,7 +51,7 @@ export async function decayArchival(
   }
   const detail =
     seen === 0
-      ? "There is no archival memory."
-      : `Of ${String(seen)} archival memories ${String(changed)} count otherwise than before; ${String(faded)} count so little that only a search brings them.`;
+      ? "Archival memory is empty."
+      : `Updated the weight of ${String(changed)} of ${String(seen)} archival items; ${String(faded)} decayed so far that only search finds them.`;
   return { ok: true, detail, facts: { seen, changed, faded } };
 }

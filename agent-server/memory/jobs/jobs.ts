@@ -13,7 +13,7 @@ import type { Episodes } from "../episodes.ts";
 import type { Timeline } from "../item-types.ts";
 import { createTurns, type JobResult, type JobTurns } from "./turns.ts";
 
-/** How long a window has the jobs of a workspace to itself without a word (ms). */
+/** Lease duration of the window that runs a workspace's jobs, without renewal (ms). */
 const leaseMs = 120_000;
 
 export interface MemoryJobsDeps extends CompactDeps, Omit<AuditDeps, "lastRun" | "commits" | "ledger" | "timeline"> {
@@ -22,21 +22,21 @@ export interface MemoryJobsDeps extends CompactDeps, Omit<AuditDeps, "lastRun" |
   readonly timeline: Timeline;
   readonly episodes: Episodes;
   readonly enabled: () => boolean;
-  /** Told after a job changed something. */
+  /** Called after a job changed something. */
   readonly changed: () => void;
   readonly log: Log;
-  /** Name of the time zone; the machine's own unless given. */
+  /** Time zone name; the machine's by default. */
   readonly timezone?: string | undefined;
 }
 
 /** The maintenance of memory. Each run has a receipt: `memory_job_run`, `memory_job_failed` or `memory_job_skipped`. */
 export interface MemoryJobs {
   jobs(): MemoryJob[];
-  /** Runs a job now, after the one that is running. Where another window is at the jobs of this workspace it is skipped. */
+  /** Runs a job now, after the running one. It is skipped while another window runs jobs of this workspace. */
   runJob(name: MemoryJobName, signal: AbortSignal): Promise<MemoryJob>;
-  /** Runs what is due; ends when `signal` says so. It never throws: a job that failed says so itself. */
+  /** Runs the jobs that are due until `signal` aborts. It never throws: failures are recorded per job. */
   maintain(signal: AbortSignal): Promise<void>;
-  /** What the last audit found, for the owner; null when that was nothing. */
+  /** The problem that the last audit found, as a message for the user; null without one. */
   problem(): string | null;
 }
 
@@ -44,7 +44,7 @@ export function createMemoryJobs(deps: MemoryJobsDeps): MemoryJobs {
   const { storage, now, workspace } = deps;
   const runs = createJobRuns(deps);
   const lease = createLease({ storage, name: `memory jobs ${workspace}`, now });
-  /** Jobs of this process run one after the other: its lease does not hold against itself. */
+  /** Jobs of this process run one after the other, because the lease does not protect a process from itself. */
   let running: Promise<unknown> = Promise.resolve();
 
   const work: Record<MemoryJobName, (turns: JobTurns) => Promise<JobResult>> = {
@@ -72,7 +72,7 @@ export function createMemoryJobs(deps: MemoryJobsDeps): MemoryJobs {
     return plan;
   };
 
-  /** Writes the run and its receipt together. */
+  /** Writes the run and its receipt in one transaction. */
   const note = (run: Omit<JobRun, "receiptId">, facts: Readonly<Record<string, unknown>>): void => {
     storage.transaction(() => {
       const receiptId = deps.ledger.open({
@@ -104,7 +104,7 @@ export function createMemoryJobs(deps: MemoryJobsDeps): MemoryJobs {
       const { ok, detail, facts } = await work[name](turns);
       return ended(ok ? "run" : "failed", detail, facts);
     } catch (error) {
-      // The host is closing: the next one does it again.
+      // The host is closing; the next start runs the job again.
       if (!storage.db.open) throw error;
       if (error instanceof LancelotError && (error.code === "cancelled" || error.code === "conflict"))
         return ended("skipped", error.message);

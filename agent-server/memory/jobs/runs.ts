@@ -1,12 +1,12 @@
 import type { MemoryJob, MemoryJobName } from "../../contract/memory.ts";
 import type { Storage } from "../../storage/storage.ts";
 
-/** Runs of each job that are kept, of a workspace. */
+/** Runs kept per job and workspace. */
 const kept = 50;
 
 export interface JobRun {
   readonly name: MemoryJobName;
-  /** When it began, in milliseconds since 1970. */
+  /** Start time, in milliseconds since 1970. */
   readonly at: number;
   readonly status: "run" | "failed" | "skipped";
   readonly detail: string;
@@ -22,13 +22,13 @@ interface Row {
   duration_ms: number;
 }
 
-/** The runs of jobs of this workspace. */
+/** The job runs of this workspace. */
 export interface JobRuns {
   add(run: JobRun): void;
   last(name: MemoryJobName): MemoryJob["last"];
-  /** When it last ran to an end, well or not; null when it never did. */
+  /** Time of the last finished run, successful or not; null without one. */
   lastEnded(name: MemoryJobName): number | null;
-  /** When it last ran well; null when it never did. */
+  /** Time of the last successful run; null without one. */
   lastRun(name: MemoryJobName): number | null;
 }
 

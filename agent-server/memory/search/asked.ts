@@ -3,13 +3,13 @@ import type { Term } from "./query.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 import { stem } from "./words.ts";
 
-/** How well another word stands for the one that was asked, from 0 to 1. */
+/** The match quality of a different word, from 0 to 1. */
 const quality = { meaning: 0.85, beginning: 0.8, form: 0.75, inside: 0.65, similar: 0.6 };
 
-/** The stems that answer a term, each with how well. */
+/** The stems that match a term, with their quality. */
 export type Answers = ReadonlyMap<string, number>;
 
-/** The term itself, written as one word, in other words for the same, in other forms, and what it may be the beginning of. */
+/** The term itself, its spellings, synonyms and forms, and the words it may begin. */
 export function answersOf(term: Term, vocabulary: Vocabulary): Answers {
   const answers = new Map<string, number>([[term.stem, 1]]);
   const add = (stems: readonly string[], how: number): void => {
@@ -23,7 +23,7 @@ export function answersOf(term: Term, vocabulary: Vocabulary): Answers {
   return answers;
 }
 
-/** Of a term that is nowhere: longer words that begin so, words with it inside, words it may be a misspelling of. The first that there are. */
+/** For an unknown term: longer words with it as the beginning, words that contain it, or corrections of a typo; the first that exist. */
 export function guessesOf(term: Term, vocabulary: Vocabulary): Answers {
   const { word } = term;
   if (term.pair || word.length < 3) return new Map();

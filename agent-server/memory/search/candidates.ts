@@ -8,7 +8,7 @@ import type { Query, Term } from "./query.ts";
 import { rarity, score } from "./ranking.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
-/** A term with what answers it and how much it counts. */
+/** A query term with its matches and importance. */
 export interface Asked {
   readonly term: Term;
   readonly answers: Answers;
@@ -16,16 +16,16 @@ export interface Asked {
 }
 
 /**
- * Rows that one word may bring: so many, or an equal part of these where there are many words. Of a word that more items have, the
- * newest are looked at, and all that have the other words too.
+ * Rows that one word may add: a fixed number, or an equal share when there are many words. For a frequent word the
+ * newest rows are read, plus all rows that also have the other words.
  */
 const rowsOfWord = { most: 1_000, ofAll: 4_000, least: 200 };
-/** Words that are sought together in one text; a text of more words is no question. */
+/** Words that are combined in one query; longer texts are not questions. */
 const wordsTogether = 6;
-/** Rows that are looked at of words that many items have, where rarer words found others. */
+/** Rows of frequent words that are read when rarer words matched others. */
 const rowsOfCommonWord = 300;
 const rowsInAll = 1_500;
-/** With so many, pairs of common words are not sought. */
+/** With so many rows, pairs of frequent words are not queried. */
 const enough = 12;
 const rowsAtOnce = 250;
 const guessedTerms = 6;
@@ -41,19 +41,19 @@ interface Row {
 
 interface Posting extends Asked {
   readonly seqs: readonly number[];
-  /** More items have it than were read. */
+  /** True when more items match than were read. */
   readonly common: boolean;
 }
 
 export interface Candidates {
   readonly asked: readonly Asked[];
-  /** Best first as far as the index tells. */
+  /** Best first, by the index alone. */
   readonly seqs: readonly number[];
 }
 
 /**
- * The rows that may answer a query. Its cost does not grow with the number of items that have a common word: each word brings a
- * bounded number of rows, the rare ones first, and only rows with several words are sought among the common ones.
+ * The rows that may match a query. The cost does not grow with the number of items that have a frequent word: each word adds a
+ * bounded number of rows, rare ones first, and frequent words only add rows with several of them.
  */
 export function createCandidates(db: Database.Database, of: { readonly workspace: string; readonly vocabulary: Vocabulary }) {
   const matching = db.prepare<[string, number], number>(
@@ -85,7 +85,7 @@ export function createCandidates(db: Database.Database, of: { readonly workspace
       })
       .map(([seq, weight, updatedAt, tier, kind, textKey]) => ({ seq, weight, updatedAt, tier, kind, textKey }));
 
-  /** What every row must have, as the index words it. */
+  /** The required part of a row, as an index expression. */
   const frame = (query: Query, wish: SearchWish, narrow: boolean): ((expression: string) => string) => {
     const phrases = query.phrases.map((stems) => `"${stems.join(" ")}"`);
     const tags = wish.tags.map((tag) => `"${tagFacet(tag)}"`);
@@ -152,14 +152,14 @@ export function createCandidates(db: Database.Database, of: { readonly workspace
     return { postings, relevances };
   };
 
-  /** Looks at rows, the most relevant first, until none that follows can be among the finalists. */
+  /** Scores rows by relevance until no later one can be a finalist. */
   const rank = (best: readonly [seq: number, relevance: number][], total: number, wish: SearchWish, finalists: number) => {
     let ranked: { row: Row; score: number }[] = [];
     let looked = 0;
     while (looked < best.length) {
       const next = best.slice(looked, looked + rowsAtOnce);
       const last = ranked[finalists - 1];
-      // No score is higher than the relevance.
+      // A score never exceeds the relevance.
       if (last !== undefined && (next[0]?.[1] ?? 0) / total < last.score) break;
       looked += next.length;
       const relevances = new Map(next);
@@ -180,7 +180,7 @@ export function createCandidates(db: Database.Database, of: { readonly workspace
       const total = postings.reduce((sum, { counts }) => sum + counts, 0) || 1;
       const best = [...relevances].toSorted(([a, first], [b, second]) => second - first || b - a).slice(0, rowsInAll);
       const { ranked, looked } = rank(best, total, wish, finalists);
-      // Others' items took the place of those that are seen: the same among these alone.
+      // Invisible items used up the limit, so the query is repeated on visible items.
       if (!narrow && relevances.size >= rowsOfCommonWord && ranked.length < looked / 2) {
         narrow = true;
         continue;
@@ -201,12 +201,12 @@ function placesOf(wish: SearchWish, workspace: string, { alone, narrow }: { alon
   ];
 }
 
-/** In steps, so that one item more or less does not change the order of the others. */
+/** In steps, so that one item does not change the order of the others. */
 function sizeOf(items: number): number {
   return 2 ** Math.ceil(Math.log2(Math.max(1_024, items)));
 }
 
-/** Items that have a word. Of one that more have than were read: by how far back the newest reach, in steps. */
+/** The number of items with a word. For a frequent word it is estimated from the age of the newest rows, in steps. */
 function frequency(seqs: readonly number[], most: number, items: number): number {
   const [first, last] = [seqs[0], seqs.at(-1)];
   if (seqs.length <= most || first === undefined || last === undefined) return seqs.length;

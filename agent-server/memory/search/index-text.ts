@@ -3,14 +3,14 @@ import type { MemoryIndex } from "../item-types.ts";
 import { facetsOf, workspaceFacet } from "./facets.ts";
 import { written } from "./words.ts";
 
-/** Characters of a text that are indexed; an item has fewer, a message may have more. */
+/** Indexed characters of a text; an item is shorter, a message may be longer. */
 const indexedCharacters = 20_000;
-/** Between what does not stand together, so that no phrase reaches across. */
+/** Separates parts, so that no phrase matches across them. */
 const border = "\u{e001}";
 
 /**
- * The text index. Every call belongs inside the transaction that changes the item. A replaced text is no longer found when it
- * returns. Requirement Y6.
+ * The text index. Every call belongs in the transaction that changes the item. A replaced text is not found after
+ * the call returns. Requirement Y6.
  */
 export function createMemoryIndex(storage: Storage): MemoryIndex {
   const { db } = storage;
@@ -46,15 +46,15 @@ export function createMemoryIndex(storage: Storage): MemoryIndex {
   };
 }
 
-/** Numbers and single letters are found as they are or not at all. */
+/** Numbers and single letters only match exactly. */
 function isWord(word: string): boolean {
   return word.length >= 3 && word.length <= 40 && /^\p{L}/u.test(word);
 }
 
 /**
- * Removes what deleted and replaced items left in the index: their words, and the rows that only mark them as gone. Runs in one
- * transaction; `limit`: words looked at, `after`: id of the last word of the turn before. Returns where the next turn goes on, null
- * when all were looked at.
+ * Deletes obsolete words and row markers of deleted and replaced items. It runs in one
+ * transaction. `limit`: words per call; `after`: id of the last word of the previous call. Returns where to continue, or null
+ * at the end.
  */
 export function tidyMemoryIndex(storage: Storage, limit: number, after = 0): number | null {
   const { db } = storage;

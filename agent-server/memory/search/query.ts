@@ -1,29 +1,29 @@
 import { isStopWord, isWeakWord } from "./stop-words.ts";
 import { type Token, type Written, written } from "./words.ts";
 
-/** One thing a query asks for. */
+/** One term of a query. */
 export interface Term {
   readonly stem: string;
   readonly word: string;
-  /** Stems of other ways to write it: as one word, where it is split. */
+  /** Stems of other spellings: as one word, where it is split. */
   readonly joined: readonly string[];
   /** True when it may be the beginning of a longer word. */
   readonly open: boolean;
-  /** A pair of characters of a script without spaces. */
+  /** True for a pair of characters in a script without spaces. */
   readonly pair: boolean;
-  /** It follows the term before it without anything between. */
+  /** True when it directly follows the previous term. */
   readonly follows: boolean;
-  /** From 0 to 1: less of a word that questions hold and answers seldom do. */
+  /** From 0 to 1; lower for words that questions have and answers rarely do. */
   readonly importance: number;
-  /** The sentences of the query it is in, from 0. */
+  /** The sentences of the query that contain it, from 0. */
   readonly sentences: readonly number[];
 }
 
 export interface Query {
   readonly terms: readonly Term[];
-  /** Stems in the order they must stand in; all of them must be there. */
+  /** Stems that all have to match, in this order. */
   readonly phrases: readonly (readonly string[])[];
-  /** None of them may be there. */
+  /** Stems that must not match. */
   readonly excluded: readonly (readonly string[])[];
 }
 
@@ -31,10 +31,10 @@ export interface Query {
 const queryCharacters = 4_000;
 const maxTerms = 40;
 const maxClauses = 8;
-/** A text of more words is told, not typed into a search field: a dash in it is a dash. */
+/** Longer texts are prose rather than typed queries, so a dash does not exclude. */
 const typedWords = 10;
 
-/** A text of fewer words is one sentence, however it is written. */
+/** Shorter texts are one sentence, regardless of punctuation. */
 const sentenceWords = 7;
 const sentenceEnd = /(?<=[.!?;:,])\s+|(?<=[。！？；，、])|\n+/u;
 const weak = 0.4;
@@ -45,8 +45,8 @@ const negation = /(?<=^|\s)NOT\s+([\p{L}\p{N}][^\s"]*)/gu;
 const operators = /(?<=^|\s)(?:AND|OR|NOT)(?=\s|$)/g;
 
 /**
- * Reads a query as people type it: words, beginnings (`kube*`, and the last word while it is typed), "phrases", -exclusions, or a
- * question in words. Any string is a query; what is no word of any script is passed over.
+ * Parses a typed query: words, prefixes (`kube*`, and the last word while it is typed), "phrases", -exclusions, or a
+ * question. Any string is valid; characters that belong to no word are ignored.
  */
 export function parseQuery(text: string): Query {
   const phrases: string[][] = [];
@@ -60,7 +60,7 @@ export function parseQuery(text: string): Query {
   });
   if (rest.split(/\s+/, typedWords + 2).length <= typedWords) {
     const withoutExclusions = rest.replaceAll(negation, (_, word: string) => ` -${word}`).replaceAll(exclusion, " ");
-    // Only exclusions would exclude from nothing: then they are words.
+    // A query of exclusions alone has nothing to exclude from, so they are read as words.
     if (phrases.length > 0 || /[\p{L}\p{N}]/u.test(withoutExclusions)) {
       for (const [, word] of rest.replaceAll(negation, (_, named: string) => ` -${named}`).matchAll(exclusion))
         excluded.push(stemsOf(word ?? ""));
@@ -82,7 +82,7 @@ function stemsOf(text: string): string[] {
 function termsOf(text: string): Term[] {
   const words = written(text);
   const wanted = words.some((word) => !isEmpty(word)) ? words.filter((word) => !isEmpty(word)) : words;
-  // While the last word is typed it is the beginning of one.
+  // A last word may still be incomplete.
   const typing = wanted.length <= 4 && /[\p{L}\p{N}\p{M}]$/u.test(text);
   const ends = wanted.length < sentenceWords ? [] : endsOf(text);
   const terms = new Map<string, Term>();
@@ -115,7 +115,7 @@ function termsOf(text: string): Term[] {
   return [...terms.values()];
 }
 
-/** Where sentences begin, but for the first. */
+/** The start of each sentence except the first. */
 function endsOf(text: string): number[] {
   let at = 0;
   return text

@@ -1,12 +1,12 @@
 import type { Asked } from "./candidates.ts";
 import { type Token, written } from "./words.ts";
 
-/** Characters of a text that are read to rank it. */
+/** Characters of a text that are read for ranking. */
 const readCharacters = 6_000;
-/** Words between two words that still stand together. */
+/** Maximum distance of words that count as adjacent. */
 const near = 3;
 
-/** A text as it is ranked. */
+/** A text prepared for ranking. */
 export interface Read {
   readonly tokens: ReadonlyMap<string, readonly (Token & { readonly place: number })[]>;
   readonly length: number;
@@ -30,7 +30,7 @@ export function read(text: string, tags: readonly string[]): Read {
   let place = length + near;
   for (const tag of tags) {
     for (const word of written(tag)) {
-      // A tag has no place in the text.
+      // A tag has no position in the text.
       for (const part of [...word.parts, ...word.joined]) add({ ...part, start: -1, end: -1 }, (place += near));
     }
   }
@@ -40,19 +40,19 @@ export function read(text: string, tags: readonly string[]): Read {
 export interface Relevance {
   /** From 0 to 1. */
   readonly value: number;
-  /** Where the words stand that were asked for. */
+  /** Positions of the matched words. */
   readonly places: readonly (readonly [start: number, end: number])[];
 }
 
-/** A sentence counts as much as a query of two words that few items have, at least: a common word alone answers no sentence of many. */
+/** A sentence counts at least as much as two rare words, so that one frequent word does not answer a long sentence. */
 const leastSentence = 8;
 const inTag = 0.85;
 const otherForm = 0.96;
-/** Of an identifier of which only parts stand in the text. */
+/** For an identifier of which only parts match. */
 const partOnly = 0.88;
 
 /**
- * How much of what is asked for stands in a text: see ranking.ts. A query of several sentences is answered by what answers one of them.
+ * The share of the query that a text contains; see search-ranking.ts. Of a query with several sentences, the best matching one counts.
  */
 export function relevanceOf(asked: readonly Asked[], text: Read): Relevance {
   const has = new Map<number, number>();

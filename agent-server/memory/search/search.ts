@@ -16,26 +16,26 @@ export { minScore } from "./ranking.ts";
 export interface MemorySearchDeps {
   readonly storage: Storage;
   readonly store: Pick<MemoryStore, "bySeq" | "list">;
-  /** The text an item is found by: its content, or that of the message it refers to. */
+  /** The searchable text of an item: its content, or the text of the message it refers to. */
   readonly textOf: (item: StoredItem) => string;
-  /** Absolute path of this workspace, `-` without one. */
+  /** Absolute path of this workspace; `-` without one. */
   readonly workspace: string;
   /** Milliseconds since 1970. */
   readonly now?: (() => number) | undefined;
 }
 
-/** Finds that are ranked by their text, at least; the index alone has ranked them before. */
+/** Minimum number of results ranked by their text, after the index ranked them. */
 const finalists = 60;
-/** Finds behind which no page reaches. */
+/** The last result that paging reaches. */
 const reach = 600;
-/** "forget that …" names an item when it scores so much, and any other so much less. */
+/** "forget that …" names an item when it has this score and all others score lower by the margin. */
 const named = { score: 0.5, margin: 0.8 };
 const pageOfList = 200;
 const pagesOfList = 25;
 
 /**
- * Finds what is remembered and seen in this workspace. Any string is a query and none is slow: see query.ts for what it may hold and
- * ranking.ts for how finds are ranked. Without a query the newest come first. Requirement Y6.
+ * Searches the memory visible in this workspace. Any string is a valid query, and none is slow: see search-query.ts for the syntax and
+ * search-ranking.ts for the ranking. Without a query the newest items come first. Requirement Y6.
  */
 export function createMemorySearch(deps: MemorySearchDeps): MemorySearch {
   const { storage, store, textOf, workspace } = deps;
@@ -108,7 +108,7 @@ export function createMemorySearch(deps: MemorySearchDeps): MemorySearch {
     meant: (text, questId) => {
       const wish: SearchWish = {
         query: text.replaceAll(/["“”„«»*-]/g, " "),
-        // What was said stays said: messages and events are not forgotten by words.
+        // Messages and events are a record, so a "forget" command does not match them.
         tiers: MemoryTier.options.filter((tier) => tier !== "episodic"),
         namespace: null,
         tags: [],
@@ -142,6 +142,6 @@ function readCursor(cursor: string | undefined): Position | null {
   const newest = /^n:(\d{1,15})$/.exec(cursor);
   if (newest !== null) return { kind: "n", at: Number(newest[1]) };
   const ranked = /^r:(\d{1,4}):(\d{1,15})$/.exec(cursor);
-  if (ranked === null) throw new LancelotError("invalid_params", "This list position is not one that memory.search gave out.");
+  if (ranked === null) throw new LancelotError("invalid_params", "The cursor is invalid. Start from the first page.");
   return { kind: "r", at: Number(ranked[1]), now: Number(ranked[2]) };
 }

@@ -1,6 +1,6 @@
 const snippetCharacters = 200;
 
-/** The part of a text around most of the places given, in whole words, on one line. */
+/** The part of a text around most of the positions, in whole words, on one line. */
 export function snippetOf(text: string, places: readonly (readonly [start: number, end: number])[]): string {
   const line = (part: string): string => part.replaceAll(/\s+/g, " ").trim();
   if (text.length <= snippetCharacters) return line(text);

@@ -2,15 +2,15 @@ import type Database from "better-sqlite3";
 import { compare } from "../block-text.ts";
 import { editDistance } from "./edit-distance.ts";
 
-/** The words of what a workspace sees. Some may be in no item any more: they find nothing. All lists are short and in a fixed order. */
+/** The indexed words of a workspace. Some may be in no item anymore, and match nothing. All lists are short and ordered. */
 export interface Vocabulary {
-  /** Words that begin so, the shortest first. */
+  /** Words with this beginning, shortest first. */
   beginning(with_: string): string[];
   /** Other forms of a word: `сервера` of `сервер`, `Dateien` of `Datei`. */
   forms(word: string): string[];
-  /** Words with this inside. */
+  /** Words that contain this. */
   containing(part: string): string[];
-  /** What may have been meant by a misspelt word, the nearest first. */
+  /** Corrections of a misspelled word, nearest first. */
   similar(word: string): string[];
 }
 
@@ -80,7 +80,7 @@ function trigramsOf(text: string): string[] {
   return characters.slice(0, -2).map((_, index) => characters.slice(index, index + 3).join(""));
 }
 
-/** With two letters exchanged, and with one left out. */
+/** With two letters transposed, and with one deleted. */
 function neighbours(word: string): string[] {
   const letters = Array.from(word);
   return letters.flatMap((letter, index) => {

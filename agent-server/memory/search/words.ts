@@ -1,37 +1,37 @@
 import { stemmer } from "stemmer";
 
-/** A word as the index knows it. */
+/** A word in its indexed form. */
 export interface Token {
-  /** Without case, marks and (of plain Latin words) endings: what is compared. */
+  /** Without case, accents and (for Latin words) endings; this form is compared. */
   readonly stem: string;
-  /** Without case and marks. */
+  /** Without case and accents. */
   readonly word: string;
-  /** Where it stands in the text, in code units. */
+  /** Position in the text, in code units. */
   readonly start: number;
   readonly end: number;
 }
 
-/** A word or an identifier as it is written. */
+/** A word or an identifier as written. */
 export interface Written {
-  /** What it consists of: one token of a plain word, several of an identifier or of a script that is written without spaces. */
+  /** One token for a plain word, several for an identifier or a script without spaces. */
   readonly parts: readonly Token[];
-  /** The whole written as one word: `getuserbyid`; of each part of `user-name`: `username`. */
+  /** The parts joined to one word: `getuserbyid`; for each part of `user-name`: `username`. */
   readonly joined: readonly Token[];
-  /** True of a script that is written without spaces: its parts are pairs of characters that overlap. */
+  /** True for a script without spaces: its parts are overlapping pairs of characters. */
   readonly pairs: boolean;
 }
 
-/** Characters of one word that count; hashes and encoded data are longer. */
+/** Maximum characters of a word; hashes and encoded data are longer. */
 const wordCharacters = 64;
 const maxPieces = 8;
 
-/** Words with nothing but a dash or an underscore between them. */
+/** Words joined by a dash or an underscore. */
 interface Compound {
   readonly from: number;
   readonly end: number;
   readonly word: string;
   readonly count: number;
-  /** The first of them, as a place in what was found so far. */
+  /** Index of the first word. */
   readonly first: number;
 }
 
@@ -44,7 +44,7 @@ const spelled: Readonly<Record<string, string>> = { "c#": "csharp", "c++": "cpp"
 const folded: Readonly<Record<string, string>> = { ß: "ss", æ: "ae", œ: "oe", ø: "o", đ: "d", ð: "d", ł: "l", ı: "i", þ: "th" };
 const foldable = /[ßæœøđðłıþ]/g;
 
-/** A word without case, marks and forms of width; the same in every locale. */
+/** A word without case, accents and width variants; the same in every locale. */
 export function fold(word: string): string {
   const lower = word.toLowerCase();
   if (/^\p{ASCII}*$/u.test(lower)) return lower;
@@ -55,14 +55,14 @@ export function fold(word: string): string {
     .replaceAll(foldable, (letter) => folded[letter] ?? letter);
 }
 
-/** Porter's stem of a plain Latin word; other words are their own. */
+/** Porter's stem of a Latin word; other words stay as they are. */
 export function stem(word: string): string {
   return /^[a-z]{3,}$/.test(word) ? stemmer(word) : word;
 }
 
 /**
- * The words of a text, in order. Identifiers are split at their joints (`getUserById`, `snake_case`, `kebab-case`, `src/cart.js`,
- * `sha256`), runs of scripts without spaces into pairs. Only letters, digits and marks enter a token, whatever the text holds.
+ * The words of a text, in order. Identifiers are split (`getUserById`, `snake_case`, `kebab-case`, `src/cart.js`,
+ * `sha256`), and runs of scripts without spaces become pairs. A token holds only letters, digits and marks.
  */
 export function written(text: string): Written[] {
   const words: Written[] = [];
@@ -123,7 +123,7 @@ function ofRun(found: string, start: number): Written {
   const characters = Array.from(fold(found));
   const last = characters.at(-1) ?? "";
   if (characters.length < 2) return { parts: [token(last, start, end)], joined: [], pairs: true };
-  // Folding may change how many characters there are; the place is exact when it did not.
+  // Folding may change the number of characters; the position is exact when it did not.
   const exact = characters.length === found.length;
   const at = (index: number): [number, number] => (exact ? [start + index, start + index + 2] : [start, end]);
   const parts = characters.slice(0, -1).map((character, index) => token(character + (characters[index + 1] ?? ""), ...at(index)));

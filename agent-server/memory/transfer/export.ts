@@ -8,21 +8,21 @@ import { markdownPieces } from "./markdown.ts";
 export interface ExportDeps {
   readonly storage: Storage;
   readonly store: Pick<MemoryStore, "all">;
-  /** Absolute path; `-` where no folder is open. */
+  /** Absolute path; `-` when no folder is open. */
   readonly workspace: string;
   readonly now: () => number;
 }
 
 type Format = "markdown" | "jsonl" | "backup";
 
-/** Rows that are read, and lines that are written, at a time. */
+/** Rows per read and lines per write. */
 const page = 500;
 
 /**
- * Writes what this workspace sees to a file below `exports/` of the data folder: its items that are not past their time, and with
- * `backup` also what is in quarantine and the commits with their images. References to messages and compiled contexts are made anew from
- * what they are of, and left out. All of it is of one moment.
- * @throws LancelotError `unavailable` when the disk refuses
+ * Writes the memory visible in this workspace to a file below `exports/` of the data folder: unexpired items, and with
+ * `backup` also quarantined edits and the commits with their images. Message references and compiled contexts can be
+ * recomputed and are excluded. The export is a consistent snapshot.
+ * @throws LancelotError `unavailable` when the disk fails
  */
 export async function exportMemory(deps: ExportDeps, format: Format): Promise<Result<"memory.export">> {
   const { storage, now } = deps;
@@ -37,7 +37,7 @@ export async function exportMemory(deps: ExportDeps, format: Format): Promise<Re
   return { ...written, items: count };
 }
 
-/** Items this workspace sees that are not past their time, without references to messages. */
+/** Unexpired items visible in this workspace, without message references. */
 export function* itemPages({ store, workspace, now }: ExportDeps): Generator<StoredItem[]> {
   const at = now();
   for (let after = 0; ; ) {
@@ -78,7 +78,7 @@ function* jsonLines(deps: ExportDeps, format: "jsonl" | "backup"): Generator<Exp
   yield { text: line({ end: { items } }), count: 0 };
 }
 
-/** Rows of the tables that items are not kept in, as they are. */
+/** Raw rows of the tables other than items. */
 function* history({ storage, workspace }: ExportDeps): Generator<ExportPiece> {
   const rows = (sql: string) => storage.db.prepare<[string], Record<string, unknown>>(sql).iterate(workspace);
   const write = function* (name: string, sql: string, read: (row: Record<string, unknown>) => unknown): Generator<ExportPiece> {

@@ -19,16 +19,16 @@ export interface ImportDeps extends ExportDeps {
   readonly quarantine: Pick<QuarantineStore, "put" | "list">;
   readonly gates: Pick<Gates, "judge">;
   readonly settings: () => MemorySettings;
-  /** Takes secrets out of a text that passes no gate. */
+  /** Removes secrets from texts that pass no gate. */
   readonly scrub: (text: string) => string;
 }
 
-/** Lines that are judged between two turns of the event loop. */
+/** Lines judged per event-loop turn. */
 const batch = 10;
-/** The longest that working memory lasts (ms). */
+/** Maximum lifetime of working memory (ms). */
 const longest = 2_592_000_000;
 
-/** What the gates let through of a line. */
+/** An accepted line. */
 interface Wanted {
   readonly line: number;
   readonly edit: GatedEdit & { readonly content: string };
@@ -43,9 +43,9 @@ interface Waiting {
 type Refused = { line: number; reason: string };
 
 /**
- * Reads a file of memory and writes what is new in it as one commit. A line with the id or the text of an item that is there changes
- * that item, or nothing where they say the same. `replace` also removes what the file does not hold.
- * @throws LancelotError `not_found`, `invalid_params`, `too_large` for files and blocks; nothing is changed then
+ * Imports a file as one commit. A line with the id or the text of an existing item changes
+ * that item, or nothing when they are equal. `replace` also removes items that the file does not contain.
+ * @throws LancelotError `not_found`, `invalid_params`, `too_large` for files and blocks; then nothing changes
  */
 export async function importMemory(
   deps: ImportDeps,
@@ -58,7 +58,7 @@ export async function importMemory(
   const { wanted, waiting, refused } = await judgeAll(deps, lines, author, reason);
   if (params.mode === "replace" && wanted.length === 0) {
     const why = refused[0] === undefined ? "" : ` Line ${String(refused[0].line)}: ${refused[0].reason}`;
-    throw new LancelotError("invalid_params", `Not one line of the file can be kept, so nothing was replaced.${why}`);
+    throw new LancelotError("invalid_params", `No line of the file can be imported, so nothing was replaced.${why}`);
   }
   return deps.storage.transaction(() => {
     const plan = planOf(deps, wanted, params.mode, reason);
@@ -78,7 +78,7 @@ export async function importMemory(
         itemId: item?.id ?? null,
         itemVersion: item?.version ?? null,
         image: null,
-        why: "It was waiting for you when the backup was made.",
+        why: "It was pending when the backup was made.",
       });
     }
     return { commitId, ...told, refused };
@@ -115,7 +115,7 @@ function judgeItem(deps: ImportDeps, item: ItemLine, author: Author, reason: str
   const { settings } = deps;
   const at = deps.now();
   const expiresAt = item.target === "working" ? endOf(item, at, settings()) : null;
-  if (expiresAt !== null && expiresAt <= at) return { refusal: "It was past its time." };
+  if (expiresAt !== null && expiresAt <= at) return { refusal: "It has expired." };
   const { id } = item;
   // Names pass no gate.
   if ([id, item.namespace, item.questId].some((name) => typeof name === "string" && deps.scrub(name) !== name))
@@ -135,7 +135,7 @@ function judgeItem(deps: ImportDeps, item: ItemLine, author: Author, reason: str
     reinforcedAt: item.reinforcedAt === undefined ? updatedAt : past(item.reinforcedAt),
     reinforced: item.reinforced,
   };
-  // Without an id it is an item like any other that is made now, but for its dates.
+  // Without an id it is a new item that only keeps its dates.
   return { edit: { ...edit, ...(id === undefined ? {} : { imported }) } };
 }
 
@@ -149,10 +149,10 @@ function gatedEdit(
   if (verdict.kind === "refuse") return { refusal: verdict.problem.message };
   if (verdict.kind === "quarantine") return { refusal: verdict.why };
   const { edit } = verdict;
-  return edit.content === null ? { refusal: "It holds no text." } : { edit: { ...edit, content: edit.content } };
+  return edit.content === null ? { refusal: "It has no text." } : { edit: { ...edit, content: edit.content } };
 }
 
-/** What a line says that is here already, word for word: it passed the gates when it was written. */
+/** An existing item equal to the line. It passed the gates when it was written. */
 function knownEdit({ store }: ImportDeps, item: ItemLine, reason: string): { edit: Wanted["edit"] } | null {
   const known = item.id === undefined ? null : store.get(item.id);
   if (known === null || known.ref !== null || known.content !== item.content || known.kind !== item.kind) return null;
@@ -183,12 +183,12 @@ function endOf(item: ItemLine, at: number, settings: MemorySettings): number {
   return item.expiresAt === null ? at + settings.working_hours * 3_600_000 : Math.min(Date.parse(item.expiresAt), at + longest);
 }
 
-/** An edit that waited is judged as an agent's: it may only wait again. */
+/** A pending edit is judged as an agent's, so it can only become pending again. */
 function judgeWaiting({ gates, store }: ImportDeps, entry: QuarantineLine): { edit: GatedEdit } | { refusal: string } {
   const { op, selector, ttlSeconds, ...rest } = entry.edit;
   const aside = op === "set_aside";
   const gone = !aside && op !== "insert" && (entry.itemId === null || store.get(entry.itemId) === null);
-  if (gone) return { refusal: "What the edit that waits would change is not here." };
+  if (gone) return { refusal: "The item that the pending edit changes does not exist here." };
   const content = aside ? (entry.image?.content ?? entry.edit.content) : rest.content;
   const wish = {
     ...rest,
@@ -211,7 +211,7 @@ interface Plan {
   readonly unchanged: number;
 }
 
-/** What has to be done so that memory holds what is wanted, as it is at this moment. */
+/** The edits that bring memory to the imported state, from its state now. */
 function planOf(deps: ImportDeps, wanted: readonly Wanted[], mode: "merge" | "replace", reason: string): Plan {
   const { store } = deps;
   const edits: GatedEdit[] = [];
@@ -257,7 +257,7 @@ function planOf(deps: ImportDeps, wanted: readonly Wanted[], mode: "merge" | "re
   return { edits, removals, added, updated, unchanged };
 }
 
-/** Whether an item says what a line says. Of one that is found by its text alone nothing else is compared. */
+/** Whether an item equals a line. An item that matched by text is not compared further. */
 function says(item: StoredItem, edit: Wanted["edit"], byId: boolean): boolean {
   if (!byId) return true;
   return (

@@ -5,29 +5,29 @@ import { targetOf } from "../item-rows.ts";
 import type { StoredItem } from "../item-types.ts";
 
 /**
- * An exported file of memory is JSON lines: this header, a line for each item, the end. A backup holds lines `{"quarantine":…}`,
- * `{"commit":…}` and `{"image":…}` as well: what waits for the owner is imported with the items, the history is there to be read.
+ * An export is JSON lines: this header, one line per item, the end. A backup also has lines `{"quarantine":…}`,
+ * `{"commit":…}` and `{"image":…}`: pending edits are imported with the items, the history is informational.
  */
 export const ExportHeader = z.object({
   lancelot: z.literal("memory"),
   version: z.int(),
   format: z.enum(["jsonl", "backup"]),
   exportedAt: Timestamp,
-  /** Name of the folder whose memory it is. */
+  /** Name of the exported workspace folder. */
   workspace: z.string().nullable(),
 });
 export type ExportHeader = z.infer<typeof ExportHeader>;
 
-/** Version of the format that is written; older ones are read. */
+/** The written format version; older ones can be read. */
 export const formatVersion = 1;
 
 export const ExportEnd = z.object({ end: z.object({ items: z.int() }) });
 
 const Confidence = z.number().min(0).max(1);
 
-/** One item. By hand, `target` and `content` are enough. */
+/** One item. A handwritten one needs only `target` and `content`. */
 export const ItemLine = z.object({
-  /** Another than memory gives is no use: the item gets a new one. */
+  /** An id in another format is ignored: the item gets a new one. */
   id: z
     .string()
     .max(200)
@@ -49,7 +49,7 @@ export const ItemLine = z.object({
 });
 export type ItemLine = z.infer<typeof ItemLine>;
 
-/** An item as it is exported, with what is only told: its weight, its version and the commit that wrote it. */
+/** An exported item with informational fields: its weight, its version and its commit. */
 export function lineOf(item: StoredItem): ItemLine & { weight: number; version: number; commitId: string } {
   return {
     id: item.id,
@@ -76,7 +76,7 @@ export function iso(at: number): string {
   return new Date(at).toISOString();
 }
 
-/** An edit that waited for the owner when the backup was made. */
+/** An edit that was pending when the backup was made. */
 export const QuarantineLine = z.object({
   quarantine: z.object({
     status: z.string(),
@@ -96,13 +96,13 @@ export const QuarantineLine = z.object({
       reason: z.string(),
       ttlSeconds: z.number().nullable(),
     }),
-    /** Of what was set aside: the text it had. */
+    /** For a quarantined item: its text. */
     image: z.object({ content: z.string() }).nullable(),
   }),
 });
 export type QuarantineLine = z.infer<typeof QuarantineLine>["quarantine"];
 
-/** A line of a file: an item, an edit that waited, or why it cannot be read. `line` is counted from 1. */
+/** A line of an imported file: an item, a pending edit, or the reason it cannot be read. `line` counts from 1. */
 export type ParsedLine =
   | { readonly line: number; readonly item: ItemLine }
   | { readonly line: number; readonly quarantine: QuarantineLine }

@@ -5,8 +5,8 @@ import type { StoredItem } from "../item-types.ts";
 import { iso, ItemLine, type ParsedLine } from "./line.ts";
 
 /**
- * Memory as people read it: a heading for each core block and tier, archival memory by its first tag, a list of entries, under each a
- * line of what is known of it.
+ * Memory as Markdown: a heading per core block and tier, archival memory grouped by first tag, a list of entries, each
+ * followed by a line with its metadata.
  */
 export function* markdownPieces(items: readonly StoredItem[], of: { now: number; workspace: string | null }): Generator<string> {
   const from = of.workspace === null ? "" : ` from ${of.workspace.replaceAll(/\s+/gu, " ")}`;
@@ -45,7 +45,7 @@ function targetOfTitle(title: string): MemoryTarget | null {
   return MemoryTarget.safeParse(target).data ?? null;
 }
 
-/** Every line of a text belongs to its entry by two spaces before it. */
+/** The lines of an entry after the first are indented by two spaces. */
 function entryText(item: StoredItem): string {
   const lines = item.content.trim().split(/\r\n|\r|\n/u);
   const known = [
@@ -68,8 +68,8 @@ const knownLine = new RegExp(
 );
 
 /**
- * The entries of a file as `markdownPieces` writes it, or as people write such a file by hand: lists below headings of blocks and tiers.
- * What stands below another heading is archival. Text that is in no list is told as a line that cannot be read.
+ * Parses a file that `markdownPieces` wrote, or a handwritten one: lists below headings of blocks and tiers.
+ * Lists below other headings are archival. Text outside lists is reported as unreadable.
  */
 export function parseMarkdown(text: string): ParsedLine[] {
   const parsed: ParsedLine[] = [];
@@ -97,9 +97,9 @@ export function parseMarkdown(text: string): ParsedLine[] {
       entry.lines.push(line.replace(/^(?: {2}|\t)/u, ""));
     } else if (line.trim() !== "") {
       close();
-      // What stands before the first section says what the file is.
+      // Text before the first section describes the file.
       if (hasSection)
-        parsed.push({ line: index + 1, reason: "It is no entry: entries begin with “- ”, and their further lines with two spaces." });
+        parsed.push({ line: index + 1, reason: "It is not an entry: entries begin with “- ”, and their other lines with two spaces." });
     }
   });
   close();

@@ -4,13 +4,13 @@ import { ItemLine, type ParsedLine } from "./line.ts";
 
 const Name = z.string().min(1).max(2_000);
 
-/** A line of the file `memory.jsonl` of @modelcontextprotocol/server-memory: a graph of entities with observations, and relations. */
+/** A line of `memory.jsonl` of @modelcontextprotocol/server-memory: a graph of entities with observations, and relations. */
 export const GraphLine = z.discriminatedUnion("type", [
   z.object({ type: z.literal("entity"), name: Name, entityType: z.string().max(2_000), observations: z.array(z.string()) }),
   z.object({ type: z.literal("relation"), from: Name, to: Name, relationType: z.string().min(1).max(2_000) }),
 ]);
 
-/** The facts of a line: one of each observation, of an entity that has none, of a relation. */
+/** The facts of a line: one per observation, per entity without observations, and per relation. */
 export function factsOf(line: number, graph: z.infer<typeof GraphLine>): ParsedLine[] {
   if (graph.type === "relation") return [fact(line, `${graph.from} ${graph.relationType.replaceAll("_", " ")} ${graph.to}`, [])];
   const { name, entityType } = graph;

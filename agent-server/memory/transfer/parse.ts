@@ -3,12 +3,12 @@ import { ExportEnd, ExportHeader, formatVersion, ItemLine, type ParsedLine, Quar
 import { parseMarkdown } from "./markdown.ts";
 import { factsOf, GraphLine } from "./memory-server.ts";
 
-/** Lines of a file that are taken, at most. */
+/** Maximum lines of an imported file. */
 export const mostLines = 100_000;
 
 /**
- * The lines of an exported file, of one that people wrote, or of the graph of the reference memory server.
- * @throws LancelotError `invalid_params` when it is none of them, is cut off or was written by a newer version; `too_large`.
+ * Parses an export, a handwritten file, or the graph of the reference memory server.
+ * @throws LancelotError `invalid_params` for another format, a truncated file or a newer version; `too_large`
  */
 export function parseImport(text: string): ParsedLine[] {
   const first = text.split("\n", 50).find((line) => line.trim() !== "") ?? "";
@@ -17,13 +17,13 @@ export function parseImport(text: string): ParsedLine[] {
   if (parsed.length > mostLines) {
     throw new LancelotError(
       "too_large",
-      `The file holds ${String(parsed.length)} lines; ${String(mostLines)} are imported at once. Split it.`,
+      `The file holds ${String(parsed.length)} lines; the limit is ${String(mostLines)}. Split it.`,
     );
   }
   if (!parsed.some((line) => "item" in line || "quarantine" in line)) {
     throw new LancelotError(
       "invalid_params",
-      "There is nothing in the file that could be imported. It must be an export of memory (JSON lines or Markdown), or a memory.jsonl of the reference memory server.",
+      "The file has nothing to import. It must be an export of memory (JSON lines or Markdown), or a memory.jsonl of the reference memory server.",
     );
   }
   return parsed;
@@ -54,7 +54,7 @@ function parseJsonLines(text: string): ParsedLine[] {
     }
     parsed.push(...linesOf(line, value));
   });
-  if (own && !ended) throw new LancelotError("invalid_params", "The file is cut off: its end is missing. Nothing was imported.");
+  if (own && !ended) throw new LancelotError("invalid_params", "The file is truncated. Nothing was imported.");
   return parsed;
 }
 
@@ -62,11 +62,11 @@ function linesOf(line: number, value: unknown): ParsedLine[] {
   const graph = GraphLine.safeParse(value).data;
   if (graph !== undefined) return factsOf(line, graph);
   if (typeof value === "object" && value !== null) {
-    // History, which is there to be read.
+    // History is informational.
     if ("commit" in value || "image" in value) return [];
     if ("quarantine" in value) {
       const { success, data } = QuarantineLine.safeParse(value);
-      if (!success) return [{ line, reason: "The edit that waited cannot be read." }];
+      if (!success) return [{ line, reason: "The pending edit cannot be read." }];
       return data.quarantine.status === "pending" ? [{ line, quarantine: data.quarantine }] : [];
     }
   }
@@ -74,7 +74,7 @@ function linesOf(line: number, value: unknown): ParsedLine[] {
   if (item.success) return [{ line, item: item.data }];
   const [issue] = item.error.issues;
   const where = issue === undefined || issue.path.length === 0 ? "it" : issue.path.join(".");
-  return [{ line, reason: `It is no item of memory: ${where} is not as it should be.` }];
+  return [{ line, reason: `It is not a memory item: ${where} is invalid.` }];
 }
 
 function parseJson(text: string): unknown {

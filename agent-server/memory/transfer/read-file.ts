@@ -2,7 +2,7 @@ import { readFile, stat } from "node:fs/promises";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 
-/** Bytes of a file that is imported, at most. */
+/** Maximum bytes of an imported file. */
 const mostBytes = 50_000_000;
 
 /**
@@ -13,10 +13,10 @@ export async function readImportFile(path: string, dataDir: string): Promise<str
   const file = placeOf(path, dataDir);
   let bytes: Buffer;
   try {
-    // Before it is opened: to open a pipe is to wait for who writes it.
+    // Checked before opening, because opening a pipe blocks.
     const facts = await stat(file);
     if (facts.isDirectory()) throw new LancelotError("invalid_params", "That is a folder. Name a file.");
-    if (!facts.isFile()) throw new LancelotError("invalid_params", "That is not a file that can be read to its end.");
+    if (!facts.isFile()) throw new LancelotError("invalid_params", "That is not a regular file.");
     if (facts.size > mostBytes) throw tooLarge();
     bytes = await readFile(file);
   } catch (error) {
@@ -31,13 +31,13 @@ export async function readImportFile(path: string, dataDir: string): Promise<str
 }
 
 function placeOf(path: string, dataDir: string): string {
-  if (path.includes("\0")) throw new LancelotError("invalid_params", "The path is not one a file can have.");
+  if (path.includes("\0")) throw new LancelotError("invalid_params", "The path is invalid.");
   if (isAbsolute(path)) return path;
   const folder = join(dataDir, "exports");
   const file = resolve(folder, path);
   const inside = relative(folder, file);
   if (inside === "" || inside === ".." || inside.startsWith(`..${sep}`) || isAbsolute(inside))
-    throw new LancelotError("invalid_params", "Name a file of the folder exports, or give its absolute path.");
+    throw new LancelotError("invalid_params", "Name a file in the exports folder, or give its absolute path.");
   return file;
 }
 
@@ -50,7 +50,7 @@ function wordReadError(error: unknown): unknown {
   const code = (error as NodeJS.ErrnoException).code;
   if (code === undefined) return error;
   if (code === "ENOENT" || code === "ENOTDIR")
-    return new LancelotError("not_found", "There is no such file. Give its absolute path, or its name in the folder exports.", {
+    return new LancelotError("not_found", "The file does not exist. Give its absolute path, or its name in the exports folder.", {
       cause: error,
     });
   return new LancelotError("unavailable", "The file cannot be read. Check its permissions.", { data: { reason: code }, cause: error });
