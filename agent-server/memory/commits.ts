@@ -3,18 +3,18 @@ import { LancelotError } from "../contract/errors.ts";
 import type { MemoryCommit, QuarantineEntry } from "../contract/memory.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Storage } from "../storage/storage.ts";
-import { createCaps } from "./caps.ts";
+import { createCaps } from "./core-block-caps.ts";
 import { type CommitRow, createCommitRows } from "./commit-rows.ts";
-import { createConclude } from "./conclude.ts";
-import { createDrafts, type Draft } from "./draft.ts";
-import { createImages, diffOf } from "./images.ts";
+import { createConclude } from "./commit-finish.ts";
+import { createDrafts, type Draft } from "./commit-draft.ts";
+import { createImages, diffOf } from "./commit-images.ts";
 import type { Commits, Finished, QuarantineStore, RollbackWish, RolledBack, Staged, StoredQuarantine } from "./commit-types.ts";
 import type { Author, GatedEdit, Gates, MemoryStore, ProposedEdit } from "./item-types.ts";
 import { createQuarantineEdit } from "./quarantine-edit.ts";
-import { toQuarantineEntry } from "./quarantine-entry.ts";
-import { createRollbacks } from "./rollback.ts";
-import type { MemorySettings } from "./settings.ts";
-import { createStagedEdits } from "./staged-edits.ts";
+import { toQuarantineEntry } from "./quarantine-entry-view.ts";
+import { createRollbacks } from "./commit-rollback.ts";
+import type { MemorySettings } from "./memory-settings.ts";
+import { createStagedEdits } from "./staged-edit-rows.ts";
 
 export interface CommitsDeps {
   readonly storage: Storage;

@@ -1,15 +1,15 @@
 import { CoreBlockName, type CoreBlock } from "../contract/memory.ts";
-import { blockText, orderEntries } from "./block-text.ts";
-import type { BlockVersions } from "./block-versions.ts";
-import { fit } from "./compiler/fit.ts";
-import { compilePersona } from "./compiler/persona.ts";
+import { blockText, orderEntries } from "./core-block-text.ts";
+import type { BlockVersions } from "./core-block-versions.ts";
+import { fit } from "./compiler/budget-fit.ts";
+import { compilePersona } from "./compiler/persona-text.ts";
 import type { SecurityFilter } from "./compiler/security-filter.ts";
-import { shorten } from "./compiler/shorten.ts";
+import { shorten } from "./compiler/shorten-to-tokens.ts";
 import { viewItem } from "./item-view.ts";
 import type { MemoryStore, StoredItem } from "./item-types.ts";
 import type { MemoryDeps } from "./types.ts";
-import type { OwnersFile } from "./owners-files.ts";
-import type { MemorySettings } from "./settings.ts";
+import type { OwnersFile } from "./owner-profile-files.ts";
+import type { MemorySettings } from "./memory-settings.ts";
 
 /** An excluded candidate with its reason, as a message for the user. */
 export interface Exclusion {

@@ -1,29 +1,29 @@
 import { LancelotError } from "../contract/errors.ts";
 import type { Params, Result } from "../contract/table.ts";
-import { createBlockVersions } from "./block-versions.ts";
+import { createBlockVersions } from "./core-block-versions.ts";
 import { createCommits } from "./commits.ts";
 import { createCompiler } from "./compiler/compiler.ts";
 import { createSecurityFilter } from "./compiler/security-filter.ts";
-import { createContexts } from "./contexts.ts";
+import { createContexts } from "./compiled-context-store.ts";
 import { createCoreBlocks } from "./core-blocks.ts";
 import { createEpisodes, createTextOf } from "./episodes.ts";
 import { createGates } from "./gates/gates.ts";
-import { createOrders } from "./gates/orders.ts";
-import { scrub } from "./gates/scrub.ts";
+import { createOrders } from "./gates/instruction-rules.ts";
+import { scrub } from "./gates/secret-gate.ts";
 import { viewItem } from "./item-view.ts";
-import { createMemoryJobs } from "./jobs/jobs.ts";
+import { createMemoryJobs } from "./jobs/memory-jobs.ts";
 import type { Memory, MemoryDeps } from "./types.ts";
-import { createNotice } from "./notice.ts";
-import { createOwnersFiles } from "./owners-files.ts";
+import { createNotice } from "./change-notice.ts";
+import { createOwnersFiles } from "./owner-profile-files.ts";
 import { placeOf } from "./statement-placement.ts";
 import { createQuarantineStore } from "./quarantine-store.ts";
-import { createVerify } from "./quarantine-verify.ts";
+import { createVerify } from "./quarantine-entry-check.ts";
 import { createQuarantine } from "./quarantine.ts";
-import { createMemoryIndex } from "./search/index-text.ts";
-import { minScore } from "./search/ranking.ts";
-import { createMemorySearch } from "./search/search.ts";
-import { createMemorySettings } from "./settings.ts";
-import { createMemoryStore } from "./store.ts";
+import { createMemoryIndex } from "./search/text-index.ts";
+import { minScore } from "./search/search-ranking.ts";
+import { createMemorySearch } from "./search/memory-search.ts";
+import { createMemorySettings } from "./memory-settings.ts";
+import { createMemoryStore } from "./item-store.ts";
 
 /** The workspace when no folder is open. */
 const noWorkspace = "-";
@@ -161,11 +161,11 @@ export function createMemory(deps: MemoryDeps): Memory {
 
     // Imports and exports are rare, so their code is loaded on demand.
     export: on(async (format) => {
-      const { exportMemory } = await import("./transfer/export.ts");
+      const { exportMemory } = await import("./transfer/export-memory.ts");
       return exportMemory({ storage, store, workspace, now }, format);
     }),
     import: on(async (params, author, parentId) => {
-      const { importMemory } = await import("./transfer/import.ts");
+      const { importMemory } = await import("./transfer/import-memory.ts");
       const clean = (text: string): string => scrub(text, redactor);
       const of = { storage, store, workspace, now, commits, quarantine: rows, gates, settings, scrub: clean };
       return importMemory(of, params, author, parentId ?? null);

@@ -2,8 +2,8 @@ import type { MemoryKind } from "../contract/memory.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Storage } from "../storage/storage.ts";
 import { experienceText, summaryByRules, type TaskEnd, transcript } from "./episode-texts.ts";
-import { removalOf } from "./removal.ts";
-import type { MemorySettings } from "./settings.ts";
+import { removalOf } from "./removal-edit.ts";
+import type { MemorySettings } from "./memory-settings.ts";
 import type { Commits } from "./commit-types.ts";
 import type { Author, Gates, ItemImage, MemoryStore, ProposedEdit, StoredItem, Timeline } from "./item-types.ts";
 

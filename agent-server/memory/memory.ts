@@ -7,5 +7,5 @@ export { withoutQuotations } from "./quest/owner-command-forms.ts";
 export { createOwnerCommands } from "./quest/owner-commands.ts";
 export { proposeFromQuest, type QuestProposals } from "./quest/quest-proposals.ts";
 export { createQuestRecall, type QuestRecall, type RunMemory } from "./quest/quest-recall.ts";
-export { startMaintenance } from "./maintenance.ts";
+export { startMaintenance } from "./memory-maintenance.ts";
 export { memoryMigrations } from "./migrations.ts";

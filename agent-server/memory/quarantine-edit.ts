@@ -1,4 +1,4 @@
-import type { Draft } from "./draft.ts";
+import type { Draft } from "./commit-draft.ts";
 import { textKey } from "./text-key.ts";
 import type { QuarantineStore } from "./commit-types.ts";
 import type { Author, GatedEdit, MemoryStore } from "./item-types.ts";

@@ -4,12 +4,12 @@ import type { Params, Result } from "../contract/table.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Redactor } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
-import { scrub } from "./gates/scrub.ts";
+import { scrub } from "./gates/secret-gate.ts";
 import { imageOf, targetOf } from "./item-rows.ts";
 import type { Commits, Finished, QuarantineStore, StoredQuarantine } from "./commit-types.ts";
 import type { Author, Gates, MemoryStore, StoredItem } from "./item-types.ts";
-import { toQuarantineEntry } from "./quarantine-entry.ts";
-import { createVerify } from "./quarantine-verify.ts";
+import { toQuarantineEntry } from "./quarantine-entry-view.ts";
+import { createVerify } from "./quarantine-entry-check.ts";
 import { createSelectItem } from "./select-item.ts";
 
 export interface QuarantineDeps {

@@ -4,15 +4,15 @@ import type { Ledger } from "../../receipts/receipts.ts";
 import type { Redactor } from "../../security/security.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { type CoreBlocks, type Exclusion, textOf } from "../core-blocks.ts";
-import type { Contexts } from "../contexts.ts";
+import type { Contexts } from "../compiled-context-store.ts";
 import type { MemorySearch } from "../item-types.ts";
 import type { CompileWish, MemoryDeps } from "../types.ts";
-import type { MemorySettings } from "../settings.ts";
-import { byPlace, createWorkingCandidates, retrieve, scoreFor } from "./candidates.ts";
-import { type Content, dataLines, dataParts, render, renderSmall } from "./render.ts";
+import type { MemorySettings } from "../memory-settings.ts";
+import { byPlace, createWorkingCandidates, retrieve, scoreFor } from "./prompt-candidates.ts";
+import { type Content, dataLines, dataParts, render, renderSmall } from "./render-context.ts";
 import type { SecurityFilter } from "./security-filter.ts";
-import { coreContent, fitWhole, selectData } from "./selection.ts";
-import { createTakenBack } from "./taken-back.ts";
+import { coreContent, fitWhole, selectData } from "./data-selection.ts";
+import { createTakenBack } from "./removed-content-filter.ts";
 
 /** Compiles the memory part of a prompt (specification, 3: the context compiler). */
 export interface Compiler {

@@ -1,5 +1,5 @@
 import type { Redactor, Sanitizer } from "../../security/security.ts";
-import { oneLine } from "../block-text.ts";
+import { oneLine } from "../core-block-text.ts";
 
 /** The reason a text may not be compiled into a prompt, as a message for the user; null when it may. It is deterministic. */
 export type SecurityFilter = (text: string) => string | null;

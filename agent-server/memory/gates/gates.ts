@@ -2,17 +2,17 @@ import type { MemoryProblem } from "../../contract/memory.ts";
 import type { Redactor, Sanitizer } from "../../security/security.ts";
 import type { Author, Gates, ProposedEdit, Verdict } from "../item-types.ts";
 import type { MemoryDeps } from "../types.ts";
-import type { MemorySettings } from "../settings.ts";
-import { checkConfidence } from "./confidence.ts";
-import { checkEthics } from "./ethics.ts";
-import { checkEvidence } from "./evidence.ts";
-import { checkInjection, type InjectionRules } from "./injection.ts";
-import { needsOwner } from "./quarantine-decision.ts";
-import { scrubEdit } from "./scrub.ts";
-import { checkShape } from "./shape.ts";
-import { checkTarget } from "./target.ts";
-import { isRefusal, refuse, type Step } from "./verdict.ts";
-import { verifyEdit } from "./verify.ts";
+import type { MemorySettings } from "../memory-settings.ts";
+import { checkConfidence } from "./confidence-gate.ts";
+import { checkEthics } from "./ethics-gate.ts";
+import { checkEvidence } from "./evidence-gate.ts";
+import { checkInjection, type InjectionRules } from "./injection-gate.ts";
+import { needsOwner } from "./quarantine-gate.ts";
+import { scrubEdit } from "./secret-gate.ts";
+import { checkShape } from "./shape-gate.ts";
+import { checkTarget } from "./target-gate.ts";
+import { isRefusal, refuse, type Step } from "./gate-step.ts";
+import { verifyEdit } from "./quarantined-edit-check.ts";
 
 export interface GatesDeps {
   readonly redactor: Redactor;

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { CoreBlockName, MemoryKind, MemoryTier, Provenance } from "../../contract/memory.ts";
 import type { AuditDeps } from "./audit-deps.ts";
-import type { JobTurns } from "./turns.ts";
+import type { JobTurns } from "./job-yield.ts";
 
 /** The stored form of an item before or after a commit. */
 const Image = z.object({

@@ -1,8 +1,8 @@
-import { tidyMemoryIndex } from "../search/index-text.ts";
-import { written } from "../search/words.ts";
+import { tidyMemoryIndex } from "../search/text-index.ts";
+import { written } from "../search/text-tokens.ts";
 import type { StoredItem } from "../item-types.ts";
 import type { AuditDeps } from "./audit-deps.ts";
-import type { JobTurns } from "./turns.ts";
+import type { JobTurns } from "./job-yield.ts";
 
 const page = 500;
 /** One in so many items is searched for by its first words. */

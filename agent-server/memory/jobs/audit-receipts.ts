@@ -1,6 +1,6 @@
 import type { Receipt } from "../../contract/receipts.ts";
 import type { AuditDeps } from "./audit-deps.ts";
-import type { JobTurns } from "./turns.ts";
+import type { JobTurns } from "./job-yield.ts";
 
 const page = 200;
 /** Receipts are checked from so long before the last audit (ms). */

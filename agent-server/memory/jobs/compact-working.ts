@@ -1,12 +1,12 @@
 import type { Ledger } from "../../receipts/receipts.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { shortLine } from "../episode-texts.ts";
-import { compare } from "../block-text.ts";
-import { removalOf } from "../removal.ts";
-import type { MemorySettings } from "../settings.ts";
+import { compare } from "../core-block-text.ts";
+import { removalOf } from "../removal-edit.ts";
+import type { MemorySettings } from "../memory-settings.ts";
 import type { Commits } from "../commit-types.ts";
 import type { Gates, MemoryStore, StoredItem } from "../item-types.ts";
-import type { JobResult, JobTurns } from "./turns.ts";
+import type { JobResult, JobTurns } from "./job-yield.ts";
 
 export interface CompactDeps {
   readonly storage: Storage;

@@ -1,7 +1,7 @@
 import type { Storage } from "../../storage/storage.ts";
-import type { MemorySettings } from "../settings.ts";
+import type { MemorySettings } from "../memory-settings.ts";
 import type { MemoryStore, StoredItem } from "../item-types.ts";
-import type { JobResult, JobTurns } from "./turns.ts";
+import type { JobResult, JobTurns } from "./job-yield.ts";
 
 const day = 86_400_000;
 const batch = 500;

@@ -2,7 +2,7 @@ import type { AuditDeps } from "./audit-deps.ts";
 import { auditImages } from "./audit-images.ts";
 import { auditIndex } from "./audit-index.ts";
 import { auditReceipts } from "./audit-receipts.ts";
-import type { JobResult, JobTurns } from "./turns.ts";
+import type { JobResult, JobTurns } from "./job-yield.ts";
 
 /** Pending edits that are compared. */
 const pendingLimit = 1_000;

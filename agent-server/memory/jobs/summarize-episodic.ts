@@ -1,6 +1,6 @@
 import type { Episodes } from "../episodes.ts";
 import type { Timeline } from "../item-types.ts";
-import type { JobResult, JobTurns } from "./turns.ts";
+import type { JobResult, JobTurns } from "./job-yield.ts";
 
 /** Messages per read. */
 const page = 500;

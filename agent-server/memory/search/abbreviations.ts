@@ -1,4 +1,4 @@
-import { stem } from "./words.ts";
+import { stem } from "./text-tokens.ts";
 
 /** Common synonyms of developers, one meaning per line. A match of a synonym scores a little lower. */
 const meanings: readonly string[] = [

@@ -1,4 +1,4 @@
-import { fold } from "./words.ts";
+import { fold } from "./text-tokens.ts";
 
 /**
  * Function words without accents in common languages of developers. Words with a meaning in another

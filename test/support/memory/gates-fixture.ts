@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { compileMemoryEthics } from "../../../agent-server/governance/soul/memory-ethics.ts";
 import type { Evidence, Gates } from "../../../agent-server/memory/item-types.ts";
 import { createGates } from "../../../agent-server/memory/gates/gates.ts";
-import { createOrders } from "../../../agent-server/memory/gates/orders.ts";
-import { MemorySettings } from "../../../agent-server/memory/settings.ts";
+import { createOrders } from "../../../agent-server/memory/gates/instruction-rules.ts";
+import { MemorySettings } from "../../../agent-server/memory/memory-settings.ts";
 import { createRedactor } from "../../../agent-server/security/redactor.ts";
 import { createSanitizer } from "../../../agent-server/security/sanitizer.ts";
 

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createQuarantine, type Quarantine } from "../../../agent-server/memory/quarantine.ts";
-import { createVerify } from "../../../agent-server/memory/quarantine-verify.ts";
-import { scrub } from "../../../agent-server/memory/gates/scrub.ts";
+import { createVerify } from "../../../agent-server/memory/quarantine-entry-check.ts";
+import { scrub } from "../../../agent-server/memory/gates/secret-gate.ts";
 import type { Evidence } from "../../../agent-server/memory/item-types.ts";
 import { gatesRoom, redactor } from "./gates-fixture.ts";
 import { type MemoryHost, MemoryFolder } from "./memory-folder.ts";

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { memoryMigrations } from "../../../agent-server/memory/migrations.ts";
-import { createMemoryIndex } from "../../../agent-server/memory/search/index-text.ts";
-import { createMemorySearch } from "../../../agent-server/memory/search/search.ts";
-import { createMemoryStore } from "../../../agent-server/memory/store.ts";
+import { createMemoryIndex } from "../../../agent-server/memory/search/text-index.ts";
+import { createMemorySearch } from "../../../agent-server/memory/search/memory-search.ts";
+import { createMemoryStore } from "../../../agent-server/memory/item-store.ts";
 import type { ItemImage, SearchWish, StoredItem } from "../../../agent-server/memory/item-types.ts";
 import { openStorage } from "../../../agent-server/storage/storage.ts";
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { estimateTokens } from "../../../../agent-server/context/context.ts";
-import { newestWorking } from "../../../../agent-server/memory/compiler/candidates.ts";
+import { newestWorking } from "../../../../agent-server/memory/compiler/prompt-candidates.ts";
 import {
   anEntry,
   anItem,

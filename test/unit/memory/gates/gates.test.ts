@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import "../../../support/properties.ts";
 import { createGates } from "../../../../agent-server/memory/gates/gates.ts";
-import { createOrders } from "../../../../agent-server/memory/gates/orders.ts";
-import { MemorySettings } from "../../../../agent-server/memory/settings.ts";
+import { createOrders } from "../../../../agent-server/memory/gates/instruction-rules.ts";
+import { MemorySettings } from "../../../../agent-server/memory/memory-settings.ts";
 import type { Author, ProposedEdit, Verdict } from "../../../../agent-server/memory/item-types.ts";
 import { gatesRoom, orders, redactor, said, sanitizer } from "../../../support/memory/gates-fixture.ts";
 
