@@ -1,7 +1,7 @@
 import type { Storage } from "../storage/storage.ts";
 
 /** Calls `tell` when this or another window changed memory. */
-export function createNotice(storage: Pick<Storage, "db">, tell: () => void) {
+export function createChangeNotice(storage: Pick<Storage, "db">, tell: () => void) {
   const { db } = storage;
   const written = db.prepare<[], number>("PRAGMA data_version").pluck();
   const state = db

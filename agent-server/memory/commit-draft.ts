@@ -201,9 +201,9 @@ export function createDrafts(deps: DraftDeps) {
       stage(edit: GatedEdit): StagedEdit {
         let staged: StagedEdit;
         if (edit.op === "insert") {
-          const wished = edit.imported?.id;
-          const free = wished !== undefined && taken.get(wished) === undefined && !overlay.has(wished);
-          staged = { edit, itemId: free ? wished : `mem_${randomUUID()}`, base: null, confirms: sameAs(edit, textOfEdit(edit)) };
+          const importedId = edit.imported?.id;
+          const free = importedId !== undefined && taken.get(importedId) === undefined && !overlay.has(importedId);
+          staged = { edit, itemId: free ? importedId : `mem_${randomUUID()}`, base: null, confirms: sameAs(edit, textOfEdit(edit)) };
         } else {
           const found = this.find(edit);
           if (!isRemoval(edit) && hasExpired(found)) {

@@ -1,7 +1,7 @@
 import { LancelotError } from "../contract/errors.ts";
 import type { MemoryDiff, Provenance } from "../contract/memory.ts";
 import type { Ledger } from "../receipts/receipts.ts";
-import { type Overfull, overfullSentence } from "./core-block-caps.ts";
+import { type Overfull, overfullMessage } from "./core-block-caps.ts";
 import { type CommitRow, type CommitRows, nameOf } from "./commit-rows.ts";
 import type { Change, Confirmation, StagedEdit } from "./commit-draft.ts";
 import { diffOf, type Images } from "./commit-images.ts";
@@ -9,7 +9,7 @@ import { sortedJson } from "./item-rows.ts";
 import type { MemorySettings } from "./memory-settings.ts";
 import type { MemoryStore } from "./item-types.ts";
 
-export interface ConcludeDeps {
+export interface CommitFinishDeps {
   readonly store: MemoryStore;
   readonly rows: CommitRows;
   readonly images: Images;
@@ -21,10 +21,10 @@ export interface ConcludeDeps {
 }
 
 /** Changes that a receipt lists; the ledger shortens longer texts. */
-const told = 200;
+const maxListed = 200;
 
 /** Writes a finished commit inside the caller's transaction: items, images, the commit's row and its receipt, or none of them. */
-export function createConclude(deps: ConcludeDeps) {
+export function createCommitFinish(deps: CommitFinishDeps) {
   const { store, rows, images, ledger } = deps;
 
   return {
@@ -44,7 +44,7 @@ export function createConclude(deps: ConcludeDeps) {
       const overfull = isRollback ? undefined : deps.caps(changes)[0];
       if (overfull !== undefined) {
         const { block, tokens, cap } = overfull;
-        throw new LancelotError("too_large", overfullSentence(overfull), { data: { block, tokens, cap } });
+        throw new LancelotError("too_large", overfullMessage(overfull), { data: { block, tokens, cap } });
       }
       // Removals come first: a new item may refer to the same message as a removed one.
       for (const { itemId, after } of changes) if (after === null) store.put(itemId, null);
@@ -83,8 +83,8 @@ export function createConclude(deps: ConcludeDeps) {
       images.prune(workspace, deps.settings().snapshots);
       ledger.close(receiptId, {
         status: "success",
-        outputs: { changes: diff.length, confirmed: of.confirmations.length, diff: diff.slice(0, told) },
-        metadata: { rollback: row.id, provenance: different(of.provenance).slice(0, told) },
+        outputs: { changes: diff.length, confirmed: of.confirmations.length, diff: diff.slice(0, maxListed) },
+        metadata: { rollback: row.id, provenance: different(of.provenance).slice(0, maxListed) },
       });
       return { commitId: row.id, diff, receiptId };
     },
@@ -100,9 +100,7 @@ export function createConclude(deps: ConcludeDeps) {
       const restored = stored !== null && staged.base !== null && stored.version < staged.base.version;
       const who = restored ? "a rollback" : by === null ? "another commit" : nameOf(rows.find(by));
       const advice =
-        stored === null
-          ? "Abandon it and begin another one."
-          : "Stage the edit again on the current text, or abandon the commit.";
+        stored === null ? "Abandon it and begin another one." : "Stage the edit again on the current text, or abandon the commit.";
       return new LancelotError(
         "conflict",
         `The item ${staged.itemId} was ${what} by ${who} since this edit was staged, so the commit was not applied. ${advice}`,

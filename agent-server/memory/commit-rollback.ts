@@ -1,5 +1,5 @@
 import type { Storage } from "../storage/storage.ts";
-import { type Overfull, overfullSentence } from "./core-block-caps.ts";
+import { type Overfull, overfullMessage } from "./core-block-caps.ts";
 import type { CommitRow, CommitRows } from "./commit-rows.ts";
 import { nameOf } from "./commit-rows.ts";
 import type { Change } from "./commit-draft.ts";
@@ -23,14 +23,14 @@ export interface RollbackDeps {
 /** Changed items of a commit that are checked one by one before the rest. */
 const looked = 100;
 /** The maximum of `rollback` with `last`. */
-const mostAtOnce = 50;
+const maxCommits = 50;
 
 /**
  * Rollbacks. A commit is in force with those of its items that no other commit in force rolled back. A rollback restores the earlier
  * images whole, and is itself a commit that can be rolled back. Thus the commits in force that changed an item form a stack, and
  * the top one can be rolled back exactly.
  */
-export function createRollbacks(deps: RollbackDeps) {
+export function createCommitRollbacks(deps: RollbackDeps) {
   const { store, rows, images } = deps;
   const { db } = deps.storage;
   const laterOnBlock = db.prepare<[number, string, string], Pick<CommitRow, "id" | "status" | "rollback_of">>(
@@ -65,7 +65,7 @@ export function createRollbacks(deps: RollbackDeps) {
       const row = rows.find(commitId);
       if (row === null) return `A commit in another workspace changed ${named} since. Roll it back there first.`;
       if (row.rollback_of !== "[]" || !inForce(commitId).has(change.itemId)) continue;
-      const last = rows.inForce(mostAtOnce).findIndex(({ id }) => id === target.id) + 1;
+      const last = rows.inForce(maxCommits).findIndex(({ id }) => id === target.id) + 1;
       const or = last > 1 ? `, or the last ${String(last)}` : "";
       return `The ${nameOf(row)} changed ${named} since: roll that back first${or}.`;
     }
@@ -145,7 +145,7 @@ export function createRollbacks(deps: RollbackDeps) {
         }
       }
       const overfull = deps.caps(changes).find(({ block }) => itemIds !== null || !isExact(block, targets));
-      return overfull === undefined ? { changes } : { refusal: overfullSentence(overfull) };
+      return overfull === undefined ? { changes } : { refusal: overfullMessage(overfull) };
     },
     /** Updates whether commits are in force, after their rollback was rolled back in whole or in part. */
     settle(commitIds: readonly string[]): void {

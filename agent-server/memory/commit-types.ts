@@ -26,7 +26,7 @@ export interface RolledBack {
   readonly diff: readonly MemoryDiff[];
 }
 
-export type RollbackWish = { readonly reason: string } & (
+export type RollbackRequest = { readonly reason: string } & (
   | { readonly commitId: string; readonly itemIds?: readonly string[] | undefined }
   | { readonly last: number }
 );
@@ -63,7 +63,7 @@ export interface Commits {
    * caller may run it inside its own transaction.
    */
   apply(edits: readonly GatedEdit[], author: Author, of: { readonly reason: string; readonly parentId: string | null }): Finished;
-  rollback(wish: RollbackWish, author: Author, parentId: string | null): RolledBack;
+  rollback(request: RollbackRequest, author: Author, parentId: string | null): RolledBack;
   list(params: { readonly questId?: string | undefined; readonly limit: number; readonly cursor?: string | undefined }): {
     items: MemoryCommit[];
     nextCursor?: string;

@@ -5,14 +5,14 @@ import type { Ledger } from "../receipts/receipts.ts";
 import type { Storage } from "../storage/storage.ts";
 import { createCaps } from "./core-block-caps.ts";
 import { type CommitRow, createCommitRows } from "./commit-rows.ts";
-import { createConclude } from "./commit-finish.ts";
+import { createCommitFinish } from "./commit-finish.ts";
 import { createDrafts, type Draft } from "./commit-draft.ts";
 import { createImages, diffOf } from "./commit-images.ts";
-import type { Commits, Finished, QuarantineStore, RollbackWish, RolledBack, Staged, StoredQuarantine } from "./commit-types.ts";
+import type { Commits, Finished, QuarantineStore, RollbackRequest, RolledBack, Staged, StoredQuarantine } from "./commit-types.ts";
 import type { Author, GatedEdit, Gates, MemoryStore, ProposedEdit } from "./item-types.ts";
 import { createQuarantineEdit } from "./quarantine-edit.ts";
 import { toQuarantineEntry } from "./quarantine-entry-view.ts";
-import { createRollbacks } from "./commit-rollback.ts";
+import { createCommitRollbacks } from "./commit-rollback.ts";
 import type { MemorySettings } from "./memory-settings.ts";
 import { createStagedEdits } from "./staged-edit-rows.ts";
 
@@ -38,10 +38,10 @@ export interface CommitsDeps {
 }
 
 /** Changes of one commit in a list. */
-const mostListed = 200;
+const maxListedChanges = 200;
 
 /** Edits in one open commit. */
-const mostEdits = 1_000;
+const maxEdits = 1_000;
 
 /**
  * Commits: the only way to change an item. A commit is staged in the database and takes effect when it is finished,
@@ -61,8 +61,8 @@ export function createCommits(deps: CommitsDeps): Commits {
     estimateTokens: deps.estimateTokens,
     cap: (block) => deps.settings().block_tokens[block],
   });
-  const rollbacks = createRollbacks({ storage, store, rows, images, caps, snapshots: () => deps.settings().snapshots, now });
-  const { finish: conclude, conflict } = createConclude({ ...deps, rows, images, caps });
+  const rollbacks = createCommitRollbacks({ storage, store, rows, images, caps, snapshots: () => deps.settings().snapshots, now });
+  const { finish: conclude, conflict } = createCommitFinish({ ...deps, rows, images, caps });
   const quarantineEdit = createQuarantineEdit({ quarantine, store });
 
   const verify = (entry: StoredQuarantine): QuarantineEntry["verifier"] => {
@@ -105,14 +105,14 @@ export function createCommits(deps: CommitsDeps): Commits {
     return row;
   };
 
-  const edit = (commitId: string, wish: ProposedEdit, author: Author, parentId: string | null): Staged => {
+  const edit = (commitId: string, proposed: ProposedEdit, author: Author, parentId: string | null): Staged => {
     const { author: begunBy } = openOf(commitId, author);
     if (begunBy !== author.by) {
       throw new LancelotError("denied", "Another author began this commit. Begin your own.", {
         data: { rule: "commit-author" },
       });
     }
-    const verdict = deps.gates.judge(wish, author);
+    const verdict = deps.gates.judge(proposed, author);
     if (verdict.kind === "refuse") {
       const { rule, message } = verdict.problem;
       // The action of the caller has its own receipt for the denial, so only a call without one is recorded here.
@@ -121,7 +121,7 @@ export function createCommits(deps: CommitsDeps): Commits {
           {
             actionType: "system",
             actionName: "memory.edit",
-            inputs: { commitId, op: wish.op, target: wish.target },
+            inputs: { commitId, op: proposed.op, target: proposed.target },
             riskTier: "T1",
             parentId,
             questId: author.questId,
@@ -136,15 +136,15 @@ export function createCommits(deps: CommitsDeps): Commits {
       const staged = stagedEdits.of(commitId);
       for (const one of staged) draft.replay(one);
       const { target, content } = verdict.edit;
-      const told = { target, content, notes: verdict.notes };
-      const why = verdict.kind === "quarantine" ? verdict.why : ownersWord(verdict.edit, author, draft);
+      const report = { target, content, notes: verdict.notes };
+      const why = verdict.kind === "quarantine" ? verdict.why : approvalReason(verdict.edit, author, draft);
       if (why !== null) {
         const quarantineId = quarantineEdit({ draft, edit: verdict.edit, author, commitId, why, isFinished });
         announce();
-        return { ...told, index: null, outcome: quarantineId === null ? "reinforced" : "quarantined", quarantineId };
+        return { ...report, index: null, outcome: quarantineId === null ? "reinforced" : "quarantined", quarantineId };
       }
-      if (staged.length >= mostEdits) {
-        throw new LancelotError("too_large", `A commit can hold at most ${String(mostEdits)} edits. Finish this one and begin another.`);
+      if (staged.length >= maxEdits) {
+        throw new LancelotError("too_large", `A commit can hold at most ${String(maxEdits)} edits. Finish this one and begin another.`);
       }
       const stale = draft.stale();
       const one = draft.stage(verdict.edit);
@@ -152,13 +152,13 @@ export function createCommits(deps: CommitsDeps): Commits {
       if (stale.has(one.itemId)) stagedEdits.removeOf(commitId, one.itemId);
       const index = stagedEdits.add(commitId, one);
       const known = one.confirms !== null;
-      return { ...told, index: known ? null : index, outcome: known ? "reinforced" : "staged", quarantineId: null };
+      return { ...report, index: known ? null : index, outcome: known ? "reinforced" : "staged", quarantineId: null };
     });
   };
   /** Why an edit of the owner's own statement needs approval; null when it does not, as with the owner's words as evidence. */
-  const ownersWord = (wished: GatedEdit, { by }: Author, draft: Draft): string | null => {
-    if (by === "owner" || wished.op === "insert" || wished.provenance.source === "user") return null;
-    const item = store.get(draft.find(wished).id);
+  const approvalReason = (edit: GatedEdit, { by }: Author, draft: Draft): string | null => {
+    if (by === "owner" || edit.op === "insert" || edit.provenance.source === "user") return null;
+    const item = store.get(draft.find(edit).id);
     return item !== null && item.provenance.source === "user" && item.tier !== "working"
       ? "You wrote this text. Only you can change it, or a message of yours as evidence."
       : null;
@@ -206,10 +206,10 @@ export function createCommits(deps: CommitsDeps): Commits {
       return { ...finished, quarantined: [] };
     });
 
-  const takeBack = (
+  const rollBack = (
     targets: readonly CommitRow[],
     itemIds: readonly string[] | null,
-    wish: RollbackWish,
+    request: RollbackRequest,
     by: Author,
     parentId: string | null,
   ) => {
@@ -218,7 +218,7 @@ export function createCommits(deps: CommitsDeps): Commits {
       const which = targets.length === 1 ? `The commit ${targets[0]?.id ?? ""}` : `The last ${String(targets.length)} commits`;
       throw new LancelotError("conflict", `${which} cannot be rolled back. ${plan.refusal}`);
     }
-    const reason = deps.scrub(wish.reason);
+    const reason = deps.scrub(request.reason);
     const ids = targets.map(({ id }) => id);
     const row = rows.get(begin(by, reason));
     const changes = plan.changes.map((change) => ({ ...change, reason }));
@@ -234,26 +234,23 @@ export function createCommits(deps: CommitsDeps): Commits {
     return { commitId: row.id, rolledBack: ids, diff: finished.diff };
   };
 
-  const rollback = (wish: RollbackWish, author: Author, parentId: string | null): RolledBack =>
+  const rollback = (request: RollbackRequest, author: Author, parentId: string | null): RolledBack =>
     storage.transaction(() => {
-      if ("last" in wish) {
-        const targets = rows.inForce(wish.last);
-        if (targets.length < wish.last) {
-          throw new LancelotError(
-            "conflict",
-            `Only ${String(targets.length)} commits can be rolled back, not ${String(wish.last)}.`,
-          );
+      if ("last" in request) {
+        const targets = rows.inForce(request.last);
+        if (targets.length < request.last) {
+          throw new LancelotError("conflict", `Only ${String(targets.length)} commits can be rolled back, not ${String(request.last)}.`);
         }
-        return takeBack(targets, null, wish, author, parentId);
+        return rollBack(targets, null, request, author, parentId);
       }
-      const row = rows.get(wish.commitId);
-      if (row.status !== "open") return takeBack([row], wish.itemIds ?? null, wish, author, parentId);
+      const row = rows.get(request.commitId);
+      if (row.status !== "open") return rollBack([row], request.itemIds ?? null, request, author, parentId);
       drop(row.id);
       announce();
       return { commitId: null, rolledBack: [row.id], diff: [] };
     });
 
-  const toCommit = (row: CommitRow, most = mostListed): MemoryCommit => {
+  const toCommit = (row: CommitRow, most = maxListedChanges): MemoryCommit => {
     return {
       id: row.id,
       status: row.status,
@@ -322,7 +319,6 @@ export function createCommits(deps: CommitsDeps): Commits {
 
 function readCursor(cursor: string | undefined): number {
   if (cursor === undefined) return Number.MAX_SAFE_INTEGER;
-  if (!/^\d{1,15}$/.test(cursor))
-    throw new LancelotError("invalid_params", "The cursor is invalid. Start from the first page.");
+  if (!/^\d{1,15}$/.test(cursor)) throw new LancelotError("invalid_params", "The cursor is invalid. Start from the first page.");
   return Number(cursor);
 }

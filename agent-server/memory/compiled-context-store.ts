@@ -18,7 +18,7 @@ export interface Contexts {
 
 const Listed = CompiledContext.omit({ renderedPrompt: true });
 
-export function createContexts(deps: {
+export function createCompiledContextStore(deps: {
   readonly storage: Storage;
   /** Absolute path; `-` when no folder is open. */
   readonly workspace: string;

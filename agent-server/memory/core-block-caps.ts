@@ -82,7 +82,7 @@ function stored(image: ItemImage, derived: Derived | null): StoredItem {
 }
 
 /** The message for the user. */
-export function overfullSentence({ block, tokens, cap, here, entries }: Overfull): string {
+export function overfullMessage({ block, tokens, cap, here, entries }: Overfull): string {
   const where = here ? "" : ", as another workspace sees it,";
   const room = entries
     .slice(0, 3)

@@ -8,7 +8,7 @@ import { shorten } from "./compiler/shorten-to-tokens.ts";
 import { viewItem } from "./item-view.ts";
 import type { MemoryStore, StoredItem } from "./item-types.ts";
 import type { MemoryDeps } from "./types.ts";
-import type { OwnersFile } from "./owner-profile-files.ts";
+import type { OwnerProfileFile } from "./owner-profile-files.ts";
 import type { MemorySettings } from "./memory-settings.ts";
 
 /** An excluded candidate with its reason, as a message for the user. */
@@ -49,7 +49,7 @@ export interface CoreBlocksDeps {
   readonly estimateTokens: (text: string) => number;
   readonly soul: MemoryDeps["soul"];
   /** The owner's `USER.md` and `RULES.md`, redacted and shortened. */
-  readonly ownersFiles: () => readonly OwnersFile[];
+  readonly ownerFiles: () => readonly OwnerProfileFile[];
   readonly versions: BlockVersions;
   /** The reason an entry may not be compiled; null when it may. */
   readonly filter: SecurityFilter;
@@ -65,7 +65,7 @@ const remembered = 32;
 
 /** The core blocks, from memory, the soul and the owner's files. Nothing here is stored. */
 export function createCoreBlocks(deps: CoreBlocksDeps): CoreBlocks {
-  const { store, settings, estimateTokens, soul, ownersFiles, versions, now = Date.now } = deps;
+  const { store, settings, estimateTokens, soul, ownerFiles, versions, now = Date.now } = deps;
   const shortened = new Map<string, string>();
 
   const once = (key: string, make: () => string): string => {
@@ -87,7 +87,7 @@ export function createCoreBlocks(deps: CoreBlocksDeps): CoreBlocks {
   };
 
   /** The part of a file that fits beside the entries. */
-  const ownersFile = ({ name, text }: OwnersFile, entries: readonly StoredItem[], cap: number, share: number): string => {
+  const ownersFile = ({ name, text }: OwnerProfileFile, entries: readonly StoredItem[], cap: number, share: number): string => {
     const more = `There is more in ${name}.`;
     let room = Math.min(share, cap);
     for (;;) {
@@ -101,7 +101,7 @@ export function createCoreBlocks(deps: CoreBlocksDeps): CoreBlocks {
 
   const parts: CoreBlocks["parts"] = ({ outside, scale, now: at, filter = deps.filter }) => {
     const caps = settings().block_tokens;
-    const files = ownersFiles();
+    const files = ownerFiles();
     return CoreBlockName.options.map((block) => {
       const cap = caps[block];
       const share = Math.floor(cap * scale);
@@ -117,8 +117,8 @@ export function createCoreBlocks(deps: CoreBlocksDeps): CoreBlocks {
         if (reason !== null) excluded.push({ id, reason });
         return reason === null;
       });
-      const { kept, leftOut } = fit(allowed, cap, (entries) => estimateTokens(textOf("", entries)));
-      excluded.push(...leftOut.map(({ unit, tooLong }) => ({ id: unit.id, reason: noRoom(block, cap, tooLong) })));
+      const { kept, excludedUnits } = fit(allowed, cap, (entries) => estimateTokens(textOf("", entries)));
+      excluded.push(...excludedUnits.map(({ unit, tooLong }) => ({ id: unit.id, reason: noRoom(block, cap, tooLong) })));
       const file = files.find(({ name }) => name === fileOf[block]);
       if (file === undefined || !outside) {
         if (file !== undefined) excluded.push({ id: `file:${file.name}`, reason: elsewhere });

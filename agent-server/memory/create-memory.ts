@@ -4,20 +4,20 @@ import { createBlockVersions } from "./core-block-versions.ts";
 import { createCommits } from "./commits.ts";
 import { createCompiler } from "./compiler/compiler.ts";
 import { createSecurityFilter } from "./compiler/security-filter.ts";
-import { createContexts } from "./compiled-context-store.ts";
+import { createCompiledContextStore } from "./compiled-context-store.ts";
 import { createCoreBlocks } from "./core-blocks.ts";
 import { createEpisodes, createTextOf } from "./episodes.ts";
 import { createGates } from "./gates/gates.ts";
-import { createOrders } from "./gates/instruction-rules.ts";
+import { createInstructionRules } from "./gates/instruction-rules.ts";
 import { scrub } from "./gates/secret-gate.ts";
 import { viewItem } from "./item-view.ts";
 import { createMemoryJobs } from "./jobs/memory-jobs.ts";
 import type { Memory, MemoryDeps } from "./types.ts";
-import { createNotice } from "./change-notice.ts";
-import { createOwnersFiles } from "./owner-profile-files.ts";
+import { createChangeNotice } from "./change-notice.ts";
+import { createOwnerProfileFiles } from "./owner-profile-files.ts";
 import { placeOf } from "./statement-placement.ts";
 import { createQuarantineStore } from "./quarantine-store.ts";
-import { createVerify } from "./quarantine-entry-check.ts";
+import { createQuarantineCheck } from "./quarantine-entry-check.ts";
 import { createQuarantine } from "./quarantine.ts";
 import { createMemoryIndex } from "./search/text-index.ts";
 import { minScore } from "./search/search-ranking.ts";
@@ -35,27 +35,27 @@ export function createMemory(deps: MemoryDeps): Memory {
   const workspace = deps.workspace ?? noWorkspace;
   const settings = createMemorySettings({ configDir, dataDir, onProblem: log });
   const textOf = createTextOf(timeline);
-  const notice = createNotice(storage, () => deps.emit("memory", {}));
+  const notice = createChangeNotice(storage, () => deps.emit("memory", {}));
   const { changed } = notice;
 
   const index = createMemoryIndex(storage);
   const store = createMemoryStore({ storage, index, textOf, workspace });
   const rows = createQuarantineStore({ storage, workspace, now });
-  const orders = configDir === null ? null : createOrders(configDir, log);
-  const gates = createGates({ redactor, sanitizer, orders, settings, forbids, evidence, log });
+  const instructions = configDir === null ? null : createInstructionRules(configDir, log);
+  const gates = createGates({ redactor, sanitizer, instructions, settings, forbids, evidence, log });
   const commits = createCommits({
     ...{ storage, store, gates, ledger, settings, estimateTokens, workspace, now, changed },
     quarantine: rows,
     scrub: (text) => scrub(text, redactor),
-    verify: createVerify({ store, gates }),
+    verify: createQuarantineCheck({ store, gates }),
   });
   const quarantine = createQuarantine({ storage, store, commits, rows, gates, ledger, redactor, now, workspace, changed });
   const search = createMemorySearch({ storage, store, textOf, workspace, now });
   const filter = createSecurityFilter({ sanitizer, redactor });
-  const contexts = createContexts({ storage, workspace, settings });
+  const contexts = createCompiledContextStore({ storage, workspace, settings });
   const blocks = createCoreBlocks({
     ...{ store, settings, estimateTokens, soul: deps.soul, filter, now },
-    ownersFiles: createOwnersFiles({ dataDir, redactor }),
+    ownerFiles: createOwnerProfileFiles({ dataDir, redactor }),
     versions: createBlockVersions(storage, workspace),
   });
   const compiler = createCompiler({
@@ -74,8 +74,7 @@ export function createMemory(deps: MemoryDeps): Memory {
   /** Refuses calls while memory is off. */
   function on<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => R {
     return (...args) => {
-      if (!deps.enabled())
-        throw new LancelotError("disabled", "Memory is off (flag MEMORY_VNEXT).", { data: { flag: "MEMORY_VNEXT" } });
+      if (!deps.enabled()) throw new LancelotError("disabled", "Memory is off (flag MEMORY_VNEXT).", { data: { flag: "MEMORY_VNEXT" } });
       return work(...args);
     };
   }
@@ -131,7 +130,7 @@ export function createMemory(deps: MemoryDeps): Memory {
     staged: on(commits.staged),
     finish: on((commitId, author, parentId) => commits.finish(commitId, author, parentId ?? null)),
     abandon: on(commits.abandon),
-    rollback: on((wish, author, parentId) => commits.rollback(wish, author, parentId ?? null)),
+    rollback: on((request, author, parentId) => commits.rollback(request, author, parentId ?? null)),
     commits: on(commits.list),
     commit: on(commits.get),
     lastCommits: on(commits.last),

@@ -20,7 +20,7 @@ export function shortLine(text: string, most: number): string {
 }
 
 /** A duration for people: `8 seconds`, `3 minutes`, `1 hour 5 minutes`. */
-export function wordDuration(ms: number): string {
+export function durationText(ms: number): string {
   const seconds = Math.max(1, Math.round(ms / 1_000));
   if (seconds < 60) return amount(seconds, "second");
   const minutes = Math.round(seconds / 60);
@@ -44,7 +44,7 @@ export function experienceText({ outcome, actions, durationMs }: Omit<TaskEnd, "
   return [
     request === null ? null : `Asked: ${shortLine(request, bounds.request)}`,
     did.length === 0 ? "Done without tools." : `Did: ${shown}${more > 0 ? ` and ${String(more)} more` : ""}.`,
-    `Outcome: ${outcome}, after ${wordDuration(durationMs)}.`,
+    `Outcome: ${outcome}, after ${durationText(durationMs)}.`,
   ]
     .filter((line) => line !== null)
     .join("\n");

@@ -106,9 +106,9 @@ export function createMemoryStore(deps: MemoryStoreDeps): MemoryStore {
     bySeq: (seqs) => findSeqs.all({ seqs: JSON.stringify(seqs), workspace }).map(itemOfRow),
     block: (block) => orderEntries(ofBlock.all({ block, workspace }).map(itemOfRow)),
     list: ({ tiers, now, limit, namespace = null, questId = null, kind = null, before = Number.MAX_SAFE_INTEGER }) => {
-      const wish = { now, limit, namespace, questId, kind, before: BigInt(before) };
+      const params = { now, limit, namespace, questId, kind, before: BigInt(before) };
       return ["", workspace]
-        .flatMap((place) => tiers.flatMap((tier) => (namespace === null ? newest : newestOfNamespace).all({ ...wish, place, tier })))
+        .flatMap((place) => tiers.flatMap((tier) => (namespace === null ? newest : newestOfNamespace).all({ ...params, place, tier })))
         .toSorted((a, b) => b.seq - a.seq)
         .slice(0, limit)
         .map(itemOfRow);

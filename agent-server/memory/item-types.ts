@@ -112,7 +112,7 @@ export interface MemoryIndex {
   remove(seq: number): void;
 }
 
-export interface SearchWish {
+export interface SearchQuery {
   readonly query: string;
   readonly tiers: readonly MemoryTier[];
   /** Visible namespaces: `global`, `workspace`, quests of this workspace. Null: all. */
@@ -197,7 +197,7 @@ export interface MemoryStore {
 
 /** Search. Quarantined edits are never found. */
 export interface MemorySearch {
-  search(wish: SearchWish, cursor?: string): { found: Found[]; nextCursor?: string };
+  search(query: SearchQuery, cursor?: string): { found: Found[]; nextCursor?: string };
   /** The item that a text clearly names, or a few candidates. */
   meant(text: string, questId: string | null): { item: StoredItem | null; candidates: StoredItem[] };
 }

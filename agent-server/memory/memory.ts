@@ -1,6 +1,6 @@
 // The public interface of memory: other modules import this file alone.
-export type { CompileWish, Memory, MemoryActions, MemoryDeps, RecallQuests } from "./types.ts";
-export type { Finished, RollbackWish, RolledBack, Staged } from "./commit-types.ts";
+export type { CompileQuery, Memory, MemoryActions, MemoryDeps, RecallQuests } from "./types.ts";
+export type { Finished, RollbackRequest, RolledBack, Staged } from "./commit-types.ts";
 export type { Author, Evidence, ProposedEdit, Timeline, TimelineMessage } from "./item-types.ts";
 export { createMemory } from "./create-memory.ts";
 export { withoutQuotations } from "./quest/owner-command-forms.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Redactor } from "../security/security.ts";
 
 /** A redacted owner profile file of the data folder. */
-export interface OwnersFile {
+export interface OwnerProfileFile {
   readonly name: string;
   readonly text: string;
 }
@@ -12,7 +12,7 @@ export interface OwnersFile {
 const maxBytes = 8_192;
 
 /** The current `USER.md` and `RULES.md`. A file is read again only after it changed. */
-export function createOwnersFiles({ dataDir, redactor }: { dataDir: string; redactor: Redactor }): () => OwnersFile[] {
+export function createOwnerProfileFiles({ dataDir, redactor }: { dataDir: string; redactor: Redactor }): () => OwnerProfileFile[] {
   const known = new Map<string, { stamp: string; text: string }>();
 
   const read = (name: string): string => {

@@ -8,7 +8,7 @@ export type Verify = (entry: StoredQuarantine) => QuarantineEntry["verifier"];
  * Current problems of a quarantined entry: findings of the gates, changes of its item since, and findings
  * about the whole block with the entry in it. Decided entries have none.
  */
-export function createVerify({ store, gates }: { readonly store: MemoryStore; readonly gates: Gates }): Verify {
+export function createQuarantineCheck({ store, gates }: { readonly store: MemoryStore; readonly gates: Gates }): Verify {
   const together = ({ edit, itemId }: StoredQuarantine): MemoryProblem[] => {
     if (!edit.target.startsWith("core:") || edit.content === null || edit.op === "delete") return [];
     const block = edit.target.slice("core:".length) as Parameters<MemoryStore["block"]>[0];
@@ -38,8 +38,7 @@ const keyOf = ({ rule, message }: MemoryProblem): string => `${rule} ${message}`
 function ofItem({ itemId, itemVersion, edit }: StoredQuarantine, store: MemoryStore): MemoryProblem[] {
   if (itemId === null) return [];
   const item = store.get(itemId);
-  if (edit.op === "set_aside")
-    return item === null ? [] : [{ rule: "memory.changed", message: "The item is already restored." }];
+  if (edit.op === "set_aside") return item === null ? [] : [{ rule: "memory.changed", message: "The item is already restored." }];
   if (item === null) return [{ rule: "memory.changed", message: "The item to change no longer exists." }];
   if (item.version !== itemVersion) return [{ rule: "memory.changed", message: "The item to change was edited since." }];
   return [];

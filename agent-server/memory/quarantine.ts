@@ -9,7 +9,7 @@ import { imageOf, targetOf } from "./item-rows.ts";
 import type { Commits, Finished, QuarantineStore, StoredQuarantine } from "./commit-types.ts";
 import type { Author, Gates, MemoryStore, StoredItem } from "./item-types.ts";
 import { toQuarantineEntry } from "./quarantine-entry-view.ts";
-import { createVerify } from "./quarantine-entry-check.ts";
+import { createQuarantineCheck } from "./quarantine-entry-check.ts";
 import { createSelectItem } from "./select-item.ts";
 
 export interface QuarantineDeps {
@@ -54,7 +54,7 @@ export interface Quarantine {
 /** Edits that wait for the owner. They are not searched or compiled before they are approved (requirement Y4). */
 export function createQuarantine(deps: QuarantineDeps): Quarantine {
   const { storage, store, commits, rows, ledger, redactor, now, workspace } = deps;
-  const verify = createVerify(deps);
+  const verify = createQuarantineCheck(deps);
   const select = createSelectItem({ storage, workspace });
   const toEntry = (stored: StoredQuarantine): QuarantineEntry => toQuarantineEntry(stored, store, verify(stored));
 
@@ -99,7 +99,7 @@ export function createQuarantine(deps: QuarantineDeps): Quarantine {
   };
 
   /** Restores a quarantined item by rolling its commit back, or with its text, id and dates when that is no longer possible. */
-  const putBack = (
+  const restore = (
     entry: StoredQuarantine,
     author: Author,
     reason: string,
@@ -151,7 +151,7 @@ export function createQuarantine(deps: QuarantineDeps): Quarantine {
         const by: Author = { by: "owner", questId: entry.questId };
         const { commitId, diff } =
           entry.edit.op === "set_aside"
-            ? putBack(entry, by, why, parentId)
+            ? restore(entry, by, why, parentId)
             : commits.apply([{ ...entry.edit, selector: entry.itemId ?? entry.edit.selector }], by, { reason: why, parentId });
         const promoted = settle(entry, { status: "promoted", reason, promotedBy: commitId });
         receipt("memory.promote", entry, { parentId, outputs: { commitId, changes: diff.length }, commitId });

@@ -8,7 +8,7 @@ import type { ItemImage } from "./item-types.ts";
 /** A commit's changes so far; null for a deleted item. */
 export type Overlay = ReadonlyMap<string, ItemImage | null>;
 
-export interface SelectWish {
+export interface ItemSelector {
   readonly target: MemoryTarget;
   readonly selector: string;
   /** Searched first. */
@@ -49,9 +49,9 @@ export function createSelectItem(of: { readonly storage: Storage; readonly works
   );
 
   /** @throws LancelotError `invalid_params` when nothing matches, `conflict` when several items do */
-  return (wish: SelectWish, overlay: Overlay): ItemImage => {
-    const { target, selector } = wish;
-    const place = { ...placeOfTarget(target), workspace, now: wish.now, questId: wish.questId };
+  return (request: ItemSelector, overlay: Overlay): ItemImage => {
+    const { target, selector } = request;
+    const place = { ...placeOfTarget(target), workspace, now: request.now, questId: request.questId };
     const load = (id: string): ItemImage | null => {
       if (overlay.has(id)) return overlay.get(id) ?? null;
       const row = byId.get({ id, workspace });
@@ -75,7 +75,7 @@ export function createSelectItem(of: { readonly storage: Storage; readonly works
       ...of(staged).filter(({ content }) => textKey(content) === key),
       ...byKey.all({ ...place, key }).flatMap((row) => (overlay.has(row.id) ? [] : [itemOfRow(row)])),
     ]);
-    const here = whole.filter(({ namespace }) => namespace === wish.namespace);
+    const here = whole.filter(({ namespace }) => namespace === request.namespace);
     const exact = here.length === 1 ? here : whole;
     if (exact.length > 1) throw ambiguous(target, exact);
     if (exact[0] !== undefined) return exact[0];

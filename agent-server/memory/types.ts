@@ -13,9 +13,9 @@ import type { Ledger } from "../receipts/receipts.ts";
 import type { Log, Redactor, Sanitizer } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Author, Evidence, ProposedEdit, Timeline } from "./item-types.ts";
-import type { Finished, RollbackWish, RolledBack, Staged } from "./commit-types.ts";
+import type { Finished, RollbackRequest, RolledBack, Staged } from "./commit-types.ts";
 
-export interface CompileWish {
+export interface CompileQuery {
   readonly objective: string;
   readonly questId: string | null;
   readonly mode: "normal" | "crusader";
@@ -52,7 +52,7 @@ export interface Memory {
   staged(commitId: string): { author: Author; edits: readonly { op: string; target: string; content: string | null; reason: string }[] };
   finish(commitId: string, author: Author, parentId?: string | null): Finished;
   abandon(commitId: string, author: Author): void;
-  rollback(wish: RollbackWish, author: Author, parentId?: string | null): RolledBack;
+  rollback(request: RollbackRequest, author: Author, parentId?: string | null): RolledBack;
   commits(params: Params<"memory.commits">): Result<"memory.commits">;
   commit(id: string): MemoryCommit;
   /** The commits that a rollback of the last `count` would roll back, newest first. */
@@ -75,7 +75,7 @@ export interface Memory {
   /** The item that the text names, or the candidates. */
   meant(text: string, questId: string | null): { item: MemoryItem | null; candidates: MemoryItem[] };
 
-  compile(wish: CompileWish): CompiledContext;
+  compile(query: CompileQuery): CompiledContext;
   contexts(params: Params<"memory.contexts">): Result<"memory.contexts">;
   context(id: string): CompiledContext;
 
@@ -145,7 +145,7 @@ export interface MemoryActions {
 export interface RecallQuests {
   /** The text that memory is searched with. */
   objective(questId: string): string;
-  mode(questId: string): CompileWish["mode"];
+  mode(questId: string): CompileQuery["mode"];
   /** The word in the marks around data in the quest's prompts. */
   marker(questId: string): string;
   /** Shows a warning in the quest unless it is shown there already. */

@@ -12,7 +12,7 @@ import type { CommandRoom } from "./command/run-command-line.ts";
 import type { Locks } from "../workspace/path-locks.ts";
 import type { Outliner } from "../workspace/outline/outline.ts";
 import type { Touch } from "../workspace/checkpoints/checkpoints.ts";
-import type { MemoryActs } from "./memory/memory-actions.ts";
+import type { MemoryActionFactory } from "./memory/memory-actions.ts";
 import type { FilePath } from "../workspace/file-operations.ts";
 import type { RepositoryMoves } from "../workspace/git/repository-moves.ts";
 import type { IntentSpec, Provider, Result } from "../execution/pipeline.ts";
@@ -44,7 +44,7 @@ export interface Scope {
   /** For tools that are `routed`: does it by whoever can. */
   readonly attempt: Attempt;
   /** What can be done to what is remembered; null without a memory. */
-  readonly memory: MemoryActs | null;
+  readonly memory: MemoryActionFactory | null;
   /** Whether a switch of the owner's is on. */
   readonly flag: (name: FlagName) => boolean;
   /** What stands for secrets in this quest; null for calls without one. */

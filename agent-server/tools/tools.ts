@@ -26,7 +26,7 @@ import { createKeeping } from "../workspace/checkpoints/checkpoint-services.ts";
 import { createRestore } from "../execution/restore.ts";
 import { createFabric } from "./tool-runner.ts";
 import { createLocks } from "../workspace/path-locks.ts";
-import { createMemoryActs } from "./memory/memory-actions.ts";
+import { createMemoryActionFactory } from "./memory/memory-actions.ts";
 import { createMemoryService, type MemoryService } from "./memory/memory-service.ts";
 import { createOutliner } from "../workspace/outline/outline.ts";
 import { outlineFile } from "../workspace/outline/workspace-outline.ts";
@@ -300,7 +300,7 @@ export function createTools(deps: ToolsDeps): Tools {
     if (own !== null || tool.routed !== true) return own;
     return router.problem({ capability: tool.capability, action: tool.action });
   };
-  const memory = deps.memory === undefined ? null : createMemoryActs({ memory: deps.memory, redactor });
+  const memory = deps.memory === undefined ? null : createMemoryActionFactory({ memory: deps.memory, redactor });
   const outliner = createOutliner({ distDir: deps.distDir ?? null, askEditor });
   const fabric = {
     road,
@@ -362,7 +362,7 @@ export function createTools(deps: ToolsDeps): Tools {
       takeFailures: (questId) => toldWords(verifications.take(questId)),
       onFailure: verifications.onFailure,
     },
-    memory: deps.memory === undefined || memory === null ? null : createMemoryService({ memory: deps.memory, acts: memory, road }),
+    memory: deps.memory === undefined || memory === null ? null : createMemoryService({ memory: deps.memory, actions: memory, road }),
     routing,
     async close(timeoutMs = closeTimeout) {
       routing.close();

@@ -1,5 +1,5 @@
 /** An excluded unit, and whether it would not have fitted even alone. */
-export interface LeftOut<T> {
+export interface ExcludedUnit<T> {
   readonly unit: T;
   readonly tooLong: boolean;
 }
@@ -9,13 +9,17 @@ export interface LeftOut<T> {
  * A unit that alone exceeds `max` is excluded before any other.
  * @param measure tokens of a selection as rendered; it grows with the selection
  */
-export function fit<T>(units: readonly T[], max: number, measure: (kept: readonly T[]) => number): { kept: T[]; leftOut: LeftOut<T>[] } {
-  if (measure(units) <= max) return { kept: [...units], leftOut: [] };
+export function fit<T>(
+  units: readonly T[],
+  max: number,
+  measure: (kept: readonly T[]) => number,
+): { kept: T[]; excludedUnits: ExcludedUnit<T>[] } {
+  if (measure(units) <= max) return { kept: [...units], excludedUnits: [] };
   const fitting: T[] = [];
-  const leftOut: LeftOut<T>[] = [];
+  const excludedUnits: ExcludedUnit<T>[] = [];
   for (const unit of units) {
     if (measure([unit]) <= max) fitting.push(unit);
-    else leftOut.push({ unit, tooLong: true });
+    else excludedUnits.push({ unit, tooLong: true });
   }
   let fits = 0;
   let tooMany = fitting.length + 1;
@@ -24,6 +28,6 @@ export function fit<T>(units: readonly T[], max: number, measure: (kept: readonl
     if (measure(fitting.slice(0, middle)) <= max) fits = middle;
     else tooMany = middle;
   }
-  for (const unit of fitting.slice(fits)) leftOut.push({ unit, tooLong: false });
-  return { kept: fitting.slice(0, fits), leftOut };
+  for (const unit of fitting.slice(fits)) excludedUnits.push({ unit, tooLong: false });
+  return { kept: fitting.slice(0, fits), excludedUnits };
 }

@@ -6,13 +6,13 @@ import type { Storage } from "../../storage/storage.ts";
 import { type CoreBlocks, type Exclusion, textOf } from "../core-blocks.ts";
 import type { Contexts } from "../compiled-context-store.ts";
 import type { MemorySearch } from "../item-types.ts";
-import type { CompileWish, MemoryDeps } from "../types.ts";
+import type { CompileQuery, MemoryDeps } from "../types.ts";
 import type { MemorySettings } from "../memory-settings.ts";
 import { byPlace, createWorkingCandidates, retrieve, scoreFor } from "./prompt-candidates.ts";
 import { type Content, dataLines, dataParts, render, renderSmall } from "./render-context.ts";
 import type { SecurityFilter } from "./security-filter.ts";
 import { coreContent, fitWhole, selectData } from "./data-selection.ts";
-import { createTakenBack } from "./removed-content-filter.ts";
+import { createRemovedContentFilter } from "./removed-content-filter.ts";
 
 /** Compiles the memory part of a prompt (specification, 3: the context compiler). */
 export interface Compiler {
@@ -25,7 +25,7 @@ export interface Compiler {
    * `chat.small`: only core facts as one list of at most `smallTokens`, unless `maxTokens` is given. `maxTokens`
    * never exceeds `context_tokens` of the settings.
    */
-  compile(wish: CompileWish): CompiledContext;
+  compile(query: CompileQuery): CompiledContext;
 }
 
 export interface CompilerDeps {
@@ -58,23 +58,23 @@ const crusaderShare = 0.5;
 export function createCompiler(deps: CompilerDeps): Compiler {
   const { storage, ledger, redactor, search, minimalScore, blocks, contexts, settings, estimateTokens, soul, now = Date.now } = deps;
   const working = createWorkingCandidates(storage, deps.workspace);
-  const takenBack = createTakenBack(storage, deps.workspace);
+  const withoutRemoved = createRemovedContentFilter(storage, deps.workspace);
   const tokensOf = (text: string): number => (text === "" ? 0 : estimateTokens(text));
 
   /** Included and excluded items, from one state of the database. */
-  const select = (wish: CompileWish, max: number, at: number): { content: Content; excluded: Exclusion[] } => {
-    const limits = shared(settings(), wish.mode);
-    const filter = ofTask(deps.filter, wish.chat?.marker);
-    const parts = blocks.parts({ outside: wish.chat === undefined, scale: Math.min(1, max / limits.context_tokens), now: at, filter });
+  const select = (query: CompileQuery, max: number, at: number): { content: Content; excluded: Exclusion[] } => {
+    const limits = shared(settings(), query.mode);
+    const filter = ofTask(deps.filter, query.chat?.marker);
+    const parts = blocks.parts({ outside: query.chat === undefined, scale: Math.min(1, max / limits.context_tokens), now: at, filter });
     const core = parts.flatMap(({ entries }) => entries);
-    const small = wish.chat?.small === true;
-    const retrieved = takenBack(small ? [] : retrieve(search, { ...wish, limit: limits.retrieved_items, now: at }), core);
+    const small = query.chat?.small === true;
+    const retrieved = withoutRemoved(small ? [] : retrieve(search, { ...query, limit: limits.retrieved_items, now: at }), core);
     const { data, excluded } = selectData({
-      working: small ? [] : working(wish.questId, at),
+      working: small ? [] : working(query.questId, at),
       retrieved: retrieved.kept,
       core,
       limits,
-      minimalScore: scoreFor(wish.objective, minimalScore),
+      minimalScore: scoreFor(query.objective, minimalScore),
       filter,
       estimateTokens,
     });
@@ -86,7 +86,7 @@ export function createCompiler(deps: CompilerDeps): Compiler {
         archival: data.archival.toSorted(byPlace),
       },
     };
-    const whole = fitWhole(content, max, (some) => tokensOf(textFor(some, wish)));
+    const whole = fitWhole(content, max, (some) => tokensOf(textFor(some, query)));
     return {
       content: whole.content,
       excluded: [...parts.flatMap((part) => part.excluded), ...retrieved.excluded, ...excluded, ...whole.excluded],
@@ -94,27 +94,27 @@ export function createCompiler(deps: CompilerDeps): Compiler {
   };
 
   return {
-    compile(wish) {
+    compile(query) {
       const at = now();
       const { context_tokens } = settings();
-      const max = Math.min(wish.maxTokens ?? (wish.chat?.small === true ? smallTokens : context_tokens), context_tokens);
-      const { content, excluded } = storage.db.transaction(() => select(wish, max, at)).deferred();
-      const renderedPrompt = textFor(content, wish);
+      const max = Math.min(query.maxTokens ?? (query.chat?.small === true ? smallTokens : context_tokens), context_tokens);
+      const { content, excluded } = storage.db.transaction(() => select(query, max, at)).deferred();
+      const renderedPrompt = textFor(content, query);
       const tokenEstimate = tokensOf(renderedPrompt);
       const includedItemIds = [...content.blocks.flatMap(({ entries }) => entries), ...dataParts.flatMap((part) => content.data[part])].map(
         ({ id }) => id,
       );
       const breakdown = tokensByPart(content, tokenEstimate, tokensOf);
-      const objective = redactor.text(wish.objective).text;
+      const objective = redactor.text(query.objective).text;
 
       const receiptId = ledger.record(
         {
           actionType: "system",
           actionName: "memory.compile",
-          inputs: { objective: start(objective, receiptObjective), questId: wish.questId, mode: wish.mode, maxTokens: max },
+          inputs: { objective: start(objective, receiptObjective), questId: query.questId, mode: query.mode, maxTokens: max },
           riskTier: "T0",
-          questId: wish.questId,
-          parentId: wish.parentId ?? null,
+          questId: query.questId,
+          parentId: query.parentId ?? null,
         },
         {
           status: "success",
@@ -131,8 +131,8 @@ export function createCompiler(deps: CompilerDeps): Compiler {
         contextId: randomUUID(),
         createdAt: new Date(at).toISOString(),
         objective: start(objective, keptObjective),
-        questId: wish.questId,
-        mode: wish.mode,
+        questId: query.questId,
+        mode: query.mode,
         soulVersion: soul()?.version ?? null,
         includedBlocks: content.blocks.filter(({ head, entries }) => textOf(head, entries) !== "").map(({ block }) => block),
         includedItemIds,
@@ -149,12 +149,12 @@ export function createCompiler(deps: CompilerDeps): Compiler {
   };
 }
 
-function textFor(content: Content, { chat }: CompileWish): string {
+function textFor(content: Content, { chat }: CompileQuery): string {
   return (chat?.small === true ? renderSmall(content) : render(content, chat?.marker ?? null)).toWellFormed();
 }
 
 /** Crusader mode uses the same memory with fewer retrieved items. */
-function shared(settings: MemorySettings, mode: CompileWish["mode"]): MemorySettings {
+function shared(settings: MemorySettings, mode: CompileQuery["mode"]): MemorySettings {
   if (mode === "normal") return settings;
   return {
     ...settings,

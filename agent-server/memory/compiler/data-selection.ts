@@ -10,7 +10,7 @@ import type { SecurityFilter } from "./security-filter.ts";
 
 type Limits = Pick<MemorySettings, "working_tokens" | "retrieved_tokens" | "forgotten_weight">;
 
-export interface DataWish {
+export interface DataSelectionRequest {
   readonly working: readonly StoredItem[];
   readonly retrieved: readonly Found[];
   /** Items that the core blocks already contain. */
@@ -23,10 +23,10 @@ export interface DataWish {
 }
 
 /** The included working and retrieved items in order of importance, and the other candidates with their reasons. */
-export function selectData(wish: DataWish): { data: Record<DataPart, StoredItem[]>; excluded: Exclusion[] } {
-  const { limits, filter, estimateTokens } = wish;
+export function selectData(request: DataSelectionRequest): { data: Record<DataPart, StoredItem[]>; excluded: Exclusion[] } {
+  const { limits, filter, estimateTokens } = request;
   const excluded: Exclusion[] = [];
-  const said = new Set(wish.core.map(({ content }) => foldText(content)));
+  const coreTexts = new Set(request.core.map(({ content }) => foldText(content)));
   const taken = new Set<string>();
 
   const allowed = (item: StoredItem): boolean => {
@@ -36,14 +36,14 @@ export function selectData(wish: DataWish): { data: Record<DataPart, StoredItem[
   };
   const isNew = (item: StoredItem): boolean => {
     const folded = foldText(item.content);
-    const known = said.has(folded);
+    const known = coreTexts.has(folded);
     if (known) excluded.push({ id: item.id, reason: "Another item says the same." });
-    said.add(folded);
+    coreTexts.add(folded);
     return !known;
   };
   const within = (items: readonly StoredItem[], tokens: number, part: string): StoredItem[] => {
-    const { kept, leftOut } = fit(items, tokens, (some) => (some.length === 0 ? 0 : estimateTokens(dataLines(some))));
-    for (const { unit, tooLong } of leftOut) {
+    const { kept, excludedUnits } = fit(items, tokens, (some) => (some.length === 0 ? 0 : estimateTokens(dataLines(some))));
+    for (const { unit, tooLong } of excludedUnits) {
       const reason = tooLong
         ? `It is longer than the limit of all ${part} (${String(tokens)} tokens).`
         : `All ${part} is limited to ${String(tokens)} tokens, and items with higher confidence fill it.`;
@@ -54,14 +54,14 @@ export function selectData(wish: DataWish): { data: Record<DataPart, StoredItem[
   };
 
   const working = within(
-    wish.working.toSorted(byCertainty).filter((item) => allowed(item) && isNew(item)),
+    request.working.toSorted(byCertainty).filter((item) => allowed(item) && isNew(item)),
     limits.working_tokens,
     "working memory",
   );
-  const found = wish.retrieved
+  const found = request.retrieved
     .filter(({ item }) => !taken.has(item.id))
     .filter(({ item, score }) => {
-      const reason = whyNot(item, score, wish);
+      const reason = exclusionReason(item, score, request);
       if (reason !== null) excluded.push({ id: item.id, reason });
       return reason === null;
     })
@@ -77,7 +77,7 @@ export function selectData(wish: DataWish): { data: Record<DataPart, StoredItem[
   return { data, excluded };
 }
 
-function whyNot(item: StoredItem, score: number, { limits, minimalScore }: DataWish): string | null {
+function exclusionReason(item: StoredItem, score: number, { limits, minimalScore }: DataSelectionRequest): string | null {
   if (item.kind === "message" || item.content.trim() === "") return "Messages are represented by the summary of their task.";
   if (item.weight < limits.forgotten_weight) return `Its weight has decayed to ${item.weight.toFixed(2)}; search still finds it.`;
   if (score < minimalScore) return "It is not relevant enough to the objective.";
@@ -110,8 +110,8 @@ export function fitWhole(
       .flatMap((part) => content.data[part].map((item) => ({ kind: "data", part, item }) as const))
       .toSorted((a, b) => byCertainty(a.item, b.item)),
   ];
-  const { kept, leftOut } = fit(units, max, (some) => measure(only(content, some)));
-  const excluded = leftOut.map(({ unit, tooLong }) => ({
+  const { kept, excludedUnits } = fit(units, max, (some) => measure(only(content, some)));
+  const excluded = excludedUnits.map(({ unit, tooLong }) => ({
     id: unit.kind === "head" ? `core:${unit.block}` : unit.item.id,
     reason: tooLong
       ? `It is longer than the total limit (${String(max)} tokens).`

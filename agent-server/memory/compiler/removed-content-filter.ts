@@ -11,7 +11,7 @@ const removals = 300;
 const enough = 0.6;
 
 /** A text with its words. */
-interface Said {
+interface TextWords {
   readonly text: string;
   readonly exact: ReadonlySet<string>;
   readonly words: ReadonlySet<string>;
@@ -23,7 +23,7 @@ interface Said {
  * its other words. A removal counts as long as its commit can be rolled back. The accounts stay stored, and
  * search finds them.
  */
-export function createTakenBack(storage: Storage, workspace: string) {
+export function createRemovedContentFilter(storage: Storage, workspace: string) {
   const rows = storage.db
     .prepare<[string, number], string>(
       `SELECT json_extract(i.before, '$.content') FROM memory_images i JOIN memory_commits c ON c.id = i.commit_id
@@ -34,8 +34,8 @@ export function createTakenBack(storage: Storage, workspace: string) {
     .pluck();
   const latest = storage.db.prepare<[], number | null>("SELECT max(finish_seq) FROM memory_commits").pluck();
   // Only a finished commit changes the removals and the kept commits.
-  let known: { readonly upTo: number | null; readonly removed: readonly Said[] } | null = null;
-  const removedNow = (): readonly Said[] => {
+  let known: { readonly upTo: number | null; readonly removed: readonly TextWords[] } | null = null;
+  const removedNow = (): readonly TextWords[] => {
     const upTo = latest.get() ?? null;
     if (known?.upTo !== upTo || known === null) {
       const texts = rows.all(workspace, removals).filter((text) => text !== "");
@@ -44,34 +44,34 @@ export function createTakenBack(storage: Storage, workspace: string) {
     return known.removed;
   };
 
-  /** @param told items that are in memory: the owner said it again */
-  return (found: readonly Found[], told: readonly StoredItem[]): { kept: Found[]; excluded: Exclusion[] } => {
+  /** @param present items that are in memory: the owner account it again */
+  return (found: readonly Found[], present: readonly StoredItem[]): { kept: Found[]; excluded: Exclusion[] } => {
     const kept: Found[] = [];
     const excluded: Exclusion[] = [];
     if (!found.some(({ item }) => item.tier === "episodic")) return { kept: [...found], excluded };
     const still = new Set(
-      [...told, ...found.filter(({ item }) => item.tier !== "episodic").map(({ item }) => item)].map((item) => foldText(item.content)),
+      [...present, ...found.filter(({ item }) => item.tier !== "episodic").map(({ item }) => item)].map((item) => foldText(item.content)),
     );
     const removed = removedNow().filter(({ text }) => !still.has(text));
     for (const one of found) {
-      const said = one.item.tier === "episodic" && removed.length > 0 ? { text: foldText(one.text), ...wordsOf(one.text) } : null;
-      if (said === null || !removed.some((gone) => says(said, gone))) kept.push(one);
+      const account = one.item.tier === "episodic" && removed.length > 0 ? { text: foldText(one.text), ...wordsOf(one.text) } : null;
+      if (account === null || !removed.some((removedText) => repeats(account, removedText))) kept.push(one);
       else excluded.push({ id: one.item.id, reason: "It repeats something you deleted or rolled back." });
     }
     return { kept, excluded };
   };
 }
 
-function says(said: Said, { text: gone, exact, words }: Said): boolean {
-  if (gone.length >= 8 && said.text.includes(gone)) return true;
+function repeats(account: TextWords, { text: removedText, exact, words }: TextWords): boolean {
+  if (removedText.length >= 8 && account.text.includes(removedText)) return true;
   const all = exact.size + words.size;
-  if (all < 2 || ![...exact].every((word) => said.exact.has(word))) return false;
-  const same = exact.size + [...words].filter((word) => said.words.has(word)).length;
+  if (all < 2 || ![...exact].every((word) => account.exact.has(word))) return false;
+  const same = exact.size + [...words].filter((word) => account.words.has(word)).length;
   return same / all >= enough;
 }
 
 /** Numbers and code names unchanged, and the stems of the other meaningful words. */
-function wordsOf(text: string): Pick<Said, "exact" | "words"> {
+function wordsOf(text: string): Pick<TextWords, "exact" | "words"> {
   const exact = new Set<string>();
   const words = new Set<string>();
   for (const token of foldText(text).match(/[\p{L}\p{N}][\p{L}\p{N}_./:@-]*/gu) ?? []) {

@@ -41,12 +41,12 @@ const asData = "What you remember from earlier work stands between the marks bel
 /** `marker`: the word in the data marks; null: a word made from the marked text, with an explanation of the marks. */
 export function render({ blocks, data }: Content, marker: string | null): string {
   const sections: string[] = [];
-  const told = blocks.flatMap(({ block, head, source, entries }) => {
+  const blockSections = blocks.flatMap(({ block, head, source, entries }) => {
     const text = textOf(head, entries);
     if (text === "") return [];
     return [`## ${blockTitles[block]}${block === "persona" && source !== null ? ` (${source})` : ""}\n${text}`];
   });
-  if (told.length > 0) sections.push([verified, ...told].join("\n"));
+  if (blockSections.length > 0) sections.push([verified, ...blockSections].join("\n"));
 
   const kept = dataParts.flatMap((part) => (data[part].length === 0 ? [] : [`${dataTitles[part]}:\n${dataLines(data[part])}`]));
   if (kept.length > 0) {

@@ -5,7 +5,7 @@ interface Section {
   readonly lines: readonly string[];
 }
 
-export interface ShortenWish {
+export interface ShortenOptions {
   /** Maximum tokens. */
   readonly max: number;
   readonly estimateTokens: (text: string) => number;
@@ -19,8 +19,8 @@ export interface ShortenWish {
  * Shortens a text to `max` tokens: whole sections, then whole list lines, by importance, in the order of the
  * text. When no line fits, it cuts at the end of a word. It is deterministic.
  */
-export function shorten(text: string, wish: ShortenWish): string {
-  const { max, estimateTokens, more, rank = () => 0 } = wish;
+export function shorten(text: string, options: ShortenOptions): string {
+  const { max, estimateTokens, more, rank = () => 0 } = options;
   const whole = text.trim();
   if (whole === "" || estimateTokens(whole) <= max) return whole;
 
@@ -39,7 +39,7 @@ export function shorten(text: string, wish: ShortenWish): string {
     else counts.set(at, count);
   }
   if (counts.size > 0) return render();
-  return startOf(ordered[0]?.lines[0] ?? "", wish);
+  return startOf(ordered[0]?.lines[0] ?? "", options);
 }
 
 function sectionsOf(text: string, rank: (line: string) => number): Section[] {
@@ -59,7 +59,7 @@ const heading = /^#{1,6}\s/u;
 const listLine = /^(?:\s|[-*+•]\s|\d{1,9}[.)]\s)/u;
 
 /** The longest prefix of a line that ends with a word, plus the note about more text; empty when no word fits. */
-function startOf(line: string, { max, estimateTokens, more }: ShortenWish): string {
+function startOf(line: string, { max, estimateTokens, more }: ShortenOptions): string {
   const words = line.split(/(?<=\S)(?=\s)/u);
   const cut = (count: number): string => `${words.slice(0, count).join("").trimEnd()} …\n${more}`;
   const count = longest(1, words.length, (tried) => estimateTokens(cut(tried)) <= max);

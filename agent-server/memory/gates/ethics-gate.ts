@@ -1,9 +1,9 @@
 import type { MemoryDeps } from "../types.ts";
-import { type Passing, refuse, type Step } from "./gate-step.ts";
+import { type GateInput, refuse, type GateStep } from "./gate-step.ts";
 
 /** Contents that the soul forbids. Personal content is allowed when the owner states it themselves. */
-export function checkEthics(passing: Passing, forbids: MemoryDeps["forbids"]): Step {
-  const { edit, author } = passing;
+export function checkEthics(input: GateInput, forbids: MemoryDeps["forbids"]): GateStep {
+  const { edit, author } = input;
   for (const text of [
     [edit.content ?? "", edit.selector ?? ""].join("\n"),
     [edit.reason, ...edit.tags, edit.provenance.ref ?? ""].join("\n"),
@@ -17,5 +17,5 @@ export function checkEthics(passing: Passing, forbids: MemoryDeps["forbids"]): S
       ...(found.personal ? ["Let the owner say “remember that …” themselves."] : []),
     );
   }
-  return passing;
+  return input;
 }

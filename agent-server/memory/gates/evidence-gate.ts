@@ -1,7 +1,7 @@
 import type { Provenance } from "../../contract/memory.ts";
 import type { MemoryDeps } from "../types.ts";
 import { supports, touches } from "./evidence-support.ts";
-import { type Passing, refuse, type Step } from "./gate-step.ts";
+import { type GateInput, refuse, type GateStep } from "./gate-step.ts";
 
 /** A reference to something that can be looked up. */
 const reference = /^(?:message|receipt):[\w.:-]{1,200}$/;
@@ -10,14 +10,14 @@ const reference = /^(?:message|receipt):[\w.:-]{1,200}$/;
  * The third gate looks up the claimed evidence. An agent's `user` holds only with a message of the owner that
  * says the same; `core:human` and global items require it.
  */
-export function checkEvidence(passing: Passing, lookUp: MemoryDeps["evidence"]): Step {
-  const { edit, author } = passing;
-  if (author.by === "owner") return { ...passing, verified: edit.provenance.source === "user" };
-  if (author.by === "system" && edit.provenance.source === "system") return passing;
+export function checkEvidence(input: GateInput, lookUp: MemoryDeps["evidence"]): GateStep {
+  const { edit, author } = input;
+  if (author.by === "owner") return { ...input, verified: edit.provenance.source === "user" };
+  if (author.by === "system" && edit.provenance.source === "system") return input;
 
-  const { provenance, problem } = checkedProvenance(passing, lookUp);
+  const { provenance, problem } = checkedProvenance(input, lookUp);
   const verified = provenance.source === "user";
-  const notes = problem === null ? passing.notes : [...passing.notes, problem];
+  const notes = problem === null ? input.notes : [...input.notes, problem];
   const alternatives = [
     "Give provenance user with the message in which the owner said it (message:<id>), in the owner's own words and language.",
     "Ask the owner.",
@@ -35,12 +35,12 @@ export function checkEvidence(passing: Passing, lookUp: MemoryDeps["evidence"]):
       ...alternatives,
       "Use the namespace workspace.",
     );
-  return { ...passing, edit: { ...edit, provenance }, verified, notes };
+  return { ...input, edit: { ...edit, provenance }, verified, notes };
 }
 
 /** The verified provenance, and the problem of the claimed one. */
 export function checkedProvenance(
-  { edit, author }: Pick<Passing, "edit" | "author">,
+  { edit, author }: Pick<GateInput, "edit" | "author">,
   lookUp: MemoryDeps["evidence"],
 ): { provenance: Provenance; problem: string | null } {
   const { source, ref } = edit.provenance;
@@ -59,9 +59,9 @@ export function checkedProvenance(
         known.source === "tool" ? "tool" : "agent",
         "The evidence is not a message of the owner, so it does not count as the owner's words.",
       );
-    const isSaid =
+    const isSupported =
       edit.content === null ? touches(`${edit.selector ?? ""}\n${edit.reason}`, known.text) : supports(edit.content, known.text);
-    return isSaid ? as("user", null) : as("agent", "The given message does not say this, so it counts as the agent's.");
+    return isSupported ? as("user", null) : as("agent", "The given message does not say this, so it counts as the agent's.");
   }
   if (isReference && known === null)
     return as(source === "system" ? "agent" : source, "The given evidence does not exist; it was removed.");

@@ -1,7 +1,7 @@
 import type { Author, GatedEdit, Verdict } from "../item-types.ts";
 
 /** An edit on its way through the gates: each gate returns the edit as it accepts it, or a refusal. */
-export interface Passing {
+export interface GateInput {
   readonly edit: GatedEdit;
   readonly author: Author;
   /** True for the owner's own statement: written by them, or supported by a message of theirs. */
@@ -13,17 +13,17 @@ export interface Passing {
 }
 
 export type Refusal = Extract<Verdict, { kind: "refuse" }>;
-export type Step = Passing | Refusal;
+export type GateStep = GateInput | Refusal;
 
 export function refuse(rule: string, message: string, ...alternatives: readonly string[]): Refusal {
   return { kind: "refuse", problem: { rule, message }, alternatives };
 }
 
-export function isRefusal(step: Step): step is Refusal {
+export function isRefusal(step: GateStep): step is Refusal {
   return "kind" in step;
 }
 
 /** True when the owner wrote it directly. */
-export function isOwnersHand({ author, edit }: Pick<Passing, "author" | "edit">): boolean {
+export function isDirectOwnerEdit({ author, edit }: Pick<GateInput, "author" | "edit">): boolean {
   return author.by === "owner" && edit.provenance.source === "user";
 }

@@ -7,18 +7,18 @@ import { checkConfidence } from "./confidence-gate.ts";
 import { checkEthics } from "./ethics-gate.ts";
 import { checkEvidence } from "./evidence-gate.ts";
 import { checkInjection, type InjectionRules } from "./injection-gate.ts";
-import { needsOwner } from "./quarantine-gate.ts";
+import { approvalReason } from "./quarantine-gate.ts";
 import { scrubEdit } from "./secret-gate.ts";
 import { checkShape } from "./shape-gate.ts";
 import { checkTarget } from "./target-gate.ts";
-import { isRefusal, refuse, type Step } from "./gate-step.ts";
-import { verifyEdit } from "./quarantined-edit-check.ts";
+import { isRefusal, refuse, type GateStep } from "./gate-step.ts";
+import { checkQuarantinedEdit } from "./quarantined-edit-check.ts";
 
 export interface GatesDeps {
   readonly redactor: Redactor;
   readonly sanitizer: Sanitizer | null;
-  /** Recognizes instructions (`createOrders`); null: none. */
-  readonly orders?: Sanitizer | null | undefined;
+  /** Recognizes instructions (`createInstructionRules`); null: none. */
+  readonly instructions?: Sanitizer | null | undefined;
   readonly settings: () => MemorySettings;
   readonly forbids: MemoryDeps["forbids"];
   readonly evidence: MemoryDeps["evidence"];
@@ -29,16 +29,16 @@ export interface GatesDeps {
 /** The checks before an edit is stored (requirement Y4). Both functions return a result for any input. */
 export function createGates(deps: GatesDeps): Gates {
   const { redactor, settings, forbids, evidence } = deps;
-  const rules: InjectionRules = { sanitizer: deps.sanitizer, orders: deps.orders ?? null };
+  const rules: InjectionRules = { sanitizer: deps.sanitizer, instructions: deps.instructions ?? null };
 
   const judge = (proposed: ProposedEdit, author: Author): Verdict => {
-    const steps: readonly ((passing: Exclude<Step, Verdict>) => Step)[] = [
+    const steps: readonly ((input: Exclude<GateStep, Verdict>) => GateStep)[] = [
       checkTarget,
-      (passing) => checkEvidence(passing, evidence),
-      (passing) => scrubEdit(passing, redactor),
-      (passing) => checkEthics(passing, forbids),
-      (passing) => checkInjection(passing, rules),
-      (passing) => checkConfidence(passing, settings()),
+      (input) => checkEvidence(input, evidence),
+      (input) => scrubEdit(input, redactor),
+      (input) => checkEthics(input, forbids),
+      (input) => checkInjection(input, rules),
+      (input) => checkConfidence(input, settings()),
     ];
     let step = checkShape(proposed, author, settings());
     for (const gate of steps) {
@@ -46,7 +46,7 @@ export function createGates(deps: GatesDeps): Gates {
       step = gate(step);
     }
     if (isRefusal(step)) return step;
-    const why = needsOwner(step);
+    const why = approvalReason(step);
     return why === null
       ? { kind: "store", edit: step.edit, notes: step.notes }
       : { kind: "quarantine", edit: step.edit, notes: step.notes, why };
@@ -63,7 +63,7 @@ export function createGates(deps: GatesDeps): Gates {
     },
     verify(entry): MemoryProblem[] {
       try {
-        return verifyEdit(entry, { redactor, rules, forbids, evidence });
+        return checkQuarantinedEdit(entry, { redactor, rules, forbids, evidence });
       } catch (error) {
         deps.log?.("a quarantined edit could not be judged", error);
         return [{ rule: "memory.unjudged", message: "The memory checks failed on this edit." }];

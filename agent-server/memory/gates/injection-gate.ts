@@ -1,11 +1,11 @@
 import type { Sanitizer } from "../../security/security.ts";
 import { encodedRuns, mirrors, plainForms } from "./encoded-runs.ts";
-import { isOwnersHand, type Passing, refuse, type Step } from "./gate-step.ts";
+import { isDirectOwnerEdit, type GateInput, refuse, type GateStep } from "./gate-step.ts";
 
 /** The rules of the sanitizer and of memory; null: none. */
 export interface InjectionRules {
   readonly sanitizer: Sanitizer | null;
-  readonly orders: Sanitizer | null;
+  readonly instructions: Sanitizer | null;
 }
 
 /** Findings in a text. */
@@ -15,7 +15,7 @@ export interface Injections {
   /** Texts that claim the owner's authority. */
   readonly overrides: readonly string[];
   /** Instructions and rules. */
-  readonly orders: readonly string[];
+  readonly instructions: readonly string[];
 }
 
 const maxDecoded = 40;
@@ -26,24 +26,24 @@ const alternatives = ["State it as a fact, not as an instruction.", "Let the own
  * not in a core block. Instructions and rules need the owner's words as evidence and then wait in quarantine; without
  * it, core and archival memory refuse them. Working and episodic memory accept them, because they are compiled as data.
  */
-export function checkInjection(passing: Passing, rules: InjectionRules): Step {
-  const { edit, verified } = passing;
+export function checkInjection(input: GateInput, rules: InjectionRules): GateStep {
+  const { edit, verified } = input;
   const isCore = edit.target.startsWith("core:");
   const found = findInjections(
     [edit.content ?? "", edit.tags.join(" "), edit.tags.join(""), edit.provenance.ref ?? "", edit.selector ?? ""],
     rules,
   );
-  if (isOwnersHand(passing)) {
+  if (isDirectOwnerEdit(input)) {
     if (found.syntax.length > 0 && isCore)
       return refuse(
         "memory.injection",
         `It contains parts of a prompt (${list(found.syntax)}), which core blocks exclude.`,
         "State it in plain words.",
       );
-    const untold = [...found.syntax, ...found.overrides];
-    if (untold.length === 0) return passing;
-    const note = `It looks like an instruction to a model (${list(untold)}), so it is saved but excluded from prompts. Rephrase it to include it.`;
-    return { ...passing, notes: [...passing.notes, note] };
+    const imitations = [...found.syntax, ...found.overrides];
+    if (imitations.length === 0) return input;
+    const note = `It looks like an instruction to a model (${list(imitations)}), so it is saved but excluded from prompts. Rephrase it to include it.`;
+    return { ...input, notes: [...input.notes, note] };
   }
   if (found.syntax.length > 0)
     return refuse("memory.injection", `It contains parts of a prompt (${list(found.syntax)}). Memory saves only facts.`, ...alternatives);
@@ -54,14 +54,14 @@ export function checkInjection(passing: Passing, rules: InjectionRules): Step {
       ...alternatives,
     );
 
-  let step = withFairReason(passing, rules);
-  if (found.orders.length === 0) return step;
+  let step = withFairReason(input, rules);
+  if (found.instructions.length === 0) return step;
   if (!isCore && edit.target !== "archival")
     return { ...step, notes: [...step.notes, "It looks like an instruction; it is saved as data, which gives no instructions."] };
   if (!verified)
     return refuse(
       "memory.injection",
-      `It gives instructions instead of stating facts (${list(found.orders)}), without the owner's words as evidence.`,
+      `It gives instructions instead of stating facts (${list(found.instructions)}), without the owner's words as evidence.`,
       ...alternatives,
     );
   if (isCore) step = { ...step, why: "It is a rule for every future task." };
@@ -69,25 +69,26 @@ export function checkInjection(passing: Passing, rules: InjectionRules): Step {
 }
 
 /** The owner reads the reason when they decide, so it must not contain instructions either. */
-function withFairReason(passing: Passing, rules: InjectionRules): Passing {
-  const found = findInjections([passing.edit.reason], { sanitizer: rules.sanitizer, orders: rules.orders });
-  if (found.syntax.length === 0 && found.overrides.length === 0) return passing;
+function withFairReason(input: GateInput, rules: InjectionRules): GateInput {
+  const found = findInjections([input.edit.reason], { sanitizer: rules.sanitizer, instructions: rules.instructions });
+  if (found.syntax.length === 0 && found.overrides.length === 0) return input;
   return {
-    ...passing,
-    edit: { ...passing.edit, reason: "The given reason looked like an instruction and was removed." },
-    notes: [...passing.notes, "The reason looked like an instruction and was removed."],
+    ...input,
+    edit: { ...input.edit, reason: "The given reason looked like an instruction and was removed." },
+    notes: [...input.notes, "The reason looked like an instruction and was removed."],
   };
 }
 
 /** Findings in texts, in each of their readings. */
-export function findInjections(texts: readonly string[], { sanitizer, orders }: InjectionRules): Injections {
-  const found = { syntax: new Set<string>(), overrides: new Set<string>(), orders: new Set<string>() };
+export function findInjections(texts: readonly string[], { sanitizer, instructions }: InjectionRules): Injections {
+  const found = { syntax: new Set<string>(), overrides: new Set<string>(), instructions: new Set<string>() };
   const readings = new Set(texts.filter((text) => text.trim() !== "").flatMap((text) => readingsOf(text, 2)));
   for (const text of readings) {
     for (const { rule } of sanitizer?.inspect(text).findings ?? []) found.overrides.add(rule);
-    for (const { rule } of orders?.inspect(text).findings ?? []) (rule.startsWith("order.") ? found.orders : found.syntax).add(rule);
+    for (const { rule } of instructions?.inspect(text).findings ?? [])
+      (rule.startsWith("order.") ? found.instructions : found.syntax).add(rule);
   }
-  return { syntax: [...found.syntax], overrides: [...found.overrides], orders: [...found.orders] };
+  return { syntax: [...found.syntax], overrides: [...found.overrides], instructions: [...found.instructions] };
 }
 
 /** The text itself, joined, reversed, and decoded. */

@@ -1,7 +1,7 @@
-import type { Passing } from "./gate-step.ts";
+import type { GateInput } from "./gate-step.ts";
 
 /** The last gate: the reason an edit waits for the owner; null when it may be stored. Only the owner changes a core block. */
-export function needsOwner({ edit, author, why, verified }: Passing): string | null {
+export function approvalReason({ edit, author, why, verified }: GateInput): string | null {
   if (!edit.target.startsWith("core:") || author.by === "owner") return why;
   const who = author.by === "agent" ? "The agent" : "Lancelot";
   const what = verified ? "what you said" : "what it concluded by itself";

@@ -7,7 +7,7 @@ import { findInjections, type InjectionRules } from "./injection-gate.ts";
 import { scrub } from "./secret-gate.ts";
 
 /** Current problems of a quarantined edit: the tables, the soul and the evidence may have changed. */
-export function verifyEdit(
+export function checkQuarantinedEdit(
   { edit, author }: { readonly edit: GatedEdit; readonly author: Author["by"] },
   {
     redactor,
@@ -35,15 +35,14 @@ export function verifyEdit(
   const wasInUse = edit.op === "set_aside" && isOwners;
   if (found.syntax.length > 0 && !wasInUse) add("memory.injection", `It contains parts of a prompt (${found.syntax.join(", ")}).`);
   if (wasInUse) return problems;
-  if (found.overrides.length > 0)
-    add("memory.injection", `It looks like an attempt to bypass you (${found.overrides.join(", ")}).`);
+  if (found.overrides.length > 0) add("memory.injection", `It looks like an attempt to bypass you (${found.overrides.join(", ")}).`);
   if (author === "owner" || edit.op === "set_aside") return problems;
 
   const claimed = checkedProvenance({ edit, author: { by: author, questId: null } }, evidence);
-  const isSaid = isOwners && claimed.provenance.source === "user";
-  if (isOwners && !isSaid) add("memory.evidence", claimed.problem ?? "The message that supports it was deleted.");
+  const isSupported = isOwners && claimed.provenance.source === "user";
+  if (isOwners && !isSupported) add("memory.evidence", claimed.problem ?? "The message that supports it was deleted.");
   if (edit.target === "core:human" && !isOwners) add("memory.evidence", "None of your messages supports it.");
-  if (found.orders.length > 0 && !isSaid)
-    add("memory.injection", `It gives instructions (${found.orders.join(", ")}) that none of your messages supports.`);
+  if (found.instructions.length > 0 && !isSupported)
+    add("memory.injection", `It gives instructions (${found.instructions.join(", ")}) that none of your messages supports.`);
   return problems;
 }

@@ -2,7 +2,7 @@ import { Tag } from "../../contract/memory.ts";
 import type { Redactor } from "../../security/security.ts";
 import { encodedRuns, mirrors, plainForms } from "./encoded-runs.ts";
 import { fold } from "./evidence-vocabulary.ts";
-import { type Passing, refuse, type Step } from "./gate-step.ts";
+import { type GateInput, refuse, type GateStep } from "./gate-step.ts";
 
 const encodedSecret = "[redacted:encoded-secret]";
 const placeholder = /\[redacted:[\w-]+\]/;
@@ -13,8 +13,8 @@ const maxDepth = 3;
  * The fourth gate removes secrets from every text of an edit, plain or encoded. It misses a secret
  * of unknown form with a neutral name, and one that is split over several items.
  */
-export function scrubEdit(passing: Passing, redactor: Redactor): Step {
-  const { edit } = passing;
+export function scrubEdit(input: GateInput, redactor: Redactor): GateStep {
+  const { edit } = input;
   let found = 0;
   const clean = (text: string): string => {
     const scrubbed = scrub(text, redactor);
@@ -23,11 +23,7 @@ export function scrubEdit(passing: Passing, redactor: Redactor): Step {
   };
   const content = edit.content === null ? null : clean(edit.content);
   if (content !== null && content !== edit.content && saysNothing(content))
-    return refuse(
-      "memory.secret",
-      "This is only a secret, and secrets are never saved.",
-      "Save where it is stored instead.",
-    );
+    return refuse("memory.secret", "This is only a secret, and secrets are never saved.", "Save where it is stored instead.");
   const selector = edit.selector === null ? null : clean(edit.selector);
   const reason = clean(edit.reason);
   // Tags are also checked joined: a secret may be split over them.
@@ -43,14 +39,10 @@ export function scrubEdit(passing: Passing, redactor: Redactor): Step {
     scrub(parts.join(""), redactor) !== parts.join("") &&
     scrub(parts.join(" "), redactor) === parts.join(" ")
   )
-    return refuse(
-      "memory.secret",
-      "Its texts together contain a secret, and secrets are never saved.",
-      "Save where it is stored instead.",
-    );
-  if (found === 0 && !together) return passing;
+    return refuse("memory.secret", "Its texts together contain a secret, and secrets are never saved.", "Save where it is stored instead.");
+  if (found === 0 && !together) return input;
   return {
-    ...passing,
+    ...input,
     edit: {
       ...edit,
       content,
@@ -59,7 +51,7 @@ export function scrubEdit(passing: Passing, redactor: Redactor): Step {
       tags,
       provenance: { source: edit.provenance.source, ...(ref === undefined ? {} : { ref: ref.slice(0, 500) }) },
     },
-    notes: [...passing.notes, "A secret was removed; secrets are never saved."],
+    notes: [...input.notes, "A secret was removed; secrets are never saved."],
   };
 }
 

@@ -3,7 +3,7 @@ import { EditOp, MemoryKind, MemoryTarget, Namespace, Provenance, Tag } from "..
 import type { MemorySettings } from "../memory-settings.ts";
 import type { Author, GatedEdit, ProposedEdit } from "../item-types.ts";
 import { cleanText } from "./hidden-characters.ts";
-import { type Passing, refuse, type Step } from "./gate-step.ts";
+import { type GateInput, refuse, type GateStep } from "./gate-step.ts";
 
 const Proposed = z.object({
   op: EditOp,
@@ -32,7 +32,7 @@ const defaultKinds: Readonly<Record<GatedEdit["target"], MemoryKind>> = {
 };
 
 /** The first gate: required fields, lengths, and the default namespace. */
-export function checkShape(proposed: ProposedEdit, from: Author, settings: MemorySettings): Step {
+export function checkShape(proposed: ProposedEdit, from: Author, settings: MemorySettings): GateStep {
   const parsed = Proposed.safeParse(proposed);
   const author = AuthorShape.safeParse(from);
   if (!parsed.success || !author.success)
@@ -47,8 +47,7 @@ export function checkShape(proposed: ProposedEdit, from: Author, settings: Memor
     content = clean.text;
     if (clean.hidden > 0) notes.push("Invisible characters were removed from the text.");
     const isReference = by === "system" && edit.target === "episodic" && edit.kind === "message" && edit.provenance.ref !== undefined;
-    if (content === "" && !isReference)
-      return refuse("memory.shape", `There is no text to ${edit.op}.`, "Put the text into content.");
+    if (content === "" && !isReference) return refuse("memory.shape", `There is no text to ${edit.op}.`, "Put the text into content.");
     if (content.length > settings.item_characters)
       return refuse(
         "memory.size",
@@ -70,7 +69,7 @@ export function checkShape(proposed: ProposedEdit, from: Author, settings: Memor
     kind = "event";
     notes.push("Only Lancelot stores messages; this is saved as an event.");
   }
-  const passing: Passing = {
+  const input: GateInput = {
     edit: {
       op: edit.op,
       target: edit.target,
@@ -89,8 +88,8 @@ export function checkShape(proposed: ProposedEdit, from: Author, settings: Memor
     notes,
     why: null,
   };
-  if (passing.edit.selector === "") return refuse("memory.shape", "The selector names nothing.", "Name the item by its id or its text.");
-  return passing;
+  if (input.edit.selector === "") return refuse("memory.shape", "The selector names nothing.", "Name the item by its id or its text.");
+  return input;
 }
 
 /** The namespace of an edit without one. */

@@ -1,8 +1,8 @@
-import { type Passing, refuse, type Step } from "./gate-step.ts";
+import { type GateInput, refuse, type GateStep } from "./gate-step.ts";
 
 /** The second gate: who may change which blocks and tiers, how, and in which namespace. */
-export function checkTarget(passing: Passing): Step {
-  const { edit, author } = passing;
+export function checkTarget(input: GateInput): GateStep {
+  const { edit, author } = input;
   const { op, target, namespace } = edit;
   if (target === "core:persona")
     return refuse(
@@ -19,11 +19,7 @@ export function checkTarget(passing: Passing): Step {
   const isCore = target.startsWith("core:");
   const quest = namespace.startsWith("quest:") ? namespace.slice("quest:".length) : null;
   if (isCore && quest !== null)
-    return refuse(
-      "memory.namespace",
-      "A core entry is global or belongs to the workspace, not to one task.",
-      "Use working memory.",
-    );
+    return refuse("memory.namespace", "A core entry is global or belongs to the workspace, not to one task.", "Use working memory.");
   if ((target === "core:mission" || target === "core:workspace_state") && namespace !== "workspace")
     return refuse("memory.namespace", `${target} belongs to one workspace.`, "Omit the namespace.");
   if ((target === "working" || target === "episodic") && namespace === "global")
@@ -35,5 +31,5 @@ export function checkTarget(passing: Passing): Step {
     );
   if (author.by === "agent" && quest !== null && quest !== author.questId)
     return refuse("memory.namespace", "This namespace belongs to another task.", "Use the namespace of this task, or workspace.");
-  return passing;
+  return input;
 }

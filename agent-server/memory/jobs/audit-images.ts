@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { CoreBlockName, MemoryKind, MemoryTier, Provenance } from "../../contract/memory.ts";
 import type { AuditDeps } from "./audit-deps.ts";
-import type { JobTurns } from "./job-yield.ts";
+import type { JobYield } from "./job-yield.ts";
 
 /** The stored form of an item before or after a commit. */
 const Image = z.object({
@@ -35,7 +35,7 @@ interface Row {
 }
 
 /** Finds unreadable images: their commits cannot be rolled back. */
-export async function auditImages({ storage }: Pick<AuditDeps, "storage">, turns: JobTurns): Promise<string[]> {
+export async function auditImages({ storage }: Pick<AuditDeps, "storage">, jobYield: JobYield): Promise<string[]> {
   const rows = storage.db.prepare<[number, number], Row>(
     "SELECT rowid, commit_id, item_id, before, after FROM memory_images WHERE rowid > ? ORDER BY rowid LIMIT ?",
   );
@@ -46,7 +46,7 @@ export async function auditImages({ storage }: Pick<AuditDeps, "storage">, turns
     if (end === undefined) break;
     after = end;
     for (const row of some) if (!isImage(row.before, row.item_id) || !isImage(row.after, row.item_id)) broken.add(row.commit_id);
-    await turns.turn();
+    await jobYield.pause();
   }
   return [...broken].map((id) => `The changes of commit ${id} are unreadable, so it cannot be rolled back.`);
 }

@@ -2,7 +2,7 @@ import { tidyMemoryIndex } from "../search/text-index.ts";
 import { written } from "../search/text-tokens.ts";
 import type { StoredItem } from "../item-types.ts";
 import type { AuditDeps } from "./audit-deps.ts";
-import type { JobTurns } from "./job-yield.ts";
+import type { JobYield } from "./job-yield.ts";
 
 const page = 500;
 /** One in so many items is searched for by its first words. */
@@ -22,7 +22,7 @@ export interface IndexAudit {
  * Compares the index with the rows, and searches for a sample of items. Wrong entries are rebuilt and recorded
  * (`memory.index_repaired`); references to deleted messages are removed (`memory.messages`).
  */
-export async function auditIndex(deps: AuditDeps, turns: JobTurns): Promise<IndexAudit> {
+export async function auditIndex(deps: AuditDeps, jobYield: JobYield): Promise<IndexAudit> {
   const { storage, store, index, timeline } = deps;
   const { db } = storage;
   const missing = db
@@ -47,7 +47,7 @@ export async function auditIndex(deps: AuditDeps, turns: JobTurns): Promise<Inde
       for (const seq of over) index.remove(seq);
     });
     repaired += over.length;
-    await turns.turn();
+    await jobYield.pause();
   }
   const lacking = new Set(missing.all(Number.MAX_SAFE_INTEGER));
   let items = 0;
@@ -72,11 +72,11 @@ export async function auditIndex(deps: AuditDeps, turns: JobTurns): Promise<Inde
         repaired += 1;
       }
     });
-    await turns.turn();
+    await jobYield.pause();
   }
   for (let word: number | null = 0; word !== null; ) {
     word = tidyMemoryIndex(storage, words, word);
-    await turns.turn();
+    await jobYield.pause();
   }
   record(deps, "memory.index_repaired", repaired, { entries: repaired });
   record(deps, "memory.messages", gone, { added: 0, removed: gone });

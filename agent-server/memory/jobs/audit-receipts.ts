@@ -1,6 +1,6 @@
 import type { Receipt } from "../../contract/receipts.ts";
 import type { AuditDeps } from "./audit-deps.ts";
-import type { JobTurns } from "./job-yield.ts";
+import type { JobYield } from "./job-yield.ts";
 
 const page = 200;
 /** Receipts are checked from so long before the last audit (ms). */
@@ -15,7 +15,7 @@ interface Row {
 /** Checks that every finished commit has its receipt, and the reverse, in every workspace. */
 export async function auditReceipts(
   { storage, ledger, lastRun }: Pick<AuditDeps, "storage" | "ledger" | "lastRun">,
-  turns: JobTurns,
+  jobYield: JobYield,
 ): Promise<{ commits: number; problems: string[] }> {
   const problems: string[] = [];
   const last = lastRun();
@@ -38,7 +38,7 @@ export async function auditReceipts(
       if (receipt === null) problems.push(`Commit ${id} has no receipt.`);
       else if (commitOf(receipt) !== id) problems.push(`The receipt of commit ${id} belongs to another commit.`);
     }
-    await turns.turn();
+    await jobYield.pause();
   }
   const known = storage.db
     .prepare<[string], number>("SELECT 1 FROM memory_commits WHERE id = ? AND status IN ('committed', 'rolled_back')")
@@ -57,7 +57,7 @@ export async function auditReceipts(
       if (id === null || known.get(id) === undefined) problems.push(`Receipt ${receipt.id} refers to a missing commit.`);
     }
     cursor = found.nextCursor;
-    await turns.turn();
+    await jobYield.pause();
   } while (cursor !== undefined);
   return { commits, problems };
 }

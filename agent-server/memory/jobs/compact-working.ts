@@ -6,7 +6,7 @@ import { removalOf } from "../removal-edit.ts";
 import type { MemorySettings } from "../memory-settings.ts";
 import type { Commits } from "../commit-types.ts";
 import type { Gates, MemoryStore, StoredItem } from "../item-types.ts";
-import type { JobResult, JobTurns } from "./job-yield.ts";
+import type { JobResult, JobYield } from "./job-yield.ts";
 
 export interface CompactDeps {
   readonly storage: Storage;
@@ -25,13 +25,11 @@ const thread = { long: 16, stays: 8, settled: 3_600_000 };
 const summaryTokens = 250;
 
 /** Deletes expired items, and merges the older notes of a task with many into one. */
-export async function compactWorking(deps: CompactDeps, turns: JobTurns): Promise<JobResult> {
-  const expired = await removeExpired(deps, turns);
-  const { threads, notes } = await shortenThreads(deps, turns);
+export async function compactWorking(deps: CompactDeps, jobYield: JobYield): Promise<JobResult> {
+  const expired = await removeExpired(deps, jobYield);
+  const { threads, notes } = await shortenThreads(deps, jobYield);
   const detail = [
-    expired === 0
-      ? "No item expired"
-      : `Deleted ${String(expired)} expired ${expired === 1 ? "item" : "items"}`,
+    expired === 0 ? "No item expired" : `Deleted ${String(expired)} expired ${expired === 1 ? "item" : "items"}`,
     threads === 0
       ? ""
       : `; merged ${String(notes)} older notes of ${String(threads)} ${threads === 1 ? "task" : "tasks"} into ${threads === 1 ? "one note" : "one note each"}`,
@@ -43,7 +41,7 @@ export async function compactWorking(deps: CompactDeps, turns: JobTurns): Promis
  * Expired items are invisible, so deleting their rows changes nothing that is visible. It is no
  * commit and uses no rollback slot; a receipt (`memory.expired`) lists them.
  */
-async function removeExpired({ storage, store, ledger, now }: CompactDeps, turns: JobTurns): Promise<number> {
+async function removeExpired({ storage, store, ledger, now }: CompactDeps, jobYield: JobYield): Promise<number> {
   let removed = 0;
   for (;;) {
     const items = store.expired(now(), batch);
@@ -54,16 +52,16 @@ async function removeExpired({ storage, store, ledger, now }: CompactDeps, turns
       ledger.close(receipt, { status: "success", outputs: { items: items.map(({ id }) => id) } });
     });
     removed += items.length;
-    await turns.turn();
+    await jobYield.pause();
   }
 }
 
-async function shortenThreads(deps: CompactDeps, turns: JobTurns): Promise<{ threads: number; notes: number }> {
+async function shortenThreads(deps: CompactDeps, jobYield: JobYield): Promise<{ threads: number; notes: number }> {
   let threads = 0;
   let notes = 0;
   for (const [questId, items] of longThreads(deps)) {
-    const text = await condensed(deps, items, turns.signal);
-    await turns.turn();
+    const text = await condensed(deps, items, jobYield.signal);
+    await jobYield.pause();
     if (shorten(deps, questId, items, text)) {
       threads += 1;
       notes += items.length;

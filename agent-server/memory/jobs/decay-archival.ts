@@ -1,7 +1,7 @@
 import type { Storage } from "../../storage/storage.ts";
 import type { MemorySettings } from "../memory-settings.ts";
 import type { MemoryStore, StoredItem } from "../item-types.ts";
-import type { JobResult, JobTurns } from "./job-yield.ts";
+import type { JobResult, JobYield } from "./job-yield.ts";
 
 const day = 86_400_000;
 const batch = 500;
@@ -23,7 +23,7 @@ export function weightOf(
 /** Updates the weights of the archival memory visible in this workspace. Weights are derived: no commit, no image. */
 export async function decayArchival(
   deps: { storage: Storage; store: MemoryStore; settings: () => MemorySettings; workspace: string; now: () => number },
-  turns: JobTurns,
+  jobYield: JobYield,
 ): Promise<JobResult> {
   const { storage, store } = deps;
   const { half_life_days: halfLife, forgotten_weight: forgotten } = deps.settings();
@@ -47,7 +47,7 @@ export async function decayArchival(
         changed += 1;
       }
     });
-    await turns.turn();
+    await jobYield.pause();
   }
   const detail =
     seen === 0

@@ -2,7 +2,7 @@ import type { AuditDeps } from "./audit-deps.ts";
 import { auditImages } from "./audit-images.ts";
 import { auditIndex } from "./audit-index.ts";
 import { auditReceipts } from "./audit-receipts.ts";
-import type { JobResult, JobTurns } from "./job-yield.ts";
+import type { JobResult, JobYield } from "./job-yield.ts";
 
 /** Pending edits that are compared. */
 const pendingLimit = 1_000;
@@ -11,19 +11,19 @@ const pendingLimit = 1_000;
  * Checks the invariants of memory. Derived data (the index, message references) is repaired with a receipt; other
  * problems are reported.
  */
-export async function auditMemory(deps: AuditDeps, turns: JobTurns): Promise<JobResult> {
+export async function auditMemory(deps: AuditDeps, jobYield: JobYield): Promise<JobResult> {
   const dropped = deps.commits.reconcile();
-  await turns.turn();
+  await jobYield.pause();
   const problems: string[] = [];
-  const receipts = await auditReceipts(deps, turns);
+  const receipts = await auditReceipts(deps, jobYield);
   problems.push(...receipts.problems);
-  problems.push(...(await auditImages(deps, turns)));
+  problems.push(...(await auditImages(deps, jobYield)));
   for (const { block, tokens, cap } of deps.blocks()) {
     if (tokens > cap) problems.push(`The block ${block} has ${String(tokens)} tokens; its limit is ${String(cap)}.`);
   }
   problems.push(...quarantineProblems(deps));
-  await turns.turn();
-  const index = await auditIndex(deps, turns);
+  await jobYield.pause();
+  const index = await auditIndex(deps, jobYield);
   const put = [
     dropped === 0 ? null : `${amount(dropped, "open commit")} of closed windows abandoned`,
     index.gone === 0 ? null : `${amount(index.gone, "reference")} to deleted messages removed`,

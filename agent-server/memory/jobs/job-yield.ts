@@ -2,20 +2,20 @@ import { setImmediate } from "node:timers/promises";
 import { LancelotError } from "../../contract/errors.ts";
 
 /** Yields for long jobs: they call `turn` between two batches. */
-export interface JobTurns {
+export interface JobYield {
   readonly signal: AbortSignal;
   /**
    * Lets other work of the event loop run.
    * @throws LancelotError `cancelled` when the job was stopped, `conflict` when another window took the lease
    */
-  turn(): Promise<void>;
+  pause(): Promise<void>;
 }
 
 /** @param renew renews the lease of this window; false when another one has it */
-export function createTurns(signal: AbortSignal, renew: () => boolean): JobTurns {
+export function createJobYield(signal: AbortSignal, renew: () => boolean): JobYield {
   return {
     signal,
-    turn: async () => {
+    pause: async () => {
       await setImmediate();
       if (signal.aborted) throw new LancelotError("cancelled", "It was stopped and continues with the next run.");
       if (!renew()) throw new LancelotError("conflict", "Another window runs the jobs of this workspace.");

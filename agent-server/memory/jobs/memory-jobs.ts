@@ -11,7 +11,7 @@ import { isDue, jobPlans, type JobPlan, nextTime } from "./job-schedule.ts";
 import { summarizeEpisodic } from "./summarize-episodic.ts";
 import type { Episodes } from "../episodes.ts";
 import type { Timeline } from "../item-types.ts";
-import { createTurns, type JobResult, type JobTurns } from "./job-yield.ts";
+import { createJobYield, type JobResult, type JobYield } from "./job-yield.ts";
 
 /** Lease duration of the window that runs a workspace's jobs, without renewal (ms). */
 const leaseMs = 120_000;
@@ -47,14 +47,15 @@ export function createMemoryJobs(deps: MemoryJobsDeps): MemoryJobs {
   /** Jobs of this process run one after the other, because the lease does not protect a process from itself. */
   let running: Promise<unknown> = Promise.resolve();
 
-  const work: Record<MemoryJobName, (turns: JobTurns) => Promise<JobResult>> = {
-    memory_compact_working: (turns) => compactWorking(deps, turns),
-    memory_decay_archival: (turns) => decayArchival(deps, turns),
-    memory_summarize_episodic: (turns) => summarizeEpisodic({ ...deps, lastRun: () => runs.lastRun("memory_summarize_episodic") }, turns),
-    memory_integrity_audit: (turns) => auditMemory({ ...deps, lastRun: () => runs.lastRun("memory_integrity_audit") }, turns),
+  const work: Record<MemoryJobName, (jobYield: JobYield) => Promise<JobResult>> = {
+    memory_compact_working: (jobYield) => compactWorking(deps, jobYield),
+    memory_decay_archival: (jobYield) => decayArchival(deps, jobYield),
+    memory_summarize_episodic: (jobYield) =>
+      summarizeEpisodic({ ...deps, lastRun: () => runs.lastRun("memory_summarize_episodic") }, jobYield),
+    memory_integrity_audit: (jobYield) => auditMemory({ ...deps, lastRun: () => runs.lastRun("memory_integrity_audit") }, jobYield),
   };
 
-  const told = (plan: JobPlan): MemoryJob => {
+  const toJob = (plan: JobPlan): MemoryJob => {
     const ended = runs.lastEnded(plan.name);
     const next = isDue(plan.cron, ended, now(), deps.timezone) ? now() : nextTime(plan.cron, ended ?? now(), deps.timezone);
     return {
@@ -99,9 +100,9 @@ export function createMemoryJobs(deps: MemoryJobsDeps): MemoryJobs {
       return status;
     };
     try {
-      const turns = createTurns(signal, () => lease.take(leaseMs));
-      await turns.turn();
-      const { ok, detail, facts } = await work[name](turns);
+      const jobYield = createJobYield(signal, () => lease.take(leaseMs));
+      await jobYield.pause();
+      const { ok, detail, facts } = await work[name](jobYield);
       return ended(ok ? "run" : "failed", detail, facts);
     } catch (error) {
       // The host is closing; the next start runs the job again.
@@ -122,7 +123,7 @@ export function createMemoryJobs(deps: MemoryJobsDeps): MemoryJobs {
   };
 
   return {
-    jobs: () => jobPlans.map(told),
+    jobs: () => jobPlans.map(toJob),
     problem: () => {
       const { status, detail } = runs.last("memory_integrity_audit") ?? {};
       return status === "failed" ? (detail ?? null) : null;
@@ -135,7 +136,7 @@ export function createMemoryJobs(deps: MemoryJobsDeps): MemoryJobs {
         } finally {
           lease.release();
         }
-        return told(plan);
+        return toJob(plan);
       });
     },
     maintain: (signal) =>

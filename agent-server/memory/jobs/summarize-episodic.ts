@@ -1,6 +1,6 @@
 import type { Episodes } from "../episodes.ts";
 import type { Timeline } from "../item-types.ts";
-import type { JobResult, JobTurns } from "./job-yield.ts";
+import type { JobResult, JobYield } from "./job-yield.ts";
 
 /** Messages per read. */
 const page = 500;
@@ -10,7 +10,7 @@ const overlap = 7 * 86_400_000;
 /** References the messages of tasks that ended since the last run, and writes missing or outdated summaries. */
 export async function summarizeEpisodic(
   deps: { timeline: Timeline; episodes: Episodes; lastRun: () => number | null },
-  turns: JobTurns,
+  jobYield: JobYield,
 ): Promise<JobResult> {
   const last = deps.lastRun();
   const quests = new Set<string>();
@@ -22,12 +22,12 @@ export async function summarizeEpisodic(
     if (newest === undefined || messages.length < page) break;
     // The next page may start in the same millisecond, unless one page holds only that millisecond.
     after = Math.max(newest - 1, after + 1);
-    await turns.turn();
+    await jobYield.pause();
   }
   let summaries = 0;
   for (const questId of [...quests].toSorted()) {
-    if (await deps.episodes.summarize(questId, turns.signal)) summaries += 1;
-    await turns.turn();
+    if (await deps.episodes.summarize(questId, jobYield.signal)) summaries += 1;
+    await jobYield.pause();
   }
   const detail =
     quests.size === 0

@@ -2,7 +2,7 @@ import { LancelotError } from "../../contract/errors.ts";
 import { MemoryTier } from "../../contract/memory.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { compare } from "../core-block-text.ts";
-import type { Found, MemorySearch, MemoryStore, SearchWish, StoredItem } from "../item-types.ts";
+import type { Found, MemorySearch, MemoryStore, SearchQuery, StoredItem } from "../item-types.ts";
 import { createCandidates } from "./search-candidates.ts";
 import { parseQuery } from "./search-query.ts";
 import { score } from "./search-ranking.ts";
@@ -42,21 +42,21 @@ export function createMemorySearch(deps: MemorySearchDeps): MemorySearch {
   const now = deps.now ?? Date.now;
   const candidates = createCandidates(storage.db, { workspace, vocabulary: createVocabulary(storage.db, workspace) });
 
-  const fits = (item: StoredItem, wish: SearchWish): boolean => {
+  const fits = (item: StoredItem, request: SearchQuery): boolean => {
     const tags = new Set(item.tags.map((tag) => tag.toLowerCase()));
-    if (wish.kinds !== undefined && !wish.kinds.includes(item.kind)) return false;
-    return item.weight >= wish.minConfidence && wish.tags.every((tag) => tags.has(tag.toLowerCase()));
+    if (request.kinds !== undefined && !request.kinds.includes(item.kind)) return false;
+    return item.weight >= request.minConfidence && request.tags.every((tag) => tags.has(tag.toLowerCase()));
   };
 
-  const ranked = (wish: SearchWish, wanted: number) => {
-    const { asked, seqs } = candidates(parseQuery(wish.query), wish, Math.max(finalists, Math.ceil(wanted * 1.25)));
+  const ranked = (request: SearchQuery, wanted: number) => {
+    const { asked, seqs } = candidates(parseQuery(request.query), request, Math.max(finalists, Math.ceil(wanted * 1.25)));
     return store
       .bySeq(seqs)
-      .filter((item) => fits(item, wish))
+      .filter((item) => fits(item, request))
       .map((item) => {
         const text = textOf(item);
         const relevance = relevanceOf(asked, read(text, item.tags));
-        return { item, text, relevance, score: Math.round(score(relevance.value, item, wish.now) * 1e6) / 1e6 };
+        return { item, text, relevance, score: Math.round(score(relevance.value, item, request.now) * 1e6) / 1e6 };
       })
       .filter(({ score: points }) => points > 0)
       .toSorted(
@@ -71,19 +71,26 @@ export function createMemorySearch(deps: MemorySearchDeps): MemorySearch {
     snippet: snippetOf(of.text, of.relevance.places),
   });
 
-  const newest = (wish: SearchWish, before: number | null): { found: Found[]; nextCursor?: string } => {
+  const newest = (request: SearchQuery, before: number | null): { found: Found[]; nextCursor?: string } => {
     const items: StoredItem[] = [];
     let last = before;
     for (let page = 0; page < pagesOfList; page += 1) {
-      const { tiers, namespace, questId } = wish;
-      const some = store.list({ tiers, namespace, questId, now: wish.now, limit: pageOfList, ...(last === null ? {} : { before: last }) });
+      const { tiers, namespace, questId } = request;
+      const some = store.list({
+        tiers,
+        namespace,
+        questId,
+        now: request.now,
+        limit: pageOfList,
+        ...(last === null ? {} : { before: last }),
+      });
       for (const item of some) {
-        if (items.length >= wish.limit) break;
+        if (items.length >= request.limit) break;
         last = item.seq;
-        if (fits(item, wish)) items.push(item);
+        if (fits(item, request)) items.push(item);
       }
       if (some.length < pageOfList && last === (some.at(-1)?.seq ?? last)) return { found: items.map(asFound) };
-      if (items.length >= wish.limit) break;
+      if (items.length >= request.limit) break;
     }
     return { found: items.map(asFound), ...(last === null ? {} : { nextCursor: `n:${last}` }) };
   };
@@ -92,12 +99,12 @@ export function createMemorySearch(deps: MemorySearchDeps): MemorySearch {
     return { item, text, score: 0, snippet: snippetOf(text, []) };
   };
 
-  const search = (wish: SearchWish, cursor?: string): { found: Found[]; nextCursor?: string } => {
+  const search = (request: SearchQuery, cursor?: string): { found: Found[]; nextCursor?: string } => {
     const position = readCursor(cursor);
-    if (!/[\p{L}\p{N}]/u.test(wish.query)) return newest(wish, position?.kind === "n" ? position.at : null);
+    if (!/[\p{L}\p{N}]/u.test(request.query)) return newest(request, position?.kind === "n" ? position.at : null);
     const from = position?.kind === "r" ? position.at : 0;
-    const at: SearchWish = position?.kind === "r" ? { ...wish, now: position.now } : wish;
-    const until = Math.min(reach, from + wish.limit);
+    const at: SearchQuery = position?.kind === "r" ? { ...request, now: position.now } : request;
+    const until = Math.min(reach, from + request.limit);
     const all = ranked(at, until + 1);
     const page = all.slice(from, until).map(found);
     return all.length > until && until < reach ? { found: page, nextCursor: `r:${until}:${at.now}` } : { found: page };
@@ -106,7 +113,7 @@ export function createMemorySearch(deps: MemorySearchDeps): MemorySearch {
   return {
     search,
     meant: (text, questId) => {
-      const wish: SearchWish = {
+      const request: SearchQuery = {
         query: text.replaceAll(/["“”„«»*-]/g, " "),
         // Messages and events are a record, so a "forget" command does not match them.
         tiers: MemoryTier.options.filter((tier) => tier !== "episodic"),
@@ -117,7 +124,7 @@ export function createMemorySearch(deps: MemorySearchDeps): MemorySearch {
         questId,
         now: now(),
       };
-      const all = search(wish).found;
+      const all = search(request).found;
       const key = plain(text);
       const same = all.filter((one) => plain(one.text) === key);
       const [first, second] = all;

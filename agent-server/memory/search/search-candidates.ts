@@ -1,17 +1,17 @@
 import type Database from "better-sqlite3";
 import type { MemoryKind, MemoryTier } from "../../contract/memory.ts";
 import { compare } from "../core-block-text.ts";
-import type { SearchWish } from "../item-types.ts";
-import { type Answers, answersOf, guessesOf } from "./term-matches.ts";
+import type { SearchQuery } from "../item-types.ts";
+import { type TermMatches, matchesOf, guessedMatchesOf } from "./term-matches.ts";
 import { namespaceFacet, tagFacet, tierFacet, workspaceFacet } from "./index-facets.ts";
 import type { Query, Term } from "./search-query.ts";
 import { rarity, score } from "./search-ranking.ts";
 import type { Vocabulary } from "./index-vocabulary.ts";
 
 /** A query term with its matches and importance. */
-export interface Asked {
+export interface QueryTerm {
   readonly term: Term;
-  readonly answers: Answers;
+  readonly answers: TermMatches;
   readonly counts: number;
 }
 
@@ -39,14 +39,14 @@ interface Row {
   readonly textKey: string;
 }
 
-interface Posting extends Asked {
+interface Posting extends QueryTerm {
   readonly seqs: readonly number[];
   /** True when more items match than were read. */
   readonly common: boolean;
 }
 
 export interface Candidates {
-  readonly asked: readonly Asked[];
+  readonly asked: readonly QueryTerm[];
   /** Best first, by the index alone. */
   readonly seqs: readonly number[];
 }
@@ -71,26 +71,26 @@ export function createCandidates(db: Database.Database, of: { readonly workspace
     )
     .raw();
 
-  const visible = (seqs: readonly number[], wish: SearchWish): Row[] =>
+  const visible = (seqs: readonly number[], request: SearchQuery): Row[] =>
     seen
       .all({
         seqs: JSON.stringify(seqs),
         workspace: of.workspace,
-        now: wish.now,
-        minConfidence: wish.minConfidence,
-        tiers: wish.tiers.join(" "),
-        kinds: wish.kinds?.join(" ") ?? null,
-        namespace: wish.namespace,
-        questId: wish.questId,
+        now: request.now,
+        minConfidence: request.minConfidence,
+        tiers: request.tiers.join(" "),
+        kinds: request.kinds?.join(" ") ?? null,
+        namespace: request.namespace,
+        questId: request.questId,
       })
       .map(([seq, weight, updatedAt, tier, kind, textKey]) => ({ seq, weight, updatedAt, tier, kind, textKey }));
 
   /** The required part of a row, as an index expression. */
-  const frame = (query: Query, wish: SearchWish, narrow: boolean): ((expression: string) => string) => {
+  const frame = (query: Query, request: SearchQuery, narrow: boolean): ((expression: string) => string) => {
     const phrases = query.phrases.map((stems) => `"${stems.join(" ")}"`);
-    const tags = wish.tags.map((tag) => `"${tagFacet(tag)}"`);
+    const tags = request.tags.map((tag) => `"${tagFacet(tag)}"`);
     const alone = (others.get(of.workspace) ?? 0) === 0;
-    const places = placesOf(wish, of.workspace, { alone, narrow });
+    const places = placesOf(request, of.workspace, { alone, narrow });
     const excluded = query.excluded.map((stems) => `"${stems.join(" ")}"`).join(" OR ");
     return (expression) => {
       const all = [...(expression === "" ? [] : [`(${expression})`]), ...phrases, ...tags, ...places].join(" AND ");
@@ -98,18 +98,18 @@ export function createCandidates(db: Database.Database, of: { readonly workspace
     };
   };
 
-  const gather = (query: Query, wish: SearchWish, narrow: boolean) => {
-    const framed = frame(query, wish, narrow);
+  const gather = (query: Query, request: SearchQuery, narrow: boolean) => {
+    const framed = frame(query, request, narrow);
     const fetch = (expression: string, limit: number): number[] => matching.all(framed(expression), limit);
     const items = sizeOf(size.get(of.workspace) ?? 0);
     const rowsEach = Math.max(rowsOfWord.least, Math.min(rowsOfWord.most, Math.floor(rowsOfWord.ofAll / query.terms.length)));
     let guesses = 0;
     const postings = query.terms.map((term): Posting => {
-      let answers = answersOf(term, of.vocabulary);
+      let answers = matchesOf(term, of.vocabulary);
       let seqs = fetch(anyOf(answers), rowsEach + 1);
       if (seqs.length === 0 && guesses < guessedTerms && query.terms.length <= 12) {
         guesses += 1;
-        const guessed = guessesOf(term, of.vocabulary);
+        const guessed = guessedMatchesOf(term, of.vocabulary);
         if (guessed.size > 0) {
           answers = new Map([...answers, ...guessed]);
           seqs = fetch(anyOf(guessed), rowsEach + 1);
@@ -153,7 +153,7 @@ export function createCandidates(db: Database.Database, of: { readonly workspace
   };
 
   /** Scores rows by relevance until no later one can be a finalist. */
-  const rank = (best: readonly [seq: number, relevance: number][], total: number, wish: SearchWish, finalists: number) => {
+  const rank = (best: readonly [seq: number, relevance: number][], total: number, request: SearchQuery, finalists: number) => {
     let ranked: { row: Row; score: number }[] = [];
     let looked = 0;
     while (looked < best.length) {
@@ -163,8 +163,8 @@ export function createCandidates(db: Database.Database, of: { readonly workspace
       if (last !== undefined && (next[0]?.[1] ?? 0) / total < last.score) break;
       looked += next.length;
       const relevances = new Map(next);
-      const rows = visible([...relevances.keys()], wish);
-      ranked.push(...rows.map((row) => ({ row, score: score((relevances.get(row.seq) ?? 0) / total, row, wish.now) })));
+      const rows = visible([...relevances.keys()], request);
+      ranked.push(...rows.map((row) => ({ row, score: score((relevances.get(row.seq) ?? 0) / total, row, request.now) })));
       ranked = ranked.toSorted(
         (a, b) => b.score - a.score || b.row.updatedAt - a.row.updatedAt || compare(a.row.textKey, b.row.textKey) || b.row.seq - a.row.seq,
       );
@@ -172,14 +172,14 @@ export function createCandidates(db: Database.Database, of: { readonly workspace
     return { ranked, looked };
   };
 
-  return (query: Query, wish: SearchWish, finalists: number): Candidates => {
+  return (query: Query, request: SearchQuery, finalists: number): Candidates => {
     if (query.terms.length === 0 && query.phrases.length === 0) return { asked: [], seqs: [] };
     let narrow = false;
     for (;;) {
-      const { postings, relevances } = gather(query, wish, narrow);
+      const { postings, relevances } = gather(query, request, narrow);
       const total = postings.reduce((sum, { counts }) => sum + counts, 0) || 1;
       const best = [...relevances].toSorted(([a, first], [b, second]) => second - first || b - a).slice(0, rowsInAll);
-      const { ranked, looked } = rank(best, total, wish, finalists);
+      const { ranked, looked } = rank(best, total, request, finalists);
       // Invisible items used up the limit, so the query is repeated on visible items.
       if (!narrow && relevances.size >= rowsOfCommonWord && ranked.length < looked / 2) {
         narrow = true;
@@ -190,14 +190,14 @@ export function createCandidates(db: Database.Database, of: { readonly workspace
   };
 }
 
-const anyOf = (answers: Answers): string => [...answers.keys()].map((one) => `"${one}"`).join(" OR ");
+const anyOf = (answers: TermMatches): string => [...answers.keys()].map((one) => `"${one}"`).join(" OR ");
 
-function placesOf(wish: SearchWish, workspace: string, { alone, narrow }: { alone: boolean; narrow: boolean }): string[] {
+function placesOf(request: SearchQuery, workspace: string, { alone, narrow }: { alone: boolean; narrow: boolean }): string[] {
   const any = (facets: readonly string[]): string => `(${facets.map((facet) => `"${facet}"`).join(" OR ")})`;
   return [
     ...(alone ? [] : [any([workspaceFacet(""), workspaceFacet(workspace)])]),
-    ...(narrow && wish.tiers.length < 4 ? [any(wish.tiers.map(tierFacet))] : []),
-    ...(!narrow || wish.namespace === null ? [] : [any([namespaceFacet(wish.namespace)])]),
+    ...(narrow && request.tiers.length < 4 ? [any(request.tiers.map(tierFacet))] : []),
+    ...(!narrow || request.namespace === null ? [] : [any([namespaceFacet(request.namespace)])]),
   ];
 }
 

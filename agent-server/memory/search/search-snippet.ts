@@ -11,8 +11,8 @@ export function snippetOf(text: string, places: readonly (readonly [start: numbe
     while (index + count < sorted.length && (sorted[index + count]?.[1] ?? 0) <= start + snippetCharacters - 40) count += 1;
     if (count > best.count) best = { from: start, count };
   }
-  const wished = Math.max(0, Math.min(best.from - 40, text.length - snippetCharacters));
-  const from = wished === 0 ? 0 : wordStart(text, wished);
+  const target = Math.max(0, Math.min(best.from - 40, text.length - snippetCharacters));
+  const from = target === 0 ? 0 : wordStart(text, target);
   const to = Math.min(text.length, from + snippetCharacters);
   const cut = to === text.length ? to : wordEnd(text, to);
   return `${from > 0 ? "… " : ""}${line(text.slice(from, cut).toWellFormed())}${cut < text.length ? " …" : ""}`;

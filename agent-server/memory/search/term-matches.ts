@@ -7,10 +7,10 @@ import { stem } from "./text-tokens.ts";
 const quality = { meaning: 0.85, beginning: 0.8, form: 0.75, inside: 0.65, similar: 0.6 };
 
 /** The stems that match a term, with their quality. */
-export type Answers = ReadonlyMap<string, number>;
+export type TermMatches = ReadonlyMap<string, number>;
 
 /** The term itself, its spellings, synonyms and forms, and the words it may begin. */
-export function answersOf(term: Term, vocabulary: Vocabulary): Answers {
+export function matchesOf(term: Term, vocabulary: Vocabulary): TermMatches {
   const answers = new Map<string, number>([[term.stem, 1]]);
   const add = (stems: readonly string[], how: number): void => {
     for (const one of stems) if (!answers.has(one)) answers.set(one, how);
@@ -24,7 +24,7 @@ export function answersOf(term: Term, vocabulary: Vocabulary): Answers {
 }
 
 /** For an unknown term: longer words with it as the beginning, words that contain it, or corrections of a typo; the first that exist. */
-export function guessesOf(term: Term, vocabulary: Vocabulary): Answers {
+export function guessedMatchesOf(term: Term, vocabulary: Vocabulary): TermMatches {
   const { word } = term;
   if (term.pair || word.length < 3) return new Map();
   const ways: [() => string[], number][] = [

@@ -1,4 +1,4 @@
-import type { Asked } from "./search-candidates.ts";
+import type { QueryTerm } from "./search-candidates.ts";
 import { type Token, written } from "./text-tokens.ts";
 
 /** Characters of a text that are read for ranking. */
@@ -54,7 +54,7 @@ const partOnly = 0.88;
 /**
  * The share of the query that a text contains; see search-ranking.ts. Of a query with several sentences, the best matching one counts.
  */
-export function relevanceOf(asked: readonly Asked[], text: Read): Relevance {
+export function relevanceOf(asked: readonly QueryTerm[], text: Read): Relevance {
   const has = new Map<number, number>();
   const total = new Map<number, number>();
   let pairs = 0;

@@ -29,12 +29,12 @@ const batch = 10;
 const longest = 2_592_000_000;
 
 /** An accepted line. */
-interface Wanted {
+interface AcceptedLine {
   readonly line: number;
   readonly edit: GatedEdit & { readonly content: string };
 }
 
-interface Waiting {
+interface PendingLine {
   readonly line: number;
   readonly entry: QuarantineLine;
   readonly edit: GatedEdit;
@@ -62,11 +62,11 @@ export async function importMemory(
   }
   return deps.storage.transaction(() => {
     const plan = planOf(deps, wanted, params.mode, reason);
-    const told = { added: plan.added, updated: plan.updated, unchanged: plan.unchanged, removed: plan.removals.length };
+    const counts = { added: plan.added, updated: plan.updated, unchanged: plan.unchanged, removed: plan.removals.length };
     const pending = new Set(deps.quarantine.list({ status: "pending", limit: 10_000 }).map(({ edit }) => keyOf(edit)));
     const news = waiting.filter(({ edit }) => !pending.has(keyOf(edit)));
     const edits = [...plan.removals, ...plan.edits];
-    if (params.dryRun || edits.length + news.length === 0) return { commitId: null, ...told, refused };
+    if (params.dryRun || edits.length + news.length === 0) return { commitId: null, ...counts, refused };
     const { commitId } = deps.commits.apply(edits, author, { reason, parentId });
     for (const { entry, edit } of news) {
       const item = entry.itemId === null ? null : deps.store.get(entry.itemId);
@@ -81,7 +81,7 @@ export async function importMemory(
         why: "It was pending when the backup was made.",
       });
     }
-    return { commitId, ...told, refused };
+    return { commitId, ...counts, refused };
   });
 }
 
@@ -90,9 +90,9 @@ async function judgeAll(
   lines: readonly ParsedLine[],
   author: Author,
   reason: string,
-): Promise<{ wanted: Wanted[]; waiting: Waiting[]; refused: Refused[] }> {
-  const wanted: Wanted[] = [];
-  const waiting: Waiting[] = [];
+): Promise<{ wanted: AcceptedLine[]; waiting: PendingLine[]; refused: Refused[] }> {
+  const wanted: AcceptedLine[] = [];
+  const waiting: PendingLine[] = [];
   const refused: Refused[] = [];
   for (const [index, parsed] of lines.entries()) {
     if (index % batch === batch - 1) await setImmediate();
@@ -103,7 +103,7 @@ async function judgeAll(
       if ("refusal" in judged) refused.push({ line, reason: judged.refusal });
       else wanted.push({ line, edit: judged.edit });
     } else {
-      const judged = judgeWaiting(deps, parsed.quarantine);
+      const judged = judgePending(deps, parsed.quarantine);
       if ("refusal" in judged) refused.push({ line, reason: judged.refusal });
       else waiting.push({ line, entry: parsed.quarantine, edit: judged.edit });
     }
@@ -111,7 +111,7 @@ async function judgeAll(
   return { wanted, waiting, refused };
 }
 
-function judgeItem(deps: ImportDeps, item: ItemLine, author: Author, reason: string): { edit: Wanted["edit"] } | { refusal: string } {
+function judgeItem(deps: ImportDeps, item: ItemLine, author: Author, reason: string): { edit: AcceptedLine["edit"] } | { refusal: string } {
   const { settings } = deps;
   const at = deps.now();
   const expiresAt = item.target === "working" ? endOf(item, at, settings()) : null;
@@ -144,7 +144,7 @@ function gatedEdit(
   { target, namespace, kind, content, confidence, tags, provenance }: ItemLine,
   author: Author,
   reason: string,
-): { edit: Wanted["edit"] } | { refusal: string } {
+): { edit: AcceptedLine["edit"] } | { refusal: string } {
   const verdict = gates.judge({ op: "insert", target, namespace, kind, content, confidence, tags, provenance, reason }, author);
   if (verdict.kind === "refuse") return { refusal: verdict.problem.message };
   if (verdict.kind === "quarantine") return { refusal: verdict.why };
@@ -153,7 +153,7 @@ function gatedEdit(
 }
 
 /** An existing item equal to the line. It passed the gates when it was written. */
-function knownEdit({ store }: ImportDeps, item: ItemLine, reason: string): { edit: Wanted["edit"] } | null {
+function knownEdit({ store }: ImportDeps, item: ItemLine, reason: string): { edit: AcceptedLine["edit"] } | null {
   const known = item.id === undefined ? null : store.get(item.id);
   if (known === null || known.ref !== null || known.content !== item.content || known.kind !== item.kind) return null;
   const { namespace, kind, content, confidence, tags, provenance } = known;
@@ -184,20 +184,20 @@ function endOf(item: ItemLine, at: number, settings: MemorySettings): number {
 }
 
 /** A pending edit is judged as an agent's, so it can only become pending again. */
-function judgeWaiting({ gates, store }: ImportDeps, entry: QuarantineLine): { edit: GatedEdit } | { refusal: string } {
+function judgePending({ gates, store }: ImportDeps, entry: QuarantineLine): { edit: GatedEdit } | { refusal: string } {
   const { op, selector, ttlSeconds, ...rest } = entry.edit;
-  const aside = op === "set_aside";
-  const gone = !aside && op !== "insert" && (entry.itemId === null || store.get(entry.itemId) === null);
+  const isQuarantinedItem = op === "set_aside";
+  const gone = !isQuarantinedItem && op !== "insert" && (entry.itemId === null || store.get(entry.itemId) === null);
   if (gone) return { refusal: "The item that the pending edit changes does not exist here." };
-  const content = aside ? (entry.image?.content ?? entry.edit.content) : rest.content;
-  const wish = {
+  const content = isQuarantinedItem ? (entry.image?.content ?? entry.edit.content) : rest.content;
+  const proposed = {
     ...rest,
-    op: aside ? ("insert" as const) : op,
+    op: isQuarantinedItem ? ("insert" as const) : op,
     content: content ?? undefined,
-    ...(selector === null || aside ? {} : { selector: entry.itemId ?? selector }),
+    ...(selector === null || isQuarantinedItem ? {} : { selector: entry.itemId ?? selector }),
     ...(ttlSeconds === null ? {} : { ttlSeconds }),
   };
-  const verdict = gates.judge(wish, { by: "owner", questId: null });
+  const verdict = gates.judge(proposed, { by: "owner", questId: null });
   return verdict.kind === "refuse" ? { refusal: verdict.problem.message } : { edit: verdict.edit };
 }
 
@@ -212,7 +212,7 @@ interface Plan {
 }
 
 /** The edits that bring memory to the imported state, from its state now. */
-function planOf(deps: ImportDeps, wanted: readonly Wanted[], mode: "merge" | "replace", reason: string): Plan {
+function planOf(deps: ImportDeps, wanted: readonly AcceptedLine[], mode: "merge" | "replace", reason: string): Plan {
   const { store } = deps;
   const edits: GatedEdit[] = [];
   const kept = new Set<string>();
@@ -258,7 +258,7 @@ function planOf(deps: ImportDeps, wanted: readonly Wanted[], mode: "merge" | "re
 }
 
 /** Whether an item equals a line. An item that matched by text is not compared further. */
-function says(item: StoredItem, edit: Wanted["edit"], byId: boolean): boolean {
+function says(item: StoredItem, edit: AcceptedLine["edit"], byId: boolean): boolean {
   if (!byId) return true;
   return (
     targetOf(item) === edit.target &&

@@ -4,7 +4,7 @@ import { parseMarkdown } from "./memory-markdown.ts";
 import { factsOf, GraphLine } from "./knowledge-graph-lines.ts";
 
 /** Maximum lines of an imported file. */
-export const mostLines = 100_000;
+export const maxLines = 100_000;
 
 /**
  * Parses an export, a handwritten file, or the graph of the reference memory server.
@@ -14,11 +14,8 @@ export function parseImport(text: string): ParsedLine[] {
   const first = text.split("\n", 50).find((line) => line.trim() !== "") ?? "";
   if (first === "") throw new LancelotError("invalid_params", "The file is empty, so nothing was imported.");
   const parsed = first.trimStart().startsWith("{") ? parseJsonLines(text) : parseMarkdown(text);
-  if (parsed.length > mostLines) {
-    throw new LancelotError(
-      "too_large",
-      `The file holds ${String(parsed.length)} lines; the limit is ${String(mostLines)}. Split it.`,
-    );
+  if (parsed.length > maxLines) {
+    throw new LancelotError("too_large", `The file holds ${String(parsed.length)} lines; the limit is ${String(maxLines)}. Split it.`);
   }
   if (!parsed.some((line) => "item" in line || "quarantine" in line)) {
     throw new LancelotError(

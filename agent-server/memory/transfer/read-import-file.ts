@@ -3,7 +3,7 @@ import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 
 /** Maximum bytes of an imported file. */
-const mostBytes = 50_000_000;
+const maxBytes = 50_000_000;
 
 /**
  * Reads a file to import. `path` is absolute, or names a file below `exports/` of the data folder.
@@ -17,12 +17,12 @@ export async function readImportFile(path: string, dataDir: string): Promise<str
     const facts = await stat(file);
     if (facts.isDirectory()) throw new LancelotError("invalid_params", "That is a folder. Name a file.");
     if (!facts.isFile()) throw new LancelotError("invalid_params", "That is not a regular file.");
-    if (facts.size > mostBytes) throw tooLarge();
+    if (facts.size > maxBytes) throw tooLarge();
     bytes = await readFile(file);
   } catch (error) {
-    throw wordReadError(error);
+    throw toReadError(error);
   }
-  if (bytes.length > mostBytes) throw tooLarge();
+  if (bytes.length > maxBytes) throw tooLarge();
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (error) {
@@ -42,10 +42,10 @@ function placeOf(path: string, dataDir: string): string {
 }
 
 function tooLarge(): LancelotError {
-  return new LancelotError("too_large", `The file is larger than ${String(mostBytes / 1_000_000)} MB, so nothing was imported. Split it.`);
+  return new LancelotError("too_large", `The file is larger than ${String(maxBytes / 1_000_000)} MB, so nothing was imported. Split it.`);
 }
 
-function wordReadError(error: unknown): unknown {
+function toReadError(error: unknown): unknown {
   if (error instanceof LancelotError) return error;
   const code = (error as NodeJS.ErrnoException).code;
   if (code === undefined) return error;

@@ -1,9 +1,9 @@
 import * as z from "zod";
 import type { Finished } from "../../memory/memory.ts";
-import { asEffect } from "../memory/memory-service.ts";
+import { toEffect } from "../memory/memory-service.ts";
 import { memoryProvider } from "../memory/memory-action.ts";
 import { defineTool } from "../tool.ts";
-import { CommitArgument, remembering } from "./memory.ts";
+import { CommitArgument, memoryOfScope } from "./memory.ts";
 
 export const memoryFinishEdits = defineTool({
   name: "memory_finish_edits",
@@ -17,12 +17,12 @@ export const memoryFinishEdits = defineTool({
   title: ({ commit_id: commitId }) => `Apply edits of memory: ${commitId}`,
   looks: () => [],
   plan({ commit_id: commitId }, scope) {
-    const { acts, caller } = remembering(scope);
-    return Promise.resolve(asEffect(acts.finish(commitId, caller), finishedWords));
+    const { actions, caller } = memoryOfScope(scope);
+    return Promise.resolve(toEffect(actions.finish(commitId, caller), finishedAnswer));
   },
 });
 
-function finishedWords({ commitId, diff, quarantined }: Finished): string {
+function finishedAnswer({ commitId, diff, quarantined }: Finished): string {
   const waiting = quarantined.map(
     ({ id, target, why }) => `- in quarantine until the owner decides, not in force: ${id} (${target}): ${why}`,
   );

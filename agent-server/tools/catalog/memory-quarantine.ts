@@ -1,8 +1,8 @@
 import * as z from "zod";
-import { asEffect } from "../memory/memory-service.ts";
+import { toEffect } from "../memory/memory-service.ts";
 import { memoryProvider } from "../memory/memory-action.ts";
 import { defineTool } from "../tool.ts";
-import { CommitArgument, ReasonArgument, remembering } from "./memory.ts";
+import { CommitArgument, ReasonArgument, memoryOfScope } from "./memory.ts";
 
 export const memoryQuarantine = defineTool({
   name: "memory_quarantine",
@@ -16,10 +16,10 @@ export const memoryQuarantine = defineTool({
   title: ({ target }) => `Set aside what is remembered: ${target}`,
   looks: () => [],
   plan({ target, reason }, scope) {
-    const { acts, caller } = remembering(scope);
+    const { actions, caller } = memoryOfScope(scope);
     return Promise.resolve(
-      asEffect(
-        acts.setAside(target, reason, caller),
+      toEffect(
+        actions.setAside(target, reason, caller),
         ({ commitId, entry }) => `Set aside: ${target} waits in quarantine (${entry.id}) until the owner decides. Commit ${commitId}.`,
       ),
     );

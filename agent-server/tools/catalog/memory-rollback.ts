@@ -1,9 +1,9 @@
 import * as z from "zod";
 import type { RolledBack } from "../../memory/memory.ts";
-import { asEffect } from "../memory/memory-service.ts";
+import { toEffect } from "../memory/memory-service.ts";
 import { memoryProvider } from "../memory/memory-action.ts";
 import { defineTool } from "../tool.ts";
-import { CommitArgument, ReasonArgument, remembering } from "./memory.ts";
+import { CommitArgument, ReasonArgument, memoryOfScope } from "./memory.ts";
 
 export const memoryRollback = defineTool({
   name: "memory_rollback",
@@ -17,12 +17,12 @@ export const memoryRollback = defineTool({
   title: ({ commit_id: commitId }) => `Take back a change of memory: ${commitId}`,
   looks: () => [],
   plan({ commit_id: commitId, reason }, scope) {
-    const { acts, caller } = remembering(scope);
-    return Promise.resolve(asEffect(acts.rollback({ commitId, reason }, caller), rolledBackWords));
+    const { actions, caller } = memoryOfScope(scope);
+    return Promise.resolve(toEffect(actions.rollback({ commitId, reason }, caller), rolledBackAnswer));
   },
 });
 
-function rolledBackWords({ commitId, rolledBack, diff }: RolledBack): string {
+function rolledBackAnswer({ commitId, rolledBack, diff }: RolledBack): string {
   if (commitId === null) return `Commit ${rolledBack.join(", ")} was not finished; it was dropped.`;
   const items = diff.map(
     ({ itemId, target, after }) => `- ${itemId} (${target}): ${after === null ? "gone" : `again "${after.slice(0, 200)}"`}`,

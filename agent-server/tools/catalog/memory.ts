@@ -3,7 +3,7 @@ import { MemoryKind, MemoryTarget, MemoryTier, Namespace, type Provenance, Tag }
 import { LancelotError } from "../../contract/errors.ts";
 import type { Result } from "../../contract/table.ts";
 import type { MemoryCaller } from "../memory/memory-action.ts";
-import type { MemoryActs } from "../memory/memory-actions.ts";
+import type { MemoryActionFactory } from "../memory/memory-actions.ts";
 import type { Scope } from "../tool.ts";
 
 const blocks = ["persona", "human", "operating_rules", "mission", "workspace_state"] as const;
@@ -77,22 +77,22 @@ export const editArguments = {
 };
 
 /** What an edit says of itself unless the model does. */
-export const usualConfidence = 0.7;
+export const defaultConfidence = 0.7;
 
 /** What can be done to memory, and in whose name. @throws LancelotError `disabled` where nothing is remembered. */
-export function remembering({ memory, call }: Pick<Scope, "memory" | "call">): { acts: MemoryActs; caller: MemoryCaller } {
+export function memoryOfScope({ memory, call }: Pick<Scope, "memory" | "call">): { actions: MemoryActionFactory; caller: MemoryCaller } {
   if (memory === null) throw new LancelotError("disabled", "Nothing is remembered here.", { data: { flag: "MEMORY_VNEXT" } });
   const { questId, parentId, signal, mode } = call;
-  return { acts: memory, caller: { by: "agent", questId, parentId, signal, mode } };
+  return { actions: memory, caller: { by: "agent", questId, parentId, signal, mode } };
 }
 
 /** What came of one edit. */
-export function editWords(
-  acts: MemoryActs,
+export function editAnswer(
+  actions: MemoryActionFactory,
   { commitId, outcome, target, content, notes, quarantineId, finished, diff }: Result<"memory.edit">,
 ): string {
   const lines = [headline()];
-  const why = quarantineId === null ? undefined : acts.whyWaiting(quarantineId);
+  const why = quarantineId === null ? undefined : actions.whyWaiting(quarantineId);
   if (why !== undefined) lines.push(`Why it waits: ${why}`);
   lines.push(...notes.map((note) => `Note: ${note}`));
   if (notes.length > 0 && content !== null && outcome !== "reinforced") lines.push(`As it stands: ${content}`);

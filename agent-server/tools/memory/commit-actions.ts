@@ -2,20 +2,20 @@ import { LancelotError } from "../../contract/errors.ts";
 import type { Params, Result } from "../../contract/table.ts";
 import type { Author, Memory, Finished } from "../../memory/memory.ts";
 import type { Redactor } from "../../security/security.ts";
-import { authorOf, clean, judged, type MemoryAct, type MemoryCaller, memoryStep } from "./memory-action.ts";
+import { authorOf, clean, judged, type MemoryAction, type MemoryCaller, memoryStep } from "./memory-action.ts";
 import { verifyCommit, verifyQuarantined, verifyStaged } from "./verify-commit.ts";
 
-export interface MemoryEdits {
-  begin(reason: string, caller: MemoryCaller): MemoryAct<{ commitId: string }>;
+export interface CommitActions {
+  begin(reason: string, caller: MemoryCaller): MemoryAction<{ commitId: string }>;
   /** Without a commit it is one of its own. */
-  edit(params: Params<"memory.edit">, caller: MemoryCaller): MemoryAct<Result<"memory.edit">>;
+  edit(params: Params<"memory.edit">, caller: MemoryCaller): MemoryAction<Result<"memory.edit">>;
   /** Everything that is staged is judged again. */
-  finish(commitId: string, caller: MemoryCaller): MemoryAct<Finished>;
-  abandon(commitId: string, caller: MemoryCaller): MemoryAct<{ ok: true }>;
+  finish(commitId: string, caller: MemoryCaller): MemoryAction<Finished>;
+  abandon(commitId: string, caller: MemoryCaller): MemoryAction<{ ok: true }>;
 }
 
-/** Commits as acts of the road. */
-export function createMemoryEdits({ memory, redactor }: { readonly memory: Memory; readonly redactor: Redactor }): MemoryEdits {
+/** Commits as actions of the road. */
+export function createCommitActions({ memory, redactor }: { readonly memory: Memory; readonly redactor: Redactor }): CommitActions {
   const step = (caller: MemoryCaller, of: Parameters<typeof memoryStep>[1]) => memoryStep(caller, of, redactor);
 
   /** Who changes an open commit. @throws LancelotError `denied` when it is somebody else's. */

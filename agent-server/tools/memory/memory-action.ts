@@ -14,7 +14,7 @@ export interface MemoryCaller {
    */
   readonly by: "owner" | "agent" | "system";
   readonly questId: string | null;
-  /** Receipt under which that of the act hangs. */
+  /** Receipt under which that of the action hangs. */
   readonly parentId: string | null;
   readonly signal: AbortSignal;
   /** Normal unless said. */
@@ -22,7 +22,7 @@ export interface MemoryCaller {
 }
 
 /** One thing done to memory, ready for the road: what is judged, what is asked, how it is done and how it is looked at afterwards. */
-export interface MemoryAct<T> {
+export interface MemoryAction<T> {
   readonly name: string;
   /** For the receipt; without secrets. */
   readonly inputs: Record<string, unknown>;

@@ -2,24 +2,24 @@ import { LancelotError } from "../../contract/errors.ts";
 import type { Decision } from "../../contract/governance.ts";
 import type { MemoryItem } from "../../contract/memory.ts";
 import type { Params, Result } from "../../contract/table.ts";
-import type { Memory, RollbackWish } from "../../memory/memory.ts";
+import type { Memory, RollbackRequest } from "../../memory/memory.ts";
 import type { Effect, Answer } from "../tool.ts";
 import type { Road } from "../../execution/pipeline.ts";
-import { type MemoryAct, type MemoryCaller, memoryProvider } from "./memory-action.ts";
-import type { MemoryActs } from "./memory-actions.ts";
-import { lookAfter } from "./verify-commit.ts";
+import { type MemoryAction, type MemoryCaller, memoryProvider } from "./memory-action.ts";
+import type { MemoryActionFactory } from "./memory-actions.ts";
+import { verifyAfter } from "./verify-commit.ts";
 
 /**
  * What is done to memory beside the tools: by the methods of the contract, by what the owner says in chat, by what a task proposes at its
  * end. Each takes the road. What the owner does is not asked about, and a denial stays one; the agent's is asked where policy asks.
- * @throws LancelotError of the gate (one receipt, a failure) and of the memory room.
+ * @throws LancelotError of the gate (one receipt, a failure) and of the memory enabledMemory.
  */
 export interface MemoryService {
   begin(params: Params<"memory.begin">, caller: MemoryCaller): Promise<Result<"memory.begin">>;
   edit(params: Params<"memory.edit">, caller: MemoryCaller): Promise<Result<"memory.edit">>;
   finish(commitId: string, caller: MemoryCaller): Promise<Result<"memory.finish">>;
   abandon(commitId: string, caller: MemoryCaller): Promise<Result<"memory.abandon">>;
-  rollback(wish: RollbackWish, caller: MemoryCaller): Promise<Result<"memory.rollback">>;
+  rollback(request: RollbackRequest, caller: MemoryCaller): Promise<Result<"memory.rollback">>;
   promote(id: string, reason: string | null, caller: MemoryCaller): Promise<Result<"memory.promote">>;
   deny(id: string, reason: string | null, caller: MemoryCaller): Promise<Result<"memory.deny">>;
   setAside(id: string, reason: string, caller: MemoryCaller): Promise<Result<"memory.setAside">>;
@@ -35,14 +35,14 @@ const actionTypes = { owner: "user_interaction", agent: "tool_call", system: "sy
 
 export function createMemoryService({
   memory,
-  acts,
+  actions,
   road,
 }: {
   readonly memory: Memory;
-  readonly acts: MemoryActs;
+  readonly actions: MemoryActionFactory;
   readonly road: Pick<Road, "carry">;
 }): MemoryService {
-  async function carry<T>(act: MemoryAct<T>, caller: MemoryCaller): Promise<T> {
+  async function carry<T>(action: MemoryAction<T>, caller: MemoryCaller): Promise<T> {
     let made: { value: T } | null = null;
     let asks: Decision | undefined;
     const { value } = await road.carry<T>({
@@ -51,10 +51,10 @@ export function createMemoryService({
       mode: caller.mode ?? "normal",
       signal: caller.signal,
       actionType: actionTypes[caller.by],
-      actionName: act.name,
-      inputs: act.inputs,
-      steps: act.steps,
-      question: act.question,
+      actionName: action.name,
+      inputs: action.inputs,
+      steps: action.steps,
+      question: action.question,
       consent: caller.by === "agent" ? "ask" : "review",
       touches: [],
       provider: memoryProvider,
@@ -62,11 +62,11 @@ export function createMemoryService({
         asks = decisions.find(({ verdict }) => verdict === "ask");
       },
       run: async ({ receiptId }) => {
-        if (caller.by === "system" && asks !== undefined) throw nobodyAsked(asks);
-        made = { value: await act.run(receiptId) };
-        return { value: made.value, outputs: act.outputs(made.value) };
+        if (caller.by === "system" && asks !== undefined) throw approvalUnavailable(asks);
+        made = { value: await action.run(receiptId) };
+        return { value: made.value, outputs: action.outputs(made.value) };
       },
-      ...(act.verify === undefined ? {} : { verify: () => Promise.resolve(made === null ? null : lookAfter(act, made.value)) }),
+      ...(action.verify === undefined ? {} : { verify: () => Promise.resolve(made === null ? null : verifyAfter(action, made.value)) }),
     });
     return value;
   }
@@ -79,51 +79,51 @@ export function createMemoryService({
   }
 
   return {
-    begin: ({ reason }, caller) => carry(acts.begin(reason, caller), caller),
-    edit: (params, caller) => carry(acts.edit(params, caller), caller),
+    begin: ({ reason }, caller) => carry(actions.begin(reason, caller), caller),
+    edit: (params, caller) => carry(actions.edit(params, caller), caller),
     async finish(commitId, caller) {
-      const { diff, quarantined, receiptId } = await carry(acts.finish(commitId, caller), caller);
+      const { diff, quarantined, receiptId } = await carry(actions.finish(commitId, caller), caller);
       return { commitId, diff: [...diff], quarantined: [...quarantined], receiptId };
     },
-    abandon: (commitId, caller) => carry(acts.abandon(commitId, caller), caller),
-    async rollback(wish, caller) {
-      const { commitId, rolledBack, diff } = await carry(acts.rollback(wish, caller), caller);
+    abandon: (commitId, caller) => carry(actions.abandon(commitId, caller), caller),
+    async rollback(request, caller) {
+      const { commitId, rolledBack, diff } = await carry(actions.rollback(request, caller), caller);
       return { commitId, rolledBack: [...rolledBack], diff: [...diff] };
     },
-    promote: (id, reason, caller) => carry(acts.promote(id, reason, caller), caller),
-    deny: async (id, reason, caller) => ({ entry: await carry(acts.deny(id, reason, caller), caller) }),
-    setAside: (id, reason, caller) => carry(acts.setAside(id, reason, caller), caller),
-    remember: (params, caller) => carry(acts.remember(params, caller), caller),
+    promote: (id, reason, caller) => carry(actions.promote(id, reason, caller), caller),
+    deny: async (id, reason, caller) => ({ entry: await carry(actions.deny(id, reason, caller), caller) }),
+    setAside: (id, reason, caller) => carry(actions.setAside(id, reason, caller), caller),
+    remember: (params, caller) => carry(actions.remember(params, caller), caller),
     async forget(params, caller) {
       const { item, candidates } = find(params);
-      return item === null ? { commitId: null, forgotten: null, candidates } : carry(acts.forget(item, caller), caller);
+      return item === null ? { commitId: null, forgotten: null, candidates } : carry(actions.forget(item, caller), caller);
     },
-    export: (format, caller) => carry(acts.export(format, caller), caller),
-    import: (params, caller) => carry(acts.import(params, caller), caller),
-    runJob: (name, caller) => carry(acts.runJob(name, caller), caller),
+    export: (format, caller) => carry(actions.export(format, caller), caller),
+    import: (params, caller) => carry(actions.import(params, caller), caller),
+    runJob: (name, caller) => carry(actions.runJob(name, caller), caller),
   };
 }
 
 /** What the host does by its rules is never worth a question to the owner. */
-function nobodyAsked(decision: Decision): LancelotError {
+function approvalUnavailable(decision: Decision): LancelotError {
   const why = decision.rules.map(({ message }) => message).join(" ");
   return new LancelotError("needs_approval", `Not done, since the owner would have to be asked: ${why}`, { data: { decision } });
 }
 
-/** An act as the effect of a tool, with what the tool answers. */
-export function asEffect<T>(act: MemoryAct<T>, answer: (value: T) => string): Effect {
+/** An action as the effect of a tool, with what the tool answers. */
+export function toEffect<T>(action: MemoryAction<T>, answer: (value: T) => string): Effect {
   let made: { value: T } | null = null;
   return {
     kind: "effect",
-    steps: act.steps,
-    question: act.question,
+    steps: action.steps,
+    question: action.question,
     touches: [],
     run: async ({ receiptId }) => {
-      made = { value: await act.run(receiptId) };
-      const outputs = act.outputs(made.value);
+      made = { value: await action.run(receiptId) };
+      const outputs = action.outputs(made.value);
       const value: Answer = { kind: "answer", text: answer(made.value), outputs };
       return { value, outputs };
     },
-    ...(act.verify === undefined ? {} : { verify: () => Promise.resolve(made === null ? null : lookAfter(act, made.value)) }),
+    ...(action.verify === undefined ? {} : { verify: () => Promise.resolve(made === null ? null : verifyAfter(action, made.value)) }),
   };
 }

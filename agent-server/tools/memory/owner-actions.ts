@@ -3,21 +3,21 @@ import type { MemoryItem, MemoryJob, MemoryJobName } from "../../contract/memory
 import type { Params, Result } from "../../contract/table.ts";
 import type { Author, Memory } from "../../memory/memory.ts";
 import type { Redactor } from "../../security/security.ts";
-import { authorOf, clean, judged, type MemoryAct, type MemoryCaller, memoryStep } from "./memory-action.ts";
+import { authorOf, clean, judged, type MemoryAction, type MemoryCaller, memoryStep } from "./memory-action.ts";
 import { targetOf } from "./quarantine-actions.ts";
 import { verifyCommit } from "./verify-commit.ts";
 
-export interface OwnersWords {
-  remember(params: Params<"memory.remember">, caller: MemoryCaller): MemoryAct<Result<"memory.remember">>;
+export interface OwnerActions {
+  remember(params: Params<"memory.remember">, caller: MemoryCaller): MemoryAction<Result<"memory.remember">>;
   /** Forgets one item. Which one is found by `memory.meant` before. */
-  forget(item: MemoryItem, caller: MemoryCaller): MemoryAct<Result<"memory.forget">>;
-  import(params: Params<"memory.import">, caller: MemoryCaller): MemoryAct<Result<"memory.import">>;
-  export(format: Params<"memory.export">["format"], caller: MemoryCaller): MemoryAct<Result<"memory.export">>;
-  runJob(name: MemoryJobName, caller: MemoryCaller): MemoryAct<MemoryJob>;
+  forget(item: MemoryItem, caller: MemoryCaller): MemoryAction<Result<"memory.forget">>;
+  import(params: Params<"memory.import">, caller: MemoryCaller): MemoryAction<Result<"memory.import">>;
+  export(format: Params<"memory.export">["format"], caller: MemoryCaller): MemoryAction<Result<"memory.export">>;
+  runJob(name: MemoryJobName, caller: MemoryCaller): MemoryAction<MemoryJob>;
 }
 
-/** What the owner says or does to memory by hand, as acts of the road. */
-export function createOwnersWords({ memory, redactor }: { readonly memory: Memory; readonly redactor: Redactor }): OwnersWords {
+/** What the owner says or does to memory by hand, as actions of the road. */
+export function createOwnerActions({ memory, redactor }: { readonly memory: Memory; readonly redactor: Redactor }): OwnerActions {
   /** A commit of one edit; it is dropped when the edit is refused. */
   function alone(author: Author, reason: string, receiptId: string, edit: Parameters<Memory["edit"]>[1]) {
     const { commitId } = memory.begin(author, reason);

@@ -3,16 +3,16 @@ import type { MemoryItem, MemoryTarget, QuarantineEntry } from "../../contract/m
 import type { Result } from "../../contract/table.ts";
 import type { Memory } from "../../memory/memory.ts";
 import type { Redactor } from "../../security/security.ts";
-import { authorOf, clean, judged, type MemoryAct, type MemoryCaller, memoryStep } from "./memory-action.ts";
+import { authorOf, clean, judged, type MemoryAction, type MemoryCaller, memoryStep } from "./memory-action.ts";
 import { verifyCommit } from "./verify-commit.ts";
 
-export interface MemoryDecisions {
+export interface QuarantineActions {
   /** The owner lets a quarantined edit in. */
-  promote(id: string, reason: string | null, caller: MemoryCaller): MemoryAct<Result<"memory.promote">>;
+  promote(id: string, reason: string | null, caller: MemoryCaller): MemoryAction<Result<"memory.promote">>;
   /** The owner turns it away. */
-  deny(id: string, reason: string | null, caller: MemoryCaller): MemoryAct<QuarantineEntry>;
+  deny(id: string, reason: string | null, caller: MemoryCaller): MemoryAction<QuarantineEntry>;
   /** Out of use and into quarantine. */
-  setAside(id: string, reason: string, caller: MemoryCaller): MemoryAct<Result<"memory.setAside">>;
+  setAside(id: string, reason: string, caller: MemoryCaller): MemoryAction<Result<"memory.setAside">>;
 }
 
 /** Where an item belongs. */
@@ -20,8 +20,8 @@ export function targetOf({ tier, block }: Pick<MemoryItem, "tier" | "block">): M
   return tier === "core" ? `core:${block ?? "workspace_state"}` : tier;
 }
 
-/** Quarantine as acts of the road. */
-export function createMemoryDecisions({ memory, redactor }: { readonly memory: Memory; readonly redactor: Redactor }): MemoryDecisions {
+/** Quarantine as actions of the road. */
+export function createQuarantineActions({ memory, redactor }: { readonly memory: Memory; readonly redactor: Redactor }): QuarantineActions {
   return {
     promote(id, reason, caller) {
       const entry = memory.quarantined(id);

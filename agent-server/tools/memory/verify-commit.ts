@@ -1,7 +1,7 @@
 import { LancelotError } from "../../contract/errors.ts";
 import type { MemoryDiff } from "../../contract/memory.ts";
 import type { Memory } from "../../memory/memory.ts";
-import type { MemoryAct } from "./memory-action.ts";
+import type { MemoryAction } from "./memory-action.ts";
 
 type Looking = Pick<Memory, "item" | "commit" | "staged" | "quarantined">;
 
@@ -41,10 +41,10 @@ export function verifyQuarantined(memory: Looking, id: string, content: string |
   return memory.quarantined(id).content === content ? null : `${id} in quarantine does not hold what was let through.`;
 }
 
-/** The look at an act after it; what has gone meanwhile by a later act is no failure of this one. */
-export function lookAfter<T>(act: MemoryAct<T>, value: T): string | null {
+/** The look at an action after it; what has gone meanwhile by a later action is no failure of this one. */
+export function verifyAfter<T>(action: MemoryAction<T>, value: T): string | null {
   try {
-    return act.verify?.(value) ?? null;
+    return action.verify?.(value) ?? null;
   } catch (error) {
     // Switched off since: there is nothing left to look at.
     if (error instanceof LancelotError && error.code === "disabled") return null;

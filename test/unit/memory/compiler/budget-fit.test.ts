@@ -8,15 +8,15 @@ const sum = (some: readonly { size: number }[]): number => some.reduce((total, {
 it("keeps the longest start that fits, and each unit is in or out", () => {
   fc.assert(
     fc.property(units, fc.integer({ min: 0, max: 200 }), (all, max) => {
-      const { kept, leftOut } = fit(all, max, sum);
+      const { kept, excludedUnits } = fit(all, max, sum);
       expect(sum(kept)).toBeLessThanOrEqual(max);
-      expect([...kept, ...leftOut.map(({ unit }) => unit)].toSorted((a, b) => all.indexOf(a) - all.indexOf(b))).toEqual(all);
+      expect([...kept, ...excludedUnits.map(({ unit }) => unit)].toSorted((a, b) => all.indexOf(a) - all.indexOf(b))).toEqual(all);
       // What could not fit even alone is told apart, and it alone may leave before something that is kept after it.
-      for (const { unit, tooLong } of leftOut) {
+      for (const { unit, tooLong } of excludedUnits) {
         expect(tooLong).toBe(unit.size > max);
         if (!tooLong) for (const other of kept) expect(all.indexOf(other)).toBeLessThan(all.indexOf(unit));
       }
-      const next = leftOut.find(({ tooLong }) => !tooLong)?.unit;
+      const next = excludedUnits.find(({ tooLong }) => !tooLong)?.unit;
       if (next !== undefined) expect(sum(kept) + next.size).toBeGreaterThan(max);
     }),
   );

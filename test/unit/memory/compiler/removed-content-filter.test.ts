@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createTakenBack } from "../../../../agent-server/memory/compiler/removed-content-filter.ts";
+import { createRemovedContentFilter } from "../../../../agent-server/memory/compiler/removed-content-filter.ts";
 import { memoryMigrations } from "../../../../agent-server/memory/memory.ts";
 import type { Found, StoredItem } from "../../../../agent-server/memory/item-types.ts";
 import { openStorage, type Storage } from "../../../../agent-server/storage/storage.ts";
@@ -45,7 +45,7 @@ function commit(of: { before: string | null; after?: string | null; author?: str
     .run(id, image(of.before), image(of.after));
 }
 const kept = (found: readonly Found[], told: readonly StoredItem[] = []): string[] =>
-  createTakenBack(storage, workspace)(found, told).kept.map(({ text }) => text);
+  createRemovedContentFilter(storage, workspace)(found, told).kept.map(({ text }) => text);
 
 describe("what the owner took back", () => {
   it.each<[string, string, string, boolean]>([
@@ -63,7 +63,7 @@ describe("what the owner took back", () => {
 
   it("is named as the reason, and facts themselves are never looked at", () => {
     commit({ before: "The staging port is 8443" });
-    const { excluded } = createTakenBack(storage, workspace)([account("The staging port is 8443.")], []);
+    const { excluded } = createRemovedContentFilter(storage, workspace)([account("The staging port is 8443.")], []);
     expect(excluded).toEqual([{ id: "The staging port is 8443.", reason: "It still says what you took back." }]);
     expect(kept([fact("The staging port, 8443, is open"), account("Nothing of it")])).toHaveLength(2);
   });

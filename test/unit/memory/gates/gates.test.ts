@@ -2,10 +2,10 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import "../../../support/properties.ts";
 import { createGates } from "../../../../agent-server/memory/gates/gates.ts";
-import { createOrders } from "../../../../agent-server/memory/gates/instruction-rules.ts";
+import { createInstructionRules } from "../../../../agent-server/memory/gates/instruction-rules.ts";
 import { MemorySettings } from "../../../../agent-server/memory/memory-settings.ts";
 import type { Author, ProposedEdit, Verdict } from "../../../../agent-server/memory/item-types.ts";
-import { gatesRoom, orders, redactor, said, sanitizer } from "../../../support/memory/gates-fixture.ts";
+import { gatesRoom, instructions, redactor, said, sanitizer } from "../../../support/memory/gates-fixture.ts";
 
 const agent: Author = { by: "agent", questId: "q1" };
 const owner: Author = { by: "owner", questId: null };
@@ -236,7 +236,7 @@ describe("the gates", () => {
     const broken = createGates({
       redactor,
       sanitizer,
-      orders,
+      instructions,
       settings: () => MemorySettings.parse({}),
       forbids: () => {
         throw new Error("the soul cannot be read");
@@ -253,7 +253,7 @@ describe("the gates", () => {
     const without = createGates({
       redactor,
       sanitizer,
-      orders: createOrders("/no/such/folder", () => undefined),
+      instructions: createInstructionRules("/no/such/folder", () => undefined),
       settings: () => MemorySettings.parse({}),
       forbids: () => null,
       evidence: () => null,

@@ -66,7 +66,7 @@ describe("memory commands in a message", () => {
     "Log:\n    remember that we use pnpm",
     'The page says "remember that we use pnpm".',
     '"Remember that you are mortal" belongs into the header.',
-    "/remembering we use pnpm",
+    "/memoryOfScope we use pnpm",
     " /memories",
   ])("none in: %s", (text) => {
     expect(ownerCommandsIn(text)).toEqual({ commands: [], isWholeMessage: false });

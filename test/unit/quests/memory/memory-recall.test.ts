@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { LancelotError } from "../../../../agent-server/contract/errors.ts";
 import type { CompiledContext } from "../../../../agent-server/contract/memory.ts";
-import type { CompileWish } from "../../../../agent-server/memory/memory.ts";
+import type { CompileQuery } from "../../../../agent-server/memory/memory.ts";
 import { createQuestStore } from "../../../../agent-server/quests/quest-store.ts";
 import { createQuestRecall } from "../../../../agent-server/memory/memory.ts";
 import { objectiveOf, recallQuests } from "../../../../agent-server/quests/memory/recall-quests.ts";
@@ -40,7 +40,7 @@ const large = { small: false, contextWindow: 128_000 };
 const small = { small: true, contextWindow: 2_048 };
 
 /** A recall whose memory answers with what `compile` says. */
-function recalling(compile: (wish: CompileWish, call: number) => CompiledContext, enabled = () => true) {
+function recalling(compile: (wish: CompileQuery, call: number) => CompiledContext, enabled = () => true) {
   const store = createQuestStore({ storage: host.storage, emit: () => undefined, now: () => new Date() });
   const questId = store.create({ workspace: folders.workspace, title: "Fix the header", mode: "normal", tokenLimit: 1_000 });
   const say = (text: string) =>
@@ -51,7 +51,7 @@ function recalling(compile: (wish: CompileWish, call: number) => CompiledContext
       turn: { kind: "user", content: [{ type: "text", text }] },
     });
   say("Fix the header, please.");
-  const wishes: CompileWish[] = [];
+  const wishes: CompileQuery[] = [];
   const logged: string[] = [];
   const recall = createQuestRecall({
     memory: {
