@@ -41,14 +41,14 @@ describe("compiled contexts", () => {
     const made = ["1", "2", "3", "4", "5"].map((objective) => here.compile({ objective }));
     expect(here.contexts.list({ limit: 50 }).items.map(({ objective }) => objective)).toEqual(["5", "4", "3"]);
     expect(there.contexts.get(other.contextId).objective).toBe("there");
-    expect(() => here.contexts.get(made[0]?.contextId ?? "")).toThrow("not kept any more: the last 3 are");
+    expect(() => here.contexts.get(made[0]?.contextId ?? "")).toThrow(/\b3\b/u);
   });
 
   it("of another workspace are not told", () => {
     const [here, there] = [open("/projects/a"), open("/projects/b")];
     const other = there.compile({ objective: "there" });
     expect(here.contexts.list({ limit: 50 }).items).toEqual([]);
-    expect(() => here.contexts.get(other.contextId)).toThrow("not kept any more");
+    expect(() => here.contexts.get(other.contextId)).toThrow(/deleted/u);
   });
 
   it("of a deleted task go with it", () => {

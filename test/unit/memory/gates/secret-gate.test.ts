@@ -153,7 +153,7 @@ describe("an edit", () => {
     const verdict = gates.judge(edit("content", token), agent);
     expect(verdict).toMatchObject({
       kind: "store",
-      notes: expect.arrayContaining([expect.stringContaining("A secret was taken out")]) as string[],
+      notes: expect.arrayContaining([expect.stringContaining("secret")]) as string[],
     });
   });
 });

@@ -98,7 +98,7 @@ describe("a job that is run by hand", () => {
     const running = slow.jobs.runJob("memory_summarize_episodic", go());
     await started;
     const skipped = await room.jobs.runJob("memory_decay_archival", go());
-    expect(skipped.last).toMatchObject({ status: "skipped", detail: "Another window is at the jobs of this workspace." });
+    expect(skipped.last).toMatchObject({ status: "skipped", detail: expect.stringContaining("Another window") as string });
     expect(skipped.nextAt).toBe(new Date(room.clock.now).toISOString());
     expect(room.receipts("memory_job_skipped")).toMatchObject([{ status: "cancelled", inputs: { job: "memory_decay_archival" } }]);
     release();
@@ -139,10 +139,10 @@ describe("summaries of tasks that ended", () => {
       room.conversation.say(`q${String(index % 30)}`, "user", `words ${String(index)}`, 1_000 + Math.floor(index / 700));
     room.conversation.running.add("q3");
     const { last } = await room.jobs.runJob("memory_summarize_episodic", go());
-    expect(last?.detail).toBe("Looked at 29 tasks that ended; wrote 29 summaries.");
+    expect(last?.detail).toMatch(/29 .*29 summaries/u);
     expect(room.items().filter(({ kind }) => kind === "message")).toHaveLength(1_160);
     room.clock.now += day;
-    expect((await room.jobs.runJob("memory_summarize_episodic", go())).last?.detail).toBe("No task ended since the last time.");
+    expect((await room.jobs.runJob("memory_summarize_episodic", go())).last?.detail).toContain("No task ended");
   });
 });
 

@@ -123,7 +123,7 @@ describe("an exported file", () => {
         commitId: done.commitId,
         author: "agent",
         edit: { target: "core:mission", content: "Ship the shop." },
-        why: expect.stringContaining("It was waiting") as string,
+        why: expect.stringContaining("pending") as string,
       },
     ]);
     expect(contents(other)).not.toContain("Ship the shop.");
@@ -308,7 +308,7 @@ describe("an import", () => {
       (one) =>
         write(one, "x", '{"lancelot":"memory","version":1,"format":"jsonl","exportedAt":"2026-11-20T12:00:00.000Z","workspace":null}\n'),
       "merge",
-      /cut off/u,
+      /truncated/u,
     ],
     [
       "a replacement of which nothing may be kept",
