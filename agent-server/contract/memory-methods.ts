@@ -43,7 +43,7 @@ const EditParams = z.object({
 });
 
 const RolledBack = z.object({
-  /** The commit that took it back; null when the commit was still open and was only dropped. */
+  /** The rollback commit; null when the commit was still open and was only abandoned. */
   commitId: Id.nullable(),
   rolledBack: z.array(Id),
   diff: z.array(MemoryDiff),
@@ -54,7 +54,7 @@ const TagList = z.preprocess((value) => (typeof value === "string" ? value.split
 
 export const memoryMethods = {
   "memory.status": method({
-    summary: "How much is remembered, how full the core blocks are, what waits in quarantine.",
+    summary: "Item counts, the fill level of the core blocks, and pending edits.",
     access: "any",
     params: z.object({}),
     result: z.object({
@@ -63,7 +63,7 @@ export const memoryMethods = {
       quarantined: z.int(),
       openCommits: z.int(),
       lastCommitAt: Timestamp.nullable(),
-      /** What is wrong, for the owner; null when all is well. */
+      /** The current problem, as a message for the user; null without one. */
       problem: z.string().nullable(),
     }),
     route: { method: "GET", path: "/memory/status" },
@@ -76,7 +76,7 @@ export const memoryMethods = {
     route: { method: "GET", path: "/memory/core" },
   }),
   "memory.search": method({
-    summary: "What is remembered, best match first; without a query the newest first.",
+    summary: "Searches memory, best match first; without a query the newest items first.",
     access: "any",
     params: z.object({
       query: z.string().max(2000).default(""),
@@ -107,20 +107,20 @@ export const memoryMethods = {
     route: { method: "POST", path: "/memory/commit/begin" },
   }),
   "memory.edit": method({
-    summary: "Adds one edit to an open commit. It passes the gates now; what is kept of it is what they let through.",
+    summary: "Adds one edit to an open commit. The gates check and may change it before it is stored.",
     access: "any",
     params: EditParams,
     result: z.object({
       commitId: Id,
-      /** The edit as it stands in the commit, from 0; null when it waits in quarantine instead. */
+      /** The edit as it stands in the commit, from 0; null when it is quarantined instead. */
       index: z.int().nullable(),
       outcome: z.enum(["staged", "quarantined", "reinforced"]),
       target: MemoryTarget,
       content: z.string().nullable(),
-      /** What the gates changed, in words. */
+      /** Changes by the gates, as messages. */
       notes: z.array(z.string()),
       quarantineId: Id.nullable(),
-      /** True when the edit was a commit of its own. `diff` is what it changed then. */
+      /** True when the edit was a commit of its own, with its changes in `diff`. */
       finished: z.boolean(),
       diff: z.array(MemoryDiff),
     }),
@@ -134,13 +134,13 @@ export const memoryMethods = {
     route: { method: "POST", path: "/memory/commit/{commitId}/finish" },
   }),
   "memory.abandon": method({
-    summary: "Drops a commit that was not finished.",
+    summary: "Abandons an open commit.",
     access: "any",
     params: z.object({ commitId: Id }),
     result: z.object({ ok: z.literal(true) }),
   }),
   "memory.rollback": method({
-    summary: "Takes back one commit, single items of it, or the last N, exactly, and keeps later ones that have nothing to do with it.",
+    summary: "Rolls back one commit, single items of it, or the last N, exactly. Unrelated later commits stay.",
     access: "owner",
     params: z.union([
       z.object({ commitId: Id, itemIds: z.array(Id).min(1).max(1000).optional(), reason: Reason }),
@@ -150,13 +150,13 @@ export const memoryMethods = {
     route: { method: "POST", path: "/memory/rollback/{commitId}" },
   }),
   "memory.commits": method({
-    summary: "Commits, newest first, with what they changed.",
+    summary: "Commits with their changes, newest first.",
     access: "any",
     params: z.object({ questId: Id.optional(), limit: z.int().min(1).max(200).default(50), cursor: Cursor.optional() }),
     result: page(MemoryCommit),
   }),
   "memory.compile": method({
-    summary: "Compiles what memory gives to a prompt with this objective. The same memory and the same words give the same text.",
+    summary: "Compiles the memory part of a prompt for this objective. The result is deterministic.",
     access: "any",
     params: z.object({
       objective: z.string().max(20_000),
@@ -180,14 +180,14 @@ export const memoryMethods = {
     result: CompiledContext,
   }),
   "memory.quarantine": method({
-    summary: "Edits that wait for the owner, newest first.",
+    summary: "Quarantined edits, newest first.",
     access: "any",
     params: z.object({ status: QuarantineEntry.shape.status.default("pending"), limit: z.int().min(1).max(200).default(50) }),
     result: z.object({ items: z.array(QuarantineEntry) }),
     route: { method: "GET", path: "/memory/quarantine" },
   }),
   "memory.promote": method({
-    summary: "Lets a quarantined edit in, when the checks find nothing against it now.",
+    summary: "Approves a quarantined edit if it passes the checks now.",
     access: "owner",
     params: z.object({ id: Id, reason: z.string().max(2000).optional() }),
     result: z.object({ entry: QuarantineEntry, commitId: Id, diff: z.array(MemoryDiff) }),
@@ -195,19 +195,19 @@ export const memoryMethods = {
     alias: { method: "POST", path: "/memory/quarantine/{id}/approve" },
   }),
   "memory.deny": method({
-    summary: "Turns a quarantined edit away.",
+    summary: "Rejects a quarantined edit.",
     access: "owner",
     params: z.object({ id: Id, reason: z.string().max(2000).optional() }),
     result: z.object({ entry: QuarantineEntry }),
   }),
   "memory.setAside": method({
-    summary: "Takes an item out of use and into quarantine, until the owner decides on it.",
+    summary: "Quarantines an item until the owner decides.",
     access: "owner",
     params: z.object({ id: Id, reason: Reason }),
     result: z.object({ commitId: Id, entry: QuarantineEntry }),
   }),
   "memory.remember": method({
-    summary: "Remembers the owner's own words, in the block or tier they belong to unless one is named.",
+    summary: "Saves the owner's own words, in the given block or tier or the one they belong to.",
     access: "owner",
     params: z.object({
       text: z.string().min(1).max(4000),
@@ -219,7 +219,7 @@ export const memoryMethods = {
     result: z.object({ commitId: Id, item: MemoryItem, notes: z.array(z.string()) }),
   }),
   "memory.forget": method({
-    summary: "Forgets the item that is named, or the one that clearly matches the words; else says which might be meant.",
+    summary: "Deletes the item with this id, or the one that clearly matches the text; otherwise returns the candidates.",
     access: "owner",
     params: z.union([
       z.object({ id: Id, questId: Id.optional() }),
@@ -229,14 +229,14 @@ export const memoryMethods = {
   }),
   "memory.export": method({
     summary:
-      "Writes what is remembered here to a file below `exports/` of the data folder. `backup` holds everything, for `memory.import`.",
+      "Writes the memory of this workspace to a file below `exports/` of the data folder. `backup` holds everything, for `memory.import`.",
     access: "owner",
     params: z.object({ format: z.enum(["markdown", "jsonl", "backup"]).default("jsonl") }),
     result: z.object({ file: z.string(), items: z.int(), bytes: z.int(), sha256: z.string() }),
   }),
   "memory.import": method({
     summary:
-      "Reads an exported file. Every line passes the gates; `replace` first takes away what is here, as one commit that can be rolled back.",
+      "Reads an exported file. Every line passes the gates; `replace` also deletes all other items, in the same commit, which can be rolled back.",
     access: "owner",
     params: z.object({
       /** Absolute, or a name below `exports/` of the data folder. */
@@ -254,7 +254,7 @@ export const memoryMethods = {
     }),
   }),
   "memory.jobs": method({
-    summary: "The maintenance jobs, when they last ran and what came of it.",
+    summary: "The maintenance jobs with their last runs and results.",
     access: "any",
     params: z.object({}),
     result: z.object({ items: z.array(MemoryJob) }),

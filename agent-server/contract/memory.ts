@@ -30,8 +30,8 @@ export const Namespace = z
   .regex(/^(?:global|workspace|quest:[\w.:-]{1,200})$/);
 
 /**
- * Where a memory comes from. `ref` names the evidence: `message:<id>` (what the owner or the model said), `receipt:<id>` (what an
- * action gave), or a file or address in words. What is claimed is checked: `user` without a message of the owner's counts as `agent`.
+ * Where a memory comes from. `ref` names the evidence: `message:<id>` (what the owner or the model said), `receipt:<id>` (the output of
+ * an action), or a file or address in words. Claims are checked: `user` without a message of the owner counts as `agent`.
  */
 export const Provenance = z.object({ source: z.enum(["system", "user", "agent", "tool"]), ref: z.string().max(500).optional() });
 export type Provenance = z.infer<typeof Provenance>;
@@ -53,7 +53,7 @@ export const MemoryItem = z.object({
   kind: MemoryKind,
   /** Of a message kept by reference: what the task still holds of it, empty when the task was deleted. */
   content: z.string(),
-  /** What was said of it when it was written. */
+  /** As stated when it was written. */
   confidence: Confidence,
   /** Confidence as it counts now, after decay and reinforcement. */
   weight: Confidence,
@@ -111,11 +111,11 @@ export const QuarantineEntry = z.object({
   tags: z.array(z.string()),
   confidence: Confidence,
   provenance: Provenance,
-  /** Why the agent wants it. */
+  /** The reason given by the agent. */
   reason: z.string(),
-  /** Why it waits here. */
+  /** Why it needs approval. */
   why: z.string(),
-  /** What the checks say now; those with a problem cannot be promoted. */
+  /** Current check results; an entry with problems cannot be approved. */
   verifier: z.object({ ok: z.boolean(), problems: z.array(MemoryProblem) }),
   status: z.enum(["pending", "promoted", "denied", "withdrawn"]),
   questId: Id.nullable(),
@@ -142,9 +142,9 @@ export const MemoryCommit = z.object({
   diff: z.array(MemoryDiff),
   /** Items it changed, also where the diff is no longer kept. */
   changes: z.int(),
-  /** Edits of it that wait in quarantine, or did. */
+  /** Edits of it that were quarantined. */
   quarantined: z.int(),
-  /** Commits this one took back; empty for an ordinary one. */
+  /** Commits this one rolled back; empty for an ordinary one. */
   rollbackOf: z.array(Id),
   rolledBackBy: Id.nullable(),
   /** Why it cannot be rolled back now; null when it can. */
@@ -157,7 +157,7 @@ export const CoreBlock = z.object({
   /** Tokens, estimated: what it takes, and the most it may take. */
   tokens: z.int(),
   cap: z.int(),
-  /** What is compiled of it. */
+  /** The compiled text. */
   text: z.string(),
   /** One more with each commit that changed it; 0 for the persona. */
   version: z.int(),
@@ -180,7 +180,7 @@ export const CompiledContext = z.object({
   soulVersion: z.string().nullable(),
   includedBlocks: z.array(CoreBlockName),
   includedItemIds: z.array(Id),
-  /** Candidates that stayed out; blocks as `core:<block>`. */
+  /** Excluded candidates; blocks as `core:<block>`. */
   excluded: z.array(z.object({ id: Id, reason: z.string() })),
   tokenEstimate: z.int(),
   maxTokens: z.int(),

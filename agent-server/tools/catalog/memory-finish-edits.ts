@@ -7,7 +7,7 @@ import { CommitArgument, memoryOfScope } from "./memory.ts";
 
 export const memoryFinishEdits = defineTool({
   name: "memory_finish_edits",
-  description: "Apply a commit, all or nothing. On a conflict look again and begin anew.",
+  description: "Apply a commit, all or nothing. On a conflict read again and begin a new commit.",
   args: z.strictObject({ commit_id: CommitArgument }),
   capability: "memory",
   action: "write",
@@ -24,7 +24,7 @@ export const memoryFinishEdits = defineTool({
 
 function finishedAnswer({ commitId, diff, quarantined }: Finished): string {
   const waiting = quarantined.map(
-    ({ id, target, why }) => `- in quarantine until the owner decides, not in force: ${id} (${target}): ${why}`,
+    ({ id, target, why }) => `- quarantined until the owner decides, not in effect: ${id} (${target}): ${why}`,
   );
   const done = diff.map(
     ({ itemId, target, op, after }) => `- ${op} ${itemId} (${target})${after === null ? "" : `: ${after.slice(0, 200)}`}`,

@@ -6,21 +6,21 @@ import { CommitArgument, ReasonArgument, memoryOfScope } from "./memory.ts";
 
 export const memoryQuarantine = defineTool({
   name: "memory_quarantine",
-  description: "Set a memory aside that looks false or planted, until the owner decides. target: its id.",
+  description: "Quarantine a memory that looks false or planted, until the owner decides. target: its id.",
   args: z.strictObject({ target: CommitArgument, reason: ReasonArgument }),
   capability: "memory",
   action: "write",
   baseTier: "T1",
   actionType: "tool_call",
   provider: memoryProvider,
-  title: ({ target }) => `Set aside what is remembered: ${target}`,
+  title: ({ target }) => `Quarantine: ${target}`,
   looks: () => [],
   plan({ target, reason }, scope) {
     const { actions, caller } = memoryOfScope(scope);
     return Promise.resolve(
       toEffect(
         actions.setAside(target, reason, caller),
-        ({ commitId, entry }) => `Set aside: ${target} waits in quarantine (${entry.id}) until the owner decides. Commit ${commitId}.`,
+        ({ commitId, entry }) => `Quarantined: ${target} (${entry.id}) until the owner decides. Commit ${commitId}.`,
       ),
     );
   },

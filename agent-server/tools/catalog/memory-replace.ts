@@ -29,7 +29,7 @@ export const memoryReplace = defineTool({
   baseTier: "T1",
   actionType: "tool_call",
   provider: memoryProvider,
-  title: ({ target, new_content: content }) => `Correct what is remembered (${target}): ${content.slice(0, 120)}`,
+  title: ({ target, new_content: content }) => `Correct a memory (${target}): ${content.slice(0, 120)}`,
   looks: () => [],
   plan({ target, selector, new_content: content, reason, confidence, provenance, commit_id: commitId, rethink }, scope) {
     const { actions, caller } = memoryOfScope(scope);

@@ -4,7 +4,7 @@ import { memoryProvider } from "../memory/memory-action.ts";
 import { defineTool } from "../tool.ts";
 import { NamespaceArgument, memoryOfScope, TagsArgument, TiersArgument, words } from "./memory.ts";
 
-/** Characters of one memory that are told; of longer ones what is around the match. */
+/** Characters shown per item; of longer ones, the part around the match. */
 const shownCharacters = 600;
 
 export const memorySearch = defineTool({
@@ -31,7 +31,7 @@ export const memorySearch = defineTool({
       { query, tiers, namespace, tags, limit: Math.min(50, Math.max(1, Math.round(limit ?? 8))) },
       caller.questId,
     );
-    const text = items.length === 0 ? "Nothing of this is remembered." : items.map(hitAnswer).join("\n");
+    const text = items.length === 0 ? "No matching memory." : items.map(hitAnswer).join("\n");
     return Promise.resolve({ kind: "answer", text, outputs: { found: items.length, items: items.map(({ item }) => item.id) } });
   },
 });

@@ -8,12 +8,12 @@ import { createCommitActions, type CommitActions } from "./commit-actions.ts";
 import { createOwnerActions, type OwnerActions } from "./owner-actions.ts";
 import { createRollbackAction } from "./rollback-action.ts";
 
-/** Everything that can be done to memory, ready for the road, and the looks that need none of it. */
+/** Memory actions for the execution pipeline, and reads that need none. */
 export interface MemoryActionFactory extends CommitActions, QuarantineActions, OwnerActions {
   rollback(request: RollbackRequest, caller: MemoryCaller): MemoryAction<RolledBack>;
   search(params: Params<"memory.search">, questId: string | null): Result<"memory.search">;
   core(): CoreBlock[];
-  /** Why an edit waits in quarantine. */
+  /** The reason an edit is quarantined. */
   whyWaiting(quarantineId: string): string;
 }
 

@@ -14,7 +14,7 @@ export interface MemoryHandlersDeps {
   readonly require: () => void;
 }
 
-/** The methods of memory: looks go straight to it, what changes something takes the road. */
+/** The methods of memory: reads call it directly, changes go through the execution pipeline. */
 export function memoryHandlers({ memory, tools, require }: MemoryHandlersDeps): Pick<Handlers, Names> {
   const enabledMemory = (): Memory => {
     require();
@@ -28,7 +28,7 @@ export function memoryHandlers({ memory, tools, require }: MemoryHandlersDeps): 
   const calling = ({ owner, signal }: CallContext, questId: string | null = null): MemoryCaller => ({
     ...{ by: owner ? "owner" : "agent", questId, parentId: null, signal },
   });
-  /** Whoever goes on with a commit does it for the task it was begun for. */
+  /** A commit is continued for the task it was begun for. */
   const inCommit = (call: CallContext, commitId: string | undefined): MemoryCaller =>
     calling(call, commitId === undefined ? null : memory.staged(commitId).author.questId);
 

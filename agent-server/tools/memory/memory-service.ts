@@ -10,9 +10,9 @@ import type { MemoryActionFactory } from "./memory-actions.ts";
 import { verifyAfter } from "./verify-commit.ts";
 
 /**
- * What is done to memory beside the tools: by the methods of the contract, by what the owner says in chat, by what a task proposes at its
- * end. Each takes the road. What the owner does is not asked about, and a denial stays one; the agent's is asked where policy asks.
- * @throws LancelotError of the gate (one receipt, a failure) and of the memory enabledMemory.
+ * Memory actions outside the tools: contract methods, the owner's chat commands, and proposals at the end of a task. Each goes through
+ * the execution pipeline. Actions of the owner need no approval, but a denial holds; policy may ask about the agent's.
+ * @throws LancelotError of governance (one receipt, a failure) and of memory
  */
 export interface MemoryService {
   begin(params: Params<"memory.begin">, caller: MemoryCaller): Promise<Result<"memory.begin">>;
@@ -24,7 +24,7 @@ export interface MemoryService {
   deny(id: string, reason: string | null, caller: MemoryCaller): Promise<Result<"memory.deny">>;
   setAside(id: string, reason: string, caller: MemoryCaller): Promise<Result<"memory.setAside">>;
   remember(params: Params<"memory.remember">, caller: MemoryCaller): Promise<Result<"memory.remember">>;
-  /** Forgets what is clearly meant; else says which might be, and nothing is done. */
+  /** Deletes the item that clearly matches; otherwise returns the candidates and changes nothing. */
   forget(params: Params<"memory.forget">, caller: MemoryCaller): Promise<Result<"memory.forget">>;
   export(format: Params<"memory.export">["format"], caller: MemoryCaller): Promise<Result<"memory.export">>;
   import(params: Params<"memory.import">, caller: MemoryCaller): Promise<Result<"memory.import">>;
@@ -74,7 +74,7 @@ export function createMemoryService({
   function find(params: Params<"memory.forget">): { item: MemoryItem | null; candidates: MemoryItem[] } {
     if (!("id" in params)) return memory.meant(params.text, params.questId ?? null);
     const { item } = memory.item(params.id);
-    if (item === null) throw new LancelotError("not_found", `Nothing is remembered as ${params.id}.`, { data: { id: params.id } });
+    if (item === null) throw new LancelotError("not_found", `There is no item ${params.id}.`, { data: { id: params.id } });
     return { item, candidates: [] };
   }
 
@@ -104,10 +104,10 @@ export function createMemoryService({
   };
 }
 
-/** What the host does by its rules is never worth a question to the owner. */
+/** The host never asks the owner about its own actions. */
 function approvalUnavailable(decision: Decision): LancelotError {
   const why = decision.rules.map(({ message }) => message).join(" ");
-  return new LancelotError("needs_approval", `Not done, since the owner would have to be asked: ${why}`, { data: { decision } });
+  return new LancelotError("needs_approval", `Skipped because it requires approval: ${why}`, { data: { decision } });
 }
 
 /** An action as the effect of a tool, with what the tool answers. */

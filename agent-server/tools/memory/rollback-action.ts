@@ -6,12 +6,12 @@ import type { IntentSpec } from "../../execution/pipeline.ts";
 import { authorOf, clean, judged, type MemoryAction, type MemoryCaller, memoryStep } from "./memory-action.ts";
 import { verifyCommit } from "./verify-commit.ts";
 
-/** Characters of restored text that one step is judged by; what is longer is more than one step. */
+/** Characters of restored text per policy step; longer texts are split. */
 const stepCharacters = 50_000;
 
-/** Takes a commit back. What it brings back is judged as if it were written; a commit of somebody else is asked about. */
+/** Rolls a commit back. Restored texts are authorized like new ones; another author's commit requires approval. */
 export function createRollbackAction({ memory, redactor }: { readonly memory: Memory; readonly redactor: Redactor }) {
-  /** The commits that a request is about, as far as they are known now. */
+  /** The current commits that a request refers to. */
   function targetCommits(request: RollbackRequest): MemoryCommit[] {
     return "commitId" in request ? [memory.commit(request.commitId)] : memory.lastCommits(request.last);
   }
@@ -30,11 +30,11 @@ export function createRollbackAction({ memory, redactor }: { readonly memory: Me
       inputs: clean({ ...named, reason: request.reason }, redactor),
       steps: [
         step({ foreign: !own, items: changes.length, content: first }),
-        // Asked about once; the rest is only judged.
+        // Only the first step asks; the others are only authorized.
         ...others.map((content, part) => step({ foreign: false, content, part: part + 1 })),
       ],
       question: {
-        title: `Take back ${"commitId" in request ? `commit ${request.commitId}` : `the last ${request.last} commits`} of memory`,
+        title: `Roll back ${"commitId" in request ? `commit ${request.commitId}` : `the last ${request.last} commits`} of memory`,
         detail: clean(
           [
             `Why: ${request.reason}`,
@@ -52,7 +52,7 @@ export function createRollbackAction({ memory, redactor }: { readonly memory: Me
           )
             throw new LancelotError(
               "conflict",
-              "Another commit was finished meanwhile, so nothing was taken back. Look again and repeat it.",
+              "Another commit was finished meanwhile, so nothing was rolled back. Check it and try again.",
             );
           return memory.rollback(request, authorOf(caller), receiptId);
         }),
@@ -62,7 +62,7 @@ export function createRollbackAction({ memory, redactor }: { readonly memory: Me
   };
 }
 
-/** Texts, together at most so long that policy takes them at once. */
+/** Joins texts up to the length that one policy step accepts. */
 function chunks(texts: readonly string[]): (string | undefined)[] {
   const made: string[] = [];
   for (const text of texts) {

@@ -101,7 +101,7 @@ describe("a single edit", () => {
     open();
     await insert("Tests need a database.");
     const again = await insert("tests need  a database.");
-    expect(again.text).toContain("remembered already");
+    expect(again.text).toContain("already in memory");
     expect(ids()).toHaveLength(1);
     expect(memory().search({ query: "", limit: 1 }).items[0]?.item.reinforced).toBe(1);
   });
