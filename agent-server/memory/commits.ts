@@ -239,7 +239,10 @@ export function createCommits(deps: CommitsDeps): Commits {
       if ("last" in request) {
         const targets = rows.inForce(request.last);
         if (targets.length < request.last) {
-          throw new LancelotError("conflict", `Only ${String(targets.length)} ${targets.length === 1 ? "commit" : "commits"} can be rolled back, not ${String(request.last)}.`);
+          throw new LancelotError(
+            "conflict",
+            `Only ${String(targets.length)} ${targets.length === 1 ? "commit" : "commits"} can be rolled back, not ${String(request.last)}.`,
+          );
         }
         return rollBack(targets, null, request, author, parentId);
       }

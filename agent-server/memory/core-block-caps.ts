@@ -84,10 +84,10 @@ function stored(image: ItemImage, derived: Derived | null): StoredItem {
 /** The message for the user. */
 export function overfullMessage({ block, tokens, cap, here, entries }: Overfull): string {
   const where = here ? "" : ", as another workspace sees it,";
-  const room = entries
+  const removable = entries
     .slice(0, 3)
     .map(({ id, content }) => `${id} ("${content.length <= 60 ? content : `${content.slice(0, 59).toWellFormed()}…`}")`)
     .join(", ");
-  const advice = room === "" ? "Shorten the text." : `Shorten the text, or replace or delete one of these: ${room}.`;
+  const advice = removable === "" ? "Shorten the text." : `Shorten the text, or replace or delete one of these: ${removable}.`;
   return `The block ${block}${where} would have ${String(tokens)} tokens; its limit is ${String(cap)}. ${advice}`;
 }

@@ -89,13 +89,13 @@ export function createCoreBlocks(deps: CoreBlocksDeps): CoreBlocks {
   /** The part of a file that fits beside the entries. */
   const ownersFile = ({ name, text }: OwnerProfileFile, entries: readonly StoredItem[], cap: number, share: number): string => {
     const more = `There is more in ${name}.`;
-    let room = Math.min(share, cap);
+    let remaining = Math.min(share, cap);
     for (;;) {
-      if (room <= 0) return "";
-      const head = once(`${name} ${String(room)} ${text}`, () => shorten(text, { max: room, estimateTokens, more }));
+      if (remaining <= 0) return "";
+      const head = once(`${name} ${String(remaining)} ${text}`, () => shorten(text, { max: remaining, estimateTokens, more }));
       const over = estimateTokens(textOf(head, entries)) - cap;
       if (head === "" || over <= 0) return head;
-      room -= over;
+      remaining -= over;
     }
   };
 

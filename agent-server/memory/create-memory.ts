@@ -143,7 +143,7 @@ export function createMemory(deps: MemoryDeps): Memory {
     }),
     promote: on((id, author, reason, parentId) => quarantine.promote(id, author, reason, parentId ?? null)),
     deny: on((id, author, reason, parentId) => quarantine.deny(id, author, reason, parentId ?? null)),
-    setAside: on((of, reason, author, parentId) => quarantine.setAside(of, reason, author, parentId ?? null)),
+    quarantineItem: on((of, reason, author, parentId) => quarantine.quarantineItem(of, reason, author, parentId ?? null)),
 
     placeOf,
     meant: on((text, questId) => {

@@ -42,7 +42,7 @@ export interface Quarantine {
    * Quarantines an item until the owner decides. Agents may do it to items of agents, tools and the host, but not to core blocks
    * or the owner's words. @throws LancelotError `not_found`, `denied`, and as `createSelectItem` says.
    */
-  setAside(
+  quarantineItem(
     of: { id: string } | { target: MemoryTarget; selector: string },
     reason: string,
     author: Author,
@@ -179,7 +179,7 @@ export function createQuarantine(deps: QuarantineDeps): Quarantine {
         announce();
         return denied;
       }),
-    setAside: (of, reason, author, parentId) =>
+    quarantineItem: (of, reason, author, parentId) =>
       storage.transaction(() => {
         const item = theItem(of, author);
         if (author.by === "agent" && (item.tier === "core" || item.provenance.source === "user"))

@@ -63,7 +63,7 @@ export interface Memory {
   quarantined(id: string): QuarantineEntry;
   promote(id: string, author: Author, reason: string | null, parentId?: string | null): Result<"memory.promote">;
   deny(id: string, author: Author, reason: string | null, parentId?: string | null): QuarantineEntry;
-  setAside(
+  quarantineItem(
     of: { id: string } | { target: ProposedEdit["target"]; selector: string },
     reason: string,
     author: Author,

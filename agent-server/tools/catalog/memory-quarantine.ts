@@ -19,7 +19,7 @@ export const memoryQuarantine = defineTool({
     const { actions, caller } = memoryOfScope(scope);
     return Promise.resolve(
       toEffect(
-        actions.setAside(target, reason, caller),
+        actions.quarantineItem(target, reason, caller),
         ({ commitId, entry }) => `Quarantined: ${target} (${entry.id}) until the owner decides. Commit ${commitId}.`,
       ),
     );

@@ -51,7 +51,7 @@ export function memoryHandlers({ memory, tools, require }: MemoryHandlersDeps): 
     "memory.rollback": (request, call) => service().rollback(request, calling(call)),
     "memory.promote": ({ id, reason }, call) => service().promote(id, reason ?? null, calling(call)),
     "memory.deny": ({ id, reason }, call) => service().deny(id, reason ?? null, calling(call)),
-    "memory.setAside": ({ id, reason }, call) => service().setAside(id, reason, calling(call)),
+    "memory.setAside": ({ id, reason }, call) => service().quarantineItem(id, reason, calling(call)),
     "memory.remember": (params, call) => service().remember(params, calling(call, params.questId ?? null)),
     "memory.forget": (params: Params<"memory.forget">, call) => service().forget(params, calling(call, params.questId ?? null)),
     "memory.export": ({ format }, call) => service().export(format, calling(call)),

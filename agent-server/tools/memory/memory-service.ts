@@ -22,7 +22,7 @@ export interface MemoryService {
   rollback(request: RollbackRequest, caller: MemoryCaller): Promise<Result<"memory.rollback">>;
   promote(id: string, reason: string | null, caller: MemoryCaller): Promise<Result<"memory.promote">>;
   deny(id: string, reason: string | null, caller: MemoryCaller): Promise<Result<"memory.deny">>;
-  setAside(id: string, reason: string, caller: MemoryCaller): Promise<Result<"memory.setAside">>;
+  quarantineItem(id: string, reason: string, caller: MemoryCaller): Promise<Result<"memory.setAside">>;
   remember(params: Params<"memory.remember">, caller: MemoryCaller): Promise<Result<"memory.remember">>;
   /** Deletes the item that clearly matches; otherwise returns the candidates and changes nothing. */
   forget(params: Params<"memory.forget">, caller: MemoryCaller): Promise<Result<"memory.forget">>;
@@ -92,7 +92,7 @@ export function createMemoryService({
     },
     promote: (id, reason, caller) => carry(actions.promote(id, reason, caller), caller),
     deny: async (id, reason, caller) => ({ entry: await carry(actions.deny(id, reason, caller), caller) }),
-    setAside: (id, reason, caller) => carry(actions.setAside(id, reason, caller), caller),
+    quarantineItem: (id, reason, caller) => carry(actions.quarantineItem(id, reason, caller), caller),
     remember: (params, caller) => carry(actions.remember(params, caller), caller),
     async forget(params, caller) {
       const { item, candidates } = find(params);

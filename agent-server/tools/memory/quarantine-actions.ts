@@ -12,7 +12,7 @@ export interface QuarantineActions {
   /** The owner rejects it. */
   deny(id: string, reason: string | null, caller: MemoryCaller): MemoryAction<QuarantineEntry>;
   /** Quarantines an item. */
-  setAside(id: string, reason: string, caller: MemoryCaller): MemoryAction<Result<"memory.setAside">>;
+  quarantineItem(id: string, reason: string, caller: MemoryCaller): MemoryAction<Result<"memory.setAside">>;
 }
 
 /** The target of an item. */
@@ -52,7 +52,7 @@ export function createQuarantineActions({ memory, redactor }: { readonly memory:
       };
     },
 
-    setAside(id, reason, caller) {
+    quarantineItem(id, reason, caller) {
       const { item } = memory.item(id);
       if (item === null) throw new LancelotError("not_found", `There is no item ${id}.`, { data: { id } });
       const target = targetOf(item);
@@ -62,7 +62,7 @@ export function createQuarantineActions({ memory, redactor }: { readonly memory:
         inputs: clean({ id, reason }, redactor),
         steps: [memoryStep(caller, { ...step, owners: item.provenance.source === "user" }, redactor)],
         question: { title: `Quarantine an item (${target})`, detail: clean(`${item.content}\n\nWhy: ${reason}`, redactor) },
-        run: (receiptId) => judged(() => memory.setAside({ id }, reason, authorOf(caller), receiptId)),
+        run: (receiptId) => judged(() => memory.quarantineItem({ id }, reason, authorOf(caller), receiptId)),
         outputs: ({ commitId, entry }) => ({ commitId, quarantineId: entry.id, items: [id] }),
         verify: ({ commitId }) => (memory.item(id).item === null ? null : verifyLater(commitId)),
       };

@@ -96,7 +96,16 @@ export function recordingService(
       calls.push({ name: "forget", by, params });
       return Promise.resolve({ commitId: "commit", forgotten: "id" in params ? onForget(params.id) : null, candidates: [] });
     },
-    ...{ rollback: never, promote: never, deny: never, setAside: never, remember: never, export: never, import: never, runJob: never },
+    ...{
+      rollback: never,
+      promote: never,
+      deny: never,
+      quarantineItem: never,
+      remember: never,
+      export: never,
+      import: never,
+      runJob: never,
+    },
   };
   return { service, calls, edits };
 }

@@ -48,11 +48,7 @@ describe("what must not be", () => {
       },
       /Receipt \S+ refers to a missing commit/u,
     ],
-    [
-      "an image that cannot be read",
-      () => sql("UPDATE memory_images SET after = '{\"id\":1}'"),
-      /unreadable/u,
-    ],
+    ["an image that cannot be read", () => sql("UPDATE memory_images SET after = '{\"id\":1}'"), /unreadable/u],
     ["an image of another item", () => sql("UPDATE memory_images SET item_id = 'other' WHERE rowid = 1"), /unreadable/u],
     [
       "quarantined text among the items",

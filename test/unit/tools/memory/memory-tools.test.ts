@@ -335,7 +335,7 @@ describe("the look afterwards", () => {
   it("is content with a later change by somebody else", async () => {
     open();
     await insert("The build is fast.");
-    memory().setAside({ id: ids()[0] ?? "" }, "x", { by: "owner", questId: null });
+    memory().quarantineItem({ id: ids()[0] ?? "" }, "x", { by: "owner", questId: null });
     await room.tools.verifications.settle("q1", { timeoutMs: 20_000 });
     expect(room.tools.verifications.takeFailures("q1")).toBe("");
   });
