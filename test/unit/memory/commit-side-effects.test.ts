@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { gated, type MemoryHost, MemoryFolder, owner, wish } from "../../support/memory/memory-folder.ts";
+import { agent, gated, type MemoryHost, MemoryFolder, owner, wish } from "../../support/memory/memory-folder.ts";
 
 const secret = "hunter2";
 const changed = vi.fn<() => void>();
@@ -95,5 +95,58 @@ describe("the receipt of a commit", () => {
     host.commits.rollback({ commitId, reason: "r" }, owner, rollback);
     remember("two");
     expect(parentsOf()).toEqual([finish, rollback, null]);
+  });
+});
+
+describe("a referenced message", () => {
+  const reference = {
+    op: "insert",
+    target: "episodic",
+    kind: "message",
+    content: "",
+    provenance: { source: "user", ref: "message:m9" },
+  } as const;
+  const referring = (): string[] => host.store.all(0, 9).flatMap(({ id, ref }) => (ref === null ? [] : [id]));
+  const apply = (...edits: Parameters<typeof wish>[0][]): string =>
+    host.commits.apply(
+      edits.map((edit) => gated(wish(edit))),
+      owner,
+      { reason: "r", parentId: null },
+    ).commitId;
+  const removal = (id: string) => ({ op: "delete", target: "episodic", selector: id }) as const;
+
+  it("moves to another item and back in one commit", () => {
+    apply(reference);
+    const [first = ""] = referring();
+    const moved = apply(removal(first), reference);
+    expect(referring()).toHaveLength(1);
+    expect(referring()).not.toEqual([first]);
+    host.commits.rollback({ commitId: moved, reason: "r" }, owner, null);
+    expect(referring()).toEqual([first]);
+  });
+
+  it("comes back when the commits that moved it are rolled back together", () => {
+    apply(reference);
+    const [first = ""] = referring();
+    apply(removal(first));
+    apply(reference);
+    host.commits.rollback({ last: 2, reason: "r" }, owner, null);
+    expect(referring()).toEqual([first]);
+  });
+});
+
+describe("a commit without changes", () => {
+  it("stays in its workspace", () => {
+    const { commitId } = host.commits.begin(agent, "r");
+    host.commits.edit(commitId, wish({ op: "insert", target: "core:human", content: "I prefer tabs" }), agent, null);
+    host.commits.finish(commitId, agent, null);
+    const elsewhere = folder.host({ workspace: "/projects/b" });
+    expect(host.commits.list({ limit: 10 }).items.map(({ id }) => id)).toEqual([commitId]);
+    expect(elsewhere.commits.list({ limit: 10 }).items).toEqual([]);
+  });
+
+  it("has no rollback problem while it is open", () => {
+    const { commitId } = host.commits.begin(owner, "r");
+    expect(host.commits.get(commitId).problem).toBeNull();
   });
 });
