@@ -301,7 +301,6 @@ export async function createHost(options: HostOptions): Promise<Host> {
     canAsk: options.canAsk,
     questCost: usage.questCost,
     memory,
-    extract: () => (models.local().status === "loaded" ? models.tasks.extractJson : null),
     summarize: models.tasks.summarize,
     classify: (request, context) =>
       flags.enabled("UNIFIED_CLASSIFICATION") ? models.tasks.classifyIntent(request, context) : Promise.resolve(null),

@@ -6,7 +6,7 @@ import { flagMethods } from "./flags.ts";
 import { governanceMethods } from "./governance.ts";
 import { hostMethods } from "./host.ts";
 import { intentMethods } from "./intent.ts";
-import { memoryMethods } from "./memory.ts";
+import { memoryMethods } from "./memory-methods.ts";
 import { modelMethods } from "./models.ts";
 import { oauthMethods } from "./oauth.ts";
 import { providerMethods } from "./providers.ts";

@@ -1,7 +1,7 @@
 import type { MemoryCommit } from "../contract/memory.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Storage } from "../storage/storage.ts";
-import type { Author } from "./types.ts";
+import type { Author } from "./item-types.ts";
 
 /** A row of memory_commits. */
 export interface CommitRow {
@@ -23,7 +23,7 @@ export interface CommitRow {
   rolled_back_by: string | null;
 }
 
-/** Rows of commits that this workspace sees: its own, and those that changed only what holds everywhere. */
+/** Rows of the commits this workspace sees: its own, and those that changed only global items. */
 export function createCommitRows(of: { readonly storage: Storage; readonly workspace: string }) {
   const { db } = of.storage;
   const { workspace } = of;
@@ -62,24 +62,24 @@ export function createCommitRows(of: { readonly storage: Storage; readonly works
       insert.run({ id, workspace, author: author.by, questId: author.questId, hostId: of.storage.hostId, reason, createdAt: at });
     },
     find: (id: string): CommitRow | null => find.get({ id, workspace }) ?? null,
-    /** Of every workspace. */
+    /** Reads a commit of any workspace. */
     any: (id: string): CommitRow | null => findAny.get({ id }) ?? null,
     /** @throws LancelotError `not_found`. */
     get: (id: string): CommitRow => {
       const row = find.get({ id, workspace });
-      if (row === undefined) throw new LancelotError("not_found", "There is no such commit of memory in this workspace.");
+      if (row === undefined) throw new LancelotError("not_found", "This workspace has no such memory commit.");
       return row;
     },
-    /** Newest first. `before`: seq of the last one of the page before. */
+    /** Newest first. `before`: seq of the last row of the previous page. */
     list: (params: { before: number; limit: number; questId: string | null }): CommitRow[] =>
       (params.questId === null ? page : questPage).all({ ...params, workspace }),
-    /** Commits of people and agents that changed something, are no rollbacks and were not taken back, the last to finish first. */
+    /** Commits by people and agents with changes, without rollbacks and rolled back ones; the last finished first. */
     inForce: (limit: number): CommitRow[] => inForce.all({ workspace, limit }),
-    /** Commits that took others back and are kept, of every workspace, oldest first. */
+    /** Finished rollbacks of every workspace, oldest first. */
     rollbacks: (): { id: string; of: string[] }[] =>
       rollbacks.all().map((row) => ({ id: row.id, of: JSON.parse(row.rollback_of) as string[] })),
     countOpen: (): number => countOpen.get({ workspace }) ?? 0,
-    /** Of every workspace. */
+    /** Open commits of every workspace. */
     open: (): CommitRow[] => openOnes.all({}),
     finish: (row: {
       id: string;
@@ -87,7 +87,7 @@ export function createCommitRows(of: { readonly storage: Storage; readonly works
       at: number;
       receiptId: string;
       changes: number;
-      /** Whether there are images of it. */
+      /** True when its images are still stored. */
       kept: boolean;
       rollbackOf: readonly string[];
     }): void => {
@@ -107,7 +107,7 @@ export function createCommitRows(of: { readonly storage: Storage; readonly works
 
 export type CommitRows = ReturnType<typeof createCommitRows>;
 
-/** A commit as a sentence names it. */
+/** How messages name a commit. */
 export function nameOf(row: CommitRow | null): string {
   if (row === null) return "another commit";
   const who = row.author === "owner" ? "yours" : row.author === "agent" ? "the agent's" : "the system's";

@@ -3,51 +3,51 @@ import { LancelotError } from "../contract/errors.ts";
 import type { MemoryCommit, QuarantineEntry } from "../contract/memory.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Storage } from "../storage/storage.ts";
-import { createCaps } from "./caps.ts";
+import { createCaps } from "./core-block-caps.ts";
 import { type CommitRow, createCommitRows } from "./commit-rows.ts";
-import { createConclude } from "./conclude.ts";
-import { createDrafts, type Draft } from "./draft.ts";
-import { createImages, diffOf } from "./images.ts";
-import type { Finished, RollbackWish, RolledBack, Staged } from "./memory.ts";
+import { createCommitFinish } from "./commit-finish.ts";
+import { createDrafts, type Draft } from "./commit-draft.ts";
+import { createImages, diffOf } from "./commit-images.ts";
+import type { Commits, Finished, QuarantineStore, RollbackRequest, RolledBack, Staged, StoredQuarantine } from "./commit-types.ts";
+import type { Author, GatedEdit, Gates, MemoryStore, ProposedEdit } from "./item-types.ts";
 import { createQuarantineEdit } from "./quarantine-edit.ts";
-import { toQuarantineEntry } from "./quarantine-entry.ts";
-import { createRollbacks } from "./rollback.ts";
-import type { MemorySettings } from "./settings.ts";
-import { createStagedEdits } from "./staged-edits.ts";
-import type { Author, Commits, Gates, GatedEdit, MemoryStore, ProposedEdit, QuarantineStore, StoredQuarantine } from "./types.ts";
+import { toQuarantineEntry } from "./quarantine-entry-view.ts";
+import { createCommitRollbacks } from "./commit-rollback.ts";
+import type { MemorySettings } from "./memory-settings.ts";
+import { createStagedEdits } from "./staged-edit-rows.ts";
 
 export interface CommitsDeps {
   readonly storage: Storage;
   readonly store: MemoryStore;
   readonly gates: Gates;
   readonly quarantine: QuarantineStore;
-  /** `open` and `close` write inside the transaction of a commit; what `record` is told would outlive one that fails. */
+  /** `open` and `close` write inside the commit's transaction; `record` would survive a failed one. */
   readonly ledger: Pick<Ledger, "open" | "close" | "record">;
   readonly settings: () => MemorySettings;
   readonly estimateTokens: (text: string) => number;
-  /** Takes secrets out of a text. The reasons of commits and rollbacks pass no gate. */
+  /** Removes secrets from a text. The reasons of commits and rollbacks pass no gate. */
   readonly scrub: (text: string) => string;
-  /** Absolute path; `-` where no folder is open. */
+  /** Absolute path; `-` when no folder is open. */
   readonly workspace: string;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Called when something changed, after it was written. */
+  /** Called after a change was written. */
   readonly changed: () => void;
-  /** What the checks say of a quarantined edit now; those of the gates unless given. */
+  /** Current findings about a quarantined edit; defaults to those of the gates. */
   readonly verify?: (entry: StoredQuarantine) => QuarantineEntry["verifier"];
 }
 
-/** Changes of one commit that a list tells of. */
-const mostListed = 200;
+/** Changes of one commit in a list. */
+const maxListedChanges = 200;
 
-/** Edits that one open commit may hold. */
-const mostEdits = 1_000;
+/** Edits in one open commit. */
+const maxEdits = 1_000;
 
 /**
- * Commits: the only way to change an item. A commit is staged in the database and changes nothing before it is finished; it is finished
- * in one transaction with its receipt, or not at all. Several hosts may work on one data folder.
+ * Commits: the only way to change an item. A commit is staged in the database and takes effect when it is finished,
+ * in one transaction with its receipt, or not at all. Several hosts may use one data folder.
  *
- * A commit belongs to the workspace it was made in, or, when all it changed holds everywhere, to every workspace (`workspace` is `''`).
+ * A commit belongs to its workspace, or to every workspace when all its changes are global (`workspace` is `''`).
  */
 export function createCommits(deps: CommitsDeps): Commits {
   const { storage, store, quarantine, workspace, now } = deps;
@@ -61,8 +61,8 @@ export function createCommits(deps: CommitsDeps): Commits {
     estimateTokens: deps.estimateTokens,
     cap: (block) => deps.settings().block_tokens[block],
   });
-  const rollbacks = createRollbacks({ storage, store, rows, images, caps, snapshots: () => deps.settings().snapshots, now });
-  const { finish: conclude, conflict } = createConclude({ ...deps, rows, images, caps });
+  const rollbacks = createCommitRollbacks({ storage, store, rows, images, caps, snapshots: () => deps.settings().snapshots, now });
+  const { finish: conclude, conflict } = createCommitFinish({ ...deps, rows, images, caps });
   const quarantineEdit = createQuarantineEdit({ quarantine, store });
 
   const verify = (entry: StoredQuarantine): QuarantineEntry["verifier"] => {
@@ -88,40 +88,40 @@ export function createCommits(deps: CommitsDeps): Commits {
   const drop = (commitId: string): void => {
     if (!rows.abandon(commitId, now())) return;
     stagedEdits.clear(commitId);
-    withdraw(commitId, "The commit it was part of was dropped.");
+    withdraw(commitId, "Its commit was abandoned.");
   };
-  /** An open commit that this author may go on with. */
+  /** The open commit, if this author may continue it. */
   const openOf = (commitId: string, author: Author): CommitRow => {
     const row = rows.get(commitId);
     if (row.status !== "open") {
-      const how = row.status === "abandoned" ? "was dropped" : "is finished";
-      throw new LancelotError("conflict", `This commit ${how} already. Begin another one.`);
+      const how = row.status === "abandoned" ? "was abandoned" : "is finished";
+      throw new LancelotError("conflict", `This commit ${how}. Begin another one.`);
     }
     if (author.by === "agent" && (row.author !== "agent" || row.quest_id !== author.questId)) {
-      throw new LancelotError("denied", "This commit was begun by somebody else. Begin one of your own.", {
+      throw new LancelotError("denied", "Another author began this commit. Begin your own.", {
         data: { rule: "commit-author" },
       });
     }
     return row;
   };
 
-  const edit = (commitId: string, wish: ProposedEdit, author: Author, parentId: string | null): Staged => {
+  const edit = (commitId: string, proposed: ProposedEdit, author: Author, parentId: string | null): Staged => {
     const { author: begunBy } = openOf(commitId, author);
     if (begunBy !== author.by) {
-      throw new LancelotError("denied", "This commit was begun by somebody else. Begin one of your own.", {
+      throw new LancelotError("denied", "Another author began this commit. Begin your own.", {
         data: { rule: "commit-author" },
       });
     }
-    const verdict = deps.gates.judge(wish, author);
+    const verdict = deps.gates.judge(proposed, author);
     if (verdict.kind === "refuse") {
       const { rule, message } = verdict.problem;
-      // Under an action of the road it is that action's receipt that tells it: one denial, one receipt.
+      // The action of the caller has its own receipt for the denial, so only a call without one is recorded here.
       if (parentId === null)
         deps.ledger.record(
           {
             actionType: "system",
             actionName: "memory.edit",
-            inputs: { commitId, op: wish.op, target: wish.target },
+            inputs: { commitId, op: proposed.op, target: proposed.target },
             riskTier: "T1",
             parentId,
             questId: author.questId,
@@ -136,31 +136,31 @@ export function createCommits(deps: CommitsDeps): Commits {
       const staged = stagedEdits.of(commitId);
       for (const one of staged) draft.replay(one);
       const { target, content } = verdict.edit;
-      const told = { target, content, notes: verdict.notes };
-      const why = verdict.kind === "quarantine" ? verdict.why : ownersWord(verdict.edit, author, draft);
+      const report = { target, content, notes: verdict.notes };
+      const why = verdict.kind === "quarantine" ? verdict.why : approvalReason(verdict.edit, author, draft);
       if (why !== null) {
         const quarantineId = quarantineEdit({ draft, edit: verdict.edit, author, commitId, why, isFinished });
         announce();
-        return { ...told, index: null, outcome: quarantineId === null ? "reinforced" : "quarantined", quarantineId };
+        return { ...report, index: null, outcome: quarantineId === null ? "reinforced" : "quarantined", quarantineId };
       }
-      if (staged.length >= mostEdits) {
-        throw new LancelotError("too_large", `A commit holds ${String(mostEdits)} edits at most. Finish this one and begin another.`);
+      if (staged.length >= maxEdits) {
+        throw new LancelotError("too_large", `A commit can hold at most ${String(maxEdits)} edits. Finish this one and begin another.`);
       }
       const stale = draft.stale();
       const one = draft.stage(verdict.edit);
-      // What was staged of a text that is gone gives way to what is wanted of the text that is there.
+      // An edit staged against an older version of the item is replaced by the new one.
       if (stale.has(one.itemId)) stagedEdits.removeOf(commitId, one.itemId);
       const index = stagedEdits.add(commitId, one);
       const known = one.confirms !== null;
-      return { ...told, index: known ? null : index, outcome: known ? "reinforced" : "staged", quarantineId: null };
+      return { ...report, index: known ? null : index, outcome: known ? "reinforced" : "staged", quarantineId: null };
     });
   };
-  /** Why an edit of what the owner said waits for the owner; null where it need not. Their words as evidence are enough. */
-  const ownersWord = (wished: GatedEdit, { by }: Author, draft: Draft): string | null => {
-    if (by === "owner" || wished.op === "insert" || wished.provenance.source === "user") return null;
-    const item = store.get(draft.find(wished).id);
+  /** Why an edit of the owner's own statement needs approval; null when it does not, as with the owner's words as evidence. */
+  const approvalReason = (edit: GatedEdit, { by }: Author, draft: Draft): string | null => {
+    if (by === "owner" || edit.op === "insert" || edit.provenance.source === "user") return null;
+    const item = store.get(draft.find(edit).id);
     return item !== null && item.provenance.source === "user" && item.tier !== "working"
-      ? "You said what stands there. Only you change it, or your words as evidence."
+      ? "You wrote this text. Only you can change it, or a message of yours as evidence."
       : null;
   };
   const isFinished = (commitId: string): boolean => rows.find(commitId)?.status === "committed";
@@ -193,7 +193,7 @@ export function createCommits(deps: CommitsDeps): Commits {
       const commitId = begin(author, reason);
       const draft = drafts({ commitId, questId: author.questId, now: now() });
       for (const one of edits) draft.stage(one);
-      // Read before the confirmations: a text that is known after all is one of them.
+      // Read first: an insert of a known text turns out to be a confirmation here.
       const changes = draft.changes();
       const finished = conclude(rows.get(commitId), {
         changes,
@@ -206,10 +206,10 @@ export function createCommits(deps: CommitsDeps): Commits {
       return { ...finished, quarantined: [] };
     });
 
-  const takeBack = (
+  const rollBack = (
     targets: readonly CommitRow[],
     itemIds: readonly string[] | null,
-    wish: RollbackWish,
+    request: RollbackRequest,
     by: Author,
     parentId: string | null,
   ) => {
@@ -218,7 +218,7 @@ export function createCommits(deps: CommitsDeps): Commits {
       const which = targets.length === 1 ? `The commit ${targets[0]?.id ?? ""}` : `The last ${String(targets.length)} commits`;
       throw new LancelotError("conflict", `${which} cannot be rolled back. ${plan.refusal}`);
     }
-    const reason = deps.scrub(wish.reason);
+    const reason = deps.scrub(request.reason);
     const ids = targets.map(({ id }) => id);
     const row = rows.get(begin(by, reason));
     const changes = plan.changes.map((change) => ({ ...change, reason }));
@@ -226,7 +226,7 @@ export function createCommits(deps: CommitsDeps): Commits {
     if (itemIds === null) {
       for (const id of ids) {
         rows.setState(id, "rolled_back", row.id);
-        withdraw(id, "The commit it was part of was rolled back.");
+        withdraw(id, "Its commit was rolled back.");
       }
       rollbacks.settle(targets.flatMap(({ rollback_of: of }) => JSON.parse(of) as string[]));
     } else rollbacks.settle(ids);
@@ -234,26 +234,26 @@ export function createCommits(deps: CommitsDeps): Commits {
     return { commitId: row.id, rolledBack: ids, diff: finished.diff };
   };
 
-  const rollback = (wish: RollbackWish, author: Author, parentId: string | null): RolledBack =>
+  const rollback = (request: RollbackRequest, author: Author, parentId: string | null): RolledBack =>
     storage.transaction(() => {
-      if ("last" in wish) {
-        const targets = rows.inForce(wish.last);
-        if (targets.length < wish.last) {
+      if ("last" in request) {
+        const targets = rows.inForce(request.last);
+        if (targets.length < request.last) {
           throw new LancelotError(
             "conflict",
-            `There are only ${String(targets.length)} commits in force, so the last ${String(wish.last)} cannot be rolled back.`,
+            `Only ${String(targets.length)} ${targets.length === 1 ? "commit" : "commits"} can be rolled back, not ${String(request.last)}.`,
           );
         }
-        return takeBack(targets, null, wish, author, parentId);
+        return rollBack(targets, null, request, author, parentId);
       }
-      const row = rows.get(wish.commitId);
-      if (row.status !== "open") return takeBack([row], wish.itemIds ?? null, wish, author, parentId);
+      const row = rows.get(request.commitId);
+      if (row.status !== "open") return rollBack([row], request.itemIds ?? null, request, author, parentId);
       drop(row.id);
       announce();
       return { commitId: null, rolledBack: [row.id], diff: [] };
     });
 
-  const toCommit = (row: CommitRow, most = mostListed): MemoryCommit => {
+  const toCommit = (row: CommitRow, most = maxListedChanges): MemoryCommit => {
     return {
       id: row.id,
       status: row.status,
@@ -322,7 +322,6 @@ export function createCommits(deps: CommitsDeps): Commits {
 
 function readCursor(cursor: string | undefined): number {
   if (cursor === undefined) return Number.MAX_SAFE_INTEGER;
-  if (!/^\d{1,15}$/.test(cursor))
-    throw new LancelotError("invalid_params", "The cursor is not one this list gave. Start from the first page.");
+  if (!/^\d{1,15}$/.test(cursor)) throw new LancelotError("invalid_params", "The cursor is invalid. Start from the first page.");
   return Number(cursor);
 }

@@ -1,44 +1,44 @@
 import { CoreBlockName, type CoreBlock } from "../contract/memory.ts";
-import { blockText, orderEntries } from "./block-text.ts";
-import type { BlockVersions } from "./block-versions.ts";
-import { fit } from "./compiler/fit.ts";
-import { compilePersona } from "./compiler/persona.ts";
+import { blockText, orderEntries } from "./core-block-text.ts";
+import type { BlockVersions } from "./core-block-versions.ts";
+import { fit } from "./compiler/budget-fit.ts";
+import { compilePersona } from "./compiler/persona-text.ts";
 import type { SecurityFilter } from "./compiler/security-filter.ts";
-import { shorten } from "./compiler/shorten.ts";
+import { shorten } from "./compiler/shorten-to-tokens.ts";
 import { viewItem } from "./item-view.ts";
-import type { MemoryDeps } from "./memory.ts";
-import type { OwnersFile } from "./owners-files.ts";
-import type { MemorySettings } from "./settings.ts";
-import type { MemoryStore, StoredItem } from "./types.ts";
+import type { MemoryStore, StoredItem } from "./item-types.ts";
+import type { MemoryDeps } from "./types.ts";
+import type { OwnerProfileFile } from "./owner-profile-files.ts";
+import type { MemorySettings } from "./memory-settings.ts";
 
-/** A candidate that stayed out, and why, in words for the owner. */
+/** An excluded candidate with its reason, as a message for the user. */
 export interface Exclusion {
   readonly id: string;
   readonly reason: string;
 }
 
-/** What a core block says, in its parts: what comes from outside memory, and its entries. */
+/** A core block in parts: text from outside memory, and its entries. */
 export interface BlockParts {
   readonly block: CoreBlockName;
   readonly cap: number;
-  /** The persona, or the owner's file; empty where there is none. */
+  /** The persona or the owner's file; empty without one. */
   readonly head: string;
-  /** Name of the soul's version or of the file that `head` is from; null where there is none. */
+  /** The soul's version or the file that `head` comes from; null without one. */
   readonly source: string | null;
-  /** Those that fit, in the order of `orderEntries`. */
+  /** The entries that fit, in the order of `orderEntries`. */
   readonly entries: readonly StoredItem[];
-  /** All of them, in that order. */
+  /** All entries, in that order. */
   readonly candidates: readonly StoredItem[];
   readonly excluded: readonly Exclusion[];
 }
 
 export interface CoreBlocks {
-  /** The blocks in the order in which they are compiled. */
+  /** The blocks in compile order. */
   blocks(): CoreBlock[];
   /**
-   * The same for the compiler.
-   * @param of `outside`: with the persona and the owner's files, or without where they stand elsewhere. `scale`: their share of the cap
-   * that is theirs, from 0 to 1, for prompts with less room than usual. `filter`: instead of the one of the deps.
+   * The blocks for the compiler.
+   * @param of `outside`: include the persona and the owner's files. `scale`: the fraction of the cap they may use,
+   * from 0 to 1, for shorter prompts. `filter`: replaces the filter of the deps.
    */
   parts(of: { readonly outside: boolean; readonly scale: number; readonly now: number; readonly filter?: SecurityFilter }): BlockParts[];
 }
@@ -48,24 +48,24 @@ export interface CoreBlocksDeps {
   readonly settings: () => Pick<MemorySettings, "block_tokens">;
   readonly estimateTokens: (text: string) => number;
   readonly soul: MemoryDeps["soul"];
-  /** The owner's `USER.md` and `RULES.md`, redacted and bounded. */
-  readonly ownersFiles: () => readonly OwnersFile[];
+  /** The owner's `USER.md` and `RULES.md`, redacted and shortened. */
+  readonly ownerFiles: () => readonly OwnerProfileFile[];
   readonly versions: BlockVersions;
-  /** Why an entry may not be compiled; null when it may. */
+  /** The reason an entry may not be compiled; null when it may. */
   readonly filter: SecurityFilter;
   /** Milliseconds since 1970. */
   readonly now?: (() => number) | undefined;
 }
 
-/** The owner's file that a block begins with. */
+/** The owner's file at the start of a block. */
 const fileOf: Partial<Record<CoreBlockName, string>> = { human: "USER.md", operating_rules: "RULES.md" };
 
-/** Texts from outside memory, shortened, that are remembered: they are the same from one prompt to the next. */
+/** Cache size of shortened outside texts, which repeat from prompt to prompt. */
 const remembered = 32;
 
-/** The core blocks as memory, the soul and the owner's files give them; nothing of them is stored. */
+/** The core blocks, from memory, the soul and the owner's files. Nothing here is stored. */
 export function createCoreBlocks(deps: CoreBlocksDeps): CoreBlocks {
-  const { store, settings, estimateTokens, soul, ownersFiles, versions, now = Date.now } = deps;
+  const { store, settings, estimateTokens, soul, ownerFiles, versions, now = Date.now } = deps;
   const shortened = new Map<string, string>();
 
   const once = (key: string, make: () => string): string => {
@@ -86,22 +86,22 @@ export function createCoreBlocks(deps: CoreBlocksDeps): CoreBlocks {
     };
   };
 
-  /** As much of a file as fits beside the entries. */
-  const ownersFile = ({ name, text }: OwnersFile, entries: readonly StoredItem[], cap: number, share: number): string => {
+  /** The part of a file that fits beside the entries. */
+  const ownersFile = ({ name, text }: OwnerProfileFile, entries: readonly StoredItem[], cap: number, share: number): string => {
     const more = `There is more in ${name}.`;
-    let room = Math.min(share, cap);
+    let remaining = Math.min(share, cap);
     for (;;) {
-      if (room <= 0) return "";
-      const head = once(`${name} ${String(room)} ${text}`, () => shorten(text, { max: room, estimateTokens, more }));
+      if (remaining <= 0) return "";
+      const head = once(`${name} ${String(remaining)} ${text}`, () => shorten(text, { max: remaining, estimateTokens, more }));
       const over = estimateTokens(textOf(head, entries)) - cap;
       if (head === "" || over <= 0) return head;
-      room -= over;
+      remaining -= over;
     }
   };
 
   const parts: CoreBlocks["parts"] = ({ outside, scale, now: at, filter = deps.filter }) => {
     const caps = settings().block_tokens;
-    const files = ownersFiles();
+    const files = ownerFiles();
     return CoreBlockName.options.map((block) => {
       const cap = caps[block];
       const share = Math.floor(cap * scale);
@@ -117,17 +117,17 @@ export function createCoreBlocks(deps: CoreBlocksDeps): CoreBlocks {
         if (reason !== null) excluded.push({ id, reason });
         return reason === null;
       });
-      const { kept, leftOut } = fit(allowed, cap, (entries) => estimateTokens(textOf("", entries)));
-      excluded.push(...leftOut.map(({ unit, tooLong }) => ({ id: unit.id, reason: noRoom(block, cap, tooLong) })));
+      const { kept, excludedUnits } = fit(allowed, cap, (entries) => estimateTokens(textOf("", entries)));
+      excluded.push(...excludedUnits.map(({ unit, tooLong }) => ({ id: unit.id, reason: noRoom(block, cap, tooLong) })));
       const file = files.find(({ name }) => name === fileOf[block]);
       if (file === undefined || !outside) {
         if (file !== undefined) excluded.push({ id: `file:${file.name}`, reason: elsewhere });
         return { block, cap, head: "", source: null, entries: kept, candidates, excluded };
       }
-      // Entries were promised their place when they were written; the file takes what they leave.
+      // Entries come first: they were accepted when they were written. The file gets the remaining tokens.
       const head = ownersFile(file, kept, cap, share);
       if (head !== file.text) {
-        const reason = `The block ${block} may take ${String(cap)} tokens: ${head === "" ? "there was no room for the file" : "not all of the file fits"}.`;
+        const reason = `The block ${block} is limited to ${String(cap)} tokens: ${head === "" ? "the file does not fit" : "only part of the file fits"}.`;
         excluded.push({ id: `file:${file.name}`, reason });
       }
       return { block, cap, head, source: file.name, entries: kept, candidates, excluded };
@@ -155,16 +155,16 @@ export function createCoreBlocks(deps: CoreBlocksDeps): CoreBlocks {
   };
 }
 
-/** What a block says: what comes from outside memory, then its entries, a line each. */
+/** The text of a block: the outside text, then one line per entry. */
 export function textOf(head: string, entries: readonly Pick<StoredItem, "content">[]): string {
   const lines = blockText(entries.map(({ content }) => content));
   return [head, lines].filter((part) => part !== "").join("\n");
 }
 
-const elsewhere = "It stands elsewhere in this prompt.";
+const elsewhere = "It is in another part of this prompt.";
 
 function noRoom(block: CoreBlockName, cap: number, tooLong: boolean): string {
   return tooLong
-    ? `It is longer than the whole block ${block} may be (${String(cap)} tokens).`
-    : `The block ${block} may take ${String(cap)} tokens, and what is more certain fills them.`;
+    ? `It is longer than the limit of the block ${block} (${String(cap)} tokens).`
+    : `The block ${block} is limited to ${String(cap)} tokens, and entries with higher confidence fill it.`;
 }

@@ -1,61 +1,61 @@
 import { LancelotError } from "../contract/errors.ts";
 import type { Params, Result } from "../contract/table.ts";
-import { createBlockVersions } from "./block-versions.ts";
+import { createBlockVersions } from "./core-block-versions.ts";
 import { createCommits } from "./commits.ts";
 import { createCompiler } from "./compiler/compiler.ts";
 import { createSecurityFilter } from "./compiler/security-filter.ts";
-import { createContexts } from "./contexts.ts";
+import { createCompiledContextStore } from "./compiled-context-store.ts";
 import { createCoreBlocks } from "./core-blocks.ts";
 import { createEpisodes, createTextOf } from "./episodes.ts";
 import { createGates } from "./gates/gates.ts";
-import { createOrders } from "./gates/orders.ts";
-import { scrub } from "./gates/scrub.ts";
+import { createInstructionRules } from "./gates/instruction-rules.ts";
+import { scrub } from "./gates/secret-gate.ts";
 import { viewItem } from "./item-view.ts";
-import { createMemoryJobs } from "./jobs/jobs.ts";
-import type { Memory, MemoryDeps } from "./memory.ts";
-import { createNotice } from "./notice.ts";
-import { createOwnersFiles } from "./owners-files.ts";
-import { placeOf } from "./places.ts";
+import { createMemoryJobs } from "./jobs/memory-jobs.ts";
+import type { Memory, MemoryDeps } from "./types.ts";
+import { createChangeNotice } from "./change-notice.ts";
+import { createOwnerProfileFiles } from "./owner-profile-files.ts";
+import { placeOf } from "./statement-placement.ts";
 import { createQuarantineStore } from "./quarantine-store.ts";
-import { createVerify } from "./quarantine-verify.ts";
+import { createQuarantineCheck } from "./quarantine-entry-check.ts";
 import { createQuarantine } from "./quarantine.ts";
-import { createMemoryIndex } from "./search/index-text.ts";
-import { minScore } from "./search/ranking.ts";
-import { createMemorySearch } from "./search/search.ts";
-import { createMemorySettings } from "./settings.ts";
-import { createMemoryStore } from "./store.ts";
+import { createMemoryIndex } from "./search/text-index.ts";
+import { minScore } from "./search/search-ranking.ts";
+import { createMemorySearch } from "./search/memory-search.ts";
+import { createMemorySettings } from "./memory-settings.ts";
+import { createMemoryStore } from "./item-store.ts";
 
-/** Where no folder is open. */
+/** The workspace when no folder is open. */
 const noWorkspace = "-";
 
-/** Joins what makes up memory. */
+/** Connects the parts of memory. */
 export function createMemory(deps: MemoryDeps): Memory {
   const { storage, ledger, redactor, sanitizer, timeline, evidence, forbids, estimateTokens, dataDir, configDir, log } = deps;
   const now = deps.now ?? Date.now;
   const workspace = deps.workspace ?? noWorkspace;
   const settings = createMemorySettings({ configDir, dataDir, onProblem: log });
   const textOf = createTextOf(timeline);
-  const notice = createNotice(storage, () => deps.emit("memory", {}));
+  const notice = createChangeNotice(storage, () => deps.emit("memory", {}));
   const { changed } = notice;
 
   const index = createMemoryIndex(storage);
   const store = createMemoryStore({ storage, index, textOf, workspace });
   const rows = createQuarantineStore({ storage, workspace, now });
-  const orders = configDir === null ? null : createOrders(configDir, log);
-  const gates = createGates({ redactor, sanitizer, orders, settings, forbids, evidence, log });
+  const instructions = configDir === null ? null : createInstructionRules(configDir, log);
+  const gates = createGates({ redactor, sanitizer, instructions, settings, forbids, evidence, log });
   const commits = createCommits({
     ...{ storage, store, gates, ledger, settings, estimateTokens, workspace, now, changed },
     quarantine: rows,
     scrub: (text) => scrub(text, redactor),
-    verify: createVerify({ store, gates }),
+    verify: createQuarantineCheck({ store, gates }),
   });
   const quarantine = createQuarantine({ storage, store, commits, rows, gates, ledger, redactor, now, workspace, changed });
   const search = createMemorySearch({ storage, store, textOf, workspace, now });
   const filter = createSecurityFilter({ sanitizer, redactor });
-  const contexts = createContexts({ storage, workspace, settings });
+  const contexts = createCompiledContextStore({ storage, workspace, settings });
   const blocks = createCoreBlocks({
     ...{ store, settings, estimateTokens, soul: deps.soul, filter, now },
-    ownersFiles: createOwnersFiles({ dataDir, redactor }),
+    ownerFiles: createOwnerProfileFiles({ dataDir, redactor }),
     versions: createBlockVersions(storage, workspace),
   });
   const compiler = createCompiler({
@@ -71,11 +71,10 @@ export function createMemory(deps: MemoryDeps): Memory {
     enabled: deps.enabled,
   });
 
-  /** What is not there while memory is switched off. */
+  /** Refuses calls while memory is off. */
   function on<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => R {
     return (...args) => {
-      if (!deps.enabled())
-        throw new LancelotError("disabled", "Memory is switched off (flag MEMORY_VNEXT).", { data: { flag: "MEMORY_VNEXT" } });
+      if (!deps.enabled()) throw new LancelotError("disabled", "Memory is off (flag MEMORY_VNEXT).", { data: { flag: "MEMORY_VNEXT" } });
       return work(...args);
     };
   }
@@ -114,7 +113,7 @@ export function createMemory(deps: MemoryDeps): Memory {
   const item = (id: string): Result<"memory.item"> => {
     const stored = store.get(id);
     const history = commits.history(id);
-    if (stored === null && history.length === 0) throw new LancelotError("not_found", `Nothing is remembered as ${id}.`);
+    if (stored === null && history.length === 0) throw new LancelotError("not_found", `There is no item ${id}.`);
     return { item: stored === null ? null : viewItem(stored, textOf(stored)), history };
   };
 
@@ -131,7 +130,7 @@ export function createMemory(deps: MemoryDeps): Memory {
     staged: on(commits.staged),
     finish: on((commitId, author, parentId) => commits.finish(commitId, author, parentId ?? null)),
     abandon: on(commits.abandon),
-    rollback: on((wish, author, parentId) => commits.rollback(wish, author, parentId ?? null)),
+    rollback: on((request, author, parentId) => commits.rollback(request, author, parentId ?? null)),
     commits: on(commits.list),
     commit: on(commits.get),
     lastCommits: on(commits.last),
@@ -139,12 +138,12 @@ export function createMemory(deps: MemoryDeps): Memory {
     quarantine: on(quarantine.list),
     quarantined: on((id) => {
       const entry = rows.get(id);
-      if (entry === null) throw new LancelotError("not_found", `There is no ${id} in quarantine.`);
+      if (entry === null) throw new LancelotError("not_found", `Quarantine has no entry ${id}.`);
       return quarantine.toEntry(entry);
     }),
     promote: on((id, author, reason, parentId) => quarantine.promote(id, author, reason, parentId ?? null)),
     deny: on((id, author, reason, parentId) => quarantine.deny(id, author, reason, parentId ?? null)),
-    setAside: on((of, reason, author, parentId) => quarantine.setAside(of, reason, author, parentId ?? null)),
+    quarantineItem: on((of, reason, author, parentId) => quarantine.quarantineItem(of, reason, author, parentId ?? null)),
 
     placeOf,
     meant: on((text, questId) => {
@@ -159,13 +158,13 @@ export function createMemory(deps: MemoryDeps): Memory {
     contexts: on(contexts.list),
     context: on(contexts.get),
 
-    // Files are seldom written or read: what does it is loaded then.
+    // Imports and exports are rare, so their code is loaded on demand.
     export: on(async (format) => {
-      const { exportMemory } = await import("./transfer/export.ts");
+      const { exportMemory } = await import("./transfer/export-memory.ts");
       return exportMemory({ storage, store, workspace, now }, format);
     }),
     import: on(async (params, author, parentId) => {
-      const { importMemory } = await import("./transfer/import.ts");
+      const { importMemory } = await import("./transfer/import-memory.ts");
       const clean = (text: string): string => scrub(text, redactor);
       const of = { storage, store, workspace, now, commits, quarantine: rows, gates, settings, scrub: clean };
       return importMemory(of, params, author, parentId ?? null);
@@ -179,7 +178,7 @@ export function createMemory(deps: MemoryDeps): Memory {
       if (deps.enabled()) episodes.questEnded(of);
     },
     questDeleted(questId) {
-      // What was kept of a task goes with it, whether memory is switched on or not.
+      // A deleted task's data is deleted even while memory is off.
       episodes.questDeleted(questId);
       contexts.dropQuest(questId);
     },

@@ -1,17 +1,17 @@
-import type { TimelineMessage } from "./types.ts";
+import type { TimelineMessage } from "./item-types.ts";
 
 export interface TaskEnd {
   readonly title: string;
   readonly outcome: "done" | "failed" | "cancelled";
-  /** What was done: names of tools with what they were used on. */
+  /** Tool names with their main argument. */
   readonly actions: readonly string[];
   readonly durationMs: number;
 }
 
-/** Characters of the parts of an experience and of a summary. */
+/** Lengths of the parts of an experience and a summary (characters). */
 const bounds = { request: 300, action: 120, later: 160, answer: 400, actions: 12, laterRequests: 6 };
 
-/** A text in one line and at most so many characters (UTF-16 units), cut at a border of words where there is one. */
+/** A text as one line of at most so many UTF-16 units, cut at a word boundary where possible. */
 export function shortLine(text: string, most: number): string {
   const line = text.replaceAll(/\s+/gu, " ").trim();
   if (line.length <= most) return line;
@@ -19,8 +19,8 @@ export function shortLine(text: string, most: number): string {
   return `${start.replace(/\s+\S*$/u, "") || start}…`;
 }
 
-/** A time as people say it: `8 seconds`, `3 minutes`, `1 hour 5 minutes`. */
-export function wordDuration(ms: number): string {
+/** A duration for people: `8 seconds`, `3 minutes`, `1 hour 5 minutes`. */
+export function durationText(ms: number): string {
   const seconds = Math.max(1, Math.round(ms / 1_000));
   if (seconds < 60) return amount(seconds, "second");
   const minutes = Math.round(seconds / 60);
@@ -34,8 +34,8 @@ function amount(count: number, word: string): string {
 }
 
 /**
- * What became of a task, in a few plain lines: what was asked, what was done, how it ended and how long it took. With `request` null
- * the owner's words are left out, and only what the host itself knows is told.
+ * A task's result in a few plain lines: request, actions, outcome and duration. With `request` null
+ * the owner's words are omitted, and only facts from the host remain.
  */
 export function experienceText({ outcome, actions, durationMs }: Omit<TaskEnd, "title">, request: string | null): string {
   const did = [...new Set(actions.map((action) => shortLine(action, bounds.action)))].filter((action) => action !== "");
@@ -44,13 +44,13 @@ export function experienceText({ outcome, actions, durationMs }: Omit<TaskEnd, "
   return [
     request === null ? null : `Asked: ${shortLine(request, bounds.request)}`,
     did.length === 0 ? "Done without tools." : `Did: ${shown}${more > 0 ? ` and ${String(more)} more` : ""}.`,
-    `Outcome: ${outcome}, after ${wordDuration(durationMs)}.`,
+    `Outcome: ${outcome}, after ${durationText(durationMs)}.`,
   ]
     .filter((line) => line !== null)
     .join("\n");
 }
 
-/** What a task was about, by rules alone: its requests in their order and the last answer. The same messages give the same text. */
+/** A task's summary by rules: its requests in order and the last answer. It is deterministic. */
 export function summaryByRules(messages: readonly TimelineMessage[], most: number): string {
   const said = messages.filter(({ text }) => text.trim() !== "");
   const [first, ...later] = said.filter(({ role }) => role === "user");
@@ -67,7 +67,7 @@ export function summaryByRules(messages: readonly TimelineMessage[], most: numbe
   return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`;
 }
 
-/** The conversation as a model is given it to summarize, its beginning and its end where it is long (characters). */
+/** The conversation for a summarizing model, with the beginning and end of a long one (characters). */
 export function transcript(messages: readonly TimelineMessage[], most = 24_000): string {
   const text = messages
     .filter((message) => message.text.trim() !== "")

@@ -2,18 +2,19 @@ import type { MemoryKind } from "../contract/memory.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Storage } from "../storage/storage.ts";
 import { experienceText, summaryByRules, type TaskEnd, transcript } from "./episode-texts.ts";
-import { removalOf } from "./removal.ts";
-import type { MemorySettings } from "./settings.ts";
-import type { Author, Commits, Gates, ItemImage, MemoryStore, ProposedEdit, StoredItem, Timeline } from "./types.ts";
+import { removalOf } from "./removal-edit.ts";
+import type { MemorySettings } from "./memory-settings.ts";
+import type { Commits } from "./commit-types.ts";
+import type { Author, Gates, ItemImage, MemoryStore, ProposedEdit, StoredItem, Timeline } from "./item-types.ts";
 
-/** Stands for a commit in references to messages, which no commit writes: they are an index of the conversation. */
+/** The commit id of message references. No commit writes them: they index the conversation. */
 export const referenceCommit = "conversation";
 
-/** Messages from which on a task is summarized as soon as it ends, not by the next job. */
+/** Tasks with at least so many messages are summarized when they end, not by the next job. */
 const longTask = 12;
 /** Tokens of a model's summary. */
 const summaryTokens = 220;
-/** Rows that are read at a time. */
+/** Rows per read. */
 const page = 500;
 
 export interface EpisodesDeps {
@@ -24,32 +25,32 @@ export interface EpisodesDeps {
   readonly timeline: Timeline;
   readonly ledger: Pick<Ledger, "open" | "close">;
   readonly settings: () => MemorySettings;
-  /** Absolute path; `-` where no folder is open. */
+  /** Absolute path; `-` when no folder is open. */
   readonly workspace: string;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** A summary in so many tokens; without it rules summarize. */
+  /** Summarizes within so many tokens; without it, rules summarize. */
   readonly summarize?: ((text: string, maxTokens: number, signal: AbortSignal) => Promise<string>) | undefined;
-  /** Told after something was changed. */
+  /** Called after a change. */
   readonly changed: () => void;
 }
 
 /**
- * Episodic memory. Messages are kept by reference: their rows and their place in the text index are derived from the conversation, made
- * in bulk with one receipt (`memory.messages`) a task, and are no part of a rollback. Events and summaries are commits of the system's.
+ * Episodic memory. Messages are stored by reference: their rows and their index entries are derived from the conversation, written
+ * in bulk with one receipt (`memory.messages`) per task, and excluded from rollbacks. Events and summaries are commits by the system.
  */
 export interface Episodes {
-  /** A task ended: its messages are referred to, and what came of it is an event; that of an earlier end of the same task is replaced. */
+  /** After a task ended: references its messages and writes an event, replacing the event of an earlier end. */
   questEnded(of: TaskEnd & { readonly questId: string }): void;
-  /** A task was deleted: references to it, its working memory, events and summaries go; what was learned from it for good stays. */
+  /** After a task was deleted: deletes its references, working memory, events and summaries. Archival memory learned from it stays. */
   questDeleted(questId: string): void;
-  /** Brings the references to a task's messages up to date. */
+  /** Updates the references to a task's messages. */
   keepMessages(questId: string): { added: number; removed: number };
-  /** Writes or renews the summary of a task, by a model where one is given; false when it was up to date or may not be kept. */
+  /** Writes or updates a task's summary, with the model if there is one; false when it was current or the gates refused it. */
   summarize(questId: string, signal: AbortSignal): Promise<boolean>;
 }
 
-/** What an item is found by and shown as: its content, or the words of the message it refers to; empty when that is gone. */
+/** The searchable and displayed text of an item: its content, or the text of the message it refers to (empty when deleted). */
 export function createTextOf(timeline: Pick<Timeline, "message">): (image: Pick<ItemImage, "content" | "ref">) => string {
   return ({ content, ref }) =>
     ref === null ? content : ref.startsWith("message:") ? (timeline.message(ref.slice("message:".length))?.text ?? "") : "";
@@ -58,7 +59,7 @@ export function createTextOf(timeline: Pick<Timeline, "message">): (image: Pick<
 export function createEpisodes(deps: EpisodesDeps): Episodes {
   const { storage, store, timeline, ledger, now } = deps;
 
-  /** Every item of the task in a tier, also a long list of them. */
+  /** All items of the task in a tier, page by page. */
   const itemsOf = (questId: string, tier: "working" | "episodic", kind?: MemoryKind): StoredItem[] => {
     const found: StoredItem[] = [];
     for (let before: number | undefined; ; ) {
@@ -119,7 +120,7 @@ export function createEpisodes(deps: EpisodesDeps): Episodes {
     ledger.close(id, { status: "success", outputs });
   };
 
-  /** Judges what the host wants to write and writes it, over `earlier` where there is one. False when it may not be kept, or is there. */
+  /** Judges and writes an item of the host, replacing `earlier`. False when a gate refused it or it exists. */
   const write = (edit: Omit<ProposedEdit, "op" | "target">, earlier: StoredItem | undefined, author: Author): boolean => {
     const verdict = deps.gates.judge({ ...edit, op: "insert", target: "episodic" }, author);
     if (verdict.kind !== "store") return false;
@@ -165,12 +166,12 @@ export function createEpisodes(deps: EpisodesDeps): Episodes {
               confidence: 0.9,
               provenance: { source: "system", ref: `quest:${questId}` },
               tags: [end.outcome],
-              reason: "What came of the task.",
+              reason: "Outcome of the task.",
             },
             earlier,
             author,
           );
-        // Words that may not be kept leave what the host knows by itself.
+        // When a gate refuses the owner's words, the event holds only facts from the host.
         if (!experience(experienceText(end, request))) experience(experienceText(end, null));
         if (messages.length >= longTask) writeSummary(questId, summaryByRules(messages, rulesLength()), "rules", summaryOf(questId));
       });
@@ -208,7 +209,7 @@ export function createEpisodes(deps: EpisodesDeps): Episodes {
       let written: boolean | null = null;
       if (deps.summarize !== undefined && messages.length >= longTask) {
         const words = await modelSummary(deps.summarize, transcript(messages), signal);
-        // Meanwhile the task may have gone on or been deleted: what is written is of what is there now.
+        // The task may have continued or been deleted while the model worked, so the summary may be out of date.
         if (timeline.quest(questId).length !== messages.length) return false;
         if (words !== null)
           written = writeSummary(questId, words.slice(0, deps.settings().item_characters).toWellFormed(), "a model", summaryOf(questId));
@@ -220,7 +221,7 @@ export function createEpisodes(deps: EpisodesDeps): Episodes {
   };
 }
 
-/** Null when no model answers with anything: rules do it then. */
+/** Null when the model returned nothing; then rules summarize. */
 async function modelSummary(summarize: NonNullable<EpisodesDeps["summarize"]>, text: string, signal: AbortSignal): Promise<string | null> {
   try {
     const words = (await summarize(text, summaryTokens, signal)).trim();

@@ -1,7 +1,7 @@
 import canonicalize from "canonicalize";
 import { CoreBlockName, MemoryKind, type MemoryTarget, MemoryTier, Provenance } from "../contract/memory.ts";
 import { LancelotError } from "../contract/errors.ts";
-import type { ItemImage, StoredItem } from "./types.ts";
+import type { ItemImage, StoredItem } from "./item-types.ts";
 
 /** A row of memory_items. */
 export interface ItemRow {
@@ -28,12 +28,12 @@ export interface ItemRow {
   reinforced: number;
 }
 
-/** JSON with sorted keys: equal things are equal texts. */
+/** JSON with sorted keys, so that equal values give equal text. */
 export function sortedJson(value: unknown): string {
   return canonicalize(value) ?? "null";
 }
 
-/** A row as an item. What the rows hold was checked when it was written. */
+/** Converts a row. Rows were validated when they were written. */
 export function itemOfRow(row: ItemRow): StoredItem {
   return {
     seq: row.seq,
@@ -60,7 +60,7 @@ export function itemOfRow(row: ItemRow): StoredItem {
   };
 }
 
-/** What of an item a rollback restores, without what is derived. */
+/** The fields that a rollback restores, without derived ones. */
 export function imageOf(item: ItemImage): ItemImage {
   return {
     id: item.id,
@@ -87,7 +87,7 @@ export function sameImage(a: ItemImage | null, b: ItemImage | null): boolean {
   return sortedJson(a === null ? null : imageOf(a)) === sortedJson(b === null ? null : imageOf(b));
 }
 
-/** Where an edit of this target goes. */
+/** The tier and block of a target. */
 export function placeOfTarget(target: MemoryTarget): { tier: MemoryTier; block: CoreBlockName | null } {
   const [tier, block] = target.split(":");
   return { tier: MemoryTier.parse(tier), block: block === undefined ? null : CoreBlockName.parse(block) };

@@ -1,7 +1,7 @@
 import type { MemoryItem } from "../contract/memory.ts";
-import type { StoredItem } from "./types.ts";
+import type { StoredItem } from "./item-types.ts";
 
-/** An item as the contract tells of it. `text`: what an item kept by reference says; its own content unless given. */
+/** An item in the form of the contract. `text`: the referenced message's text; defaults to the item's content. */
 export function viewItem(item: StoredItem, text: string = item.content): MemoryItem {
   const { id, tier, block, namespace, kind, confidence, weight, tags, provenance, questId, commitId, version, reinforced } = item;
   return {

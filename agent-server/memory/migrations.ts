@@ -1,5 +1,5 @@
 import type { Migration } from "../storage/storage.ts";
-import { memorySearchMigrations } from "./search/migrations.ts";
+import { memorySearchMigrations } from "./search/search-migrations.ts";
 
 /** Times are milliseconds since 1970. JSON texts are written with sorted keys, so that equal things are equal texts. */
 export const memoryMigrations: readonly Migration[] = [

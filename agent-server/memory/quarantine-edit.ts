@@ -1,14 +1,15 @@
-import type { Draft } from "./draft.ts";
+import type { Draft } from "./commit-draft.ts";
 import { textKey } from "./text-key.ts";
-import type { Author, GatedEdit, MemoryStore, QuarantineStore } from "./types.ts";
+import type { QuarantineStore } from "./commit-types.ts";
+import type { Author, GatedEdit, MemoryStore } from "./item-types.ts";
 
-/** Waiting entries that are looked through for one that wants the same. */
+/** Pending entries that are compared with a new one. */
 const compared = 200;
 
 /**
- * Puts an edit into quarantine, with the item it means and the version of it that its author saw.
- * @returns the entry's id, that of a finished commit's entry that wants the same, or null for an insert of what is known already.
- * @throws LancelotError where the selector names no item, or several.
+ * Puts an edit into quarantine with its item and the version its author saw.
+ * @returns the entry's id, that of an equal entry of a finished commit, or null for an insert of a known text
+ * @throws LancelotError when the selector matches no item, or several
  */
 export function createQuarantineEdit(deps: { readonly quarantine: QuarantineStore; readonly store: MemoryStore }) {
   const { quarantine, store } = deps;

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { QuarantineEntry } from "../contract/memory.ts";
 import type { Storage } from "../storage/storage.ts";
 import { sortedJson } from "./item-rows.ts";
-import type { QuarantineStore, StoredQuarantine } from "./types.ts";
+import type { QuarantineStore, StoredQuarantine } from "./commit-types.ts";
 
 interface QuarantineRow {
   id: string;
@@ -17,16 +17,16 @@ interface QuarantineRow {
   decided_reason: string | null;
 }
 
-/** What of an entry is one JSON text: it came through the gates, so it was checked. */
+/** The parts of an entry that are stored as one JSON text. The gates validated them. */
 type Body = Pick<StoredQuarantine, "author" | "edit" | "itemId" | "itemVersion" | "image">;
 
 /**
- * Rows of quarantined edits. `get`, `list` and `pending` tell of this workspace, and of edits that would hold everywhere; a commit's
- * entries are told whole. Nothing else of memory reads this table.
+ * Rows of quarantined edits. `get`, `list` and `pending` cover this workspace and global edits; a commit's
+ * entries are complete. Nothing else in memory reads this table.
  */
 export function createQuarantineStore(deps: {
   readonly storage: Storage;
-  /** Absolute path; `-` where no folder is open. */
+  /** Absolute path; `-` when no folder is open. */
   readonly workspace: string;
   /** Milliseconds since 1970. */
   readonly now: () => number;

@@ -4,13 +4,13 @@ import type { Params, Result } from "../contract/table.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Redactor } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
-import { scrub } from "./gates/scrub.ts";
+import { scrub } from "./gates/secret-gate.ts";
 import { imageOf, targetOf } from "./item-rows.ts";
-import type { Finished } from "./memory.ts";
-import { toQuarantineEntry } from "./quarantine-entry.ts";
-import { createVerify } from "./quarantine-verify.ts";
+import type { Commits, Finished, QuarantineStore, StoredQuarantine } from "./commit-types.ts";
+import type { Author, Gates, MemoryStore, StoredItem } from "./item-types.ts";
+import { toQuarantineEntry } from "./quarantine-entry-view.ts";
+import { createQuarantineCheck } from "./quarantine-entry-check.ts";
 import { createSelectItem } from "./select-item.ts";
-import type { Author, Commits, Gates, MemoryStore, QuarantineStore, StoredItem, StoredQuarantine } from "./types.ts";
 
 export interface QuarantineDeps {
   readonly storage: Storage;
@@ -22,27 +22,27 @@ export interface QuarantineDeps {
   readonly redactor: Redactor;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Absolute path; `-` where no folder is open. */
+  /** Absolute path; `-` when no folder is open. */
   readonly workspace: string;
-  /** Called when something changed, after it was written. */
+  /** Called after a change was written. */
   readonly changed: () => void;
 }
 
 export interface Quarantine {
   list(params: Params<"memory.quarantine">): QuarantineEntry[];
   /**
-   * Lets an entry in: verified anew, applied and settled in one transaction, once.
-   * @throws LancelotError `not_found`; `conflict` where it is decided already; `denied` where something is against it (`data.rule`,
-   * `data.problems`) or it is not the owner who asks; what a commit throws.
+   * Approves an entry: verified again, applied and settled in one transaction, once.
+   * @throws LancelotError `not_found`; `conflict` when it is already decided; `denied` with problems (`data.rule`,
+   * `data.problems`) or when the caller is not the owner; errors of the commit.
    */
   promote(id: string, author: Author, reason: string | null, parentId: string | null): Result<"memory.promote">;
-  /** Turns an entry away; what it said stays to be looked at. @throws LancelotError as `promote`. */
+  /** Rejects an entry; its text stays readable. @throws LancelotError as `promote`. */
   deny(id: string, author: Author, reason: string | null, parentId: string | null): QuarantineEntry;
   /**
-   * Takes an item out of use until the owner decides. Agents may do it to what they, tools and the host wrote, but not to core blocks
+   * Quarantines an item until the owner decides. Agents may do it to items of agents, tools and the host, but not to core blocks
    * or the owner's words. @throws LancelotError `not_found`, `denied`, and as `createSelectItem` says.
    */
-  setAside(
+  quarantineItem(
     of: { id: string } | { target: MemoryTarget; selector: string },
     reason: string,
     author: Author,
@@ -51,16 +51,16 @@ export interface Quarantine {
   toEntry(stored: StoredQuarantine): QuarantineEntry;
 }
 
-/** What waits for the owner. Nothing in it is found, compiled or searched before it is promoted (requirement Y4). */
+/** Edits that wait for the owner. They are not searched or compiled before they are approved (requirement Y4). */
 export function createQuarantine(deps: QuarantineDeps): Quarantine {
   const { storage, store, commits, rows, ledger, redactor, now, workspace } = deps;
-  const verify = createVerify(deps);
+  const verify = createQuarantineCheck(deps);
   const select = createSelectItem({ storage, workspace });
   const toEntry = (stored: StoredQuarantine): QuarantineEntry => toQuarantineEntry(stored, store, verify(stored));
 
   const stored = (id: string): StoredQuarantine => {
     const entry = rows.get(id);
-    if (entry === null) throw new LancelotError("not_found", "There is no such entry in quarantine.");
+    if (entry === null) throw new LancelotError("not_found", "Quarantine has no such entry.");
     return entry;
   };
   const announce = (): void => {
@@ -84,10 +84,10 @@ export function createQuarantine(deps: QuarantineDeps): Quarantine {
     ledger.close(id, { status: "success", outputs, metadata: commitId === null ? {} : { rollback: commitId } });
   };
 
-  /** The owner decides, and once. */
+  /** Only the owner decides, and only once. */
   const decidable = (id: string, author: Author): StoredQuarantine => {
     if (author.by !== "owner")
-      throw new LancelotError("denied", "Only the owner decides on what is in quarantine.", { data: { rule: "memory.promotion" } });
+      throw new LancelotError("denied", "Only the owner can decide on quarantined edits.", { data: { rule: "memory.promotion" } });
     const entry = stored(id);
     if (entry.status !== "pending") throw decided(entry.status);
     return entry;
@@ -98,17 +98,17 @@ export function createQuarantine(deps: QuarantineDeps): Quarantine {
     return toEntry(stored(entry.id));
   };
 
-  /** What was set aside goes back as it was, as far as its commit can still be taken back; else with its text, id and dates. */
-  const putBack = (
+  /** Restores a quarantined item by rolling its commit back, or with its text, id and dates when that is no longer possible. */
+  const restore = (
     entry: StoredQuarantine,
     author: Author,
     reason: string,
     parentId: string | null,
   ): Pick<Finished, "commitId" | "diff"> => {
     const { image } = entry;
-    if (image === null) throw new LancelotError("internal", "An entry that was set aside has no image.");
+    if (image === null) throw new LancelotError("internal", "A quarantined item has no image.");
     if (commits.get(entry.commitId).problem === null) {
-      // By its item: a whole rollback would withdraw the entry.
+      // By item: a rollback of the whole commit would withdraw the entry.
       const { commitId, diff } = commits.rollback({ commitId: entry.commitId, itemIds: [image.id], reason }, author, parentId);
       if (commitId !== null) return { commitId, diff };
     }
@@ -143,15 +143,15 @@ export function createQuarantine(deps: QuarantineDeps): Quarantine {
         const [first] = problems;
         if (first !== undefined) {
           refused.push({ entry, ...first });
-          throw new LancelotError("denied", `It cannot be promoted: ${problems.map(({ message }) => message).join(" ")}`, {
+          throw new LancelotError("denied", `It cannot be approved: ${problems.map(({ message }) => message).join(" ")}`, {
             data: { rule: first.rule, problems },
           });
         }
-        const why = reason ?? `Promoted by the owner: ${entry.edit.reason}`;
+        const why = reason ?? `Approved by the owner: ${entry.edit.reason}`;
         const by: Author = { by: "owner", questId: entry.questId };
         const { commitId, diff } =
           entry.edit.op === "set_aside"
-            ? putBack(entry, by, why, parentId)
+            ? restore(entry, by, why, parentId)
             : commits.apply([{ ...entry.edit, selector: entry.itemId ?? entry.edit.selector }], by, { reason: why, parentId });
         const promoted = settle(entry, { status: "promoted", reason, promotedBy: commitId });
         receipt("memory.promote", entry, { parentId, outputs: { commitId, changes: diff.length }, commitId });
@@ -179,13 +179,13 @@ export function createQuarantine(deps: QuarantineDeps): Quarantine {
         announce();
         return denied;
       }),
-    setAside: (of, reason, author, parentId) =>
+    quarantineItem: (of, reason, author, parentId) =>
       storage.transaction(() => {
         const item = theItem(of, author);
         if (author.by === "agent" && (item.tier === "core" || item.provenance.source === "user"))
           throw new LancelotError(
             "denied",
-            "This is the owner's to set aside. Propose to delete it, or tell the owner what is wrong with it.",
+            "Only the owner can quarantine this. Propose to delete it, or tell the owner about the problem.",
             {
               data: { rule: "memory.set-aside" },
             },
@@ -213,7 +213,7 @@ export function createQuarantine(deps: QuarantineDeps): Quarantine {
           itemId: item.id,
           itemVersion: item.version,
           image: imageOf(item),
-          why: `${author.by === "owner" ? "The owner" : author.by === "agent" ? "The agent" : "Lancelot"} set it aside: ${why}`,
+          why: `${author.by === "owner" ? "The owner" : author.by === "agent" ? "The agent" : "Lancelot"} quarantined it: ${why}`,
         });
         receipt("memory.set_aside", entry, { parentId, outputs: { commitId, changes: diff.length }, commitId });
         announce();
@@ -228,7 +228,7 @@ export function createQuarantine(deps: QuarantineDeps): Quarantine {
         ? of.id
         : select({ target: of.target, selector: of.selector, namespace: "workspace", questId: author.questId, now: now() }, new Map()).id;
     const item = store.get(id);
-    if (item === null) throw new LancelotError("not_found", "Nothing is remembered under this id.");
+    if (item === null) throw new LancelotError("not_found", "There is no item with this id.");
     return item;
   }
 }
@@ -236,9 +236,9 @@ export function createQuarantine(deps: QuarantineDeps): Quarantine {
 function decided(status: StoredQuarantine["status"]): LancelotError {
   const how =
     status === "promoted"
-      ? "It was promoted already."
+      ? "It is already approved."
       : status === "denied"
-        ? "It was denied already."
-        : "It was withdrawn: its commit was dropped or rolled back.";
+        ? "It is already rejected."
+        : "It was withdrawn because its commit was abandoned or rolled back.";
   return new LancelotError("conflict", how, { data: { status } });
 }

@@ -3,31 +3,31 @@ import type { MemoryTarget } from "../contract/memory.ts";
 import type { Storage } from "../storage/storage.ts";
 import { itemOfRow, type ItemRow, placeOfTarget, targetOf } from "./item-rows.ts";
 import { foldText, textKey } from "./text-key.ts";
-import type { ItemImage } from "./types.ts";
+import type { ItemImage } from "./item-types.ts";
 
-/** What a commit has made of items so far: null of what it deletes. */
+/** A commit's changes so far; null for a deleted item. */
 export type Overlay = ReadonlyMap<string, ItemImage | null>;
 
-export interface SelectWish {
+export interface ItemSelector {
   readonly target: MemoryTarget;
   readonly selector: string;
-  /** Where it is looked for first. */
+  /** Searched first. */
   readonly namespace: string;
-  /** Whose working memory is seen beside what has no task; null: that of every task. */
+  /** Quest whose working memory is visible beside items without a quest; null: every quest. */
   readonly questId: string | null;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
 
-/** Candidates an error names, and how much of each (characters). */
+/** Candidates in an error message, and the shown length of each (characters). */
 const named = 3;
 const namedCharacters = 80;
-/** Items that are looked through for what comes near a selector that nothing matches. */
+/** Items that are compared when nothing matches the selector. */
 const nearLimit = 2_000;
 
 /**
- * Finds the one item a selector means: by its id, by its whole text but for case and white space, by a part that no other item of the
- * target has. Expired items, and working memory of other tasks, are met by their id alone.
+ * Finds the one item a selector means: by id, by whole text ignoring case and white space, or by a part of the text that is unique in
+ * the target. Expired items, and working memory of other tasks, are found only by id.
  */
 export function createSelectItem(of: { readonly storage: Storage; readonly workspace: string }) {
   const { workspace } = of;
@@ -37,21 +37,21 @@ export function createSelectItem(of: { readonly storage: Storage; readonly works
     AND (@questId IS NULL OR tier <> 'working' OR namespace NOT LIKE 'quest:%' OR namespace = 'quest:' || @questId)`;
   const select = (where: string) => db.prepare<[Record<string, unknown>], ItemRow>(`SELECT * FROM memory_items WHERE ${where}`);
   const byId = select("workspace IN ('', @workspace) AND id = @id");
-  // Named, because without statistics SQLite would rather read a whole tier.
+  // The index is named because SQLite without statistics would scan a whole tier.
   const byKey = db.prepare<[Record<string, unknown>], ItemRow>(
     `SELECT * FROM memory_items INDEXED BY memory_items_text
      WHERE text_key = @key AND text_key <> '' AND ${inTarget} AND ${alive} ORDER BY seq`,
   );
-  // A text of plain ASCII in one line folds to its lower case: without the word it cannot have the part. Others are folded and looked at.
+  // A one-line ASCII text folds to its lower case, so SQL can filter it by the word. Others are folded and compared here.
   const texts = db.prepare<[Record<string, unknown>], { id: string; content: string }>(
     `SELECT id, content FROM memory_items WHERE ${inTarget} AND ${alive} AND content <> ''
      AND (instr(lower(content), @word) > 0 OR content GLOB '*[^ -~]*') ORDER BY seq DESC`,
   );
 
-  /** @throws LancelotError `invalid_params` where nothing matches, `conflict` where more than one item does. */
-  return (wish: SelectWish, overlay: Overlay): ItemImage => {
-    const { target, selector } = wish;
-    const place = { ...placeOfTarget(target), workspace, now: wish.now, questId: wish.questId };
+  /** @throws LancelotError `invalid_params` when nothing matches, `conflict` when several items do */
+  return (request: ItemSelector, overlay: Overlay): ItemImage => {
+    const { target, selector } = request;
+    const place = { ...placeOfTarget(target), workspace, now: request.now, questId: request.questId };
     const load = (id: string): ItemImage | null => {
       if (overlay.has(id)) return overlay.get(id) ?? null;
       const row = byId.get({ id, workspace });
@@ -70,12 +70,12 @@ export function createSelectItem(of: { readonly storage: Storage; readonly works
     }
 
     const key = textKey(selector);
-    if (key === "") throw new LancelotError("invalid_params", "The selector is empty. Name the item by its id or by words of its text.");
+    if (key === "") throw new LancelotError("invalid_params", "The selector is empty. Name the item by its id or by a part of its text.");
     const whole = unique([
       ...of(staged).filter(({ content }) => textKey(content) === key),
       ...byKey.all({ ...place, key }).flatMap((row) => (overlay.has(row.id) ? [] : [itemOfRow(row)])),
     ]);
-    const here = whole.filter(({ namespace }) => namespace === wish.namespace);
+    const here = whole.filter(({ namespace }) => namespace === request.namespace);
     const exact = here.length === 1 ? here : whole;
     if (exact.length > 1) throw ambiguous(target, exact);
     if (exact[0] !== undefined) return exact[0];
@@ -113,8 +113,8 @@ function missed(target: MemoryTarget, near: readonly { id: string; content: stri
   return new LancelotError(
     "invalid_params",
     near.length === 0
-      ? `No item of ${target} has this text, and none comes near it.`
-      : `No item of ${target} has this text. Nearest: ${list(near)}. Name one by its id or by words of its text.`,
+      ? `No item of ${target} has this text, and none is similar.`
+      : `No item of ${target} has this text. Nearest: ${list(near)}. Name one by its id or by a part of its text.`,
     { data: { candidates: candidates(near) } },
   );
 }
@@ -133,7 +133,7 @@ function shorten(text: string): string {
   return line.length <= namedCharacters ? line : `${line.slice(0, namedCharacters - 1).toWellFormed()}…`;
 }
 
-/** Those that share the most words, best first. */
+/** Items that share the most words, best first. */
 function nearest(folded: string, items: readonly { id: string; content: string }[]): { id: string; content: string }[] {
   const words = new Set(wordsOf(folded));
   return items

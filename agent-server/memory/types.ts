@@ -1,280 +1,153 @@
 import type {
-  CoreBlockName,
-  EditOp,
+  CompiledContext,
+  CoreBlock,
   MemoryCommit,
-  MemoryDiff,
-  MemoryKind,
-  MemoryProblem,
-  MemoryTarget,
-  MemoryTier,
-  Provenance,
+  MemoryItem,
+  MemoryJob,
+  MemoryJobName,
   QuarantineEntry,
 } from "../contract/memory.ts";
-import type { Finished, RollbackWish, RolledBack, Staged } from "./memory.ts";
+import type { Emit } from "../contract/events.ts";
+import type { Params, Result } from "../contract/table.ts";
+import type { Ledger } from "../receipts/receipts.ts";
+import type { Log, Redactor, Sanitizer } from "../security/security.ts";
+import type { Storage } from "../storage/storage.ts";
+import type { Author, Evidence, ProposedEdit, Timeline } from "./item-types.ts";
+import type { Finished, RollbackRequest, RolledBack, Staged } from "./commit-types.ts";
 
-/** Who does something to memory. `owner`: by their own hand, or with their own words. `system`: the host, by its rules. */
-export interface Author {
-  readonly by: "owner" | "agent" | "system";
+export interface CompileQuery {
+  readonly objective: string;
   readonly questId: string | null;
-}
-
-/** An item as it is stored: what a rollback restores exactly. Times are milliseconds since 1970. */
-export interface ItemImage {
-  readonly id: string;
-  readonly tier: MemoryTier;
-  readonly block: CoreBlockName | null;
-  readonly namespace: string;
-  /** Absolute path; `""` of what holds everywhere, `"-"` where no folder was open. */
-  readonly workspace: string;
-  readonly kind: MemoryKind;
-  readonly content: string;
-  /** `message:<id>` of what is kept by reference; content is empty then. */
-  readonly ref: string | null;
-  readonly confidence: number;
-  readonly tags: readonly string[];
-  readonly provenance: Provenance;
-  readonly questId: string | null;
-  readonly commitId: string;
-  readonly version: number;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-  readonly expiresAt: number | null;
-}
-
-/** An item with what use made of it. */
-export interface StoredItem extends ItemImage {
-  /** Row in the table and in the text index. */
-  readonly seq: number;
-  readonly weight: number;
-  readonly reinforcedAt: number;
-  readonly reinforced: number;
-}
-
-/** An edit as somebody wants it, before the gates. */
-export interface ProposedEdit {
-  readonly op: EditOp;
-  readonly target: MemoryTarget;
-  readonly selector?: string | undefined;
-  readonly content?: string | undefined;
-  readonly reason: string;
-  readonly confidence: number;
-  readonly provenance: Provenance;
-  readonly namespace?: string | undefined;
-  readonly tags?: readonly string[] | undefined;
-  readonly kind?: MemoryKind | undefined;
-  readonly ttlSeconds?: number | undefined;
-}
-
-/** An edit the gates let through: scrubbed, with checked provenance and the place it really goes to. */
-export interface GatedEdit {
-  readonly op: EditOp | "set_aside";
-  readonly target: MemoryTarget;
-  /** `global`, `workspace` or `quest:<id>`. */
-  readonly namespace: string;
-  readonly selector: string | null;
-  readonly content: string | null;
-  readonly kind: MemoryKind;
-  readonly tags: readonly string[];
-  readonly confidence: number;
-  readonly provenance: Provenance;
-  readonly reason: string;
-  readonly ttlSeconds: number | null;
+  readonly mode: "normal" | "crusader";
+  readonly maxTokens?: number | undefined;
   /**
-   * Of an insert that brings an exported item back: it keeps its id, where no item has it, its dates (ms) and what use made of it.
-   * Nobody but an import of the owner's sets it.
+   * The word in the marks around data; without one it is made from the marked text. Parts of the prompt that stand elsewhere are
+   * omitted here: the persona next to the whole soul, and the owner's files where they are included.
    */
-  readonly imported?: {
-    readonly id: string;
-    readonly questId: string | null;
-    readonly createdAt: number;
-    readonly updatedAt: number;
-    readonly expiresAt: number | null;
-    readonly reinforcedAt: number;
-    readonly reinforced: number;
-  };
+  readonly chat?: { readonly marker: string; readonly small: boolean } | undefined;
+  /** Parent of the compilation's receipt. */
+  readonly parentId?: string | null | undefined;
 }
 
-/** What the evidence of an edit says. */
-export interface Evidence {
-  /** Whose words they are. */
-  readonly source: "user" | "agent" | "tool";
-  readonly text: string;
-}
+/**
+ * Lancelot's memory: core blocks, working, episodic and archival memory, changed only by commits. Every change is one
+ * transaction with its receipt. Functions that change something are called through the execution pipeline (tools/memory/) or by a
+ * maintenance job; they do not authorize the caller themselves.
+ * @throws LancelotError `disabled` from every function while the flag MEMORY_VNEXT is off; `not_found`, `conflict`, `denied` (with
+ * the gate's rule in `data.rule`), `too_large`, with messages for the user.
+ */
+export interface Memory {
+  enabled(): boolean;
+  /** False when the settings exclude proposals at the end of a task. */
+  proposes(): boolean;
+  status(): Result<"memory.status">;
+  core(): CoreBlock[];
+  search(params: Params<"memory.search">, questId?: string | null): Result<"memory.search">;
+  item(id: string): Result<"memory.item">;
 
-/** What the gates say of an edit. */
-export type Verdict =
-  | { readonly kind: "store"; readonly edit: GatedEdit; readonly notes: readonly string[] }
-  | { readonly kind: "quarantine"; readonly edit: GatedEdit; readonly notes: readonly string[]; readonly why: string }
-  | { readonly kind: "refuse"; readonly problem: MemoryProblem; readonly alternatives: readonly string[] };
-
-export interface Gates {
-  /**
-   * Passes an edit through every gate, cheapest first. Pure but for looking up evidence; nothing is stored. `secret` texts are taken
-   * out of content, reason, tags and ref before anybody else sees them: only the result may be kept, logged or shown.
-   */
-  judge(edit: ProposedEdit, author: Author): Verdict;
-  /** What is against letting a quarantined edit in, looked at anew; empty when nothing is. */
-  verify(entry: { readonly edit: GatedEdit; readonly author: Author["by"] }): MemoryProblem[];
-}
-
-/** The text index. It is called inside the transaction of the change. */
-export interface MemoryIndex {
-  /** Adds or replaces what an item is found by. `text` is its content, or that of the message it refers to. */
-  put(item: Pick<StoredItem, "seq" | "tier" | "namespace" | "workspace" | "kind" | "tags">, text: string): void;
-  remove(seq: number): void;
-}
-
-export interface SearchWish {
-  readonly query: string;
-  readonly tiers: readonly MemoryTier[];
-  /** Those that are seen: `global`, `workspace`, quests of this workspace. Null: all of them. */
-  readonly namespace: string | null;
-  /** All of them must be there. */
-  readonly tags: readonly string[];
-  /** Any of them; every kind unless said. */
-  readonly kinds?: readonly MemoryKind[] | undefined;
-  readonly minConfidence: number;
-  readonly limit: number;
-  /** Ids of quests whose working memory is seen beside what has no quest; null: every quest of the workspace. */
-  readonly questId: string | null;
-  readonly now: number;
-}
-
-export interface Found {
-  readonly item: StoredItem;
-  /** The text that was searched. */
-  readonly text: string;
-  readonly score: number;
-  readonly snippet: string;
-}
-
-/** A message as the conversation holds it. */
-export interface TimelineMessage {
-  readonly id: string;
-  readonly questId: string;
-  readonly workspace: string;
-  readonly role: "user" | "assistant";
-  /** Its words, without tool cards; secrets are placeholders. */
-  readonly text: string;
-  readonly createdAt: number;
-  /** Of role `user`: it came without the owner token, so it is not what the owner said. */
-  readonly fromOthers?: boolean;
-}
-
-/** The conversation, as memory refers to it; given by the composition root. */
-export interface Timeline {
-  /** Null when it is gone. */
-  message(id: string): TimelineMessage | null;
-  /** Messages of ended tasks of this workspace that were made after `after` (ms), oldest first. */
-  since(after: number, limit: number): TimelineMessage[];
-  /** Messages of one task, oldest first; none when the task is gone. */
-  quest(questId: string): TimelineMessage[];
-}
-
-/** A quarantined edit as it is stored. */
-export interface StoredQuarantine {
-  readonly id: string;
-  readonly status: QuarantineEntry["status"];
-  readonly commitId: string;
-  readonly questId: string | null;
-  readonly author: Author["by"];
-  readonly edit: GatedEdit;
-  readonly itemId: string | null;
-  /** Of the item it would change, when it was staged. */
-  readonly itemVersion: number | null;
-  /** Of what was set aside: the item, whole. */
-  readonly image: ItemImage | null;
-  readonly why: string;
-  readonly promotedBy: string | null;
-  readonly createdAt: number;
-  readonly decidedAt: number | null;
-  readonly decidedReason: string | null;
-}
-
-/** What is derived from use: no part of an image, changed without a commit. */
-export interface Derived {
-  readonly weight: number;
-  readonly reinforcedAt: number;
-  readonly reinforced: number;
-}
-
-/** The rows of items. Every change of one goes with its text index, inside the transaction of the caller. */
-export interface MemoryStore {
-  get(id: string): StoredItem | null;
-  bySeq(seqs: readonly number[]): StoredItem[];
-  /** Entries of a block that are seen in this workspace, in the order of `orderEntries`. */
-  block(block: CoreBlockName): StoredItem[];
-  /** Items that are seen in this workspace and not expired, newest first. `before`: seq of the last one of the page before. */
-  list(of: {
-    readonly tiers: readonly MemoryTier[];
-    readonly namespace?: string | null;
-    readonly questId?: string | null;
-    readonly kind?: MemoryKind;
-    readonly now: number;
-    readonly limit: number;
-    readonly before?: number;
-  }): StoredItem[];
-  /** Items seen in this workspace that are still there, by tier. */
-  counts(now: number): Record<MemoryTier, number>;
-  /** The item of a target and namespace whose text is the same but for case and white space; null when there is none. */
-  same(of: { readonly target: MemoryTarget; readonly namespace: string; readonly content: string }): StoredItem | null;
-  /** Writes an image: inserts, replaces or (null) removes the item. */
-  put(id: string, image: ItemImage | null, derived?: Partial<Derived>): void;
-  derive(id: string, derived: Partial<Derived>): void;
-  /** Expired items, oldest first, of every workspace. */
-  expired(now: number, limit: number): StoredItem[];
-  /** Every item, a page at a time by `seq`, of every workspace: for jobs and backups. */
-  all(after: number, limit: number): StoredItem[];
-}
-
-/** Commits: the only way to change an item's image. */
-export interface Commits {
   begin(author: Author, reason: string): { commitId: string };
-  edit(commitId: string, edit: ProposedEdit, author: Author, parentId: string | null): Staged;
-  staged(commitId: string): { author: Author; edits: readonly GatedEdit[] };
-  finish(commitId: string, author: Author, parentId: string | null): Finished;
+  /** Judges and stages an edit. Nothing is stored before the gates accept it. `parentId`: parent of its receipts. */
+  edit(commitId: string, edit: ProposedEdit, author: Author, parentId?: string | null): Staged;
+  /** The staged edits, for the approval question and for governance. */
+  staged(commitId: string): { author: Author; edits: readonly { op: string; target: string; content: string | null; reason: string }[] };
+  finish(commitId: string, author: Author, parentId?: string | null): Finished;
   abandon(commitId: string, author: Author): void;
-  /**
-   * One commit of edits that passed the gates already: promotion, import, setting aside. `rollbackOf` and receipts as in `finish`. The
-   * caller may run it inside its own transaction.
-   */
-  apply(edits: readonly GatedEdit[], author: Author, of: { readonly reason: string; readonly parentId: string | null }): Finished;
-  rollback(wish: RollbackWish, author: Author, parentId: string | null): RolledBack;
-  list(params: { readonly questId?: string | undefined; readonly limit: number; readonly cursor?: string | undefined }): {
-    items: MemoryCommit[];
-    nextCursor?: string;
-  };
-  /** @throws LancelotError `not_found`. */
-  get(id: string): MemoryCommit;
-  /** Commits that changed an item, newest first, with the change. */
-  history(itemId: string): { commit: MemoryCommit; diff: MemoryDiff }[];
-  /** How many were begun in this workspace and not ended. */
-  open(): number;
-  /** Those that a rollback of the last so many takes back, the newest first. */
-  last(count: number): MemoryCommit[];
-  /** How many are open in this workspace. */
-  open(): number;
-  /** Drops commits that dead hosts, or nobody for too long, left open. */
+  rollback(request: RollbackRequest, author: Author, parentId?: string | null): RolledBack;
+  commits(params: Params<"memory.commits">): Result<"memory.commits">;
+  commit(id: string): MemoryCommit;
+  /** The commits that a rollback of the last `count` would roll back, newest first. */
+  lastCommits(count: number): MemoryCommit[];
+
+  quarantine(params: Params<"memory.quarantine">): QuarantineEntry[];
+  /** One entry, pending or decided. */
+  quarantined(id: string): QuarantineEntry;
+  promote(id: string, author: Author, reason: string | null, parentId?: string | null): Result<"memory.promote">;
+  deny(id: string, author: Author, reason: string | null, parentId?: string | null): QuarantineEntry;
+  quarantineItem(
+    of: { id: string } | { target: ProposedEdit["target"]; selector: string },
+    reason: string,
+    author: Author,
+    parentId?: string | null,
+  ): Result<"memory.setAside">;
+
+  /** Where a statement of the owner belongs: a rule, a preference, or a fact of the project. It looks at the words alone. */
+  placeOf(text: string): Pick<ProposedEdit, "target" | "kind" | "namespace">;
+  /** The item that the text names, or the candidates. */
+  meant(text: string, questId: string | null): { item: MemoryItem | null; candidates: MemoryItem[] };
+
+  compile(query: CompileQuery): CompiledContext;
+  contexts(params: Params<"memory.contexts">): Result<"memory.contexts">;
+  context(id: string): CompiledContext;
+
+  export(format: "markdown" | "jsonl" | "backup"): Promise<Result<"memory.export">>;
+  /** Stages a whole file as one commit and finishes it. */
+  import(params: Params<"memory.import">, author: Author, parentId?: string | null): Promise<Result<"memory.import">>;
+
+  jobs(): MemoryJob[];
+  runJob(name: MemoryJobName, signal: AbortSignal): Promise<MemoryJob>;
+  /** Runs the jobs that are due, in one window at a time; called while the host is idle. */
+  maintain(signal: AbortSignal): Promise<void>;
+
+  /** A task ended: references its messages and writes its outcome as an event. */
+  questEnded(of: {
+    questId: string;
+    title: string;
+    outcome: "done" | "failed" | "cancelled";
+    actions: readonly string[];
+    durationMs: number;
+  }): void;
+  /** A task was deleted: deletes the data that was stored for it alone. */
+  questDeleted(questId: string): void;
+  /** Calls `emit` when another window changed something. */
+  notice(): void;
+  /** Abandons the open commits of dead hosts. Called once at start. */
   reconcile(): number;
 }
 
-/** Rows of quarantined edits. */
-export interface QuarantineStore {
-  put(entry: Omit<StoredQuarantine, "id" | "status" | "promotedBy" | "decidedAt" | "decidedReason" | "createdAt">): StoredQuarantine;
-  get(id: string): StoredQuarantine | null;
-  list(of: { readonly status: StoredQuarantine["status"]; readonly limit: number }): StoredQuarantine[];
-  ofCommit(commitId: string): StoredQuarantine[];
-  /** Pending alone can be settled. False when it was settled before. */
-  settle(
-    id: string,
-    of: { readonly status: "promoted" | "denied" | "withdrawn"; readonly reason: string | null; readonly promotedBy?: string },
-  ): boolean;
-  pending(): number;
+export interface MemoryDeps {
+  readonly storage: Storage;
+  readonly ledger: Pick<Ledger, "open" | "close" | "record" | "get" | "find" | "search">;
+  readonly redactor: Redactor;
+  readonly sanitizer: Sanitizer | null;
+  readonly enabled: () => boolean;
+  /** Absolute path; null without one. */
+  readonly workspace: string | null;
+  readonly dataDir: string;
+  /** The shipped `config/` folder; null: defaults hold. */
+  readonly configDir: string | null;
+  readonly emit: Emit;
+  readonly log: Log;
+  /** Estimated tokens of a text, rounded up. */
+  readonly estimateTokens: (text: string) => number;
+  /** The active soul as the model sees it; null while it is off. */
+  readonly soul: () => { readonly text: string; readonly version: string } | null;
+  /** The `memory_ethics` rule of the soul that forbids a content; `personal`: the owner may still ask to save it. */
+  readonly forbids: (content: string) => { readonly rule: string; readonly message: string; readonly personal: boolean } | null;
+  /** The text of a reference (`message:<id>`, `receipt:<id>`); null when it does not exist. */
+  readonly evidence: (ref: string) => Evidence | null;
+  readonly timeline: Timeline;
+  /** Summarizes within so many tokens; without it, rules summarize. */
+  readonly summarize?: ((text: string, maxTokens: number, signal: AbortSignal) => Promise<string>) | undefined;
+  /** Milliseconds since 1970. */
+  readonly now?: (() => number) | undefined;
 }
 
-/** Finding items. Nothing in quarantine is found. */
-export interface MemorySearch {
-  search(wish: SearchWish, cursor?: string): { found: Found[]; nextCursor?: string };
-  /** The item that words clearly name, or the few that might be meant. */
-  meant(text: string, questId: string | null): { item: StoredItem | null; candidates: StoredItem[] };
+/** Changes of memory through the execution pipeline, on behalf of one caller. Quests bind it to their caller. */
+export interface MemoryActions {
+  begin(params: Params<"memory.begin">): Promise<Result<"memory.begin">>;
+  edit(params: Params<"memory.edit">): Promise<Result<"memory.edit">>;
+  finish(commitId: string): Promise<Result<"memory.finish">>;
+  abandon(commitId: string): Promise<unknown>;
+  forget(params: Params<"memory.forget">): Promise<Result<"memory.forget">>;
+}
+
+/** Quests, as recall needs them. */
+export interface RecallQuests {
+  /** The text that memory is searched with. */
+  objective(questId: string): string;
+  mode(questId: string): CompileQuery["mode"];
+  /** The word in the marks around data in the quest's prompts. */
+  marker(questId: string): string;
+  /** Shows a warning in the quest unless it is shown there already. */
+  warnOnce(questId: string, message: string): void;
 }

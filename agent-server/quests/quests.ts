@@ -6,7 +6,7 @@ import type { Emit } from "../contract/events.ts";
 import type { Flag } from "../contract/flags.ts";
 import { createContext, createContextSettings } from "../context/context.ts";
 import type { Governance } from "../governance/governance.ts";
-import type { Memory } from "../memory/memory.ts";
+import { createQuestRecall, type Memory } from "../memory/memory.ts";
 import type { LocalTasks, Models } from "../models/models.ts";
 import { type Ledger, type ReceiptOpening, withReceipt } from "../receipts/receipts.ts";
 import type { Log, Placeholders, Redactor, Sanitizer } from "../security/security.ts";
@@ -19,17 +19,17 @@ import { contextMigrations, createContextStore } from "./context/context-store.t
 import { asksForCrusader, changeMode, recordCrusader, withoutCrusader } from "./crusader.ts";
 import { createCompactCommand } from "./compact-command.ts";
 import type { Classify, RunLoop } from "./turn-deps.ts";
-import { createMemoryAtEnd } from "./memory/finished-quest-memory.ts";
+import { createFinishedQuestMemory } from "./memory/finished-quest-memory.ts";
 import { overrideQuest } from "./model-override.ts";
 import { createMessagesOfOthers } from "./foreign-messages.ts";
-import { createOwnersMemory } from "./memory/owner-memory.ts";
+import { createOwnerMemoryCommands } from "./memory/owner-memory-commands.ts";
 import { createOwnersMessages } from "./owner-messages.ts";
 import { createQuestContext } from "./context/quest-context.ts";
 import { questToMarkdown } from "./quest-export.ts";
 import { parseCursor, titleOf, toCursor } from "./quest-page.ts";
 import { createQuestRunner } from "./quest-runner.ts";
 import { createQuestStore } from "./quest-store.ts";
-import { createRecall } from "./memory/recall.ts";
+import { recallQuests } from "./memory/recall-quests.ts";
 import { hasOpenChanges } from "./open-changes.ts";
 import { answerOf } from "./run-result.ts";
 import { questsMigrations as questMigrations } from "./migrations.ts";
@@ -41,7 +41,6 @@ export { readAttachments } from "./attachments.ts";
 export { cacheKeyOf } from "./cache-key.ts";
 export { protectContent, toConversation } from "./conversation.ts";
 export { withoutCrusader } from "./crusader.ts";
-export type { RunMemory } from "./memory/recall.ts";
 export { type Notice, notice, noticeOf, tellOnce } from "./notices.ts";
 export { hasOpenChanges } from "./open-changes.ts";
 export { ownersText } from "./quest-page.ts";
@@ -85,8 +84,6 @@ export interface QuestsDeps {
   summarize?: LocalTasks["summarize"];
   /** What is remembered; without it nothing is recalled, kept or proposed. What changes it goes by `tools.memory`. */
   memory?: Memory;
-  /** How a model on this machine takes data from a text; null while none is loaded. Rules alone propose without it. */
-  extract?: () => LocalTasks["extractJson"] | null;
   /** What kind of request a message is; null where that is switched off. Without it words alone tell. */
   classify?: Classify;
   /** False where nobody can answer a question: then ask_owner says so at once. True unless said. */
@@ -148,12 +145,9 @@ export function createQuests(deps: QuestsDeps): Quests {
   });
   const { memory } = deps;
   const others = createMessagesOfOthers(storage);
-  const recall = createRecall({ memory, store, ledger, log });
-  const byRoad = () => tools.memory ?? null;
-  const atEnd = createMemoryAtEnd({
-    ...{ memory, byRoad, store, storage, log },
-    extract: deps.extract ?? (() => null),
-  });
+  const recall = createQuestRecall({ memory, quests: recallQuests(store), ledger, log });
+  const service = () => tools.memory ?? null;
+  const finishedQuests = createFinishedQuestMemory({ memory, service, store, storage, log });
   const contextService = createContextService({
     store,
     recall,
@@ -178,8 +172,8 @@ export function createQuests(deps: QuestsDeps): Quests {
       context,
       questContext,
       recall,
-      ownersMemory: createOwnersMemory({ memory, byRoad, store, others, log }),
-      ended: atEnd.ended,
+      memoryCommands: createOwnerMemoryCommands({ memory, service, store, others, log }),
+      ended: finishedQuests.ended,
       runLoop: deps.runLoop,
       classify: deps.classify,
       ledger,
@@ -389,7 +383,7 @@ export function createQuests(deps: QuestsDeps): Quests {
       stopChanges();
       stopFailures();
       await compaction.close();
-      await atEnd.close();
+      await finishedQuests.close();
       await runner.close();
     },
   };

@@ -1,8 +1,7 @@
 import type { Part } from "../contract/chat.ts";
-import type { Evidence, Timeline, TimelineMessage } from "../memory/memory.ts";
+import { type Evidence, type Timeline, type TimelineMessage, withoutQuotations } from "../memory/memory.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Storage } from "../storage/storage.ts";
-import { ownWords } from "./memory/memory-orders.ts";
 
 interface Row {
   id: string;
@@ -69,7 +68,7 @@ export function createEvidence({ timeline, ledger }: { timeline: Pick<Timeline, 
       const message = timeline.message(id);
       if (message === null) return null;
       return message.role === "user" && message.fromOthers !== true
-        ? { source: "user", text: ownWords(message.text) }
+        ? { source: "user", text: withoutQuotations(message.text) }
         : { source: "agent", text: message.text };
     }
     if (kind !== "receipt") return null;

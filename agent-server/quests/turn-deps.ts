@@ -3,18 +3,18 @@ import type { Emit } from "../contract/events.ts";
 import type { IntentResult } from "../contract/intent.ts";
 import type { Params } from "../contract/table.ts";
 import type { Governance } from "../governance/governance.ts";
+import type { QuestRecall } from "../memory/memory.ts";
 import type { Models, TaskContext } from "../models/models.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Log, Redactor, Sanitizer } from "../security/security.ts";
 import type { Execution } from "../execution/execution.ts";
 import type { Tools } from "../tools/tools.ts";
 import type { ChangeReview } from "../workspace/workspace.ts";
-import type { OwnersMemory } from "./memory/owner-memory.ts";
+import type { OwnerMemoryCommands } from "./memory/owner-memory-commands.ts";
 import type { QuestContext } from "./context/quest-context.ts";
 import type { Run } from "./quest-run.ts";
 import type { Outcome } from "./run-outcome.ts";
 import type { QuestStore } from "./quest-store.ts";
-import type { Recall } from "./memory/recall.ts";
 
 /** Runs a quest until it ends its turn (`turn/turn.ts`). `conclude` is called with how it ended. */
 export type RunLoop = (deps: TurnDeps, run: Run, conclude: (outcome: Outcome) => void) => Promise<void>;
@@ -33,9 +33,9 @@ export interface TurnDeps {
   /** What each prompt is made of, within its budget. */
   questContext: QuestContext;
   /** What is remembered, for the prompts of a run. */
-  recall: Recall;
-  /** What the owner orders of memory in their messages. */
-  ownersMemory: OwnersMemory;
+  recall: QuestRecall;
+  /** Memory commands in the owner's messages. */
+  memoryCommands: OwnerMemoryCommands;
   /** What kind of request a text is; null where that is switched off. Without it words alone tell. */
   classify: Classify | undefined;
   ledger: Ledger;

@@ -20,7 +20,7 @@ import type {
   WorkspaceFiles,
 } from "../workspace/workspace.ts";
 import type { CommandRoom } from "./command/command-services.ts";
-import type { MemoryActs } from "./memory/memory-actions.ts";
+import type { MemoryActionFactory } from "./memory/memory-actions.ts";
 import type { IntentSpec, Provider, Result, VerifyOwn } from "../execution/execution.ts";
 import type { ToolCall } from "./types.ts";
 
@@ -48,7 +48,7 @@ export interface Scope {
   /** For tools that are `routed`: does it by whoever can. */
   readonly attempt: Attempt;
   /** What can be done to what is remembered; null without a memory. */
-  readonly memory: MemoryActs | null;
+  readonly memory: MemoryActionFactory | null;
   /** Whether a switch of the owner's is on. */
   readonly flag: (name: FlagName) => boolean;
   /** What stands for secrets in this quest; null for calls without one. */

@@ -11,8 +11,8 @@ import type { Log, PageFetch, Placeholders, Redactor, Sanitizer } from "../secur
 import { createOutliner, findFiles, outlineFile, searchWorkspace, type Workspace } from "../workspace/workspace.ts";
 import { catalog as shippedCatalog } from "./catalog/catalog.ts";
 import type { CommandRoom } from "./command/command-services.ts";
-import { createMemoryActs } from "./memory/memory-actions.ts";
-import { createMemoryByRoad } from "./memory/memory-service.ts";
+import { createMemoryActionFactory } from "./memory/memory-actions.ts";
+import { createMemoryService } from "./memory/memory-service.ts";
 import { createDeployConfig } from "./providers/deploy-config.ts";
 import { createDeclaredCommands } from "./providers/deploy.ts";
 import { createPageReader } from "./providers/page-reader.ts";
@@ -30,7 +30,7 @@ import type { ToolCall, Tools } from "./types.ts";
 export { toolHandlers } from "./tool-handlers.ts";
 export type { MemoryCaller } from "./memory/memory-action.ts";
 export { memoryHandlers } from "./memory/memory-handlers.ts";
-export type { MemoryByRoad } from "./memory/memory-service.ts";
+export type { MemoryService } from "./memory/memory-service.ts";
 export { routingHandlers } from "./routing/routing-handlers.ts";
 export type { ToolCall, ToolOutcome, Tools } from "./types.ts";
 
@@ -134,7 +134,7 @@ export function createTools(deps: ToolsDeps): Tools {
     if (own !== null || tool.routed !== true) return own;
     return router.problem({ capability: tool.capability, action: tool.action });
   };
-  const memory = deps.memory === null ? null : createMemoryActs({ memory: deps.memory, redactor });
+  const memory = deps.memory === null ? null : createMemoryActionFactory({ memory: deps.memory, redactor });
   const outliner = createOutliner({ distDir: deps.distDir, askEditor });
   const runner = {
     ...{ execution, ledger, redactor, problem, router, health, log },
@@ -178,7 +178,7 @@ export function createTools(deps: ToolsDeps): Tools {
     memory:
       deps.memory === null || memory === null
         ? null
-        : createMemoryByRoad({ memory: deps.memory, acts: memory, pipeline: execution.pipeline }),
+        : createMemoryService({ memory: deps.memory, actions: memory, pipeline: execution.pipeline }),
     routing,
     async close() {
       routing.close();

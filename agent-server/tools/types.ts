@@ -4,7 +4,7 @@ import type { LancelotError } from "../contract/errors.ts";
 import type { Result } from "../contract/table.ts";
 import type { SearchMatch, ToolInfo } from "../contract/tools.ts";
 import type { ToolSchema } from "../models/models.ts";
-import type { MemoryByRoad } from "./memory/memory-service.ts";
+import type { MemoryService } from "./memory/memory-service.ts";
 import type { Routing } from "./routing/routing.ts";
 
 /** A request to run one tool, and how the caller follows it. */
@@ -52,7 +52,7 @@ export interface Tools {
   /** What a file of the workspace defines. @throws LancelotError. */
   outline(path: string): Promise<Result<"workspace.outline">>;
   /** Changes to memory besides the tools, through the same pipeline; null without a memory. */
-  readonly memory: MemoryByRoad | null;
+  readonly memory: MemoryService | null;
   /** The providers of the tools, and their health. */
   readonly routing: Routing;
   close(): Promise<void>;

@@ -1,5 +1,6 @@
 import { LancelotError } from "../contract/errors.ts";
 import type { PromptSources, Trace } from "../context/context.ts";
+import type { RunMemory } from "../memory/memory.ts";
 import type { ModelEvent, Route } from "../models/models.ts";
 import { streamAnswer } from "./answer-stream.ts";
 import {
@@ -15,7 +16,6 @@ import {
   type QuestStore,
   readAttachments,
   type Run,
-  type RunMemory,
   tellOnce,
   toConversation,
   type TurnDeps,
@@ -43,7 +43,7 @@ export async function runLoop(deps: TurnDeps, run: Run, conclude: (outcome: Outc
     for (;;) {
       run.controller.signal.throwIfAborted();
       await readOwnersAttachments(deps, run, trace);
-      await deps.ownersMemory.carryOut(run);
+      await deps.memoryCommands.run(run);
       tellReview(deps, run.questId);
       if (!needsAnswer(deps.store, run.questId)) {
         await settleVerifications(deps, run);

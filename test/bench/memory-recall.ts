@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { minScore } from "../../agent-server/memory/search/search.ts";
+import { minScore } from "../../agent-server/memory/search/memory-search.ts";
 import { openCompilerRoom } from "../support/memory/compiler-fixture.ts";
 import { corpusWorkspace } from "../support/memory/corpus.ts";
 import { askCompiled, askSearch, figuresOf, judge, type PutForward, recallNow, recallSet, remember } from "../support/memory/recall-set.ts";

@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseQuery } from "../../agent-server/memory/search/query.ts";
+import { parseQuery } from "../../agent-server/memory/search/search-query.ts";
 import { openCompilerRoom, type CompilerRoom } from "../support/memory/compiler-fixture.ts";
 import { corpus, corpusNow, corpusQueries, corpusWorkspace } from "../support/memory/corpus.ts";
 import { startReferenceServer } from "../support/memory/reference-server.ts";

@@ -201,14 +201,14 @@ describe.skipIf(missing !== null)("the process of the model", () => {
     const pid = local.pid() ?? 0;
     process.kill(pid, "SIGSTOP");
     const running = ask("One.").then(() => order.push("one"));
-    const takenBack = new AbortController();
+    const withoutRemoved = new AbortController();
     const order: string[] = [];
-    const second = ask("Two.", { signal: takenBack.signal });
+    const second = ask("Two.", { signal: withoutRemoved.signal });
     const third = ask("Three.").then(() => order.push("three"));
     await vi.waitFor(() => expect(local.state().loaded?.queued).toBe(2));
     await expect(ask("Four.")).rejects.toMatchObject({ code: "rate_limited" });
     const cancelled = expect(second).rejects.toMatchObject({ code: "cancelled" });
-    takenBack.abort();
+    withoutRemoved.abort();
     await cancelled;
     const fifth = ask("Five.").then(() => order.push("five"));
     process.kill(pid, "SIGCONT");

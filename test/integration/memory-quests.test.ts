@@ -100,20 +100,26 @@ const lastAnswer = (messages: readonly Message[]): string =>
     .filter(({ role }) => role === "assistant")
     .flatMap(({ parts }) => parts.flatMap((part) => (part.type === "text" ? [part.text] : [])))
     .at(-1) ?? "";
-/** A model that knows what its prompt says and nothing else. */
-const reads: Script = ({ system, messages }: SeenRequest) =>
-  messages.at(-1)?.text.includes("Which port") === true
-    ? { text: system.includes("8443") ? "Staging listens on 8443." : "I do not know the port." }
-    : { text: "Done." };
+/** A model that answers from its prompt alone, and saves these edits with the owner's message as evidence when it is told "note". */
+const saves =
+  (...edits: { target: string; content: string }[]): Script =>
+  ({ system, messages }: SeenRequest) => {
+    const last = messages.at(-1);
+    if (last?.text.includes("Which port") === true)
+      return { text: system.includes("8443") ? "Staging listens on 8443." : "I do not know the port." };
+    const id = /\[message:([\w-]+)\]/.exec(last?.text ?? "")?.[1];
+    if (last?.role === "tool" || id === undefined || !last?.text.includes("note")) return { text: "Done." };
+    return {
+      toolCalls: edits.map((edit) => ({ name: "memory_insert", args: { ...edit, reason: "Asked later.", provenance: `message:${id}` } })),
+    };
+  };
 const toolNames = ({ tools }: SeenRequest): string[] => tools.map(({ name }) => name).filter((name) => name.startsWith("memory_"));
 
 describe("a task that learns a fact", () => {
   it("keeps it with its evidence; a later task uses it; rolled back, it is gone from the next one, after a restart too", async () => {
-    const server = await start(reads);
+    const server = await start(saves({ target: "archival", content: "The staging port is 8443" }));
     const first = await open();
-    const learned = await first.send("Fix the header. The staging port is 8443.");
-    const { messages } = await first.told(learned.questId, "kept in memory");
-    expect(notices(messages).at(-1)).toBe("1 thing was kept in memory.\n- Kept: The staging port is 8443");
+    const learned = await first.send("Fix the header, and note: The staging port is 8443.");
     const [item] = await first.memories("staging port");
     expect(item).toMatchObject({
       tier: "archival",
@@ -136,7 +142,7 @@ describe("a task that learns a fact", () => {
     const commit = (await second.handlers["memory.commits"]({ limit: 10 }, call)).items.find(({ diff }) =>
       diff.some(({ itemId }) => itemId === item?.id),
     );
-    expect(commit).toMatchObject({ author: "system", questId: learned.questId });
+    expect(commit).toMatchObject({ author: "agent", questId: learned.questId });
     await second.handlers["memory.rollback"]({ commitId: commit?.id ?? "", reason: "It moved." }, call);
     const third = await second.send("Which port does staging listen on now?");
     expect(lastAnswer(third.messages)).toBe("I do not know the port.");
@@ -144,7 +150,6 @@ describe("a task that learns a fact", () => {
     await second.host.close();
     hosts.length = 0;
 
-    // What the owner took back is not proposed again by what it came from.
     const fourth = await open();
     const again = await fourth.send("Thanks.", learned.questId);
     expect(again.quest.status).toBe("done");
@@ -154,11 +159,19 @@ describe("a task that learns a fact", () => {
   });
 
   it("lets what belongs to a core block wait for the owner, and nothing of it is in a prompt before", async () => {
-    const server = await start(() => ({ text: "Done." }));
+    const server = await start(
+      saves(
+        { target: "core:human", content: "I prefer short sentences" },
+        { target: "core:operating_rules", content: "Never touch generated/" },
+      ),
+    );
     const { send, told, handlers } = await open();
-    const { questId } = await send("Tidy the readme. I prefer short sentences. Never touch generated/.");
-    const { messages } = await told(questId, "wait for you");
-    expect(notices(messages).at(-1)).toContain("2 things wait for you in War Room → Memory.");
+    const { questId } = await send("Tidy the readme, and note: I prefer short sentences. Never touch generated/.");
+    const { messages } = await told(questId, "- Pending: ");
+    expect(notices(messages).at(-1)?.split("\n").slice(1).toSorted()).toEqual([
+      "- Pending: I prefer short sentences",
+      "- Pending: Never touch generated/",
+    ]);
     await send("Now tidy the changelog.");
     expect(server.requests.at(-1)?.system).not.toContain("short sentences");
     const { items } = await handlers["memory.quarantine"]({ status: "pending", limit: 10 }, call);
@@ -173,13 +186,13 @@ describe("a task that learns a fact", () => {
   });
 
   it("proposes nothing where the owner's settings say so", async () => {
-    await start(() => ({ text: "Done." }));
+    await start(saves({ target: "core:human", content: "I prefer short sentences" }));
     writeFileSync(join(folders.dataDir, "config/memory.yaml"), "propose: false\n");
     const { send, handlers } = await open();
-    const { questId } = await send("Fix the header. The staging port is 8443.");
-    await send("Thanks.", questId);
-    const { items } = await handlers["memory.commits"]({ limit: 10 }, call);
-    expect(items.flatMap(({ diff }) => diff.filter(({ target }) => target === "archival"))).toEqual([]);
+    const { questId } = await send("Fix the header, and note: I prefer short sentences.");
+    const { messages } = await send("Thanks.", questId);
+    expect((await handlers["memory.quarantine"]({ status: "pending", limit: 10 }, call)).items).toHaveLength(1);
+    expect(notices(messages)).toEqual([]);
   });
 });
 
@@ -188,7 +201,7 @@ describe("what the owner says of memory", () => {
     const { send, memories, handlers } = await open({});
     const said = await send("Please remember that I prefer tabs.");
     expect(said.quest.status).toBe("done");
-    expect(notices(said.messages).join("\n")).toContain("Remembered of you, everywhere: “I prefer tabs”");
+    expect(notices(said.messages).join("\n")).toContain("“I prefer tabs”");
     expect(await memories("tabs")).toMatchObject([
       { tier: "core", block: "human", content: "I prefer tabs", provenance: { source: "user", ref: `message:${said.messageId}` } },
     ]);
@@ -196,13 +209,13 @@ describe("what the owner says of memory", () => {
     expect(commit).toMatchObject({ author: "owner", questId: said.questId, status: "committed" });
 
     const shown = await send("/memory tabs", said.questId);
-    expect(notices(shown.messages).at(-1)).toContain("- I prefer tabs (of you, everywhere; you said so");
+    expect(notices(shown.messages).at(-1)).toContain("- I prefer tabs (");
     const run = await handlers["chat.run"]({ message: "Merke dir, dass der Port 8443 ist.", crusader_mode: false }, call);
     expect(run).toMatchObject({ confidence: 1 });
-    expect(run.response).toContain("Remembered as knowledge, in this workspace: “der Port 8443 ist”");
+    expect(run.response).toContain("“der Port 8443 ist”");
 
     const gone = await send("Forget that I prefer tabs.");
-    expect(notices(gone.messages).join("\n")).toContain("Forgotten: “I prefer tabs”");
+    expect(notices(gone.messages).join("\n")).toContain("“I prefer tabs”");
     expect(await memories("tabs")).toEqual([]);
     const forgot = (await handlers["memory.commits"]({ limit: 1 }, call)).items[0];
     await handlers["memory.rollback"]({ commitId: forgot?.id ?? "", reason: "Not so." }, call);
@@ -214,9 +227,9 @@ describe("what the owner says of memory", () => {
     const { send, memories } = await open();
     const { messages, questId } = await send("Fix the build. Remember that our staging port is 8443.");
     expect(lastAnswer(messages)).toBe("Fixed.");
-    expect(notices(messages).join("\n")).toContain("Remembered as knowledge, in this workspace: “our staging port is 8443”");
+    expect(notices(messages).join("\n")).toContain("“our staging port is 8443”");
     const asked = server.requests.at(-1);
-    expect(asked?.messages.at(-1)?.text).toContain("[From the host: Remembered as knowledge");
+    expect(asked?.messages.at(-1)?.text).toMatch(/\[From the host: .*“our staging port is 8443”/);
     expect(asked?.system).toContain("our staging port is 8443");
     expect(await memories("staging port")).toHaveLength(1);
     await send("What did I say of the staging port?", questId);
@@ -227,9 +240,8 @@ describe("what the owner says of memory", () => {
     const { send, memories } = await open({});
     await send("Remember that the staging port is 8443.");
     await send("Remember that the production port is 443.");
-    const { messages } = await send("Forget what I told you about the port.");
+    const { messages } = await send("Forget about the port.");
     const [words = ""] = notices(messages);
-    expect(words).toContain("Several memories may be meant by “the port”");
     expect(words).toContain("the staging port is 8443");
     expect(words).toContain("the production port is 443");
     expect(await memories("port")).toHaveLength(2);
@@ -272,7 +284,7 @@ describe("with the flag MEMORY_VNEXT off", () => {
     expect(request?.system).not.toContain("look with memory_search");
     expect(request?.system).not.toContain("What you remember");
     const asked = await first.send("/memory pnpm");
-    expect(notices(asked.messages).join("\n")).toContain("Memory is switched off");
+    expect(notices(asked.messages).join("\n")).toContain("MEMORY_VNEXT");
     await first.host.close();
     hosts.length = 0;
     const second = await open();

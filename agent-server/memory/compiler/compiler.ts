@@ -4,28 +4,28 @@ import type { Ledger } from "../../receipts/receipts.ts";
 import type { Redactor } from "../../security/security.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { type CoreBlocks, type Exclusion, textOf } from "../core-blocks.ts";
-import type { Contexts } from "../contexts.ts";
-import type { CompileWish, MemoryDeps } from "../memory.ts";
-import type { MemorySettings } from "../settings.ts";
-import type { MemorySearch } from "../types.ts";
-import { byPlace, createWorkingCandidates, retrieve, scoreFor } from "./candidates.ts";
-import { type Content, dataLines, dataParts, render, renderSmall } from "./render.ts";
+import type { Contexts } from "../compiled-context-store.ts";
+import type { MemorySearch } from "../item-types.ts";
+import type { CompileQuery, MemoryDeps } from "../types.ts";
+import type { MemorySettings } from "../memory-settings.ts";
+import { byPlace, createWorkingCandidates, retrieve, scoreFor } from "./prompt-candidates.ts";
+import { type Content, dataLines, dataParts, render, renderSmall } from "./render-context.ts";
 import type { SecurityFilter } from "./security-filter.ts";
-import { coreContent, fitWhole, selectData } from "./selection.ts";
-import { createTakenBack } from "./taken-back.ts";
+import { coreContent, fitWhole, selectData } from "./data-selection.ts";
+import { createRemovedContentFilter } from "./removed-content-filter.ts";
 
-/** Compiles what memory gives to a prompt (specification, 3: the context compiler). */
+/** Compiles the memory part of a prompt (specification, 3: the context compiler). */
 export interface Compiler {
   /**
-   * The same memory, soul, owner's files and wish give the same `renderedPrompt`, byte for byte: on any machine, in any locale and time
-   * zone, in whatever order the memories were written. Of the clock enter what has expired and the day, in UTC. Where nothing is
-   * remembered the text is empty. Recorded as `memory.compile`, and kept to be looked at.
+   * The same memory, soul, owner files and query give the same `renderedPrompt`, byte for byte: on any machine, in any locale and time
+   * zone, in whatever order the items were written. Only expiry and the UTC day depend on the clock. With an
+   * empty memory the text is empty. Each call is recorded as `memory.compile` and stored for inspection.
    *
-   * `mode` crusader: the same core blocks and working memory, half of what is retrieved, so that decisive work starts from a shorter
-   * prompt. `chat.small`: core facts alone, one list of at most `smallTokens` unless `maxTokens` says otherwise. `maxTokens`
-   * never gives more than `context_tokens` of the settings.
+   * `mode` crusader: the same core blocks and working memory, half of the retrieved items, for a shorter prompt.
+   * `chat.small`: only core facts as one list of at most `smallTokens`, unless `maxTokens` is given. `maxTokens`
+   * never exceeds `context_tokens` of the settings.
    */
-  compile(wish: CompileWish): CompiledContext;
+  compile(query: CompileQuery): CompiledContext;
 }
 
 export interface CompilerDeps {
@@ -33,7 +33,7 @@ export interface CompilerDeps {
   readonly ledger: Pick<Ledger, "record">;
   readonly redactor: Redactor;
   readonly search: Pick<MemorySearch, "search">;
-  /** Below this what the search found answers no question (`minScore` of the search). */
+  /** Results of the search below this score answer no question (`minScore` of the search). */
   readonly minimalScore: number;
   readonly blocks: CoreBlocks;
   readonly contexts: Pick<Contexts, "keep">;
@@ -41,40 +41,40 @@ export interface CompilerDeps {
   readonly settings: () => MemorySettings;
   readonly estimateTokens: (text: string) => number;
   readonly soul: MemoryDeps["soul"];
-  /** Absolute path; `-` where no folder is open. */
+  /** Absolute path; `-` when no folder is open. */
   readonly workspace: string;
   /** Milliseconds since 1970. */
   readonly now?: (() => number) | undefined;
 }
 
-/** Tokens of what a model with little room is told. */
+/** Tokens for a model with a small window. */
 const smallTokens = 200;
-/** Characters of the objective that a compiled context keeps, and its receipt. */
+/** Characters of the objective in a stored context and its receipt. */
 const keptObjective = 2_000;
 const receiptObjective = 500;
-/** Part of what is retrieved that crusader mode takes. */
+/** The fraction of retrieved tokens in crusader mode. */
 const crusaderShare = 0.5;
 
 export function createCompiler(deps: CompilerDeps): Compiler {
   const { storage, ledger, redactor, search, minimalScore, blocks, contexts, settings, estimateTokens, soul, now = Date.now } = deps;
   const working = createWorkingCandidates(storage, deps.workspace);
-  const takenBack = createTakenBack(storage, deps.workspace);
+  const withoutRemoved = createRemovedContentFilter(storage, deps.workspace);
   const tokensOf = (text: string): number => (text === "" ? 0 : estimateTokens(text));
 
-  /** What is in and what is out, from one state of the database. */
-  const select = (wish: CompileWish, max: number, at: number): { content: Content; excluded: Exclusion[] } => {
-    const limits = shared(settings(), wish.mode);
-    const filter = ofTask(deps.filter, wish.chat?.marker);
-    const parts = blocks.parts({ outside: wish.chat === undefined, scale: Math.min(1, max / limits.context_tokens), now: at, filter });
+  /** Included and excluded items, from one state of the database. */
+  const select = (query: CompileQuery, max: number, at: number): { content: Content; excluded: Exclusion[] } => {
+    const limits = shared(settings(), query.mode);
+    const filter = ofTask(deps.filter, query.chat?.marker);
+    const parts = blocks.parts({ outside: query.chat === undefined, scale: Math.min(1, max / limits.context_tokens), now: at, filter });
     const core = parts.flatMap(({ entries }) => entries);
-    const small = wish.chat?.small === true;
-    const retrieved = takenBack(small ? [] : retrieve(search, { ...wish, limit: limits.retrieved_items, now: at }), core);
+    const small = query.chat?.small === true;
+    const retrieved = withoutRemoved(small ? [] : retrieve(search, { ...query, limit: limits.retrieved_items, now: at }), core);
     const { data, excluded } = selectData({
-      working: small ? [] : working(wish.questId, at),
+      working: small ? [] : working(query.questId, at),
       retrieved: retrieved.kept,
       core,
       limits,
-      minimalScore: scoreFor(wish.objective, minimalScore),
+      minimalScore: scoreFor(query.objective, minimalScore),
       filter,
       estimateTokens,
     });
@@ -86,7 +86,7 @@ export function createCompiler(deps: CompilerDeps): Compiler {
         archival: data.archival.toSorted(byPlace),
       },
     };
-    const whole = fitWhole(content, max, (some) => tokensOf(textFor(some, wish)));
+    const whole = fitWhole(content, max, (some) => tokensOf(textFor(some, query)));
     return {
       content: whole.content,
       excluded: [...parts.flatMap((part) => part.excluded), ...retrieved.excluded, ...excluded, ...whole.excluded],
@@ -94,27 +94,27 @@ export function createCompiler(deps: CompilerDeps): Compiler {
   };
 
   return {
-    compile(wish) {
+    compile(query) {
       const at = now();
       const { context_tokens } = settings();
-      const max = Math.min(wish.maxTokens ?? (wish.chat?.small === true ? smallTokens : context_tokens), context_tokens);
-      const { content, excluded } = storage.db.transaction(() => select(wish, max, at)).deferred();
-      const renderedPrompt = textFor(content, wish);
+      const max = Math.min(query.maxTokens ?? (query.chat?.small === true ? smallTokens : context_tokens), context_tokens);
+      const { content, excluded } = storage.db.transaction(() => select(query, max, at)).deferred();
+      const renderedPrompt = textFor(content, query);
       const tokenEstimate = tokensOf(renderedPrompt);
       const includedItemIds = [...content.blocks.flatMap(({ entries }) => entries), ...dataParts.flatMap((part) => content.data[part])].map(
         ({ id }) => id,
       );
       const breakdown = tokensByPart(content, tokenEstimate, tokensOf);
-      const objective = redactor.text(wish.objective).text;
+      const objective = redactor.text(query.objective).text;
 
       const receiptId = ledger.record(
         {
           actionType: "system",
           actionName: "memory.compile",
-          inputs: { objective: start(objective, receiptObjective), questId: wish.questId, mode: wish.mode, maxTokens: max },
+          inputs: { objective: start(objective, receiptObjective), questId: query.questId, mode: query.mode, maxTokens: max },
           riskTier: "T0",
-          questId: wish.questId,
-          parentId: wish.parentId ?? null,
+          questId: query.questId,
+          parentId: query.parentId ?? null,
         },
         {
           status: "success",
@@ -131,8 +131,8 @@ export function createCompiler(deps: CompilerDeps): Compiler {
         contextId: randomUUID(),
         createdAt: new Date(at).toISOString(),
         objective: start(objective, keptObjective),
-        questId: wish.questId,
-        mode: wish.mode,
+        questId: query.questId,
+        mode: query.mode,
         soulVersion: soul()?.version ?? null,
         includedBlocks: content.blocks.filter(({ head, entries }) => textOf(head, entries) !== "").map(({ block }) => block),
         includedItemIds,
@@ -149,12 +149,12 @@ export function createCompiler(deps: CompilerDeps): Compiler {
   };
 }
 
-function textFor(content: Content, { chat }: CompileWish): string {
+function textFor(content: Content, { chat }: CompileQuery): string {
   return (chat?.small === true ? renderSmall(content) : render(content, chat?.marker ?? null)).toWellFormed();
 }
 
-/** Crusader mode is the same memory with less retrieved. */
-function shared(settings: MemorySettings, mode: CompileWish["mode"]): MemorySettings {
+/** Crusader mode uses the same memory with fewer retrieved items. */
+function shared(settings: MemorySettings, mode: CompileQuery["mode"]): MemorySettings {
   if (mode === "normal") return settings;
   return {
     ...settings,
@@ -163,10 +163,10 @@ function shared(settings: MemorySettings, mode: CompileWish["mode"]): MemorySett
   };
 }
 
-/** A memory that knows the word of this task's marks was written to end them. */
+/** A text that contains this task's marker was written to end its data marks. */
 function ofTask(filter: SecurityFilter, marker: string | undefined): SecurityFilter {
   if (marker === undefined) return filter;
-  return (text) => (text.includes(marker) ? "It holds the word in this task's marks around data." : filter(text));
+  return (text) => (text.includes(marker) ? "It contains this task's data marker." : filter(text));
 }
 
 function tokensByPart({ blocks, data }: Content, whole: number, tokensOf: (text: string) => number): Record<string, number> {

@@ -1,10 +1,10 @@
 import type { Redactor, Sanitizer } from "../../security/security.ts";
-import { oneLine } from "../block-text.ts";
+import { oneLine } from "../core-block-text.ts";
 
-/** Why a text may not stand in a compiled prompt, in words for the owner; null when it may. The same text gives the same answer. */
+/** The reason a text may not be compiled into a prompt, as a message for the user; null when it may. It is deterministic. */
 export type SecurityFilter = (text: string) => string | null;
 
-/** Syntax in which models call tools, or in which chats open a turn. Over the text as it is, and as one line in compatibility form. */
+/** Syntax of tool calls or chat turns, searched in the original text and in one-line compatibility form. */
 const toolCallSyntax: readonly RegExp[] = [
   /<\/?\s{0,4}(?:[a-z]{2,12}:)?(?:tool_calls?|tool_use|tool_results?|tool_response|tool_outputs?|tool_code|function_calls?|function_results?)\b[^<>]{0,200}>/iu,
   /<\/?\s{0,4}(?:[a-z]{2,12}:)?(?:invoke|parameter)\s{1,4}name\s{0,4}=/iu,
@@ -21,15 +21,15 @@ const toolCallSyntax: readonly RegExp[] = [
   /\bAction\s{0,2}:.{1,200}?\sAction Input\s{0,2}:/isu,
 ];
 
-/** Marks around data, of any word: no text brings its own. */
+/** Data marks with any word: no text may bring its own. */
 const dataMarks = /\[\s{0,4}data\s{1,4}\S{1,80}\s{1,4}from\b|\[\s{0,4}end\s{1,4}[0-9a-f]{8,64}\s{0,4}\]/iu;
 
-/** Verdicts that are remembered: the same memories are compiled again and again. */
+/** Cache size of verdicts: the same items are compiled repeatedly. */
 const remembered = 5_000;
 
 /**
- * What keeps a memory out of a prompt: findings of the sanitizer, syntax of tool calls, marks around data, secrets. Without a sanitizer
- * the other rules hold.
+ * Excludes texts with findings of the sanitizer, tool call syntax, data marks or secrets. Without a sanitizer
+ * the other rules apply.
  */
 export function createSecurityFilter({ sanitizer, redactor }: { sanitizer: Sanitizer | null; redactor: Redactor }): SecurityFilter {
   const known = new Map<string, string | null>();
@@ -38,10 +38,10 @@ export function createSecurityFilter({ sanitizer, redactor }: { sanitizer: Sanit
     const secrets = redactor.text(text).findings;
     if (secrets.length > 0) return `It holds a secret (${kinds(secrets.map(({ kind }) => kind))}).`;
     const plain = oneLine(text.normalize("NFKC").replaceAll(/\p{Cf}/gu, ""));
-    if (dataMarks.test(text) || dataMarks.test(plain)) return "It holds the marks that stand around data.";
-    if (toolCallSyntax.some((pattern) => pattern.test(text) || pattern.test(plain))) return "It holds the syntax of a tool call.";
+    if (dataMarks.test(text) || dataMarks.test(plain)) return "It contains data marks.";
+    if (toolCallSyntax.some((pattern) => pattern.test(text) || pattern.test(plain))) return "It contains tool call syntax.";
     const findings = sanitizer?.inspect(text).findings ?? [];
-    return findings.length === 0 ? null : `It reads like an order to the model (${kinds(findings.map(({ rule }) => rule))}).`;
+    return findings.length === 0 ? null : `It looks like an instruction to the model (${kinds(findings.map(({ rule }) => rule))}).`;
   };
 
   return (text) => {

@@ -1,44 +1,44 @@
 import type { MemoryProblem } from "../../contract/memory.ts";
 import type { Redactor, Sanitizer } from "../../security/security.ts";
-import type { MemoryDeps } from "../memory.ts";
-import type { MemorySettings } from "../settings.ts";
-import type { Author, Gates, ProposedEdit, Verdict } from "../types.ts";
-import { checkConfidence } from "./confidence.ts";
-import { checkEthics } from "./ethics.ts";
-import { checkEvidence } from "./evidence.ts";
-import { checkInjection, type InjectionRules } from "./injection.ts";
-import { needsOwner } from "./quarantine-decision.ts";
-import { scrubEdit } from "./scrub.ts";
-import { checkShape } from "./shape.ts";
-import { checkTarget } from "./target.ts";
-import { isRefusal, refuse, type Step } from "./verdict.ts";
-import { verifyEdit } from "./verify.ts";
+import type { Author, Gates, ProposedEdit, Verdict } from "../item-types.ts";
+import type { MemoryDeps } from "../types.ts";
+import type { MemorySettings } from "../memory-settings.ts";
+import { checkConfidence } from "./confidence-gate.ts";
+import { checkEthics } from "./ethics-gate.ts";
+import { checkEvidence } from "./evidence-gate.ts";
+import { checkInjection, type InjectionRules } from "./injection-gate.ts";
+import { approvalReason } from "./quarantine-gate.ts";
+import { scrubEdit } from "./secret-gate.ts";
+import { checkShape } from "./shape-gate.ts";
+import { checkTarget } from "./target-gate.ts";
+import { isRefusal, refuse, type GateStep } from "./gate-step.ts";
+import { checkQuarantinedEdit } from "./quarantined-edit-check.ts";
 
 export interface GatesDeps {
   readonly redactor: Redactor;
   readonly sanitizer: Sanitizer | null;
-  /** What tells orders from facts (`createOrders`); null: nothing does. */
-  readonly orders?: Sanitizer | null | undefined;
+  /** Recognizes instructions (`createInstructionRules`); null: none. */
+  readonly instructions?: Sanitizer | null | undefined;
   readonly settings: () => MemorySettings;
   readonly forbids: MemoryDeps["forbids"];
   readonly evidence: MemoryDeps["evidence"];
-  /** Told why something could not be judged. */
+  /** Receives the reason an edit could not be judged. */
   readonly log?: MemoryDeps["log"] | undefined;
 }
 
-/** What an edit passes before anything of it is stored (requirement Y4). Both functions answer for any input whatever. */
+/** The checks before an edit is stored (requirement Y4). Both functions return a result for any input. */
 export function createGates(deps: GatesDeps): Gates {
   const { redactor, settings, forbids, evidence } = deps;
-  const rules: InjectionRules = { sanitizer: deps.sanitizer, orders: deps.orders ?? null };
+  const rules: InjectionRules = { sanitizer: deps.sanitizer, instructions: deps.instructions ?? null };
 
   const judge = (proposed: ProposedEdit, author: Author): Verdict => {
-    const steps: readonly ((passing: Exclude<Step, Verdict>) => Step)[] = [
+    const steps: readonly ((input: Exclude<GateStep, Verdict>) => GateStep)[] = [
       checkTarget,
-      (passing) => checkEvidence(passing, evidence),
-      (passing) => scrubEdit(passing, redactor),
-      (passing) => checkEthics(passing, forbids),
-      (passing) => checkInjection(passing, rules),
-      (passing) => checkConfidence(passing, settings()),
+      (input) => checkEvidence(input, evidence),
+      (input) => scrubEdit(input, redactor),
+      (input) => checkEthics(input, forbids),
+      (input) => checkInjection(input, rules),
+      (input) => checkConfidence(input, settings()),
     ];
     let step = checkShape(proposed, author, settings());
     for (const gate of steps) {
@@ -46,7 +46,7 @@ export function createGates(deps: GatesDeps): Gates {
       step = gate(step);
     }
     if (isRefusal(step)) return step;
-    const why = needsOwner(step);
+    const why = approvalReason(step);
     return why === null
       ? { kind: "store", edit: step.edit, notes: step.notes }
       : { kind: "quarantine", edit: step.edit, notes: step.notes, why };
@@ -58,21 +58,21 @@ export function createGates(deps: GatesDeps): Gates {
         return scrubbedRefusal(judge(edit, author), redactor);
       } catch (error) {
         deps.log?.("an edit of memory could not be judged", error);
-        return refuse("memory.unjudged", "The checks of memory could not be run on this, so it is not kept.", "Say it in plain words.");
+        return refuse("memory.unjudged", "The memory checks failed on this edit, so it was not saved.", "State it in plain words.");
       }
     },
     verify(entry): MemoryProblem[] {
       try {
-        return verifyEdit(entry, { redactor, rules, forbids, evidence });
+        return checkQuarantinedEdit(entry, { redactor, rules, forbids, evidence });
       } catch (error) {
         deps.log?.("a quarantined edit could not be judged", error);
-        return [{ rule: "memory.unjudged", message: "The checks of memory could not be run on this." }];
+        return [{ rule: "memory.unjudged", message: "The memory checks failed on this edit." }];
       }
     },
   };
 }
 
-/** A refusal quotes what it refuses: it goes into receipts and to the model. */
+/** A refusal quotes the text, and goes into receipts and to the model. */
 function scrubbedRefusal(verdict: Verdict, redactor: Redactor): Verdict {
   if (verdict.kind !== "refuse") return verdict;
   return { ...verdict, problem: { rule: verdict.problem.rule, message: redactor.text(verdict.problem.message).text } };

@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { CoreBlockName, MemoryKind, MemoryTier, Provenance } from "../../contract/memory.ts";
-import type { AuditDeps } from "./integrity-audit.ts";
-import type { JobTurns } from "./turns.ts";
+import type { AuditDeps } from "./audit-deps.ts";
+import type { JobYield } from "./job-yield.ts";
 
-/** An item before or after a commit, as it is stored. */
+/** The stored form of an item before or after a commit. */
 const Image = z.object({
   id: z.string(),
   tier: MemoryTier,
@@ -34,8 +34,8 @@ interface Row {
   after: string | null;
 }
 
-/** Images that cannot be read: what they are of could not be rolled back. */
-export async function auditImages({ storage }: Pick<AuditDeps, "storage">, turns: JobTurns): Promise<string[]> {
+/** Finds unreadable images: their commits cannot be rolled back. */
+export async function auditImages({ storage }: Pick<AuditDeps, "storage">, jobYield: JobYield): Promise<string[]> {
   const rows = storage.db.prepare<[number, number], Row>(
     "SELECT rowid, commit_id, item_id, before, after FROM memory_images WHERE rowid > ? ORDER BY rowid LIMIT ?",
   );
@@ -46,9 +46,9 @@ export async function auditImages({ storage }: Pick<AuditDeps, "storage">, turns
     if (end === undefined) break;
     after = end;
     for (const row of some) if (!isImage(row.before, row.item_id) || !isImage(row.after, row.item_id)) broken.add(row.commit_id);
-    await turns.turn();
+    await jobYield.pause();
   }
-  return [...broken].map((id) => `What commit ${id} changed cannot be read, so it cannot be rolled back.`);
+  return [...broken].map((id) => `The changes of commit ${id} are unreadable, so it cannot be rolled back.`);
 }
 
 function isImage(text: string | null, itemId: string): boolean {

@@ -1,28 +1,28 @@
-import { tidyMemoryIndex } from "../search/index-text.ts";
-import { written } from "../search/words.ts";
-import type { StoredItem } from "../types.ts";
-import type { AuditDeps } from "./integrity-audit.ts";
-import type { JobTurns } from "./turns.ts";
+import { tidyMemoryIndex } from "../search/text-index.ts";
+import { written } from "../search/text-tokens.ts";
+import type { StoredItem } from "../item-types.ts";
+import type { AuditDeps } from "./audit-deps.ts";
+import type { JobYield } from "./job-yield.ts";
 
 const page = 500;
-/** Of every so many items one is looked at closely: is it found by its first words? */
+/** One in so many items is searched for by its first words. */
 const sampled = 25;
-/** Words that only deleted texts had are looked for so many at a time. */
+/** Obsolete words of the index are deleted in batches of this size. */
 const words = 500;
 
 export interface IndexAudit {
   readonly items: number;
-  /** Entries of the index that were missing, too many, or said something else, and were made again. */
+  /** Entries that were missing, superfluous or different, and were rebuilt. */
   readonly repaired: number;
-  /** References to messages that are gone, which were removed. */
+  /** References to deleted messages, which were removed. */
   readonly gone: number;
 }
 
 /**
- * The index holds exactly the rows there are, and a sample of them is found by its words. What does not fit is made again and recorded
- * (`memory.index_repaired`); references to messages that are gone are removed (`memory.messages`).
+ * Compares the index with the rows, and searches for a sample of items. Wrong entries are rebuilt and recorded
+ * (`memory.index_repaired`); references to deleted messages are removed (`memory.messages`).
  */
-export async function auditIndex(deps: AuditDeps, turns: JobTurns): Promise<IndexAudit> {
+export async function auditIndex(deps: AuditDeps, jobYield: JobYield): Promise<IndexAudit> {
   const { storage, store, index, timeline } = deps;
   const { db } = storage;
   const missing = db
@@ -47,7 +47,7 @@ export async function auditIndex(deps: AuditDeps, turns: JobTurns): Promise<Inde
       for (const seq of over) index.remove(seq);
     });
     repaired += over.length;
-    await turns.turn();
+    await jobYield.pause();
   }
   const lacking = new Set(missing.all(Number.MAX_SAFE_INTEGER));
   let items = 0;
@@ -72,11 +72,11 @@ export async function auditIndex(deps: AuditDeps, turns: JobTurns): Promise<Inde
         repaired += 1;
       }
     });
-    await turns.turn();
+    await jobYield.pause();
   }
   for (let word: number | null = 0; word !== null; ) {
     word = tidyMemoryIndex(storage, words, word);
-    await turns.turn();
+    await jobYield.pause();
   }
   record(deps, "memory.index_repaired", repaired, { entries: repaired });
   record(deps, "memory.messages", gone, { added: 0, removed: gone });

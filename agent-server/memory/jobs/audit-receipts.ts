@@ -1,9 +1,9 @@
 import type { Receipt } from "../../contract/receipts.ts";
-import type { AuditDeps } from "./integrity-audit.ts";
-import type { JobTurns } from "./turns.ts";
+import type { AuditDeps } from "./audit-deps.ts";
+import type { JobYield } from "./job-yield.ts";
 
 const page = 200;
-/** How far before the last audit receipts are looked at again (ms). */
+/** Receipts are checked from so long before the last audit (ms). */
 const overlap = 86_400_000;
 
 interface Row {
@@ -12,14 +12,14 @@ interface Row {
   receipt_id: string | null;
 }
 
-/** Every finished commit has its receipt, and every receipt of a commit its commit. Commits of every workspace. */
+/** Checks that every finished commit has its receipt, and the reverse, in every workspace. */
 export async function auditReceipts(
   { storage, ledger, lastRun }: Pick<AuditDeps, "storage" | "ledger" | "lastRun">,
-  turns: JobTurns,
+  jobYield: JobYield,
 ): Promise<{ commits: number; problems: string[] }> {
   const problems: string[] = [];
   const last = lastRun();
-  // Before the first commit there is nothing to look for.
+  // Receipts from before the first commit need no check.
   const first = storage.db.prepare<[], number | null>("SELECT min(created_at) FROM memory_commits").pluck().get() ?? 0;
   const from = Math.max(0, last === null ? first : last - overlap);
   const finished = storage.db.prepare<[number, number, number], Row>(
@@ -36,9 +36,9 @@ export async function auditReceipts(
       commits += 1;
       const receipt = receiptId === null ? null : await ledger.find(receiptId);
       if (receipt === null) problems.push(`Commit ${id} has no receipt.`);
-      else if (commitOf(receipt) !== id) problems.push(`The receipt of commit ${id} is of another one.`);
+      else if (commitOf(receipt) !== id) problems.push(`The receipt of commit ${id} belongs to another commit.`);
     }
-    await turns.turn();
+    await jobYield.pause();
   }
   const known = storage.db
     .prepare<[string], number>("SELECT 1 FROM memory_commits WHERE id = ? AND status IN ('committed', 'rolled_back')")
@@ -54,10 +54,10 @@ export async function auditReceipts(
     for (const receipt of found.items) {
       if (receipt.actionName !== "memory.commit" || receipt.status !== "success") continue;
       const id = commitOf(receipt);
-      if (id === null || known.get(id) === undefined) problems.push(`Receipt ${receipt.id} tells of a commit that is not there.`);
+      if (id === null || known.get(id) === undefined) problems.push(`Receipt ${receipt.id} refers to a missing commit.`);
     }
     cursor = found.nextCursor;
-    await turns.turn();
+    await jobYield.pause();
   } while (cursor !== undefined);
   return { commits, problems };
 }

@@ -1,11 +1,12 @@
 import type { Ledger } from "../../receipts/receipts.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { shortLine } from "../episode-texts.ts";
-import { compare } from "../block-text.ts";
-import { removalOf } from "../removal.ts";
-import type { MemorySettings } from "../settings.ts";
-import type { Commits, Gates, MemoryStore, StoredItem } from "../types.ts";
-import type { JobResult, JobTurns } from "./turns.ts";
+import { compare } from "../core-block-text.ts";
+import { removalOf } from "../removal-edit.ts";
+import type { MemorySettings } from "../memory-settings.ts";
+import type { Commits } from "../commit-types.ts";
+import type { Gates, MemoryStore, StoredItem } from "../item-types.ts";
+import type { JobResult, JobYield } from "./job-yield.ts";
 
 export interface CompactDeps {
   readonly storage: Storage;
@@ -19,30 +20,28 @@ export interface CompactDeps {
 }
 
 const batch = 200;
-/** Notes of a task from which on the older ones are made one, how many of the newest stay, and how old the others are at least (ms). */
+/** A task with `long` notes keeps the newest `stays`; older ones are merged once they are `settled` (ms). */
 const thread = { long: 16, stays: 8, settled: 3_600_000 };
 const summaryTokens = 250;
 
-/** Removes what is past its time and makes one note of the older ones of a long thread. */
-export async function compactWorking(deps: CompactDeps, turns: JobTurns): Promise<JobResult> {
-  const expired = await removeExpired(deps, turns);
-  const { threads, notes } = await shortenThreads(deps, turns);
+/** Deletes expired items, and merges the older notes of a task with many into one. */
+export async function compactWorking(deps: CompactDeps, jobYield: JobYield): Promise<JobResult> {
+  const expired = await removeExpired(deps, jobYield);
+  const { threads, notes } = await shortenThreads(deps, jobYield);
   const detail = [
-    expired === 0
-      ? "Nothing was past its time"
-      : `${String(expired)} ${expired === 1 ? "item was past its time" : "items were past their time"} and removed`,
+    expired === 0 ? "No item expired" : `Deleted ${String(expired)} expired ${expired === 1 ? "item" : "items"}`,
     threads === 0
       ? ""
-      : `; ${String(notes)} older notes of ${String(threads)} ${threads === 1 ? "task" : "tasks"} became ${threads === 1 ? "one note" : "one note each"}`,
+      : `; merged ${String(notes)} older notes of ${String(threads)} ${threads === 1 ? "task" : "tasks"} into ${threads === 1 ? "one note" : "one note each"}`,
   ].join("");
   return { ok: true, detail: `${detail}.`, facts: { expired, threads, notes } };
 }
 
 /**
- * Items end at the time they were given when they were written; removing their rows then changes nothing that anybody sees, so it is no
- * commit, and takes no place among those that can be rolled back. A receipt (`memory.expired`) names them.
+ * Expired items are invisible, so deleting their rows changes nothing that is visible. It is no
+ * commit and uses no rollback slot; a receipt (`memory.expired`) lists them.
  */
-async function removeExpired({ storage, store, ledger, now }: CompactDeps, turns: JobTurns): Promise<number> {
+async function removeExpired({ storage, store, ledger, now }: CompactDeps, jobYield: JobYield): Promise<number> {
   let removed = 0;
   for (;;) {
     const items = store.expired(now(), batch);
@@ -53,16 +52,16 @@ async function removeExpired({ storage, store, ledger, now }: CompactDeps, turns
       ledger.close(receipt, { status: "success", outputs: { items: items.map(({ id }) => id) } });
     });
     removed += items.length;
-    await turns.turn();
+    await jobYield.pause();
   }
 }
 
-async function shortenThreads(deps: CompactDeps, turns: JobTurns): Promise<{ threads: number; notes: number }> {
+async function shortenThreads(deps: CompactDeps, jobYield: JobYield): Promise<{ threads: number; notes: number }> {
   let threads = 0;
   let notes = 0;
   for (const [questId, items] of longThreads(deps)) {
-    const text = await condensed(deps, items, turns.signal);
-    await turns.turn();
+    const text = await condensed(deps, items, jobYield.signal);
+    await jobYield.pause();
     if (shorten(deps, questId, items, text)) {
       threads += 1;
       notes += items.length;
@@ -71,7 +70,7 @@ async function shortenThreads(deps: CompactDeps, turns: JobTurns): Promise<{ thr
   return { threads, notes };
 }
 
-/** The older notes of each task that has many, oldest first. */
+/** The older notes of each task with many, oldest first. */
 function longThreads({ store, now }: CompactDeps): Map<string, StoredItem[]> {
   const byQuest = new Map<string, StoredItem[]>();
   for (let before: number | undefined; ; ) {
@@ -101,7 +100,7 @@ function longThreads({ store, now }: CompactDeps): Map<string, StoredItem[]> {
   );
 }
 
-/** One text of several notes, by a model where one is given. The same notes give the same text by rules. */
+/** One text for several notes, by the model if there is one, else by deterministic rules. */
 async function condensed({ settings, summarize }: CompactDeps, items: readonly StoredItem[], signal: AbortSignal): Promise<string> {
   const most = settings().item_characters;
   if (summarize !== undefined) {
@@ -118,7 +117,7 @@ async function condensed({ settings, summarize }: CompactDeps, items: readonly S
   );
 }
 
-/** Notes as a list, each shortened as far as all of them fit into `most` characters. */
+/** Notes as a list, each shortened so that all fit into `most` characters. */
 export function condense(contents: readonly string[], most: number): string {
   const title = `${String(contents.length)} earlier notes:`;
   const each = Math.max(24, Math.min(240, Math.floor((most - title.length) / contents.length) - 3));
@@ -131,7 +130,7 @@ export function condense(contents: readonly string[], most: number): string {
   return text;
 }
 
-/** Puts one note in the place of several; false when they changed meanwhile, or the gates do not let the note through. */
+/** Replaces several notes with one; false when they changed meanwhile, or a gate refused the note. */
 function shorten(
   { storage, store, commits, gates, now }: CompactDeps,
   questId: string,
@@ -139,7 +138,7 @@ function shorten(
   text: string,
 ): boolean {
   const lasts = Math.max(...items.map(({ expiresAt }) => expiresAt ?? 0));
-  const reason = "Many older notes of the task became one.";
+  const reason = "Merged older notes of the task.";
   const author = { by: "system" as const, questId };
   const tool = items.some(({ provenance }) => provenance.source === "tool");
   const verdict = gates.judge(
@@ -150,7 +149,7 @@ function shorten(
       kind: "summary",
       content: text,
       confidence: Math.min(...items.map(({ confidence }) => confidence)),
-      // As little trusted as the least of what it is made from.
+      // The merged note is trusted as little as its least trusted source.
       provenance: { source: tool ? "tool" : "agent", ref: `quest:${questId}` },
       reason,
       ttlSeconds: Math.min(2_592_000, Math.max(60, Math.round((lasts - now()) / 1_000))),

@@ -1,14 +1,14 @@
 import type { Storage } from "../../storage/storage.ts";
-import type { MemorySettings } from "../settings.ts";
-import type { MemoryStore, StoredItem } from "../types.ts";
-import type { JobResult, JobTurns } from "./turns.ts";
+import type { MemorySettings } from "../memory-settings.ts";
+import type { MemoryStore, StoredItem } from "../item-types.ts";
+import type { JobResult, JobYield } from "./job-yield.ts";
 
 const day = 86_400_000;
 const batch = 500;
 
 /**
- * What an item counts: its confidence, halved with every half-life since it was last confirmed. What the owner said counts in full. It is
- * computed from what is stored, never from an earlier weight, so that doing it twice is doing it once; rounded, so that old items come to rest.
+ * An item's weight: its confidence, halved with every half-life since the last confirmation; the owner's statements do not decay. It is
+ * computed from stored data, never from an earlier weight, so that it is idempotent; rounding lets old items reach a stable value.
  */
 export function weightOf(
   item: Pick<StoredItem, "tier" | "confidence" | "provenance" | "reinforcedAt">,
@@ -20,10 +20,10 @@ export function weightOf(
   return Math.round(item.confidence * 2 ** (-days / halfLifeDays) * 1e4) / 1e4;
 }
 
-/** Sets the weights of the archival memory this workspace sees. Derived alone: no commit, no image. */
+/** Updates the weights of the archival memory visible in this workspace. Weights are derived: no commit, no image. */
 export async function decayArchival(
   deps: { storage: Storage; store: MemoryStore; settings: () => MemorySettings; workspace: string; now: () => number },
-  turns: JobTurns,
+  jobYield: JobYield,
 ): Promise<JobResult> {
   const { storage, store } = deps;
   const { half_life_days: halfLife, forgotten_weight: forgotten } = deps.settings();
@@ -47,11 +47,11 @@ export async function decayArchival(
         changed += 1;
       }
     });
-    await turns.turn();
+    await jobYield.pause();
   }
   const detail =
     seen === 0
-      ? "There is no archival memory."
-      : `Of ${String(seen)} archival memories ${String(changed)} count otherwise than before; ${String(faded)} count so little that only a search brings them.`;
+      ? "Archival memory is empty."
+      : `Updated the weight of ${String(changed)} of ${String(seen)} archival items; ${String(faded)} decayed so far that only search finds them.`;
   return { ok: true, detail, facts: { seen, changed, faded } };
 }

@@ -1,57 +1,38 @@
-import type { CoreBlock } from "../../contract/memory.ts";
-import type { Ledger } from "../../receipts/receipts.ts";
-import type { Storage } from "../../storage/storage.ts";
-import type { Commits, MemoryIndex, MemoryStore, QuarantineStore, StoredItem, Timeline } from "../types.ts";
+import type { AuditDeps } from "./audit-deps.ts";
 import { auditImages } from "./audit-images.ts";
 import { auditIndex } from "./audit-index.ts";
 import { auditReceipts } from "./audit-receipts.ts";
-import type { JobResult, JobTurns } from "./turns.ts";
+import type { JobResult, JobYield } from "./job-yield.ts";
 
-export interface AuditDeps {
-  readonly storage: Storage;
-  readonly store: MemoryStore;
-  readonly index: MemoryIndex;
-  readonly commits: Pick<Commits, "reconcile">;
-  readonly quarantine: Pick<QuarantineStore, "list">;
-  readonly ledger: Pick<Ledger, "open" | "close" | "find" | "search">;
-  readonly timeline: Pick<Timeline, "message">;
-  readonly blocks: () => readonly Pick<CoreBlock, "block" | "tokens" | "cap">[];
-  /** The text an item is found by. */
-  readonly textOf: (item: StoredItem) => string;
-  readonly workspace: string;
-  /** When the audit last ran well (ms); null when it never did. */
-  readonly lastRun: () => number | null;
-}
-
-/** Pending edits that are looked through. */
+/** Pending edits that are compared. */
 const pendingLimit = 1_000;
 
 /**
- * Checks what must hold whatever happened. What is derived (the index, references to messages) is put right, with a receipt; of the rest
- * it tells.
+ * Checks the invariants of memory. Derived data (the index, message references) is repaired with a receipt; other
+ * problems are reported.
  */
-export async function auditMemory(deps: AuditDeps, turns: JobTurns): Promise<JobResult> {
+export async function auditMemory(deps: AuditDeps, jobYield: JobYield): Promise<JobResult> {
   const dropped = deps.commits.reconcile();
-  await turns.turn();
+  await jobYield.pause();
   const problems: string[] = [];
-  const receipts = await auditReceipts(deps, turns);
+  const receipts = await auditReceipts(deps, jobYield);
   problems.push(...receipts.problems);
-  problems.push(...(await auditImages(deps, turns)));
+  problems.push(...(await auditImages(deps, jobYield)));
   for (const { block, tokens, cap } of deps.blocks()) {
-    if (tokens > cap) problems.push(`The block ${block} takes ${String(tokens)} tokens and may take ${String(cap)}.`);
+    if (tokens > cap) problems.push(`The block ${block} has ${String(tokens)} tokens; its limit is ${String(cap)}.`);
   }
   problems.push(...quarantineProblems(deps));
-  await turns.turn();
-  const index = await auditIndex(deps, turns);
+  await jobYield.pause();
+  const index = await auditIndex(deps, jobYield);
   const put = [
-    dropped === 0 ? null : `${amount(dropped, "open commit")} of windows that are gone dropped`,
-    index.gone === 0 ? null : `${amount(index.gone, "reference")} to messages that are gone removed`,
-    index.repaired === 0 ? null : `${index.repaired === 1 ? "1 entry" : `${String(index.repaired)} entries`} of the index made again`,
+    dropped === 0 ? null : `${amount(dropped, "open commit")} of closed windows abandoned`,
+    index.gone === 0 ? null : `${amount(index.gone, "reference")} to deleted messages removed`,
+    index.repaired === 0 ? null : `${index.repaired === 1 ? "1 entry" : `${String(index.repaired)} entries`} of the index rebuilt`,
   ].filter((words) => words !== null);
-  const checked = `Checked ${amount(receipts.commits, "commit")} with receipt and images, the caps, the index of ${amount(index.items, "item")} and the quarantine`;
+  const checked = `Checked ${amount(receipts.commits, "commit")} with receipts and images, the block limits, the index of ${amount(index.items, "item")} and the quarantine`;
   const detail = [
-    problems.length === 0 ? `${checked}: all is well.` : `${checked}. ${problems.slice(0, 5).join(" ")}${more(problems.length - 5)}`,
-    put.length === 0 ? null : `Put right: ${put.join(", ")}.`,
+    problems.length === 0 ? `${checked}. No problems found.` : `${checked}. ${problems.slice(0, 5).join(" ")}${more(problems.length - 5)}`,
+    put.length === 0 ? null : `Repaired: ${put.join(", ")}.`,
   ]
     .filter((words) => words !== null)
     .join(" ");
@@ -63,16 +44,16 @@ function amount(count: number, word: string): string {
 }
 
 function more(count: number): string {
-  return count <= 0 ? "" : ` And ${String(count)} more, which the receipt tells.`;
+  return count <= 0 ? "" : ` The receipt lists ${String(count)} more.`;
 }
 
-/** Texts that wait for the owner and are in memory all the same, written by the commit they were part of. */
+/** Pending texts that are in memory nevertheless, written by the commit they belonged to. */
 function quarantineProblems({ quarantine, store }: AuditDeps): string[] {
   return quarantine.list({ status: "pending", limit: pendingLimit }).flatMap(({ id, commitId, edit }) => {
     if (edit.content === null || edit.op === "set_aside") return [];
     const item = store.same({ target: edit.target, namespace: edit.namespace, content: edit.content });
     return item !== null && item.commitId === commitId
-      ? [`What waits in quarantine as ${id} is in memory too, as ${item.id}. Set the item aside or promote the edit.`]
+      ? [`The pending edit ${id} is already in memory as ${item.id}. Quarantine the item or approve the edit.`]
       : [];
   });
 }

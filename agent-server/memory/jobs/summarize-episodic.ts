@@ -1,16 +1,16 @@
 import type { Episodes } from "../episodes.ts";
-import type { Timeline } from "../types.ts";
-import type { JobResult, JobTurns } from "./turns.ts";
+import type { Timeline } from "../item-types.ts";
+import type { JobResult, JobYield } from "./job-yield.ts";
 
-/** Messages that are read at a time. */
+/** Messages per read. */
 const page = 500;
-/** How far before its last run the job looks again (ms): a task may end long after its messages were written. */
+/** Messages are read from so long before the last run (ms), because a task may end long after they were written. */
 const overlap = 7 * 86_400_000;
 
-/** Refers to the messages of tasks that ended since the last run, and summarizes those without a summary, or with one that is too old. */
+/** References the messages of tasks that ended since the last run, and writes missing or outdated summaries. */
 export async function summarizeEpisodic(
   deps: { timeline: Timeline; episodes: Episodes; lastRun: () => number | null },
-  turns: JobTurns,
+  jobYield: JobYield,
 ): Promise<JobResult> {
   const last = deps.lastRun();
   const quests = new Set<string>();
@@ -20,18 +20,18 @@ export async function summarizeEpisodic(
     for (const { questId } of messages) quests.add(questId);
     const newest = messages.at(-1)?.createdAt;
     if (newest === undefined || messages.length < page) break;
-    // Others of the same millisecond may be on the next page, unless they fill a page by themselves.
+    // The next page may start in the same millisecond, unless one page holds only that millisecond.
     after = Math.max(newest - 1, after + 1);
-    await turns.turn();
+    await jobYield.pause();
   }
   let summaries = 0;
   for (const questId of [...quests].toSorted()) {
-    if (await deps.episodes.summarize(questId, turns.signal)) summaries += 1;
-    await turns.turn();
+    if (await deps.episodes.summarize(questId, jobYield.signal)) summaries += 1;
+    await jobYield.pause();
   }
   const detail =
     quests.size === 0
-      ? "No task ended since the last time."
-      : `Looked at ${String(quests.size)} ${quests.size === 1 ? "task" : "tasks"} that ended; wrote ${String(summaries)} ${summaries === 1 ? "summary" : "summaries"}.`;
+      ? "No task ended since the last run."
+      : `Checked ${String(quests.size)} ended ${quests.size === 1 ? "task" : "tasks"}; wrote ${String(summaries)} ${summaries === 1 ? "summary" : "summaries"}.`;
   return { ok: true, detail, facts: { tasks: quests.size, summaries } };
 }

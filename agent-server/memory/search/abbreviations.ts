@@ -1,6 +1,6 @@
-import { stem } from "./words.ts";
+import { stem } from "./text-tokens.ts";
 
-/** Words developers use for one another. Each line is one meaning; a search for one finds the others, a little less. */
+/** Common synonyms of developers, one meaning per line. A match of a synonym scores a little lower. */
 const meanings: readonly string[] = [
   "db database databases",
   "config configuration configure cfg settings setting",
@@ -45,7 +45,7 @@ for (const meaning of meanings) {
   for (const one of stems) byStem.set(one, [...(byStem.get(one) ?? []), ...stems.filter((other) => other !== one)]);
 }
 
-/** Stems that mean the same as this one. */
+/** Stems with the same meaning. */
 export function abbreviations(of: string): readonly string[] {
   return byStem.get(of) ?? [];
 }

@@ -1,5 +1,5 @@
 /**
- * Letters to insert, leave out, replace or exchange with their neighbour to make one word of the other. More than `most` is `most + 1`.
+ * The number of letters to insert, delete, replace or transpose between two words. More than `most` gives `most + 1`.
  */
 export function editDistance(a: string, b: string, most: number): number {
   const [from, to] = [Array.from(a), Array.from(b)];

@@ -1,8 +1,8 @@
-import { fold } from "./words.ts";
+import { fold } from "./text-tokens.ts";
 
 /**
- * Words that say nothing of what is asked for, without marks, of the languages developers ask in. A word that means something in one
- * of the others, or in code (`die`, `war`, `on`, `port`, `via`), is not among them.
+ * Function words without accents in common languages of developers. Words with a meaning in another
+ * language or in code (`die`, `war`, `on`, `port`, `via`) are excluded.
  */
 const lists: readonly string[] = [
   // English
@@ -52,7 +52,7 @@ const lists: readonly string[] = [
 
 const stopWords: ReadonlySet<string> = new Set(lists.flatMap(wordsOf));
 
-/** True of a word (as `fold` leaves it) that a question is not about. */
+/** True for a folded function word. */
 export function isStopWord(word: string): boolean {
   return stopWords.has(word);
 }
@@ -65,7 +65,7 @@ const weakWords: ReadonlySet<string> = new Set(
    долго часто большой работает делают сейчас находится`),
 );
 
-/** True of a word that questions hold and their answers seldom do: `how long`, `how does it work`. */
+/** True for a word that questions have and answers rarely do: `how long`, `how does it work`. */
 export function isWeakWord(word: string): boolean {
   return weakWords.has(word);
 }

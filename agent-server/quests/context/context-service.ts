@@ -12,7 +12,7 @@ import { stampOf } from "./freshness.ts";
 import type { QuestContext } from "./quest-context.ts";
 import type { QuestStore } from "../quest-store.ts";
 import type { QuestView } from "./quest-view.ts";
-import type { Recall } from "../memory/recall.ts";
+import type { QuestRecall } from "../../memory/memory.ts";
 import { lastUses } from "./quest-pieces.ts";
 
 /** A list shows at most so many items; `used` counts all. */
@@ -24,7 +24,7 @@ interface Deps {
   kept: ContextStore;
   context: Pick<Context, "readSources" | "measure" | "attached">;
   /** What is remembered, as it stood in a task's last prompt. */
-  recall: Pick<Recall, "last">;
+  recall: Pick<QuestRecall, "last">;
   questContext: QuestContext;
   models: Pick<Models, "active">;
   governance: Pick<Governance, "resolvePath" | "soul"> & { approvals: Pick<Governance["approvals"], "list"> };

@@ -1,8 +1,8 @@
 import * as z from "zod";
-import { asEffect } from "../memory/memory-effect.ts";
+import { toEffect } from "../memory/memory-effect.ts";
 import { memoryProvider } from "../memory/memory-action.ts";
 import { defineTool } from "../tool.ts";
-import { ReasonArgument, remembering } from "./memory.ts";
+import { ReasonArgument, memoryOfScope } from "./memory.ts";
 
 export const memoryBeginEdits = defineTool({
   name: "memory_begin_edits",
@@ -16,7 +16,7 @@ export const memoryBeginEdits = defineTool({
   title: () => "Begin a change of memory",
   looks: () => [],
   plan({ reason }, scope) {
-    const { acts, caller } = remembering(scope);
-    return Promise.resolve(asEffect(acts.begin(reason ?? "", caller), ({ commitId }) => `commit_id: ${commitId}`));
+    const { actions, caller } = memoryOfScope(scope);
+    return Promise.resolve(toEffect(actions.begin(reason ?? "", caller), ({ commitId }) => `commit_id: ${commitId}`));
   },
 });

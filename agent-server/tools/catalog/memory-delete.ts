@@ -1,8 +1,8 @@
 import * as z from "zod";
-import { asEffect } from "../memory/memory-effect.ts";
+import { toEffect } from "../memory/memory-effect.ts";
 import { memoryProvider } from "../memory/memory-action.ts";
 import { defineTool } from "../tool.ts";
-import { editArguments, editWords, provenanceOf, remembering, SelectorArgument, TargetArgument, usualConfidence } from "./memory.ts";
+import { editArguments, editAnswer, provenanceOf, memoryOfScope, SelectorArgument, TargetArgument, defaultConfidence } from "./memory.ts";
 
 export const memoryDelete = defineTool({
   name: "memory_delete",
@@ -16,15 +16,15 @@ export const memoryDelete = defineTool({
   title: ({ target, selector }) => `Forget (${target}): ${selector.slice(0, 120)}`,
   looks: () => [],
   plan({ target, selector, reason, confidence, provenance, commit_id: commitId }, scope) {
-    const { acts, caller } = remembering(scope);
-    const act = acts.edit(
+    const { actions, caller } = memoryOfScope(scope);
+    const action = actions.edit(
       {
         ...{ op: "delete", target, selector, reason, commitId },
-        confidence: confidence ?? usualConfidence,
+        confidence: confidence ?? defaultConfidence,
         provenance: provenanceOf(provenance),
       },
       caller,
     );
-    return Promise.resolve(asEffect(act, (edited) => editWords(acts, edited)));
+    return Promise.resolve(toEffect(action, (edited) => editAnswer(actions, edited)));
   },
 });

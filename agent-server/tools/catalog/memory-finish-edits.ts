@@ -1,13 +1,13 @@
 import * as z from "zod";
 import type { Finished } from "../../memory/memory.ts";
-import { asEffect } from "../memory/memory-effect.ts";
+import { toEffect } from "../memory/memory-effect.ts";
 import { memoryProvider } from "../memory/memory-action.ts";
 import { defineTool } from "../tool.ts";
-import { CommitArgument, remembering } from "./memory.ts";
+import { CommitArgument, memoryOfScope } from "./memory.ts";
 
 export const memoryFinishEdits = defineTool({
   name: "memory_finish_edits",
-  description: "Apply a commit, all or nothing. On a conflict look again and begin anew.",
+  description: "Apply a commit, all or nothing. On a conflict read again and begin a new commit.",
   args: z.strictObject({ commit_id: CommitArgument }),
   capability: "memory",
   action: "write",
@@ -17,14 +17,14 @@ export const memoryFinishEdits = defineTool({
   title: ({ commit_id: commitId }) => `Apply edits of memory: ${commitId}`,
   looks: () => [],
   plan({ commit_id: commitId }, scope) {
-    const { acts, caller } = remembering(scope);
-    return Promise.resolve(asEffect(acts.finish(commitId, caller), finishedWords));
+    const { actions, caller } = memoryOfScope(scope);
+    return Promise.resolve(toEffect(actions.finish(commitId, caller), finishedAnswer));
   },
 });
 
-function finishedWords({ commitId, diff, quarantined }: Finished): string {
+function finishedAnswer({ commitId, diff, quarantined }: Finished): string {
   const waiting = quarantined.map(
-    ({ id, target, why }) => `- in quarantine until the owner decides, not in force: ${id} (${target}): ${why}`,
+    ({ id, target, why }) => `- quarantined until the owner decides, not in effect: ${id} (${target}): ${why}`,
   );
   const done = diff.map(
     ({ itemId, target, op, after }) => `- ${op} ${itemId} (${target})${after === null ? "" : `: ${after.slice(0, 200)}`}`,

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { memoryProvider } from "../memory/memory-action.ts";
 import { defineTool } from "../tool.ts";
-import { remembering } from "./memory.ts";
+import { memoryOfScope } from "./memory.ts";
 
 export const memoryGetCoreBlocks = defineTool({
   name: "memory_get_core_blocks",
@@ -15,7 +15,7 @@ export const memoryGetCoreBlocks = defineTool({
   title: () => "Look at the core of memory",
   looks: () => [{ capability: "memory", action: "read", args: {} }],
   plan(_args, scope) {
-    const blocks = remembering(scope).acts.core();
+    const blocks = memoryOfScope(scope).actions.core();
     const text = blocks
       .map(({ block, tokens, cap, entries, text: whole }) => {
         const lines = entries.map(({ id, content }) => `- ${content} [${id}]`);

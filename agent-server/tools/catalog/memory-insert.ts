@@ -1,18 +1,18 @@
 import * as z from "zod";
-import { asEffect } from "../memory/memory-effect.ts";
+import { toEffect } from "../memory/memory-effect.ts";
 import { memoryProvider } from "../memory/memory-action.ts";
 import { defineTool } from "../tool.ts";
 import {
   editArguments,
-  editWords,
+  editAnswer,
   KindArgument,
   NamespaceArgument,
   provenanceOf,
-  remembering,
+  memoryOfScope,
   TagsArgument,
   TargetArgument,
   TextArgument,
-  usualConfidence,
+  defaultConfidence,
 } from "./memory.ts";
 
 export const memoryInsert = defineTool({
@@ -40,15 +40,15 @@ export const memoryInsert = defineTool({
   title: ({ target, content }) => `Remember (${target}): ${content.slice(0, 120)}`,
   looks: () => [],
   plan({ target, content, reason, confidence, provenance, commit_id: commitId, tags, kind, namespace, ttl_seconds: ttlSeconds }, scope) {
-    const { acts, caller } = remembering(scope);
-    const act = acts.edit(
+    const { actions, caller } = memoryOfScope(scope);
+    const action = actions.edit(
       {
         ...{ op: "insert", target, content, reason, tags, kind, namespace, ttlSeconds, commitId },
-        confidence: confidence ?? usualConfidence,
+        confidence: confidence ?? defaultConfidence,
         provenance: provenanceOf(provenance),
       },
       caller,
     );
-    return Promise.resolve(asEffect(act, (edited) => editWords(acts, edited)));
+    return Promise.resolve(toEffect(action, (edited) => editAnswer(actions, edited)));
   },
 });

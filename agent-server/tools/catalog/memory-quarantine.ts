@@ -1,26 +1,26 @@
 import * as z from "zod";
-import { asEffect } from "../memory/memory-effect.ts";
+import { toEffect } from "../memory/memory-effect.ts";
 import { memoryProvider } from "../memory/memory-action.ts";
 import { defineTool } from "../tool.ts";
-import { CommitArgument, ReasonArgument, remembering } from "./memory.ts";
+import { CommitArgument, ReasonArgument, memoryOfScope } from "./memory.ts";
 
 export const memoryQuarantine = defineTool({
   name: "memory_quarantine",
-  description: "Set a memory aside that looks false or planted, until the owner decides. target: its id.",
+  description: "Quarantine a memory that looks false or planted, until the owner decides. target: its id.",
   args: z.strictObject({ target: CommitArgument, reason: ReasonArgument }),
   capability: "memory",
   action: "write",
   baseTier: "T1",
   actionType: "tool_call",
   provider: memoryProvider,
-  title: ({ target }) => `Set aside what is remembered: ${target}`,
+  title: ({ target }) => `Quarantine: ${target}`,
   looks: () => [],
   plan({ target, reason }, scope) {
-    const { acts, caller } = remembering(scope);
+    const { actions, caller } = memoryOfScope(scope);
     return Promise.resolve(
-      asEffect(
-        acts.setAside(target, reason, caller),
-        ({ commitId, entry }) => `Set aside: ${target} waits in quarantine (${entry.id}) until the owner decides. Commit ${commitId}.`,
+      toEffect(
+        actions.quarantineItem(target, reason, caller),
+        ({ commitId, entry }) => `Quarantined: ${target} (${entry.id}) until the owner decides. Commit ${commitId}.`,
       ),
     );
   },

@@ -1,16 +1,16 @@
 import * as z from "zod";
-import { asEffect } from "../memory/memory-effect.ts";
+import { toEffect } from "../memory/memory-effect.ts";
 import { memoryProvider } from "../memory/memory-action.ts";
 import { defineTool, flag } from "../tool.ts";
 import {
   editArguments,
-  editWords,
+  editAnswer,
   provenanceOf,
-  remembering,
+  memoryOfScope,
   SelectorArgument,
   TargetArgument,
   TextArgument,
-  usualConfidence,
+  defaultConfidence,
 } from "./memory.ts";
 
 export const memoryReplace = defineTool({
@@ -29,18 +29,18 @@ export const memoryReplace = defineTool({
   baseTier: "T1",
   actionType: "tool_call",
   provider: memoryProvider,
-  title: ({ target, new_content: content }) => `Correct what is remembered (${target}): ${content.slice(0, 120)}`,
+  title: ({ target, new_content: content }) => `Correct a memory (${target}): ${content.slice(0, 120)}`,
   looks: () => [],
   plan({ target, selector, new_content: content, reason, confidence, provenance, commit_id: commitId, rethink }, scope) {
-    const { acts, caller } = remembering(scope);
-    const act = acts.edit(
+    const { actions, caller } = memoryOfScope(scope);
+    const action = actions.edit(
       {
         ...{ op: rethink === true ? "rethink" : "replace", target, selector, content, reason, commitId },
-        confidence: confidence ?? usualConfidence,
+        confidence: confidence ?? defaultConfidence,
         provenance: provenanceOf(provenance),
       },
       caller,
     );
-    return Promise.resolve(asEffect(act, (edited) => editWords(acts, edited)));
+    return Promise.resolve(toEffect(action, (edited) => editAnswer(actions, edited)));
   },
 });

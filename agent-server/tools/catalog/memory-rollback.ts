@@ -1,31 +1,31 @@
 import * as z from "zod";
 import type { RolledBack } from "../../memory/memory.ts";
-import { asEffect } from "../memory/memory-effect.ts";
+import { toEffect } from "../memory/memory-effect.ts";
 import { memoryProvider } from "../memory/memory-action.ts";
 import { defineTool } from "../tool.ts";
-import { CommitArgument, ReasonArgument, remembering } from "./memory.ts";
+import { CommitArgument, ReasonArgument, memoryOfScope } from "./memory.ts";
 
 export const memoryRollback = defineTool({
   name: "memory_rollback",
-  description: "Take back a commit of memory that you made in this task; others are asked about.",
+  description: "Roll back a memory commit that you made in this task; others require approval.",
   args: z.strictObject({ commit_id: CommitArgument, reason: ReasonArgument }),
   capability: "memory",
   action: "write",
   baseTier: "T1",
   actionType: "tool_call",
   provider: memoryProvider,
-  title: ({ commit_id: commitId }) => `Take back a change of memory: ${commitId}`,
+  title: ({ commit_id: commitId }) => `Roll back a memory commit: ${commitId}`,
   looks: () => [],
   plan({ commit_id: commitId, reason }, scope) {
-    const { acts, caller } = remembering(scope);
-    return Promise.resolve(asEffect(acts.rollback({ commitId, reason }, caller), rolledBackWords));
+    const { actions, caller } = memoryOfScope(scope);
+    return Promise.resolve(toEffect(actions.rollback({ commitId, reason }, caller), rolledBackAnswer));
   },
 });
 
-function rolledBackWords({ commitId, rolledBack, diff }: RolledBack): string {
-  if (commitId === null) return `Commit ${rolledBack.join(", ")} was not finished; it was dropped.`;
+function rolledBackAnswer({ commitId, rolledBack, diff }: RolledBack): string {
+  if (commitId === null) return `Commit ${rolledBack.join(", ")} was not finished; it was abandoned.`;
   const items = diff.map(
-    ({ itemId, target, after }) => `- ${itemId} (${target}): ${after === null ? "gone" : `again "${after.slice(0, 200)}"`}`,
+    ({ itemId, target, after }) => `- ${itemId} (${target}): ${after === null ? "deleted" : `restored "${after.slice(0, 200)}"`}`,
   );
-  return [`Taken back: ${rolledBack.join(", ")}, as commit ${commitId}.`, ...items].join("\n");
+  return [`Rolled back: ${rolledBack.join(", ")}, as commit ${commitId}.`, ...items].join("\n");
 }

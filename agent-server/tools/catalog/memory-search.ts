@@ -2,9 +2,9 @@ import * as z from "zod";
 import type { SearchHit } from "../../contract/memory.ts";
 import { memoryProvider } from "../memory/memory-action.ts";
 import { defineTool } from "../tool.ts";
-import { NamespaceArgument, remembering, TagsArgument, TiersArgument, words } from "./memory.ts";
+import { NamespaceArgument, memoryOfScope, TagsArgument, TiersArgument, words } from "./memory.ts";
 
-/** Characters of one memory that are told; of longer ones what is around the match. */
+/** Characters shown per item; of longer ones, the part around the match. */
 const shownCharacters = 600;
 
 export const memorySearch = defineTool({
@@ -26,17 +26,17 @@ export const memorySearch = defineTool({
   title: ({ query }) => `Search memory: ${query.slice(0, 120)}`,
   looks: ({ query }) => [{ capability: "memory", action: "read", args: { query } }],
   plan({ query, tiers, namespace, tags, limit }, scope) {
-    const { acts, caller } = remembering(scope);
-    const { items } = acts.search(
+    const { actions, caller } = memoryOfScope(scope);
+    const { items } = actions.search(
       { query, tiers, namespace, tags, limit: Math.min(50, Math.max(1, Math.round(limit ?? 8))) },
       caller.questId,
     );
-    const text = items.length === 0 ? "Nothing of this is remembered." : items.map(hitWords).join("\n");
+    const text = items.length === 0 ? "No matching memory." : items.map(hitAnswer).join("\n");
     return Promise.resolve({ kind: "answer", text, outputs: { found: items.length, items: items.map(({ item }) => item.id) } });
   },
 });
 
-function hitWords({ item, snippet }: SearchHit): string {
+function hitAnswer({ item, snippet }: SearchHit): string {
   const { id, tier, block, namespace, weight, updatedAt, tags, provenance, content } = item;
   const facts = [
     block === null ? tier : `core:${block}`,

@@ -3,19 +3,19 @@ import { MemoryKind, MemoryTarget, MemoryTier, Namespace, type Provenance, Tag }
 import { LancelotError } from "../../contract/errors.ts";
 import type { Result } from "../../contract/table.ts";
 import type { MemoryCaller } from "../memory/memory-action.ts";
-import type { MemoryActs } from "../memory/memory-actions.ts";
+import type { MemoryActionFactory } from "../memory/memory-actions.ts";
 import type { Scope } from "../tool.ts";
 
 const blocks = ["persona", "human", "operating_rules", "mission", "workspace_state"] as const;
 
-// Models are told every bound with each request, so what a text may hold is checked here and said when it does not fit.
+// Schemas are sent with every request, so limits are checked here instead and reported when exceeded.
 
 /** A text of a bounded length. */
 export function words(min: number, max: number) {
   return z.string().refine((text) => text.length >= min && text.length <= max, `${min} to ${max} characters`);
 }
 
-/** Where to: models also name a block without its tier. The persona is named here too: that it is never written is the gate's word. */
+/** The target; models may omit the tier of a block. The persona is accepted here and refused by a gate. */
 export const TargetArgument = z.preprocess(
   (value) => (typeof value === "string" && blocks.some((block) => block === value) ? `core:${value}` : value),
   z
@@ -32,7 +32,7 @@ const asList = (value: unknown): unknown =>
     : value;
 const asNumber = (value: unknown): unknown => (typeof value === "string" && value.trim() !== "" ? Number(value) : value);
 
-/** A list that models may also write as one text with commas. */
+/** A list; models may also send one comma-separated string. */
 export const TagsArgument = z.preprocess(
   asList,
   z
@@ -51,7 +51,7 @@ const ConfidenceArgument = z.preprocess(
   z.number().refine((value) => value >= 0 && value <= 1, "0 to 1"),
 );
 
-/** The evidence by its reference; models also give the source and the reference apart. */
+/** The evidence reference; models may also send source and reference separately. */
 const ProvenanceArgument = z.preprocess(
   (value) => {
     if (typeof value !== "object" || value === null) return value;
@@ -61,14 +61,14 @@ const ProvenanceArgument = z.preprocess(
   words(0, 500),
 );
 
-/** What evidence the reference claims; whether it is true is for the gates. */
+/** The provenance that a reference claims; the gates check it. */
 export function provenanceOf(ref: string | undefined): Provenance {
   if (ref === undefined || ref === "" || ref === "agent" || ref === "system") return { source: "agent" };
   if (ref === "user" || ref === "tool") return { source: ref };
   return { source: ref.startsWith("message:") ? "user" : ref.startsWith("receipt:") ? "tool" : "agent", ref };
 }
 
-/** What every edit takes beside what it edits. */
+/** Arguments of every edit. */
 export const editArguments = {
   reason: ReasonArgument,
   confidence: ConfidenceArgument.optional(),
@@ -76,32 +76,32 @@ export const editArguments = {
   commit_id: CommitArgument.optional(),
 };
 
-/** What an edit says of itself unless the model does. */
-export const usualConfidence = 0.7;
+/** The confidence of an edit without one. */
+export const defaultConfidence = 0.7;
 
-/** What can be done to memory, and in whose name. @throws LancelotError `disabled` where nothing is remembered. */
-export function remembering({ memory, call }: Pick<Scope, "memory" | "call">): { acts: MemoryActs; caller: MemoryCaller } {
-  if (memory === null) throw new LancelotError("disabled", "Nothing is remembered here.", { data: { flag: "MEMORY_VNEXT" } });
+/** The memory actions of a call and its caller. @throws LancelotError `disabled` without a memory */
+export function memoryOfScope({ memory, call }: Pick<Scope, "memory" | "call">): { actions: MemoryActionFactory; caller: MemoryCaller } {
+  if (memory === null) throw new LancelotError("disabled", "Memory is not available here.", { data: { flag: "MEMORY_VNEXT" } });
   const { quest: questId, parent: parentId, signal, mode } = call;
-  return { acts: memory, caller: { by: "agent", questId, parentId, signal, mode } };
+  return { actions: memory, caller: { by: "agent", questId, parentId, signal, mode } };
 }
 
-/** What came of one edit. */
-export function editWords(
-  acts: MemoryActs,
+/** The answer to the model about an edit. */
+export function editAnswer(
+  actions: MemoryActionFactory,
   { commitId, outcome, target, content, notes, quarantineId, finished, diff }: Result<"memory.edit">,
 ): string {
   const lines = [headline()];
-  const why = quarantineId === null ? undefined : acts.whyWaiting(quarantineId);
+  const why = quarantineId === null ? undefined : actions.whyWaiting(quarantineId);
   if (why !== undefined) lines.push(`Why it waits: ${why}`);
   lines.push(...notes.map((note) => `Note: ${note}`));
   if (notes.length > 0 && content !== null && outcome !== "reinforced") lines.push(`As it stands: ${content}`);
   return lines.join("\n");
 
   function headline(): string {
-    if (quarantineId !== null) return `Not in force: it waits in quarantine (${quarantineId}) until the owner decides. Go on without it.`;
-    if (outcome === "reinforced") return "This is remembered already, and now counts for more.";
-    if (!finished) return `Staged in ${commitId} (${target}). Nothing changes before memory_finish_edits.`;
+    if (quarantineId !== null) return `Not in effect: quarantined (${quarantineId}) until the owner decides. Continue without it.`;
+    if (outcome === "reinforced") return "This is already in memory and was confirmed.";
+    if (!finished) return `Staged in ${commitId} (${target}). It takes effect with memory_finish_edits.`;
     const [changed] = diff;
     const done =
       changed === undefined

@@ -2,29 +2,29 @@ import { LancelotError } from "../../contract/errors.ts";
 import type { Params, Result } from "../../contract/table.ts";
 import type { Author, Memory, Finished } from "../../memory/memory.ts";
 import type { Redactor } from "../../security/security.ts";
-import { authorOf, clean, judged, type MemoryAct, type MemoryCaller, memoryStep } from "./memory-action.ts";
+import { authorOf, clean, judged, type MemoryAction, type MemoryCaller, memoryStep } from "./memory-action.ts";
 import { verifyCommit, verifyQuarantined, verifyStaged } from "./verify-commit.ts";
 
-export interface MemoryEdits {
-  begin(reason: string, caller: MemoryCaller): MemoryAct<{ commitId: string }>;
+export interface CommitActions {
+  begin(reason: string, caller: MemoryCaller): MemoryAction<{ commitId: string }>;
   /** Without a commit it is one of its own. */
-  edit(params: Params<"memory.edit">, caller: MemoryCaller): MemoryAct<Result<"memory.edit">>;
-  /** Everything that is staged is judged again. */
-  finish(commitId: string, caller: MemoryCaller): MemoryAct<Finished>;
-  abandon(commitId: string, caller: MemoryCaller): MemoryAct<{ ok: true }>;
+  edit(params: Params<"memory.edit">, caller: MemoryCaller): MemoryAction<Result<"memory.edit">>;
+  /** Every staged edit is authorized again. */
+  finish(commitId: string, caller: MemoryCaller): MemoryAction<Finished>;
+  abandon(commitId: string, caller: MemoryCaller): MemoryAction<{ ok: true }>;
 }
 
-/** Commits as acts of the road. */
-export function createMemoryEdits({ memory, redactor }: { readonly memory: Memory; readonly redactor: Redactor }): MemoryEdits {
+/** Commits as actions of the execution pipeline. */
+export function createCommitActions({ memory, redactor }: { readonly memory: Memory; readonly redactor: Redactor }): CommitActions {
   const step = (caller: MemoryCaller, of: Parameters<typeof memoryStep>[1]) => memoryStep(caller, of, redactor);
 
-  /** Who changes an open commit. @throws LancelotError `denied` when it is somebody else's. */
+  /** The author who continues an open commit. @throws LancelotError `denied` for another author's commit. */
   function inCommit(commitId: string, caller: MemoryCaller): Author {
     const { author } = memory.staged(commitId);
     if (caller.by === "owner") return { by: "owner", questId: author.questId };
     if (author.by === caller.by && author.questId === caller.questId) return author;
-    throw new LancelotError("denied", `Commit ${commitId} was begun by somebody else.`, {
-      data: { rule: "memory.not-yours", alternatives: ["Begin a commit of your own."] },
+    throw new LancelotError("denied", `Commit ${commitId} was begun by another author.`, {
+      data: { rule: "memory.not-yours", alternatives: ["Begin your own commit."] },
     });
   }
 
@@ -33,10 +33,10 @@ export function createMemoryEdits({ memory, redactor }: { readonly memory: Memor
       name: "memory.begin",
       inputs: clean({ reason }, redactor),
       steps: [step(caller, { op: "begin" })],
-      question: { title: "Begin a change of what is remembered", detail: clean(reason, redactor) },
+      question: { title: "Begin a memory commit", detail: clean(reason, redactor) },
       run: () => judged(() => memory.begin(authorOf(caller), reason)),
       outputs: ({ commitId }) => ({ commitId }),
-      verify: ({ commitId }) => (memory.commit(commitId).id === commitId ? null : `Commit ${commitId} is not there.`),
+      verify: ({ commitId }) => (memory.commit(commitId).id === commitId ? null : `Commit ${commitId} does not exist.`),
     }),
 
     edit(params, caller) {
@@ -96,7 +96,7 @@ export function createMemoryEdits({ memory, redactor }: { readonly memory: Memor
           ...edits.map(({ op, target, content }, index) => step(caller, { op, target, content, commitId, index })),
         ],
         question: {
-          title: `Change what is remembered: ${edits.length} ${edits.length === 1 ? "edit" : "edits"}`,
+          title: `Apply memory commit: ${edits.length} ${edits.length === 1 ? "edit" : "edits"}`,
           detail: clean(
             edits.map(({ op, target, content, reason }) => `${op} (${target}): ${content ?? ""}\nWhy: ${reason}`).join("\n\n"),
             redactor,
@@ -107,7 +107,7 @@ export function createMemoryEdits({ memory, redactor }: { readonly memory: Memor
             if (JSON.stringify(memory.staged(commitId).edits) !== judgedEdits)
               throw new LancelotError(
                 "conflict",
-                "The commit got other edits while this was judged. Nothing was applied; finish it again.",
+                "The commit changed while it was being authorized. Nothing was applied; finish it again.",
               );
             return memory.finish(commitId, inCommit(commitId, caller), receiptId);
           }),
@@ -124,19 +124,19 @@ export function createMemoryEdits({ memory, redactor }: { readonly memory: Memor
         name: "memory.abandon",
         inputs: { commitId },
         steps: [step(caller, { op: "abandon", commitId })],
-        question: { title: "Drop a change of what is remembered that was not finished", detail: commitId },
+        question: { title: "Abandon a memory commit", detail: commitId },
         run: () =>
           judged(() => {
             memory.abandon(commitId, inCommit(commitId, caller));
             return { ok: true as const };
           }),
         outputs: () => ({ commitId }),
-        verify: () => (memory.commit(commitId).status === "abandoned" ? null : `Commit ${commitId} was not dropped.`),
+        verify: () => (memory.commit(commitId).status === "abandoned" ? null : `Commit ${commitId} was not abandoned.`),
       };
     },
   };
 
-  /** After a failure: what was begun for this edit alone. The next start drops it where this cannot. */
+  /** Abandons the commit of a failed single edit. If this fails too, the next start does it. */
   function drop(commitId: string, author: Author): void {
     try {
       memory.abandon(commitId, author);

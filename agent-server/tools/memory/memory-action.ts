@@ -5,33 +5,33 @@ import type { Author } from "../../memory/memory.ts";
 import type { Redactor } from "../../security/security.ts";
 import { decisionOf, type IntentSpec, type Provider } from "../../execution/execution.ts";
 
-/** Who wants something of memory, and where what is done is recorded. */
+/** Who requests a memory action, and where it is recorded. */
 export interface MemoryCaller {
   /**
-   * `owner`: by their own hand or in their own words. `system`: the host by its rules, as at a task's end; it may no more than the agent,
-   * and nobody is asked: what is not allowed is left. Everybody else counts as the agent.
+   * `owner`: with a click or their own words. `system`: the host by its rules, as at the end of a task; it has the permissions of the
+   * agent, and actions that require approval are skipped. Everybody else counts as the agent.
    */
   readonly by: "owner" | "agent" | "system";
   readonly questId: string | null;
-  /** Receipt under which that of the act hangs. */
+  /** Parent of the action's receipt. */
   readonly parentId: string | null;
   readonly signal: AbortSignal;
-  /** Normal unless said. */
+  /** Normal by default. */
   readonly mode?: Mode | undefined;
 }
 
-/** One thing done to memory, ready for the road: what is judged, what is asked, how it is done and how it is looked at afterwards. */
-export interface MemoryAct<T> {
+/** A memory action for the execution pipeline: policy steps, approval question, effect and verification. */
+export interface MemoryAction<T> {
   readonly name: string;
   /** For the receipt; without secrets. */
   readonly inputs: Record<string, unknown>;
   readonly steps: readonly IntentSpec[];
   readonly question: Question;
-  /** @throws LancelotError of the memory room; what its gates refuse carries a decision. */
+  /** @throws LancelotError of memory; a refusal of its gates carries a decision. */
   readonly run: (receiptId: string) => Promise<T>;
   /** For the receipt. */
   readonly outputs: (value: T) => Record<string, unknown>;
-  /** Null, or a sentence that says what is not stored as it was to be. Absent where nothing is stored. */
+  /** Null, or the problem of the stored result. Absent when nothing is stored. */
   readonly verify?: (value: T) => string | null;
 }
 
@@ -41,7 +41,7 @@ export function authorOf({ by, questId }: Pick<MemoryCaller, "by" | "questId">):
   return { by, questId };
 }
 
-/** What a step to memory is judged by. Texts are given as memory will keep them: without secrets. */
+/** The arguments that policy decides on. Texts are redacted, as memory will store them. */
 export interface MemoryStep {
   readonly op: string;
   readonly target?: string | undefined;
@@ -50,18 +50,18 @@ export interface MemoryStep {
   readonly [more: string]: unknown;
 }
 
-/** A step of the road. Who wants it is part of what is judged, so that no word of a caller can change it. */
+/** A policy step. The author is set here, so that no argument of a caller can change it. */
 export function memoryStep(caller: Pick<MemoryCaller, "by">, step: MemoryStep, redactor: Redactor): IntentSpec {
   const given = Object.fromEntries(Object.entries(step).filter(([, value]) => value !== undefined && value !== null));
   return { capability: "memory", action: "write", args: { ...clean(given, redactor), author: caller.by } };
 }
 
-/** Without secrets: what is asked, recorded and hashed holds none, whatever memory is given. */
+/** Removes secrets before a value is shown, recorded or hashed. */
 export function clean<T>(value: T, redactor: Redactor): T {
   return redactor.value(value);
 }
 
-/** Does it; what the gates of memory refuse is told as a decision, as what the gate of the road refuses is. */
+/** Runs an effect. A refusal by the gates of memory gets a decision, like a denial by governance. */
 export async function judged<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();

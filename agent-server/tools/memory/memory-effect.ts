@@ -1,21 +1,21 @@
-import type { Effect, Answer } from "../tool.ts";
-import { type MemoryAct } from "./memory-action.ts";
-import { lookAfter } from "./verify-commit.ts";
+import type { Answer, Effect } from "../tool.ts";
+import type { MemoryAction } from "./memory-action.ts";
+import { verifyAfter } from "./verify-commit.ts";
 
-/** An act as the effect of a tool, with what the tool answers. */
-export function asEffect<T>(act: MemoryAct<T>, answer: (value: T) => string): Effect {
+/** A memory action as the effect of a tool, with what the tool answers. */
+export function toEffect<T>(action: MemoryAction<T>, answer: (value: T) => string): Effect {
   let made: { value: T } | null = null;
   return {
     kind: "effect",
-    steps: act.steps,
-    question: act.question,
+    steps: action.steps,
+    question: action.question,
     touches: [],
     run: async ({ receiptId }) => {
-      made = { value: await act.run(receiptId) };
-      const outputs = act.outputs(made.value);
+      made = { value: await action.run(receiptId) };
+      const outputs = action.outputs(made.value);
       const value: Answer = { kind: "answer", text: answer(made.value), outputs };
       return { value, outputs };
     },
-    ...(act.verify === undefined ? {} : { verify: () => Promise.resolve(made === null ? null : lookAfter(act, made.value)) }),
+    ...(action.verify === undefined ? {} : { verify: () => Promise.resolve(made === null ? null : verifyAfter(action, made.value)) }),
   };
 }

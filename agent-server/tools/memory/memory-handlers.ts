@@ -3,7 +3,7 @@ import { LancelotError } from "../../contract/errors.ts";
 import type { Memory } from "../../memory/memory.ts";
 import type { Tools } from "../types.ts";
 import type { MemoryCaller } from "./memory-action.ts";
-import type { MemoryByRoad } from "./memory-service.ts";
+import type { MemoryService } from "./memory-service.ts";
 
 type Names = Extract<keyof Handlers, `memory.${string}`>;
 
@@ -14,13 +14,13 @@ export interface MemoryHandlersDeps {
   readonly require: () => void;
 }
 
-/** The methods of memory: looks go straight to it, what changes something takes the road. */
+/** The methods of memory: reads call it directly, changes go through the execution pipeline. */
 export function memoryHandlers({ memory, tools, require }: MemoryHandlersDeps): Pick<Handlers, Names> {
-  const room = (): Memory => {
+  const enabledMemory = (): Memory => {
     require();
     return memory;
   };
-  const byRoad = (): MemoryByRoad => {
+  const service = (): MemoryService => {
     require();
     if (tools.memory === null) throw new LancelotError("unavailable", "The tools were made without a memory.");
     return tools.memory;
@@ -28,33 +28,34 @@ export function memoryHandlers({ memory, tools, require }: MemoryHandlersDeps): 
   const calling = ({ owner, signal }: CallContext, questId: string | null = null): MemoryCaller => ({
     ...{ by: owner ? "owner" : "agent", questId, parentId: null, signal },
   });
-  /** Whoever goes on with a commit does it for the task it was begun for. */
+  /** A commit is continued for the task it was begun for. */
   const inCommit = (call: CallContext, commitId: string | undefined): MemoryCaller =>
     calling(call, commitId === undefined ? null : memory.staged(commitId).author.questId);
 
   return {
-    "memory.status": () => room().status(),
-    "memory.core": () => ({ blocks: room().core() }),
-    "memory.search": (params) => room().search(params),
-    "memory.item": ({ id }) => room().item(id),
-    "memory.commits": (params) => room().commits(params),
-    "memory.compile": ({ objective, questId, mode, maxTokens }) => room().compile({ objective, questId: questId ?? null, mode, maxTokens }),
-    "memory.contexts": (params) => room().contexts(params),
-    "memory.context": ({ id }) => room().context(id),
-    "memory.quarantine": (params) => ({ items: room().quarantine(params) }),
-    "memory.jobs": () => ({ items: room().jobs() }),
-    "memory.begin": (params, call) => byRoad().begin(params, calling(call, params.questId ?? null)),
-    "memory.edit": (params, call) => byRoad().edit(params, inCommit(call, params.commitId)),
-    "memory.finish": ({ commitId }, call) => byRoad().finish(commitId, inCommit(call, commitId)),
-    "memory.abandon": ({ commitId }, call) => byRoad().abandon(commitId, inCommit(call, commitId)),
-    "memory.rollback": (wish, call) => byRoad().rollback(wish, calling(call)),
-    "memory.promote": ({ id, reason }, call) => byRoad().promote(id, reason ?? null, calling(call)),
-    "memory.deny": ({ id, reason }, call) => byRoad().deny(id, reason ?? null, calling(call)),
-    "memory.setAside": ({ id, reason }, call) => byRoad().setAside(id, reason, calling(call)),
-    "memory.remember": (params, call) => byRoad().remember(params, calling(call, params.questId ?? null)),
-    "memory.forget": (params: Params<"memory.forget">, call) => byRoad().forget(params, calling(call, params.questId ?? null)),
-    "memory.export": ({ format }, call) => byRoad().export(format, calling(call)),
-    "memory.import": (params, call) => byRoad().import(params, calling(call)),
-    "memory.runJob": ({ name }, call) => byRoad().runJob(name, calling(call)),
+    "memory.status": () => enabledMemory().status(),
+    "memory.core": () => ({ blocks: enabledMemory().core() }),
+    "memory.search": (params) => enabledMemory().search(params),
+    "memory.item": ({ id }) => enabledMemory().item(id),
+    "memory.commits": (params) => enabledMemory().commits(params),
+    "memory.compile": ({ objective, questId, mode, maxTokens }) =>
+      enabledMemory().compile({ objective, questId: questId ?? null, mode, maxTokens }),
+    "memory.contexts": (params) => enabledMemory().contexts(params),
+    "memory.context": ({ id }) => enabledMemory().context(id),
+    "memory.quarantine": (params) => ({ items: enabledMemory().quarantine(params) }),
+    "memory.jobs": () => ({ items: enabledMemory().jobs() }),
+    "memory.begin": (params, call) => service().begin(params, calling(call, params.questId ?? null)),
+    "memory.edit": (params, call) => service().edit(params, inCommit(call, params.commitId)),
+    "memory.finish": ({ commitId }, call) => service().finish(commitId, inCommit(call, commitId)),
+    "memory.abandon": ({ commitId }, call) => service().abandon(commitId, inCommit(call, commitId)),
+    "memory.rollback": (request, call) => service().rollback(request, calling(call)),
+    "memory.promote": ({ id, reason }, call) => service().promote(id, reason ?? null, calling(call)),
+    "memory.deny": ({ id, reason }, call) => service().deny(id, reason ?? null, calling(call)),
+    "memory.setAside": ({ id, reason }, call) => service().quarantineItem(id, reason, calling(call)),
+    "memory.remember": (params, call) => service().remember(params, calling(call, params.questId ?? null)),
+    "memory.forget": (params: Params<"memory.forget">, call) => service().forget(params, calling(call, params.questId ?? null)),
+    "memory.export": ({ format }, call) => service().export(format, calling(call)),
+    "memory.import": (params, call) => service().import(params, calling(call)),
+    "memory.runJob": ({ name }, call) => service().runJob(name, calling(call)),
   };
 }

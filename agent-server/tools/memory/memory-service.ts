@@ -2,28 +2,28 @@ import { LancelotError } from "../../contract/errors.ts";
 import type { Decision } from "../../contract/governance.ts";
 import type { MemoryItem } from "../../contract/memory.ts";
 import type { Params, Result } from "../../contract/table.ts";
-import type { Memory, RollbackWish } from "../../memory/memory.ts";
+import type { Memory, RollbackRequest } from "../../memory/memory.ts";
 import type { ExecutionPipeline } from "../../execution/execution.ts";
-import { type MemoryAct, type MemoryCaller, memoryProvider } from "./memory-action.ts";
-import type { MemoryActs } from "./memory-actions.ts";
-import { lookAfter } from "./verify-commit.ts";
+import { type MemoryAction, type MemoryCaller, memoryProvider } from "./memory-action.ts";
+import type { MemoryActionFactory } from "./memory-actions.ts";
+import { verifyAfter } from "./verify-commit.ts";
 
 /**
- * What is done to memory beside the tools: by the methods of the contract, by what the owner says in chat, by what a task proposes at its
- * end. Each takes the road. What the owner does is not asked about, and a denial stays one; the agent's is asked where policy asks.
- * @throws LancelotError of the gate (one receipt, a failure) and of the memory room.
+ * Memory actions outside the tools: contract methods, the owner's chat commands, and proposals at the end of a task. Each goes through
+ * the execution pipeline. Actions of the owner need no approval, but a denial holds; policy may ask about the agent's.
+ * @throws LancelotError of governance (one receipt, a failure) and of memory
  */
-export interface MemoryByRoad {
+export interface MemoryService {
   begin(params: Params<"memory.begin">, caller: MemoryCaller): Promise<Result<"memory.begin">>;
   edit(params: Params<"memory.edit">, caller: MemoryCaller): Promise<Result<"memory.edit">>;
   finish(commitId: string, caller: MemoryCaller): Promise<Result<"memory.finish">>;
   abandon(commitId: string, caller: MemoryCaller): Promise<Result<"memory.abandon">>;
-  rollback(wish: RollbackWish, caller: MemoryCaller): Promise<Result<"memory.rollback">>;
+  rollback(request: RollbackRequest, caller: MemoryCaller): Promise<Result<"memory.rollback">>;
   promote(id: string, reason: string | null, caller: MemoryCaller): Promise<Result<"memory.promote">>;
   deny(id: string, reason: string | null, caller: MemoryCaller): Promise<Result<"memory.deny">>;
-  setAside(id: string, reason: string, caller: MemoryCaller): Promise<Result<"memory.setAside">>;
+  quarantineItem(id: string, reason: string, caller: MemoryCaller): Promise<Result<"memory.setAside">>;
   remember(params: Params<"memory.remember">, caller: MemoryCaller): Promise<Result<"memory.remember">>;
-  /** Forgets what is clearly meant; else says which might be, and nothing is done. */
+  /** Deletes the item that clearly matches; otherwise returns the candidates and changes nothing. */
   forget(params: Params<"memory.forget">, caller: MemoryCaller): Promise<Result<"memory.forget">>;
   export(format: Params<"memory.export">["format"], caller: MemoryCaller): Promise<Result<"memory.export">>;
   import(params: Params<"memory.import">, caller: MemoryCaller): Promise<Result<"memory.import">>;
@@ -32,16 +32,16 @@ export interface MemoryByRoad {
 
 const actionTypes = { owner: "user_interaction", agent: "tool_call", system: "system" } as const;
 
-export function createMemoryByRoad({
+export function createMemoryService({
   memory,
-  acts,
+  actions,
   pipeline,
 }: {
   readonly memory: Memory;
-  readonly acts: MemoryActs;
+  readonly actions: MemoryActionFactory;
   readonly pipeline: Pick<ExecutionPipeline, "execute">;
-}): MemoryByRoad {
-  async function carry<T>(act: MemoryAct<T>, caller: MemoryCaller): Promise<T> {
+}): MemoryService {
+  async function carry<T>(action: MemoryAction<T>, caller: MemoryCaller): Promise<T> {
     let made: { value: T } | null = null;
     let asks: Decision | undefined;
     const { value } = await pipeline.execute<T>({
@@ -51,10 +51,10 @@ export function createMemoryByRoad({
       mode: caller.mode ?? "normal",
       signal: caller.signal,
       actionType: actionTypes[caller.by],
-      actionName: act.name,
-      inputs: act.inputs,
-      steps: act.steps,
-      question: act.question,
+      actionName: action.name,
+      inputs: action.inputs,
+      steps: action.steps,
+      question: action.question,
       consent: caller.by === "agent" ? "ask" : "review",
       touches: [],
       provider: memoryProvider,
@@ -62,11 +62,11 @@ export function createMemoryByRoad({
         asks = decisions.find(({ verdict }) => verdict === "ask");
       },
       run: async ({ receiptId }) => {
-        if (caller.by === "system" && asks !== undefined) throw nobodyAsked(asks);
-        made = { value: await act.run(receiptId) };
-        return { value: made.value, outputs: act.outputs(made.value) };
+        if (caller.by === "system" && asks !== undefined) throw approvalUnavailable(asks);
+        made = { value: await action.run(receiptId) };
+        return { value: made.value, outputs: action.outputs(made.value) };
       },
-      ...(act.verify === undefined ? {} : { verify: () => Promise.resolve(made === null ? null : lookAfter(act, made.value)) }),
+      ...(action.verify === undefined ? {} : { verify: () => Promise.resolve(made === null ? null : verifyAfter(action, made.value)) }),
     });
     return value;
   }
@@ -74,38 +74,38 @@ export function createMemoryByRoad({
   function find(params: Params<"memory.forget">): { item: MemoryItem | null; candidates: MemoryItem[] } {
     if (!("id" in params)) return memory.meant(params.text, params.questId ?? null);
     const { item } = memory.item(params.id);
-    if (item === null) throw new LancelotError("not_found", `Nothing is remembered as ${params.id}.`, { data: { id: params.id } });
+    if (item === null) throw new LancelotError("not_found", `There is no item ${params.id}.`, { data: { id: params.id } });
     return { item, candidates: [] };
   }
 
   return {
-    begin: ({ reason }, caller) => carry(acts.begin(reason, caller), caller),
-    edit: (params, caller) => carry(acts.edit(params, caller), caller),
+    begin: ({ reason }, caller) => carry(actions.begin(reason, caller), caller),
+    edit: (params, caller) => carry(actions.edit(params, caller), caller),
     async finish(commitId, caller) {
-      const { diff, quarantined, receiptId } = await carry(acts.finish(commitId, caller), caller);
+      const { diff, quarantined, receiptId } = await carry(actions.finish(commitId, caller), caller);
       return { commitId, diff: [...diff], quarantined: [...quarantined], receiptId };
     },
-    abandon: (commitId, caller) => carry(acts.abandon(commitId, caller), caller),
-    async rollback(wish, caller) {
-      const { commitId, rolledBack, diff } = await carry(acts.rollback(wish, caller), caller);
+    abandon: (commitId, caller) => carry(actions.abandon(commitId, caller), caller),
+    async rollback(request, caller) {
+      const { commitId, rolledBack, diff } = await carry(actions.rollback(request, caller), caller);
       return { commitId, rolledBack: [...rolledBack], diff: [...diff] };
     },
-    promote: (id, reason, caller) => carry(acts.promote(id, reason, caller), caller),
-    deny: async (id, reason, caller) => ({ entry: await carry(acts.deny(id, reason, caller), caller) }),
-    setAside: (id, reason, caller) => carry(acts.setAside(id, reason, caller), caller),
-    remember: (params, caller) => carry(acts.remember(params, caller), caller),
+    promote: (id, reason, caller) => carry(actions.promote(id, reason, caller), caller),
+    deny: async (id, reason, caller) => ({ entry: await carry(actions.deny(id, reason, caller), caller) }),
+    quarantineItem: (id, reason, caller) => carry(actions.quarantineItem(id, reason, caller), caller),
+    remember: (params, caller) => carry(actions.remember(params, caller), caller),
     async forget(params, caller) {
       const { item, candidates } = find(params);
-      return item === null ? { commitId: null, forgotten: null, candidates } : carry(acts.forget(item, caller), caller);
+      return item === null ? { commitId: null, forgotten: null, candidates } : carry(actions.forget(item, caller), caller);
     },
-    export: (format, caller) => carry(acts.export(format, caller), caller),
-    import: (params, caller) => carry(acts.import(params, caller), caller),
-    runJob: (name, caller) => carry(acts.runJob(name, caller), caller),
+    export: (format, caller) => carry(actions.export(format, caller), caller),
+    import: (params, caller) => carry(actions.import(params, caller), caller),
+    runJob: (name, caller) => carry(actions.runJob(name, caller), caller),
   };
 }
 
-/** What the host does by its rules is never worth a question to the owner. */
-function nobodyAsked(decision: Decision): LancelotError {
+/** The host never asks the owner about its own actions. */
+function approvalUnavailable(decision: Decision): LancelotError {
   const why = decision.rules.map(({ message }) => message).join(" ");
-  return new LancelotError("needs_approval", `Not done, since the owner would have to be asked: ${why}`, { data: { decision } });
+  return new LancelotError("needs_approval", `Skipped because it requires approval: ${why}`, { data: { decision } });
 }

@@ -3,22 +3,22 @@ import type { MemoryItem, MemoryJob, MemoryJobName } from "../../contract/memory
 import type { Params, Result } from "../../contract/table.ts";
 import type { Author, Memory } from "../../memory/memory.ts";
 import type { Redactor } from "../../security/security.ts";
-import { authorOf, clean, judged, type MemoryAct, type MemoryCaller, memoryStep } from "./memory-action.ts";
+import { authorOf, clean, judged, type MemoryAction, type MemoryCaller, memoryStep } from "./memory-action.ts";
 import { targetOf } from "./quarantine-actions.ts";
 import { verifyCommit } from "./verify-commit.ts";
 
-export interface OwnersWords {
-  remember(params: Params<"memory.remember">, caller: MemoryCaller): MemoryAct<Result<"memory.remember">>;
-  /** Forgets one item. Which one is found by `memory.meant` before. */
-  forget(item: MemoryItem, caller: MemoryCaller): MemoryAct<Result<"memory.forget">>;
-  import(params: Params<"memory.import">, caller: MemoryCaller): MemoryAct<Result<"memory.import">>;
-  export(format: Params<"memory.export">["format"], caller: MemoryCaller): MemoryAct<Result<"memory.export">>;
-  runJob(name: MemoryJobName, caller: MemoryCaller): MemoryAct<MemoryJob>;
+export interface OwnerActions {
+  remember(params: Params<"memory.remember">, caller: MemoryCaller): MemoryAction<Result<"memory.remember">>;
+  /** Deletes one item, found by `memory.meant` before. */
+  forget(item: MemoryItem, caller: MemoryCaller): MemoryAction<Result<"memory.forget">>;
+  import(params: Params<"memory.import">, caller: MemoryCaller): MemoryAction<Result<"memory.import">>;
+  export(format: Params<"memory.export">["format"], caller: MemoryCaller): MemoryAction<Result<"memory.export">>;
+  runJob(name: MemoryJobName, caller: MemoryCaller): MemoryAction<MemoryJob>;
 }
 
-/** What the owner says or does to memory by hand, as acts of the road. */
-export function createOwnersWords({ memory, redactor }: { readonly memory: Memory; readonly redactor: Redactor }): OwnersWords {
-  /** A commit of one edit; it is dropped when the edit is refused. */
+/** Memory actions of the owner. */
+export function createOwnerActions({ memory, redactor }: { readonly memory: Memory; readonly redactor: Redactor }): OwnerActions {
+  /** A commit of one edit, abandoned when the edit is refused. */
   function alone(author: Author, reason: string, receiptId: string, edit: Parameters<Memory["edit"]>[1]) {
     const { commitId } = memory.begin(author, reason);
     try {
@@ -28,13 +28,13 @@ export function createOwnersWords({ memory, redactor }: { readonly memory: Memor
       try {
         memory.abandon(commitId, author);
       } catch {
-        // The next start drops it; why it failed is what is told.
+        // The next start abandons it; the first error matters more.
       }
       throw error;
     }
   }
 
-  /** What is remembered of these words already. */
+  /** The existing item with this text. */
   function known(text: string, questId: string | null): MemoryItem | null {
     const same = (content: string) => content.trim().replaceAll(/\s+/g, " ").toLowerCase();
     const { item, candidates } = memory.meant(text, questId);
@@ -69,7 +69,7 @@ export function createOwnersWords({ memory, redactor }: { readonly memory: Memor
             const [changed] = finished.diff;
             const item = changed === undefined ? known(staged.content ?? params.text, caller.questId) : memory.item(changed.itemId).item;
             if (item === null) {
-              const why = staged.quarantineId === null ? "it is not there" : `it waits in quarantine as ${staged.quarantineId}`;
+              const why = staged.quarantineId === null ? "it was not stored" : `it is quarantined as ${staged.quarantineId}`;
               throw new LancelotError("conflict", `This was not remembered: ${why}.`, { data: { quarantineId: staged.quarantineId } });
             }
             return { commitId, item, notes: [...staged.notes] };
@@ -109,7 +109,7 @@ export function createOwnersWords({ memory, redactor }: { readonly memory: Memor
       name: "memory.import",
       inputs: clean({ ...params }, redactor),
       steps: [memoryStep(caller, { op: params.dryRun ? "check_import" : "import", mode: params.mode, path: params.path }, redactor)],
-      question: { title: "Import what was exported of memory", detail: `${params.path}\n${params.mode}` },
+      question: { title: "Import memory", detail: `${params.path}\n${params.mode}` },
       run: (receiptId) => judged(() => memory.import(params, authorOf(caller), receiptId)),
       outputs: ({ commitId, added, updated, unchanged, removed, refused }) => ({
         ...{ commitId, added, updated, unchanged, removed, refused: refused.length },
@@ -121,7 +121,7 @@ export function createOwnersWords({ memory, redactor }: { readonly memory: Memor
       name: "memory.export",
       inputs: { format },
       steps: [{ capability: "memory", action: "read", args: { op: "export", format } }],
-      question: { title: "Export what is remembered", detail: format },
+      question: { title: "Export memory", detail: format },
       run: () => judged(() => memory.export(format)),
       outputs: (made) => ({ ...made }),
     }),

@@ -3,25 +3,25 @@ import type { MemoryItem, MemoryTarget, QuarantineEntry } from "../../contract/m
 import type { Result } from "../../contract/table.ts";
 import type { Memory } from "../../memory/memory.ts";
 import type { Redactor } from "../../security/security.ts";
-import { authorOf, clean, judged, type MemoryAct, type MemoryCaller, memoryStep } from "./memory-action.ts";
+import { authorOf, clean, judged, type MemoryAction, type MemoryCaller, memoryStep } from "./memory-action.ts";
 import { verifyCommit } from "./verify-commit.ts";
 
-export interface MemoryDecisions {
-  /** The owner lets a quarantined edit in. */
-  promote(id: string, reason: string | null, caller: MemoryCaller): MemoryAct<Result<"memory.promote">>;
-  /** The owner turns it away. */
-  deny(id: string, reason: string | null, caller: MemoryCaller): MemoryAct<QuarantineEntry>;
-  /** Out of use and into quarantine. */
-  setAside(id: string, reason: string, caller: MemoryCaller): MemoryAct<Result<"memory.setAside">>;
+export interface QuarantineActions {
+  /** The owner approves a quarantined edit. */
+  promote(id: string, reason: string | null, caller: MemoryCaller): MemoryAction<Result<"memory.promote">>;
+  /** The owner rejects it. */
+  deny(id: string, reason: string | null, caller: MemoryCaller): MemoryAction<QuarantineEntry>;
+  /** Quarantines an item. */
+  quarantineItem(id: string, reason: string, caller: MemoryCaller): MemoryAction<Result<"memory.setAside">>;
 }
 
-/** Where an item belongs. */
+/** The target of an item. */
 export function targetOf({ tier, block }: Pick<MemoryItem, "tier" | "block">): MemoryTarget {
   return tier === "core" ? `core:${block ?? "workspace_state"}` : tier;
 }
 
-/** Quarantine as acts of the road. */
-export function createMemoryDecisions({ memory, redactor }: { readonly memory: Memory; readonly redactor: Redactor }): MemoryDecisions {
+/** Quarantine as actions of the execution pipeline. */
+export function createQuarantineActions({ memory, redactor }: { readonly memory: Memory; readonly redactor: Redactor }): QuarantineActions {
   return {
     promote(id, reason, caller) {
       const entry = memory.quarantined(id);
@@ -30,7 +30,7 @@ export function createMemoryDecisions({ memory, redactor }: { readonly memory: M
         inputs: clean({ id, reason }, redactor),
         steps: [memoryStep(caller, { op: "promote", id, target: entry.target, content: entry.content, edit: entry.op }, redactor)],
         question: {
-          title: `Let a quarantined edit into memory (${entry.target})`,
+          title: `Approve a quarantined edit (${entry.target})`,
           detail: clean(entry.content ?? entry.current ?? "", redactor),
         },
         run: (receiptId) => judged(() => memory.promote(id, authorOf({ ...caller, questId: entry.questId }), reason, receiptId)),
@@ -45,29 +45,29 @@ export function createMemoryDecisions({ memory, redactor }: { readonly memory: M
         name: "memory.deny",
         inputs: clean({ id, reason }, redactor),
         steps: [memoryStep(caller, { op: "deny", id, target: entry.target }, redactor)],
-        question: { title: `Turn a quarantined edit away (${entry.target})`, detail: clean(entry.content ?? "", redactor) },
+        question: { title: `Reject a quarantined edit (${entry.target})`, detail: clean(entry.content ?? "", redactor) },
         run: (receiptId) => judged(() => memory.deny(id, authorOf({ ...caller, questId: entry.questId }), reason, receiptId)),
         outputs: ({ status }) => ({ id, status }),
-        verify: () => (memory.quarantined(id).status === "pending" ? `${id} still waits in quarantine.` : null),
+        verify: () => (memory.quarantined(id).status === "pending" ? `${id} is still pending.` : null),
       };
     },
 
-    setAside(id, reason, caller) {
+    quarantineItem(id, reason, caller) {
       const { item } = memory.item(id);
-      if (item === null) throw new LancelotError("not_found", `Nothing is remembered as ${id}.`, { data: { id } });
+      if (item === null) throw new LancelotError("not_found", `There is no item ${id}.`, { data: { id } });
       const target = targetOf(item);
       const step = { op: "set_aside", id, target, namespace: item.namespace, current: item.content };
       return {
         name: "memory.setAside",
         inputs: clean({ id, reason }, redactor),
         steps: [memoryStep(caller, { ...step, owners: item.provenance.source === "user" }, redactor)],
-        question: { title: `Set aside what is remembered (${target})`, detail: clean(`${item.content}\n\nWhy: ${reason}`, redactor) },
-        run: (receiptId) => judged(() => memory.setAside({ id }, reason, authorOf(caller), receiptId)),
+        question: { title: `Quarantine an item (${target})`, detail: clean(`${item.content}\n\nWhy: ${reason}`, redactor) },
+        run: (receiptId) => judged(() => memory.quarantineItem({ id }, reason, authorOf(caller), receiptId)),
         outputs: ({ commitId, entry }) => ({ commitId, quarantineId: entry.id, items: [id] }),
         verify: ({ commitId }) => (memory.item(id).item === null ? null : verifyLater(commitId)),
       };
 
-      /** It is there again: by a later commit, or it was never taken away. */
+      /** The item is in use: restored by a later commit, or never removed. */
       function verifyLater(commitId: string): string | null {
         return memory.item(id).history[0]?.commit.id === commitId ? `${id} is still in use.` : null;
       }

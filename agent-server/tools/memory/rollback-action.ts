@@ -1,42 +1,43 @@
 import { LancelotError } from "../../contract/errors.ts";
 import type { MemoryCommit } from "../../contract/memory.ts";
-import type { Memory, RollbackWish, RolledBack } from "../../memory/memory.ts";
+import type { Memory, RollbackRequest, RolledBack } from "../../memory/memory.ts";
 import type { Redactor } from "../../security/security.ts";
 import type { IntentSpec } from "../../execution/execution.ts";
-import { authorOf, clean, judged, type MemoryAct, type MemoryCaller, memoryStep } from "./memory-action.ts";
+import { authorOf, clean, judged, type MemoryAction, type MemoryCaller, memoryStep } from "./memory-action.ts";
 import { verifyCommit } from "./verify-commit.ts";
 
-/** Characters of restored text that one step is judged by; what is longer is more than one step. */
+/** Characters of restored text per policy step; longer texts are split. */
 const stepCharacters = 50_000;
 
-/** Takes a commit back. What it brings back is judged as if it were written; a commit of somebody else is asked about. */
-export function createMemoryRollback({ memory, redactor }: { readonly memory: Memory; readonly redactor: Redactor }) {
-  /** The commits that a wish is about, as far as they are known now. */
-  function wanted(wish: RollbackWish): MemoryCommit[] {
-    return "commitId" in wish ? [memory.commit(wish.commitId)] : memory.lastCommits(wish.last);
+/** Rolls a commit back. Restored texts are authorized like new ones; another author's commit requires approval. */
+export function createRollbackAction({ memory, redactor }: { readonly memory: Memory; readonly redactor: Redactor }) {
+  /** The current commits that a request refers to. */
+  function targetCommits(request: RollbackRequest): MemoryCommit[] {
+    return "commitId" in request ? [memory.commit(request.commitId)] : memory.lastCommits(request.last);
   }
 
-  return (wish: RollbackWish, caller: MemoryCaller): MemoryAct<RolledBack> => {
-    const commits = wanted(wish);
+  return (request: RollbackRequest, caller: MemoryCaller): MemoryAction<RolledBack> => {
+    const commits = targetCommits(request);
     const own = commits.every(({ author, questId }) => author === "agent" && questId !== null && questId === caller.questId);
-    const only = "commitId" in wish ? wish.itemIds : undefined;
+    const only = "commitId" in request ? request.itemIds : undefined;
     const changes = commits.flatMap(({ diff }) => diff).filter(({ itemId }) => only === undefined || only.includes(itemId));
-    const named = "commitId" in wish ? { commitId: wish.commitId, ...(only === undefined ? {} : { itemIds: only }) } : { last: wish.last };
+    const named =
+      "commitId" in request ? { commitId: request.commitId, ...(only === undefined ? {} : { itemIds: only }) } : { last: request.last };
     const step = (more: Record<string, unknown>): IntentSpec => memoryStep(caller, { op: "rollback", ...named, ...more }, redactor);
     const [first, ...others] = chunks(changes.flatMap(({ before }) => (before === null ? [] : [before])));
     return {
       name: "memory.rollback",
-      inputs: clean({ ...named, reason: wish.reason }, redactor),
+      inputs: clean({ ...named, reason: request.reason }, redactor),
       steps: [
         step({ foreign: !own, items: changes.length, content: first }),
-        // Asked about once; the rest is only judged.
+        // Only the first step asks; the others are only authorized.
         ...others.map((content, part) => step({ foreign: false, content, part: part + 1 })),
       ],
       question: {
-        title: `Take back ${"commitId" in wish ? `commit ${wish.commitId}` : `the last ${wish.last} commits`} of memory`,
+        title: `Roll back ${"commitId" in request ? `commit ${request.commitId}` : `the last ${request.last} commits`} of memory`,
         detail: clean(
           [
-            `Why: ${wish.reason}`,
+            `Why: ${request.reason}`,
             ...changes.slice(0, 50).map(({ target, before, after }) => `${target}\n- ${after ?? "(nothing)"}\n+ ${before ?? "(nothing)"}`),
           ].join("\n\n"),
           redactor,
@@ -45,15 +46,15 @@ export function createMemoryRollback({ memory, redactor }: { readonly memory: Me
       run: (receiptId) =>
         judged(() => {
           if (
-            wanted(wish)
+            targetCommits(request)
               .map(({ id }) => id)
               .join() !== commits.map(({ id }) => id).join()
           )
             throw new LancelotError(
               "conflict",
-              "Another commit was finished meanwhile, so nothing was taken back. Look again and repeat it.",
+              "Another commit was finished meanwhile, so nothing was rolled back. Check it and try again.",
             );
-          return memory.rollback(wish, authorOf(caller), receiptId);
+          return memory.rollback(request, authorOf(caller), receiptId);
         }),
       outputs: ({ commitId, rolledBack, diff }) => ({ commitId, rolledBack: [...rolledBack], items: diff.map(({ itemId }) => itemId) }),
       verify: ({ commitId, diff }) => (commitId === null ? null : verifyCommit(memory, commitId, diff)),
@@ -61,7 +62,7 @@ export function createMemoryRollback({ memory, redactor }: { readonly memory: Me
   };
 }
 
-/** Texts, together at most so long that policy takes them at once. */
+/** Joins texts up to the length that one policy step accepts. */
 function chunks(texts: readonly string[]): (string | undefined)[] {
   const made: string[] = [];
   for (const text of texts) {

@@ -1,17 +1,17 @@
 import { estimateTokens } from "../../../agent-server/context/context.ts";
-import { createBlockVersions } from "../../../agent-server/memory/block-versions.ts";
+import { createBlockVersions } from "../../../agent-server/memory/core-block-versions.ts";
 import { createCompiler } from "../../../agent-server/memory/compiler/compiler.ts";
 import { createSecurityFilter } from "../../../agent-server/memory/compiler/security-filter.ts";
-import { createContexts } from "../../../agent-server/memory/contexts.ts";
+import { createCompiledContextStore } from "../../../agent-server/memory/compiled-context-store.ts";
 import { createCoreBlocks } from "../../../agent-server/memory/core-blocks.ts";
-import type { CompileWish } from "../../../agent-server/memory/memory.ts";
+import type { CompileQuery } from "../../../agent-server/memory/memory.ts";
 import { memoryMigrations } from "../../../agent-server/memory/migrations.ts";
-import { createOwnersFiles } from "../../../agent-server/memory/owners-files.ts";
-import { createMemoryIndex } from "../../../agent-server/memory/search/index-text.ts";
-import { createMemorySearch, minScore } from "../../../agent-server/memory/search/search.ts";
-import { MemorySettings } from "../../../agent-server/memory/settings.ts";
-import { createMemoryStore } from "../../../agent-server/memory/store.ts";
-import type { Derived, ItemImage } from "../../../agent-server/memory/types.ts";
+import { createOwnerProfileFiles } from "../../../agent-server/memory/owner-profile-files.ts";
+import { createMemoryIndex } from "../../../agent-server/memory/search/text-index.ts";
+import { createMemorySearch, minScore } from "../../../agent-server/memory/search/memory-search.ts";
+import { MemorySettings } from "../../../agent-server/memory/memory-settings.ts";
+import { createMemoryStore } from "../../../agent-server/memory/item-store.ts";
+import type { Derived, ItemImage } from "../../../agent-server/memory/item-types.ts";
 import { createLedger, receiptsMigrations } from "../../../agent-server/receipts/receipts.ts";
 import { createRedactor, createSanitizer } from "../../../agent-server/security/security.ts";
 import { openStorage, type Storage } from "../../../agent-server/storage/storage.ts";
@@ -86,12 +86,12 @@ export function openCompilerRoom(of: CompilerRoomWish) {
     settings,
     estimateTokens,
     soul: () => soul,
-    ownersFiles: createOwnersFiles({ dataDir, redactor }),
+    ownerFiles: createOwnerProfileFiles({ dataDir, redactor }),
     versions: createBlockVersions(storage, place),
     filter,
     now,
   });
-  const contexts = createContexts({ storage, workspace: place, settings });
+  const contexts = createCompiledContextStore({ storage, workspace: place, settings });
   const compiler = createCompiler({
     storage,
     ledger,
@@ -133,7 +133,7 @@ export function openCompilerRoom(of: CompilerRoomWish) {
         }
       });
     },
-    compile: (wish: Partial<CompileWish> = {}) => compiler.compile({ objective: "", questId: null, mode: "normal", ...wish }),
+    compile: (wish: Partial<CompileQuery> = {}) => compiler.compile({ objective: "", questId: null, mode: "normal", ...wish }),
     close: () => storage.close(),
   };
 }

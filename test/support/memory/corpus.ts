@@ -1,5 +1,5 @@
 import type { MemoryKind, MemoryTier } from "../../../agent-server/contract/memory.ts";
-import type { ItemImage } from "../../../agent-server/memory/types.ts";
+import type { ItemImage } from "../../../agent-server/memory/item-types.ts";
 
 /** Numbers from 0 to 1, the same for the same seed on every machine. */
 function randomOf(seed: number): () => number {

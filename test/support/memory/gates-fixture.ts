@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { compileMemoryEthics } from "../../../agent-server/governance/soul/memory-ethics.ts";
-import type { Evidence, Gates } from "../../../agent-server/memory/types.ts";
+import type { Evidence, Gates } from "../../../agent-server/memory/item-types.ts";
 import { createGates } from "../../../agent-server/memory/gates/gates.ts";
-import { createOrders } from "../../../agent-server/memory/gates/orders.ts";
-import { MemorySettings } from "../../../agent-server/memory/settings.ts";
+import { createInstructionRules } from "../../../agent-server/memory/gates/instruction-rules.ts";
+import { MemorySettings } from "../../../agent-server/memory/memory-settings.ts";
 import { createRedactor } from "../../../agent-server/security/redactor.ts";
 import { createSanitizer } from "../../../agent-server/security/sanitizer.ts";
 
@@ -14,7 +14,7 @@ const log = (message: string, error?: unknown): void => {
 
 export const redactor = createRedactor();
 export const sanitizer = createSanitizer(config, log);
-export const orders = createOrders(config, log);
+export const instructions = createInstructionRules(config, log);
 /** As the shipped soul says. */
 export const ethics = compileMemoryEthics(
   [
@@ -30,7 +30,7 @@ export function gatesRoom(evidence: Readonly<Record<string, Evidence>> = {}, set
   return createGates({
     redactor,
     sanitizer,
-    orders,
+    instructions,
     settings: () => inForce,
     forbids: ethics,
     evidence: (ref) => evidence[ref] ?? null,

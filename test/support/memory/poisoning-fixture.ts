@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createQuarantine, type Quarantine } from "../../../agent-server/memory/quarantine.ts";
-import { createVerify } from "../../../agent-server/memory/quarantine-verify.ts";
-import { scrub } from "../../../agent-server/memory/gates/scrub.ts";
-import type { Evidence } from "../../../agent-server/memory/types.ts";
+import { createQuarantineCheck } from "../../../agent-server/memory/quarantine-entry-check.ts";
+import { scrub } from "../../../agent-server/memory/gates/secret-gate.ts";
+import type { Evidence } from "../../../agent-server/memory/item-types.ts";
 import { gatesRoom, redactor } from "./gates-fixture.ts";
 import { type MemoryHost, MemoryFolder } from "./memory-folder.ts";
 
@@ -27,7 +27,7 @@ export class PoisoningRoom {
       settings: { snapshots: 6 },
       deps: { gates, scrub: (text) => scrub(text, redactor), verify: (entry) => verify(entry) },
     });
-    const verify = createVerify({ store: host.store, gates });
+    const verify = createQuarantineCheck({ store: host.store, gates });
     const quarantine = createQuarantine({
       storage: host.storage,
       store: host.store,

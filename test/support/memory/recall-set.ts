@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import * as z from "zod";
-import type { ItemImage, MemorySearch, MemoryStore } from "../../../agent-server/memory/types.ts";
+import type { ItemImage, MemorySearch, MemoryStore } from "../../../agent-server/memory/item-types.ts";
 import { corpus, corpusWorkspace } from "./corpus.ts";
 
 const folder = join(import.meta.dirname, "../../fixtures/memory-recall");

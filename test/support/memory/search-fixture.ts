@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { memoryMigrations } from "../../../agent-server/memory/migrations.ts";
-import { createMemoryIndex } from "../../../agent-server/memory/search/index-text.ts";
-import { createMemorySearch } from "../../../agent-server/memory/search/search.ts";
-import { createMemoryStore } from "../../../agent-server/memory/store.ts";
-import type { ItemImage, SearchWish, StoredItem } from "../../../agent-server/memory/types.ts";
+import { createMemoryIndex } from "../../../agent-server/memory/search/text-index.ts";
+import { createMemorySearch } from "../../../agent-server/memory/search/memory-search.ts";
+import { createMemoryStore } from "../../../agent-server/memory/item-store.ts";
+import type { ItemImage, SearchQuery, StoredItem } from "../../../agent-server/memory/item-types.ts";
 import { openStorage } from "../../../agent-server/storage/storage.ts";
 
 export const workspace = "/projects/harbour";
@@ -31,8 +31,8 @@ export function openSearchRoom(of: { readonly texts?: Readonly<Record<string, st
       store.put(id, { ...blank, id, content, ...image }, weight === undefined ? {} : { weight });
     },
     remove: (id: string): void => store.put(id, null),
-    find: (query: string, wish: Partial<SearchWish> = {}, cursor?: string) => search.search(wishOf(query, wish), cursor),
-    ids: (query: string, wish: Partial<SearchWish> = {}): string[] => search.search(wishOf(query, wish)).found.map(({ item }) => item.id),
+    find: (query: string, wish: Partial<SearchQuery> = {}, cursor?: string) => search.search(wishOf(query, wish), cursor),
+    ids: (query: string, wish: Partial<SearchQuery> = {}): string[] => search.search(wishOf(query, wish)).found.map(({ item }) => item.id),
     close(): void {
       storage.close();
       rmSync(dataDir, { recursive: true, force: true });
@@ -40,7 +40,7 @@ export function openSearchRoom(of: { readonly texts?: Readonly<Record<string, st
   };
 }
 
-export function wishOf(query: string, wish: Partial<SearchWish> = {}): SearchWish {
+export function wishOf(query: string, wish: Partial<SearchQuery> = {}): SearchQuery {
   return {
     ...{ query, namespace: null, tags: [], minConfidence: 0, limit: 10, questId: null, now },
     tiers: ["core", "working", "episodic", "archival"],

@@ -1,4 +1,4 @@
-import { reverse, rot13 } from "../../../agent-server/memory/gates/encodings.ts";
+import { reverse, rot13 } from "../../../agent-server/memory/gates/encoded-runs.ts";
 
 const bytes = (text: string): Buffer => Buffer.from(text);
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";

@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { MemoryTarget } from "../../../agent-server/contract/memory.ts";
 import { imageOf, itemOfRow, type ItemRow, sortedJson, targetOf } from "../../../agent-server/memory/item-rows.ts";
-import type { Evidence, GatedEdit } from "../../../agent-server/memory/types.ts";
+import type { Evidence, GatedEdit } from "../../../agent-server/memory/item-types.ts";
 import type { Storage } from "../../../agent-server/storage/storage.ts";
 import { gatesRoom } from "./gates-fixture.ts";
 import { agent, gated, owner, wish } from "./memory-folder.ts";

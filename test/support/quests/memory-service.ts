@@ -1,7 +1,7 @@
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { MemoryItem } from "../../../agent-server/contract/memory.ts";
 import type { Params, Result } from "../../../agent-server/contract/table.ts";
-import type { MemoryByRoad } from "../../../agent-server/tools/tools.ts";
+import type { MemoryService } from "../../../agent-server/tools/tools.ts";
 
 export function anItem(of: Partial<MemoryItem> & Pick<MemoryItem, "id" | "content">): MemoryItem {
   const at = new Date(0).toISOString();
@@ -15,8 +15,8 @@ export function anItem(of: Partial<MemoryItem> & Pick<MemoryItem, "id" | "conten
 
 type Edited = Result<"memory.edit">;
 
-/** A road that writes down what goes by it, and does what the test says of each edit. */
-export function recordingRoad(
+/** A memory service that records its calls, and answers each edit as the test says. */
+export function recordingService(
   onEdit: (params: Params<"memory.edit">) => Partial<Edited> | Error = () => ({}),
   onForget: (id: string) => MemoryItem | null = (id) => anItem({ id, content: id }),
 ) {
@@ -36,7 +36,7 @@ export function recordingRoad(
     },
     ...{ after: content ?? null, confidence: 1, provenance: { source: "user" }, reason: "r" },
   });
-  const road: MemoryByRoad = {
+  const service: MemoryService = {
     begin(params, { by }) {
       calls.push({ name: "begin", by, params });
       return Promise.resolve({ commitId: "commit" });
@@ -96,7 +96,16 @@ export function recordingRoad(
       calls.push({ name: "forget", by, params });
       return Promise.resolve({ commitId: "commit", forgotten: "id" in params ? onForget(params.id) : null, candidates: [] });
     },
-    ...{ rollback: never, promote: never, deny: never, setAside: never, remember: never, export: never, import: never, runJob: never },
+    ...{
+      rollback: never,
+      promote: never,
+      deny: never,
+      quarantineItem: never,
+      remember: never,
+      export: never,
+      import: never,
+      runJob: never,
+    },
   };
-  return { road, calls, edits };
+  return { service, calls, edits };
 }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
-import type { Author, ProposedEdit, StoredItem } from "../../../agent-server/memory/types.ts";
+import type { Author, ProposedEdit, StoredItem } from "../../../agent-server/memory/item-types.ts";
 import { agent, gated, type MemoryHost, MemoryFolder, openGates, owner, wish } from "../../support/memory/memory-folder.ts";
 
 let folder: MemoryFolder;
@@ -392,7 +392,7 @@ describe("a selector", () => {
   it("that no item has names the nearest", () => {
     const refused = problemOf(() => replace("the port of the tests"));
     expect(refused).toMatchObject({ code: "invalid_params", data: { candidates: [{ content: "The tests listen on port 9090." }, {}] } });
-    expect(problemOf(() => replace("zebra")).message).toContain("none comes near");
+    expect(problemOf(() => replace("zebra")).message).not.toContain("Nearest");
   });
 
   it("by id in another target says where the item is", () => {
@@ -549,7 +549,7 @@ describe("caps of core blocks", () => {
     const { commitId } = host.commits.begin(owner, "");
     host.commits.edit(commitId, wish({ op: "insert", target: "core:human", content: "c".repeat(10) }), owner, null);
     const refused = problemOf(() => host.commits.finish(commitId, owner, null));
-    expect(refused.message).toMatch(/human would hold 58 tokens and may hold 50\..*b{20}.*a{20}/);
+    expect(refused.message).toMatch(/human .*\b58\b.*\b50\b.*b{20}.*a{20}/);
     expect(host.commits.get(commitId).status).toBe("open");
     host.commits.edit(commitId, wish({ op: "delete", target: "core:human", selector: "bb" }), owner, null);
     expect(host.commits.finish(commitId, owner, null).diff).toHaveLength(2);
@@ -771,7 +771,7 @@ describe("what the owner said", () => {
     remember("The port is 8080.", said);
     const { outcome, quarantineId } = touch(op, {});
     expect(outcome).toBe("quarantined");
-    expect(host.quarantine.get(quarantineId ?? "")?.why).toContain("You said what stands there");
+    expect(host.quarantine.get(quarantineId ?? "")?.why).toMatch(/message of yours/u);
     expect(texts()).toEqual(["The port is 8080."]);
   });
 

@@ -66,7 +66,7 @@ describe("core blocks", () => {
     expect(human.text).toContain("There is more in USER.md.\n- Prefers tabs.");
     expect(human.tokens).toBeLessThanOrEqual(human.cap);
     expect(human.tokens).toBe(estimateTokens(human.text));
-    expect(human.excluded).toEqual([{ id: "file:USER.md", reason: "The block human may take 400 tokens: not all of the file fits." }]);
+    expect(human.excluded).toEqual([{ id: "file:USER.md", reason: expect.stringMatching(/human .*\b400\b/u) as string }]);
   });
 
   it.each([

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { experienceText, shortLine, summaryByRules, transcript, wordDuration } from "../../../agent-server/memory/episode-texts.ts";
-import type { TimelineMessage } from "../../../agent-server/memory/types.ts";
+import { experienceText, shortLine, summaryByRules, transcript, durationText } from "../../../agent-server/memory/episode-texts.ts";
+import type { TimelineMessage } from "../../../agent-server/memory/item-types.ts";
 
 const message = (role: "user" | "assistant", text: string, at = 0): TimelineMessage => ({
   ...{ id: `m${String(at)}`, questId: "q", workspace: "/projects/a", role, text, createdAt: at },
@@ -18,7 +18,7 @@ describe("a time in words", () => {
     [3_600_000, "1 hour"],
     [3_900_000, "1 hour 5 minutes"],
     [7_260_000, "2 hours 1 minute"],
-  ])("%i ms: %s", (ms, words) => expect(wordDuration(ms)).toBe(words));
+  ])("%i ms: %s", (ms, words) => expect(durationText(ms)).toBe(words));
 });
 
 describe("an experience", () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { MemoryTarget, Provenance } from "../../../agent-server/contract/memory.ts";
-import type { Author, Evidence, ProposedEdit } from "../../../agent-server/memory/types.ts";
+import type { Author, Evidence, ProposedEdit } from "../../../agent-server/memory/item-types.ts";
 import { said } from "../../support/memory/gates-fixture.ts";
 import { loadOrdinary, loadPoisonings, type Poisoning } from "../../support/memory/poisoning-attacks.ts";
 import { secretDisguises } from "../../support/memory/secret-disguises.ts";

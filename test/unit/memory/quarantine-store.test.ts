@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import type { ItemImage, StoredQuarantine } from "../../../agent-server/memory/types.ts";
-import { toQuarantineEntry } from "../../../agent-server/memory/quarantine-entry.ts";
+import type { StoredQuarantine } from "../../../agent-server/memory/commit-types.ts";
+import type { ItemImage } from "../../../agent-server/memory/item-types.ts";
+import { toQuarantineEntry } from "../../../agent-server/memory/quarantine-entry-view.ts";
 import { gated, type MemoryHost, MemoryFolder, owner, wish } from "../../support/memory/memory-folder.ts";
 
 let folder: MemoryFolder;

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { minScore } from "../../../agent-server/memory/search/search.ts";
+import { minScore } from "../../../agent-server/memory/search/memory-search.ts";
 import { type CompilerRoom, openCompilerRoom } from "../../support/memory/compiler-fixture.ts";
 import { corpusWorkspace } from "../../support/memory/corpus.ts";
 import { askCompiled, askSearch, figuresOf, judge, recallNow, recallSet, remember } from "../../support/memory/recall-set.ts";

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CompiledContext, CoreBlockName, MemoryTier } from "../../../../agent-server/contract/memory.ts";
 import { CoreBlockName as Blocks } from "../../../../agent-server/contract/memory.ts";
 import { estimateTokens } from "../../../../agent-server/context/context.ts";
-import { oneLine } from "../../../../agent-server/memory/block-text.ts";
-import { MemorySettings } from "../../../../agent-server/memory/settings.ts";
+import { oneLine } from "../../../../agent-server/memory/core-block-text.ts";
+import { MemorySettings } from "../../../../agent-server/memory/memory-settings.ts";
 import {
   anItem,
   type CompilerRoom,

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { scoreFor } from "../../../../agent-server/memory/compiler/candidates.ts";
+import { scoreFor } from "../../../../agent-server/memory/compiler/prompt-candidates.ts";
 
 it.each([
   ["Which port does the crane scheduler of the harbour listen on in the staging environment?", 0.45],

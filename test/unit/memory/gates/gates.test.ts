@@ -2,10 +2,10 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import "../../../support/properties.ts";
 import { createGates } from "../../../../agent-server/memory/gates/gates.ts";
-import { createOrders } from "../../../../agent-server/memory/gates/orders.ts";
-import { MemorySettings } from "../../../../agent-server/memory/settings.ts";
-import type { Author, ProposedEdit, Verdict } from "../../../../agent-server/memory/types.ts";
-import { gatesRoom, orders, redactor, said, sanitizer } from "../../../support/memory/gates-fixture.ts";
+import { createInstructionRules } from "../../../../agent-server/memory/gates/instruction-rules.ts";
+import { MemorySettings } from "../../../../agent-server/memory/memory-settings.ts";
+import type { Author, ProposedEdit, Verdict } from "../../../../agent-server/memory/item-types.ts";
+import { gatesRoom, instructions, redactor, said, sanitizer } from "../../../support/memory/gates-fixture.ts";
 import { runs } from "../../../support/soak.ts";
 
 const agent: Author = { by: "agent", questId: "q1" };
@@ -237,7 +237,7 @@ describe("the gates", () => {
     const broken = createGates({
       redactor,
       sanitizer,
-      orders,
+      instructions,
       settings: () => MemorySettings.parse({}),
       forbids: () => {
         throw new Error("the soul cannot be read");
@@ -254,7 +254,7 @@ describe("the gates", () => {
     const without = createGates({
       redactor,
       sanitizer,
-      orders: createOrders("/no/such/folder", () => undefined),
+      instructions: createInstructionRules("/no/such/folder", () => undefined),
       settings: () => MemorySettings.parse({}),
       forbids: () => null,
       evidence: () => null,

@@ -20,7 +20,7 @@ describe("working memory past its time", () => {
     const before = room.commits.list({ limit: 10 }).items.length;
     const gone = room.items()[0]?.id;
     room.clock.now += hour;
-    expect((await run()).last).toMatchObject({ status: "run", detail: "1 item was past its time and removed." });
+    expect((await run()).last).toMatchObject({ status: "run", detail: expect.stringContaining("1 expired item") as string });
     expect(room.items().map(({ content }) => content)).toEqual(["still true"]);
     expect(room.found("frobnicator")).toEqual([]);
     expect(room.receipts("memory.expired")).toMatchObject([{ outputs: { items: [gone] }, questId: null }]);
@@ -60,7 +60,7 @@ describe("a long thread", () => {
     room.clock.now += 2 * hour;
     const before = room.items().map(({ id }) => id);
     const { last } = await run();
-    expect(last?.detail).toContain("12 older notes of 1 task became one note.");
+    expect(last?.detail).toContain("12 older notes of 1 task");
     const items = room.items();
     expect(items).toHaveLength(10);
     const summary = items.find(({ kind }) => kind === "summary");

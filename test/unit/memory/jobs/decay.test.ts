@@ -51,7 +51,7 @@ describe("the job", () => {
     room.clock.now += 90 * day;
     const first = await run();
     expect(weights()).toEqual({ "agent's": 0.4, "owner's": 0.8, core: 0.8 });
-    expect(first.last).toMatchObject({ status: "run", detail: expect.stringContaining("Of 2 archival memories 1 count") as string });
+    expect(first.last).toMatchObject({ status: "run", detail: expect.stringContaining("1 of 2 archival items") as string });
     await run();
     await run();
     expect(weights()["agent's"]).toBe(0.4);

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { LancelotError } from "../../../../agent-server/contract/errors.ts";
 import type { CompiledContext } from "../../../../agent-server/contract/memory.ts";
-import type { CompileWish } from "../../../../agent-server/memory/memory.ts";
+import type { CompileQuery } from "../../../../agent-server/memory/memory.ts";
 import { createQuestStore } from "../../../../agent-server/quests/quest-store.ts";
-import { createRecall, objectiveOf } from "../../../../agent-server/quests/memory/recall.ts";
+import { createQuestRecall } from "../../../../agent-server/memory/memory.ts";
+import { objectiveOf, recallQuests } from "../../../../agent-server/quests/memory/recall-quests.ts";
 import { makeFolders, openHost } from "../../../support/quests/harness.ts";
 import { recordingTools } from "../../../support/quests/recording-tools.ts";
 import { scriptedModels } from "../../../support/quests/scripted-models.ts";
@@ -39,7 +40,7 @@ const large = { small: false, contextWindow: 128_000 };
 const small = { small: true, contextWindow: 2_048 };
 
 /** A recall whose memory answers with what `compile` says. */
-function recalling(compile: (wish: CompileWish, call: number) => CompiledContext, enabled = () => true) {
+function recalling(compile: (wish: CompileQuery, call: number) => CompiledContext, enabled = () => true) {
   const store = createQuestStore({ storage: host.storage, emit: () => undefined, now: () => new Date() });
   const questId = store.create({ workspace: folders.workspace, title: "Fix the header", mode: "normal", tokenLimit: 1_000 });
   const say = (text: string) =>
@@ -50,9 +51,9 @@ function recalling(compile: (wish: CompileWish, call: number) => CompiledContext
       turn: { kind: "user", content: [{ type: "text", text }] },
     });
   say("Fix the header, please.");
-  const wishes: CompileWish[] = [];
+  const wishes: CompileQuery[] = [];
   const logged: string[] = [];
-  const recall = createRecall({
+  const recall = createQuestRecall({
     memory: {
       enabled,
       compile: (wish) => {
@@ -60,7 +61,7 @@ function recalling(compile: (wish: CompileWish, call: number) => CompiledContext
         return compile(wish, wishes.length);
       },
     },
-    store,
+    quests: recallQuests(store),
     ledger: host.ledger,
     log: (message) => logged.push(message),
   });
@@ -120,7 +121,7 @@ describe("what a run is told of what is remembered", () => {
     });
     expect(recall.begin(questId, trace)(large)).toBe("");
     expect(recall.begin(questId, trace)(large)).toBe("");
-    expect(notices()).toEqual(["What is remembered could not be looked up, so this task goes on without it."]);
+    expect(notices()).toHaveLength(1);
     expect(logged).toHaveLength(2);
     const failed = host.ledger.search({ questId, limit: 10 }).items.filter(({ actionName }) => actionName === "memory.recall");
     expect(failed.map(({ status }) => status)).toEqual(["failure", "failure"]);

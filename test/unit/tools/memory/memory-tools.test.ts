@@ -101,7 +101,7 @@ describe("a single edit", () => {
     open();
     await insert("Tests need a database.");
     const again = await insert("tests need  a database.");
-    expect(again.text).toContain("remembered already");
+    expect(again.text).toContain("already in memory");
     expect(ids()).toHaveLength(1);
     expect(memory().search({ query: "", limit: 1 }).items[0]?.item.reinforced).toBe(1);
   });
@@ -133,7 +133,7 @@ describe("a single edit", () => {
     open();
     const outcome = await insert("The tests are run with npm test.", { target: "operating_rules" });
     expect(outcome.isError).toBe(false);
-    expect(outcome.text).toContain("waits in quarantine");
+    expect(outcome.text).toMatch(/quarantined \(\w+/iu);
     const [entry] = memory().quarantine({ status: "pending", limit: 5 });
     expect(outcome.text).toContain(entry?.id ?? "?");
     expect(outcome.text).toContain(entry?.why ?? "?");
@@ -292,7 +292,7 @@ describe("taking back and setting aside", () => {
     open();
     await insert("The cache is in /tmp.");
     const [id] = ids();
-    expect((await room.run("memory_quarantine", { target: id, reason: "It is false." })).text).toContain("waits in quarantine");
+    expect((await room.run("memory_quarantine", { target: id, reason: "It is false." })).text).toMatch(/^Quarantined: .*quarantine_/u);
     expect(ids()).toEqual([]);
     await insert("The owner prefers tabs over spaces.", { provenance: "message:m1" });
     const outcome = await room.run("memory_quarantine", { target: ids()[0], reason: "I do not like it." });
@@ -329,13 +329,13 @@ describe("the look afterwards", () => {
     );
     await insert("The build is fast.");
     await room.tools.verifications.settle("q1", { timeoutMs: 20_000 });
-    expect(room.tools.verifications.takeFailures("q1")).toContain("does not hold what was written");
+    expect(room.tools.verifications.takeFailures("q1")).toContain("differs from what was written");
   });
 
   it("is content with a later change by somebody else", async () => {
     open();
     await insert("The build is fast.");
-    memory().setAside({ id: ids()[0] ?? "" }, "x", { by: "owner", questId: null });
+    memory().quarantineItem({ id: ids()[0] ?? "" }, "x", { by: "owner", questId: null });
     await room.tools.verifications.settle("q1", { timeoutMs: 20_000 });
     expect(room.tools.verifications.takeFailures("q1")).toBe("");
   });

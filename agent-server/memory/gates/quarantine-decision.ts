@@ -1,9 +1,0 @@
-import type { Passing } from "./verdict.ts";
-
-/** The last gate: why an edit waits for the owner; null when it may be stored. Only the owner changes a core block. */
-export function needsOwner({ edit, author, why, verified }: Passing): string | null {
-  if (!edit.target.startsWith("core:") || author.by === "owner") return why;
-  const who = author.by === "agent" ? "The agent" : "Lancelot";
-  const what = verified ? "what you said" : "what it concluded by itself";
-  return [`${who} may not change a core block without you; it goes by ${what}.`, ...(why === null ? [] : [why])].join(" ");
-}

@@ -1,0 +1,62 @@
+import { createOwnerCommands, type Memory } from "../../memory/memory.ts";
+import type { Log } from "../../security/security.ts";
+import type { MemoryService } from "../../tools/tools.ts";
+import type { MessagesOfOthers } from "../foreign-messages.ts";
+import { notice, toldToModel } from "../notices.ts";
+import { ownersText } from "../quest-page.ts";
+import type { Run } from "../quest-run.ts";
+import type { QuestStore, StoredMessage } from "../quest-store.ts";
+import { memoryActions } from "./memory-actions.ts";
+
+const undoHint = "\n\nTo undo it: War Room → Memory → Commits → Roll back.";
+
+export interface OwnerMemoryCommands {
+  /**
+   * Runs the memory commands in messages that the model has not answered, and shows the result. When the run began with a message that
+   * holds nothing else, the result is its answer and no model is called.
+   */
+  run(run: Run): Promise<void>;
+}
+
+/** Memory commands of a quest's messages. After a crash a message may run again, which memory takes as a confirmation. */
+export function createOwnerMemoryCommands(deps: {
+  memory: Pick<Memory, "enabled" | "placeOf" | "meant" | "search"> | undefined;
+  service: () => MemoryService | null;
+  store: QuestStore;
+  /** Messages that were sent without the owner token. */
+  others: Pick<MessagesOfOthers, "has">;
+  log: Log;
+}): OwnerMemoryCommands {
+  const { store } = deps;
+  const execute = createOwnerCommands(deps);
+  return {
+    async run({ questId, receiptId, begunBy, controller: { signal } }) {
+      const service = deps.service();
+      const messages = unanswered(store.messages(questId));
+      const actions = service === null ? null : memoryActions(service, { by: "owner", questId, parentId: receiptId, signal });
+      for (const { message } of messages) {
+        if (message.parts.some((part) => part.type === "notice" && part.action === "open_memory")) continue;
+        const { id } = message;
+        const report = await execute({ id, text: ownersText(message), questId, isOwner: !deps.others.has(id), signal }, actions);
+        if (report === null) continue;
+        const shown = notice(report.level, report.text + (report.isChanged ? undoHint : ""), "open_memory");
+        if (report.isWholeMessage && begunBy === id && messages.at(-1)?.message.id === id) {
+          store.addMessage({
+            questId,
+            role: "assistant",
+            parts: [shown],
+            turn: { kind: "assistant", content: [{ type: "text", text: toldToModel(shown) }], cut: null, altered: [] },
+          });
+        } else store.saveMessage({ ...message, parts: [...message.parts, shown] });
+      }
+    },
+  };
+}
+
+/** The owner's messages since the model last answered. */
+function unanswered(messages: readonly StoredMessage[]): StoredMessage[] {
+  const answered = messages.findLastIndex(({ turn }) => turn?.kind === "assistant");
+  return messages
+    .slice(answered + 1)
+    .filter(({ message, turn }) => message.role === "user" && turn?.kind === "user" && ownersText(message).trim() !== "");
+}
