@@ -7,7 +7,7 @@ import type { Segment } from "./segment-file.ts";
 import { readSettings, RetentionSettings } from "./settings.ts";
 
 /** Milliseconds after the start, and between two looks. */
-const firstLook = 90_000;
+const scanBefore = 90_000;
 const everyLook = 3_600_000;
 
 /** Seals by itself what is past its time (config/receipts.yaml). */
@@ -76,7 +76,7 @@ export function createRetention(deps: {
     }
     timer = stop.signal.aborted ? null : setTimeout(() => void look(), everyLook).unref();
   };
-  let timer: NodeJS.Timeout | null = setTimeout(() => void look(), firstLook).unref();
+  let timer: NodeJS.Timeout | null = setTimeout(() => void look(), scanBefore).unref();
   const clear = (): void => {
     if (timer !== null) clearTimeout(timer);
     timer = null;

@@ -3,7 +3,7 @@ import { statSync } from "node:fs";
 import { relative, sep } from "node:path";
 import { LancelotError } from "../contract/errors.ts";
 import type { ProviderHealth, SandboxState } from "../contract/providers.ts";
-import { ask, EngineSilent, unavailable, wordsOf } from "./container/engine-call.ts";
+import { ask, EngineSilent, unavailable, engineMessage } from "./container/engine-call.ts";
 import { notBegun, NotRunning, runCommand } from "./container/container-command.ts";
 import { findImage, makeImage, type WantedImage, wantedImage } from "./container/container-image.ts";
 import { insidePath, planMounts } from "./container/container-mounts.ts";
@@ -73,7 +73,7 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     const kind = grant === null ? "plain" : "network";
     let warm: WarmContainer;
     try {
-      warm = await orStopped(pool.acquire(kind, grant?.socketPath ?? null), command.signal);
+      warm = await raceWithStop(pool.acquire(kind, grant?.socketPath ?? null), command.signal);
     } catch (error) {
       if (error instanceof EngineSilent && !command.signal.aborted && pool.engine !== null) pool.lose(pool.engine);
       throw error;
@@ -104,7 +104,7 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     try {
       const target = wanted();
       showImage({ state: "building", message: null });
-      const engine = await orStopped(pool.reach(), stop.signal);
+      const engine = await raceWithStop(pool.reach(), stop.signal);
       const both = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
       await makeImage(engine, target, both, (message) => showImage({ message }));
       const made = await findImage(engine, target);
@@ -113,7 +113,7 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
       // What is warm runs the image before.
       pool.retireAll();
     } catch (error) {
-      showImage({ state: "failed", message: error instanceof LancelotError ? error.message : wordsOf(error) });
+      showImage({ state: "failed", message: error instanceof LancelotError ? error.message : engineMessage(error) });
       throw asUnavailable(error);
     } finally {
       state.building = null;
@@ -137,7 +137,7 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     async probe(signal) {
       try {
         usable();
-        const engine = await orStopped(pool.reach(), signal);
+        const engine = await raceWithStop(pool.reach(), signal);
         planMounts({ workspace: deps.workspace, protectedPaths: [], hidden: [], platform: deps.platform });
         const found = await findImage(engine, wanted(), signal);
         if (state.building === null && (found !== null || image.state !== "failed"))
@@ -149,7 +149,7 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
             "Choose Build image, or name an image you have in config/sandbox.yaml.",
           );
         // Whether an engine elsewhere sees this workspace is known when it has mounted it.
-        if (engine.remote) await orStopped(pool.acquire("plain", null), signal);
+        if (engine.remote) await raceWithStop(pool.acquire("plain", null), signal);
         if (found.outdated)
           return health("degraded", "The image was built from another Dockerfile than the one there is now.", "Choose Build image.");
         if (engine.unenforced.length > 0)
@@ -229,14 +229,14 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
 }
 
 /** What others wait for too goes on; who was stopped waits no more. @throws EngineSilent */
-async function orStopped<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+async function raceWithStop<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   return ask(() => work, 120_000, signal);
 }
 
 function asUnavailable(error: unknown): LancelotError {
   if (error instanceof LancelotError) return error;
   const cause = error instanceof NotRunning ? error.cause : error;
-  return unavailable(`Commands cannot be run in a container now: ${wordsOf(cause)}`, error);
+  return unavailable(`Commands cannot be run in a container now: ${engineMessage(cause)}`, error);
 }
 
 /** Runs at most `most` at once; the others wait their turn. */

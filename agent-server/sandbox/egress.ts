@@ -83,7 +83,7 @@ export function createEgressProxy(deps: {
   let onSocket: Promise<Server> | null = null;
   let onLoopback: Promise<Server> | null = null;
 
-  function leaveOf(request: IncomingMessage): Leave | null {
+  function grantOf(request: IncomingMessage): Leave | null {
     const [scheme, encoded = ""] = (request.headers["proxy-authorization"] ?? "").split(" ");
     if (scheme?.toLowerCase() !== "basic") return null;
     const given = Buffer.from(
@@ -97,7 +97,7 @@ export function createEgressProxy(deps: {
 
   async function tunnel(request: IncomingMessage, client: Duplex, head: Buffer): Promise<void> {
     client.on("error", () => client.destroy());
-    const leave = leaveOf(request);
+    const leave = grantOf(request);
     if (leave === null) return refuse(client, 407, "This command was not given the network.", askForIt);
     const host =
       /^([^:[\]]+|\[[0-9a-f:.]+\]):\d{1,5}$/i
@@ -148,7 +148,7 @@ export function createEgressProxy(deps: {
     const { createServer } = process.getBuiltinModule("node:http");
     const server = createServer({ maxHeaderSize: 16_384, headersTimeout: 10_000, requestTimeout: 10_000 }, (request, response) => {
       // Everything that is no CONNECT: requests in the open.
-      const leave = leaveOf(request);
+      const leave = grantOf(request);
       const address = request.url ?? "";
       const host = URL.canParse(address) ? new URL(address).hostname : "";
       leave?.tell({ host, allowed: false, bytes: 0, reason: "It was not encrypted." });

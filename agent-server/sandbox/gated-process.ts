@@ -7,7 +7,7 @@ import type { ShellCommand, ShellResult } from "./shell-provider.ts";
 /** Longest text kept of what was said before the command began. */
 const maxProblem = 4_000;
 /** What the shell inside says on descriptor 4 when something runs on after the command. */
-export const leftBehind = "left";
+export const leftoverMarker = "left";
 /** Milliseconds for everything to stand ready, and for the last output after the end. */
 const readyWithin = 15_000;
 const lastOutputWithin = 2_000;
@@ -152,7 +152,7 @@ export async function runGated(command: ShellCommand, how: GatedProcess): Promis
     ended,
     outputBytes,
     durationMs: performance.now() - state.begunAt,
-    leftovers: leftovers || reported.includes(leftBehind),
+    leftovers: leftovers || reported.includes(leftoverMarker),
   };
 }
 

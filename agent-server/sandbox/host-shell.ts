@@ -7,8 +7,8 @@ import { LancelotError } from "../contract/errors.ts";
 import type { ProviderHealth } from "../contract/providers.ts";
 import { commandEnvironment } from "./command-environment.ts";
 import { runGated } from "./gated-process.ts";
-import { markName, standGuard } from "./host/process-guard.ts";
-import { endTree, signalQuietly } from "./host/process-tree.ts";
+import { markName, startProcessGuard } from "./host/process-guard.ts";
+import { killProcessTree, signalQuietly } from "./host/process-tree.ts";
 import { folderInside } from "./os/mount-layout.ts";
 import { createPipeMaker } from "./output-pipes.ts";
 import type { ShellProvider } from "./shell-provider.ts";
@@ -84,13 +84,13 @@ export function createHostShell(deps: {
           detached: true,
           pipes,
           async onReady(child) {
-            guards.push(await standGuard(child.pid ?? 0, `${markName}=${mark}`));
+            guards.push(await startProcessGuard(child.pid ?? 0, `${markName}=${mark}`));
           },
           kill(child) {
             if (child.pid !== undefined) signalQuietly(-child.pid, "SIGKILL");
           },
           async gone(child) {
-            const leftovers = child.pid === undefined ? false : await endTree(child.pid, `${markName}=${mark}`);
+            const leftovers = child.pid === undefined ? false : await killProcessTree(child.pid, `${markName}=${mark}`);
             for (const guard of guards) guard.stdin?.end("over\n");
             return { leftovers };
           },

@@ -3,7 +3,7 @@ import { constants, createReadStream, realpathSync, type Stats } from "node:fs";
 import { type FileHandle, link, lstat, mkdir, open, readlink, realpath, rename, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { LancelotError } from "../contract/errors.ts";
-import { formatBytes } from "./text/bounds.ts";
+import { formatBytes } from "./text/output-bounds.ts";
 import { errno, fileError } from "./file-errors.ts";
 
 /** A file as named to people, and where the gate said it is. Only the second is ever opened. */

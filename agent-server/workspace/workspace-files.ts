@@ -1,9 +1,9 @@
 import type { AskEditor } from "../contract/editor.ts";
 import { LancelotError } from "../contract/errors.ts";
 import { changeMode, type FilePath, hashFile, readWhole, removeFile, statPath, writeAtomic } from "./file-operations.ts";
-import { formatBytes } from "./text/bounds.ts";
+import { formatBytes } from "./text/output-bounds.ts";
 import { decodeText, type Encoding, encodeText, sha256, utf8 } from "./text/encoding.ts";
-import { describeBytes } from "./text/window.ts";
+import { describeBytes } from "./text/line-window.ts";
 
 /** How an effect left a file, where that is not simply as planned. */
 export type FileOutcome =

@@ -2,7 +2,7 @@ import { sep } from "node:path";
 import type { SearchMatch } from "../contract/tools.ts";
 import type { Governance } from "../governance/governance.ts";
 import { baseArgs, runRipgrep } from "./ripgrep.ts";
-import { cutLine } from "./text/bounds.ts";
+import { cutLine } from "./text/output-bounds.ts";
 import { globFilter } from "./text/glob.ts";
 
 /** Files read for `files`; more would not be typed for anyway. */

@@ -5,7 +5,7 @@ import * as z from "zod";
 import type { ShellCommand, ShellResult } from "../shell-provider.ts";
 import { ask, EngineSilent, isId, statusOf } from "./engine-call.ts";
 import { watchGrowth } from "./disk-usage.ts";
-import { endCommand, endLeftovers, pause } from "./process-termination.ts";
+import { killCommand, killOrphanedProcesses, pause } from "./process-termination.ts";
 import { createFrames } from "./stream-frames.ts";
 import { runVariable } from "./container-scripts.ts";
 import type { WarmContainer } from "./warm-container.ts";
@@ -63,7 +63,7 @@ interface Begun {
 async function begin(deps: CommandDeps, command: ShellCommand, mark: string): Promise<Begun | null> {
   const { warm } = deps;
   let exec: Dockerode.Exec;
-  const killsBefore = warm.keeper.killsForMemory().catch(() => null);
+  const killsBefore = warm.supervisor.killsForMemory().catch(() => null);
   try {
     exec = await ask(
       (abortSignal) =>
@@ -139,7 +139,7 @@ async function follow(deps: CommandDeps, command: ShellCommand, mark: string, be
   try {
     why = await Promise.race([
       asked,
-      warm.keeper.over.then(() => "lost" as const),
+      warm.supervisor.over.then(() => "lost" as const),
       streamOver.then(() => ended(look, () => state.over)),
       ended(look, () => state.over, looks.first),
     ]);
@@ -155,11 +155,11 @@ async function follow(deps: CommandDeps, command: ShellCommand, mark: string, be
     await quiet();
     exitCode = look.exitCode;
     outcome = await outcomeOf(warm, begun, exitCode);
-    leftovers = await endLeftovers(warm, mark);
+    leftovers = await killOrphanedProcesses(warm, mark);
   } else {
-    const known = why === "lost" && !warm.keeper.alive;
+    const known = why === "lost" && !warm.supervisor.alive;
     // Nobody says that it is over: not what was asked for.
-    if (!known && !(await endCommand(warm, mark, async () => stream === null || (await look.over()) !== false))) why = "lost";
+    if (!known && !(await killCommand(warm, mark, async () => stream === null || (await look.over()) !== false))) why = "lost";
     outcome = why === "lost" ? await outcomeOf(warm, begun, null) : why === "disk" ? "stopped" : why;
   }
   await quiet();
@@ -182,13 +182,13 @@ async function follow(deps: CommandDeps, command: ShellCommand, mark: string, be
 async function outcomeOf(warm: WarmContainer, begun: Begun, exitCode: number | null): Promise<ShellResult["ended"]> {
   if (exitCode === 0) return "exit";
   const before = await begun.killsBefore;
-  const now = before === null ? null : await warm.keeper.killsForMemory().catch(() => null);
+  const now = before === null ? null : await warm.supervisor.killsForMemory().catch(() => null);
   if (before !== null && now !== null && now > before) return "memory";
   // Killed: by itself, or with its container, maybe for memory. The engine tells of these beside the end of the process, in no order.
   if (exitCode === 137 || exitCode === null) {
     const until = performance.now() + memoryWords;
-    while (warm.keeper.alive && warm.outOfMemoryAt < begun.at && performance.now() < until) await pause(10);
-    if (!warm.keeper.alive && warm.outOfMemoryAt < begun.at) return "lost";
+    while (warm.supervisor.alive && warm.outOfMemoryAt < begun.at && performance.now() < until) await pause(10);
+    if (!warm.supervisor.alive && warm.outOfMemoryAt < begun.at) return "lost";
   }
   if (warm.outOfMemoryAt >= begun.at) return "memory";
   return exitCode === null ? "lost" : "exit";

@@ -3,7 +3,7 @@ import { inspect } from "node:util";
 import type Dockerode from "dockerode";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { ask, unavailable, wordsOf } from "./engine-call.ts";
+import { ask, unavailable, engineMessage } from "./engine-call.ts";
 import { type DiscoveryDeps, type EngineAddress, type EngineEndpoint, findEndpoints } from "./engine-endpoint.ts";
 import { openTunnel, type Tunnel } from "./ssh-tunnel.ts";
 
@@ -109,7 +109,7 @@ async function connect(endpoint: EngineEndpoint, deps: DiscoveryDeps, signal?: A
     if (error instanceof LancelotError) throw error;
     if (error instanceof z.ZodError)
       throw unavailable(`What listens at ${endpoint.via} does not answer as a container engine does. Check the address.`, error);
-    const said = wordsOf(error);
+    const said = engineMessage(error);
     const why = /EACCES|EPERM|permission denied/i.test(said)
       ? "this user may not use it: add yourself to the group docker, or use Podman or rootless Docker"
       : /ECONNREFUSED|ENOENT/.test(said)

@@ -3,7 +3,7 @@ import { existsSync, lstatSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import type { SandboxState } from "../../contract/providers.ts";
-import { ask, statusOf, unavailable, wordsOf } from "./engine-call.ts";
+import { ask, statusOf, unavailable, engineMessage } from "./engine-call.ts";
 import type { Engine } from "./container-engine.ts";
 
 type ImageState = SandboxState["image"];
@@ -125,7 +125,7 @@ export async function makeImage(engine: Engine, wanted: WantedImage, signal: Abo
     failure = tell(rest, said) ?? failure;
   } catch (error) {
     if (signal.aborted) throw unavailable("The build was stopped.", error);
-    throw failed(wordsOf(error), error);
+    throw failed(engineMessage(error), error);
   }
   if (signal.aborted) throw unavailable("The build was stopped.");
   if (failure !== null) throw failed(failure);

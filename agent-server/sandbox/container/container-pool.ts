@@ -5,7 +5,7 @@ import { limitsOf, type SandboxSettings } from "../sandbox-settings.ts";
 import type { ContainerDeps } from "./container-deps.ts";
 import { ask, unavailable } from "./engine-call.ts";
 import { connectEngine, type Engine } from "./container-engine.ts";
-import { labels, removeLeftovers } from "./orphaned-containers.ts";
+import { labels, removeOrphanedContainers } from "./orphaned-containers.ts";
 import { type MountPlan, planMounts } from "./container-mounts.ts";
 import { startContainer, type WarmContainer } from "./warm-container.ts";
 
@@ -59,7 +59,7 @@ export function createPool(deps: PoolDeps): Pool {
     const engine = await connectEngine({ env: deps.env, home: deps.home, platform: deps.platform, owners: deps.usable().engine });
     state.engine = engine;
     const mine = new Set([...containers.values(), ...retired].map(({ id }) => id));
-    await removeLeftovers({ engine, hostId: deps.hostId, data, hostAlive: deps.hostAlive, mine, folder });
+    await removeOrphanedContainers({ engine, hostId: deps.hostId, data, hostAlive: deps.hostAlive, mine, folder });
     deps.changed();
     return engine;
   }
@@ -101,7 +101,7 @@ export function createPool(deps: PoolDeps): Pool {
       throw unavailable("The sandbox is closed.");
     }
     containers.set(kind, warm);
-    void warm.keeper.over.then(() => {
+    void warm.supervisor.over.then(() => {
       if (containers.get(kind) === warm) containers.delete(kind);
       deps.changed();
     });
@@ -119,7 +119,7 @@ export function createPool(deps: PoolDeps): Pool {
     const wanted = [plan.fingerprint, settings, deps.image(), egressSocket === null ? null : identity(egressSocket)];
     const fingerprint = short(JSON.stringify(wanted));
     const warm = containers.get(kind);
-    if (warm !== undefined && warm.keeper.alive && warm.fingerprint === fingerprint) return warm;
+    if (warm !== undefined && warm.supervisor.alive && warm.fingerprint === fingerprint) return warm;
     if (warm !== undefined) retire(kind, warm);
     const begun = starting.get(kind) ?? start(kind, { ...plan, fingerprint }, egressSocket).finally(() => starting.delete(kind));
     starting.set(kind, begun);
@@ -144,7 +144,7 @@ export function createPool(deps: PoolDeps): Pool {
   function lose(engine: Engine): void {
     if (state.engine !== engine) return;
     state.engine = null;
-    for (const warm of [...containers.values(), ...retired]) warm.keeper.close();
+    for (const warm of [...containers.values(), ...retired]) warm.supervisor.close();
     containers.clear();
     retired.clear();
     engine.close();

@@ -4,7 +4,7 @@ export const egressPath = "/run/lancelot/egress.sock";
 /** Port of the loopback of a container whose commands may use the network. */
 export const proxyPort = 3128;
 /** Who the container's own process is: neither root nor whoever commands run as, so that they can neither end nor trace it. */
-export const keeper = 65_533;
+export const supervisor = 65_533;
 /** In the environment of everything a command starts. */
 export const runVariable = "LANCELOT_RUN";
 
@@ -56,7 +56,7 @@ done`;
  * because this host does, \`read\` ends, and with this process everything in the container. Built-in commands alone: nothing is started
  * to answer, so it answers when no process can be started any more.
  */
-export function keeperScript(network: boolean): string {
+export function supervisorScript(network: boolean): string {
   return `umask 0
 mkdir -p /tmp/home 2>/dev/null
 forwarder=ready
@@ -90,13 +90,13 @@ done`;
 }
 
 /** Ends everything of the user it runs as but itself, at once: nothing can be started in between. */
-export const endAll = "kill -9 -1";
+export const killAllScript = "kill -9 -1";
 
 /**
  * Ends what one command started, by the mark in its environment, and whatever has neither a mark nor a parent any more. Its first
  * argument is the mark. Built-ins alone. Says a line for each that was ended.
  */
-export const endMarked = `
+export const killMarkedScript = `
 for at in /proc/[0-9]*; do
   pid=\${at#/proc/}
   if [ "$pid" = 1 ] || [ "$pid" = $$ ]; then continue; fi

@@ -1,7 +1,7 @@
 import type Dockerode from "dockerode";
 import type { SandboxLimits } from "../shell-provider.ts";
 import type { Engine } from "./container-engine.ts";
-import { egressPath, keeper, keeperScript, noncePath } from "./container-scripts.ts";
+import { egressPath, supervisor, supervisorScript, noncePath } from "./container-scripts.ts";
 
 export interface SpecDeps {
   readonly engine: Engine;
@@ -35,9 +35,9 @@ export function containerSpec(deps: SpecDeps): Dockerode.ContainerCreateOptions 
     Image: deps.image,
     // Not the image's own: what it would start is nobody's choice here.
     Entrypoint: ["/bin/sh"],
-    Cmd: ["-c", keeperScript(deps.egressSocket !== null)],
+    Cmd: ["-c", supervisorScript(deps.egressSocket !== null)],
     Healthcheck: { Test: ["NONE"] },
-    User: `${keeper}:${keeper}`,
+    User: `${supervisor}:${supervisor}`,
     WorkingDir: "/",
     Env: environment,
     Labels: deps.labels,

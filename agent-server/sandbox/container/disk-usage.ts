@@ -5,7 +5,7 @@ import { join } from "node:path";
 /** Ends what takes the whole disk even where the workspace does not show it: files that are deleted and still open. */
 const certainly = 3;
 /** Milliseconds: a fast disk takes some 100 MB in this time, and a look costs microseconds. */
-const lookEvery = 40;
+const checkEvery = 40;
 
 /**
  * Calls `exceeded` once a command has added more than `limit` bytes to the workspace. Free space is looked at often, because it costs
@@ -22,7 +22,7 @@ export function watchGrowth(workspace: string, limit: number, exceeded: () => vo
   const watch = async () => {
     const before = await free();
     while (!state.over) {
-      await new Promise((resolve) => setTimeout(resolve, lookEvery).unref());
+      await new Promise((resolve) => setTimeout(resolve, checkEvery).unref());
       const gone = before - (await free());
       // Looked at again only when half as much more is gone, so that somebody else's download costs few walks.
       if (state.over || gone < limit || gone < state.checked * 1.5) continue;

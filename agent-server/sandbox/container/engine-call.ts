@@ -10,7 +10,7 @@ export function statusOf(error: unknown): number | null {
 }
 
 /** The engine's own words for a refusal, one line without its prefix. */
-export function wordsOf(error: unknown): string {
+export function engineMessage(error: unknown): string {
   const json = (error as { json?: { message?: unknown } } | null)?.json;
   const words = typeof json?.message === "string" ? json.message : error instanceof Error ? error.message : String(error);
   return (words.split("\n")[0] ?? "")
@@ -42,7 +42,7 @@ export async function ask<T>(call: (abortSignal: AbortSignal) => Promise<T>, ms:
     return await Promise.race([late, call(stop.signal)]);
   } catch (error) {
     if (error instanceof EngineSilent || error instanceof LancelotError || statusOf(error) !== null) throw error;
-    throw new EngineSilent(wordsOf(error), { cause: error });
+    throw new EngineSilent(engineMessage(error), { cause: error });
   } finally {
     clearTimeout(clock);
     signal?.removeEventListener("abort", stopped);

@@ -7,7 +7,7 @@ import { removeContainer } from "./warm-container.ts";
 /** Labels by which our containers are known: whose data folder, which host, which workspace. */
 export const labels = { data: "lancelot.data", host: "lancelot.host", workspace: "lancelot.workspace" } as const;
 
-export interface LeftoverDeps {
+export interface OrphanCleanupDeps {
   readonly engine: Engine;
   readonly hostId: string;
   /** Hosts of another data folder are not known here, so their containers are left alone. */
@@ -20,7 +20,7 @@ export interface LeftoverDeps {
 }
 
 /** Removes containers of hosts that are gone, and of this one that it knows no more. A container ends with its host by itself; this is for the case that its engine went first. Never throws. */
-export async function removeLeftovers(deps: LeftoverDeps, signal?: AbortSignal): Promise<void> {
+export async function removeOrphanedContainers(deps: OrphanCleanupDeps, signal?: AbortSignal): Promise<void> {
   const gone = (host: string | undefined) => host !== undefined && host !== deps.hostId && !deps.hostAlive(host);
   try {
     const filters = { label: [`${labels.data}=${deps.data}`] };

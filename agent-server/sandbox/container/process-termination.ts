@@ -1,5 +1,5 @@
 import { ask } from "./engine-call.ts";
-import { endAll, endMarked } from "./container-scripts.ts";
+import { killAllScript, killMarkedScript } from "./container-scripts.ts";
 import { commandsOwn, type WarmContainer } from "./warm-container.ts";
 
 /** How long what was killed may take to be gone, ms. */
@@ -10,7 +10,7 @@ const killWithin = 3_000;
  * Makes sure that nothing of the command with this mark is left in the container.
  * @returns whether something was
  */
-export async function endLeftovers(warm: WarmContainer, mark: string): Promise<boolean> {
+export async function killOrphanedProcesses(warm: WarmContainer, mark: string): Promise<boolean> {
   try {
     let left = await leftOf(warm, mark);
     // What is just ending takes a moment to be noticed.
@@ -19,7 +19,7 @@ export async function endLeftovers(warm: WarmContainer, mark: string): Promise<b
       left = await leftOf(warm, mark);
     }
     if (left === 0) return false;
-    await endCommand(warm, mark, () => Promise.resolve(true));
+    await killCommand(warm, mark, () => Promise.resolve(true));
     return true;
   } catch {
     // It cannot be asked: it is taken down, and what is in it with it.
@@ -34,16 +34,16 @@ export async function endLeftovers(warm: WarmContainer, mark: string): Promise<b
  * @param over whether the command's own process is over
  * @returns false when nobody says that it is over
  */
-export async function endCommand(warm: WarmContainer, mark: string, over: () => Promise<boolean>): Promise<boolean> {
+export async function killCommand(warm: WarmContainer, mark: string, over: () => Promise<boolean>): Promise<boolean> {
   try {
     for (let round = 0; round < 3; round += 1) {
       const done = await warm.alone(mark, async () => {
-        await shell(warm, endAll, []);
+        await shell(warm, killAllScript, []);
         return gone(warm, mark, over);
       });
       if (done === true) return true;
       if (done === null) {
-        await shell(warm, endMarked, [mark]);
+        await shell(warm, killMarkedScript, [mark]);
         if (await gone(warm, mark, over)) return true;
       }
     }
@@ -67,7 +67,7 @@ async function gone(warm: WarmContainer, mark: string, over: () => Promise<boole
  * container's own process sees neither the others' environment nor what began them.
  */
 async function leftOf(warm: WarmContainer, mark: string): Promise<number> {
-  const processes = commandsOwn(await warm.keeper.processes());
+  const processes = commandsOwn(await warm.supervisor.processes());
   if (warm.active.size === 0 || (warm.active.size === 1 && warm.active.has(mark))) return processes.length;
   return processes.filter(({ parent }) => parent === 1).length;
 }

@@ -5,18 +5,18 @@ import type { Duplex } from "node:stream";
 import type Dockerode from "dockerode";
 import * as z from "zod";
 import type { SandboxLimits } from "../shell-provider.ts";
-import { ask, EngineSilent, isId, statusOf, unavailable, wordsOf } from "./engine-call.ts";
+import { ask, EngineSilent, isId, statusOf, unavailable, engineMessage } from "./engine-call.ts";
 import type { Engine } from "./container-engine.ts";
-import { createKeeper, type Keeper } from "./container-keeper.ts";
+import { createSupervisor, type Supervisor } from "./container-supervisor.ts";
 import type { MountPlan } from "./container-mounts.ts";
-import { keeper as keeperUser } from "./container-scripts.ts";
+import { supervisor as supervisorUser } from "./container-scripts.ts";
 import { containerSpec } from "./container-spec.ts";
 
 /** A container that waits for commands. */
 export interface WarmContainer {
   readonly id: string;
   readonly engine: Engine;
-  readonly keeper: Keeper;
+  readonly supervisor: Supervisor;
   readonly startedAt: number;
   /** Of the mounts it was started with. */
   readonly fingerprint: string;
@@ -65,7 +65,7 @@ export async function startContainer(deps: WarmDeps, signal?: AbortSignal): Prom
   const nonceFile = join(deps.folder, nonce);
   writeFileSync(nonceFile, `${nonce}\n`, { mode: 0o644 });
   let container: Dockerode.Container | null = null;
-  let keeper: Keeper | null = null;
+  let supervisor: Supervisor | null = null;
   try {
     const spec = containerSpec({ ...deps, mounts: deps.plan.mounts, nonceFile });
     // By a name of ours: what was created is found again whatever the answer was.
@@ -79,9 +79,9 @@ export async function startContainer(deps: WarmDeps, signal?: AbortSignal): Prom
       startWithin,
       signal,
     );
-    keeper = createKeeper(stream);
+    supervisor = createSupervisor(stream);
     await ask((abortSignal) => created.start({ abortSignal }), startWithin, signal);
-    const about = await keeper.about();
+    const about = await supervisor.about();
     if (about.nonce !== nonce)
       throw unavailable(
         "The container engine mounts files of another machine, so commands cannot work on this workspace. Use an engine that runs here.",
@@ -90,12 +90,12 @@ export async function startContainer(deps: WarmDeps, signal?: AbortSignal): Prom
       throw unavailable(
         `The folder /tmp of the image ${deps.image} cannot be written to. Name another image in config/sandbox.yaml (image).`,
       );
-    if (deps.platform === "linux") checkMounts(deps.plan, await keeper.mounts());
-    const warm = createWarm(deps, created, id, keeper, about);
+    if (deps.platform === "linux") checkMounts(deps.plan, await supervisor.mounts());
+    const warm = createWarm(deps, created, id, supervisor, about);
     watchEvents(engine.docker, id, warm);
     return warm.container;
   } catch (error) {
-    keeper?.close();
+    supervisor?.close();
     if (container !== null) await removeContainer(container);
     throw refusal(deps, error);
   } finally {
@@ -107,7 +107,7 @@ function createWarm(
   deps: WarmDeps,
   container: Dockerode.Container,
   id: string,
-  keeper: Keeper,
+  supervisor: Supervisor,
   about: { shell: string; forwarder: boolean },
 ) {
   const state = { outOfMemoryAt: -1, gate: null as Promise<unknown> | null };
@@ -115,7 +115,7 @@ function createWarm(
   const warm: WarmContainer = {
     id,
     engine: deps.engine,
-    keeper,
+    supervisor,
     startedAt: Date.now(),
     fingerprint: deps.plan.fingerprint,
     shell: about.shell,
@@ -140,7 +140,7 @@ function createWarm(
       }
     },
     async remove() {
-      keeper.close();
+      supervisor.close();
       return removeContainer(container);
     },
   };
@@ -159,7 +159,7 @@ function watchEvents(docker: Dockerode, id: string, warm: ReturnType<typeof crea
         if (said.success && (said.data.Action ?? said.data.status) === "oom") warm.outOfMemory();
       }
     });
-    await warm.container.keeper.over;
+    await warm.container.supervisor.over;
     events.destroy();
   };
   listen().catch(() => {});
@@ -212,7 +212,7 @@ const plain = (text: string): string =>
 
 function refusal(deps: WarmDeps, error: unknown): unknown {
   if (!(error instanceof EngineSilent) && statusOf(error) === null) return error;
-  const said = wordsOf(error);
+  const said = engineMessage(error);
   if (statusOf(error) === 404 && /no such image|image not known|not found/i.test(said))
     return unavailable(
       `The image ${deps.image} is not there. Choose Build image, or name another one in config/sandbox.yaml (image).`,
@@ -229,5 +229,5 @@ function refusal(deps: WarmDeps, error: unknown): unknown {
 }
 
 /** Processes of commands: everything that is not the container's own. */
-export const commandsOwn = (processes: Awaited<ReturnType<Keeper["processes"]>>) =>
-  processes.filter((process) => process.pid !== 1 && process.uid !== keeperUser && !process.over);
+export const commandsOwn = (processes: Awaited<ReturnType<Supervisor["processes"]>>) =>
+  processes.filter((process) => process.pid !== 1 && process.uid !== supervisorUser && !process.over);

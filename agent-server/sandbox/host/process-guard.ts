@@ -13,7 +13,7 @@ for round in 1 2 3 4 5 6 7 8 9 10; do
 done`;
 
 /** Starts the guard over a group of processes, in a group of its own. */
-export async function standGuard(group: number, mark: string): Promise<ChildProcess> {
+export async function startProcessGuard(group: number, mark: string): Promise<ChildProcess> {
   const guard = spawn("/bin/sh", ["-c", guardScript, "lancelot-guard", String(group), mark], {
     cwd: "/",
     env: { PATH: "/usr/bin:/bin" },

@@ -18,7 +18,7 @@ export interface ProcessEntry {
  * carries its mark in the environment, so that a daemon is found that left its group and its parents. One that also drops its environment is
  * found while anything between it and the command is alive, and not after.
  */
-export function belongingTo(
+export function findCommandProcesses(
   root: number,
   mark: string,
   entries: readonly ProcessEntry[],
@@ -73,10 +73,10 @@ function environmentOf(pid: number): string {
  * Ends everything a command started. First it is all stopped, so that nothing is started while it is looked for, then killed.
  * @returns whether there was anything.
  */
-export async function endTree(root: number, mark: string): Promise<boolean> {
+export async function killProcessTree(root: number, mark: string): Promise<boolean> {
   let any = false;
   for (let round = 0; round < rounds; round += 1) {
-    const left = belongingTo(root, mark, await listProcesses(), environmentOf);
+    const left = findCommandProcesses(root, mark, await listProcesses(), environmentOf);
     if (left.length === 0) return any;
     any = true;
     for (const signal of ["SIGSTOP", "SIGKILL"] as const) for (const pid of left) signalQuietly(pid, signal);

@@ -13,10 +13,10 @@ import { runGated } from "../gated-process.ts";
 import type { OsShellDeps } from "./os-shell-deps.ts";
 import { createPipeMaker } from "../output-pipes.ts";
 import type { ShellProvider } from "../shell-provider.ts";
-import { installAdvice, whyNot } from "./setup-advice.ts";
+import { installAdvice, explainFailure } from "./setup-advice.ts";
 import { type ControlGroup, findControlGroups } from "./control-groups.ts";
 import { forwarderPort, insideScript } from "./inner-script.ts";
-import { bubblewrapArguments, expectNarrow, folderInside, misplaced, programFolders, workspaceMounts } from "./mount-layout.ts";
+import { bubblewrapArguments, assertNarrowWorkspace, folderInside, findMisplacedMount, programFolders, workspaceMounts } from "./mount-layout.ts";
 import { createPlaceholders, sweep } from "./placeholder-files.ts";
 import { seccompFilter } from "./seccomp.ts";
 import { makeSystemFiles, type SystemFiles } from "./system-files.ts";
@@ -36,7 +36,7 @@ interface Prepared {
 }
 
 /** How this machine's bubblewrap is. */
-interface Found {
+interface BubblewrapInfo {
   readonly version: string;
   readonly sizes: boolean;
   readonly noUserNamespaces: boolean;
@@ -52,16 +52,16 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
   const placeholders = createPlaceholders(folder);
   const groups = process.getuid?.() === 0 ? findControlGroups() : null;
   const running = new Set<{ stop: () => void; over: Promise<unknown> }>();
-  let found: Found | null = null;
+  let found: BubblewrapInfo | null = null;
   let prepared: Prepared | null = null;
   const pipes = createPipeMaker(folder);
 
-  async function look(signal?: AbortSignal): Promise<Found> {
+  async function inspect(signal?: AbortSignal): Promise<BubblewrapInfo> {
     const options = { timeout: probeWithin, env: { PATH: env["PATH"] ?? "/usr/bin:/bin" }, ...(signal === undefined ? {} : { signal }) };
     const version = (await execute(program, ["--version"], options)).stdout.trim().replace(/^bubblewrap /, "");
     const help = (await execute(program, ["--help"], options)).stdout;
     const has = (name: string) => ["/usr/bin", "/bin", "/usr/local/bin"].some((at) => existsSync(join(at, name)));
-    const seen: Found = {
+    const seen: BubblewrapInfo = {
       version,
       sizes: help.includes("--size "),
       noUserNamespaces: help.includes("--disable-userns"),
@@ -88,7 +88,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
       checkedAt: new Date().toISOString(),
     });
     try {
-      const seen = await look(signal);
+      const seen = await inspect(signal);
       const lacking = [
         ...(seen.socat ? [] : ["commands get no network, because socat is missing"]),
         ...(seen.sizes ? [] : ["the size of temporary files is not limited, because bubblewrap is older than 0.7"]),
@@ -120,12 +120,12 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
   const run: ShellProvider["run"] = async (command) => {
     const seen =
       found ??
-      (await look().catch((error: unknown) => {
+      (await inspect().catch((error: unknown) => {
         const { message, nextStep } = problemOf(error);
         throw new LancelotError("unavailable", `${message} ${nextStep}`, { cause: error });
       }));
     const { workspace } = deps;
-    expectNarrow(workspace, realHome(env));
+    assertNarrowWorkspace(workspace, realHome(env));
     const cwd = folderInside(workspace, command.cwd);
     if (cwd === null)
       throw new LancelotError("invalid_params", "The command's folder is none of the workspace. Name a folder of the workspace.");
@@ -140,7 +140,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
     const { systemFiles, seccomp } = (prepared ??= prepare());
     const { mounts, missing } = workspaceMounts(workspace, deps.dataDir, deps.protectedPaths());
     const shown = [...programFolders(env), ...(deps.readable?.() ?? [])];
-    const letGo = placeholders.hold(
+    const releasePlaceholders = placeholders.hold(
       missing,
       mounts.map(({ path }) => path),
     );
@@ -216,7 +216,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
           async onReady(child) {
             await told;
             if (first === null || child.pid === undefined) throw new Error("bubblewrap did not say what it started.");
-            const wrong = misplaced(readFileSync(`/proc/${first.pid}/mountinfo`, "utf8"), workspace, mounts, shown);
+            const wrong = findMisplacedMount(readFileSync(`/proc/${first.pid}/mountinfo`, "utf8"), workspace, mounts, shown);
             if (wrong !== null) {
               deps.log(`The sandbox was not as it should be: ${wrong}.`);
               throw new LancelotError("unavailable", "Files of the workspace changed while the sandbox was made ready. Try again.");
@@ -240,7 +240,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
                   ]
                 : []),
             ];
-            return () => stops.forEach((stopLooking) => stopLooking());
+            return () => stops.forEach((stopWatching) => stopWatching());
           },
           kill(child) {
             // The first process of the namespace ends with the one that waits for it, and takes all others along.
@@ -254,7 +254,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
           overMemory: () => group?.overMemory() ?? false,
           refusal(said, cause) {
             found = null;
-            const { message, nextStep } = whyNot(said);
+            const { message, nextStep } = explainFailure(said);
             return new LancelotError("unavailable", `${message} ${nextStep}`, { cause });
           },
         },
@@ -264,7 +264,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
       return await ending.finally(() => running.delete(entry));
     } finally {
       for (const descriptor of descriptors) closeSync(descriptor);
-      letGo();
+      releasePlaceholders();
       group?.remove();
       await grant?.revoke();
     }
@@ -294,7 +294,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
         nextStep: installAdvice(["bubblewrap", "socat"]),
       };
     }
-    return whyNot(String((error as { stderr?: unknown }).stderr ?? (error instanceof Error ? error.message : error)));
+    return explainFailure(String((error as { stderr?: unknown }).stderr ?? (error instanceof Error ? error.message : error)));
   }
 }
 

@@ -1,4 +1,4 @@
-import { leftBehind } from "../gated-process.ts";
+import { leftoverMarker } from "../gated-process.ts";
 
 export interface InsideLimits {
   /** Bytes of writable memory of each process; null where a control group limits all of them together. */
@@ -49,7 +49,7 @@ export function insideScript(shell: "bash" | "sh", limits: InsideLimits, forward
     '  case "$name $state" in *" Z" | " ") continue ;;' + (forward ? ' "(socat) "*) continue ;;' : "") + " esac",
     "  left=yes",
     "done",
-    `if [ -n "$left" ]; then printf ${leftBehind} >&4; fi`,
+    `if [ -n "$left" ]; then printf ${leftoverMarker} >&4; fi`,
     "exit $code",
   ].join("\n");
 }

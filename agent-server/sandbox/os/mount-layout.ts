@@ -79,7 +79,7 @@ export function workspaceMounts(
 }
 
 /** Refuses a workspace that would take the sandbox's sense: one that holds the home folder, or the system. */
-export function expectNarrow(workspace: string, home: string): void {
+export function assertNarrowWorkspace(workspace: string, home: string): void {
   if (workspace === "/" || systemFolders.some((name) => workspace === `/${name}`) || workspace === "/etc" || isBelow(workspace, home)) {
     throw new LancelotError(
       "unavailable",
@@ -178,7 +178,7 @@ export function parseMounts(text: string): { device: string; root: string; path:
  * Looks whether each mount of the workspace is where it was meant to be and shows what it was meant to show: a command that runs
  * beside could have put a link in its way meanwhile. @returns what is wrong, for the log; null when nothing is.
  */
-export function misplaced(mountinfo: string, workspace: string, mounts: readonly Mount[], shown: readonly string[]): string | null {
+export function findMisplacedMount(mountinfo: string, workspace: string, mounts: readonly Mount[], shown: readonly string[]): string | null {
   const found = parseMounts(mountinfo);
   const own = found.findLast(({ path }) => path === workspace);
   if (own === undefined) return "the workspace is missing";

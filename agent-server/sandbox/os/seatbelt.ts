@@ -10,13 +10,13 @@ import { findRepository, isBelow } from "../../workspace/workspace.ts";
 import { watchGrowth } from "../container/disk-usage.ts";
 import { commandEnvironment, proxyEnvironment } from "../command-environment.ts";
 import { runGated } from "../gated-process.ts";
-import { markName, standGuard } from "../host/process-guard.ts";
-import { endTree, signalQuietly } from "../host/process-tree.ts";
+import { markName, startProcessGuard } from "../host/process-guard.ts";
+import { killProcessTree, signalQuietly } from "../host/process-tree.ts";
 import type { OsShellDeps } from "./os-shell-deps.ts";
 import { createPipeMaker } from "../output-pipes.ts";
 import type { ShellCommand, ShellProvider, ShellResult } from "../shell-provider.ts";
 import { makeTemporaryFolder } from "../temporary-folder.ts";
-import { expectNarrow, folderInside } from "./mount-layout.ts";
+import { assertNarrowWorkspace, folderInside } from "./mount-layout.ts";
 import { seatbeltProfile } from "./seatbelt-profile.ts";
 
 /** What the look at the sandbox may take, ms. */
@@ -38,7 +38,7 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
 
   async function start(command: ShellCommand, proxyPort: number | null, extra: Record<string, string>): Promise<ShellResult> {
     const { workspace } = deps;
-    expectNarrow(workspace, existsSync(home) ? realpathSync(home) : home);
+    assertNarrowWorkspace(workspace, existsSync(home) ? realpathSync(home) : home);
     const cwd = folderInside(workspace, command.cwd);
     if (cwd === null)
       throw new LancelotError("invalid_params", "The command's folder is none of the workspace. Name a folder of the workspace.");
@@ -94,7 +94,7 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
           detached: true,
           pipes,
           async onReady(child) {
-            guards.push(await standGuard(child.pid ?? 0, `${markName}=${mark}`));
+            guards.push(await startProcessGuard(child.pid ?? 0, `${markName}=${mark}`));
           },
           watch: (end) =>
             watchGrowth(workspace, limits.workspaceBytes, () => {
@@ -106,7 +106,7 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
             if (child.pid !== undefined) signalQuietly(-child.pid, "SIGKILL");
           },
           async gone(child) {
-            const leftovers = child.pid === undefined ? false : await endTree(child.pid, `${markName}=${mark}`);
+            const leftovers = child.pid === undefined ? false : await killProcessTree(child.pid, `${markName}=${mark}`);
             for (const guard of guards) guard.stdin?.end("over\n");
             return { leftovers };
           },
@@ -123,7 +123,7 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
   }
 
   /** Tries what the sandbox must not allow. @returns what it allowed, in words; none when it holds. */
-  async function tryOut(signal: AbortSignal): Promise<string[]> {
+  async function probeIsolation(signal: AbortSignal): Promise<string[]> {
     const listener = await listen();
     const address = listener.address();
     const port = typeof address === "object" && address !== null ? address.port : 0;
@@ -167,7 +167,7 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
       checkedAt: new Date().toISOString(),
     });
     try {
-      const wrong = existsSync(program) ? await tryOut(signal ?? new AbortController().signal) : ["is not there"];
+      const wrong = existsSync(program) ? await probeIsolation(signal ?? new AbortController().signal) : ["is not there"];
       holds = wrong.length === 0;
       if (!holds)
         return health(

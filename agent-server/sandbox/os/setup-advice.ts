@@ -29,7 +29,7 @@ function osRelease(): string {
 }
 
 /** What bubblewrap said when it could not make a sandbox, in the owner's words. */
-export function whyNot(said: string): { message: string; nextStep: string } {
+export function explainFailure(said: string): { message: string; nextStep: string } {
   const line =
     said
       .trim()

@@ -2,7 +2,7 @@ import type { Hunk } from "../../contract/changes.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import { isUndecided, type StoredChange, statusOf } from "./change-store.ts";
 import { applyHunks } from "../text/hunks.ts";
-import { mergeFiles } from "../text/merge.ts";
+import { mergeFiles } from "../text/three-way-merge.ts";
 
 /** What accepting hunks comes to, before anything is written. */
 export interface Acceptance {

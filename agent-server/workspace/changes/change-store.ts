@@ -38,7 +38,7 @@ export interface ChangeStore {
   save(change: StoredChange): void;
 }
 
-const Told = z.record(z.string(), HunkState);
+const ReportedStates = z.record(z.string(), HunkState);
 const Hunks = z.array(Hunk);
 const StoredEncoding = z.object({ name: z.enum(["utf8", "utf16le", "utf16be", "latin1"]), bom: z.boolean() });
 
@@ -95,7 +95,7 @@ export function createChangeStore(
     get(id) {
       const row = byId.get(workspace, id) as Row | undefined;
       const change = fromRow(row);
-      if (row !== undefined && change === null) throw sealedForGood(row.path);
+      if (row !== undefined && change === null) throw unreadableChange(row.path);
       return change;
     },
     open(questId, absolute) {
@@ -161,7 +161,7 @@ export function statusOf(hunks: readonly Hunk[]): Change["status"] {
   return hunks.every((hunk) => hunk.state === "rejected") ? "rejected" : "mixed";
 }
 
-function sealedForGood(path: string): LancelotError {
+function unreadableChange(path: string): LancelotError {
   return new LancelotError(
     "unavailable",
     `The change of ${path} holds a secret and was sealed with a key that is gone (placeholders.key in the data folder), so it cannot be shown. Put the key back, or ask for the change again.`,
@@ -179,7 +179,7 @@ function toStored(row: Row): StoredChange {
     proposed: row.proposed,
     encoding: StoredEncoding.parse(JSON.parse(row.encoding)),
     hunks: Hunks.parse(JSON.parse(row.hunks)),
-    told: Told.parse(JSON.parse(row.told)),
+    told: ReportedStates.parse(JSON.parse(row.told)),
     receiptId: row.receipt_id,
     problem: row.problem,
     createdAt: row.created_at,

@@ -5,11 +5,11 @@ import type { Emit } from "../../contract/events.ts";
 import type { Governance } from "../../governance/governance.ts";
 import type { Ledger } from "../../receipts/receipts.ts";
 import { decidedHunks, planAcceptance, withStates } from "./change-decisions.ts";
-import { reviewText, toldStates } from "./review-text.ts";
+import { reviewText, decidedStates } from "./review-text.ts";
 import { type ChangeStore, isUndecided, type StoredChange, textWith, toChange } from "./change-store.ts";
 import type { PathLocks } from "../path-locks.ts";
 import { computeHunks } from "../text/hunks.ts";
-import { mergeFiles } from "../text/merge.ts";
+import { mergeFiles } from "../text/three-way-merge.ts";
 import { type CurrentText, type TargetFile, type WorkspaceFiles } from "../workspace-files.ts";
 
 /** A file as a quest sees it: what is there, with its own proposed edits that the owner has not refused. */
@@ -124,7 +124,7 @@ export function createChanges(deps: ChangesDeps): Changes {
       updatedAt: at,
     };
     // What was applied at once needs no telling: the tool's own answer said so.
-    return state === "accepted" ? { ...change, told: toldStates(change) } : change;
+    return state === "accepted" ? { ...change, told: decidedStates(change) } : change;
   }
 
   function supersede(change: StoredChange): void {
@@ -236,7 +236,7 @@ export function createChanges(deps: ChangesDeps): Changes {
         const all = store.list({ questId, limit: 10_000 }).toReversed();
         const text = deps.hide(questId, reviewText(all));
         for (const change of all) {
-          const told = toldStates(change);
+          const told = decidedStates(change);
           if (JSON.stringify(told) !== JSON.stringify(change.told)) store.save({ ...change, told });
         }
         return { open: all.filter((change) => change.status === "pending").length, text };

@@ -1,12 +1,12 @@
 import type { Hunk, HunkState } from "../../contract/changes.ts";
 import type { StoredChange } from "./change-store.ts";
-import { cutLine } from "../text/bounds.ts";
+import { cutLine } from "../text/output-bounds.ts";
 
 const maxLinesShown = 12;
 const maxHunksShown = 8;
 
 /** The states the model knows once it was told of a change. */
-export function toldStates(change: StoredChange): Record<string, HunkState> {
+export function decidedStates(change: StoredChange): Record<string, HunkState> {
   return Object.fromEntries(change.hunks.filter((hunk) => hunk.state !== "pending").map((hunk) => [String(hunk.index), hunk.state]));
 }
 

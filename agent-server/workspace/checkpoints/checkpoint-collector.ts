@@ -90,7 +90,7 @@ export function createCollector(deps: {
   }
 
   /** Left by hosts that died right after their command was written down. */
-  function removeForsakenTrees(): void {
+  function removeAbandonedManifests(): void {
     for (const { path, name } of treesOf(storage.dataDir)) if (name !== index && openCommand.get(name) === undefined) unlink(path);
   }
 
@@ -128,7 +128,7 @@ export function createCollector(deps: {
     let count = 0;
     const idle = packs.idle(before).filter((hash) => !referenced.has(hash));
     for (let at = 0; at < idle.length; at += batch) count += storage.transaction(() => packs.forget(idle.slice(at, at + batch), before));
-    for (const { path, hash } of looseIn(objects)) {
+    for (const { path, hash } of listLooseObjects(objects)) {
       if (hash !== null && referenced.has(hash)) continue;
       if (removeIdle(path, before)) count += 1;
     }
@@ -138,7 +138,7 @@ export function createCollector(deps: {
 
   function size(): number {
     let bytes = packs.list().reduce((sum, pack) => sum + pack.bytes, 0);
-    for (const { path } of looseIn(objects)) bytes += statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+    for (const { path } of listLooseObjects(objects)) bytes += statSync(path, { throwIfNoEntry: false })?.size ?? 0;
     return bytes;
   }
 
@@ -148,7 +148,7 @@ export function createCollector(deps: {
     const at = size();
     const limit = space ? Math.min(most, at * 0.9) : most;
     const oldest = new Date(deps.now().getTime() - days * dayMs).toISOString();
-    removeForsakenTrees();
+    removeAbandonedManifests();
     forgetWorkspaces(deps.now().getTime() - days * dayMs);
     let checkpoints = dropSome(({ created_at: created }) => created < oldest, Number.POSITIVE_INFINITY);
     let removed = await removeUnreferenced();
@@ -225,7 +225,7 @@ function unlink(path: string): boolean {
 }
 
 /** Contents that are files of their own, with their hash; left-overs of writing have none. */
-function looseIn(objects: string): { path: string; hash: string | null }[] {
+function listLooseObjects(objects: string): { path: string; hash: string | null }[] {
   return readdirs(objects).flatMap((folder) => {
     if (folder === "packs") return [];
     if (!/^[0-9a-f]{2}$/.test(folder)) return folder.endsWith(".tmp") ? [{ path: join(objects, folder), hash: null }] : [];

@@ -23,7 +23,7 @@ export interface OpenCommand {
 }
 
 /** Checkpoints of commands: open while one runs, filled when it is known what it changed. */
-export interface CommandCheckpoints {
+export interface CommandCheckpointStore {
   /** Null while a living host has another one open in this workspace. */
   open(of: { questId: string | null; receiptId: string | null }): string | null;
   /** Those of hosts that died, and forsaken ones of this host; each is this host's from now on. `active`: those that are under way here. */
@@ -36,7 +36,7 @@ export interface CommandCheckpoints {
   discard(id: string): void;
 }
 
-export function createCommandCheckpoints(deps: { storage: Storage; workspace: string; now: () => Date }): CommandCheckpoints {
+export function createCommandCheckpointStore(deps: { storage: Storage; workspace: string; now: () => Date }): CommandCheckpointStore {
   const { storage, workspace, now } = deps;
   const { db } = storage;
   const insert = db.prepare(

@@ -8,7 +8,7 @@ import { imageOf, sameImage } from "./checkpoint-entries.ts";
 import type { ObjectStore } from "./object-store.ts";
 import { readWhole } from "../file-operations.ts";
 import { decodeText, type Encoding, encodeText, sha256 } from "../text/encoding.ts";
-import { mergeFiles } from "../text/merge.ts";
+import { mergeFiles } from "../text/three-way-merge.ts";
 import type { TargetFile, WorkspaceFiles } from "../workspace-files.ts";
 
 /** A file that is to go back to what it was; both states are in the object store, or on the disk as `current`. */
@@ -92,7 +92,7 @@ async function planOne(
       return target === null ? null : { file, current: null, target, unsaved: null, touches, below };
     }
     const file = resolveTarget(absolute, display, deps.governance);
-    const disk = exactlyThere(absolute) ? await imageOf(file) : null;
+    const disk = existsWithExactName(absolute) ? await imageOf(file) : null;
     const plain = disk === null || disk.kind === undefined;
     const unsaved = plain ? await deps.files.unsavedText(file) : null;
     const bytes = unsaved === null || disk === null ? null : encodeLike(unsaved, await bytesOf(file));
@@ -133,7 +133,7 @@ function isLink(absolute: string): boolean {
 }
 
 /** Where disks ignore case, `Name` is found when `name` is there; then it is not. */
-function exactlyThere(absolute: string): boolean {
+function existsWithExactName(absolute: string): boolean {
   if (process.platform === "linux") return true;
   try {
     const name = basename(absolute).normalize("NFC");
@@ -174,7 +174,7 @@ async function reverse(
     const image = after === undefined ? planned : after;
     if (image === undefined)
       throw new LancelotError("conflict", "Lancelot was stopped while it wrote this file, so what it held then is not known.");
-    if (isAs(state, image)) {
+    if (matchesState(state, image)) {
       // Whether it can be had is known before anything is touched.
       await load(before);
       state = before;
@@ -184,7 +184,7 @@ async function reverse(
 }
 
 /** Of a folder its being there counts: permissions somebody gave it since do not stand in the way. */
-function isAs(state: FileImage, image: FileImage): boolean {
+function matchesState(state: FileImage, image: FileImage): boolean {
   return sameImage(state, image) || (state?.kind === "folder" && image?.kind === "folder");
 }
 

@@ -5,7 +5,7 @@ import type { ObjectStore } from "../checkpoints/object-store.ts";
 import type { PackWriter } from "../checkpoints/object-packs.ts";
 import { hashFile, openForReading } from "../file-operations.ts";
 import { sha256 } from "../text/encoding.ts";
-import { classesOf } from "./retention-class.ts";
+import { retentionClasses } from "./retention-class.ts";
 import type { CheckpointSettings } from "../checkpoints/checkpoint-settings.ts";
 import { type Entry, entriesOf, factsOf, flag, flagsOf, type Folder, pathOf, setFacts, setFlags, setHash } from "./file-tree.ts";
 import { createPace, isRacy, type Walked } from "./tree-walk.ts";
@@ -15,7 +15,7 @@ const largeBytes = 4 * 1024 * 1024;
 /** Between two words of progress, in files. */
 const progressEvery = 5_000;
 
-export interface KeepOptions {
+export interface CaptureOptions {
   readonly signal?: AbortSignal | undefined;
   /** Without: what is not to be kept is not even read. */
   readonly hashAll: boolean;
@@ -28,10 +28,10 @@ export interface KeepOptions {
  * Reads what is not known of a tree yet and stores it, the owner's work first, as far as the settings permit. Durable when it returns.
  * @throws LancelotError `cancelled`; what the system says of a full disk.
  */
-export async function keep(
+export async function captureContents(
   { root, fresh }: Walked,
   { workspace, objects, settings }: { workspace: string; objects: ObjectStore; settings: CheckpointSettings },
-  { signal, hashAll, store, onProgress }: KeepOptions,
+  { signal, hashAll, store, onProgress }: CaptureOptions,
 ): Promise<void> {
   if (fresh.length === 0) return;
   const fits = await budget(root, workspace, settings, signal ?? new AbortController().signal);
@@ -70,7 +70,7 @@ async function budget(
   let total = 0;
   for (const entry of entriesOf(root)) if (!isLarge(entry)) total += factsOf(entry).size;
   if (total <= inAll) return (entry) => !isLarge(entry);
-  const classOf = await classesOf(workspace, new Set(settings.generated_folders), signal);
+  const classOf = await retentionClasses(workspace, new Set(settings.generated_folders), signal);
   const classes: Entry[][] = [[], [], []];
   for (const entry of entriesOf(root)) if (!isLarge(entry)) classes[classOf(pathOf(entry))]?.push(entry);
   const fitting = new Map<Folder, Set<number>>();

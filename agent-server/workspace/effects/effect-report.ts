@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto";
 import type { TouchedFile } from "../../contract/chat.ts";
-import type { ChangedFile, Watched } from "./effects.ts";
+import type { ChangedFile, CommandChanges } from "./effects.ts";
 import { gitFolderOf, isGenerated } from "./retention-class.ts";
-import type { EntryChange, Stood } from "./tree-compare.ts";
+import type { EntryChange, EntryState } from "./tree-compare.ts";
 
 /** Most files that are told one by one on the card; and on a receipt, which holds 32 kB. */
-const maxTold = 200;
+const maxListed = 200;
 const maxOnReceipt = 100;
 
 /** A change with what became of it. */
-export interface Found {
+export interface ReportedChange {
   readonly change: EntryChange;
   readonly putBack: boolean;
   readonly lost: "unkept" | "shared" | null;
@@ -28,13 +28,13 @@ interface Line {
 
 /** What a command changed, for card, model and receipt: a repository's inside is one line, folders count where nothing is in them. */
 export function report(
-  found: readonly Found[],
+  found: readonly ReportedChange[],
   {
     checkpointId,
     generated,
     restorable,
   }: { checkpointId: string | null; generated: ReadonlySet<string>; restorable: (path: string) => boolean },
-): Watched {
+): CommandChanges {
   const lines: Line[] = [];
   const repositories = new Map<string, Line>();
   const parents = new Set<string>();
@@ -72,16 +72,16 @@ export function report(
   }
   lines.push(...repositories.values());
   lines.sort((a, b) => a.rank - b.rank || (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
-  const told = lines.slice(0, maxTold).map((line) => ({
+  const listed = lines.slice(0, maxListed).map((line) => ({
     line,
     undoable: line.putBack || (!line.lost && (line.rank === 2 || restorable(line.path.replace(/\/$/, "")))),
   }));
   return {
     checkpointId,
-    touched: told.map(({ line: { path, kind, putBack }, undoable }) => ({ path, kind, undoable, ...(putBack ? { putBack } : {}) })),
+    touched: listed.map(({ line: { path, kind, putBack }, undoable }) => ({ path, kind, undoable, ...(putBack ? { putBack } : {}) })),
     total: lines.length,
     unkept: lines.filter(({ lost }) => lost).length,
-    changed: told.slice(0, maxOnReceipt).map(
+    changed: listed.slice(0, maxOnReceipt).map(
       ({ line: { path, kind, before, after, putBack }, undoable }): ChangedFile => ({
         path,
         kind,
@@ -98,7 +98,7 @@ export function report(
 /** SHA-256 over every change, one line each, sorted by path. */
 function digestOf(changes: readonly EntryChange[]): string {
   const digest = createHash("sha256");
-  const line = (stood: Stood | null) => (stood === null ? null : [stood.kind, stood.mode, stood.hash]);
+  const line = (stood: EntryState | null) => (stood === null ? null : [stood.kind, stood.mode, stood.hash]);
   for (const { path, before, after } of changes.toSorted((a, b) => (a.path < b.path ? -1 : 1)))
     digest.update(`${JSON.stringify([path, line(before), line(after)])}\n`);
   return digest.digest("hex");

@@ -9,15 +9,15 @@ import type { Ledger } from "../../receipts/receipts.ts";
 import type { Log } from "../../security/security.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { Checkpoints } from "../checkpoints/checkpoints.ts";
-import { createCommandCheckpoints, type OpenCommand } from "../checkpoints/command-checkpoints.ts";
+import { createCommandCheckpointStore, type OpenCommand } from "../checkpoints/command-checkpoints.ts";
 import type { ObjectStore } from "../checkpoints/object-store.ts";
 import { sameIndex } from "../checkpoints/repository-state.ts";
-import { type Effects, type Watched, watchedOutputs, type WatchOf } from "./effects.ts";
+import { type Effects, type CommandChanges, commandChangesOutputs, type WatchOptions } from "./effects.ts";
 import { compare } from "./tree-compare.ts";
-import { isFull, keep } from "./content-capture.ts";
-import { isAddedObject, lostOf, putBack, repositoriesOf, split, toCommandFile } from "./entry-changes.ts";
+import { isFull, captureContents } from "./content-capture.ts";
+import { isAddedObject, lossReason, revertProtectedChanges, repositoriesOf, split, toCommandFile } from "./entry-changes.ts";
 import { protection } from "./protected-files.ts";
-import { type Found, report } from "./effect-report.ts";
+import { type ReportedChange, report } from "./effect-report.ts";
 import type { CheckpointSettings } from "../checkpoints/checkpoint-settings.ts";
 import { loadTree, saveTree } from "./tree-file.ts";
 import { type Folder, setFlags } from "./file-tree.ts";
@@ -45,7 +45,7 @@ const otherWindowPoll = 250;
 
 export function createEffects(deps: EffectsDeps): Effects {
   const { storage, objects, checkpoints, governance, ledger, workspace, log } = deps;
-  const commands = createCommandCheckpoints({ storage, workspace, now: deps.now });
+  const commands = createCommandCheckpointStore({ storage, workspace, now: deps.now });
   const turns = createTurns();
   const active = new Set<string>();
   const folder = join(storage.dataDir, "effects", createHash("sha256").update(workspace).digest("hex").slice(0, 16));
@@ -54,7 +54,7 @@ export function createEffects(deps: EffectsDeps): Effects {
   let recovering: Promise<number> | null = null;
 
   /** Opens a checkpoint, after the command of another window in this workspace has ended. */
-  async function open({ questId, receiptId, signal, onProgress }: WatchOf): Promise<string> {
+  async function open({ questId, receiptId, signal, onProgress }: WatchOptions): Promise<string> {
     for (let told = false; ; ) {
       const id = commands.open({ questId, receiptId });
       if (id !== null) return id;
@@ -71,15 +71,15 @@ export function createEffects(deps: EffectsDeps): Effects {
     }
   }
 
-  async function firstLook(id: string, of: WatchOf): Promise<Walked> {
+  async function scanBefore(id: string, of: WatchOptions): Promise<Walked> {
     const { signal, onProgress } = of;
     onProgress?.("Looking at the workspace, so that what changes can be undone");
     const index = await loadTree(indexFile);
     const walked = await walk(workspace, index, { signal, skip: storage.dataDir });
-    await keep(walked, { workspace, objects, settings: deps.settings() }, { signal, hashAll: false, store: true, onProgress });
+    await captureContents(walked, { workspace, objects, settings: deps.settings() }, { signal, hashAll: false, store: true, onProgress });
     await saveTree(manifestOf(id), walked.root);
     // Collected meanwhile by another window: then what it knew to be kept may be gone. From here on the manifest holds it.
-    if (index !== null && !existsSync(indexFile)) return firstLook(id, of);
+    if (index !== null && !existsSync(indexFile)) return scanBefore(id, of);
     return walked;
   }
 
@@ -103,27 +103,27 @@ export function createEffects(deps: EffectsDeps): Effects {
   }
 
   /** The look after: hashes of what is new, with its bytes as far as there is space for them. */
-  async function lastLook(before: Folder): Promise<Walked> {
+  async function scanAfter(before: Folder): Promise<Walked> {
     const walked = await walk(workspace, before, { skip: storage.dataDir, settled: true });
     const room = { workspace, objects, settings: deps.settings() };
     try {
-      await keep(walked, room, { hashAll: true, store: true });
+      await captureContents(walked, room, { hashAll: true, store: true });
     } catch (error) {
       if (!isFull(error)) throw error;
       log("the disk is full: of what a command changed only hashes are kept", error);
       const again = await walk(workspace, before, { skip: storage.dataDir, settled: true });
-      await keep(again, room, { hashAll: true, store: false });
+      await captureContents(again, room, { hashAll: true, store: false });
       return again;
     }
     return walked;
   }
 
-  async function complete(of: OpenCommand, before: Folder, closed: readonly string[], approved: readonly string[]): Promise<Watched> {
-    const after = await lastLook(before);
+  async function complete(of: OpenCommand, before: Folder, closed: readonly string[], approved: readonly string[]): Promise<CommandChanges> {
+    const after = await scanAfter(before);
     const repositories = repositoriesOf(before);
     const generated = new Set(deps.settings().generated_folders);
     const all = compare(before, after.root, new Set([...closed, ...after.closed]));
-    const mine = split(await withoutRefreshedIndex(all), commands.others(of.id), workspace);
+    const ownChanges = split(await withoutIndexRefreshes(all), commands.others(of.id), workspace);
     const isProtected = protection({
       workspace,
       judgeName: governance.judgeName,
@@ -133,14 +133,14 @@ export function createEffects(deps: EffectsDeps): Effects {
       repositories,
       read: (path) => readText(join(workspace, path)),
     });
-    const back = await putBack(
-      mine.flatMap(({ change, shared }) => (!shared && isProtected(change) ? [change] : [])),
+    const back = await revertProtectedChanges(
+      ownChanges.flatMap(({ change, shared }) => (!shared && isProtected(change) ? [change] : [])),
       { workspace, receiptId: of.receiptId, checkpoints, objects },
     );
     forget(after.root, back.done);
-    const found = mine
+    const found = ownChanges
       .filter(({ change }) => !isAddedObject(change, repositories))
-      .map(({ change, shared }): Found => ({ change, putBack: back.done.has(change), lost: lostOf(change, shared) }));
+      .map(({ change, shared }): ReportedChange => ({ change, putBack: back.done.has(change), lost: lossReason(change, shared) }));
     const kept = found.filter(({ change, putBack: gone }) => !change.odd && (!gone || change.before?.kind === "folder"));
     if (kept.length === 0) commands.discard(of.id);
     else
@@ -155,7 +155,7 @@ export function createEffects(deps: EffectsDeps): Effects {
   }
 
   /** Git writes its index anew for having looked at files; that is no change of anything. */
-  async function withoutRefreshedIndex(changes: ReturnType<typeof compare>): Promise<ReturnType<typeof compare>> {
+  async function withoutIndexRefreshes(changes: ReturnType<typeof compare>): Promise<ReturnType<typeof compare>> {
     const refreshed = new Set<string>();
     for (const { path, before, after } of changes) {
       if (!/(?:^|\/)\.git\/index$/.test(path) || before === null || after === null || !before.kept || !after.kept) continue;
@@ -197,7 +197,7 @@ export function createEffects(deps: EffectsDeps): Effects {
         const { checkpointId } = watched;
         ledger.close(receiptId, {
           status: "success",
-          outputs: { ...(checkpointId === null ? {} : { checkpointId }), ...watchedOutputs(watched) },
+          outputs: { ...(checkpointId === null ? {} : { checkpointId }), ...commandChangesOutputs(watched) },
         });
         count += 1;
       } catch (error) {
@@ -210,13 +210,13 @@ export function createEffects(deps: EffectsDeps): Effects {
 
   function recover(): Promise<number> {
     // Begun at once where none is under way, so that a host that is closed again finds nothing half done.
-    const mine = recovering === null ? recoverNow() : recovering.then(recoverNow, recoverNow);
-    recovering = mine;
+    const ownChanges = recovering === null ? recoverNow() : recovering.then(recoverNow, recoverNow);
+    recovering = ownChanges;
     const over = (): void => {
-      if (recovering === mine) recovering = null;
+      if (recovering === ownChanges) recovering = null;
     };
-    mine.then(over, over);
-    return mine;
+    ownChanges.then(over, over);
+    return ownChanges;
   }
 
   return {
@@ -232,8 +232,8 @@ export function createEffects(deps: EffectsDeps): Effects {
         const opened = await open(of);
         id = opened;
         active.add(opened);
-        const before = await withSpace(() => firstLook(opened, of));
-        let watched: Promise<Watched> | null = null;
+        const before = await withSpace(() => scanBefore(opened, of));
+        let watched: Promise<CommandChanges> | null = null;
         return {
           checkpointId: opened,
           finish: () => {

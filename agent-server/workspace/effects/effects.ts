@@ -14,7 +14,7 @@ export interface ChangedFile {
 }
 
 /** What a command changed in the workspace. */
-export interface Watched {
+export interface CommandChanges {
   /** The checkpoint that puts it back; null when nothing changed. */
   readonly checkpointId: string | null;
   /** At most 200 of `total`: those put back first, then sources, then what is made from them. */
@@ -30,14 +30,14 @@ export interface Watched {
 }
 
 /** A look at the workspace that is under way. */
-export interface Watch {
+export interface ChangeWatch {
   /** The open checkpoint: on disk since `begin`. */
   readonly checkpointId: string;
   /** Looks again, puts back what no command may change, writes down the rest. Once; also when the command failed or was stopped. */
-  finish(): Promise<Watched>;
+  finish(): Promise<CommandChanges>;
 }
 
-export interface WatchOf {
+export interface WatchOptions {
   readonly questId: string | null;
   readonly receiptId: string;
   /** Ends the waiting and the first look; what was begun is finished whatever it says. */
@@ -54,7 +54,7 @@ export interface Effects {
    * Waits for its turn, looks at the whole workspace and keeps what may change; durable when it returns.
    * @throws LancelotError `cancelled`, `unavailable` (no space to keep it: nothing was done then).
    */
-  begin(of: WatchOf): Promise<Watch>;
+  begin(of: WatchOptions): Promise<ChangeWatch>;
   /** For tools that say what they write: never while a command of this window runs. */
   share<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
   /** Finishes what hosts that died left under way; resolves with how many. Begun with the first use at the latest. */
@@ -62,7 +62,7 @@ export interface Effects {
 }
 
 /** What a command changed, for the model; empty when nothing. */
-export function touchedWords(touched: Touched): string {
+export function describeTouchedFiles(touched: Touched): string {
   if (touched.total === 0) return "";
   const marks = { created: "+", modified: "~", deleted: "-" } as const;
   const shown = touched.files.filter(({ putBack }) => putBack !== true).slice(0, 30);
@@ -81,18 +81,18 @@ export function touchedWords(touched: Touched): string {
 }
 
 /** As the card shows it. */
-export function touchedOf({ touched, total, checkpointId }: Watched): Touched {
+export function toTouched({ touched, total, checkpointId }: CommandChanges): Touched {
   return { files: touched, total, checkpointId };
 }
 
 /** As the receipt tells it. */
-export function watchedOutputs({
+export function commandChangesOutputs({
   changed,
   total,
   digest,
   unkept,
   putBackCheckpointId = null,
-}: Watched): { readonly changed?: readonly ChangedFile[] } & Record<string, unknown> {
+}: CommandChanges): { readonly changed?: readonly ChangedFile[] } & Record<string, unknown> {
   if (total === 0) return { changedTotal: 0 };
   return {
     changedTotal: total,

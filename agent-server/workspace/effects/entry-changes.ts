@@ -5,12 +5,12 @@ import type { CheckpointFile, Checkpoints } from "../checkpoints/checkpoints.ts"
 import type { FileImage } from "../checkpoints/file-image.ts";
 import type { ObjectStore } from "../checkpoints/object-store.ts";
 import { gitFolderOf, isGitObject } from "./retention-class.ts";
-import type { EntryChange, Stood } from "./tree-compare.ts";
-import type { Found } from "./effect-report.ts";
+import type { EntryChange, EntryState } from "./tree-compare.ts";
+import type { ReportedChange } from "./effect-report.ts";
 import type { Folder } from "./file-tree.ts";
 
 /** What stood there, as checkpoints keep it; null also for what cannot be had again. */
-export function toImage(stood: Stood | null): FileImage {
+export function toImage(stood: EntryState | null): FileImage {
   if (stood === null) return null;
   if (stood.kind === "folder") return { hash: "", mode: stood.mode, kind: "folder" };
   if (stood.hash === null) return null;
@@ -18,12 +18,12 @@ export function toImage(stood: Stood | null): FileImage {
 }
 
 /** Whether it can be taken back, and if not, why. */
-export function lostOf({ before }: EntryChange, shared: boolean): "unkept" | "shared" | null {
+export function lossReason({ before }: EntryChange, shared: boolean): "unkept" | "shared" | null {
   if (shared) return "shared";
   return before !== null && !before.kept ? "unkept" : null;
 }
 
-export function toCommandFile(workspace: string, { change, lost }: Found): CommandFile {
+export function toCommandFile(workspace: string, { change, lost }: ReportedChange): CommandFile {
   const { path, before, after } = change;
   const folder = (before ?? after)?.kind === "folder";
   return {
@@ -76,7 +76,7 @@ export function repositoriesOf(root: Folder): ReadonlySet<string> {
  * Puts back what no command may change, after keeping what it wrote in a checkpoint of no task: should it have been the owner who changed
  * it just then, it can be had again. @returns those that were put back, and that checkpoint.
  */
-export async function putBack(
+export async function revertProtectedChanges(
   changes: readonly EntryChange[],
   {
     workspace,

@@ -2,10 +2,10 @@ import { LancelotError } from "../../contract/errors.ts";
 import { openGit } from "../git/git.ts";
 
 /** What is kept first when not everything fits: the owner's work, then the repository's history, then what can be made again. */
-export type Class = 0 | 1 | 2;
+export type RetentionClass = 0 | 1 | 2;
 
 /** The class of what lies in a folder, and of a file in it. Paths relative to the workspace. */
-export type ClassOf = (path: string) => Class;
+export type RetentionClassOf = (path: string) => RetentionClass;
 
 /** True for what lies in a `.git` folder; the folder itself with it. */
 export function inRepository(path: string): boolean {
@@ -27,7 +27,7 @@ export function isGenerated(path: string, generated: ReadonlySet<string>): boole
 }
 
 /** By what git ignores, and by the names of generated folders. Without a repository by the names alone. */
-export async function classesOf(workspace: string, generated: ReadonlySet<string>, signal: AbortSignal): Promise<ClassOf> {
+export async function retentionClasses(workspace: string, generated: ReadonlySet<string>, signal: AbortSignal): Promise<RetentionClassOf> {
   const ignored = await ignoredBy(workspace, signal);
   return (path) => {
     if (inRepository(path)) return isGitObject(path) ? 1 : 0;

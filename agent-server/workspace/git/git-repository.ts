@@ -94,7 +94,7 @@ function refuseForeign(gitDir: string, workspace: string): void {
  * Makes sure that what is about to be written in a repository lies in it: no link stands in the way of its objects, its index or
  * the named refs. @throws LancelotError `denied`.
  */
-export function expectPlain({ gitDir, commonDir }: Repository, refs: readonly string[]): void {
+export function assertNoLinks({ gitDir, commonDir }: Repository, refs: readonly string[]): void {
   for (const name of ["HEAD", "index", "logs", "logs/HEAD", "ORIG_HEAD"]) refuseLink(join(gitDir, name));
   for (const name of ["objects", "objects/pack", "objects/info", "refs", "logs", "packed-refs"]) refuseLink(join(commonDir, name));
   const objects = join(commonDir, "objects");
@@ -112,7 +112,7 @@ function refuseLink(path: string): void {
 }
 
 /** What stands half done in a repository, in words; null when nothing does. */
-export function underWay({ gitDir }: Repository): string | null {
+export function operationInProgress({ gitDir }: Repository): string | null {
   const marks: readonly (readonly [string, string])[] = [
     ["MERGE_HEAD", "a merge"],
     ["CHERRY_PICK_HEAD", "a cherry-pick"],

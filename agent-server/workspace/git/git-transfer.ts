@@ -60,7 +60,7 @@ export interface TransferLimits {
 }
 
 const maxOutput = 4 * 1024 * 1024;
-const lookMs = 250;
+const checkMs = 250;
 /** How long (ms) a process tree may take to end before it is ended. */
 const graceMs = 2_000;
 
@@ -167,8 +167,8 @@ async function start(
   const stop = (error: LancelotError): void => {
     if (problem !== null) return;
     problem = error;
-    endTree(child.pid, "SIGTERM");
-    hard = setTimeout(() => endTree(child.pid, "SIGKILL"), graceMs);
+    killProcessTree(child.pid, "SIGTERM");
+    hard = setTimeout(() => killProcessTree(child.pid, "SIGKILL"), graceMs);
   };
   const onAbort = (): void => stop(new LancelotError("cancelled", "Git was stopped."));
   const timer = setTimeout(
@@ -183,7 +183,7 @@ async function start(
           void sizeOf(grows.folder).then((bytes) => {
             if (bytes > grows.maxBytes) stop(tooLarge(grows.maxBytes));
           });
-        }, lookMs);
+        }, checkMs);
   signal.addEventListener("abort", onAbort, { once: true });
   let out = "";
   let err = "";
@@ -210,11 +210,11 @@ async function start(
     clearInterval(watch);
     signal.removeEventListener("abort", onAbort);
     // What it started may outlive it.
-    if (problem !== null) endTree(child.pid, "SIGKILL");
+    if (problem !== null) killProcessTree(child.pid, "SIGKILL");
   }
 }
 
-function endTree(pid: number | undefined, how: NodeJS.Signals): void {
+function killProcessTree(pid: number | undefined, how: NodeJS.Signals): void {
   if (pid === undefined) return;
   if (process.platform === "win32") {
     spawn("taskkill", ["/pid", String(pid), "/T", "/F"], { stdio: "ignore", windowsHide: true });

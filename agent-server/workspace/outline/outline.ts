@@ -1,7 +1,7 @@
 import type { OutlineEntry } from "../../contract/context.ts";
 import type { AskEditor } from "../../contract/editor.ts";
 import { LancelotError } from "../../contract/errors.ts";
-import { formatBytes } from "../text/bounds.ts";
+import { formatBytes } from "../text/output-bounds.ts";
 import { createGrammars } from "./grammars.ts";
 import { languageOf } from "./languages.ts";
 

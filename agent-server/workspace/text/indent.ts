@@ -1,4 +1,4 @@
-import { indentOf } from "./places.ts";
+import { indentOf } from "./match-places.ts";
 
 /** How one line of the wanted text is indented, and how the file's line that stands for it is. */
 export interface IndentPair {

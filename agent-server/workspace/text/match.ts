@@ -1,10 +1,10 @@
-import { isOmission, partsOf, withoutNumbers, withoutSomeNumbers } from "./copied.ts";
-import { foldMarks } from "./fold.ts";
+import { isOmission, partsOf, withoutNumbers, withoutSomeNumbers } from "./copy-markers.ts";
+import { foldMarks } from "./text-folding.ts";
 import { bareLine, mainEol, splitLines } from "./lines.ts";
 import { mergeEnds } from "./line-ends.ts";
-import { nearestBlock } from "./nearest.ts";
-import { findPlaces, type Level, levels, type Place } from "./places.ts";
-import { mergeLine, rewriteBlock } from "./rewrite.ts";
+import { nearestBlock } from "./nearest-text.ts";
+import { findPlaces, type Level, levels, type Place } from "./match-places.ts";
+import { mergeLine, rewriteBlock } from "./match-rewrite.ts";
 
 export interface Replacement {
   readonly oldText: string;
@@ -29,7 +29,7 @@ export type EditOutcome =
 const minLongLine = 300;
 
 /** What was overlooked, as it is told. */
-const told: Record<Level, string> = {
+const toleranceLabels: Record<Level, string> = {
   "line ends": "blanks at line ends",
   indentation: "indentation",
   "blank lines": "blank lines",
@@ -105,9 +105,9 @@ function replaceLines(text: string, edit: Replacement): EditOutcome | null {
   const places = findPlaces(fileLines.map(bareLine), old);
   const level = levels.find((one) => places.some((place) => place.level === one));
   if (level === undefined) return null;
-  const chosen = edit.replaceAll ? apart(places.filter((place) => place.level === level)) : places;
+  const chosen = edit.replaceAll ? withoutOverlaps(places.filter((place) => place.level === level)) : places;
   const lines = chosen.map((place) => (place.at[0] ?? 0) + 1);
-  if (chosen.length > 1 && !edit.replaceAll) return ambiguous(lines, told[places.length === 1 ? level : worst(places)]);
+  if (chosen.length > 1 && !edit.replaceAll) return ambiguous(lines, toleranceLabels[places.length === 1 ? level : worst(places)]);
   if (level === "shape") return null;
   let result = "";
   let at = 0;
@@ -117,7 +117,7 @@ function replaceLines(text: string, edit: Replacement): EditOutcome | null {
     result += fileLines.slice(at, rewrite.from).join("") + rewrite.lines.join("");
     at = rewrite.to;
   }
-  return finish(text, result + fileLines.slice(at).join(""), lines, told[level]);
+  return finish(text, result + fileLines.slice(at).join(""), lines, toleranceLabels[level]);
 }
 
 /** Old text with lines left out: each part is found for itself, and those that change must stand at one place alone. */
@@ -198,7 +198,7 @@ function cutsWord(text: string, offset: number): boolean {
 }
 
 /** Places that do not overlap, from the first on. */
-function apart(places: readonly Place[]): Place[] {
+function withoutOverlaps(places: readonly Place[]): Place[] {
   const kept: Place[] = [];
   for (const place of places) if ((place.at[0] ?? 0) > (kept.at(-1)?.at.at(-1) ?? -1)) kept.push(place);
   return kept;
@@ -276,7 +276,7 @@ function foreignIndent(fileLines: readonly string[], place: Place): EditOutcome 
   const line = (place.at[0] ?? 0) + 1;
   return {
     ok: false,
-    problem: `old_text stands at line ${line}, but indented otherwise, and how new_text is to be indented there cannot be told. Nothing was changed.${nearestBlock(
+    problem: `old_text stands at line ${line}, but indented otherwise, and how new_text is to be indented there cannot be determined. Nothing was changed.${nearestBlock(
       fileLines.map(bareLine),
       place.at.map((row) => bareLine(fileLines[row] ?? "")),
     )}`,

@@ -1,8 +1,8 @@
 import { bareLine, mainEol, splitLines } from "./lines.ts";
-import { nearestBlock } from "./nearest.ts";
+import { nearestBlock } from "./nearest-text.ts";
 import type { PatchHunk } from "./patch-parse.ts";
-import { findPlaces } from "./places.ts";
-import { rewriteBlock } from "./rewrite.ts";
+import { findPlaces } from "./match-places.ts";
+import { rewriteBlock } from "./match-rewrite.ts";
 
 export { type FilePatch, parseFilePatches } from "./patch-parse.ts";
 

@@ -1,5 +1,5 @@
-import { cutLine } from "./bounds.ts";
-import { foldLine } from "./fold.ts";
+import { cutLine } from "./output-bounds.ts";
+import { foldLine } from "./text-folding.ts";
 import { bareLine } from "./lines.ts";
 
 const maxCompared = 20_000;
@@ -39,14 +39,14 @@ function firstDifference(fileLines: readonly string[], start: number, wanted: re
     if (there === line || there.trim() === line.trim()) continue;
     if (row > fileLines.length) return "old_text goes on where the file ends. ";
     if (foldLine(there) === foldLine(line)) return `Line ${row} differs in blanks or quotes only. `;
-    const [mine, theirs] = apart(line.trim(), there.trim());
+    const [mine, theirs] = differingParts(line.trim(), there.trim());
     return `Line ${row} has ${JSON.stringify(theirs)}, old_text has ${JSON.stringify(mine)}. `;
   }
   return "It differs in blanks, or in how deep lines are indented, only. ";
 }
 
 /** Two texts from shortly before they differ on. */
-function apart(mine: string, theirs: string): [string, string] {
+function differingParts(mine: string, theirs: string): [string, string] {
   let at = 0;
   while (at < mine.length && mine[at] === theirs[at]) at++;
   const from = Math.max(0, at - around / 3);

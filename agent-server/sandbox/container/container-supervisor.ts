@@ -12,7 +12,7 @@ export interface InnerProcess {
 }
 
 /** The connection to the container's own process; the container lives as long as this does. */
-export interface Keeper {
+export interface Supervisor {
   readonly alive: boolean;
   /** Resolves when the connection is over, and the container with it. */
   readonly over: Promise<void>;
@@ -28,7 +28,7 @@ export interface Keeper {
 const answerWithin = 5_000;
 
 /** Asks over a hijacked connection of `attach`; one question at a time. */
-export function createKeeper(stream: Duplex): Keeper {
+export function createSupervisor(stream: Duplex): Supervisor {
   const state = { alive: true };
   let heard = "";
   let answer: ((text: string) => void) | null = null;

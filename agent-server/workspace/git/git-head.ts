@@ -1,6 +1,6 @@
 import { LancelotError } from "../../contract/errors.ts";
 import type { Git } from "./git.ts";
-import { expectPlain } from "./git-repository.ts";
+import { assertNoLinks } from "./git-repository.ts";
 
 /** Big work trees take a while to write. */
 const quietMs = 10 * 60_000;
@@ -30,7 +30,7 @@ export function shortHash(commit: string): string {
 
 /** Moves HEAD, index and files, as git does it when nothing is in the way. @throws LancelotError `conflict`. */
 export async function switchTo(git: Git, to: Head): Promise<void> {
-  expectPlain(git.repository, to.ref === null ? [] : [to.ref]);
+  assertNoLinks(git.repository, to.ref === null ? [] : [to.ref]);
   const way = to.ref === null ? ["--detach", to.commit ?? ""] : [branchName(to.ref)];
   const author = { name: git.owner.name ?? "Lancelot", email: git.owner.email ?? "lancelot@localhost" };
   try {

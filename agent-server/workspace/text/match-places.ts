@@ -1,4 +1,4 @@
-import { foldLine } from "./fold.ts";
+import { foldLine } from "./text-folding.ts";
 
 /** A place of a file that reads like the wanted lines, blank lines and folding aside. */
 export interface Place {

@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { cutLine, maxLineChars, maxOutputBytes } from "./bounds.ts";
+import { cutLine, maxLineChars, maxOutputBytes } from "./output-bounds.ts";
 import { describeEncoding, detectEncoding, type Encoding } from "./encoding.ts";
 
 /** Some lines of a file. Line numbers are 1-based. */

@@ -1,9 +1,9 @@
 import { diffArrays } from "diff";
-import { foldToken, tokensOf } from "./fold.ts";
+import { foldToken, tokensOf } from "./text-folding.ts";
 import { lineEdits } from "./hunks.ts";
 import { carryIndent } from "./indent.ts";
 import { bareLine, type Eol } from "./lines.ts";
-import { blankRun, indentOf, type Line, type Place, solidLines } from "./places.ts";
+import { blankRun, indentOf, type Line, type Place, solidLines } from "./match-places.ts";
 
 /** Lines of a file that give way to others; `to` exclusive. */
 export interface Rewrite {

@@ -31,7 +31,7 @@ export async function changedFiles(
 }
 
 /** The files among these that git would hand to a program (as Git LFS does), which is not done here. `index`: attributes as staged there. */
-export async function filtered(git: Git, names: readonly string[], index?: string): Promise<string[]> {
+export async function findFilteredFiles(git: Git, names: readonly string[], index?: string): Promise<string[]> {
   const drivers = new Set(git.settings.flatMap(({ name }) => /^filter\.(.+)\.(?:clean|smudge|process)$/is.exec(name)?.[1] ?? []));
   if (drivers.size === 0 || names.length === 0) return [];
   const text = await git.run("check-attr", [...(index === undefined ? [] : ["--cached"]), "--stdin", "-z", "filter"], undefined, {
