@@ -4,11 +4,11 @@ import type { ChangedFile, CommandChanges } from "./effects.ts";
 import { gitFolderOf, isGenerated } from "./retention-class.ts";
 import type { EntryChange, EntryState } from "./tree-compare.ts";
 
-/** Most files that are told one by one on the card; and on a receipt, which holds 32 kB. */
+/** Maximum number of files listed on the card, and on a receipt, which holds 32 kB. */
 const maxListed = 200;
 const maxOnReceipt = 100;
 
-/** A change with what became of it. */
+/** A change and its outcome. */
 export interface ReportedChange {
   readonly change: EntryChange;
   readonly putBack: boolean;
@@ -22,11 +22,14 @@ interface Line {
   readonly after: string | null;
   readonly lost: boolean;
   readonly putBack: boolean;
-  /** 0: put back; 1: the owner's work; 2: what git keeps of it; 3: what is made. */
+  /** 0: reverted; 1: the user's work; 2: git's internal files; 3: generated files. */
   readonly rank: number;
 }
 
-/** What a command changed, for card, model and receipt: a repository's inside is one line, folders count where nothing is in them. */
+/**
+ * Describes a command's changes for card, model and receipt. A repository's internal files are one line; folders are listed only when
+ * nothing inside them is.
+ */
 export function report(
   found: readonly ReportedChange[],
   {
@@ -57,7 +60,7 @@ export function report(
       });
       continue;
     }
-    // A folder that came or went with what is in it is told by that.
+    // The entries inside a created or deleted folder already describe it.
     const folder = (change.before ?? change.after)?.kind === "folder" && (change.after ?? change.before)?.kind === "folder";
     if (folder && parents.has(change.path)) continue;
     lines.push({
@@ -109,7 +112,7 @@ function kindOf({ before, after }: EntryChange): TouchedFile["kind"] {
   return after === null ? "deleted" : "modified";
 }
 
-/** Names that are no UTF-8 are written with their bytes, and begin with NUL inside. */
+/** Names that are not valid UTF-8 contain escaped bytes and start with NUL internally. */
 function shown(path: string): string {
   return path.replaceAll("\0", "");
 }

@@ -26,7 +26,7 @@ import { walk, type Walked } from "./tree-walk.ts";
 
 export interface EffectsDeps {
   readonly storage: Storage;
-  /** With packs. */
+  /** Must have packs. */
   readonly objects: ObjectStore;
   readonly checkpoints: Checkpoints;
   readonly governance: Pick<Governance, "resolvePath" | "judgeName">;
@@ -34,13 +34,13 @@ export interface EffectsDeps {
   /** Absolute, links resolved. */
   readonly workspace: string;
   readonly settings: () => CheckpointSettings;
-  /** Makes space in the store; called when the disk is full. */
+  /** Frees space in the store; called when the disk is full. */
   readonly collect: () => Promise<void>;
   readonly now: () => Date;
   readonly log: Log;
 }
 
-/** How often (ms) a window looks whether the command of another one has ended. */
+/** Interval (ms) at which a window checks whether another window's command has ended. */
 const otherWindowPoll = 250;
 
 export function createEffects(deps: EffectsDeps): Effects {
@@ -53,17 +53,17 @@ export function createEffects(deps: EffectsDeps): Effects {
   const manifestOf = (id: string) => join(folder, `${id}.tree`);
   let recovering: Promise<number> | null = null;
 
-  /** Opens a checkpoint, after the command of another window in this workspace has ended. */
+  /** Opens a checkpoint once no other window runs a command in this workspace. */
   async function open({ questId, receiptId, signal, onProgress }: WatchOptions): Promise<string> {
     for (let told = false; ; ) {
       const id = commands.open({ questId, receiptId });
       if (id !== null) return id;
-      if (!told) onProgress?.("Waiting for a command of another window in this workspace");
+      if (!told) onProgress?.("Waiting for a command in another window to finish");
       told = true;
       try {
         await wait(otherWindowPoll, undefined, { signal });
       } catch (error) {
-        throw new LancelotError("cancelled", "Stopped while it waited for a command of another window; nothing was done.", {
+        throw new LancelotError("cancelled", "Stopped while waiting for a command in another window. Nothing was run.", {
           cause: error,
         });
       }
@@ -73,12 +73,12 @@ export function createEffects(deps: EffectsDeps): Effects {
 
   async function scanBefore(id: string, of: WatchOptions): Promise<Walked> {
     const { signal, onProgress } = of;
-    onProgress?.("Looking at the workspace, so that what changes can be undone");
+    onProgress?.("Scanning the workspace so that changes can be undone");
     const index = await loadTree(indexFile);
     const walked = await walk(workspace, index, { signal, skip: storage.dataDir });
     await captureContents(walked, { workspace, objects, settings: deps.settings() }, { signal, hashAll: false, store: true, onProgress });
     await saveTree(manifestOf(id), walked.root);
-    // Collected meanwhile by another window: then what it knew to be kept may be gone. From here on the manifest holds it.
+    // If another window collected the index meanwhile, the contents it refers to may be deleted. From here on the manifest protects them.
     if (index !== null && !existsSync(indexFile)) return scanBefore(id, of);
     return walked;
   }
@@ -96,13 +96,13 @@ export function createEffects(deps: EffectsDeps): Effects {
       if (!isFull(error)) throw error;
       throw new LancelotError(
         "unavailable",
-        "The disk that holds Lancelot's data folder is full, so what a command would change cannot be kept. Nothing was run. Free some space, or lower max_workspace_bytes in config/checkpoints.yaml, and try again.",
+        "The disk that holds Lancelot's data folder is full, so the changes of a command could not be undone. Nothing was run. Free some space, or lower max_workspace_bytes in config/checkpoints.yaml, and try again.",
         { cause: error },
       );
     }
   }
 
-  /** The look after: hashes of what is new, with its bytes as far as there is space for them. */
+  /** Scans after the command: computes hashes of new contents and stores their bytes as far as space permits. */
   async function scanAfter(before: Folder): Promise<Walked> {
     const walked = await walk(workspace, before, { skip: storage.dataDir, settled: true });
     const room = { workspace, objects, settings: deps.settings() };
@@ -110,7 +110,7 @@ export function createEffects(deps: EffectsDeps): Effects {
       await captureContents(walked, room, { hashAll: true, store: true });
     } catch (error) {
       if (!isFull(error)) throw error;
-      log("the disk is full: of what a command changed only hashes are kept", error);
+      log("the disk is full: only hashes of the changed files are stored", error);
       const again = await walk(workspace, before, { skip: storage.dataDir, settled: true });
       await captureContents(again, room, { hashAll: true, store: false });
       return again;
@@ -154,7 +154,7 @@ export function createEffects(deps: EffectsDeps): Effects {
     return { ...told, putBackCheckpointId: back.checkpointId };
   }
 
-  /** Git writes its index anew for having looked at files; that is no change of anything. */
+  /** Ignores index files that git only refreshed. */
   async function withoutIndexRefreshes(changes: ReturnType<typeof compare>): Promise<ReturnType<typeof compare>> {
     const refreshed = new Set<string>();
     for (const { path, before, after } of changes) {
@@ -166,7 +166,7 @@ export function createEffects(deps: EffectsDeps): Effects {
     return refreshed.size === 0 ? changes : changes.filter(({ path }) => !refreshed.has(path));
   }
 
-  /** True unless the gate takes no such name. What stands in the way of it now is put back with it. */
+  /** True unless the path gate refuses the name. Entries that block the path are restored with it. */
   function restorable(path: string): boolean {
     const resolved = governance.resolvePath(join(workspace, path));
     return resolved.ok || resolved.rule === "path.loop" || resolved.rule === "path.not-a-folder";
@@ -179,9 +179,9 @@ export function createEffects(deps: EffectsDeps): Effects {
       if (before === null) {
         const never = !existsSync(manifestOf(open.id));
         commands.discard(open.id);
-        // Nothing runs before it is on the disk; one that is there and cannot be read was damaged since.
+        // A command starts only after its manifest is on the disk, so a manifest that exists but cannot be read was damaged since.
         if (!never) await unlink(manifestOf(open.id));
-        if (!never) log("what the workspace was like before a command was damaged on the disk, so what the command changed is not known");
+        if (!never) log("a command's manifest is damaged, so its changes are unknown");
         continue;
       }
       const receiptId = ledger.open({
@@ -201,7 +201,7 @@ export function createEffects(deps: EffectsDeps): Effects {
         });
         count += 1;
       } catch (error) {
-        ledger.close(receiptId, { status: "failure", errorMessage: "What a command had changed could not be found; it is tried again." });
+        ledger.close(receiptId, { status: "failure", errorMessage: "The changes of an interrupted command could not be determined. Lancelot retries later." });
         throw error;
       }
     }
@@ -209,7 +209,7 @@ export function createEffects(deps: EffectsDeps): Effects {
   }
 
   function recover(): Promise<number> {
-    // Begun at once where none is under way, so that a host that is closed again finds nothing half done.
+    // Starts immediately when no recovery is running, so that a host that closes again leaves no recovery half done.
     const ownChanges = recovering === null ? recoverNow() : recovering.then(recoverNow, recoverNow);
     recovering = ownChanges;
     const over = (): void => {
@@ -258,7 +258,7 @@ export function createEffects(deps: EffectsDeps): Effects {
   };
 }
 
-/** What was put back is looked at anew the next time. */
+/** Resets the entries of reverted files, so that the next scan reads them again. */
 function forget(root: Folder, changes: Iterable<{ readonly path: string }>): void {
   for (const { path } of changes) {
     const parts = path.split("/");
