@@ -1,27 +1,27 @@
 import { type Entry, factsOf, flag, flagsOf, type Folder, hashOf, sameFacts } from "./file-tree.ts";
 
-/** What stood at a path at one moment. */
+/** State of a path at one moment. */
 export interface EntryState {
   readonly kind: "file" | "link" | "folder";
   /** Permission bits. */
   readonly mode: number;
   readonly size: number;
-  /** SHA-256 of the bytes, or of a link's target; null for a folder, and where it was not taken. */
+  /** SHA-256 of the bytes, or of a link's target; null for a folder, and when it was not computed. */
   readonly hash: string | null;
-  /** The bytes are in the object store. */
+  /** The content is in the object store. */
   readonly kept: boolean;
 }
 
 export interface EntryChange {
   /** Relative to the workspace, with forward slashes. */
   readonly path: string;
-  /** Its name is no UTF-8, so it is told and not undone. */
+  /** The name is not valid UTF-8, so the change is reported but cannot be undone. */
   readonly odd: boolean;
   readonly before: EntryState | null;
   readonly after: EntryState | null;
 }
 
-/** What differs between two looks at one tree. `closed`: folders that could not be looked into at one of them. */
+/** The differences between two scans of a tree. `closed`: folders that one of the scans could not read. */
 export function compare(before: Folder, after: Folder, closed: ReadonlySet<string>): EntryChange[] {
   const changes: EntryChange[] = [];
   const add = (path: string, odd: boolean, from: EntryState | null, to: EntryState | null): void => {
