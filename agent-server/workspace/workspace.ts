@@ -67,7 +67,7 @@ export { type SearchDeps, type SearchQuery, findFiles, searchWorkspace } from ".
 
 export { workspaceMigrations } from "./migrations.ts";
 
-/** The files of one workspace with what reviews and undoes their changes. */
+/** The files of one workspace, with review and undo of their changes. */
 export interface Workspace extends CheckpointServices {
   /** Absolute, links resolved; null while no folder is open. */
   readonly root: string | null;
@@ -90,7 +90,7 @@ export interface WorkspaceDeps {
   readonly askEditor: AskEditor | null;
   /** The folder of the shipped configuration; null uses the built-in defaults. */
   readonly configDir: string | null;
-  /** True while a quest may continue: what undoes it is kept. */
+  /** True while a quest may continue: its checkpoints are kept. */
   readonly isQuestOpen: (questId: string) => boolean;
   readonly now: () => Date;
   readonly log: Log;
